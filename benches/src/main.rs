@@ -1,0 +1,29 @@
+//! Measures drive against the plain tool in the same run, and prints ratios.
+//!
+//! `cargo run --release -p drive-benches -- [NAME…]` runs all benchmarks, or those named.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "a benchmark starts the plain tool bare, and prints its own table"
+)]
+
+mod table;
+
+use table::Row;
+
+/// A benchmark: its name on the command line, and what measures it.
+type Bench = (&'static str, fn() -> Vec<Row>);
+
+const BENCHES: &[Bench] = &[];
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let mut rows = Vec::new();
+    for (name, run) in BENCHES {
+        if wanted.is_empty() || wanted.iter().any(|w| w == name) {
+            eprintln!("running {name} …");
+            rows.extend(run());
+        }
+    }
+    print!("{}", table::render(&rows));
+}

@@ -1,0 +1,132 @@
+//! Pull requests and comments, whichever forge keeps them.
+
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Where a comment stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Surface {
+    /// The pull request's conversation.
+    Conversation,
+    /// A line of the diff.
+    Inline,
+    /// The body of a review.
+    Review,
+}
+
+/// What makes a comment version unique: an edit makes it a new one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommentKey {
+    /// Where it stands.
+    pub surface: Surface,
+    /// The forge's id, unique within its surface.
+    pub id: u64,
+    /// When it was last edited.
+    pub updated_at: Timestamp,
+}
+
+/// What the author may do in the repository, as the forge says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Permission {
+    /// May administer.
+    Admin,
+    /// May push.
+    Write,
+    /// May read.
+    Read,
+    /// Nothing, or the forge did not say: treated as nothing.
+    None,
+}
+
+/// A review's verdict, where the comment is a review's body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReviewState {
+    /// Approved the head it was given for.
+    Approved,
+    /// Asked for changes.
+    ChangesRequested,
+    /// Only commented.
+    Commented,
+    /// Withdrawn.
+    Dismissed,
+}
+
+/// Who wrote a comment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Author {
+    /// The login; a deleted account has none.
+    pub login: Option<String>,
+    /// Whether the forge calls it a bot or an app.
+    pub is_bot: bool,
+}
+
+/// One comment on one pull request, on any of the three surfaces.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Comment {
+    /// Its identity, edit included.
+    pub key: CommentKey,
+    /// The pull request.
+    pub pr: u64,
+    /// Who wrote it.
+    pub author: Author,
+    /// The text, as written.
+    pub body: String,
+    /// The file, for inline comments.
+    pub path: Option<String>,
+    /// The line, for inline comments; `None` once outdated.
+    pub line: Option<u64>,
+    /// The commit it was given on, where the forge says.
+    pub commit: Option<String>,
+    /// The top-level comment of its thread, for replies.
+    pub in_reply_to: Option<u64>,
+    /// The verdict, for review bodies.
+    pub review: Option<ReviewState>,
+    /// When it was written.
+    pub created_at: Timestamp,
+    /// A link for people.
+    pub url: Option<String>,
+}
+
+/// Whether a pull request still lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PrState {
+    /// Open.
+    Open,
+    /// Merged.
+    Merged,
+    /// Closed without a merge.
+    Closed,
+}
+
+/// One pull request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PullRequest {
+    /// Its number.
+    pub number: u64,
+    /// Its title.
+    pub title: String,
+    /// Its description.
+    pub body: String,
+    /// Whether it still lives.
+    pub state: PrState,
+    /// Whether it is a draft.
+    pub draft: bool,
+    /// The branch with the work.
+    pub branch: String,
+    /// The branch it goes to.
+    pub base: String,
+    /// The commit at the tip of the work.
+    pub head_sha: String,
+    /// Whether it can be merged; `None` while the forge is still working it out.
+    pub mergeable: Option<bool>,
+    /// A link for people.
+    pub url: String,
+}

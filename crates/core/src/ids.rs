@@ -1,0 +1,61 @@
+//! Names for things: each id is its own type, so that one cannot be handed over for another.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Wraps text that is already known to be an id.
+            pub fn new(text: impl Into<String>) -> Self {
+                Self(text.into())
+            }
+
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+id! {
+    /// One run of `spawn`, `spawn-team`, `cruise` or `verify`.
+    RunId
+}
+id! {
+    /// One sandbox. A cruise has one per phase, every other run has one.
+    SandboxId
+}
+id! {
+    /// One effect of one run. The same key is used for every attempt, so a performer can ask the
+    /// world whether an earlier attempt happened.
+    EffectKey
+}
+id! {
+    /// What makes an event the same event when it is delivered again.
+    DedupeKey
+}
+
+impl RunId {
+    /// A readable, sortable id from an instant and a random suffix, such as `r20261115-0942-k3f9`.
+    pub fn compose(at: jiff::Timestamp, entropy: u32) -> Self {
+        const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+        let stamp = at.strftime("%Y%m%d-%H%M");
+        let suffix: String = (0..5)
+            .map(|i| char::from(ALPHABET[(entropy >> (i * 5)) as usize & 31]))
+            .collect();
+        Self(format!("r{stamp}-{suffix}"))
+    }
+}

@@ -1,0 +1,14 @@
+//! What is true.
+//!
+//! Domain types, state machines, rules and parsers. Nothing here reads a clock, an environment
+//! variable, a file or a socket: time is an argument, effects are values, and a second front end
+//! or a simulated world can use every line of it.
+
+pub mod forge;
+pub mod ids;
+pub mod problem;
+pub mod process;
+pub mod sandbox;
+pub mod time;
+
+pub use problem::{Class, Problem};

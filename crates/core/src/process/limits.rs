@@ -1,0 +1,25 @@
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Every bound on one child and everything it starts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// How long it may run.
+    pub wall: Duration,
+    /// How long it may be silent on both streams; `None` where silence is normal.
+    pub idle: Option<Duration>,
+    /// Between TERM and KILL.
+    pub grace: Duration,
+    /// How long a pipe that a grandchild still holds is read after the leader ended.
+    pub drain: Duration,
+    /// Memory of the whole tree together.
+    pub memory_bytes: Option<u64>,
+    /// Processes (and threads, where a cgroup counts) of the whole tree together.
+    pub processes: Option<u32>,
+    /// Bytes on both streams together before the tree is ended.
+    pub output_bytes: u64,
+    /// Bytes of the end of each stream kept in memory and in the report.
+    pub tail_bytes: u64,
+    /// Bytes of each stream written to its log file.
+    pub log_bytes: u64,
+}

@@ -1,0 +1,83 @@
+//! Cancellation from above: once asks for a clean end, twice for an end at once.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How urgently to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urgency {
+    /// TERM, then the grace, then KILL.
+    Graceful,
+    /// KILL now; the work is still kept.
+    Now,
+}
+
+type Waker = Box<dyn Fn(Urgency) + Send>;
+
+#[derive(Default)]
+struct State {
+    asked: Option<Urgency>,
+    wakers: Vec<(u64, Waker)>,
+    next: u64,
+}
+
+/// A shared request to stop. Clones are the same token.
+#[derive(Clone, Default)]
+pub struct CancelToken {
+    state: Arc<Mutex<State>>,
+}
+
+impl CancelToken {
+    /// A token nobody has cancelled.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks for a stop. A weaker request after a stronger one changes nothing.
+    pub fn cancel(&self, urgency: Urgency) {
+        let mut state = self.lock();
+        if state.asked >= Some(urgency) {
+            return;
+        }
+        state.asked = Some(urgency);
+        for (_, waker) in &state.wakers {
+            waker(urgency);
+        }
+    }
+
+    /// What was asked for so far.
+    pub fn asked(&self) -> Option<Urgency> {
+        self.lock().asked
+    }
+
+    /// Calls `waker` at every request from now on, and at once if one was already made, until the
+    /// guard is dropped.
+    pub fn on_cancel(&self, waker: impl Fn(Urgency) + Send + 'static) -> CancelGuard {
+        let mut state = self.lock();
+        if let Some(urgency) = state.asked {
+            waker(urgency);
+        }
+        let id = state.next;
+        state.next += 1;
+        state.wakers.push((id, Box::new(waker)));
+        CancelGuard {
+            token: self.clone(),
+            id,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps a waker registered.
+pub struct CancelGuard {
+    token: CancelToken,
+    id: u64,
+}
+
+impl Drop for CancelGuard {
+    fn drop(&mut self) {
+        self.token.lock().wakers.retain(|(id, _)| *id != self.id);
+    }
+}

@@ -1,0 +1,9 @@
+//! What happens.
+//!
+//! The ports (what drive needs of the world), journal-then-act, recovery, and the service behind
+//! each command. No concrete tool is named here: git, GitHub, SQLite and the agents are adapters.
+
+pub mod cancel;
+pub mod ports;
+
+pub use cancel::CancelToken;

@@ -1,0 +1,15 @@
+//! What drive needs of the world, one trait a file. Adapters implement them, the simulated world
+//! fakes them.
+
+mod clock;
+mod forge;
+mod process;
+mod sandboxes;
+
+pub use clock::Clock;
+pub use forge::{Forge, NewPullRequest, Posted, Since, StatusState};
+pub use process::{
+    CommandSpec, Isolation, LeakPolicy, Network, OrphanPolicy, OutputSink, ProcessRunner, Stdin,
+    Stream,
+};
+pub use sandboxes::{Removal, Sandboxes};
