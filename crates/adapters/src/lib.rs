@@ -1,1 +1,6 @@
-//! adapters
+//! How the world is touched: git, forges, agents, bounded processes, isolation, stores.
+//!
+//! Each adapter implements a port of `drive_engine::ports` and decides nothing: policy lives in
+//! `drive_core`.
+
+pub mod store;

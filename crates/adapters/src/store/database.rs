@@ -1,0 +1,183 @@
+//! The one embedded database: opened, migrated forward, and never half-written.
+
+use super::migrations::MIGRATIONS;
+use drive_core::Problem;
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Marks the file as ours (`PRAGMA application_id`): the ASCII letters `driv`.
+const APPLICATION_ID: i32 = 0x6472_6976;
+/// How long a writer waits for another process's transaction, which lasts milliseconds.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The embedded database of one state directory. Any number of processes may have it open.
+#[derive(Debug)]
+pub struct Database {
+    connection: Mutex<Connection>,
+    path: PathBuf,
+}
+
+impl Database {
+    /// Opens the database, creates it where there is none, and takes it forward to this version.
+    pub fn open(path: &Path) -> Result<Self, Problem> {
+        let connection = Connection::open_with_flags(
+            path,
+            OpenFlags::SQLITE_OPEN_READ_WRITE
+                | OpenFlags::SQLITE_OPEN_CREATE
+                | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+        )
+        .map_err(|e| sql_problem(path, e))?;
+        let database = Self {
+            connection: Mutex::new(connection),
+            path: path.to_owned(),
+        };
+        database.prepare()?;
+        Ok(database)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Runs `work` in one durable transaction: all of it, or nothing.
+    ///
+    /// The transaction is immediate, so that what `work` reads cannot change before it writes.
+    pub fn write<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        let mut connection = self.lock();
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(|e| self.problem(e))?;
+        let value = work(&transaction)?;
+        transaction.commit().map_err(|e| self.problem(e))?;
+        Ok(value)
+    }
+
+    /// Runs `work` on a consistent view of the database.
+    pub fn read<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        let mut connection = self.lock();
+        let transaction = connection.transaction().map_err(|e| self.problem(e))?;
+        work(&transaction)
+    }
+
+    /// A number that changes whenever another connection has committed.
+    pub fn data_version(&self) -> Result<i64, Problem> {
+        self.lock()
+            .pragma_query_value(None, "data_version", |row| row.get(0))
+            .map_err(|e| self.problem(e))
+    }
+
+    /// Says what an SQLite error means for the user.
+    pub fn problem(&self, error: rusqlite::Error) -> Problem {
+        sql_problem(&self.path, error)
+    }
+
+    fn prepare(&self) -> Result<(), Problem> {
+        {
+            let connection = self.lock();
+            connection
+                .busy_timeout(BUSY_TIMEOUT)
+                .map_err(|e| self.problem(e))?;
+            self.refuse_foreign(&connection)?;
+            // WAL lets readers and one writer work side by side; FULL makes each commit durable
+            // before the effect it announces is performed.
+            connection
+                .execute_batch(
+                    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
+                )
+                .map_err(|e| self.problem(e))?;
+        }
+        self.write(|tx| self.migrate(tx))
+    }
+
+    /// Refuses a file that is not ours, or that a newer drive has written.
+    fn refuse_foreign(&self, connection: &Connection) -> Result<(), Problem> {
+        let application: i32 = pragma(connection, "application_id").map_err(|e| self.problem(e))?;
+        let version = schema_version(connection).map_err(|e| self.problem(e))?;
+        let tables: i64 = connection
+            .query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))
+            .map_err(|e| self.problem(e))?;
+        if tables > 0 && application != APPLICATION_ID {
+            return Err(Problem::environment(
+                "foreignDatabase",
+                format!("`{}` is a database of another program", self.path.display()),
+            )
+            .hint("move it away, or point `DRIVE_STATE_DIR` at another folder"));
+        }
+        if version > MIGRATIONS.len() {
+            return Err(Problem::environment(
+                "newerDatabase",
+                format!(
+                    "`{}` was written by a newer drive: it has schema {version}, this drive knows up to {}",
+                    self.path.display(),
+                    MIGRATIONS.len()
+                ),
+            )
+            .hint("install that newer drive, or point `DRIVE_STATE_DIR` at another folder"));
+        }
+        Ok(())
+    }
+
+    fn migrate(&self, tx: &Transaction<'_>) -> Result<(), Problem> {
+        let have = schema_version(tx).map_err(|e| self.problem(e))?;
+        for step in &MIGRATIONS[have.min(MIGRATIONS.len())..] {
+            tx.execute_batch(step).map_err(|e| self.problem(e))?;
+        }
+        tx.pragma_update(None, "application_id", APPLICATION_ID)
+            .map_err(|e| self.problem(e))?;
+        tx.pragma_update(None, "user_version", MIGRATIONS.len() as i64)
+            .map_err(|e| self.problem(e))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        self.connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn pragma<T: rusqlite::types::FromSql>(connection: &Connection, name: &str) -> rusqlite::Result<T> {
+    connection.pragma_query_value(None, name, |row| row.get(0))
+}
+
+fn schema_version(connection: &Connection) -> rusqlite::Result<usize> {
+    let version: i64 = pragma(connection, "user_version")?;
+    Ok(usize::try_from(version).unwrap_or(0))
+}
+
+/// Says what an SQLite error on the database at `path` means for the user.
+pub fn sql_problem(path: &Path, error: rusqlite::Error) -> Problem {
+    let at = path.display();
+    let code = error.sqlite_error_code();
+    let problem = match code {
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Problem::environment(
+            "corruptDatabase",
+            format!("the database `{at}` is damaged"),
+        )
+        .hint(format!(
+            "nothing was changed; move `{at}` away to start with an empty one: branches, sandboxes and kept work stay in git"
+        )),
+        Some(ErrorCode::DiskFull) => {
+            Problem::environment("diskFull", format!("no space left for the database `{at}`"))
+                .hint("free some space and run the command again: nothing was lost")
+        }
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            Problem::environment("stateNotWritable", format!("cannot write the database `{at}`"))
+                .hint("make its folder writable, or point `DRIVE_STATE_DIR` at another one")
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            Problem::environment("databaseBusy", format!("another process holds the database `{at}`"))
+                .hint("wait for the other command to end, then run this one again")
+        }
+        _ => Problem::environment("database", format!("the database `{at}` failed")),
+    };
+    problem.because(error)
+}

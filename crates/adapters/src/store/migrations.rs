@@ -1,0 +1,7 @@
+//! The schema, as the ordered list of steps that lead to it.
+//!
+//! A step that has been released is never edited: a database remembers only how many it has taken.
+//! The number of steps is the schema version.
+
+/// Each step takes the database one version forward.
+pub(super) const MIGRATIONS: &[&str] = &[include_str!("schema/0001_journal.sql")];
