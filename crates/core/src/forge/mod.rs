@@ -27,6 +27,26 @@ pub struct CommentKey {
     pub updated_at: Timestamp,
 }
 
+/// A comment in whatever version stands now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommentRef {
+    /// Where it stands.
+    pub surface: Surface,
+    /// The forge's id, unique within its surface.
+    pub id: u64,
+}
+
+impl CommentKey {
+    /// The comment, whatever its version.
+    pub fn comment(&self) -> CommentRef {
+        CommentRef {
+            surface: self.surface,
+            id: self.id,
+        }
+    }
+}
+
 /// What the author may do in the repository, as the forge says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -125,8 +145,24 @@ pub struct PullRequest {
     pub base: String,
     /// The commit at the tip of the work.
     pub head_sha: String,
-    /// Whether it can be merged; `None` while the forge is still working it out.
+    /// Whether it can be merged; `None` while the forge is still working it out, and in polls.
     pub mergeable: Option<bool>,
+    /// When anything about it last changed, by the forge's clock.
+    pub updated_at: Timestamp,
     /// A link for people.
     pub url: String,
+}
+
+/// What one token may still ask of its forge, shared by every process that uses the token.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestBudget {
+    /// Requests an hour.
+    pub limit: u64,
+    /// What is left of them.
+    pub remaining: u64,
+    /// When the count starts anew.
+    pub resets_at: Timestamp,
+    /// Until when the forge asked not to be called at all.
+    pub paused_until: Option<Timestamp>,
 }

@@ -1,5 +1,5 @@
 use drive_core::Problem;
-use drive_core::forge::{Comment, Permission, PullRequest};
+use drive_core::forge::{Comment, CommentRef, Permission, PullRequest, RequestBudget};
 use drive_core::time::Timestamp;
 
 /// A pull request to open.
@@ -17,18 +17,75 @@ pub struct NewPullRequest {
     pub draft: bool,
 }
 
+/// Text to post, with its proof.
+///
+/// The marker ends up hidden in the posted text. It is unique to this very post: asking twice with
+/// the same marker posts once, however often an answer was lost on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Post<'a> {
+    /// What people read.
+    pub body: &'a str,
+    /// The whole hidden comment, such as `<!-- drive:… -->`.
+    pub marker: &'a str,
+}
+
+/// A remark on one line of the diff.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineComment<'a> {
+    /// The file, relative to the root.
+    pub path: &'a str,
+    /// The line in the new version of the file, counted from one.
+    pub line: u64,
+    /// The remark.
+    pub post: Post<'a>,
+}
+
+/// A review without a verdict of its own: a body and remarks on lines.
+///
+/// The account that opened a pull request cannot request changes on it, so a verdict is text plus a
+/// [`CommitStatus`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewReview<'a> {
+    /// The commit it was given on.
+    pub head: &'a str,
+    /// The body; its marker proves the whole review.
+    pub post: Post<'a>,
+    /// Remarks on lines. One that the diff does not reach is kept in the body instead.
+    pub lines: &'a [LineComment<'a>],
+}
+
 /// Something of ours that now stands on the forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posted {
-    /// The forge's id.
-    pub id: u64,
+    /// Where it stands, and the forge's id.
+    pub comment: CommentRef,
     /// A link for people.
     pub url: Option<String>,
 }
 
-/// From when comments are wanted. The forge overlaps; the ledger dedupes.
+/// A review of ours that now stands on the forge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PostedReview {
+    /// Its body.
+    pub review: Posted,
+    /// Its remarks on lines, those that the diff reaches.
+    pub lines: Vec<CommentRef>,
+}
+
+/// From when changes are wanted, by the forge's clock; `None` is from the beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Since(pub Option<Timestamp>);
+
+/// What changed. It may repeat what an earlier poll brought: the ledger dedupes by key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Polled {
+    /// Comments of the watched pull requests, all three surfaces, oldest change first.
+    pub comments: Vec<Comment>,
+    /// Watched pull requests that changed; `mergeable` is not filled in.
+    pub pull_requests: Vec<PullRequest>,
+    /// Where the next poll starts. Keep it only once everything here is safe.
+    pub next: Since,
+}
 
 /// A commit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,18 +100,81 @@ pub enum StatusState {
     Error,
 }
 
-/// A place where pull requests live.
+/// What is said about a commit. The newest of a context counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommitStatus<'a> {
+    /// Who says it, such as `drive/review`.
+    pub context: &'a str,
+    /// What.
+    pub state: StatusState,
+    /// In a few words; a forge may cut them.
+    pub description: &'a str,
+}
+
+/// A small answer to a comment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reaction {
+    /// 👀: seen, work begins.
+    Eyes,
+    /// 👍
+    ThumbsUp,
+    /// 😕
+    Confused,
+}
+
+/// How an attempt to merge ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MergeOutcome {
+    /// Merged, now or by an earlier attempt.
+    Merged {
+        /// The commit on the base, where the forge says.
+        sha: Option<String>,
+    },
+    /// The head is not the expected one: what was verified is not what would be merged.
+    HeadMoved,
+    /// The forge does not allow it now.
+    Refused {
+        /// Why, in the forge's words.
+        reason: String,
+    },
+}
+
+/// A place where pull requests live. One value serves one repository.
+///
+/// Every call may be repeated: what already stands is found and returned, never made twice.
 pub trait Forge: Send + Sync {
     /// Opens a pull request, or returns the open one of that branch.
     fn open(&self, new: &NewPullRequest) -> Result<PullRequest, Problem>;
-    /// The newest pull request of a branch.
+    /// The newest pull request of a branch, whatever its state.
     fn find(&self, branch: &str) -> Result<Option<PullRequest>, Problem>;
-    /// One pull request.
+    /// One pull request, with `mergeable` where the forge knows it.
     fn fetch(&self, pr: u64) -> Result<PullRequest, Problem>;
-    /// Comments of all three surfaces, of every pull request named, changed since then.
-    fn comments(&self, prs: &[u64], since: Since) -> Result<Vec<Comment>, Problem>;
-    /// What a login may do here. Fails closed.
+    /// What changed on the watched pull requests. A hundred cost as many requests as one.
+    fn poll(&self, watched: &[u64], since: Since) -> Result<Polled, Problem>;
+    /// What a login may do here. Unknown people may do nothing; an error is not an answer.
     fn permission(&self, login: &str) -> Result<Permission, Problem>;
-    /// Posts in the conversation. `marker` is the hidden proof that this very post happened.
-    fn post(&self, pr: u64, body: &str, marker: &str) -> Result<Posted, Problem>;
+    /// Posts in the conversation.
+    fn post(&self, pr: u64, post: Post<'_>) -> Result<Posted, Problem>;
+    /// Posts a review with remarks on lines.
+    fn review(&self, pr: u64, review: &NewReview<'_>) -> Result<PostedReview, Problem>;
+    /// Answers a comment: in its thread where it has one, else in the conversation.
+    fn reply(&self, pr: u64, to: CommentRef, post: Post<'_>) -> Result<Posted, Problem>;
+    /// Resolves the thread of an inline comment. Other surfaces have none: nothing happens.
+    fn resolve(&self, pr: u64, comment: CommentRef) -> Result<(), Problem>;
+    /// Replaces the text of a comment of ours, marker included.
+    fn edit(&self, pr: u64, comment: CommentRef, post: Post<'_>) -> Result<(), Problem>;
+    /// Says something about a commit.
+    fn set_status(&self, sha: &str, status: &CommitStatus<'_>) -> Result<(), Problem>;
+    /// Reacts to a comment.
+    fn react(&self, pr: u64, comment: CommentRef, reaction: Reaction) -> Result<(), Problem>;
+    /// Merges exactly the expected head, or does not merge.
+    fn merge(&self, pr: u64, expected_head: &str) -> Result<MergeOutcome, Problem>;
+    /// Ends the draft state. One that is ready stays ready.
+    fn mark_ready(&self, pr: u64) -> Result<(), Problem>;
+    /// Replaces the description.
+    fn update_body(&self, pr: u64, body: &str) -> Result<(), Problem>;
+    /// Closes without a merge. One that is closed stays closed.
+    fn close(&self, pr: u64) -> Result<(), Problem>;
+    /// What may still be asked; `None` where nothing is counted.
+    fn budget(&self) -> Result<Option<RequestBudget>, Problem>;
 }

@@ -7,7 +7,10 @@ mod process;
 mod sandboxes;
 
 pub use clock::Clock;
-pub use forge::{Forge, NewPullRequest, Posted, Since, StatusState};
+pub use forge::{
+    CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
+    Posted, PostedReview, Reaction, Since, StatusState,
+};
 pub use process::{
     CommandSpec, Isolation, LeakPolicy, Network, OrphanPolicy, OutputSink, ProcessRunner, Stdin,
     Stream,
