@@ -3,4 +3,10 @@
 //! Each adapter implements a port of `drive_engine::ports` and decides nothing: policy lives in
 //! `drive_core`.
 
+pub mod environment;
+pub mod signals;
+pub mod state_dir;
 pub mod store;
+
+pub use environment::Environment;
+pub use state_dir::StateDir;

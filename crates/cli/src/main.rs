@@ -1,1 +1,44 @@
-fn main() {}
+//! The `drive` binary: arguments, wiring, output, exit codes.
+//!
+//! Nothing here is logic a second front end would need. Reading down: parse ([`args`]), make the
+//! [`app`] every command takes, run one of the [`commands`], show its [`answer`] through
+//! [`output`], end with one of the [`exit`] codes.
+
+mod answer;
+#[allow(
+    dead_code,
+    reason = "the frame is there before the commands that use all of it"
+)]
+mod app;
+mod args;
+mod commands;
+mod exit;
+#[allow(
+    dead_code,
+    reason = "the frame is there before the commands that use all of it"
+)]
+mod output;
+mod panics;
+mod usage;
+
+use app::App;
+use args::Cli;
+use clap::Parser;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let exit = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => fly(cli),
+        Err(error) => usage::report(&error, &arguments),
+    };
+    ExitCode::from(exit.code())
+}
+
+/// Runs one command to its end and shows what came of it.
+fn fly(cli: Cli) -> exit::Exit {
+    let app = App::new(cli.global);
+    let outcome = panics::caught(app.output(), || cli.command.run(&app));
+    app.output().finish(outcome)
+}

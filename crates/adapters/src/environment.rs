@@ -1,0 +1,104 @@
+//! The process environment: every variable drive itself reads, and the one place that reads them.
+//!
+//! The environment is read once into a value that is handed on. So a test can make its own, and no
+//! two parts of a run can see different answers.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+/// Moves the state directory.
+pub const DRIVE_STATE_DIR: &str = "DRIVE_STATE_DIR";
+/// The user's home, below which settings and state live by default.
+pub const HOME: &str = "HOME";
+/// Where the user's settings live; default `~/.config`.
+pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
+/// Where state that outlives a run lives; default `~/.local/state`.
+pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
+/// Where programs are looked up.
+pub const PATH: &str = "PATH";
+/// Any value but the empty one turns colour off.
+pub const NO_COLOR: &str = "NO_COLOR";
+/// `dumb` turns colour off.
+pub const TERM: &str = "TERM";
+
+/// A snapshot of the environment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Environment {
+    variables: BTreeMap<OsString, OsString>,
+}
+
+impl Environment {
+    /// The environment this process was started with.
+    #[must_use]
+    pub fn load() -> Self {
+        Self::from_pairs(std::env::vars_os())
+    }
+
+    /// An environment made of exactly these variables.
+    pub fn from_pairs<K, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Self
+    where
+        K: Into<OsString>,
+        V: Into<OsString>,
+    {
+        let variables = pairs
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
+        Self { variables }
+    }
+
+    /// A variable's value. An empty one counts as absent, as the XDG specification asks.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.variables
+            .get(OsStr::new(name))
+            .map(OsString::as_os_str)
+            .filter(|value| !value.is_empty())
+    }
+
+    /// A variable's value where it is text.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name).and_then(OsStr::to_str)
+    }
+
+    /// A variable that must be an absolute path to count; a relative one is ignored, as the XDG
+    /// specification asks.
+    #[must_use]
+    pub fn absolute_path(&self, name: &str) -> Option<PathBuf> {
+        self.get(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    }
+
+    /// Every variable, sorted by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.variables
+            .iter()
+            .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_variable_counts_as_absent() {
+        let environment = Environment::from_pairs([("HOME", ""), ("PATH", "/bin")]);
+        assert_eq!(environment.get(HOME), None);
+        assert_eq!(environment.text(PATH), Some("/bin"));
+    }
+
+    #[test]
+    fn a_relative_path_is_ignored_where_an_absolute_one_is_needed() {
+        let environment =
+            Environment::from_pairs([("XDG_STATE_HOME", "state"), ("HOME", "/home/ann")]);
+        assert_eq!(environment.absolute_path(XDG_STATE_HOME), None);
+        assert_eq!(
+            environment.absolute_path(HOME),
+            Some(PathBuf::from("/home/ann"))
+        );
+    }
+}

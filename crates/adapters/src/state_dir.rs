@@ -1,0 +1,163 @@
+//! Where drive keeps what must outlive a run: the journal, sandboxes, logs.
+
+use crate::environment::{DRIVE_STATE_DIR, Environment, HOME, XDG_STATE_HOME};
+use drive_core::Problem;
+use rustix::fs::{Access, access};
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+const APPLICATION: &str = "infinite-improbability-drive";
+
+/// The state directory of this user, known to exist and to be writable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateDir {
+    path: PathBuf,
+}
+
+impl StateDir {
+    /// Where the state directory is or will be: `DRIVE_STATE_DIR`, else below `XDG_STATE_HOME`,
+    /// else below `~/.local/state`.
+    pub fn locate(environment: &Environment) -> Result<PathBuf, Problem> {
+        if let Some(path) = environment.get(DRIVE_STATE_DIR).map(PathBuf::from) {
+            if path.is_absolute() {
+                return Ok(path);
+            }
+            return Err(Problem::usage(
+                "stateDirRelative",
+                format!(
+                    "`{DRIVE_STATE_DIR}` is not an absolute path: `{}`",
+                    path.display()
+                ),
+            )
+            .hint("a relative one would mean another folder from each place drive is called"));
+        }
+        if let Some(base) = environment.absolute_path(XDG_STATE_HOME) {
+            return Ok(base.join(APPLICATION));
+        }
+        if let Some(home) = environment.absolute_path(HOME) {
+            return Ok(home.join(".local/state").join(APPLICATION));
+        }
+        Err(Problem::environment(
+            "stateDirUnknown",
+            "no place for the state directory: `HOME` is not set",
+        )
+        .hint(format!("set `{DRIVE_STATE_DIR}` to a folder of your own")))
+    }
+
+    /// Finds the state directory, makes it when it is not there yet (readable by its owner only,
+    /// since it holds prompts and logs), and makes sure it can be written.
+    pub fn open(environment: &Environment) -> Result<Self, Problem> {
+        let path = Self::locate(environment)?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&path)
+            .map_err(|error| unusable(&path, "cannot be made", &error))?;
+        access(&path, Access::WRITE_OK | Access::READ_OK | Access::EXEC_OK)
+            .map_err(|error| unusable(&path, "cannot be written", &error.into()))?;
+        Ok(Self { path })
+    }
+
+    /// Its path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder sandboxes live in unless `sandbox.root` says otherwise. Not made here.
+    #[must_use]
+    pub fn sandboxes(&self) -> PathBuf {
+        self.path.join("sandboxes")
+    }
+
+    /// The database file. Not made here.
+    #[must_use]
+    pub fn database(&self) -> PathBuf {
+        self.path.join("drive.sqlite3")
+    }
+
+    /// The folder logs of children go to. Not made here.
+    #[must_use]
+    pub fn logs(&self) -> PathBuf {
+        self.path.join("logs")
+    }
+}
+
+fn unusable(path: &Path, what: &str, error: &io::Error) -> Problem {
+    Problem::environment(
+        "stateDirUnusable",
+        format!("the state directory `{}` {what}", path.display()),
+    )
+    .because(error)
+    .hint(format!(
+        "make it writable, or set `{DRIVE_STATE_DIR}` to another folder"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn environment(pairs: &[(&str, &str)]) -> Environment {
+        Environment::from_pairs(pairs.iter().copied())
+    }
+
+    #[test]
+    fn the_variable_wins_over_xdg_and_xdg_over_home() {
+        let all = [
+            ("DRIVE_STATE_DIR", "/srv/drive"),
+            ("XDG_STATE_HOME", "/xdg"),
+            ("HOME", "/home/ann"),
+        ];
+        let located = |pairs: &[(&str, &str)]| StateDir::locate(&environment(pairs)).unwrap();
+        assert_eq!(located(&all), PathBuf::from("/srv/drive"));
+        assert_eq!(
+            located(&all[1..]),
+            PathBuf::from("/xdg/infinite-improbability-drive")
+        );
+        assert_eq!(
+            located(&all[2..]),
+            PathBuf::from("/home/ann/.local/state/infinite-improbability-drive")
+        );
+    }
+
+    #[test]
+    fn without_home_the_problem_names_the_variable_to_set() {
+        let problem = StateDir::locate(&environment(&[])).unwrap_err();
+        assert_eq!(problem.kind, "stateDirUnknown");
+        assert_eq!(
+            problem.hint.as_deref(),
+            Some("set `DRIVE_STATE_DIR` to a folder of your own")
+        );
+    }
+
+    #[test]
+    fn a_relative_state_directory_is_refused() {
+        let problem = StateDir::locate(&environment(&[("DRIVE_STATE_DIR", "state")])).unwrap_err();
+        assert_eq!(problem.kind, "stateDirRelative");
+    }
+
+    #[test]
+    fn it_is_made_for_its_owner_only() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("a/b");
+        let state =
+            StateDir::open(&environment(&[("DRIVE_STATE_DIR", path.to_str().unwrap())])).unwrap();
+        assert_eq!(state.path(), path);
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+    }
+
+    #[test]
+    fn a_file_in_its_place_is_a_clear_problem() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("state");
+        std::fs::File::create(&path).unwrap();
+        let problem = StateDir::open(&environment(&[("DRIVE_STATE_DIR", path.to_str().unwrap())]))
+            .unwrap_err();
+        assert_eq!(problem.kind, "stateDirUnusable");
+    }
+}

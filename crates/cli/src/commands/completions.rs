@@ -1,0 +1,23 @@
+use crate::answer::{Answer, Outcome};
+use crate::app::App;
+use crate::args::Cli;
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+use serde_json::json;
+
+/// The arguments of `drive completions`.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// Write the script for this shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Prints the script.
+pub(crate) fn run(args: &CompletionsArgs, _app: &App) -> Outcome {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "drive", &mut script);
+    let script = String::from_utf8_lossy(&script).into_owned();
+    let body = json!({ "shell": args.shell.to_string(), "script": script });
+    Answer::new("drive.completions/1", &body, script)
+}

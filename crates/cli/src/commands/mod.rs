@@ -1,0 +1,39 @@
+//! One module for each command.
+//!
+//! To add `drive NOUN`:
+//!
+//! 1. write `commands/noun.rs` with `#[derive(Debug, clap::Args)] pub(crate) struct NounArgs` (doc
+//!    comments are the help texts: one sentence in the imperative, no full stop) and
+//!    `pub(crate) fn run(args: &NounArgs, app: &App) -> Outcome`; a command with commands of its own
+//!    holds a `#[derive(Debug, clap::Subcommand)]` enum in that struct;
+//! 2. add the variant to [`Command`] (its doc comment is the line in `drive --help`) and the arm to
+//!    [`Command::run`], both in the order of a user's day;
+//! 3. return [`Answer::new`](crate::answer::Answer::new) with a schema such as `drive.noun/1`, a
+//!    `Serialize` body and the text for people; add [`failed`](crate::answer::Answer::failed) where
+//!    the document must be shown although the work did not succeed. Everything else that goes wrong
+//!    is an `Err(Problem)`.
+//!
+//! A command prints nothing itself: progress goes through `app.output().narrate(…)`, an answer that
+//! comes bit by bit through `app.output().line(…)`.
+
+mod completions;
+
+use crate::answer::Outcome;
+use crate::app::App;
+use clap::Subcommand;
+
+/// What drive can be asked to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsArgs),
+}
+
+impl Command {
+    /// Runs the command.
+    pub(crate) fn run(&self, app: &App) -> Outcome {
+        match self {
+            Command::Completions(args) => completions::run(args, app),
+        }
+    }
+}

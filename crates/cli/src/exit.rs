@@ -1,0 +1,57 @@
+//! How the program ends: the whole list, and nothing ends another way.
+//!
+//! A reader that goes away (`drive config show | head -1`) is no failure: the command keeps its own
+//! code and says nothing.
+
+use drive_core::Class;
+
+/// An exit code people and scripts may rely on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    /// Done.
+    Done = 0,
+    /// The work did not succeed: the agent failed, the review did not approve, verification failed.
+    NotSucceeded = 1,
+    /// Wrong usage or configuration.
+    Usage = 2,
+    /// The environment failed: git, forge, disk, an agent that is not installed; or drive itself.
+    Environment = 3,
+    /// Interrupted by a person or a signal.
+    Interrupted = 130,
+}
+
+impl Exit {
+    /// The number the shell sees.
+    pub(crate) fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+impl From<Class> for Exit {
+    fn from(class: Class) -> Self {
+        match class {
+            Class::Work => Exit::NotSucceeded,
+            Class::Usage => Exit::Usage,
+            Class::Environment => Exit::Environment,
+            Class::Interrupted => Exit::Interrupted,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_class_of_problem_ends_with_its_documented_code() {
+        for class in [
+            Class::Work,
+            Class::Usage,
+            Class::Environment,
+            Class::Interrupted,
+        ] {
+            assert_eq!(Exit::from(class).code(), class.exit_code(), "{class:?}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The two streams: standard output is the answer, standard error the narration.
+
+use crate::answer::{Answer, Outcome};
+use crate::args::{ColorChoice, GlobalArgs};
+use crate::exit::Exit;
+use drive_adapters::Environment;
+use drive_adapters::environment::{NO_COLOR, TERM};
+use drive_core::Problem;
+use std::cell::RefCell;
+use std::fmt::{self, Display};
+use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
+
+const RED: &str = "\x1b[1;31m";
+const YELLOW: &str = "\x1b[1;33m";
+const CYAN: &str = "\x1b[1;36m";
+const RESET: &str = "\x1b[0m";
+
+/// How much narration is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Verbosity {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+/// What shows the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// Text for people.
+    Text,
+    /// One JSON document.
+    Json,
+}
+
+/// Both streams and how to write to them.
+pub(crate) struct Output {
+    format: Format,
+    verbosity: Verbosity,
+    colour: bool,
+    /// The first failure to write the answer, a reader that went away excepted.
+    broken: RefCell<Option<io::Error>>,
+}
+
+impl Output {
+    /// The output the global options ask for.
+    pub(crate) fn new(global: &GlobalArgs, environment: &Environment) -> Self {
+        let verbosity = match (global.quiet, global.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, false) => Verbosity::Normal,
+            (false, true) => Verbosity::Verbose,
+        };
+        let format = if global.json {
+            Format::Json
+        } else {
+            Format::Text
+        };
+        Self {
+            format,
+            verbosity,
+            colour: wants_colour(global.color, environment),
+            broken: RefCell::new(None),
+        }
+    }
+
+    /// An output for what goes wrong before the options are known.
+    pub(crate) fn plain(format: Format, color: ColorChoice) -> Self {
+        Self {
+            format,
+            verbosity: Verbosity::Normal,
+            colour: wants_colour(color, &Environment::load()),
+            broken: RefCell::new(None),
+        }
+    }
+
+    /// What shows the answer.
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Progress for a person who watches.
+    pub(crate) fn narrate(&self, line: impl Display) {
+        if self.verbosity >= Verbosity::Normal {
+            self.say(format_args!("{}", Printable(&line.to_string())));
+        }
+    }
+
+    /// Details for a person who asked for them with `-v`.
+    pub(crate) fn detail(&self, line: impl Display) {
+        if self.verbosity >= Verbosity::Verbose {
+            self.say(format_args!("{}", Printable(&line.to_string())));
+        }
+    }
+
+    /// Something a person should know although the command goes on.
+    pub(crate) fn warn(&self, message: impl Display) {
+        if self.verbosity >= Verbosity::Normal {
+            let label = self.label("warning:", YELLOW);
+            self.say(format_args!("{label} {}", Printable(&message.to_string())));
+        }
+    }
+
+    /// What went wrong, what lay underneath, and what to do next. Shown even with `-q`.
+    pub(crate) fn problem(&self, problem: &Problem) {
+        let label = self.label("error:", RED);
+        self.say(format_args!("{label} {}", Printable(&problem.message)));
+        for cause in &problem.causes {
+            self.say(format_args!("  cause: {}", Printable(cause)));
+        }
+        if let Some(hint) = &problem.hint {
+            let label = self.label("hint:", CYAN);
+            self.say(format_args!("{label} {}", Printable(hint)));
+        }
+    }
+
+    /// One line of an answer that comes bit by bit, such as a log that is followed. With `--json`
+    /// nothing is printed: the document at the end is the answer. A break says that nobody reads
+    /// any more.
+    pub(crate) fn line(&self, line: impl Display) -> ControlFlow<()> {
+        match self.format {
+            Format::Text => self.write_answer(&format!("{line}\n")),
+            Format::Json => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Shows what came of a command and says what the program ends with.
+    pub(crate) fn finish(&self, outcome: Outcome) -> Exit {
+        let answer = outcome.unwrap_or_else(Answer::from_problem);
+        // Whoever looks at a terminal should see the answer before the complaint about it.
+        let _ = self.write_answer(&self.rendered(&answer));
+        if let Some(problem) = answer.failure() {
+            self.problem(problem);
+        }
+        match self.broken.take() {
+            None => answer.exit(),
+            Some(error) => {
+                let problem =
+                    Problem::environment("outputFailed", "cannot write to standard output")
+                        .because(error);
+                self.problem(&problem);
+                Exit::Environment
+            }
+        }
+    }
+
+    fn rendered(&self, answer: &Answer) -> String {
+        match self.format {
+            // A document of plain values always serialises; the fallback keeps the promise of one.
+            Format::Json => serde_json::to_string_pretty(answer.document())
+                .map_or_else(|_| "{}\n".to_owned(), |text| text + "\n"),
+            Format::Text if answer.text().is_empty() => String::new(),
+            Format::Text => format!("{}\n", answer.text().trim_end_matches('\n')),
+        }
+    }
+
+    fn write_answer(&self, text: &str) -> ControlFlow<()> {
+        let mut stdout = io::stdout().lock();
+        let written = stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| stdout.flush());
+        match written {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                if error.kind() != io::ErrorKind::BrokenPipe {
+                    self.broken.borrow_mut().get_or_insert(error);
+                }
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    /// Narration that cannot be written is lost on purpose: there is nobody left to tell.
+    fn say(&self, line: fmt::Arguments<'_>) {
+        let _ = writeln!(io::stderr().lock(), "{line}");
+    }
+
+    fn label(&self, text: &str, colour: &str) -> String {
+        if self.colour {
+            format!("{colour}{text}{RESET}")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+/// Text that may come from anywhere, with control characters made visible, so that no file name and
+/// no agent can move the cursor or paint the terminal.
+struct Printable<'a>(&'a str);
+
+impl Display for Printable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for character in self.0.chars() {
+            if character.is_control() && character != '\n' && character != '\t' {
+                write!(f, "{}", character.escape_default())?;
+            } else {
+                write!(f, "{character}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn wants_colour(choice: ColorChoice, environment: &Environment) -> bool {
+    match choice {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
+            io::stderr().is_terminal()
+                && environment.get(NO_COLOR).is_none()
+                && environment.text(TERM) != Some("dumb")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_shown_not_obeyed() {
+        let text = Printable("red \x1b[31m bell \x07\nnext\tline").to_string();
+        assert_eq!(text, "red \\u{1b}[31m bell \\u{7}\nnext\tline");
+    }
+}

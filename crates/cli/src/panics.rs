@@ -1,0 +1,55 @@
+//! A panic is a bug of drive: it is told briefly, and it still ends like every other failure.
+//!
+//! The stack unwinds before anything is answered, so guards (a transient sandbox, a lease) do their
+//! work first.
+
+use crate::answer::Outcome;
+use crate::output::Output;
+use drive_core::Problem;
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::io::Write;
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+
+/// Runs a command; a panic becomes a problem.
+pub(crate) fn caught(output: &Output, command: impl FnOnce() -> Outcome) -> Outcome {
+    panic::set_hook(Box::new(tell));
+    // The closure's values are not looked at again after a panic, the output excepted, and that
+    // holds nothing a panic can leave half done.
+    panic::catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|payload| {
+        output.detail("the panic above ended the command");
+        Err(bug(text_of(&*payload)))
+    })
+}
+
+fn bug(what: &str) -> Problem {
+    Problem::environment("bug", format!("this is a bug in drive: {what}")).hint(
+        "please report it with the line above; run again with `RUST_BACKTRACE=1` to see where it came from",
+    )
+}
+
+/// The hook runs on whichever thread panicked, and may not panic itself.
+fn tell(info: &PanicHookInfo<'_>) {
+    let place = info
+        .location()
+        .map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+    let thread = std::thread::current();
+    let thread = thread.name().unwrap_or("unnamed");
+    let mut stderr = std::io::stderr().lock();
+    let _ = writeln!(
+        stderr,
+        "panic in thread `{thread}` at {place}: {}",
+        text_of(info.payload())
+    );
+    let backtrace = Backtrace::capture();
+    if backtrace.status() == BacktraceStatus::Captured {
+        let _ = writeln!(stderr, "{backtrace}");
+    }
+}
+
+fn text_of(payload: &(dyn std::any::Any + Send)) -> &str {
+    payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a panic without a message")
+}
