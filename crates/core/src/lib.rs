@@ -4,6 +4,7 @@
 //! variable, a file or a socket: time is an argument, effects are values, and a second front end
 //! or a simulated world can use every line of it.
 
+pub mod agent;
 pub mod forge;
 pub mod ids;
 pub mod problem;

@@ -1,0 +1,347 @@
+use super::permission::PermissionRules;
+use crate::Problem;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+
+/// Which adapter speaks to an agent.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgentKind {
+    /// Claude Code.
+    ClaudeCode,
+    /// Gemini CLI.
+    GeminiCli,
+    /// Codex.
+    Codex,
+    /// Any agent that speaks the Agent Client Protocol.
+    Acp,
+    /// Any program.
+    Command,
+}
+
+impl AgentKind {
+    /// Every kind.
+    pub const ALL: [AgentKind; 5] = [
+        AgentKind::ClaudeCode,
+        AgentKind::GeminiCli,
+        AgentKind::Codex,
+        AgentKind::Acp,
+        AgentKind::Command,
+    ];
+
+    /// The name used in the settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            AgentKind::ClaudeCode => "claude-code",
+            AgentKind::GeminiCli => "gemini-cli",
+            AgentKind::Codex => "codex",
+            AgentKind::Acp => "acp",
+            AgentKind::Command => "command",
+        }
+    }
+
+    /// The command when the settings name none.
+    pub fn default_command(self) -> Option<&'static str> {
+        match self {
+            AgentKind::ClaudeCode => Some("claude"),
+            AgentKind::GeminiCli => Some("gemini"),
+            AgentKind::Codex => Some("codex"),
+            AgentKind::Acp | AgentKind::Command => None,
+        }
+    }
+}
+
+impl fmt::Display for AgentKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One agent of the settings, `[agents.NAME]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentConfig {
+    /// Which adapter speaks to it.
+    pub kind: AgentKind,
+    /// The program and its first arguments; empty for the kind's usual one.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// The model it is told to use; its own default when left out.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Variables let through; everything else is withheld.
+    #[serde(default)]
+    pub env: Vec<String>,
+    /// Files and folders of the user's home it may use, besides its own settings folder.
+    #[serde(default)]
+    pub home: Vec<String>,
+    /// What it may be granted while it runs.
+    #[serde(default)]
+    pub permissions: PermissionRules,
+}
+
+impl AgentConfig {
+    /// A kind as it is used when the settings say nothing about it.
+    pub fn of_kind(kind: AgentKind) -> Self {
+        Self {
+            kind,
+            command: Vec::new(),
+            model: None,
+            env: default_env(kind).iter().map(|s| (*s).to_owned()).collect(),
+            home: Vec::new(),
+            permissions: PermissionRules::default(),
+        }
+    }
+
+    /// Refuses what could never work or must never be: no command, a forge token let through, a
+    /// home entry that leaves the home.
+    pub fn check(&self, name: &str, forge_token_env: &str) -> Result<(), Problem> {
+        if self.command_line().is_none() {
+            return Err(Problem::usage(
+                "agentWithoutCommand",
+                format!("agent `{name}` has no command"),
+            )
+            .hint(format!(
+                "set `command` in `[agents.{name}]`: its kind `{}` has no usual one",
+                self.kind
+            )));
+        }
+        if let Some(variable) = self.env.iter().find(|v| is_withheld(v, forge_token_env)) {
+            return Err(Problem::usage(
+                "forgeTokenForAgent",
+                format!("agent `{name}` would be given the forge's token in `{variable}`"),
+            )
+            .hint(format!(
+                "remove `{variable}` from `env` in `[agents.{name}]`: drive itself pushes and posts"
+            )));
+        }
+        if let Some(entry) = self.home.iter().find(|e| !is_home_entry(e)) {
+            return Err(Problem::usage(
+                "agentHomeEntry",
+                format!("agent `{name}` asks for `{entry}`, which is not a path inside the home"),
+            )
+            .hint(format!(
+                "write paths such as `.config/tool` in `home` of `[agents.{name}]`"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The program and its first arguments; `None` when there is none.
+    pub fn command_line(&self) -> Option<(String, Vec<String>)> {
+        match self.command.split_first() {
+            Some((program, args)) if !program.is_empty() => Some((program.clone(), args.to_vec())),
+            Some(_) => None,
+            None => self
+                .kind
+                .default_command()
+                .map(|program| (program.to_owned(), Vec::new())),
+        }
+    }
+}
+
+/// The variables each agent's own login by key uses.
+fn default_env(kind: AgentKind) -> &'static [&'static str] {
+    match kind {
+        AgentKind::ClaudeCode => &["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"],
+        AgentKind::GeminiCli => &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        AgentKind::Codex => &["OPENAI_API_KEY", "CODEX_API_KEY"],
+        AgentKind::Acp | AgentKind::Command => &[],
+    }
+}
+
+/// Variables every agent gets when the caller has them.
+const ALWAYS: [&str; 5] = ["PATH", "LANG", "LC_ALL", "TERM", "TZ"];
+
+/// Variables no agent gets: with one of these, a read-only role could write to the forge.
+const NEVER: [&str; 4] = [
+    "GITHUB_TOKEN",
+    "GH_TOKEN",
+    "GH_ENTERPRISE_TOKEN",
+    "GITHUB_ENTERPRISE_TOKEN",
+];
+
+fn is_withheld(variable: &str, forge_token_env: &str) -> bool {
+    NEVER.contains(&variable) || (!forge_token_env.is_empty() && variable == forge_token_env)
+}
+
+fn is_home_entry(entry: &str) -> bool {
+    !entry.is_empty()
+        && !entry.starts_with('/')
+        && entry
+            .split('/')
+            .all(|part| !part.is_empty() && part != "." && part != "..")
+}
+
+/// The part of the caller's environment an agent is given. `HOME` and `TMPDIR` are not in it: they
+/// are private to each run.
+pub fn allowed_env(
+    config: &AgentConfig,
+    caller: &BTreeMap<OsString, OsString>,
+    forge_token_env: &str,
+) -> BTreeMap<OsString, OsString> {
+    ALWAYS
+        .iter()
+        .copied()
+        .chain(config.env.iter().map(String::as_str))
+        .filter(|name| !is_withheld(name, forge_token_env))
+        .filter_map(|name| caller.get_key_value(OsStr::new(name)))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// The values among `env` that are secrets: those let through by name, and no ordinary settings
+/// such as a locale or an address.
+pub fn secret_values(config: &AgentConfig, env: &BTreeMap<OsString, OsString>) -> Vec<String> {
+    config
+        .env
+        .iter()
+        .filter(|name| looks_secret(name))
+        .filter_map(|name| env.get(OsStr::new(name)))
+        .filter_map(|value| value.to_str().map(str::to_owned))
+        .collect()
+}
+
+fn looks_secret(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    [
+        "KEY",
+        "TOKEN",
+        "SECRET",
+        "PASSWORD",
+        "PASSWD",
+        "CREDENTIAL",
+        "AUTH",
+        "COOKIE",
+    ]
+    .iter()
+    .any(|word| upper.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(pairs: &[(&str, &str)]) -> BTreeMap<OsString, OsString> {
+        pairs
+            .iter()
+            .map(|(name, value)| (OsString::from(name), OsString::from(value)))
+            .collect()
+    }
+
+    fn config(env: &[&str]) -> AgentConfig {
+        AgentConfig {
+            env: env.iter().map(|s| (*s).to_owned()).collect(),
+            ..AgentConfig::of_kind(AgentKind::ClaudeCode)
+        }
+    }
+
+    #[test]
+    fn an_agent_is_given_what_is_listed_and_nothing_else() {
+        let caller = environment(&[
+            ("PATH", "/bin"),
+            ("LANG", "C"),
+            ("HOME", "/home/me"),
+            ("AWS_SECRET_ACCESS_KEY", "x"),
+            ("ANTHROPIC_API_KEY", "k"),
+        ]);
+        assert_eq!(
+            allowed_env(&config(&["ANTHROPIC_API_KEY", "ABSENT"]), &caller, ""),
+            environment(&[("PATH", "/bin"), ("LANG", "C"), ("ANTHROPIC_API_KEY", "k")])
+        );
+    }
+
+    #[test]
+    fn the_forge_token_is_withheld_even_when_it_is_listed() {
+        let listed = config(&["GITHUB_TOKEN", "GH_TOKEN", "MY_FORGE", "OTHER"]);
+        let caller = environment(&[
+            ("GITHUB_TOKEN", "a"),
+            ("GH_TOKEN", "b"),
+            ("MY_FORGE", "c"),
+            ("OTHER", "d"),
+        ]);
+        assert_eq!(
+            allowed_env(&listed, &caller, "MY_FORGE"),
+            environment(&[("OTHER", "d")])
+        );
+    }
+
+    #[test]
+    fn listing_a_forge_token_is_an_error_of_the_settings() {
+        for variable in ["GITHUB_TOKEN", "GH_TOKEN", "MY_FORGE"] {
+            let problem = config(&[variable]).check("robot", "MY_FORGE").unwrap_err();
+            assert_eq!(
+                problem,
+                Problem::usage(
+                    "forgeTokenForAgent",
+                    format!("agent `robot` would be given the forge's token in `{variable}`")
+                )
+                .hint(format!(
+                    "remove `{variable}` from `env` in `[agents.robot]`: drive itself pushes and posts"
+                ))
+            );
+        }
+        assert_eq!(
+            config(&["ANTHROPIC_API_KEY"]).check("robot", "MY_FORGE"),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn a_kind_without_a_usual_command_needs_one() {
+        let bare = AgentConfig::of_kind(AgentKind::Acp);
+        assert_eq!(
+            bare.check("mine", "").unwrap_err().kind,
+            "agentWithoutCommand"
+        );
+        let empty = AgentConfig {
+            command: vec![String::new()],
+            ..AgentConfig::of_kind(AgentKind::ClaudeCode)
+        };
+        assert_eq!(
+            empty.check("mine", "").unwrap_err().kind,
+            "agentWithoutCommand"
+        );
+    }
+
+    #[test]
+    fn a_home_entry_stays_inside_the_home() {
+        for entry in ["", "/etc", "../x", "a/../../b", "a//b", "."] {
+            let config = AgentConfig {
+                home: vec![entry.to_owned()],
+                ..AgentConfig::of_kind(AgentKind::Codex)
+            };
+            assert_eq!(
+                config.check("mine", "").unwrap_err().kind,
+                "agentHomeEntry",
+                "{entry}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_what_looks_like_a_secret_is_one() {
+        let config = config(&["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "MY_PASSWORD"]);
+        let env = environment(&[
+            ("ANTHROPIC_API_KEY", "k1"),
+            ("ANTHROPIC_BASE_URL", "http://localhost"),
+            ("MY_PASSWORD", "p1"),
+            ("PATH", "/bin"),
+        ]);
+        assert_eq!(secret_values(&config, &env), ["k1", "p1"]);
+    }
+}

@@ -1,0 +1,15 @@
+//! Coding agents: what they are asked to be, what they say while they work, what came of it.
+
+mod config;
+mod event;
+mod outcome;
+mod permission;
+mod role;
+mod usage;
+
+pub use config::{AgentConfig, AgentKind, allowed_env, secret_values};
+pub use event::{AgentEvent, Wait};
+pub use outcome::{AgentOutcome, Ending, Failure, Ignored, Session};
+pub use permission::{Decision, PermissionRequest, PermissionRules, decide};
+pub use role::{Access, Role};
+pub use usage::{Budget, Cost, Meter, Overrun, Scope, SessionTotals, Usage};

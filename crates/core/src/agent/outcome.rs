@@ -1,0 +1,232 @@
+use super::usage::{Cost, Overrun, SessionTotals, Usage};
+use crate::Problem;
+use crate::process::TimeBound;
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// What came of one run of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentOutcome {
+    /// Whether it succeeded, and why not.
+    pub ending: Ending,
+    /// Its last message: where a structured answer stands.
+    pub text: String,
+    /// Tokens of this run.
+    pub usage: Usage,
+    /// Money of this run, where the agent says.
+    pub cost: Option<Cost>,
+    /// The conversation, for a later run that resumes it.
+    pub session: Option<Session>,
+    /// Permissions it asked for.
+    pub escalations: u32,
+    /// Lines that were no event, and events of an unknown kind.
+    pub ignored: Ignored,
+}
+
+/// A conversation that can be resumed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Session {
+    /// The agent's own name for it.
+    pub id: String,
+    /// What it has used so far, all runs together.
+    pub totals: SessionTotals,
+}
+
+/// What a stream held besides what is understood.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Ignored {
+    /// Lines that are no event at all.
+    pub garbage_lines: u64,
+    /// Events of a kind that is not known.
+    pub unknown_events: u64,
+}
+
+/// How an agent's run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "ending")]
+pub enum Ending {
+    /// It said so in its terminal event, and the event's error flag was clear.
+    Succeeded,
+    /// It did not, for this reason.
+    Failed {
+        /// What kind of failure.
+        reason: Failure,
+        /// What it said about it, if anything.
+        message: String,
+    },
+}
+
+/// Why an agent's run did not succeed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "kind")]
+pub enum Failure {
+    /// It said itself that it failed.
+    Reported,
+    /// Its model could not be reached, or refused.
+    Model {
+        /// What the model's server answered, where known.
+        status: Option<u16>,
+    },
+    /// It is not logged in.
+    LoginExpired,
+    /// Its plan's quota is used up.
+    #[serde(rename_all = "camelCase")]
+    UsageLimit {
+        /// When it says it may go on.
+        resets_at: Option<Timestamp>,
+    },
+    /// It ended without a terminal event.
+    #[serde(rename_all = "camelCase")]
+    NoVerdict {
+        /// Its exit code, where it exited.
+        exit_code: Option<i32>,
+        /// The signal that ended it, where one did.
+        signal: Option<i32>,
+    },
+    /// What it printed are no events of that agent.
+    Garbage,
+    /// It asked for more permissions than allowed.
+    Escalations {
+        /// How many are allowed.
+        allowed: u32,
+    },
+    /// It used up its budget.
+    Budget {
+        /// Which limit.
+        overrun: Overrun,
+    },
+    /// It ran, or was silent, for too long.
+    TimedOut {
+        /// Which clock.
+        bound: TimeBound,
+    },
+    /// It used more memory than allowed.
+    MemoryLimit,
+    /// It had more processes than allowed.
+    ProcessLimit,
+    /// It printed more than allowed.
+    OutputLimit,
+    /// It was stopped from above.
+    Cancelled,
+    /// It could not be started or supervised.
+    Infra,
+}
+
+impl Failure {
+    /// The stable name scripts may match.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Failure::Reported => "agentFailed",
+            Failure::Model { .. } => "modelUnavailable",
+            Failure::LoginExpired => "agentLoginExpired",
+            Failure::UsageLimit { .. } => "agentUsageLimit",
+            Failure::NoVerdict { .. } => "agentNoVerdict",
+            Failure::Garbage => "agentGarbage",
+            Failure::Escalations { .. } => "agentEscalations",
+            Failure::Budget { .. } => "budgetExceeded",
+            Failure::TimedOut { .. } => "agentTimedOut",
+            Failure::MemoryLimit => "agentMemoryLimit",
+            Failure::ProcessLimit => "agentProcessLimit",
+            Failure::OutputLimit => "agentOutputLimit",
+            Failure::Cancelled => "interrupted",
+            Failure::Infra => "agentNotSupervised",
+        }
+    }
+}
+
+impl AgentOutcome {
+    /// Whether it succeeded.
+    pub fn succeeded(&self) -> bool {
+        self.ending == Ending::Succeeded
+    }
+
+    /// What a person is told about a run of `agent` that did not succeed.
+    pub fn problem(&self, agent: &str) -> Option<Problem> {
+        let (reason, message) = match &self.ending {
+            Ending::Succeeded => return None,
+            Ending::Failed { reason, message } => (reason, message),
+        };
+        let problem = describe(agent, reason);
+        Some(match message.is_empty() {
+            true => problem,
+            false => problem.cause(message.clone()),
+        })
+    }
+}
+
+fn describe(agent: &str, reason: &Failure) -> Problem {
+    let kind = reason.kind();
+    let work = |what: &str| Problem::work(kind, format!("agent `{agent}` {what}"));
+    match reason {
+        Failure::Reported => work("says that it failed").hint("read its log: `drive runs logs`"),
+        Failure::Model { status } => {
+            let answered = status.map_or(String::new(), |s| format!(" (HTTP {s})"));
+            Problem::environment(
+                kind,
+                format!("agent `{agent}` could not use its model{answered}"),
+            )
+            .hint("try again later, or choose another agent with `--agent`")
+        }
+        Failure::LoginExpired => Problem::environment(
+            kind,
+            format!("agent `{agent}` is not logged in"),
+        )
+        .hint(format!(
+            "log in with its own command, or let its key through with `env` in `[agents.{agent}]`"
+        )),
+        Failure::UsageLimit { resets_at } => {
+            let reset = resets_at.map_or(String::new(), |at| format!(", which resets at `{at}`"));
+            Problem::environment(
+                kind,
+                format!("agent `{agent}` has reached its usage limit{reset}"),
+            )
+            .hint("run it again after that, or choose another agent with `--agent`")
+        }
+        Failure::NoVerdict { exit_code, signal } => work(&match (exit_code, signal) {
+            (_, Some(signal)) => format!("was ended by signal `{signal}` before it had finished"),
+            (Some(code), None) => {
+                format!("exited with `{code}` without saying that it had finished")
+            }
+            (None, None) => "ended without saying that it had finished".to_owned(),
+        })
+        .hint("read its log: `drive runs logs`"),
+        Failure::Garbage => Problem::environment(
+            kind,
+            format!("agent `{agent}` prints something else than the events of its kind"),
+        )
+        .hint(format!(
+            "check `kind` and `command` in `[agents.{agent}]`, then run `drive doctor`"
+        )),
+        Failure::Escalations { allowed } => work(&format!(
+            "asked for more than the `{allowed}` permissions allowed"
+        ))
+        .hint(format!(
+            "raise `max_escalations`, or allow what it needs in `[agents.{agent}]`"
+        )),
+        Failure::Budget { overrun } => Problem::work(kind, format!("agent `{agent}` {overrun}"))
+            .hint("raise it in `[budget]`; the work so far is kept"),
+        Failure::TimedOut {
+            bound: TimeBound::Wall,
+        } => work("ran for longer than allowed")
+            .hint("raise `total_timeout`, or pass `--total-timeout`; the work so far is kept"),
+        Failure::TimedOut {
+            bound: TimeBound::Idle,
+        } => work("was silent for longer than allowed")
+            .hint("raise `idle_timeout`, or pass `--idle-timeout`; the work so far is kept"),
+        Failure::MemoryLimit => {
+            work("used more memory than allowed").hint("the work so far is kept")
+        }
+        Failure::ProcessLimit => {
+            work("started more processes than allowed").hint("the work so far is kept")
+        }
+        Failure::OutputLimit => work("printed more than allowed").hint("the work so far is kept"),
+        Failure::Cancelled => Problem::interrupted(format!("agent `{agent}` was stopped")),
+        Failure::Infra => {
+            Problem::environment(kind, format!("agent `{agent}` could not be supervised"))
+                .hint("run `drive doctor`")
+        }
+    }
+}

@@ -1,0 +1,252 @@
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Tokens. Each is counted in exactly one field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Usage {
+    /// Read by the model for the first time.
+    pub input: u64,
+    /// Read again from its cache.
+    pub cached: u64,
+    /// Written by the model, thinking included.
+    pub output: u64,
+}
+
+impl Usage {
+    /// What a token budget counts: everything but cheap reads from the cache, which an agent
+    /// repeats with every turn.
+    pub fn counted(&self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+
+    /// The sum.
+    #[must_use]
+    pub fn plus(self, other: Usage) -> Usage {
+        Usage {
+            input: self.input.saturating_add(other.input),
+            cached: self.cached.saturating_add(other.cached),
+            output: self.output.saturating_add(other.output),
+        }
+    }
+
+    /// What came on top of `before`; nothing where `before` is larger.
+    #[must_use]
+    pub fn since(self, before: Usage) -> Usage {
+        Usage {
+            input: self.input.saturating_sub(before.input),
+            cached: self.cached.saturating_sub(before.cached),
+            output: self.output.saturating_sub(before.output),
+        }
+    }
+}
+
+/// Money, in millionths of a US dollar, so that sums are exact.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Cost {
+    micro_usd: u64,
+}
+
+impl Cost {
+    /// From millionths of a dollar.
+    pub fn from_micro_usd(micro_usd: u64) -> Self {
+        Self { micro_usd }
+    }
+
+    /// From dollars; `None` for what is no amount.
+    pub fn from_usd(usd: f64) -> Option<Self> {
+        let micros = usd * 1e6;
+        (micros.is_finite() && (0.0..9e15).contains(&micros)).then(|| Self {
+            micro_usd: micros.round() as u64,
+        })
+    }
+
+    /// In dollars.
+    pub fn usd(self) -> f64 {
+        self.micro_usd as f64 / 1e6
+    }
+
+    /// In millionths of a dollar.
+    pub fn micro_usd(self) -> u64 {
+        self.micro_usd
+    }
+
+    /// The sum.
+    #[must_use]
+    pub fn plus(self, other: Cost) -> Cost {
+        Cost {
+            micro_usd: self.micro_usd.saturating_add(other.micro_usd),
+        }
+    }
+
+    /// What came on top of `before`; nothing where `before` is larger.
+    #[must_use]
+    pub fn since(self, before: Cost) -> Cost {
+        Cost {
+            micro_usd: self.micro_usd.saturating_sub(before.micro_usd),
+        }
+    }
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "${:.2}", self.usd())
+    }
+}
+
+/// All that a conversation has used, over every run that resumed it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SessionTotals {
+    /// Tokens.
+    pub usage: Usage,
+    /// Money.
+    pub cost: Cost,
+}
+
+/// Whether a figure an agent reports is of this run, or of the whole conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Of this run only.
+    Run,
+    /// Of the conversation since it began, earlier runs included.
+    Session,
+}
+
+/// Turns an agent's figures into the figures of one run.
+///
+/// The agents disagree: after a resume, one reports tokens of the run and money of the whole
+/// conversation, another reports tokens of the whole conversation. Adding them up as they come
+/// would bill earlier rounds again.
+#[derive(Clone, Copy, Debug)]
+pub struct Meter {
+    before: SessionTotals,
+    tokens: Scope,
+    money: Scope,
+    usage: Usage,
+    cost: Option<Cost>,
+}
+
+impl Meter {
+    /// A meter for a run that goes on where `before` ended.
+    pub fn new(before: SessionTotals, tokens: Scope, money: Scope) -> Self {
+        Self {
+            before,
+            tokens,
+            money,
+            usage: Usage::default(),
+            cost: None,
+        }
+    }
+
+    /// The agent's own total of tokens. A total never shrinks: a lower figure is ignored.
+    pub fn tokens(&mut self, reported: Usage) {
+        let of_run = match self.tokens {
+            Scope::Run => reported,
+            Scope::Session => reported.since(self.before.usage),
+        };
+        self.usage = Usage {
+            input: self.usage.input.max(of_run.input),
+            cached: self.usage.cached.max(of_run.cached),
+            output: self.usage.output.max(of_run.output),
+        };
+    }
+
+    /// The agent's own total of money. A total never shrinks: a lower figure is ignored.
+    pub fn money(&mut self, reported: Cost) {
+        let of_run = match self.money {
+            Scope::Run => reported,
+            Scope::Session => reported.since(self.before.cost),
+        };
+        self.cost = Some(self.cost.unwrap_or_default().max(of_run));
+    }
+
+    /// Tokens of this run.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// Money of this run, where the agent said.
+    pub fn cost(&self) -> Option<Cost> {
+        self.cost
+    }
+
+    /// What the next run that resumes this conversation must know.
+    pub fn totals(&self) -> SessionTotals {
+        SessionTotals {
+            usage: self.before.usage.plus(self.usage),
+            cost: self.before.cost.plus(self.cost.unwrap_or_default()),
+        }
+    }
+}
+
+/// What a run may still use. `None` is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Budget {
+    /// Tokens, as [`Usage::counted`] counts them.
+    pub tokens: Option<u64>,
+    /// Money.
+    pub cost: Option<Cost>,
+}
+
+/// A budget that was used up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "budget")]
+pub enum Overrun {
+    /// Tokens.
+    Tokens {
+        /// What was allowed.
+        allowed: u64,
+        /// What was used.
+        used: u64,
+    },
+    /// Money.
+    Cost {
+        /// What was allowed.
+        allowed: Cost,
+        /// What was used.
+        used: Cost,
+    },
+}
+
+impl Budget {
+    /// The limit that `usage` and `cost` have passed, money first.
+    pub fn overrun(&self, usage: Usage, cost: Option<Cost>) -> Option<Overrun> {
+        if let (Some(allowed), Some(used)) = (self.cost, cost)
+            && used > allowed
+        {
+            return Some(Overrun::Cost { allowed, used });
+        }
+        let used = usage.counted();
+        match self.tokens {
+            Some(allowed) if used > allowed => Some(Overrun::Tokens { allowed, used }),
+            Some(_) | None => None,
+        }
+    }
+
+    /// What is left after a run that used this much.
+    #[must_use]
+    pub fn minus(&self, usage: Usage, cost: Option<Cost>) -> Budget {
+        Budget {
+            tokens: self.tokens.map(|t| t.saturating_sub(usage.counted())),
+            cost: self.cost.map(|c| c.since(cost.unwrap_or_default())),
+        }
+    }
+}
+
+impl fmt::Display for Overrun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Overrun::Tokens { allowed, used } => {
+                write!(f, "used {used} tokens where `{allowed}` are allowed")
+            }
+            Overrun::Cost { allowed, used } => {
+                write!(f, "spent {used} where `{allowed}` is allowed")
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+use crate::CancelToken;
+use drive_core::Problem;
+use drive_core::agent::{AgentEvent, AgentKind, AgentOutcome, Budget, Role, Session};
+use drive_core::ids::RunId;
+use drive_core::process::{Limits, ProcessIdentity};
+use std::path::PathBuf;
+
+/// One job for one agent.
+#[derive(Clone, Debug)]
+pub struct AgentRequest {
+    /// Whose job it is.
+    pub run: RunId,
+    /// What the agent is asked to be.
+    pub role: Role,
+    /// Which round of the run.
+    pub round: u32,
+    /// What a reviewer looks at.
+    pub domain: Option<String>,
+    /// What it is asked to do.
+    pub prompt: String,
+    /// A JSON file with the task, the plan's path, comments, diff base and pull request.
+    pub input: Option<PathBuf>,
+    /// The sandbox it works in.
+    pub sandbox: PathBuf,
+    /// The repository's common git folder; its hooks and its configuration are never writable.
+    pub git_dir: Option<PathBuf>,
+    /// A folder of this run outside the sandbox: the agent's private home and temporary folder and
+    /// its redacted log are made here.
+    pub scratch: PathBuf,
+    /// The model, when the caller overrides the settings.
+    pub model: Option<String>,
+    /// The conversation to go on with.
+    pub resume: Option<Session>,
+    /// Every bound on it.
+    pub limits: Limits,
+    /// What it may still use.
+    pub budget: Budget,
+    /// How often it may ask for a permission.
+    pub max_escalations: u32,
+    /// Refuse to run it without the kernel's help.
+    pub isolation: IsolationMode,
+}
+
+/// Whether the kernel holds an agent in its role.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IsolationMode {
+    /// With every layer this machine has.
+    #[default]
+    Auto,
+    /// With every layer, or not at all.
+    Require,
+    /// Without.
+    Off,
+}
+
+/// What an installed agent says about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentVersion {
+    /// Which adapter speaks to it.
+    pub kind: AgentKind,
+    /// The program that would be started.
+    pub program: PathBuf,
+    /// Its version, where it has one.
+    pub version: Option<String>,
+    /// Set when that version is not one the adapter was verified with; names those that are.
+    pub warning: Option<String>,
+}
+
+/// Called with the identity of a process before it runs; an error means that it never does.
+pub type OnStarted<'a> = dyn FnMut(ProcessIdentity) -> Result<(), Problem> + 'a;
+
+/// A coding agent.
+pub trait Agent: Send + Sync {
+    /// Its name in the settings.
+    fn name(&self) -> &str;
+
+    /// Whether it is installed, and in which version. Starts it, briefly.
+    fn check(&self, cancel: &CancelToken) -> Result<AgentVersion, Problem>;
+
+    /// Lets it do one job, to its end.
+    ///
+    /// `started` is called before the agent executes its first instruction. Events are redacted,
+    /// in order, and bounded in size; the outcome is what the agent's own terminal event says, and
+    /// an error is what kept it from running at all.
+    fn run(
+        &self,
+        request: &AgentRequest,
+        cancel: &CancelToken,
+        started: &mut OnStarted<'_>,
+        on_event: &mut dyn FnMut(AgentEvent),
+    ) -> Result<AgentOutcome, Problem>;
+}
