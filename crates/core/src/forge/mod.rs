@@ -1,5 +1,8 @@
 //! Pull requests and comments, whichever forge keeps them.
 
+pub mod github;
+pub mod text;
+
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 

@@ -1,0 +1,76 @@
+//! Exactly what was verified is merged, or nothing.
+
+use super::fixture::open;
+use super::{BASE, ForgeFixture};
+use drive_core::forge::PrState;
+use drive_engine::ports::MergeOutcome;
+
+/// Merging again finds it merged.
+pub fn the_expected_head_is_merged_once(fixture: &dyn ForgeFixture) {
+    let pr = open(fixture, "feat/merge");
+    let first = fixture.forge().merge(pr.number, &pr.head_sha).unwrap();
+    let second = fixture.forge().merge(pr.number, &pr.head_sha).unwrap();
+    assert!(matches!(first, MergeOutcome::Merged { .. }), "{first:?}");
+    assert_eq!(first, second);
+    assert_eq!(
+        fixture.forge().fetch(pr.number).unwrap().state,
+        PrState::Merged
+    );
+}
+
+/// A push after the verdict voids it.
+pub fn another_head_is_not_merged(fixture: &dyn ForgeFixture) {
+    let pr = open(fixture, "feat/moved");
+    fixture.push("feat/moved", "late.txt", "late\n");
+    let outcome = fixture.forge().merge(pr.number, &pr.head_sha).unwrap();
+    assert_eq!(outcome, MergeOutcome::HeadMoved);
+    assert_eq!(
+        fixture.forge().fetch(pr.number).unwrap().state,
+        PrState::Open
+    );
+}
+
+/// The forge merged, the network lost the answer.
+pub fn a_lost_answer_to_a_merge_is_found_out(fixture: &dyn ForgeFixture) {
+    let pr = open(fixture, "feat/mergelost");
+    fixture.lose_next_answer();
+    let outcome = fixture.forge().merge(pr.number, &pr.head_sha).unwrap();
+    assert!(
+        matches!(outcome, MergeOutcome::Merged { .. }),
+        "{outcome:?}"
+    );
+}
+
+/// Closed is closed.
+pub fn a_closed_pull_request_is_not_merged(fixture: &dyn ForgeFixture) {
+    let pr = open(fixture, "feat/closed");
+    fixture.forge().close(pr.number).unwrap();
+    let outcome = fixture.forge().merge(pr.number, &pr.head_sha).unwrap();
+    assert!(
+        matches!(outcome, MergeOutcome::Refused { .. }),
+        "{outcome:?}"
+    );
+    assert_eq!(
+        fixture.forge().fetch(pr.number).unwrap().state,
+        PrState::Closed
+    );
+}
+
+/// A conflict is told before and at the merge.
+pub fn a_conflict_is_told_and_not_merged(fixture: &dyn ForgeFixture) {
+    let pr = open(fixture, "feat/conflict");
+    fixture.push(BASE, "src/lib.rs", "entirely\ndifferent\n");
+    assert_eq!(
+        fixture.forge().fetch(pr.number).unwrap().mergeable,
+        Some(false)
+    );
+    let outcome = fixture.forge().merge(pr.number, &pr.head_sha).unwrap();
+    assert!(
+        matches!(outcome, MergeOutcome::Refused { .. }),
+        "{outcome:?}"
+    );
+    assert_eq!(
+        fixture.forge().fetch(pr.number).unwrap().state,
+        PrState::Open
+    );
+}

@@ -1,0 +1,80 @@
+//! What every forge must do, as one suite of tests.
+//!
+//! An adapter writes a [`ForgeFixture`] and one line, `drive_testkit::forge_contract!(my_fixture)`,
+//! where `my_fixture()` makes a fresh forge with an empty repository. The suite is the same for all.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a contract test fails by panicking, as every test does"
+)]
+
+mod fixture;
+pub mod merging;
+pub mod polling;
+pub mod posting;
+pub mod pull_requests;
+pub mod reviewing;
+
+pub use fixture::{BASE, ForgeFixture};
+
+/// Generates one named test for each clause of the contract.
+#[macro_export]
+macro_rules! forge_contract {
+    ($fixture:path) => {
+        $crate::forge_contract!(@tests $fixture,
+            pull_requests: {
+                opening_twice_returns_the_same_pull_request,
+                a_branch_without_pull_request_is_not_found,
+                a_branch_is_found_in_its_newest_pull_request,
+                a_draft_becomes_ready_and_stays_ready,
+                the_head_follows_a_push,
+                the_description_is_replaced,
+                closing_twice_is_closing_once,
+                an_unknown_pull_request_is_a_typed_problem,
+                permissions_are_told_and_strangers_have_none,
+                the_newest_status_of_a_context_counts,
+            }
+            polling: {
+                three_surfaces_are_one_stream,
+                a_later_poll_brings_nothing_old_beyond_the_overlap,
+                an_edit_comes_again_as_a_new_version,
+                only_watched_pull_requests_are_delivered,
+                a_poll_tells_which_pull_requests_changed,
+                many_comments_all_arrive,
+            }
+            posting: {
+                the_same_marker_posts_once,
+                a_lost_answer_does_not_post_twice,
+                two_markers_are_two_posts_even_with_the_same_text,
+                a_reply_stands_in_the_thread_of_the_first_comment,
+                a_reply_to_a_reply_stands_in_the_same_thread,
+                a_reply_with_the_same_marker_stands_once,
+                a_reply_outside_a_thread_stands_in_the_conversation,
+                an_edit_replaces_the_text_and_keeps_the_marker,
+                a_reaction_given_twice_stands_once,
+                a_body_too_long_is_cut_and_keeps_its_marker,
+            }
+            reviewing: {
+                a_review_stands_on_its_lines,
+                a_review_with_the_same_marker_stands_once,
+                a_lost_answer_does_not_review_twice,
+                a_line_the_diff_does_not_reach_is_not_lost,
+                a_thread_is_resolved_by_any_of_its_comments,
+            }
+            merging: {
+                the_expected_head_is_merged_once,
+                another_head_is_not_merged,
+                a_lost_answer_to_a_merge_is_found_out,
+                a_closed_pull_request_is_not_merged,
+                a_conflict_is_told_and_not_merged,
+            }
+        );
+    };
+    (@tests $fixture:path, $($noun:ident: { $($clause:ident,)* })*) => {
+        $(mod $noun {
+            $(#[test]
+            fn $clause() {
+                $crate::forge_contract::$noun::$clause(&$fixture());
+            })*
+        })*
+    };
+}

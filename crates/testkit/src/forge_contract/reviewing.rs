@@ -1,0 +1,112 @@
+//! Reviews of ours: remarks on lines, once, and threads that get resolved.
+
+use super::ForgeFixture;
+use super::fixture::{all_comments, containing, open, post};
+use drive_core::forge::{Permission, PullRequest, Surface};
+use drive_engine::ports::{LineComment, NewReview, PostedReview};
+
+const REVIEW: &str = "<!-- drive:test:review -->";
+const FIRST: &str = "<!-- drive:test:line1 -->";
+const SECOND: &str = "<!-- drive:test:line2 -->";
+
+fn give(fixture: &dyn ForgeFixture, pr: &PullRequest, second_line: u64) -> PostedReview {
+    let lines = [
+        LineComment {
+            path: "src/lib.rs",
+            line: 2,
+            post: post("too short", FIRST),
+        },
+        LineComment {
+            path: "src/lib.rs",
+            line: second_line,
+            post: post("too long", SECOND),
+        },
+    ];
+    let review = NewReview {
+        head: &pr.head_sha,
+        post: post("two remarks", REVIEW),
+        lines: &lines,
+    };
+    fixture.forge().review(pr.number, &review).unwrap()
+}
+
+/// Each remark stands on its line, the body in the review.
+pub fn a_review_stands_on_its_lines(fixture: &dyn ForgeFixture) {
+    let pr = open(fixture, "feat/review");
+    let posted = give(fixture, &pr, 4);
+    let standing = all_comments(fixture, pr.number);
+    assert_eq!(containing(&standing, REVIEW), [posted.review.comment]);
+    assert_eq!(posted.review.comment.surface, Surface::Review);
+    let mut lines: Vec<_> = standing
+        .iter()
+        .filter(|c| c.key.surface == Surface::Inline)
+        .map(|c| {
+            let first_line = c.body.lines().next().unwrap_or_default().to_owned();
+            (c.path.clone().unwrap(), c.line, first_line)
+        })
+        .collect();
+    lines.sort();
+    assert_eq!(
+        lines,
+        [
+            ("src/lib.rs".to_owned(), Some(2), "too short".to_owned()),
+            ("src/lib.rs".to_owned(), Some(4), "too long".to_owned()),
+        ]
+    );
+    let mut ours: Vec<_> = standing
+        .iter()
+        .filter(|c| c.key.surface == Surface::Inline)
+        .map(|c| c.key.comment())
+        .collect();
+    let mut told = posted.lines;
+    ours.sort();
+    told.sort();
+    assert_eq!(told, ours);
+}
+
+/// A review repeated after a restart is found with its lines.
+pub fn a_review_with_the_same_marker_stands_once(fixture: &dyn ForgeFixture) {
+    let pr = open(fixture, "feat/reviewonce");
+    let first = give(fixture, &pr, 4);
+    let second = give(fixture, &pr, 4);
+    assert_eq!(first, second);
+    assert_eq!(all_comments(fixture, pr.number).len(), 3);
+}
+
+/// The forge took the review, the network lost the answer.
+pub fn a_lost_answer_does_not_review_twice(fixture: &dyn ForgeFixture) {
+    let pr = open(fixture, "feat/reviewlost");
+    fixture.lose_next_answer();
+    let posted = give(fixture, &pr, 4);
+    assert_eq!(posted.lines.len(), 2);
+    assert_eq!(all_comments(fixture, pr.number).len(), 3);
+}
+
+/// A remark on a line outside the diff is still read by somebody.
+pub fn a_line_the_diff_does_not_reach_is_not_lost(fixture: &dyn ForgeFixture) {
+    let pr = open(fixture, "feat/reach");
+    give(fixture, &pr, 4000);
+    let standing = all_comments(fixture, pr.number);
+    assert_eq!(containing(&standing, "too long").len(), 1);
+    assert_eq!(containing(&standing, "too short").len(), 1);
+    assert_eq!(containing(&standing, REVIEW).len(), 1);
+}
+
+/// A reply names the thread as well as its first comment does.
+pub fn a_thread_is_resolved_by_any_of_its_comments(fixture: &dyn ForgeFixture) {
+    fixture.add_person("wim", Permission::Write);
+    let pr = open(fixture, "feat/resolve").number;
+    let one = fixture.comment_on_line("wim", pr, "src/lib.rs", 1, "one");
+    let two = fixture.comment_on_line("wim", pr, "src/lib.rs", 2, "two");
+    let three = fixture.comment_on_line("wim", pr, "src/lib.rs", 3, "three");
+    let reply = fixture.forge().reply(pr, two, post("done", FIRST)).unwrap();
+    fixture.forge().resolve(pr, one).unwrap();
+    fixture.forge().resolve(pr, reply.comment).unwrap();
+    fixture.forge().resolve(pr, reply.comment).unwrap();
+    assert_eq!(
+        [one, two, three].map(|c| fixture.is_resolved(pr, c)),
+        [true, true, false]
+    );
+    let remark = fixture.comment("wim", pr, "in general");
+    fixture.forge().resolve(pr, remark).unwrap();
+}
