@@ -5,5 +5,7 @@
 
 pub mod cancel;
 pub mod ports;
+mod stdin_channel;
 
 pub use cancel::CancelToken;
+pub use stdin_channel::{StdinClosed, StdinSource, StdinWriter, stdin_channel};

@@ -1,7 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// How a child ended. When several hold, the first in declaration order of the severity list in
-/// [`End::precedence`] is the one reported.
+/// How a child ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "ended")]
 pub enum End {
@@ -33,11 +32,33 @@ pub enum End {
     },
     /// Cancelled from above.
     Aborted,
-    /// It could not be started or supervised.
+    /// It could not be supervised to its end.
     Infra {
         /// What failed.
         message: String,
     },
+}
+
+impl End {
+    /// Whether the child did its work: it exited by itself with code 0 and broke no bound.
+    pub fn is_success(&self) -> bool {
+        *self == End::Exited { code: 0 }
+    }
+
+    /// The stable name used in journals and envelopes.
+    pub fn name(&self) -> &'static str {
+        match self {
+            End::Exited { .. } => "exited",
+            End::Signalled { .. } => "signalled",
+            End::TimedOut { .. } => "timedOut",
+            End::MemoryLimit => "memoryLimit",
+            End::ProcessLimit => "processLimit",
+            End::OutputLimit => "outputLimit",
+            End::LeakedProcesses { .. } => "leakedProcesses",
+            End::Aborted => "aborted",
+            End::Infra { .. } => "infra",
+        }
+    }
 }
 
 /// Which clock ran out.
@@ -48,4 +69,167 @@ pub enum TimeBound {
     Wall,
     /// Time without output.
     Idle,
+}
+
+/// What processes left behind by a leader mean. They are always killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LeakPolicy {
+    /// The end is `leakedProcesses`.
+    Fail,
+    /// The end is the leader's, and the report counts them.
+    Kill,
+}
+
+/// How the kernel says the leader itself ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LeaderEnd {
+    /// It exited with this code.
+    Exited(i32),
+    /// This signal ended it.
+    Signalled(i32),
+}
+
+/// Everything that was observed about an end, before it is given one name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Observed {
+    /// Supervision itself failed.
+    pub infra: Option<String>,
+    /// It was cancelled from above while it ran.
+    pub aborted: bool,
+    /// The memory cap was hit, by any process of the tree.
+    pub memory: bool,
+    /// The process cap was hit.
+    pub processes: bool,
+    /// The output cap was hit.
+    pub output: bool,
+    /// A clock ran out.
+    pub timeout: Option<TimeBound>,
+    /// Processes still alive after the leader ended by itself.
+    pub leaked: u32,
+    /// The leader's own end; `None` when nobody saw it.
+    pub leader: Option<LeaderEnd>,
+}
+
+/// The one name of an end. Several causes may hold at once (a hog that is killed for memory also dies
+/// by a signal, a bomb also leaks); the first in this order is the one that explains the others.
+pub fn classify(seen: &Observed, leaks: LeakPolicy) -> End {
+    if let Some(message) = &seen.infra {
+        return End::Infra {
+            message: message.clone(),
+        };
+    }
+    if seen.aborted {
+        return End::Aborted;
+    }
+    if seen.memory {
+        return End::MemoryLimit;
+    }
+    if seen.processes {
+        return End::ProcessLimit;
+    }
+    if seen.output {
+        return End::OutputLimit;
+    }
+    if let Some(bound) = seen.timeout {
+        return End::TimedOut { bound };
+    }
+    if seen.leaked > 0 && leaks == LeakPolicy::Fail {
+        return End::LeakedProcesses { count: seen.leaked };
+    }
+    match seen.leader {
+        Some(LeaderEnd::Signalled(signal)) => End::Signalled { signal },
+        Some(LeaderEnd::Exited(code)) => End::Exited { code },
+        None => End::Infra {
+            message: "the end of the process was not seen".to_owned(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Cause = (fn(&mut Observed), End);
+
+    /// One setter for each cause, in the order of precedence, with the end it leads to.
+    fn causes() -> Vec<Cause> {
+        vec![
+            (
+                |o| o.infra = Some("lost".into()),
+                End::Infra {
+                    message: "lost".into(),
+                },
+            ),
+            (|o| o.aborted = true, End::Aborted),
+            (|o| o.memory = true, End::MemoryLimit),
+            (|o| o.processes = true, End::ProcessLimit),
+            (|o| o.output = true, End::OutputLimit),
+            (
+                |o| o.timeout = Some(TimeBound::Idle),
+                End::TimedOut {
+                    bound: TimeBound::Idle,
+                },
+            ),
+            (|o| o.leaked = 3, End::LeakedProcesses { count: 3 }),
+            (
+                |o| o.leader = Some(LeaderEnd::Signalled(9)),
+                End::Signalled { signal: 9 },
+            ),
+        ]
+    }
+
+    #[test]
+    fn of_any_set_of_causes_the_first_in_order_names_the_end() {
+        let causes = causes();
+        for set in 0u32..1 << causes.len() {
+            let mut seen = Observed {
+                leader: Some(LeaderEnd::Exited(0)),
+                ..Observed::default()
+            };
+            let mut expected = End::Exited { code: 0 };
+            for (index, (set_cause, end)) in causes.iter().enumerate().rev() {
+                if set & (1 << index) != 0 {
+                    set_cause(&mut seen);
+                    expected = end.clone();
+                }
+            }
+            assert_eq!(classify(&seen, LeakPolicy::Fail), expected, "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn leftovers_that_are_only_killed_leave_the_leaders_end() {
+        let seen = Observed {
+            leaked: 2,
+            leader: Some(LeaderEnd::Exited(0)),
+            ..Observed::default()
+        };
+        assert_eq!(classify(&seen, LeakPolicy::Kill), End::Exited { code: 0 });
+    }
+
+    #[test]
+    fn an_end_nobody_saw_is_infra_and_never_success() {
+        let end = classify(&Observed::default(), LeakPolicy::Kill);
+        assert_eq!(end.name(), "infra");
+        assert!(!end.is_success());
+    }
+
+    #[test]
+    fn a_fake_killed_message_with_exit_137_is_an_exit_code() {
+        let seen = Observed {
+            leader: Some(LeaderEnd::Exited(137)),
+            ..Observed::default()
+        };
+        assert_eq!(classify(&seen, LeakPolicy::Fail), End::Exited { code: 137 });
+    }
+
+    #[test]
+    fn the_persisted_name_is_the_name() {
+        for (_, end) in causes() {
+            let json = serde_json::to_value(&end).unwrap();
+            assert_eq!(json["ended"], end.name());
+        }
+    }
 }

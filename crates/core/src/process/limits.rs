@@ -14,7 +14,7 @@ pub struct Limits {
     pub drain: Duration,
     /// Memory of the whole tree together.
     pub memory_bytes: Option<u64>,
-    /// Processes (and threads, where a cgroup counts) of the whole tree together.
+    /// Processes and threads of the whole tree together.
     pub processes: Option<u32>,
     /// Bytes on both streams together before the tree is ended.
     pub output_bytes: u64,
@@ -22,4 +22,21 @@ pub struct Limits {
     pub tail_bytes: u64,
     /// Bytes of each stream written to its log file.
     pub log_bytes: u64,
+}
+
+impl Default for Limits {
+    /// Generous bounds for one command: no child is without any.
+    fn default() -> Self {
+        Self {
+            wall: Duration::from_secs(10 * 60),
+            idle: None,
+            grace: Duration::from_secs(5),
+            drain: Duration::from_secs(2),
+            memory_bytes: None,
+            processes: None,
+            output_bytes: 1 << 30,
+            tail_bytes: 64 << 10,
+            log_bytes: 256 << 20,
+        }
+    }
 }

@@ -1,9 +1,11 @@
 //! A bounded child process: what it may use, how it ended, what it cost.
 
 mod end;
+mod identity;
 mod limits;
 mod report;
 
-pub use end::{End, TimeBound};
+pub use end::{End, LeaderEnd, LeakPolicy, Observed, TimeBound, classify};
+pub use identity::{Presence, ProcessIdentity, ProcessMark};
 pub use limits::Limits;
-pub use report::{Layer, LayerState, ProcessIdentity, ProcessReport, Resources, StreamReport};
+pub use report::{Layer, LayerName, LayerState, ProcessReport, Resources, StreamReport};

@@ -1,21 +1,16 @@
-use super::End;
+use super::{End, LeaderEnd};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// A process that cannot be mistaken for a later one with the same pid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct ProcessIdentity {
-    /// The pid as seen from drive.
-    pub pid: i32,
-    /// Start time in clock ticks since boot, from `/proc/PID/stat`.
-    pub start_ticks: u64,
-}
-
 /// What one bounded child did.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ProcessReport {
     /// How it ended.
     pub end: End,
+    /// How the leader itself ended, whatever name the whole end got.
+    #[serde(default)]
+    pub leader: Option<LeaderEnd>,
     /// Wall time in milliseconds.
     pub duration_ms: u64,
     /// Standard output.
@@ -32,6 +27,7 @@ pub struct ProcessReport {
 
 /// One captured stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct StreamReport {
     /// The last bytes.
     pub tail: Vec<u8>,
@@ -41,22 +37,39 @@ pub struct StreamReport {
     pub log: Option<PathBuf>,
 }
 
+impl StreamReport {
+    /// Bytes that are not in the tail.
+    pub fn truncated_bytes(&self) -> u64 {
+        self.total_bytes.saturating_sub(self.tail.len() as u64)
+    }
+
+    /// The tail as text; bytes that are no UTF-8 become replacement characters.
+    pub fn tail_text(&self) -> String {
+        String::from_utf8_lossy(&self.tail).into_owned()
+    }
+}
+
 /// Measured, never guessed: `None` where the machine gives no true figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Resources {
-    /// The largest memory use seen of the whole tree.
-    pub max_rss_bytes: u64,
+    /// The largest resident memory seen: of the whole tree where it was sampled, at least of its
+    /// largest process.
+    pub max_rss_bytes: Option<u64>,
+    /// The peak its control group counted, with page cache; `None` without one.
+    #[serde(default)]
+    pub cgroup_peak_bytes: Option<u64>,
     /// CPU time in user mode.
     pub cpu_user_micros: u64,
     /// CPU time in the kernel.
     pub cpu_system_micros: u64,
 }
 
-/// One containment layer of this machine.
+/// One containment layer, as it was for one child or as it is on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
-    /// Its stable name, such as `pidNamespace`.
-    pub name: String,
+    /// Which one.
+    pub name: LayerName,
     /// Whether it held.
     pub state: LayerState,
 }
@@ -69,4 +82,121 @@ pub enum LayerState {
     Active,
     /// Missing, and what that means for the user.
     Missing(String),
+}
+
+/// The containment layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LayerName {
+    /// A helper process that inherits every orphan of the tree and sweeps it.
+    Subreaper,
+    /// The tree cannot see or outlive its own first process.
+    PidNamespace,
+    /// The kernel counts and caps the memory of the tree.
+    CgroupMemory,
+    /// The kernel counts and caps the processes of the tree.
+    CgroupProcesses,
+    /// The kernel kills the tree at once.
+    CgroupKill,
+    /// The tree cannot signal processes outside.
+    SignalScope,
+    /// Only the allowed folders can be written.
+    WriteScope,
+    /// Named paths cannot be read, or not written.
+    PathMasks,
+    /// No network but an own loopback.
+    NetworkNamespace,
+}
+
+impl LayerName {
+    /// Every layer, the basic ones first.
+    pub const ALL: [LayerName; 9] = [
+        LayerName::Subreaper,
+        LayerName::PidNamespace,
+        LayerName::CgroupMemory,
+        LayerName::CgroupProcesses,
+        LayerName::CgroupKill,
+        LayerName::SignalScope,
+        LayerName::WriteScope,
+        LayerName::PathMasks,
+        LayerName::NetworkNamespace,
+    ];
+
+    /// The stable name used in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LayerName::Subreaper => "subreaper",
+            LayerName::PidNamespace => "pidNamespace",
+            LayerName::CgroupMemory => "cgroupMemory",
+            LayerName::CgroupProcesses => "cgroupProcesses",
+            LayerName::CgroupKill => "cgroupKill",
+            LayerName::SignalScope => "signalScope",
+            LayerName::WriteScope => "writeScope",
+            LayerName::PathMasks => "pathMasks",
+            LayerName::NetworkNamespace => "networkNamespace",
+        }
+    }
+
+    /// What its absence means for the user.
+    pub fn consequence(self) -> &'static str {
+        match self {
+            LayerName::Subreaper => "a process that starts its own session outlives its leader",
+            LayerName::PidNamespace => {
+                "left-over processes are swept by pid, which may take several rounds"
+            }
+            LayerName::CgroupMemory => "memory: no writable cgroup; RSS poll, memfd not counted",
+            LayerName::CgroupProcesses => {
+                "processes: no writable cgroup; counted every 20 ms, a fast fork bomb can overshoot"
+            }
+            LayerName::CgroupKill => "a tree left by a crash is found by its pids only",
+            LayerName::SignalScope => "it can signal other processes of the same user",
+            LayerName::WriteScope => "writes outside the allowed folders are not prevented",
+            LayerName::PathMasks => "hidden paths stay readable and protected paths stay writable",
+            LayerName::NetworkNamespace => "the network is not cut",
+        }
+    }
+}
+
+impl Layer {
+    /// A layer in force.
+    pub fn active(name: LayerName) -> Self {
+        Self {
+            name,
+            state: LayerState::Active,
+        }
+    }
+
+    /// A missing layer: why, and what follows.
+    pub fn missing(name: LayerName, why: &str) -> Self {
+        Self {
+            name,
+            state: LayerState::Missing(format!("{why}; {}", name.consequence())),
+        }
+    }
+
+    /// Whether it held.
+    pub fn is_active(&self) -> bool {
+        self.state == LayerState::Active
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_persisted_layer_name_is_the_reported_one() {
+        for name in LayerName::ALL {
+            assert_eq!(serde_json::to_value(name).unwrap(), name.as_str());
+        }
+    }
+
+    #[test]
+    fn a_missing_layer_says_why_and_what_follows() {
+        let layer = Layer::missing(LayerName::NetworkNamespace, "refused by the kernel");
+        assert_eq!(
+            layer.state,
+            LayerState::Missing("refused by the kernel; the network is not cut".into())
+        );
+    }
 }

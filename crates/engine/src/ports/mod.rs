@@ -14,7 +14,7 @@ pub use forge::{
     Posted, PostedReview, Reaction, Since, StatusState,
 };
 pub use process::{
-    CommandSpec, Isolation, LeakPolicy, Network, OrphanPolicy, OutputSink, ProcessRunner, Stdin,
-    Stream,
+    Collect, CommandSpec, Containment, Discard, Isolation, Network, OrphanPolicy, OutputSink,
+    ProcessRunner, Started, Stdin, Stream, Writes,
 };
 pub use sandboxes::{Removal, Sandboxes};

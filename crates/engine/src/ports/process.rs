@@ -1,6 +1,7 @@
-use crate::CancelToken;
+use crate::{CancelToken, StdinSource};
 use drive_core::Problem;
-use drive_core::process::{Limits, ProcessIdentity, ProcessReport};
+use drive_core::process::{Layer, LeakPolicy, Limits, Presence, ProcessIdentity, ProcessReport};
+use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -19,14 +20,61 @@ pub struct CommandSpec {
     pub stdin: Stdin,
     /// What it may use.
     pub limits: Limits,
-    /// What it may touch.
+    /// How tightly it is held.
+    pub containment: Containment,
+    /// What it may touch. Only a full containment can hold it to this.
     pub isolation: Isolation,
-    /// Where its logs and its report are written; `None` keeps nothing on disk.
+    /// Where its logs (`stdout.log`, `stderr.log`) and its report (`report.json`) are written;
+    /// `None` keeps nothing on disk.
     pub log_dir: Option<PathBuf>,
     /// What leftovers mean.
     pub leaks: LeakPolicy,
     /// What happens to it when drive dies.
     pub orphans: OrphanPolicy,
+}
+
+impl CommandSpec {
+    /// A fully contained command with an empty environment, no input, default limits, and no
+    /// restriction on what it may touch.
+    pub fn new(program: impl Into<OsString>, cwd: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            cwd: cwd.into(),
+            env: Vec::new(),
+            stdin: Stdin::Null,
+            limits: Limits::default(),
+            containment: Containment::Full,
+            isolation: Isolation::default(),
+            log_dir: None,
+            leaks: LeakPolicy::Fail,
+            orphans: OrphanPolicy::End,
+        }
+    }
+
+    /// The same command with these arguments added.
+    #[must_use]
+    pub fn args<T: Into<OsString>>(mut self, args: impl IntoIterator<Item = T>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// The same command with one more environment variable.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+}
+
+/// How tightly a child is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Containment {
+    /// By a helper process and every layer the machine has: agents, stages, anything foreign.
+    Full,
+    /// An own process group only, at nearly the cost of a bare start: trusted quick tools. Memory
+    /// and process caps are not enforced, and what starts its own session gets away.
+    Light,
 }
 
 /// What a child reads on its standard input.
@@ -36,25 +84,42 @@ pub enum Stdin {
     Null,
     /// These bytes, then end of file.
     Bytes(Vec<u8>),
-    /// Frames sent while it runs, for agents that are spoken to.
-    Channel,
+    /// What is sent while it runs, for agents that are spoken to: see [`crate::stdin_channel`].
+    Channel(StdinSource),
 }
 
-/// What a child may touch. Empty lists restrict nothing.
-#[derive(Clone, Debug, Default)]
+/// What a child may touch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Isolation {
-    /// Only these folders may be written (and below).
-    pub writable: Vec<PathBuf>,
+    /// Where it may write.
+    pub writes: Writes,
+    /// A private folder for temporary files: created when absent, writable, and named by `TMPDIR`.
+    pub tmp: Option<PathBuf>,
+    /// These may not be written even inside a writable folder.
+    pub protected: Vec<PathBuf>,
     /// These may not even be read.
     pub hidden: Vec<PathBuf>,
     /// What it may reach.
     pub network: Network,
-    /// Refuse to start when a layer is missing.
+    /// Refuse to start when a layer that this command asks for is missing.
     pub required: bool,
 }
 
+/// Where a child may write.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Writes {
+    /// Wherever its user may.
+    #[default]
+    Anywhere,
+    /// In these folders and below, and in the private temporary folder; an empty list is a
+    /// read-only role.
+    Only(Vec<PathBuf>),
+}
+
 /// What a child may reach.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Network {
     /// Everything the machine can.
     #[default]
@@ -63,17 +128,9 @@ pub enum Network {
     Off,
 }
 
-/// What processes left behind by a leader mean. They are always killed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeakPolicy {
-    /// The end is `leakedProcesses`.
-    Fail,
-    /// The end is the leader's, and the report counts them.
-    Kill,
-}
-
 /// What happens to the tree when drive itself dies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum OrphanPolicy {
     /// The helper ends it at once.
     End,
@@ -94,20 +151,108 @@ pub enum Stream {
 pub trait OutputSink {
     /// Bytes as they came; a chunk may end anywhere.
     fn chunk(&mut self, stream: Stream, bytes: &[u8]);
+
+    /// Whether chunks are wanted at all: without, output goes to the log and the tail only, which
+    /// is faster.
+    fn wanted(&self) -> bool {
+        true
+    }
 }
+
+/// Wants no output: the tails in the report are enough.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Discard;
+
+impl OutputSink for Discard {
+    fn chunk(&mut self, _: Stream, _: &[u8]) {}
+
+    fn wanted(&self) -> bool {
+        false
+    }
+}
+
+/// Collects both streams up to a size, for tools whose whole answer is needed.
+#[derive(Clone, Debug, Default)]
+pub struct Collect {
+    /// Standard output.
+    pub stdout: Vec<u8>,
+    /// Standard error.
+    pub stderr: Vec<u8>,
+    /// Bytes that did not fit.
+    pub dropped_bytes: u64,
+    limit: usize,
+}
+
+impl Collect {
+    /// Keeps at most `limit` bytes of each stream.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            ..Self::default()
+        }
+    }
+}
+
+impl OutputSink for Collect {
+    fn chunk(&mut self, stream: Stream, bytes: &[u8]) {
+        let kept = match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        };
+        let take = bytes.len().min(self.limit.saturating_sub(kept.len()));
+        kept.extend_from_slice(&bytes[..take]);
+        self.dropped_bytes += (bytes.len() - take) as u64;
+    }
+}
+
+/// Journals the identity of a child that is about to run.
+pub type Started<'a> = dyn FnMut(&ProcessIdentity) -> Result<(), Problem> + 'a;
 
 /// The one way to start a child.
 pub trait ProcessRunner: Send + Sync {
     /// Runs it to its end.
     ///
-    /// `started` is called with the identity before the child executes its first instruction, so
-    /// that the identity is journaled before the child counts as running; an error there means the
-    /// child never runs.
+    /// `started` is called with the identity before a fully contained child executes its first
+    /// instruction, so that the identity is journaled before the child counts as running; an error
+    /// there means the child never runs (a light child, which is already running, is killed).
+    ///
+    /// What keeps a child from starting (no such program, no such folder, a required layer that is
+    /// missing) is a `Problem`; whatever happens after that is a report.
     fn run(
         &self,
         spec: &CommandSpec,
         cancel: &CancelToken,
-        started: &mut dyn FnMut(ProcessIdentity) -> Result<(), Problem>,
+        started: &mut Started<'_>,
         sink: &mut dyn OutputSink,
     ) -> Result<ProcessReport, Problem>;
+
+    /// Whether a recorded child, or its helper, still runs.
+    fn inspect(&self, identity: &ProcessIdentity) -> Presence;
+
+    /// Ends what is left of a recorded child's tree. Never touches a process that merely got the
+    /// same pid. Fine when nothing is left; returns how many processes were killed.
+    fn end(&self, identity: &ProcessIdentity) -> Result<u32, Problem>;
+
+    /// The report a helper wrote after drive died; `None` when there is none.
+    fn load_report(&self, identity: &ProcessIdentity) -> Result<Option<ProcessReport>, Problem>;
+
+    /// Which containment layers this machine offers.
+    fn probe(&self) -> Vec<Layer>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collector_keeps_the_start_and_counts_what_did_not_fit() {
+        let mut sink = Collect::new(4);
+        sink.chunk(Stream::Stdout, b"abc");
+        sink.chunk(Stream::Stdout, b"def");
+        sink.chunk(Stream::Stderr, b"x");
+        assert_eq!(
+            (sink.stdout, sink.stderr, sink.dropped_bytes),
+            (b"abcd".to_vec(), b"x".to_vec(), 2)
+        );
+    }
 }
