@@ -1,7 +1,13 @@
 //! Pull requests and comments, whichever forge keeps them.
 
+pub mod choice;
 pub mod github;
+pub mod inline;
+mod keyed;
+pub mod marker;
 pub mod text;
+pub mod trust;
+pub mod webhook;
 
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};

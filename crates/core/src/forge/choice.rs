@@ -1,0 +1,391 @@
+//! Which forge a repository uses, and why.
+
+use crate::Problem;
+
+/// What the settings ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// GitHub when the remote is one and a token exists, else local.
+    Auto,
+    /// GitHub, or an error.
+    Github,
+    /// Local, whatever the remote.
+    Local,
+}
+
+/// What is known about the repository and its surroundings.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'a> {
+    /// What the settings ask for.
+    pub wanted: Wanted,
+    /// `forge.repo`, as `owner/name`.
+    pub repo: Option<&'a str>,
+    /// `forge.api_url`.
+    pub api_url: &'a str,
+    /// `forge.remote`.
+    pub remote: &'a str,
+    /// The address of that remote; `None` when there is no such remote.
+    pub remote_url: Option<&'a str>,
+    /// Where a token was found, in words such as `GH_TOKEN`. Never the token.
+    pub token_from: Option<&'a str>,
+}
+
+/// A forge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chosen {
+    /// GitHub, or a GitHub Enterprise server.
+    Github {
+        /// `owner/name`.
+        repo: String,
+    },
+    /// Pull requests in drive's own database, over the local repository.
+    Local,
+}
+
+/// A forge and the reason, in words for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The forge.
+    pub chosen: Chosen,
+    /// Why this one.
+    pub why: String,
+}
+
+/// Chooses the forge.
+pub fn choose(around: &Surroundings<'_>) -> Result<Choice, Problem> {
+    let github = github(around);
+    match (around.wanted, github) {
+        (Wanted::Local, _) => Ok(local("`forge.kind` is `local`".to_owned())),
+        (Wanted::Auto, Ok(choice)) => Ok(choice),
+        (Wanted::Auto, Err(missing)) => Ok(local(missing.why())),
+        (Wanted::Github, Ok(choice)) => Ok(choice),
+        (Wanted::Github, Err(missing)) => Err(missing.problem()),
+    }
+}
+
+fn local(why: String) -> Choice {
+    Choice {
+        chosen: Chosen::Local,
+        why,
+    }
+}
+
+fn github(around: &Surroundings<'_>) -> Result<Choice, Missing> {
+    let (repo, from) = match around.repo {
+        Some(repo) => (repo.to_owned(), "`forge.repo` names".to_owned()),
+        None => (
+            remote_repo(around)?,
+            format!("remote `{}` is", around.remote),
+        ),
+    };
+    let Some(token) = around.token_from else {
+        return Err(Missing::Token { repo });
+    };
+    let why = format!(
+        "{from} `{repo}` on `{}`, and a token is in {token}",
+        web_host(around.api_url)
+    );
+    Ok(Choice {
+        chosen: Chosen::Github { repo },
+        why,
+    })
+}
+
+/// What keeps GitHub from being the forge.
+enum Missing {
+    Remote {
+        remote: String,
+    },
+    OtherHost {
+        remote: String,
+        host: String,
+        wanted: String,
+    },
+    NoAddress {
+        remote: String,
+    },
+    Token {
+        repo: String,
+    },
+}
+
+impl Missing {
+    fn why(&self) -> String {
+        match self {
+            Missing::Remote { remote } => format!("there is no remote `{remote}`"),
+            Missing::OtherHost {
+                remote,
+                host,
+                wanted,
+            } => {
+                format!("remote `{remote}` is on `{host}`, not on `{wanted}`")
+            }
+            Missing::NoAddress { remote } => {
+                format!("remote `{remote}` is not the address of a repository on a server")
+            }
+            Missing::Token { repo } => format!("there is no token for `{repo}`"),
+        }
+    }
+
+    fn problem(self) -> Problem {
+        let message = format!("`forge.kind` is `github`, but {}", self.why());
+        match self {
+            Missing::Token { .. } => Problem::environment("tokenMissing", message)
+                .hint("set the variable that `forge.token_env` names, or run `gh auth login`"),
+            Missing::OtherHost { .. } => Problem::usage("remoteNotOnForge", message)
+                .hint("set `forge.api_url` to the API of your server, or `forge.kind` to `local`"),
+            Missing::Remote { .. } | Missing::NoAddress { .. } => {
+                Problem::usage("remoteMissing", message)
+                    .hint("set `forge.repo` to `owner/name`, or `forge.kind` to `local`")
+            }
+        }
+    }
+}
+
+fn remote_repo(around: &Surroundings<'_>) -> Result<String, Missing> {
+    let remote = around.remote.to_owned();
+    let Some(url) = around.remote_url else {
+        return Err(Missing::Remote { remote });
+    };
+    let Some(address) = parse_remote(url) else {
+        return Err(Missing::NoAddress { remote });
+    };
+    let wanted = web_host(around.api_url);
+    if address.host == wanted {
+        Ok(address.repo)
+    } else {
+        Err(Missing::OtherHost {
+            remote,
+            host: address.host,
+            wanted,
+        })
+    }
+}
+
+/// A repository on a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteAddress {
+    /// The server's name in lower case, with its port where that is not the usual one.
+    pub host: String,
+    /// `owner/name`.
+    pub repo: String,
+}
+
+/// Reads the address of a remote: `https`, `ssh` or the short `user@host:path`. User names and
+/// passwords in it are dropped.
+pub fn parse_remote(url: &str) -> Option<RemoteAddress> {
+    let (authority, path) = match url.split_once("://") {
+        Some(("http" | "https" | "ssh" | "git", rest)) => rest.split_once('/')?,
+        Some(_) => return None,
+        // The short form has no slash before its colon; anything else is a local path.
+        None => url
+            .split_once(':')
+            .filter(|(host, _)| !host.contains('/') && host.len() > 1)?,
+    };
+    let host = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
+    let path = path.trim_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path);
+    let (owner, name) = path.split_once('/')?;
+    if owner.is_empty() || name.is_empty() || name.contains('/') || host.is_empty() {
+        return None;
+    }
+    Some(RemoteAddress {
+        host: plain_host(host),
+        repo: format!("{owner}/{name}"),
+    })
+}
+
+/// The host people see, from the address of its API.
+fn web_host(api_url: &str) -> String {
+    let rest = api_url.split_once("://").map_or(api_url, |(_, rest)| rest);
+    let authority = rest.split('/').next().unwrap_or(rest);
+    let host = plain_host(
+        authority
+            .rsplit_once('@')
+            .map_or(authority, |(_, host)| host),
+    );
+    host.strip_prefix("api.").unwrap_or(&host).to_owned()
+}
+
+fn plain_host(host: &str) -> String {
+    let host = host.to_lowercase();
+    for usual in [":443", ":80", ":22"] {
+        if let Some(bare) = host.strip_suffix(usual) {
+            return unwrapped(bare);
+        }
+    }
+    unwrapped(&host)
+}
+
+/// GitHub's ssh over the https port has a name of its own.
+fn unwrapped(host: &str) -> String {
+    let host = host.strip_prefix("www.").unwrap_or(host);
+    if host == "ssh.github.com" {
+        "github.com".to_owned()
+    } else {
+        host.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const API: &str = "https://api.github.com";
+
+    fn around<'a>(
+        wanted: Wanted,
+        url: Option<&'a str>,
+        token: Option<&'a str>,
+    ) -> Surroundings<'a> {
+        Surroundings {
+            wanted,
+            repo: None,
+            api_url: API,
+            remote: "origin",
+            remote_url: url,
+            token_from: token,
+        }
+    }
+
+    #[test]
+    fn addresses_of_remotes_are_read_in_every_usual_form() {
+        let cases = [
+            ("https://github.com/o/r.git", Some(("github.com", "o/r"))),
+            ("https://GitHub.com/o/r/", Some(("github.com", "o/r"))),
+            (
+                "https://me:secret@github.com/o/r",
+                Some(("github.com", "o/r")),
+            ),
+            ("git@github.com:o/r.git", Some(("github.com", "o/r"))),
+            (
+                "ssh://git@github.com:22/o/r.git",
+                Some(("github.com", "o/r")),
+            ),
+            (
+                "ssh://git@ssh.github.com:443/o/r.git",
+                Some(("github.com", "o/r")),
+            ),
+            (
+                "http://127.0.0.1:8080/o/r.git",
+                Some(("127.0.0.1:8080", "o/r")),
+            ),
+            ("git@ghe.example:o/r", Some(("ghe.example", "o/r"))),
+            ("/srv/git/r.git", None),
+            ("../r", None),
+            ("C:/work/r", None),
+            ("file:///srv/git/o/r.git", None),
+            ("https://github.com/o", None),
+            ("https://gitlab.example/group/sub/r", None),
+            ("", None),
+        ];
+        for (url, expected) in cases {
+            let expected = expected.map(|(host, repo)| RemoteAddress {
+                host: host.to_owned(),
+                repo: repo.to_owned(),
+            });
+            assert_eq!(parse_remote(url), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn auto_takes_github_only_with_a_remote_there_and_a_token() {
+        let github = |why: &str| Choice {
+            chosen: Chosen::Github { repo: "o/r".into() },
+            why: why.into(),
+        };
+        let local = |why: &str| Choice {
+            chosen: Chosen::Local,
+            why: why.into(),
+        };
+        let hub = Some("git@github.com:o/r.git");
+        let cases = [
+            (
+                around(Wanted::Auto, hub, Some("`GH_TOKEN`")),
+                github("remote `origin` is `o/r` on `github.com`, and a token is in `GH_TOKEN`"),
+            ),
+            (
+                around(Wanted::Auto, hub, None),
+                local("there is no token for `o/r`"),
+            ),
+            (
+                around(Wanted::Auto, None, Some("`GH_TOKEN`")),
+                local("there is no remote `origin`"),
+            ),
+            (
+                around(
+                    Wanted::Auto,
+                    Some("git@gitlab.com:o/r.git"),
+                    Some("`GH_TOKEN`"),
+                ),
+                local("remote `origin` is on `gitlab.com`, not on `github.com`"),
+            ),
+            (
+                around(Wanted::Auto, Some("/srv/r.git"), Some("`GH_TOKEN`")),
+                local("remote `origin` is not the address of a repository on a server"),
+            ),
+            (
+                around(Wanted::Local, hub, Some("`GH_TOKEN`")),
+                local("`forge.kind` is `local`"),
+            ),
+            (
+                Surroundings {
+                    repo: Some("o/r"),
+                    ..around(Wanted::Auto, None, Some("`GH_TOKEN`"))
+                },
+                github("`forge.repo` names `o/r` on `github.com`, and a token is in `GH_TOKEN`"),
+            ),
+            (
+                Surroundings {
+                    api_url: "https://ghe.example/api/v3",
+                    ..around(
+                        Wanted::Auto,
+                        Some("ssh://git@ghe.example/o/r"),
+                        Some("`GH_TOKEN`"),
+                    )
+                },
+                github("remote `origin` is `o/r` on `ghe.example`, and a token is in `GH_TOKEN`"),
+            ),
+        ];
+        for (around, expected) in cases {
+            assert_eq!(choose(&around).unwrap(), expected, "{around:?}");
+        }
+    }
+
+    #[test]
+    fn github_asked_for_by_name_says_what_is_missing() {
+        let hub = Some("git@github.com:o/r.git");
+        let cases = [
+            (around(Wanted::Github, hub, None), "tokenMissing"),
+            (around(Wanted::Github, None, Some("x")), "remoteMissing"),
+            (
+                around(Wanted::Github, Some("/srv/r"), Some("x")),
+                "remoteMissing",
+            ),
+            (
+                around(Wanted::Github, Some("git@gitlab.com:o/r"), Some("x")),
+                "remoteNotOnForge",
+            ),
+        ];
+        for (around, kind) in cases {
+            assert_eq!(choose(&around).unwrap_err().kind, kind, "{around:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_password_of_an_address_is_repeated(password in "[a-z]{12}", host in "[a-z]{3}\\.com") {
+            let url = format!("https://me:{password}@{host}/o/r");
+            let told = format!("{:?}", choose(&around(Wanted::Auto, Some(&url), Some("x"))));
+            prop_assert!(!told.contains(&password));
+        }
+
+        #[test]
+        fn no_address_makes_the_reader_panic(url in "\\PC{0,60}") {
+            let _ = parse_remote(&url);
+        }
+    }
+}

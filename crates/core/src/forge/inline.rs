@@ -1,0 +1,217 @@
+//! Which lines of a pull request a comment can stand on, and where such a line went afterwards.
+
+use crate::Problem;
+use std::ops::Range;
+
+/// Files named in an error before the list is cut.
+const LISTED_FILES: usize = 20;
+
+/// One file of a unified diff.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileDiff {
+    /// The path before; `None` for a new file.
+    pub old_path: Option<String>,
+    /// The path after; `None` for a deleted file.
+    pub new_path: Option<String>,
+    /// Its hunks, from top to bottom.
+    pub hunks: Vec<Hunk>,
+}
+
+/// One hunk: which lines of the old file stand where in the new one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hunk {
+    /// Lines of the old file.
+    pub old: Range<u64>,
+    /// Lines of the new file.
+    pub new: Range<u64>,
+}
+
+/// Reads a unified diff as git prints it. What is not one yields no files.
+pub fn parse_diff(diff: &str) -> Vec<FileDiff> {
+    let mut files: Vec<FileDiff> = Vec::new();
+    let mut old_path = None;
+    let (mut old_left, mut new_left) = (0, 0);
+    for line in diff.split('\n') {
+        // Inside a hunk a line's first character says all; a removed `-- x` looks like a header.
+        if old_left > 0 || new_left > 0 {
+            match line.as_bytes().first() {
+                Some(b'-') => old_left -= 1.min(old_left),
+                Some(b'+') => new_left -= 1.min(new_left),
+                Some(b'\\') => {}
+                _ => {
+                    old_left -= 1.min(old_left);
+                    new_left -= 1.min(new_left);
+                }
+            }
+        } else if let Some(path) = line.strip_prefix("--- ") {
+            old_path = header_path(path, "a/");
+        } else if let Some(path) = line.strip_prefix("+++ ") {
+            files.push(FileDiff {
+                old_path: old_path.take(),
+                new_path: header_path(path, "b/"),
+                hunks: Vec::new(),
+            });
+        } else if let (Some(hunk), Some(file)) = (parse_hunk(line), files.last_mut()) {
+            old_left = hunk.old.end - hunk.old.start;
+            new_left = hunk.new.end - hunk.new.start;
+            file.hunks.push(hunk);
+        }
+    }
+    files
+}
+
+/// Accepts a line that the diff shows on its new side; otherwise says which lines it shows.
+pub fn require_line(files: &[FileDiff], path: &str, line: u64) -> Result<(), Problem> {
+    let Some(file) = files
+        .iter()
+        .find(|file| file.new_path.as_deref() == Some(path))
+    else {
+        return Err(Problem::usage(
+            "fileNotInDiff",
+            format!("file `{path}` is not part of the pull request's diff"),
+        )
+        .hint(files_hint(files)));
+    };
+    if file.hunks.iter().any(|hunk| hunk.new.contains(&line)) {
+        return Ok(());
+    }
+    let shown: Vec<String> = file
+        .hunks
+        .iter()
+        .filter_map(|hunk| spelled(&hunk.new))
+        .collect();
+    let hint = if shown.is_empty() {
+        format!("`{path}` has no line to comment on; leave out `--file` and `--line`")
+    } else {
+        format!(
+            "the diff of `{path}` shows these lines: {}",
+            shown.join(", ")
+        )
+    };
+    Err(Problem::usage(
+        "lineNotInDiff",
+        format!("line {line} of `{path}` is not part of the pull request's diff"),
+    )
+    .hint(hint))
+}
+
+/// Where line `line` of the old file stands in the new one; `None` when it was changed or removed.
+/// The hunks must come without context lines.
+pub fn follow_line(hunks: &[Hunk], line: u64) -> Option<u64> {
+    let mut shifted = line;
+    for hunk in hunks {
+        if hunk.old.contains(&line) {
+            return None;
+        }
+        // A pure insertion stands after the line its header names.
+        if hunk.old.end <= line {
+            let removed = hunk.old.end - hunk.old.start;
+            shifted = shifted
+                .checked_add(hunk.new.end - hunk.new.start)?
+                .checked_sub(removed)?;
+        }
+    }
+    Some(shifted)
+}
+
+fn files_hint(files: &[FileDiff]) -> String {
+    let mut names: Vec<String> = files
+        .iter()
+        .filter_map(|file| file.new_path.as_ref())
+        .map(|path| format!("`{path}`"))
+        .collect();
+    if names.is_empty() {
+        return "the pull request changes no file; leave out `--file` and `--line`".to_owned();
+    }
+    let more = names.len().saturating_sub(LISTED_FILES);
+    names.truncate(LISTED_FILES);
+    let rest = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    format!("it changes these files: {}{rest}", names.join(", "))
+}
+
+fn spelled(lines: &Range<u64>) -> Option<String> {
+    match lines.end.checked_sub(lines.start)? {
+        0 => None,
+        1 => Some(lines.start.to_string()),
+        _ => Some(format!("{}-{}", lines.start, lines.end - 1)),
+    }
+}
+
+/// `@@ -3,4 +3,6 @@ anything`
+fn parse_hunk(line: &str) -> Option<Hunk> {
+    let inner = line.strip_prefix("@@ -")?;
+    let (ranges, _) = inner.split_once(" @@")?;
+    let (old, new) = ranges.split_once(" +")?;
+    Some(Hunk {
+        old: parse_range(old)?,
+        new: parse_range(new)?,
+    })
+}
+
+fn parse_range(text: &str) -> Option<Range<u64>> {
+    let (start, length) = match text.split_once(',') {
+        Some((start, length)) => (start.parse().ok()?, length.parse().ok()?),
+        None => (text.parse().ok()?, 1),
+    };
+    // Git names the line before an empty range; the range itself begins one further.
+    let start: u64 = if length == 0 {
+        u64::checked_add(start, 1)?
+    } else {
+        start
+    };
+    Some(start..start.checked_add(length)?)
+}
+
+fn header_path(text: &str, prefix: &str) -> Option<String> {
+    let text = text.strip_suffix('\t').unwrap_or(text);
+    let path = match text
+        .strip_prefix('"')
+        .and_then(|inner| inner.strip_suffix('"'))
+    {
+        Some(inner) => unquoted(inner),
+        None => text.to_owned(),
+    };
+    path.strip_prefix(prefix).map(str::to_owned)
+}
+
+/// Undoes git's quoting of unusual paths.
+fn unquoted(inner: &str) -> String {
+    let mut bytes = Vec::with_capacity(inner.len());
+    let mut rest = inner.bytes().peekable();
+    while let Some(byte) = rest.next() {
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        match rest.next() {
+            Some(b'n') => bytes.push(b'\n'),
+            Some(b't') => bytes.push(b'\t'),
+            Some(b'r') => bytes.push(b'\r'),
+            Some(b'a') => bytes.push(7),
+            Some(b'b') => bytes.push(8),
+            Some(b'v') => bytes.push(11),
+            Some(b'f') => bytes.push(12),
+            Some(digit @ b'0'..=b'7') => {
+                let mut value = u32::from(digit - b'0');
+                while let Some(next @ b'0'..=b'7') = rest.peek().copied() {
+                    if value >= 0o100 {
+                        break;
+                    }
+                    value = value * 8 + u32::from(next - b'0');
+                    rest.next();
+                }
+                bytes.push((value & 0xff) as u8);
+            }
+            Some(other) => bytes.push(other),
+            None => bytes.push(b'\\'),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests;

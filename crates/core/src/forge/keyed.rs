@@ -1,0 +1,71 @@
+//! Keyed hashes: the one place where a secret meets a message.
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use std::fmt;
+
+/// Bytes of a whole code.
+pub(super) const CODE_BYTES: usize = 32;
+
+/// A secret that signs and checks. It never shows itself.
+#[derive(Clone)]
+pub(super) struct Keyed(Hmac<Sha256>);
+
+impl Keyed {
+    pub(super) fn new(secret: &[u8]) -> Self {
+        Self(Hmac::new_from_slice(secret).expect("an HMAC takes a key of any length"))
+    }
+
+    /// The code of a message given in pieces.
+    pub(super) fn sign<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> [u8; CODE_BYTES] {
+        self.feed(pieces).finalize().into_bytes().into()
+    }
+
+    /// Whether `code` is the message's, told in the same time whatever the answer.
+    pub(super) fn holds<'a>(
+        &self,
+        pieces: impl IntoIterator<Item = &'a [u8]>,
+        code: &[u8; CODE_BYTES],
+    ) -> bool {
+        self.feed(pieces).verify_slice(code).is_ok()
+    }
+
+    fn feed<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> Hmac<Sha256> {
+        let mut mac = self.0.clone();
+        for piece in pieces {
+            mac.update(piece);
+        }
+        mac
+    }
+}
+
+impl fmt::Debug for Keyed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keyed(secret)")
+    }
+}
+
+/// Lowercase hexadecimal.
+pub(super) fn to_hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|nibble| char::from(DIGITS[usize::from(nibble)]))
+        .collect()
+}
+
+/// The code that exactly 64 hexadecimal digits spell.
+pub(super) fn code_from_hex(text: &str) -> Option<[u8; CODE_BYTES]> {
+    let digits = text.as_bytes();
+    if digits.len() != 2 * CODE_BYTES {
+        return None;
+    }
+    let mut code = [0; CODE_BYTES];
+    for (byte, pair) in code.iter_mut().zip(digits.chunks_exact(2)) {
+        let high = char::from(pair[0]).to_digit(16)?;
+        let low = char::from(pair[1]).to_digit(16)?;
+        *byte = u8::try_from(high * 16 + low).ok()?;
+    }
+    Some(code)
+}

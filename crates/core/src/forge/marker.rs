@@ -1,0 +1,270 @@
+//! The hidden line that proves a post is ours.
+//!
+//! With one account the author of drive's comment is you, so a login proves nothing; and a bare
+//! marker can be copied. This one carries a keyed code over the run, the effect and the place, and
+//! a second one over the visible text. Only the last line of a body counts, so quoting somebody's
+//! marker, pasting it into another pull request or writing more below it proves nothing. The text
+//! has a code of its own because a forge may have to cut a long body or move a remark into it: such
+//! a post is still told from a stranger's.
+
+use super::Surface;
+use super::keyed::{CODE_BYTES, Keyed, code_from_hex, to_hex};
+use crate::ids::{EffectKey, RunId};
+use std::fmt::Write as _;
+
+const OPENING: &str = "<!-- drive:v1 ";
+const CLOSING: &str = " -->";
+const DOMAIN: &str = "drive marker v1";
+
+/// The secret of this installation.
+#[derive(Clone, Debug)]
+pub struct MarkerKey(Keyed);
+
+/// Where a post stands. A marker is only good in its own place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A comment on one of the three surfaces of a pull request.
+    Comment {
+        /// The pull request.
+        pr: u64,
+        /// The surface.
+        surface: Surface,
+    },
+    /// The description of a pull request. Its number is not known before it is opened; its branch is.
+    Description {
+        /// The branch with the work.
+        branch: String,
+    },
+}
+
+/// What a marker says: which effect of which run made the post.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The run.
+    pub run: RunId,
+    /// The effect.
+    pub key: EffectKey,
+}
+
+/// What the last line of a body proves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MarkerCheck {
+    /// This installation wrote exactly this text in exactly this place.
+    Ours(Claim),
+    /// The marker was made for this place, the text around it was not: a forge shortened our post,
+    /// somebody edited it, or somebody pasted our marker under words of their own. The recorded id
+    /// of the effect tells which.
+    Altered(Claim),
+    /// There is a marker, and it does not hold: forged, of another place or another installation.
+    Invalid,
+    /// There is none.
+    Absent,
+}
+
+impl MarkerKey {
+    /// A key from 32 secret random bytes.
+    pub fn new(secret: &[u8; 32]) -> Self {
+        Self(Keyed::new(secret))
+    }
+
+    /// The hidden line for a post.
+    pub fn line(&self, visible: &str, place: &Place, claim: &Claim) -> String {
+        let told = Told::new(visible, place, claim);
+        format!(
+            "{OPENING}kind={} run={} key={} mac={} text={}{CLOSING}",
+            place.word(),
+            escaped(claim.run.as_str()),
+            escaped(claim.key.as_str()),
+            to_hex(&self.0.sign(told.identity())),
+            to_hex(&self.0.sign(told.everything())),
+        )
+    }
+
+    /// The whole body of a post: the visible text and its hidden line.
+    pub fn stamp(&self, visible: &str, place: &Place, claim: &Claim) -> String {
+        join(visible, &self.line(visible, place, claim))
+    }
+
+    /// What the last line of `body` proves, found in `place`.
+    pub fn check(&self, body: &str, place: &Place) -> MarkerCheck {
+        let body = normalised(body);
+        let (visible, last) = split_last_line(&body);
+        if !last.starts_with(OPENING) {
+            return MarkerCheck::Absent;
+        }
+        let Some(marker) = parse(last) else {
+            return MarkerCheck::Invalid;
+        };
+        let told = Told::new(visible, place, &marker.claim);
+        if marker.kind != place.word() || !self.0.holds(told.identity(), &marker.mac) {
+            MarkerCheck::Invalid
+        } else if self.0.holds(told.everything(), &marker.text) {
+            MarkerCheck::Ours(marker.claim)
+        } else {
+            MarkerCheck::Altered(marker.claim)
+        }
+    }
+}
+
+impl Place {
+    fn word(&self) -> &'static str {
+        match self {
+            Place::Comment {
+                surface: Surface::Conversation,
+                ..
+            } => "conversation",
+            Place::Comment {
+                surface: Surface::Inline,
+                ..
+            } => "inline",
+            Place::Comment {
+                surface: Surface::Review,
+                ..
+            } => "review",
+            Place::Description { .. } => "description",
+        }
+    }
+}
+
+/// Joins a visible text and a hidden line the one way [`MarkerKey::check`] takes apart.
+pub fn join(visible: &str, line: &str) -> String {
+    let visible = visible.trim_end();
+    if visible.is_empty() {
+        line.to_owned()
+    } else {
+        format!("{visible}\n\n{line}")
+    }
+}
+
+/// Whether `body` ends with exactly this hidden line. Enough to find an own post again, since
+/// nobody else can know the line before it was posted.
+pub fn carries(body: &str, line: &str) -> bool {
+    body.trim_end().lines().next_back().map(str::trim_end) == Some(line)
+}
+
+/// The text people see: the body without a marker in its last line, whoever wrote it.
+pub fn visible(body: &str) -> &str {
+    let trimmed = body.trim_end();
+    let (before, last) = split_last_line(trimmed);
+    if parse(last).is_some() {
+        before.trim_end()
+    } else {
+        body
+    }
+}
+
+struct Marker {
+    kind: String,
+    claim: Claim,
+    mac: [u8; CODE_BYTES],
+    text: [u8; CODE_BYTES],
+}
+
+fn parse(line: &str) -> Option<Marker> {
+    let inner = line.strip_prefix(OPENING)?.strip_suffix(CLOSING)?;
+    let mut words = inner.split(' ');
+    let mut value = |name: &str| words.next()?.strip_prefix(name)?.strip_prefix('=');
+    let kind = value("kind")?.to_owned();
+    let run = unescaped(value("run")?)?;
+    let key = unescaped(value("key")?)?;
+    let mac = code_from_hex(value("mac")?)?;
+    let text = code_from_hex(value("text")?)?;
+    let claim = Claim {
+        run: RunId::new(run),
+        key: EffectKey::new(key),
+    };
+    words.next().is_none().then_some(Marker {
+        kind,
+        claim,
+        mac,
+        text,
+    })
+}
+
+/// What the codes cover. Each field goes in with its length, so that no two messages look alike.
+struct Told(Vec<Vec<u8>>);
+
+impl Told {
+    fn new(visible: &str, place: &Place, claim: &Claim) -> Self {
+        let target = match place {
+            Place::Comment { pr, surface: _ } => pr.to_string(),
+            Place::Description { branch } => branch.clone(),
+        };
+        let visible = normalised(visible);
+        let fields = [
+            DOMAIN,
+            place.word(),
+            &target,
+            claim.run.as_str(),
+            claim.key.as_str(),
+            &visible,
+        ];
+        Self(fields.map(with_length).to_vec())
+    }
+
+    fn everything(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.iter().map(Vec::as_slice)
+    }
+
+    /// All but the text.
+    fn identity(&self) -> impl Iterator<Item = &[u8]> {
+        self.everything().take(self.0.len() - 1)
+    }
+}
+
+fn with_length(field: &str) -> Vec<u8> {
+    let mut bytes = (field.len() as u64).to_be_bytes().to_vec();
+    bytes.extend_from_slice(field.as_bytes());
+    bytes
+}
+
+/// Forges turn line ends into CRLF and drop white space at the ends of lines and of the text; none
+/// of that is an edit.
+fn normalised(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    for line in text.trim().lines() {
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+fn split_last_line(text: &str) -> (&str, &str) {
+    text.rsplit_once('\n').unwrap_or(("", text))
+}
+
+/// Keeps a value one word that cannot end the comment it stands in.
+fn escaped(value: &str) -> String {
+    let mut out = String::with_capacity(value.len());
+    for byte in value.bytes() {
+        let plain = byte.is_ascii_alphanumeric()
+            || matches!(byte, b'.' | b'_' | b':' | b'/')
+            || (byte == b'-' && !out.ends_with('-'));
+        if plain {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02x}");
+        }
+    }
+    out
+}
+
+fn unescaped(word: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(word.len());
+    let mut rest = word.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let high = char::from(rest.next()?).to_digit(16)?;
+        let low = char::from(rest.next()?).to_digit(16)?;
+        bytes.push(u8::try_from(high * 16 + low).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests;

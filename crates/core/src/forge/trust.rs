@@ -1,0 +1,174 @@
+//! Who may set an agent to work.
+//!
+//! A comment on a public repository is text from a stranger, and text that reaches a prompt is an
+//! instruction. Only people who could push the change themselves, or who are named in the settings,
+//! are listened to; everything else is kept and shown with the reason, and goes no further.
+
+use super::marker::MarkerCheck;
+use super::{Author, Comment, CommentRef, Permission};
+use crate::ids::EffectKey;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// What to do with one version of one comment. An edited comment is a new version, judged anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Verdict {
+    /// Its author may set an agent to work.
+    Act,
+    /// Keep it, show it as ignored, never put it into a prompt.
+    Ignore(Reason),
+}
+
+/// Why a comment is ignored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Reason {
+    /// Drive wrote it.
+    Own,
+    /// It ends with a marker of ours under another text, and the post of that marker is not recorded
+    /// yet. Judge again later.
+    MaybeOwn,
+    /// Its account was deleted, so nobody can vouch for it.
+    NoAuthor,
+    /// A bot or an app that the settings do not list.
+    UnlistedBot,
+    /// Its author may not push to the repository.
+    NoWritePermission,
+    /// The forge did not say what the author may do. Judge again later.
+    PermissionUnknown,
+}
+
+impl Reason {
+    /// Whether the same version need never be looked at again. A forge that failed to answer must
+    /// not cost a maintainer the comment.
+    pub fn is_final(self) -> bool {
+        match self {
+            Reason::Own | Reason::NoAuthor | Reason::UnlistedBot | Reason::NoWritePermission => {
+                true
+            }
+            Reason::MaybeOwn | Reason::PermissionUnknown => false,
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Reason::Own => "written by drive",
+            Reason::MaybeOwn => "it ends with a marker of drive that is not recorded yet",
+            Reason::NoAuthor => "its account was deleted",
+            Reason::UnlistedBot => "a bot that `forge.trusted` does not list",
+            Reason::NoWritePermission => "its author has no write permission",
+            Reason::PermissionUnknown => "the permission of its author is not known yet",
+        })
+    }
+}
+
+/// Logins whose comments count besides those with write permission. Letter case does not matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trusted(BTreeSet<String>);
+
+impl Trusted {
+    /// From the settings' list; an `@` in front of a name is ignored.
+    pub fn new<S: AsRef<str>>(logins: impl IntoIterator<Item = S>) -> Self {
+        let names = logins.into_iter().map(|login| {
+            let login = login.as_ref().trim();
+            login.strip_prefix('@').unwrap_or(login).to_lowercase()
+        });
+        Self(names.filter(|name| !name.is_empty()).collect())
+    }
+
+    /// Whether this login is listed.
+    pub fn contains(&self, login: &str) -> bool {
+        self.0.contains(&login.to_lowercase())
+    }
+}
+
+/// Everything drive is known to have posted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnPosts {
+    comments: BTreeSet<CommentRef>,
+    effects: BTreeSet<EffectKey>,
+}
+
+impl OwnPosts {
+    /// Records what one effect posted.
+    pub fn record(&mut self, comment: CommentRef, effect: EffectKey) {
+        self.comments.insert(comment);
+        self.effects.insert(effect);
+    }
+
+    /// Whether drive posted it.
+    pub fn contains(&self, comment: CommentRef) -> bool {
+        self.comments.contains(&comment)
+    }
+}
+
+/// Whether the author's permission decides at all. Saves the request where it does not.
+pub fn needs_permission(
+    comment: &Comment,
+    trusted: &Trusted,
+    own: &OwnPosts,
+    marker: &MarkerCheck,
+) -> bool {
+    let unknown = judge(comment, None, trusted, own, marker);
+    unknown == Verdict::Ignore(Reason::PermissionUnknown)
+}
+
+/// Judges one version of one comment. `permission` is what the forge says now, `None` when it gave
+/// no answer.
+pub fn judge(
+    comment: &Comment,
+    permission: Option<Permission>,
+    trusted: &Trusted,
+    own: &OwnPosts,
+    marker: &MarkerCheck,
+) -> Verdict {
+    if let Some(reason) = ours(comment.key.comment(), own, marker) {
+        return Verdict::Ignore(reason);
+    }
+    let Some(login) = known_login(&comment.author) else {
+        return Verdict::Ignore(Reason::NoAuthor);
+    };
+    if trusted.contains(login) {
+        return Verdict::Act;
+    }
+    if is_bot(&comment.author) {
+        return Verdict::Ignore(Reason::UnlistedBot);
+    }
+    match permission {
+        Some(Permission::Admin | Permission::Write) => Verdict::Act,
+        Some(Permission::Read | Permission::None) => Verdict::Ignore(Reason::NoWritePermission),
+        None => Verdict::Ignore(Reason::PermissionUnknown),
+    }
+}
+
+fn ours(comment: CommentRef, own: &OwnPosts, marker: &MarkerCheck) -> Option<Reason> {
+    if own.contains(comment) {
+        return Some(Reason::Own);
+    }
+    match marker {
+        MarkerCheck::Ours(_) => Some(Reason::Own),
+        // The post of this effect is known and stands elsewhere: this is somebody's copy.
+        MarkerCheck::Altered(claim) if own.effects.contains(&claim.key) => None,
+        MarkerCheck::Altered(_) => Some(Reason::MaybeOwn),
+        MarkerCheck::Invalid | MarkerCheck::Absent => None,
+    }
+}
+
+/// `ghost` is the account GitHub shows in the place of a deleted one; its words are somebody's, but
+/// nobody can say whose.
+fn known_login(author: &Author) -> Option<&str> {
+    let login = author.login.as_deref()?.trim();
+    (!login.is_empty() && !login.eq_ignore_ascii_case("ghost")).then_some(login)
+}
+
+fn is_bot(author: &Author) -> bool {
+    let named_so = |login: &String| login.to_lowercase().ends_with("[bot]");
+    author.is_bot || author.login.as_ref().is_some_and(named_so)
+}
+
+#[cfg(test)]
+mod tests;

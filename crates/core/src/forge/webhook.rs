@@ -1,0 +1,216 @@
+//! Webhooks: a signed hint that something changed.
+//!
+//! The content of a delivery is never believed beyond "look here now": polling stays the truth, so
+//! a lost, late or doubled delivery costs nothing.
+
+use super::keyed::{Keyed, code_from_hex};
+use crate::Problem;
+use serde::{Deserialize, Serialize};
+
+/// The secret a forge signs its deliveries with.
+#[derive(Clone, Debug)]
+pub struct WebhookSecret(Keyed);
+
+/// Where to look now.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Nudge {
+    /// The repository, as `owner/name`.
+    pub repository: String,
+    /// The pull request.
+    pub pr: u64,
+}
+
+/// What a delivery means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// Look there now.
+    Nudge(Nudge),
+    /// The forge tries whether somebody listens.
+    Ping,
+    /// Nothing drive watches.
+    Nothing,
+}
+
+impl WebhookSecret {
+    /// Refuses an empty secret: with it anybody could sign.
+    pub fn new(secret: &str) -> Result<Self, Problem> {
+        if secret.trim().is_empty() {
+            return Err(
+                Problem::usage("webhookSecretMissing", "the webhook secret is empty").hint(
+                    "set the same long random secret here and in the forge's webhook settings",
+                ),
+            );
+        }
+        Ok(Self(Keyed::new(secret.as_bytes())))
+    }
+
+    /// Whether an `X-Hub-Signature-256` header is that of these raw bytes.
+    pub fn signed(&self, header: &str, raw: &[u8]) -> bool {
+        header
+            .strip_prefix("sha256=")
+            .and_then(code_from_hex)
+            .is_some_and(|code| self.0.holds([raw], &code))
+    }
+}
+
+/// Reads a delivery. Fields drive does not need may be missing, null or of any shape.
+pub fn read(event: &str, raw: &[u8]) -> Result<Hint, Problem> {
+    match event {
+        "ping" => Ok(Hint::Ping),
+        "pull_request"
+        | "pull_request_review"
+        | "pull_request_review_comment"
+        | "pull_request_review_thread"
+        | "issue_comment" => parse(raw).map(|payload| payload.hint()),
+        _ => Ok(Hint::Nothing),
+    }
+}
+
+fn parse(raw: &[u8]) -> Result<Payload, Problem> {
+    serde_json::from_slice(raw).map_err(|error| {
+        Problem::environment(
+            "webhookUnreadable",
+            "a signed webhook delivery is not the JSON it should be",
+        )
+        .because(error)
+    })
+}
+
+#[derive(Deserialize)]
+struct Payload {
+    repository: Repository,
+    pull_request: Option<Numbered>,
+    issue: Option<Issue>,
+}
+
+#[derive(Deserialize)]
+struct Repository {
+    full_name: String,
+}
+
+#[derive(Deserialize)]
+struct Numbered {
+    number: u64,
+}
+
+#[derive(Deserialize)]
+struct Issue {
+    number: u64,
+    /// Present where the issue is a pull request's conversation.
+    pull_request: Option<serde::de::IgnoredAny>,
+}
+
+impl Payload {
+    fn hint(self) -> Hint {
+        let conversation = self
+            .issue
+            .filter(|issue| issue.pull_request.is_some())
+            .map(|issue| issue.number);
+        match self.pull_request.map(|pr| pr.number).or(conversation) {
+            Some(pr) => Hint::Nudge(Nudge {
+                repository: self.repository.full_name,
+                pr,
+            }),
+            None => Hint::Nothing,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SECRET: &str = "It's a Secret to Everybody";
+    const SIGNATURE: &str = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+
+    fn secret() -> WebhookSecret {
+        WebhookSecret::new(SECRET).unwrap()
+    }
+
+    #[test]
+    fn the_published_test_vector_holds() {
+        assert!(secret().signed(&format!("sha256={SIGNATURE}"), b"Hello, World!"));
+    }
+
+    #[test]
+    fn any_other_header_or_body_is_refused() {
+        let good = format!("sha256={SIGNATURE}");
+        let cases: [(&str, &[u8]); 8] = [
+            (&good, b"Hello, World?"),
+            (&good, b"Hello, World!\n"),
+            (SIGNATURE, b"Hello, World!"),
+            ("", b"Hello, World!"),
+            ("sha256=", b"Hello, World!"),
+            (&good[..good.len() - 2], b"Hello, World!"),
+            (&good.replace("sha256", "sha1"), b"Hello, World!"),
+            (&good.replace("757107", "757108"), b"Hello, World!"),
+        ];
+        for (header, body) in cases {
+            assert!(!secret().signed(header, body), "{header}");
+        }
+    }
+
+    #[test]
+    fn an_empty_secret_is_refused() {
+        for empty in ["", "  \n"] {
+            let problem = WebhookSecret::new(empty).unwrap_err();
+            assert_eq!(problem.kind, "webhookSecretMissing");
+        }
+        assert_eq!(format!("{:?}", secret()), "WebhookSecret(Keyed(secret))");
+    }
+
+    #[test]
+    fn deliveries_about_pull_requests_say_where_to_look() {
+        let nudge = Hint::Nudge(Nudge {
+            repository: "octo/hello".into(),
+            pr: 7,
+        });
+        let repository = r#""repository":{"full_name":"octo/hello","owner":null}"#;
+        let pull = format!(r#"{{{repository},"pull_request":{{"number":7,"user":null}}}}"#);
+        let talk =
+            format!(r#"{{{repository},"issue":{{"number":7,"pull_request":{{"url":"u"}}}}}}"#);
+        let issue = format!(r#"{{{repository},"issue":{{"number":7}}}}"#);
+        let cases = [
+            ("pull_request", &pull, nudge.clone()),
+            ("pull_request_review", &pull, nudge.clone()),
+            ("pull_request_review_comment", &pull, nudge.clone()),
+            ("pull_request_review_thread", &pull, nudge.clone()),
+            ("issue_comment", &talk, nudge),
+            ("issue_comment", &issue, Hint::Nothing),
+            ("ping", &issue, Hint::Ping),
+            ("star", &pull, Hint::Nothing),
+        ];
+        for (event, body, expected) in cases {
+            assert_eq!(read(event, body.as_bytes()).unwrap(), expected, "{event}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_is_a_problem_only_where_it_is_read() {
+        assert_eq!(
+            read("pull_request", b"{").unwrap_err().kind,
+            "webhookUnreadable"
+        );
+        assert_eq!(read("star", b"{").unwrap(), Hint::Nothing);
+    }
+
+    proptest! {
+        #[test]
+        fn a_signature_is_good_for_its_bytes_only(
+            body in prop::collection::vec(any::<u8>(), 1..200), at: prop::sample::Index,
+        ) {
+            let header = format!("sha256={}", super::super::keyed::to_hex(&secret().0.sign([&body[..]])));
+            prop_assert!(secret().signed(&header, &body));
+            let mut other = body.clone();
+            other[at.index(body.len())] ^= 1;
+            prop_assert!(!secret().signed(&header, &other));
+        }
+
+        #[test]
+        fn no_delivery_makes_the_reader_panic(body in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = read("pull_request", &body);
+        }
+    }
+}
