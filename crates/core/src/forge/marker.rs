@@ -7,8 +7,8 @@
 //! has a code of its own because a forge may have to cut a long body or move a remark into it: such
 //! a post is still told from a stranger's.
 
-use super::Surface;
 use super::keyed::{CODE_BYTES, Keyed, code_from_hex, to_hex};
+use super::{Surface, text};
 use crate::ids::{EffectKey, RunId};
 use std::fmt::Write as _;
 
@@ -80,9 +80,9 @@ impl MarkerKey {
         )
     }
 
-    /// The whole body of a post: the visible text and its hidden line.
+    /// The whole body of a post: the visible text and its hidden line, as a forge composes them.
     pub fn stamp(&self, visible: &str, place: &Place, claim: &Claim) -> String {
-        join(visible, &self.line(visible, place, claim))
+        text::compose(visible, &self.line(visible, place, claim))
     }
 
     /// What the last line of `body` proves, found in `place`.
@@ -123,16 +123,6 @@ impl Place {
             } => "review",
             Place::Description { .. } => "description",
         }
-    }
-}
-
-/// Joins a visible text and a hidden line the one way [`MarkerKey::check`] takes apart.
-pub fn join(visible: &str, line: &str) -> String {
-    let visible = visible.trim_end();
-    if visible.is_empty() {
-        line.to_owned()
-    } else {
-        format!("{visible}\n\n{line}")
     }
 }
 

@@ -159,7 +159,7 @@ proptest! {
         let line = key().line("text", &conversation(1), &claim);
         prop_assert_eq!(line.lines().count(), 1);
         prop_assert_eq!(line.find("-->"), Some(line.len() - 3));
-        prop_assert!(carries(&join("text", &line), &line));
+        prop_assert!(carries(&text::compose("text", &line), &line));
     }
 
     #[test]
