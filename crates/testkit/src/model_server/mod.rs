@@ -1,0 +1,110 @@
+//! A model that says what a test wrote down.
+//!
+//! The server listens on loopback and speaks the wire protocols of the three agent CLIs, told apart
+//! by the path of the request. It keeps no cursor: how many turns of the model a request carries in
+//! its history says which turn comes next, so any number of conversations may share one script and a
+//! retried request gets the same turn again. Calls the CLIs make on the side (titles, token counts,
+//! model lists) are answered without touching the script.
+
+mod anthropic;
+mod delivery;
+mod dialect;
+mod gemini;
+mod http;
+mod record;
+mod responses;
+mod script;
+mod shared;
+
+pub use dialect::Protocol;
+pub use record::{Purpose, RecordedRequest, ToolResult};
+pub use script::{Call, Fault, Script, Times, Turn, Usage};
+
+use shared::Shared;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use tokio::sync::oneshot;
+
+/// A running model server. Dropping it ends every open stream and joins its thread.
+#[derive(Debug)]
+pub struct ModelServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl ModelServer {
+    /// Starts a server on a free loopback port that follows `script`.
+    pub fn start(script: Script) -> io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let shared = Arc::new(Shared::new(script));
+        let (stop, stopped) = oneshot::channel();
+        let app = http::router(Arc::clone(&shared));
+        let thread = std::thread::Builder::new()
+            .name("model-server".into())
+            .spawn(move || {
+                runtime.block_on(async move {
+                    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
+                        return;
+                    };
+                    let serving = axum::serve(listener, app);
+                    // Ending here drops the runtime, and with it every handler that hangs on purpose.
+                    tokio::select! {
+                        _ = serving.into_future() => {}
+                        _ = stopped => {}
+                    }
+                });
+            })?;
+        Ok(Self {
+            address,
+            shared,
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The base URL a CLI of this protocol is given.
+    pub fn base_url(&self, protocol: Protocol) -> String {
+        match protocol {
+            Protocol::Anthropic | Protocol::Gemini => format!("http://{}", self.address),
+            Protocol::Responses => format!("http://{}/v1", self.address),
+        }
+    }
+
+    /// Every request so far, in order of arrival, keys left out.
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.shared.requests()
+    }
+
+    /// The requests that were answered from the script, in order of arrival.
+    pub fn turns(&self) -> Vec<RecordedRequest> {
+        let mut requests = self.requests();
+        requests.retain(|request| matches!(request.purpose, Purpose::Turn(_)));
+        requests
+    }
+}
+
+impl Drop for ModelServer {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            // A closed channel means the thread ended already.
+            let _ = stop.send(());
+        }
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

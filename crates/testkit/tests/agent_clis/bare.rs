@@ -1,0 +1,247 @@
+//! Starts a real CLI bare: no adapter between, the safety rule around it, and its whole tree ended.
+
+use drive_testkit::interop::{AgentClis, AgentHome, Cli};
+use drive_testkit::model_server::{ModelServer, Script};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// Far beyond what any of these runs takes; only a hang meets it.
+pub(crate) const WALL: Duration = Duration::from_secs(90);
+const POLL: Duration = Duration::from_millis(20);
+
+/// A CLI with its home and its model.
+pub(crate) struct Bench {
+    pub(crate) cli: Cli,
+    pub(crate) home: AgentHome,
+    pub(crate) server: ModelServer,
+    clis: AgentClis,
+    extra: Vec<(String, String)>,
+}
+
+/// How a run ended, and what was left of it.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) status: Option<ExitStatus>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    /// Command lines of processes that outlived the CLI. They are ended by now.
+    pub(crate) left: Vec<String>,
+}
+
+/// A CLI at work.
+pub(crate) struct Running<'a> {
+    bench: &'a Bench,
+    child: Child,
+    started: Instant,
+}
+
+impl Bench {
+    /// `None` where the CLIs cannot be had; the skip was printed.
+    pub(crate) fn new(cli: Cli, script: Script) -> Option<Self> {
+        Self::with_home(cli, AgentHome::new().unwrap(), script)
+    }
+
+    /// For scripts that name paths in the home.
+    pub(crate) fn with_home(cli: Cli, home: AgentHome, script: Script) -> Option<Self> {
+        Some(Self {
+            cli,
+            home,
+            server: ModelServer::start(script).unwrap(),
+            clis: AgentClis::installed_or_skip()?,
+            extra: Vec::new(),
+        })
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.extra.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The working form of each CLI, as the adapters use it.
+    pub(crate) fn coder(&self) -> Vec<String> {
+        let args: &[&str] = match self.cli {
+            Cli::Claude => &[
+                "-p",
+                "--output-format",
+                "stream-json",
+                "--verbose",
+                "--model",
+                self.cli.model(),
+                "--permission-mode",
+                "acceptEdits",
+                "--allowedTools",
+                "Bash",
+            ],
+            Cli::Gemini => &[
+                "-m",
+                self.cli.model(),
+                "--skip-trust",
+                "--approval-mode",
+                "yolo",
+                "-o",
+                "stream-json",
+            ],
+            Cli::Codex => &[
+                "exec",
+                "--json",
+                "-s",
+                "workspace-write",
+                "--skip-git-repo-check",
+                "-",
+            ],
+        };
+        args.iter().map(|arg| (*arg).to_owned()).collect()
+    }
+
+    pub(crate) fn run(&self, args: &[String], prompt: &[u8]) -> Ran {
+        self.start(args, prompt).finish(WALL)
+    }
+
+    pub(crate) fn start(&self, args: &[String], prompt: &[u8]) -> Running<'_> {
+        let program = match self.cli {
+            Cli::Claude => &self.clis.claude,
+            Cli::Gemini => &self.clis.gemini,
+            Cli::Codex => &self.clis.codex,
+        };
+        let variables = self
+            .home
+            .environment(self.cli, &self.clis, &self.server)
+            .unwrap();
+        let mut child = Command::new(program)
+            .args(args)
+            .env_clear()
+            .envs(variables)
+            .envs(self.extra.iter().cloned())
+            .current_dir(self.home.work())
+            .stdin(Stdio::piped())
+            .stdout(File::create(self.output("stdout")).unwrap())
+            .stderr(File::create(self.output("stderr")).unwrap())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let prompt = prompt.to_vec();
+        // A CLI that stops reading breaks the pipe, which is its right.
+        std::thread::spawn(move || {
+            let _ = stdin.write_all(&prompt);
+        });
+        Running {
+            bench: self,
+            child,
+            started: Instant::now(),
+        }
+    }
+
+    fn output(&self, stream: &str) -> std::path::PathBuf {
+        self.home.home().join(stream)
+    }
+}
+
+impl Running<'_> {
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Waits until the CLI or a tool of it made this file.
+    pub(crate) fn wait_for(&mut self, path: &Path) {
+        while !path.exists() {
+            assert!(self.started.elapsed() < WALL, "no {}", path.display());
+            assert!(
+                self.child.try_wait().unwrap().is_none(),
+                "ended before {}: {}",
+                path.display(),
+                std::fs::read_to_string(self.bench.output("stdout")).unwrap_or_default()
+            );
+            std::thread::sleep(POLL);
+        }
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Waits for the end, at most `limit` from the start, then ends whatever is left.
+    pub(crate) fn finish(mut self, limit: Duration) -> Ran {
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break Some(status);
+            }
+            if self.started.elapsed() > limit {
+                self.child.kill().unwrap();
+                self.child.wait().unwrap();
+                break None;
+            }
+            std::thread::sleep(POLL);
+        };
+        let left = end_all_of(&self.bench.home.home());
+        let read = |stream| {
+            let bytes = std::fs::read(self.bench.output(stream)).unwrap();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        Ran {
+            status,
+            stdout: read("stdout"),
+            stderr: read("stderr"),
+            left,
+        }
+    }
+}
+
+impl Ran {
+    /// The exit code; a signal is 128 and its number, as a shell would say.
+    pub(crate) fn code(&self) -> i32 {
+        let status = self.status.unwrap_or_else(|| panic!("it hung: {self:#?}"));
+        status
+            .code()
+            .or_else(|| status.signal().map(|signal| 128 + signal))
+            .unwrap()
+    }
+
+    pub(crate) fn events(&self) -> Vec<serde_json::Value> {
+        self.stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no event: {line}")))
+            .collect()
+    }
+
+    /// The last event of a type.
+    pub(crate) fn event(&self, kind: &str) -> Option<serde_json::Value> {
+        self.events()
+            .into_iter()
+            .rev()
+            .find(|event| event["type"] == kind)
+    }
+}
+
+/// Ends the processes that have this home, and says what they were. Only a child of the run has it.
+fn end_all_of(home: &Path) -> Vec<String> {
+    let marker = format!("HOME={}", home.display());
+    let mut left = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
+            continue;
+        };
+        let environ = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+        if !environ
+            .split(|byte| *byte == 0)
+            .any(|variable| variable == marker.as_bytes())
+        {
+            continue;
+        }
+        let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        left.push(String::from_utf8_lossy(&command).replace('\0', " "));
+        if let Some(pid) = Pid::from_raw(pid) {
+            // Gone in between is as good.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+    left
+}
