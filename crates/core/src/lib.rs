@@ -9,6 +9,7 @@ pub mod forge;
 pub mod ids;
 pub mod problem;
 pub mod process;
+pub mod run;
 pub mod sandbox;
 pub mod time;
 

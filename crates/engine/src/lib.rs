@@ -4,7 +4,11 @@
 //! each command. No concrete tool is named here: git, GitHub, SQLite and the agents are adapters.
 
 pub mod cancel;
+pub mod executor;
+pub mod journal;
+pub mod lease;
 pub mod ports;
+pub mod recovery;
 mod stdin_channel;
 
 pub use cancel::CancelToken;

@@ -81,30 +81,25 @@ impl Database {
     }
 
     fn prepare(&self) -> Result<(), Problem> {
-        {
-            let connection = self.lock();
-            connection
-                .busy_timeout(BUSY_TIMEOUT)
-                .map_err(|e| self.problem(e))?;
-            self.refuse_foreign(&connection)?;
-            // WAL lets readers and one writer work side by side; FULL makes each commit durable
-            // before the effect it announces is performed.
-            connection
-                .execute_batch(
-                    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
-                )
-                .map_err(|e| self.problem(e))?;
-        }
+        let waits = self.lock().busy_timeout(BUSY_TIMEOUT);
+        waits.map_err(|e| self.problem(e))?;
+        self.read(|tx| self.refuse_foreign(tx))?;
+        // WAL lets readers and one writer work side by side; FULL makes each commit durable before
+        // the effect it announces is performed.
+        let set = self.lock().execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
+        );
+        set.map_err(|e| self.problem(e))?;
         self.write(|tx| self.migrate(tx))
     }
 
     /// Refuses a file that is not ours, or that a newer drive has written.
-    fn refuse_foreign(&self, connection: &Connection) -> Result<(), Problem> {
-        let application: i32 = pragma(connection, "application_id").map_err(|e| self.problem(e))?;
-        let version = schema_version(connection).map_err(|e| self.problem(e))?;
-        let tables: i64 = connection
+    fn refuse_foreign(&self, tx: &Transaction<'_>) -> Result<(), Problem> {
+        let tables: i64 = tx
             .query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))
             .map_err(|e| self.problem(e))?;
+        let application: i32 = pragma(tx, "application_id").map_err(|e| self.problem(e))?;
+        let version = schema_version(tx).map_err(|e| self.problem(e))?;
         if tables > 0 && application != APPLICATION_ID {
             return Err(Problem::environment(
                 "foreignDatabase",

@@ -2,6 +2,8 @@
 //! database.
 
 mod database;
+mod journal;
 mod migrations;
 
 pub use database::{Database, sql_problem};
+pub use journal::SqliteStore;

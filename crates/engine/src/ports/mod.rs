@@ -6,6 +6,7 @@ mod clock;
 mod forge;
 mod process;
 mod sandboxes;
+mod store;
 
 pub use agent::{Agent, AgentRequest, AgentVersion, IsolationMode, OnStarted};
 pub use clock::Clock;
@@ -18,3 +19,7 @@ pub use process::{
     ProcessRunner, Started, Stdin, Stream, Writes,
 };
 pub use sandboxes::{Removal, Sandboxes};
+pub use store::{
+    Append, Appended, Claimed, Entry, Fold, LeaseAnswer, LeaseToken, Liveness, Owner, RunFilter,
+    Store,
+};

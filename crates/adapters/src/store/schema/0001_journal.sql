@@ -29,12 +29,14 @@ CREATE TABLE runs (
 CREATE INDEX runs_active ON runs (id) WHERE active = 1;
 CREATE INDEX runs_newest ON runs (created_at);
 
--- The outbox: effects that were decided and have no result yet.
+-- The outbox: effects that were decided and have no result yet. `claimed_by` is the lease token of
+-- the owner that began to perform one; a later owner begins again, knowing that it may have happened.
 CREATE TABLE effects (
-    run      TEXT NOT NULL,
-    key      TEXT NOT NULL,
-    body     TEXT NOT NULL,
-    attempts INTEGER NOT NULL DEFAULT 0,
+    run        TEXT NOT NULL,
+    key        TEXT NOT NULL,
+    body       TEXT NOT NULL,
+    attempts   INTEGER NOT NULL DEFAULT 0,
+    claimed_by INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (run, key)
 ) STRICT, WITHOUT ROWID;
 
@@ -47,10 +49,11 @@ CREATE TABLE timers (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX timers_due ON timers (due_at);
 
--- Who may act for a run. `token` grows with every change of owner and fences late writers.
+-- Who may act for a run. `token` grows with every change of owner and fences late writers; `owner` is
+-- null once the lease was given back.
 CREATE TABLE leases (
     run        TEXT PRIMARY KEY,
-    owner      TEXT NOT NULL,
+    owner      TEXT,
     token      INTEGER NOT NULL,
     expires_at TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;

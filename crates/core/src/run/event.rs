@@ -1,0 +1,66 @@
+use super::effect::EffectResult;
+use super::request::Request;
+use crate::ids::EffectKey;
+use crate::process::ProcessIdentity;
+use serde::{Deserialize, Serialize};
+
+/// Something that happened. The journal is the list of these.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "event")]
+pub enum Event {
+    /// A person asked for a run.
+    Requested {
+        /// For what.
+        request: Box<Request>,
+    },
+    /// A process was started for an effect. Journaled before the process executes anything.
+    ProcessStarted {
+        /// For which effect.
+        key: EffectKey,
+        /// Which process.
+        identity: ProcessIdentity,
+    },
+    /// Something worth remembering while an effect is performed.
+    Noted {
+        /// During which effect.
+        key: EffectKey,
+        /// What.
+        note: Note,
+    },
+    /// An effect has a result.
+    EffectEnded {
+        /// Which effect.
+        key: EffectKey,
+        /// Its result.
+        result: EffectResult,
+    },
+    /// A person or a signal asked for a stop.
+    CancelAsked,
+    /// A later command found that the process which performed this run is gone.
+    OwnerLost,
+}
+
+/// What an agent did that a person will want to see again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "note")]
+pub enum Note {
+    /// It waits, and for what.
+    Waiting {
+        /// In words.
+        reason: String,
+    },
+    /// It asked for a permission, and this was the answer.
+    Permission {
+        /// For what.
+        tool: String,
+        /// Whether it was granted.
+        granted: bool,
+        /// By which rule.
+        rule: String,
+    },
+    /// A warning.
+    Warning {
+        /// In words.
+        text: String,
+    },
+}

@@ -1,0 +1,117 @@
+//! One run, whichever command asked for it.
+//!
+//! `spawn`, `spawn-team` and `cruise` differ in their *flow*; everything else is the same for all
+//! of them and lives here: what was asked for, which effects were decided and have no result yet,
+//! which sandboxes and processes exist, what was kept, what it cost, how it ended.
+//!
+//! A run moves only by [`step`]. The engine journals the event, folds it, and performs what is
+//! [pending](Run::pending); results come back as events.
+
+mod effect;
+mod event;
+mod format;
+mod outcome;
+mod request;
+mod spawn;
+mod step;
+
+pub use effect::{Effect, EffectResult};
+pub use event::{Event, Note};
+pub use format::{
+    EVENT_FORMAT, STATE_FORMAT, UnreadableFormat, read_event, read_run, write_event, write_run,
+};
+pub use outcome::{AgentReport, CommitSummary, Outcome, OutcomeStatus, Published, Usage, Work};
+pub use request::{AfterEnd, Kind, Publish, Request};
+pub use spawn::SpawnStage;
+pub use step::{IllegalEvent, fold, step};
+
+use crate::ids::{EffectKey, RunId, SandboxId};
+use crate::process::ProcessIdentity;
+use crate::sandbox::{KeptWork, Sandbox};
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Everything that is known about one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Run {
+    /// Its id.
+    pub id: RunId,
+    /// What was asked for; `None` before the request has arrived.
+    pub request: Option<Request>,
+    /// When it was asked for.
+    pub started_at: Option<Timestamp>,
+    /// Effects that were decided and have no result yet. Each may have happened.
+    pub pending: BTreeMap<EffectKey, Effect>,
+    /// How many effects of each name were decided, so that every key is new.
+    pub decided: BTreeMap<String, u32>,
+    /// Sandboxes that exist, or may exist.
+    pub sandboxes: BTreeMap<SandboxId, Sandbox>,
+    /// Processes that were started for an effect and have not been seen to end.
+    pub processes: BTreeMap<EffectKey, ProcessIdentity>,
+    /// Instants at which the run wants to be woken.
+    pub timers: BTreeMap<String, Timestamp>,
+    /// Work that was saved because it was safe nowhere else.
+    pub kept: Vec<KeptWork>,
+    /// What the agents used.
+    pub usage: Usage,
+    /// What the run made.
+    pub work: Work,
+    /// Things a person should know that did not stop the run.
+    pub warnings: Vec<String>,
+    /// Where its flow stands.
+    pub flow: Flow,
+    /// How it ended; `None` while it lives.
+    pub outcome: Option<Outcome>,
+}
+
+/// Where the flow of a run stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "flow")]
+pub enum Flow {
+    /// The request has not arrived.
+    Awaiting,
+    /// One agent in one transient sandbox.
+    Spawn {
+        /// Its stage.
+        stage: SpawnStage,
+    },
+}
+
+impl Run {
+    /// A run of which only the name is known.
+    pub fn new(id: RunId) -> Self {
+        Self {
+            id,
+            request: None,
+            started_at: None,
+            pending: BTreeMap::new(),
+            decided: BTreeMap::new(),
+            sandboxes: BTreeMap::new(),
+            processes: BTreeMap::new(),
+            timers: BTreeMap::new(),
+            kept: Vec::new(),
+            usage: Usage::default(),
+            work: Work::default(),
+            warnings: Vec::new(),
+            flow: Flow::Awaiting,
+            outcome: None,
+        }
+    }
+
+    /// Whether anything may still happen.
+    pub fn is_active(&self) -> bool {
+        self.outcome.is_none()
+    }
+
+    /// Decides an effect: from now on it may happen.
+    fn decide(&mut self, effect: Effect) -> EffectKey {
+        let name = effect.name();
+        let count = self.decided.entry(name.to_owned()).or_default();
+        *count += 1;
+        let key = EffectKey::new(format!("{name}/{count}"));
+        self.pending.insert(key.clone(), effect);
+        key
+    }
+}

@@ -1,0 +1,73 @@
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a person asked for, with every setting it depends on. A later change of the settings does
+/// not change a run that has begun.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Request {
+    /// Which command.
+    pub kind: Kind,
+    /// The task, in the person's words.
+    pub task: String,
+    /// The repository.
+    pub repo: PathBuf,
+    /// The commit to start from.
+    pub base_sha: String,
+    /// The branch a pull request goes to, where there is one.
+    pub base_branch: Option<String>,
+    /// The branch to make.
+    pub branch: String,
+    /// The agent that does the work, by its name in the settings.
+    pub agent: String,
+    /// How long the agent may be silent.
+    pub idle_timeout: Duration,
+    /// How long the agent may work.
+    pub total_timeout: Duration,
+    /// Where the work goes besides the branch.
+    pub publish: Publish,
+    /// What becomes of the sandbox.
+    pub after_end: AfterEnd,
+    /// Untracked files to bring along.
+    pub copy: Vec<String>,
+    /// Caches to clone or link.
+    pub seed: Vec<String>,
+}
+
+/// Which command a run serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Kind {
+    /// `drive spawn`.
+    Spawn,
+}
+
+impl Kind {
+    /// The name used in listings and in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Spawn => "spawn",
+        }
+    }
+}
+
+/// Where the work goes besides its branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Publish {
+    /// Nowhere.
+    BranchOnly,
+    /// Pushed, with a pull request.
+    PullRequest,
+}
+
+/// What becomes of the sandbox when the run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AfterEnd {
+    /// It goes.
+    Remove,
+    /// It stays, because the person asked for it.
+    Stay,
+}

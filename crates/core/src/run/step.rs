@@ -1,0 +1,229 @@
+use super::effect::{Effect, EffectResult};
+use super::event::{Event, Note};
+use super::outcome::{Outcome, OutcomeStatus};
+use super::request::{Kind, Request};
+use super::{Flow, Run, spawn};
+use crate::Problem;
+use crate::ids::{EffectKey, RunId};
+use crate::time::Timestamp;
+
+/// An event that cannot have happened in this state. Nothing is folded, nothing is lost.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} cannot happen to run `{run}` now")]
+pub struct IllegalEvent {
+    /// The run.
+    pub run: RunId,
+    /// The event, in words.
+    pub what: String,
+}
+
+/// The next state, and what the caller must carry out, in order.
+///
+/// Effects that are no longer wanted disappear from [`Run::pending`]; the caller forgets them.
+pub fn step(
+    mut run: Run,
+    event: Event,
+    now: Timestamp,
+) -> Result<(Run, Vec<EffectKey>), IllegalEvent> {
+    let known: Vec<EffectKey> = run.pending.keys().cloned().collect();
+    match event {
+        Event::Requested { request } => begin(&mut run, *request, now)?,
+        Event::ProcessStarted { key, identity } => {
+            require_pending(&run, &key, "a started process")?;
+            run.processes.insert(key, identity);
+        }
+        Event::Noted { key, note } => {
+            require_pending(&run, &key, "a note")?;
+            match note {
+                Note::Warning { text } => run.warnings.push(text),
+                Note::Waiting { .. } | Note::Permission { .. } => {}
+            }
+        }
+        Event::EffectEnded { key, result } => effect_ended(&mut run, &key, result, now)?,
+        Event::CancelAsked => advance(&mut run, Moment::CancelAsked, now),
+        Event::OwnerLost => owner_lost(&mut run, now),
+    }
+    let decided = run
+        .pending
+        .keys()
+        .filter(|key| !known.contains(key))
+        .cloned()
+        .collect();
+    Ok((run, decided))
+}
+
+/// The state after a whole journal, or after any beginning of one.
+pub fn fold(
+    id: RunId,
+    journal: impl IntoIterator<Item = (Event, Timestamp)>,
+) -> Result<Run, IllegalEvent> {
+    let mut run = Run::new(id);
+    for (event, at) in journal {
+        run = step(run, event, at)?.0;
+    }
+    Ok(run)
+}
+
+/// What a flow is told, after the part that is the same for every run was done.
+pub(super) enum Moment {
+    /// The run begins.
+    Begun,
+    /// An effect ended.
+    Ended(EffectResult),
+    /// A stop was asked for.
+    CancelAsked,
+    /// The owner died; nothing of its effects is pending any more.
+    OwnerLost,
+}
+
+fn begin(run: &mut Run, request: Request, now: Timestamp) -> Result<(), IllegalEvent> {
+    if run.request.is_some() {
+        return Err(illegal(run, "a second request"));
+    }
+    run.flow = match request.kind {
+        Kind::Spawn => Flow::Spawn {
+            stage: spawn::SpawnStage::CreatingSandbox,
+        },
+    };
+    run.request = Some(request);
+    run.started_at = Some(now);
+    advance(run, Moment::Begun, now);
+    Ok(())
+}
+
+fn effect_ended(
+    run: &mut Run,
+    key: &EffectKey,
+    result: EffectResult,
+    now: Timestamp,
+) -> Result<(), IllegalEvent> {
+    let Some(effect) = run.pending.get(key) else {
+        return Err(illegal(
+            run,
+            &format!("a result for `{key}`, which is not pending,"),
+        ));
+    };
+    if !fits(effect, &result) {
+        return Err(illegal(
+            run,
+            &format!("a result of another kind for `{key}`"),
+        ));
+    }
+    let effect = run.pending.remove(key);
+    run.processes.remove(key);
+    remember(run, effect, &result);
+    advance(run, Moment::Ended(result), now);
+    Ok(())
+}
+
+/// Whether a result can be the result of this effect.
+fn fits(effect: &Effect, result: &EffectResult) -> bool {
+    match result {
+        EffectResult::Failed { .. } => true,
+        EffectResult::SandboxCreated { sandbox } => {
+            matches!(effect, Effect::CreateSandbox { spec } if spec.id == sandbox.id)
+        }
+        EffectResult::AgentEnded { .. } => matches!(effect, Effect::RunAgent { .. }),
+        EffectResult::ProcessEnded => matches!(effect, Effect::EndProcess { .. }),
+        EffectResult::WorkCommitted { .. } => matches!(effect, Effect::CommitWork { .. }),
+        EffectResult::Pushed => matches!(effect, Effect::Push { .. }),
+        EffectResult::PullRequestOpened { .. } => matches!(effect, Effect::OpenPullRequest { .. }),
+        EffectResult::SandboxRemoved { .. } => matches!(effect, Effect::RemoveSandbox { .. }),
+    }
+}
+
+/// Takes over what is true whatever the flow makes of it.
+fn remember(run: &mut Run, effect: Option<Effect>, result: &EffectResult) {
+    match result {
+        EffectResult::SandboxCreated { sandbox } => {
+            run.sandboxes.insert(sandbox.id.clone(), sandbox.clone());
+        }
+        EffectResult::AgentEnded { report } => {
+            run.usage = run.usage.plus(report.usage);
+            run.work.summary.clone_from(&report.summary);
+            run.work.log.clone_from(&report.log);
+        }
+        EffectResult::WorkCommitted {
+            head_sha,
+            commits,
+            warnings,
+        } => {
+            if !commits.is_empty() {
+                run.work.branch = run.request.as_ref().map(|r| r.branch.clone());
+                run.work.head_sha = Some(head_sha.clone());
+            }
+            run.work.commits.clone_from(commits);
+            run.warnings.extend(warnings.iter().cloned());
+        }
+        EffectResult::PullRequestOpened { pull_request } => {
+            run.work.pull_request = Some(pull_request.clone());
+        }
+        EffectResult::SandboxRemoved { kept } => {
+            if let Some(Effect::RemoveSandbox { sandbox }) = effect {
+                run.sandboxes.remove(&sandbox);
+            }
+            run.kept.extend(kept.iter().cloned());
+        }
+        EffectResult::ProcessEnded => {
+            if let Some(Effect::EndProcess { identity }) = effect {
+                run.processes.retain(|_, running| *running != identity);
+            }
+        }
+        EffectResult::Pushed | EffectResult::Failed { .. } => {}
+    }
+}
+
+/// The owner died: what it was doing is ended, not repeated. Work is collected by the flow.
+fn owner_lost(run: &mut Run, now: Timestamp) {
+    if run.outcome.is_some() || run.request.is_none() {
+        return;
+    }
+    run.pending.clear();
+    // They stay on record until their end is seen, in case this owner dies as well.
+    for identity in run.processes.values().cloned().collect::<Vec<_>>() {
+        run.decide(Effect::EndProcess { identity });
+    }
+    advance(run, Moment::OwnerLost, now);
+}
+
+fn advance(run: &mut Run, moment: Moment, now: Timestamp) {
+    if run.outcome.is_some() {
+        return;
+    }
+    match run.flow.clone() {
+        Flow::Awaiting => {
+            if let Moment::CancelAsked = moment {
+                let problem = Problem::interrupted("stopped before it began");
+                end(run, OutcomeStatus::Cancelled, Some(problem), now);
+            }
+        }
+        Flow::Spawn { stage } => spawn::advance(run, stage, moment, now),
+    }
+}
+
+/// Ends the run. Nothing may be pending any more.
+pub(super) fn end(run: &mut Run, status: OutcomeStatus, failure: Option<Problem>, now: Timestamp) {
+    run.timers.clear();
+    run.outcome = Some(Outcome {
+        status,
+        failure,
+        ended_at: now,
+    });
+}
+
+fn require_pending(run: &Run, key: &EffectKey, what: &str) -> Result<(), IllegalEvent> {
+    if run.pending.contains_key(key) {
+        return Ok(());
+    }
+    Err(illegal(
+        run,
+        &format!("{what} for `{key}`, which is not pending,"),
+    ))
+}
+
+fn illegal(run: &Run, what: &str) -> IllegalEvent {
+    IllegalEvent {
+        run: run.id.clone(),
+        what: what.to_owned(),
+    }
+}

@@ -1,0 +1,187 @@
+//! One sample of everything a journal can hold.
+#![allow(dead_code, reason = "each test file uses its part of the samples")]
+
+use drive_core::Problem;
+use drive_core::ids::{EffectKey, RunId, SandboxId};
+use drive_core::process::{ProcessIdentity, ProcessMark};
+use drive_core::run::{
+    AfterEnd, AgentReport, CommitSummary, Effect, EffectResult, Event, Kind, Note, OutcomeStatus,
+    Publish, Published, Request, Usage,
+};
+use drive_core::sandbox::{KeptWork, Lifetime, Sandbox};
+use drive_core::time::Timestamp;
+use std::time::Duration;
+
+pub fn run_id() -> RunId {
+    RunId::new("r20261115-0942-k3f9a")
+}
+
+pub fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_790_000_000 + seconds).unwrap()
+}
+
+pub fn request(publish: Publish, after_end: AfterEnd) -> Request {
+    Request {
+        kind: Kind::Spawn,
+        task: "Fix the login\n\nIt fails for names with a dot.".into(),
+        repo: "/repo".into(),
+        base_sha: "a".repeat(40),
+        base_branch: Some("main".into()),
+        branch: "drive/fix-the-login".into(),
+        agent: "claude-code".into(),
+        idle_timeout: Duration::from_secs(120),
+        total_timeout: Duration::from_secs(1800),
+        publish,
+        after_end,
+        copy: vec![".env.example".into()],
+        seed: vec!["target".into()],
+    }
+}
+
+pub fn identity(pid: i32) -> ProcessIdentity {
+    let mark = |pid| ProcessMark {
+        pid,
+        start_ticks: 4711,
+    };
+    ProcessIdentity {
+        child: mark(pid),
+        supervisor: Some(mark(pid - 2)),
+        init: Some(mark(pid - 1)),
+        pid_namespace: true,
+        cgroups: vec!["/sys/fs/cgroup/drive/x".into()],
+        boot_id: "2f1c".into(),
+        log_dir: Some("/state/runs/x/agent".into()),
+    }
+}
+
+pub fn sandbox() -> Sandbox {
+    Sandbox {
+        id: SandboxId::new(run_id().as_str()),
+        run: run_id(),
+        lifetime: Lifetime::Transient,
+        path: "/state/sandboxes/x".into(),
+        git_dir: "/repo/.git".into(),
+        base_sha: "a".repeat(40),
+        branch: Some("drive/fix-the-login".into()),
+        created_at: at(1),
+    }
+}
+
+pub fn kept() -> KeptWork {
+    serde_json::from_value(serde_json::json!({
+        "reference": "refs/drive/kept/r20261115-0942-k3f9a/1",
+        "sha": "c".repeat(40),
+        "run": run_id(),
+        "keptAt": at(9),
+        "dirtyFiles": 2,
+        "unpushedCommits": 1,
+    }))
+    .unwrap()
+}
+
+pub fn report(status: OutcomeStatus) -> AgentReport {
+    AgentReport {
+        status,
+        failure: (status != OutcomeStatus::Succeeded).then(problem),
+        summary: Some("Done.".into()),
+        usage: Usage {
+            tokens: 1200,
+            cost_usd: 0.25,
+        },
+        log: Some("/state/runs/x/agent.log".into()),
+    }
+}
+
+pub fn problem() -> Problem {
+    Problem::environment("diskFull", "no space left on `/state`")
+        .hint("free some space")
+        .cause("ENOSPC")
+}
+
+pub fn committed(commits: usize) -> EffectResult {
+    EffectResult::WorkCommitted {
+        head_sha: "b".repeat(40),
+        commits: (0..commits)
+            .map(|n| CommitSummary {
+                sha: format!("{n:040}"),
+                subject: format!("change {n}"),
+            })
+            .collect(),
+        warnings: vec!["a rebase was left in progress".into()],
+    }
+}
+
+/// A good result for an effect.
+pub fn good(effect: &Effect) -> EffectResult {
+    match effect {
+        Effect::CreateSandbox { .. } => EffectResult::SandboxCreated { sandbox: sandbox() },
+        Effect::RunAgent { .. } => EffectResult::AgentEnded {
+            report: report(OutcomeStatus::Succeeded),
+        },
+        Effect::EndProcess { .. } => EffectResult::ProcessEnded,
+        Effect::CommitWork { .. } => committed(2),
+        Effect::Push { .. } => EffectResult::Pushed,
+        Effect::OpenPullRequest { .. } => EffectResult::PullRequestOpened {
+            pull_request: Published {
+                number: 7,
+                url: "local:7".into(),
+            },
+        },
+        Effect::RemoveSandbox { .. } => EffectResult::SandboxRemoved { kept: Some(kept()) },
+    }
+}
+
+/// Every kind of event, with every kind of result and note.
+pub fn events() -> Vec<Event> {
+    let key = EffectKey::new("runAgent/1");
+    let results = [
+        EffectResult::SandboxCreated { sandbox: sandbox() },
+        EffectResult::AgentEnded {
+            report: report(OutcomeStatus::TimedOut),
+        },
+        EffectResult::ProcessEnded,
+        committed(1),
+        EffectResult::Pushed,
+        EffectResult::PullRequestOpened {
+            pull_request: Published {
+                number: 7,
+                url: "local:7".into(),
+            },
+        },
+        EffectResult::SandboxRemoved { kept: Some(kept()) },
+        EffectResult::Failed { problem: problem() },
+    ];
+    let notes = [
+        Note::Waiting {
+            reason: "a permission".into(),
+        },
+        Note::Permission {
+            tool: "Bash(ls)".into(),
+            granted: true,
+            rule: "allow[0]".into(),
+        },
+        Note::Warning {
+            text: "unknown version".into(),
+        },
+    ];
+    let mut all = vec![
+        Event::Requested {
+            request: Box::new(request(Publish::PullRequest, AfterEnd::Remove)),
+        },
+        Event::ProcessStarted {
+            key: key.clone(),
+            identity: identity(42),
+        },
+        Event::CancelAsked,
+        Event::OwnerLost,
+    ];
+    all.extend(notes.map(|note| Event::Noted {
+        key: key.clone(),
+        note,
+    }));
+    all.extend(results.map(|result| Event::EffectEnded {
+        key: key.clone(),
+        result,
+    }));
+    all
+}

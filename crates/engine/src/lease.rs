@@ -1,0 +1,88 @@
+//! One owner per run: a lease with a heartbeat. A dead owner on this machine is replaced at once;
+//! one that cannot be asked is replaced when its lease runs out.
+
+use crate::ports::{Clock, LeaseAnswer, LeaseToken, Liveness, Owner, Store};
+use drive_core::Problem;
+use drive_core::ids::RunId;
+use drive_core::time::after;
+use std::time::Duration;
+
+/// How long a lease lives without a heartbeat.
+pub const LEASE_TTL: Duration = Duration::from_secs(60);
+/// How often the heart beats: two beats may be missed.
+pub const HEARTBEAT: Duration = Duration::from_secs(20);
+
+/// This process, as other processes see it.
+pub trait Whoami: Send + Sync {
+    /// Who we are.
+    fn owner(&self) -> Owner;
+    /// Whether somebody else lives.
+    fn liveness(&self, owner: &Owner) -> Liveness;
+}
+
+/// A lease that is ours until it is dropped or lost.
+pub struct Lease<'a> {
+    store: &'a dyn Store,
+    clock: &'a dyn Clock,
+    run: RunId,
+    token: LeaseToken,
+}
+
+impl<'a> Lease<'a> {
+    /// Takes the lease of a run, or says who has it.
+    pub fn acquire(
+        store: &'a dyn Store,
+        clock: &'a dyn Clock,
+        whoami: &dyn Whoami,
+        run: &RunId,
+    ) -> Result<Result<Self, Owner>, Problem> {
+        let now = clock.now();
+        let answer = store.acquire(run, &whoami.owner(), now, after(now, LEASE_TTL), &|owner| {
+            whoami.liveness(owner)
+        })?;
+        Ok(match answer {
+            LeaseAnswer::Granted(token) => Ok(Self {
+                store,
+                clock,
+                run: run.clone(),
+                token,
+            }),
+            LeaseAnswer::Held { owner, .. } => Err(owner),
+        })
+    }
+
+    /// The run it is for.
+    pub fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    /// What fences our writes.
+    pub fn token(&self) -> LeaseToken {
+        self.token
+    }
+
+    /// Beats once. `false` when the lease was lost.
+    pub fn beat(&self) -> Result<bool, Problem> {
+        self.store
+            .renew(&self.run, self.token, after(self.clock.now(), LEASE_TTL))
+    }
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        // A lease that cannot be given back now runs out by itself.
+        let _ = self.store.release(&self.run, self.token);
+    }
+}
+
+/// The clear answer a second process gets.
+pub fn held_by(run: &RunId, owner: &Owner) -> Problem {
+    Problem::environment(
+        "runOwned",
+        format!(
+            "run `{run}` is in the hands of process {} on `{}`",
+            owner.process.pid, owner.machine
+        ),
+    )
+    .hint("wait for it to end, or stop that process")
+}

@@ -1,0 +1,64 @@
+//! What a crash left behind is found by the next command: it ends what still runs, keeps the work,
+//! removes the sandbox, and says so.
+
+use crate::cancel::CancelToken;
+use crate::executor::{Executor, Performer};
+use crate::journal::Journal;
+use crate::lease::{Lease, Whoami};
+use crate::ports::RunFilter;
+use drive_core::Problem;
+use drive_core::ids::DedupeKey;
+use drive_core::run::{Event, Run};
+
+/// How many unfinished runs one command looks at.
+const SWEEP_LIMIT: u32 = 10_000;
+
+/// What was done about the runs of dead owners.
+#[derive(Debug, Default)]
+pub struct Recovered {
+    /// Runs that were brought to their end, as they ended.
+    pub ended: Vec<Run>,
+    /// Runs that could not be brought to their end now, and why.
+    pub failed: Vec<(Run, Problem)>,
+}
+
+/// Brings every run whose owner is proven dead to its end. Runs of living owners, and of owners
+/// that cannot be asked, are left alone.
+pub fn sweep(
+    journal: Journal<'_>,
+    whoami: &dyn Whoami,
+    performer: &dyn Performer,
+    cancel: &CancelToken,
+) -> Result<Recovered, Problem> {
+    let mut recovered = Recovered::default();
+    for run in journal.store.list(RunFilter::Active, SWEEP_LIMIT)? {
+        let Ok(lease) = Lease::acquire(journal.store, journal.clock, whoami, &run.id)? else {
+            continue;
+        };
+        let executor = Executor {
+            journal,
+            performer,
+            cancel,
+        };
+        match bring_to_end(journal, &lease, &executor) {
+            Ok(Some(run)) => recovered.ended.push(run),
+            Ok(None) => {}
+            Err(problem) => recovered.failed.push((run, problem)),
+        }
+    }
+    Ok(recovered)
+}
+
+fn bring_to_end(
+    journal: Journal<'_>,
+    lease: &Lease<'_>,
+    executor: &Executor<'_>,
+) -> Result<Option<Run>, Problem> {
+    // It may have ended between the listing and the lease.
+    if !journal.require(lease.run())?.is_active() {
+        return Ok(None);
+    }
+    let dedupe = DedupeKey::new(format!("ownerLost/{}", lease.token().0));
+    journal.deliver(lease.run(), &Event::OwnerLost, &dedupe, Some(lease.token()))?;
+    executor.fly(lease).map(Some)
+}
