@@ -5,6 +5,7 @@
 
 pub mod cancel;
 pub mod executor;
+pub mod forge;
 pub mod journal;
 pub mod lease;
 pub mod ports;

@@ -4,6 +4,7 @@
 mod agent;
 mod clock;
 mod forge;
+mod nudges;
 mod process;
 mod sandboxes;
 mod store;
@@ -14,6 +15,7 @@ pub use forge::{
     CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
     Posted, PostedReview, Reaction, Since, StatusState,
 };
+pub use nudges::{Deliveries, Nudges};
 pub use process::{
     Collect, CommandSpec, Containment, Discard, Isolation, Network, OrphanPolicy, OutputSink,
     ProcessRunner, Started, Stdin, Stream, Writes,

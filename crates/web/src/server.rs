@@ -1,0 +1,130 @@
+//! The HTTP server: one thread of its own, loopback unless told otherwise, stopped cleanly.
+
+use crate::connections::BoundedListener;
+use axum::Router;
+use drive_core::Problem;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// How long requests under way may take to end after a stop was asked for.
+const STOP_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where to listen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// On this machine only.
+    Loopback {
+        /// The port; 0 takes any free one.
+        port: u16,
+    },
+    /// On an address others may reach. Somebody asked for it by name.
+    Exposed(SocketAddr),
+}
+
+impl Listen {
+    /// What an address given by a user means. One that others may reach needs their consent.
+    pub fn parse(address: SocketAddr, expose: bool) -> Result<Self, Problem> {
+        if address.ip() == Ipv4Addr::LOCALHOST {
+            return Ok(Listen::Loopback {
+                port: address.port(),
+            });
+        }
+        if expose || address.ip().is_loopback() {
+            return Ok(Listen::Exposed(address));
+        }
+        Err(Problem::usage(
+            "listenExposed",
+            format!("`{address}` can be reached from other machines"),
+        )
+        .hint("listen on `127.0.0.1` behind a proxy with TLS, or say that you want it exposed"))
+    }
+
+    fn address(self) -> SocketAddr {
+        match self {
+            Listen::Loopback { port } => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+            Listen::Exposed(address) => address,
+        }
+    }
+}
+
+/// A server that runs until it is dropped.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Starts serving. The address is taken when this returns.
+    pub fn start(listen: Listen, router: Router) -> Result<Self, Problem> {
+        let wanted = listen.address();
+        let cannot = |error: io::Error| {
+            Problem::environment("listenFailed", format!("cannot listen on `{wanted}`"))
+                .because(error)
+                .hint("choose another port, or end the program that has this one")
+        };
+        let listener = TcpListener::bind(wanted).map_err(cannot)?;
+        listener.set_nonblocking(true).map_err(cannot)?;
+        let address = listener.local_addr().map_err(cannot)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(cannot)?;
+        let (stop, stopped) = oneshot::channel();
+        let thread = std::thread::Builder::new()
+            .name("drive-web".to_owned())
+            .spawn(move || {
+                // A server that fails while running has lost its socket: nothing is left to do.
+                let _ = runtime.block_on(serve(listener, router, stopped));
+                runtime.shutdown_timeout(STOP_PATIENCE);
+            })
+            .map_err(cannot)?;
+        Ok(Self {
+            address,
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn serve(
+    listener: TcpListener,
+    router: Router,
+    stopped: oneshot::Receiver<()>,
+) -> io::Result<()> {
+    let listener = BoundedListener::new(tokio::net::TcpListener::from_std(listener)?);
+    let (draining, drained) = oneshot::channel::<()>();
+    let server = axum::serve(listener, router).with_graceful_shutdown(async move {
+        let _ = stopped.await;
+        let _ = draining.send(());
+    });
+    let patience = async {
+        if drained.await.is_ok() {
+            tokio::time::sleep(STOP_PATIENCE).await;
+        }
+    };
+    tokio::select! {
+        ended = server.into_future() => ended,
+        () = patience => Ok(()),
+    }
+}
