@@ -12,5 +12,6 @@ pub mod process;
 pub mod run;
 pub mod sandbox;
 pub mod time;
+pub mod verify;
 
 pub use problem::{Class, Problem};

@@ -1,0 +1,58 @@
+use super::{Touched, Wanted, owner, with_dependents};
+use crate::verify::envelope::StageName;
+use std::collections::BTreeSet;
+
+/// A Go module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GoModule {
+    /// Its packages, as `go list` describes them; empty when it could not.
+    pub packages: Vec<GoPackage>,
+}
+
+/// One package of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GoPackage {
+    /// Its import path.
+    pub import_path: String,
+    /// Its folder, relative to the module; empty for the module's root.
+    pub dir: String,
+    /// The import paths it uses, those of its tests included.
+    pub uses: Vec<String>,
+}
+
+impl GoModule {
+    pub(super) fn wanted(&self, touched: &Touched) -> Vec<Wanted> {
+        let selection = self.selection(touched);
+        vec![
+            Wanted::new(StageName::Compile, &["go", "build"]).args(selection.clone()),
+            Wanted::new(StageName::TargetedTests, &["go", "test"]).args(selection),
+        ]
+    }
+
+    fn selection(&self, touched: &Touched) -> Vec<String> {
+        let affected = self
+            .affected(touched)
+            .filter(|a| a.len() < self.packages.len());
+        affected.map_or_else(|| vec!["./...".to_owned()], |a| a.into_iter().collect())
+    }
+
+    /// `None` when something changed that concerns every package.
+    fn affected(&self, touched: &Touched) -> Option<BTreeSet<String>> {
+        let Touched::Paths(paths) = touched else {
+            return None;
+        };
+        let mut seeds = BTreeSet::new();
+        for path in paths {
+            if matches!(path.as_str(), "go.mod" | "go.sum") || path.starts_with("vendor/") {
+                return None;
+            }
+            seeds.insert(owner(&self.packages, |p| &p.dir, path)?.import_path.clone());
+        }
+        let all: Vec<(&str, &[String])> = self
+            .packages
+            .iter()
+            .map(|p| (p.import_path.as_str(), p.uses.as_slice()))
+            .collect();
+        Some(with_dependents(seeds, &all))
+    }
+}

@@ -1,0 +1,182 @@
+use super::{Touched, Wanted, owner, with_dependents};
+use crate::verify::envelope::StageName;
+use std::collections::BTreeSet;
+
+/// Below this heap node itself hardly starts.
+const SMALLEST_HEAP_MIB: u64 = 64;
+
+/// An npm or pnpm workspace, or a single package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeWorkspace {
+    /// Who runs its scripts.
+    pub manager: NodeManager,
+    /// Whether Turborepo is set up.
+    pub turbo: bool,
+    /// The scripts of the root package.
+    pub root_scripts: Vec<String>,
+    /// The packages of the workspace; empty for a single package.
+    pub packages: Vec<NodePackage>,
+    /// Whether anything must be installed before a script can run.
+    pub needs_install: bool,
+    /// Whether a lock file is there to install from.
+    pub locked: bool,
+}
+
+/// Who runs the scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeManager {
+    /// npm.
+    Npm,
+    /// pnpm.
+    Pnpm,
+}
+
+/// One package of a workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodePackage {
+    /// Its name.
+    pub name: String,
+    /// Its folder, relative to the workspace.
+    pub dir: String,
+    /// The names of its scripts.
+    pub scripts: Vec<String>,
+    /// The packages of the workspace it depends on.
+    pub uses: Vec<String>,
+}
+
+/// The script names looked for, the first that exists is taken.
+const SCRIPTS: [(StageName, &[&str]); 3] = [
+    (StageName::Compile, &["build", "compile", "typecheck"]),
+    (StageName::TargetedTests, &["test"]),
+    (StageName::StartupSmoke, &["startup-smoke", "smoke"]),
+];
+
+impl NodeWorkspace {
+    pub(super) fn wanted(&self, touched: &Touched, memory_bytes: Option<u64>) -> Vec<Wanted> {
+        let affected = self.affected(touched);
+        let mut wanted: Vec<Wanted> = SCRIPTS
+            .iter()
+            .filter_map(|(stage, names)| self.script(*stage, names, affected.as_ref()))
+            .collect();
+        if self.needs_install && !wanted.is_empty() {
+            wanted.insert(0, self.install());
+        }
+        for stage in &mut wanted {
+            stage.env = environment(memory_bytes);
+        }
+        wanted
+    }
+
+    fn install(&self) -> Wanted {
+        let argv: &[&str] = match (self.manager, self.locked) {
+            (NodeManager::Npm, true) => &["npm", "ci", "--no-audit", "--no-fund"],
+            (NodeManager::Npm, false) => &[
+                "npm",
+                "install",
+                "--no-package-lock",
+                "--no-audit",
+                "--no-fund",
+            ],
+            (NodeManager::Pnpm, true) => &["pnpm", "install", "--frozen-lockfile"],
+            (NodeManager::Pnpm, false) => &["pnpm", "install", "--no-lockfile"],
+        };
+        Wanted::new(StageName::Compile, argv)
+    }
+
+    /// `None` when the root or something above all packages changed.
+    fn affected(&self, touched: &Touched) -> Option<BTreeSet<String>> {
+        let Touched::Paths(paths) = touched else {
+            return None;
+        };
+        let mut seeds = BTreeSet::new();
+        for path in paths {
+            seeds.insert(owner(&self.packages, |p| &p.dir, path)?.name.clone());
+        }
+        let all: Vec<(&str, &[String])> = self
+            .packages
+            .iter()
+            .map(|p| (p.name.as_str(), p.uses.as_slice()))
+            .collect();
+        Some(with_dependents(seeds, &all))
+    }
+
+    fn script(
+        &self,
+        stage: StageName,
+        names: &[&str],
+        affected: Option<&BTreeSet<String>>,
+    ) -> Option<Wanted> {
+        let Some(affected) = affected else {
+            return self.script_of_all(stage, names);
+        };
+        names.iter().find_map(|&name| {
+            let with: Vec<&str> = self
+                .packages
+                .iter()
+                .filter(|p| affected.contains(&p.name) && p.scripts.iter().any(|s| s == name))
+                .map(|p| p.name.as_str())
+                .collect();
+            (!with.is_empty()).then(|| self.run_in(stage, name, &with))
+        })
+    }
+
+    /// The root's own script where it has one, else the script of every package.
+    fn script_of_all(&self, stage: StageName, names: &[&str]) -> Option<Wanted> {
+        let root = names
+            .iter()
+            .find(|&&name| self.root_scripts.iter().any(|s| s == name));
+        if let Some(&name) = root {
+            return Some(Wanted::new(stage, &[self.program(), "run", name]));
+        }
+        names.iter().find_map(|&name| {
+            let with: Vec<&str> = self
+                .packages
+                .iter()
+                .filter(|p| p.scripts.iter().any(|s| s == name))
+                .map(|p| p.name.as_str())
+                .collect();
+            (!with.is_empty()).then(|| self.run_in(stage, name, &with))
+        })
+    }
+
+    fn run_in(&self, stage: StageName, script: &str, packages: &[&str]) -> Wanted {
+        if self.turbo {
+            let start: &[&str] = match self.manager {
+                NodeManager::Npm => &["npx", "--no-install", "turbo", "run"],
+                NodeManager::Pnpm => &["pnpm", "exec", "turbo", "run"],
+            };
+            let filters = packages.iter().map(|p| format!("--filter={p}"));
+            return Wanted::new(stage, start)
+                .args([script.to_owned()])
+                .args(filters);
+        }
+        match self.manager {
+            NodeManager::Npm => Wanted::new(stage, &["npm", "run", script])
+                .args(packages.iter().map(|p| format!("--workspace={p}"))),
+            NodeManager::Pnpm => Wanted::new(stage, &["pnpm"])
+                .args(packages.iter().map(|p| format!("--filter={p}")))
+                .args(["run".to_owned(), script.to_owned()]),
+        }
+    }
+
+    fn program(&self) -> &'static str {
+        match self.manager {
+            NodeManager::Npm => "npm",
+            NodeManager::Pnpm => "pnpm",
+        }
+    }
+}
+
+/// A heap that leaves a quarter of the limit to everything that is not JavaScript's heap: without
+/// it node sizes its heap by the machine, and is killed at the limit instead of collecting garbage.
+fn environment(memory_bytes: Option<u64>) -> Vec<(String, String)> {
+    let mut env = vec![("TURBO_TELEMETRY_DISABLED".to_owned(), "1".to_owned())];
+    if let Some(bytes) = memory_bytes {
+        let heap = (bytes / 4 * 3 / (1024 * 1024)).max(SMALLEST_HEAP_MIB);
+        env.push((
+            "NODE_OPTIONS".to_owned(),
+            format!("--max-old-space-size={heap}"),
+        ));
+    }
+    env
+}

@@ -1,0 +1,307 @@
+use super::*;
+
+fn texts(list: &[&str]) -> Vec<String> {
+    list.iter().map(|&s| s.to_owned()).collect()
+}
+
+fn bounds() -> Bounds {
+    Bounds {
+        timeouts: StageTimeouts::default(),
+        memory_bytes: Some(4 * 1024 * 1024 * 1024),
+    }
+}
+
+fn cargo(dir: &str) -> Project {
+    let package = |name: &str, dir: &str, uses: &[&str]| CargoPackage {
+        name: name.to_owned(),
+        dir: dir.to_owned(),
+        uses: texts(uses),
+    };
+    Project {
+        dir: dir.to_owned(),
+        kind: ProjectKind::Cargo(CargoWorkspace {
+            packages: vec![
+                package("core", "crates/core", &[]),
+                package("engine", "crates/engine", &["core"]),
+                package("cli", "crates/cli", &["engine"]),
+                package("web", "crates/web", &[]),
+            ],
+            locked: true,
+            nextest: false,
+        }),
+    }
+}
+
+fn node(manager: NodeManager, turbo: bool, needs_install: bool) -> Project {
+    let package = |name: &str, scripts: &[&str], uses: &[&str]| NodePackage {
+        name: name.to_owned(),
+        dir: format!("packages/{name}"),
+        scripts: texts(scripts),
+        uses: texts(uses),
+    };
+    Project {
+        dir: String::new(),
+        kind: ProjectKind::Node(NodeWorkspace {
+            manager,
+            turbo,
+            root_scripts: Vec::new(),
+            packages: vec![
+                package("ui", &["build", "test"], &[]),
+                package("app", &["test", "smoke"], &["ui"]),
+                package("lone", &["test"], &[]),
+            ],
+            needs_install,
+            locked: true,
+        }),
+    }
+}
+
+fn make(targets: &[&str]) -> Project {
+    Project {
+        dir: String::new(),
+        kind: ProjectKind::Make(Makefile {
+            targets: texts(targets),
+        }),
+    }
+}
+
+/// Every command line planned, with its folder in front when it is not the root.
+fn commands(projects: &[Project], scope: &Scope) -> Result<Vec<String>, RouteProblem> {
+    let plan = plan_projects(projects, scope, &bounds())?;
+    let run = plan
+        .stages
+        .into_iter()
+        .filter_map(|stage| match stage.work {
+            Work::Run(command) if command.dir.is_empty() => Some(command.argv.join(" ")),
+            Work::Run(command) => Some(format!("{}$ {}", command.dir, command.argv.join(" "))),
+            Work::Nothing(_) => None,
+        });
+    Ok(run.collect())
+}
+
+fn changed(paths: &[&str]) -> Scope {
+    Scope::Changed(texts(paths))
+}
+
+#[test]
+fn cargo_checks_what_changed_and_what_depends_on_it() {
+    let table: &[(&[&str], &str)] = &[
+        (&["crates/cli/src/main.rs"], "-p cli"),
+        (&["crates/engine/src/lib.rs"], "-p cli -p engine"),
+        (&["crates/core/src/lib.rs"], "-p cli -p core -p engine"),
+        (&["crates/core/a", "crates/web/b"], "--workspace"),
+        (&["Cargo.lock"], "--workspace"),
+        (&["README.md"], "--workspace"),
+        (&["crates/gone/src/lib.rs"], "--workspace"),
+    ];
+    for (paths, selection) in table {
+        let expected = vec![
+            format!("cargo check --all-targets --locked {selection}"),
+            format!("cargo test --locked {selection}"),
+        ];
+        assert_eq!(
+            commands(&[cargo("")], &changed(paths)),
+            Ok(expected),
+            "{paths:?}"
+        );
+    }
+}
+
+#[test]
+fn the_deepest_project_answers_and_nothing_above_all_projects_does() {
+    let projects = [cargo("rust"), make(&["test"])];
+    let inner = commands(&projects, &changed(&["rust/crates/web/a.rs"])).unwrap();
+    assert_eq!(
+        inner,
+        [
+            "rust$ cargo check --all-targets --locked -p web",
+            "rust$ cargo test --locked -p web"
+        ]
+    );
+    assert_eq!(
+        commands(&projects, &changed(&["other"])),
+        Ok(texts(&["make test"]))
+    );
+    assert_eq!(
+        commands(&[cargo("rust")], &changed(&["rust/Cargo.toml", "other"])),
+        Err(RouteProblem::Uncovered(texts(&["other"])))
+    );
+    assert_eq!(
+        commands(&[], &changed(&["a"])),
+        Err(RouteProblem::Uncovered(texts(&["a"])))
+    );
+    assert_eq!(
+        commands(&[], &Scope::Everything),
+        Err(RouteProblem::Uncovered(texts(&["."])))
+    );
+}
+
+#[test]
+fn a_makefile_counts_only_where_it_is_alone() {
+    let both = commands(&[cargo(""), make(&["build", "test"])], &Scope::Everything).unwrap();
+    assert_eq!(
+        both,
+        [
+            "cargo check --all-targets --locked --workspace",
+            "cargo test --locked --workspace"
+        ]
+    );
+    assert_eq!(
+        commands(
+            &[make(&["all", "check", "smoke", "install"])],
+            &changed(&["a.c"])
+        ),
+        Ok(texts(&["make all", "make check", "make smoke"]))
+    );
+    assert_eq!(
+        commands(&[make(&["install", "smoke"])], &changed(&["a.c"])),
+        Err(RouteProblem::Uncovered(texts(&["a.c"])))
+    );
+}
+
+#[test]
+fn node_scripts_are_filtered_to_the_affected_packages() {
+    let ui = changed(&["packages/ui/a.ts"]);
+    let table: &[(Project, &[&str])] = &[
+        (
+            node(NodeManager::Npm, false, false),
+            &[
+                "npm run build --workspace=ui",
+                "npm run test --workspace=ui --workspace=app",
+                "npm run smoke --workspace=app",
+            ],
+        ),
+        (
+            node(NodeManager::Pnpm, false, true),
+            &[
+                "pnpm install --frozen-lockfile",
+                "pnpm --filter=ui run build",
+                "pnpm --filter=ui --filter=app run test",
+                "pnpm --filter=app run smoke",
+            ],
+        ),
+        (
+            node(NodeManager::Pnpm, true, false),
+            &[
+                "pnpm exec turbo run build --filter=ui",
+                "pnpm exec turbo run test --filter=ui --filter=app",
+                "pnpm exec turbo run smoke --filter=app",
+            ],
+        ),
+        (
+            node(NodeManager::Npm, true, false),
+            &[
+                "npx --no-install turbo run build --filter=ui",
+                "npx --no-install turbo run test --filter=ui --filter=app",
+                "npx --no-install turbo run smoke --filter=app",
+            ],
+        ),
+    ];
+    for (project, expected) in table {
+        assert_eq!(
+            commands(std::slice::from_ref(project), &ui),
+            Ok(texts(expected))
+        );
+    }
+}
+
+#[test]
+fn a_change_of_the_root_concerns_every_node_package() {
+    let lone = commands(
+        &[node(NodeManager::Npm, false, false)],
+        &changed(&["packages/lone/x"]),
+    );
+    assert_eq!(lone, Ok(texts(&["npm run test --workspace=lone"])));
+    let root = commands(
+        &[node(NodeManager::Npm, false, false)],
+        &changed(&["package.json"]),
+    );
+    assert_eq!(
+        root,
+        Ok(texts(&[
+            "npm run build --workspace=ui",
+            "npm run test --workspace=ui --workspace=app --workspace=lone",
+            "npm run smoke --workspace=app",
+        ]))
+    );
+}
+
+#[test]
+fn a_node_heap_fits_the_memory_limit() {
+    let plan = plan_projects(
+        &[node(NodeManager::Npm, false, false)],
+        &Scope::Everything,
+        &bounds(),
+    )
+    .unwrap();
+    for stage in plan.stages {
+        if let Work::Run(command) = stage.work {
+            let expected = (
+                "NODE_OPTIONS".to_owned(),
+                "--max-old-space-size=3072".to_owned(),
+            );
+            assert!(command.env.contains(&expected), "{command:?}");
+        }
+    }
+}
+
+#[test]
+fn go_builds_and_tests_the_packages_a_change_reaches() {
+    let package = |path: &str, dir: &str, uses: &[&str]| GoPackage {
+        import_path: path.to_owned(),
+        dir: dir.to_owned(),
+        uses: texts(uses),
+    };
+    let packages = vec![
+        package("x", "", &["x/a"]),
+        package("x/a", "a", &["fmt"]),
+        package("x/b", "b", &["fmt"]),
+    ];
+    let go = [Project {
+        dir: String::new(),
+        kind: ProjectKind::Go(GoModule { packages }),
+    }];
+    let table: &[(&[&str], &str)] = &[
+        (&["a/a.go"], "x x/a"),
+        (&["b/b.go"], "x/b"),
+        (&["go.mod"], "./..."),
+        (&["a/a.go", "b/b.go"], "./..."),
+    ];
+    for (paths, selection) in table {
+        let expected = vec![
+            format!("go build {selection}"),
+            format!("go test {selection}"),
+        ];
+        assert_eq!(commands(&go, &changed(paths)), Ok(expected), "{paths:?}");
+    }
+    let unknown = [Project {
+        dir: String::new(),
+        kind: ProjectKind::Go(GoModule::default()),
+    }];
+    assert_eq!(
+        commands(&unknown, &changed(&["a/a.go"])),
+        Ok(texts(&["go build ./...", "go test ./..."]))
+    );
+}
+
+#[test]
+fn a_candidate_that_writes_its_own_rules_is_noted() {
+    let plan = plan_projects(
+        &[cargo("")],
+        &changed(&["crates/web/Cargo.toml"]),
+        &bounds(),
+    )
+    .unwrap();
+    assert_eq!(
+        plan.notes,
+        [
+            "the candidate changes `crates/web/Cargo.toml`, which takes part in deciding what is checked"
+        ]
+    );
+}
+
+#[test]
+fn make_targets_are_rules_and_nothing_else() {
+    let text = "CC := gcc\nX ?= a:b\n.PHONY: all test\nall test: dep\n\tcc a:b\n%.o: %.c\n# no: comment\nurl=http://x\nlib/a.o: a.c\n$(OUT): x\ncheck::\n";
+    assert_eq!(make_targets(text), ["all", "test", "lib/a.o", "check"]);
+}

@@ -1,0 +1,302 @@
+//! The verification envelope: what `drive verify --json` prints, what is stored, what the gate reads.
+
+use crate::ids::RunId;
+use crate::time::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The envelope's name and version.
+pub const SCHEMA: &str = "drive.verification/1";
+
+/// One verification of one candidate commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Verification {
+    /// Always `drive.verification/1`.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: String,
+    /// The run it belongs to.
+    #[schemars(with = "String")]
+    pub run_id: RunId,
+    /// The verdict.
+    pub overall: Overall,
+    /// What was judged.
+    pub candidate: Candidate,
+    /// Where it was judged.
+    pub workspace: Workspace,
+    /// When it was judged.
+    pub timing: Timing,
+    /// Every stage, in the order it ran or would have run.
+    pub stages: Vec<Stage>,
+    /// Why it did not pass; null only for a pass.
+    pub failure: Option<Failure>,
+    /// Things a reader should know that decide nothing.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// The verdict over all stages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Overall {
+    /// Every required stage passed.
+    Pass,
+    /// The candidate is not good enough.
+    Fail,
+    /// No verdict could be reached; the candidate may be good.
+    Error,
+    /// A time bound was reached.
+    Timeout,
+}
+
+/// The pair a verdict is bound to: void when either moves.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Candidate {
+    /// The full hash of the commit; null when it does not exist.
+    pub head_sha: Option<String>,
+    /// The full hash of its base; null when the whole tree was judged.
+    pub base_sha: Option<String>,
+}
+
+/// The folder the stages ran in. It is gone by the time this is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Workspace {
+    /// Its path; null when none was made.
+    pub path: Option<String>,
+    /// Whether it was a tree of its own, with writes held inside it by the kernel.
+    pub isolated: bool,
+    /// The containment layers that held every stage.
+    pub layers: Vec<String>,
+    /// The layers this machine lacks, each with its consequence.
+    #[serde(default)]
+    pub missing: Vec<MissingLayer>,
+    /// Why the folder could not be removed; null when it is gone.
+    #[serde(default)]
+    pub removal_problem: Option<String>,
+}
+
+/// A containment layer that was not in force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MissingLayer {
+    /// Its stable name.
+    pub name: String,
+    /// What was not enforced because of it.
+    pub consequence: String,
+}
+
+/// When a verification ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Timing {
+    /// Its start, RFC 3339.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub started_at: Timestamp,
+    /// Its end, RFC 3339.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub ended_at: Timestamp,
+    /// From start to end.
+    pub duration_ms: u64,
+}
+
+impl Timing {
+    /// The span between two instants; a clock that went backwards counts as no time.
+    pub fn between(started_at: Timestamp, ended_at: Timestamp) -> Self {
+        let millis = ended_at.as_millisecond() - started_at.as_millisecond();
+        Self {
+            started_at,
+            ended_at,
+            duration_ms: u64::try_from(millis).unwrap_or(0),
+        }
+    }
+}
+
+/// What a stage is for. Stages run in this order.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "camelCase")]
+pub enum StageName {
+    /// Does it build?
+    Compile,
+    /// Do the tests of what changed pass?
+    TargetedTests,
+    /// Does it start?
+    StartupSmoke,
+}
+
+impl StageName {
+    /// All stages, in order.
+    pub const ALL: [StageName; 3] = [
+        StageName::Compile,
+        StageName::TargetedTests,
+        StageName::StartupSmoke,
+    ];
+
+    /// The name as the envelope spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            StageName::Compile => "compile",
+            StageName::TargetedTests => "targetedTests",
+            StageName::StartupSmoke => "startupSmoke",
+        }
+    }
+}
+
+/// The verdict on one stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum StageStatus {
+    /// It did what it should.
+    Pass,
+    /// It did not.
+    Fail,
+    /// It reached a time bound.
+    Timeout,
+    /// It could not be judged.
+    Error,
+    /// It did not run; `reason` says why.
+    Skipped,
+}
+
+/// How a stage's command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum StageEnd {
+    /// By itself, with `exitCode`.
+    Exited,
+    /// By `signal`.
+    Signalled,
+    /// At a time bound.
+    TimedOut,
+    /// At the memory bound.
+    MemoryLimit,
+    /// At the bound on processes.
+    ProcessLimit,
+    /// At the bound on output.
+    OutputLimit,
+    /// It left processes behind.
+    LeakedProcesses,
+    /// It altered tracked files.
+    Tampered,
+    /// The verification was stopped from above.
+    Aborted,
+    /// It could not be started or supervised.
+    Infra,
+}
+
+/// One stage of one route.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Stage {
+    /// What it is for.
+    pub name: StageName,
+    /// The verdict.
+    pub status: StageStatus,
+    /// How the command ended; null when it did not run.
+    pub ended: Option<StageEnd>,
+    /// The route it belongs to.
+    pub route: String,
+    /// Whether the gate needs it to pass. A stage that does not say is required.
+    #[serde(default = "required")]
+    pub required: bool,
+    /// The command; empty when there is none.
+    pub command: Vec<String>,
+    /// The folder it ran in; null when it did not run.
+    pub cwd: Option<String>,
+    /// Its exit code, when it exited.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it, when one did.
+    pub signal: Option<i32>,
+    /// How long it ran.
+    pub duration_ms: u64,
+    /// The end of its standard output, made printable.
+    pub stdout_tail: String,
+    /// The end of its standard error, made printable.
+    pub stderr_tail: String,
+    /// Bytes of both streams that are not in the tails.
+    pub truncated_bytes: u64,
+    /// What it used.
+    pub resource: StageResource,
+    /// Processes it left behind; they were killed.
+    #[serde(default)]
+    pub leaked_processes: u32,
+    /// Why it has this status, where the status alone does not say.
+    pub reason: Option<String>,
+}
+
+fn required() -> bool {
+    true
+}
+
+/// What a stage used: the whole tree of processes together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StageResource {
+    /// The largest memory use.
+    pub max_rss_bytes: u64,
+    /// CPU time in user mode.
+    pub cpu_user_micros: u64,
+    /// CPU time in the kernel.
+    pub cpu_system_micros: u64,
+}
+
+/// Why a verification did not pass.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Failure {
+    /// What kind of failure.
+    pub category: FailureCategory,
+    /// One sentence for people.
+    pub reason: String,
+    /// The stage that failed; null when it failed before the first one.
+    pub stage: Option<StageName>,
+    /// What to do next.
+    #[serde(default)]
+    pub hint: Option<String>,
+}
+
+/// What kind of failure it is, and so who should look at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum FailureCategory {
+    /// It does not build.
+    Compile,
+    /// A test failed, or no test ran.
+    Test,
+    /// It does not start.
+    Startup,
+    /// A time bound was reached.
+    Timeout,
+    /// A bound on memory, processes or output was reached, or processes were left behind.
+    Resource,
+    /// A rule was broken: no route, tampering, a conflict with the base.
+    Policy,
+    /// The environment failed; nothing is said about the candidate.
+    Infra,
+}
+
+impl FailureCategory {
+    /// The name as the envelope spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FailureCategory::Compile => "compile",
+            FailureCategory::Test => "test",
+            FailureCategory::Startup => "startup",
+            FailureCategory::Timeout => "timeout",
+            FailureCategory::Resource => "resource",
+            FailureCategory::Policy => "policy",
+            FailureCategory::Infra => "infra",
+        }
+    }
+}
+
+/// The published JSON Schema of the envelope, as text.
+pub fn json_schema() -> String {
+    let schema = schemars::schema_for!(Verification);
+    let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+    text.push('\n');
+    text
+}

@@ -1,0 +1,46 @@
+//! The gate: may this very commit pair be promoted on the strength of this report?
+
+use super::envelope::{Overall, SCHEMA, Stage, StageEnd, StageStatus, Verification};
+
+/// Whether `report` allows `head` to be promoted onto `base`.
+///
+/// False for any other commit pair, for a report of another version, for a report that contradicts
+/// itself, and for one without a single stage: nothing passes by accident. Which isolation layers
+/// held does not decide here, because `isolation = "require"` decides it before a stage starts.
+pub fn promotable(report: &Verification, head: &str, base: &str) -> bool {
+    report.schema == SCHEMA
+        && report.overall == Overall::Pass
+        && report.failure.is_none()
+        && is_full_hash(head)
+        && is_full_hash(base)
+        && report.candidate.head_sha.as_deref() == Some(head)
+        && report.candidate.base_sha.as_deref() == Some(base)
+        && report.workspace.path.is_some()
+        && !report.stages.is_empty()
+        && report.stages.iter().all(is_satisfied)
+}
+
+/// Whether one stage is no obstacle.
+pub(super) fn is_satisfied(stage: &Stage) -> bool {
+    match stage.status {
+        StageStatus::Pass => ended_well(stage),
+        StageStatus::Skipped => !stage.required && stage.reason.is_some() && stage.ended.is_none(),
+        StageStatus::Fail | StageStatus::Timeout | StageStatus::Error => false,
+    }
+}
+
+/// A pass must also have ended like one.
+fn ended_well(stage: &Stage) -> bool {
+    stage.ended == Some(StageEnd::Exited) && stage.exit_code == Some(0) && stage.signal.is_none()
+}
+
+fn is_full_hash(hash: &str) -> bool {
+    matches!(hash.len(), 40 | 64)
+        && hash
+            .bytes()
+            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+}
+
+#[cfg(test)]
+#[path = "gate_tests.rs"]
+mod tests;

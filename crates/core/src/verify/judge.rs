@@ -1,0 +1,193 @@
+//! From what a command did to what its stage is worth.
+
+use super::envelope::{FailureCategory, Overall, StageEnd, StageName, StageStatus};
+use super::tests_ran::TestsRan;
+use crate::process::{End, TimeBound};
+use std::time::Duration;
+
+/// Everything that decides about one stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observation {
+    /// How the command ended.
+    pub end: End,
+    /// Tracked files that are not what the commit says any more.
+    pub tampered: Vec<String>,
+    /// What a test runner said about how many tests ran.
+    pub tests: TestsRan,
+    /// The time bound it ran under.
+    pub timeout: Duration,
+    /// Why a startup smoke that waits for readiness did not pass, in its own words.
+    pub smoke_reason: Option<String>,
+}
+
+/// What a stage is worth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// The verdict.
+    pub status: StageStatus,
+    /// How it ended.
+    pub ended: StageEnd,
+    /// The exit code, when it exited.
+    pub exit_code: Option<i32>,
+    /// The signal, when one ended it.
+    pub signal: Option<i32>,
+    /// Why, where the status alone does not say.
+    pub reason: Option<String>,
+}
+
+/// Judges one stage. When several things hold, the worst one is reported: what the environment did,
+/// then the bounds, then tampering, then what was left behind, then the command's own end.
+pub fn judge(name: StageName, seen: &Observation) -> Judgement {
+    let (exit_code, signal) = own_end(&seen.end);
+    let (status, ended, reason) = match &seen.end {
+        End::Infra { message } => (StageStatus::Error, StageEnd::Infra, Some(message.clone())),
+        End::Aborted => plain(
+            StageStatus::Error,
+            StageEnd::Aborted,
+            "it was stopped from above",
+        ),
+        End::MemoryLimit => plain(
+            StageStatus::Fail,
+            StageEnd::MemoryLimit,
+            "it reached the memory limit",
+        ),
+        End::ProcessLimit => plain(
+            StageStatus::Fail,
+            StageEnd::ProcessLimit,
+            "it reached the limit on processes",
+        ),
+        End::OutputLimit => plain(
+            StageStatus::Fail,
+            StageEnd::OutputLimit,
+            "it reached the limit on output",
+        ),
+        End::TimedOut { bound } => (
+            StageStatus::Timeout,
+            StageEnd::TimedOut,
+            Some(out_of_time(*bound, seen)),
+        ),
+        End::Exited { .. } | End::Signalled { .. } | End::LeakedProcesses { .. }
+            if !seen.tampered.is_empty() =>
+        {
+            (
+                StageStatus::Fail,
+                StageEnd::Tampered,
+                Some(tampered(&seen.tampered)),
+            )
+        }
+        End::LeakedProcesses { count } => (
+            StageStatus::Fail,
+            StageEnd::LeakedProcesses,
+            Some(format!("it ended and left {count} {} behind", noun(*count))),
+        ),
+        End::Signalled { signal } => (
+            StageStatus::Fail,
+            StageEnd::Signalled,
+            Some(format!("signal {signal} ended it")),
+        ),
+        End::Exited { code } => by_exit_code(name, *code, seen),
+    };
+    Judgement {
+        status,
+        ended,
+        exit_code,
+        signal,
+        reason,
+    }
+}
+
+/// The category of a stage that did not pass.
+pub fn category(name: StageName, ended: StageEnd) -> FailureCategory {
+    match ended {
+        StageEnd::Infra | StageEnd::Aborted => FailureCategory::Infra,
+        StageEnd::MemoryLimit
+        | StageEnd::ProcessLimit
+        | StageEnd::OutputLimit
+        | StageEnd::LeakedProcesses => FailureCategory::Resource,
+        StageEnd::TimedOut => FailureCategory::Timeout,
+        StageEnd::Tampered => FailureCategory::Policy,
+        StageEnd::Exited | StageEnd::Signalled => match name {
+            StageName::Compile => FailureCategory::Compile,
+            StageName::TargetedTests => FailureCategory::Test,
+            StageName::StartupSmoke => FailureCategory::Startup,
+        },
+    }
+}
+
+/// The overall verdict a stage's status forces; `None` when it forces none.
+pub(super) fn overall(status: StageStatus) -> Option<Overall> {
+    match status {
+        StageStatus::Pass | StageStatus::Skipped => None,
+        StageStatus::Fail => Some(Overall::Fail),
+        StageStatus::Timeout => Some(Overall::Timeout),
+        StageStatus::Error => Some(Overall::Error),
+    }
+}
+
+type Verdict = (StageStatus, StageEnd, Option<String>);
+
+fn by_exit_code(name: StageName, code: i32, seen: &Observation) -> Verdict {
+    if code != 0 {
+        let reason = seen
+            .smoke_reason
+            .clone()
+            .unwrap_or_else(|| format!("it exited with code {code}"));
+        return (StageStatus::Fail, StageEnd::Exited, Some(reason));
+    }
+    match seen.tests {
+        TestsRan::None if name == StageName::TargetedTests => plain(
+            StageStatus::Fail,
+            StageEnd::Exited,
+            "it exited with code 0, but its test runner says that no test ran",
+        ),
+        TestsRan::None | TestsRan::Unknown | TestsRan::Some(_) => {
+            (StageStatus::Pass, StageEnd::Exited, None)
+        }
+    }
+}
+
+fn own_end(end: &End) -> (Option<i32>, Option<i32>) {
+    match end {
+        End::Exited { code } => (Some(*code), None),
+        End::Signalled { signal } => (None, Some(*signal)),
+        End::TimedOut { .. }
+        | End::MemoryLimit
+        | End::ProcessLimit
+        | End::OutputLimit
+        | End::LeakedProcesses { .. }
+        | End::Aborted
+        | End::Infra { .. } => (None, None),
+    }
+}
+
+fn plain(status: StageStatus, ended: StageEnd, reason: &str) -> Verdict {
+    (status, ended, Some(reason.to_owned()))
+}
+
+fn out_of_time(bound: TimeBound, seen: &Observation) -> String {
+    match (bound, &seen.smoke_reason) {
+        (TimeBound::Idle, _) => "it was silent for too long".to_owned(),
+        (TimeBound::Wall, Some(reason)) => format!("{reason} within {:?}", seen.timeout),
+        (TimeBound::Wall, None) => format!("it did not end within {:?}", seen.timeout),
+    }
+}
+
+fn tampered(paths: &[String]) -> String {
+    const NAMED: usize = 5;
+    let named: Vec<String> = paths.iter().take(NAMED).map(|p| format!("`{p}`")).collect();
+    let rest = paths.len().saturating_sub(NAMED);
+    let more = if rest > 0 {
+        format!(" and {rest} more")
+    } else {
+        String::new()
+    };
+    format!("it altered tracked files: {}{more}", named.join(", "))
+}
+
+fn noun(count: u32) -> &'static str {
+    if count == 1 { "process" } else { "processes" }
+}
+
+#[cfg(test)]
+#[path = "judge_tests.rs"]
+mod tests;

@@ -1,0 +1,161 @@
+use super::*;
+
+fn seen(end: End) -> Observation {
+    Observation {
+        end,
+        tampered: Vec::new(),
+        tests: TestsRan::Unknown,
+        timeout: Duration::from_secs(30),
+        smoke_reason: None,
+    }
+}
+
+#[test]
+fn every_end_has_its_status_and_category() {
+    use FailureCategory as C;
+    use StageEnd as E;
+    use StageStatus as S;
+    let table = [
+        (End::Exited { code: 1 }, S::Fail, E::Exited, C::Compile),
+        (End::Exited { code: 137 }, S::Fail, E::Exited, C::Compile),
+        (
+            End::Signalled { signal: 9 },
+            S::Fail,
+            E::Signalled,
+            C::Compile,
+        ),
+        (
+            End::TimedOut {
+                bound: TimeBound::Wall,
+            },
+            S::Timeout,
+            E::TimedOut,
+            C::Timeout,
+        ),
+        (
+            End::TimedOut {
+                bound: TimeBound::Idle,
+            },
+            S::Timeout,
+            E::TimedOut,
+            C::Timeout,
+        ),
+        (End::MemoryLimit, S::Fail, E::MemoryLimit, C::Resource),
+        (End::ProcessLimit, S::Fail, E::ProcessLimit, C::Resource),
+        (End::OutputLimit, S::Fail, E::OutputLimit, C::Resource),
+        (
+            End::LeakedProcesses { count: 1 },
+            S::Fail,
+            E::LeakedProcesses,
+            C::Resource,
+        ),
+        (End::Aborted, S::Error, E::Aborted, C::Infra),
+        (
+            End::Infra {
+                message: "no".to_owned(),
+            },
+            S::Error,
+            E::Infra,
+            C::Infra,
+        ),
+    ];
+    for (end, status, ended, expected) in table {
+        let judged = judge(StageName::Compile, &seen(end.clone()));
+        assert_eq!((judged.status, judged.ended), (status, ended), "{end:?}");
+        assert!(judged.reason.is_some(), "{end:?} explains itself");
+        assert_eq!(
+            category(StageName::Compile, judged.ended),
+            expected,
+            "{end:?}"
+        );
+    }
+}
+
+#[test]
+fn the_commands_own_failure_is_named_after_its_stage() {
+    assert_eq!(
+        category(StageName::Compile, StageEnd::Exited),
+        FailureCategory::Compile
+    );
+    assert_eq!(
+        category(StageName::TargetedTests, StageEnd::Exited),
+        FailureCategory::Test
+    );
+    assert_eq!(
+        category(StageName::StartupSmoke, StageEnd::Signalled),
+        FailureCategory::Startup
+    );
+}
+
+#[test]
+fn exit_code_zero_passes_with_code_and_without_reason() {
+    let expected = Judgement {
+        status: StageStatus::Pass,
+        ended: StageEnd::Exited,
+        exit_code: Some(0),
+        signal: None,
+        reason: None,
+    };
+    assert_eq!(
+        judge(StageName::Compile, &seen(End::Exited { code: 0 })),
+        expected
+    );
+}
+
+#[test]
+fn exit_code_zero_with_no_test_run_fails_only_where_tests_were_asked_for() {
+    let mut observation = seen(End::Exited { code: 0 });
+    observation.tests = TestsRan::None;
+    let judged = judge(StageName::TargetedTests, &observation);
+    assert_eq!(
+        (judged.status, judged.ended),
+        (StageStatus::Fail, StageEnd::Exited)
+    );
+    assert_eq!(
+        judge(StageName::Compile, &observation).status,
+        StageStatus::Pass
+    );
+    observation.tests = TestsRan::Some(1);
+    assert_eq!(
+        judge(StageName::TargetedTests, &observation).status,
+        StageStatus::Pass
+    );
+}
+
+#[test]
+fn tampering_outweighs_the_commands_own_end_but_not_a_bound() {
+    let tampered = |end| {
+        let mut observation = seen(end);
+        observation.tampered = (0..7).map(|i| format!("t{i}")).collect();
+        judge(StageName::Compile, &observation)
+    };
+    let judged = tampered(End::Exited { code: 0 });
+    assert_eq!(
+        (judged.status, judged.ended),
+        (StageStatus::Fail, StageEnd::Tampered)
+    );
+    assert_eq!(
+        judged.reason.as_deref(),
+        Some("it altered tracked files: `t0`, `t1`, `t2`, `t3`, `t4` and 2 more")
+    );
+    assert_eq!(
+        tampered(End::LeakedProcesses { count: 1 }).ended,
+        StageEnd::Tampered
+    );
+    assert_eq!(tampered(End::MemoryLimit).ended, StageEnd::MemoryLimit);
+    assert_eq!(tampered(End::Aborted).ended, StageEnd::Aborted);
+}
+
+#[test]
+fn a_smoke_says_what_it_waited_for() {
+    let mut observation = seen(End::TimedOut {
+        bound: TimeBound::Wall,
+    });
+    observation.smoke_reason = Some("it was not ready: no line contains `up`".to_owned());
+    assert_eq!(
+        judge(StageName::StartupSmoke, &observation)
+            .reason
+            .as_deref(),
+        Some("it was not ready: no line contains `up` within 30s")
+    );
+}

@@ -1,0 +1,26 @@
+//! The isolated verifier's rules: what a change needs, in which order, what its end means, and
+//! whether the result opens the gate.
+
+pub mod detect;
+mod envelope;
+mod gate;
+mod judge;
+mod plan;
+mod ready;
+pub mod render;
+mod route;
+mod sequence;
+mod tests_ran;
+pub mod text;
+
+pub use envelope::{
+    Candidate, Failure, FailureCategory, MissingLayer, Overall, SCHEMA, Stage, StageEnd, StageName,
+    StageResource, StageStatus, Timing, Verification, Workspace, json_schema,
+};
+pub use gate::promotable;
+pub use judge::{Judgement, Observation, category, judge};
+pub use plan::{Plan, PlannedStage, Reach, StageCommand, StageTimeouts, Work};
+pub use ready::{LineWatch, Ready, http_is_ready};
+pub use route::{Route, RouteProblem, Rule, Scope, plan_routes};
+pub use sequence::{Next, Sequence, Turn};
+pub use tests_ran::{Source, TestScan, TestsRan};

@@ -1,0 +1,101 @@
+//! What will be run: stages of routes, in order.
+
+use super::envelope::StageName;
+use super::ready::Ready;
+use std::time::Duration;
+
+/// One stage to run, or a stage that has nothing to run and says why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedStage {
+    /// What it is for.
+    pub name: StageName,
+    /// The route it belongs to.
+    pub route: String,
+    /// What to do.
+    pub work: Work,
+}
+
+/// What a planned stage does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Runs a command; the gate needs it to pass.
+    Run(StageCommand),
+    /// Nothing, for this reason; the gate does not need it.
+    Nothing(String),
+}
+
+/// A command of a stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StageCommand {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// The folder, relative to the workspace; empty for the workspace itself.
+    pub dir: String,
+    /// Variables on top of the stage environment.
+    pub env: Vec<(String, String)>,
+    /// How long it may run.
+    pub timeout: Duration,
+    /// What it may reach; as everything else where it is `None`.
+    pub reach: Option<Reach>,
+    /// What shows that it has started, for a startup smoke that does not end by itself.
+    pub ready: Option<Ready>,
+}
+
+/// What a stage may reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Everything the machine can.
+    Open,
+    /// Its own loopback only.
+    Loopback,
+}
+
+/// How long each stage may run when nothing else is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StageTimeouts {
+    /// For `compile`.
+    pub compile: Duration,
+    /// For `targetedTests`.
+    pub targeted_tests: Duration,
+    /// For `startupSmoke`.
+    pub startup_smoke: Duration,
+}
+
+impl Default for StageTimeouts {
+    fn default() -> Self {
+        Self {
+            compile: Duration::from_secs(600),
+            targeted_tests: Duration::from_secs(600),
+            startup_smoke: Duration::from_secs(30),
+        }
+    }
+}
+
+impl StageTimeouts {
+    /// The timeout of one stage.
+    pub fn of(&self, name: StageName) -> Duration {
+        match name {
+            StageName::Compile => self.compile,
+            StageName::TargetedTests => self.targeted_tests,
+            StageName::StartupSmoke => self.startup_smoke,
+        }
+    }
+}
+
+/// All stages of a verification, and what a reader should know about them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The stages, in the order they run.
+    pub stages: Vec<PlannedStage>,
+    /// Remarks for the report.
+    pub notes: Vec<String>,
+}
+
+impl Plan {
+    /// A plan from stages in any order: `compile` of every route comes before the first
+    /// `targetedTests`, and within a stage the routes keep their order.
+    pub fn ordered(mut stages: Vec<PlannedStage>, notes: Vec<String>) -> Self {
+        stages.sort_by_key(|stage| stage.name);
+        Self { stages, notes }
+    }
+}

@@ -1,0 +1,165 @@
+use super::{deciding, duration, overall_word, short_hash, status_word, telling_tail};
+use crate::verify::envelope::{Stage, Verification};
+use crate::verify::text;
+use std::fmt::Write;
+
+/// The longest comment a forge takes.
+pub const MARKDOWN_CHARS: usize = 65_536;
+/// What is kept of everything before the tail, so that a tail always fits after it.
+const HEAD_CHARS: usize = 40_000;
+/// The longest cell of the table.
+const CELL_CHARS: usize = 300;
+
+/// The verification for a pull request, at most [`MARKDOWN_CHARS`] characters long. Nothing a
+/// candidate prints can leave its fence, mention a person or start a heading.
+pub fn markdown(report: &Verification) -> String {
+    let mut out = head(report);
+    if out.chars().count() > HEAD_CHARS {
+        out = out.chars().take(HEAD_CHARS).collect();
+        out.push_str("…\n");
+    }
+    if let Some(stage) = deciding(&report.stages) {
+        out.push_str(&tail(stage, MARKDOWN_CHARS - out.chars().count()));
+    }
+    out
+}
+
+fn head(report: &Verification) -> String {
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "### Verification: {}\n\n`{}`{} · {} · run `{}`\n",
+        overall_word(report.overall),
+        short_hash(report.candidate.head_sha.as_deref()),
+        report
+            .candidate
+            .base_sha
+            .as_deref()
+            .map_or_else(String::new, |base| format!(
+                " against `{}`",
+                short_hash(Some(base))
+            )),
+        duration(report.timing.duration_ms),
+        cell(report.run_id.as_str()),
+    );
+    if !report.stages.is_empty() {
+        let _ = writeln!(
+            out,
+            "| stage | route | status | time | |\n|---|---|---|---|---|"
+        );
+        for stage in &report.stages {
+            let _ = writeln!(
+                out,
+                "| {} | {} | {} | {} | {} |",
+                stage.name.as_str(),
+                code(&stage.route),
+                status_word(stage.status),
+                if stage.ended.is_some() {
+                    duration(stage.duration_ms)
+                } else {
+                    String::new()
+                },
+                stage.reason.as_deref().map_or_else(String::new, cell),
+            );
+        }
+        out.push('\n');
+    }
+    if let Some(failure) = &report.failure {
+        let _ = writeln!(
+            out,
+            "**{}**: {}",
+            failure.category.as_str(),
+            cell(&failure.reason)
+        );
+        if let Some(hint) = &failure.hint {
+            let _ = writeln!(out, "\nNext: {}", cell(hint));
+        }
+        out.push('\n');
+    }
+    for layer in &report.workspace.missing {
+        let _ = writeln!(
+            out,
+            "- not enforced: {}: {}",
+            cell(&layer.name),
+            cell(&layer.consequence)
+        );
+    }
+    for note in &report.notes {
+        let _ = writeln!(out, "- {}", cell(note));
+    }
+    out
+}
+
+/// The folded tail of the deciding stage, in a fence longer than any run of backticks within it.
+fn tail(stage: &Stage, room: usize) -> String {
+    let all = telling_tail(stage);
+    if all.trim().is_empty() {
+        return String::new();
+    }
+    let command = code(&stage.command.join(" "));
+    let fence = "`".repeat(longest_run(all, '`').max(2) + 1);
+    let wrap = |inner: &str| {
+        format!(
+            "\n<details><summary>the end of the output of {}</summary>\n\n{command}\n\n{fence}text\n{inner}\n{fence}\n\n</details>\n",
+            stage.name.as_str()
+        )
+    };
+    let frame = wrap("").chars().count();
+    let Some(left) = room.checked_sub(frame).filter(|&left| left > 0) else {
+        return String::new();
+    };
+    // Bytes are never fewer than characters, so a tail of `left` bytes fits.
+    wrap(text::tail_lines(all.trim_end(), left))
+}
+
+/// Foreign text as one table cell: no column, no tag, no mention, no line break.
+fn cell(text: &str) -> String {
+    let line = text::one_line(text);
+    let mut out = String::new();
+    for c in line.chars().take(CELL_CHARS) {
+        match c {
+            '|' => out.push_str("\\|"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '@' => out.push_str("&#64;"),
+            '#' => out.push_str("&#35;"),
+            '[' => out.push_str("\\["),
+            c => out.push(c),
+        }
+    }
+    if line.chars().count() > CELL_CHARS {
+        out.push('…');
+    }
+    out
+}
+
+/// Foreign text as inline code.
+fn code(text: &str) -> String {
+    let line: String = text::one_line(text)
+        .chars()
+        .take(CELL_CHARS)
+        .collect::<String>()
+        .replace('|', "\\|");
+    let ticks = "`".repeat(longest_run(&line, '`') + 1);
+    let pad = if line.starts_with('`') || line.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
+    if line.is_empty() {
+        String::new()
+    } else {
+        format!("{ticks}{pad}{line}{pad}{ticks}")
+    }
+}
+
+fn longest_run(text: &str, wanted: char) -> usize {
+    let mut longest = 0;
+    let mut run = 0;
+    for c in text.chars() {
+        run = if c == wanted { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    longest
+}

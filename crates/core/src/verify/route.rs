@@ -1,0 +1,194 @@
+//! Routing: which routes a change needs, and whether every changed path is covered by one.
+
+use super::envelope::StageName;
+use super::plan::{Plan, PlannedStage, StageCommand, Work};
+use globset::{GlobBuilder, GlobMatcher};
+
+/// What is to be judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The paths that differ from the base: added, modified, deleted; a rename is both its names.
+    Changed(Vec<String>),
+    /// The whole tree, where no base was given.
+    Everything,
+}
+
+/// One route of the settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// What it is called in the report.
+    pub name: String,
+    /// Globs, relative to the repository root. `*` stays within a folder, `**` does not.
+    pub paths: Vec<String>,
+    /// What it asks for.
+    pub rule: Rule,
+}
+
+/// What a route asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Nothing, for this reason.
+    Skip(String),
+    /// These commands.
+    Run(Vec<(StageName, StageCommand)>),
+}
+
+/// Why no plan could be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RouteProblem {
+    /// No route covers these paths.
+    Uncovered(Vec<String>),
+    /// Nothing differs from the base.
+    NothingChanged,
+    /// A glob cannot be read.
+    BadGlob {
+        /// Its route.
+        route: String,
+        /// The glob.
+        glob: String,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+impl RouteProblem {
+    /// One sentence for the report.
+    pub fn reason(&self) -> String {
+        match self {
+            RouteProblem::Uncovered(paths) => uncovered(paths),
+            RouteProblem::NothingChanged => {
+                "nothing differs from the base, so there is nothing to judge".to_owned()
+            }
+            RouteProblem::BadGlob {
+                route,
+                glob,
+                message,
+            } => {
+                format!("glob `{glob}` of route `{route}` cannot be read: {message}")
+            }
+        }
+    }
+
+    /// What to do next.
+    pub fn hint(&self) -> String {
+        match self {
+            RouteProblem::Uncovered(paths) => {
+                let path = paths.first().map_or("…", String::as_str);
+                format!(
+                    "add a `[[verify.routes]]` whose `paths` cover `{path}`, with commands or with `skip = \"reason\"`"
+                )
+            }
+            RouteProblem::NothingChanged => {
+                "name the commit with the work, and the base it was made on".to_owned()
+            }
+            RouteProblem::BadGlob { .. } => {
+                "correct `paths` of that route in `drive.toml`".to_owned()
+            }
+        }
+    }
+}
+
+/// The stages that `scope` needs. Every changed path must be covered by at least one route, and
+/// every route that covers one runs; a skipping route is reported only where nothing else covers.
+pub fn plan_routes(routes: &[Route], scope: &Scope) -> Result<Plan, RouteProblem> {
+    let matchers = routes.iter().map(matchers).collect::<Result<Vec<_>, _>>()?;
+    let changed = match scope {
+        Scope::Everything => {
+            return Ok(plan_of(routes.iter()));
+        }
+        Scope::Changed(paths) if paths.is_empty() => return Err(RouteProblem::NothingChanged),
+        Scope::Changed(paths) => paths,
+    };
+    let mut used = vec![false; routes.len()];
+    let mut missing = Vec::new();
+    for path in changed {
+        let covering: Vec<usize> = (0..routes.len())
+            .filter(|&i| matchers[i].iter().any(|glob| glob.is_match(path)))
+            .collect();
+        let runs = |i: &&usize| matches!(routes[**i].rule, Rule::Run(_));
+        if covering.is_empty() {
+            missing.push(path.clone());
+        } else if covering.iter().any(|i| runs(&i)) {
+            covering.iter().filter(runs).for_each(|&i| used[i] = true);
+        } else {
+            used[covering[0]] = true;
+        }
+    }
+    if !missing.is_empty() {
+        return Err(RouteProblem::Uncovered(missing));
+    }
+    let chosen = routes
+        .iter()
+        .zip(used)
+        .filter_map(|(route, used)| used.then_some(route));
+    Ok(plan_of(chosen))
+}
+
+fn plan_of<'a>(routes: impl Iterator<Item = &'a Route>) -> Plan {
+    Plan::ordered(routes.flat_map(stages).collect(), Vec::new())
+}
+
+fn stages(route: &Route) -> Vec<PlannedStage> {
+    StageName::ALL
+        .iter()
+        .flat_map(|&name| stages_named(route, name))
+        .collect()
+}
+
+fn stages_named(route: &Route, name: StageName) -> Vec<PlannedStage> {
+    let planned = |work| PlannedStage {
+        name,
+        route: route.name.clone(),
+        work,
+    };
+    match &route.rule {
+        Rule::Skip(reason) => vec![planned(Work::Nothing(format!(
+            "its route says skip: {reason}"
+        )))],
+        Rule::Run(commands) => {
+            let own = commands.iter().filter(|(stage, _)| *stage == name);
+            let planned_own: Vec<_> = own
+                .map(|(_, command)| planned(Work::Run(command.clone())))
+                .collect();
+            if planned_own.is_empty() {
+                vec![planned(Work::Nothing(
+                    "its route names no command for it".to_owned(),
+                ))]
+            } else {
+                planned_own
+            }
+        }
+    }
+}
+
+fn matchers(route: &Route) -> Result<Vec<GlobMatcher>, RouteProblem> {
+    let read = |glob: &String| {
+        GlobBuilder::new(glob)
+            .literal_separator(true)
+            .build()
+            .map(|glob| glob.compile_matcher())
+            .map_err(|error| RouteProblem::BadGlob {
+                route: route.name.clone(),
+                glob: glob.clone(),
+                message: error.kind().to_string(),
+            })
+    };
+    route.paths.iter().map(read).collect()
+}
+
+fn uncovered(paths: &[String]) -> String {
+    const NAMED: usize = 5;
+    let named: Vec<String> = paths.iter().take(NAMED).map(|p| format!("`{p}`")).collect();
+    let rest = paths.len().saturating_sub(NAMED);
+    let more = if rest > 0 {
+        format!(" and {rest} more")
+    } else {
+        String::new()
+    };
+    let verb = if paths.len() == 1 { "is" } else { "are" };
+    format!("{}{more} {verb} covered by no route", named.join(", "))
+}
+
+#[cfg(test)]
+#[path = "route_tests.rs"]
+mod tests;

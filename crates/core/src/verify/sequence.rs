@@ -1,0 +1,226 @@
+//! The order of stages as a pure machine: what runs next, within which time, and what the end means.
+
+use super::envelope::{
+    Failure, FailureCategory, Overall, Stage, StageEnd, StageName, StageResource, StageStatus,
+};
+use super::judge;
+use super::plan::{Plan, PlannedStage, StageCommand, Work};
+use crate::time::Timestamp;
+use std::time::Duration;
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Run this, then [`Sequence::record`] its result.
+    Run(Box<Turn>),
+    /// Every stage has a result.
+    Done,
+}
+
+/// One stage whose turn it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// What it is for.
+    pub name: StageName,
+    /// The route it belongs to.
+    pub route: String,
+    /// Its command.
+    pub command: StageCommand,
+    /// The smaller of its own timeout and what is left of the deadline.
+    pub within: Duration,
+}
+
+/// The stages of one verification as they come to their results.
+#[derive(Clone, Debug)]
+pub struct Sequence {
+    waiting: std::collections::VecDeque<PlannedStage>,
+    done: Vec<Stage>,
+    deadline: Timestamp,
+    stopped_by: Option<String>,
+}
+
+impl Sequence {
+    /// The stages of a plan, none of them run.
+    pub fn new(plan: Plan, deadline: Timestamp) -> Self {
+        Self {
+            waiting: plan.stages.into(),
+            done: Vec::new(),
+            deadline,
+            stopped_by: None,
+        }
+    }
+
+    /// The next command, after settling every stage that needs none.
+    pub fn next(&mut self, now: Timestamp) -> Next {
+        while let Some(stage) = self.waiting.pop_front() {
+            if let Some(reason) = &self.stopped_by {
+                let required = matches!(stage.work, Work::Run(_));
+                self.done.push(unrun(
+                    &stage,
+                    StageStatus::Skipped,
+                    required,
+                    reason.clone(),
+                ));
+                continue;
+            }
+            match stage.work.clone() {
+                Work::Nothing(reason) => {
+                    self.done
+                        .push(unrun(&stage, StageStatus::Skipped, false, reason));
+                }
+                Work::Run(command) => {
+                    let left = time_left(now, self.deadline);
+                    if left.is_zero() {
+                        self.reach_deadline(&stage);
+                        continue;
+                    }
+                    let within = command.timeout.min(left);
+                    return Next::Run(Box::new(Turn {
+                        name: stage.name,
+                        route: stage.route,
+                        command,
+                        within,
+                    }));
+                }
+            }
+        }
+        Next::Done
+    }
+
+    /// Takes the result of the stage that [`Sequence::next`] handed out.
+    pub fn record(&mut self, stage: Stage) {
+        if judge::overall(stage.status).is_some() {
+            self.stopped_by = Some(stopped_by(&stage));
+        }
+        self.done.push(stage);
+    }
+
+    /// The results, the verdict and its reason.
+    pub fn finish(self) -> (Vec<Stage>, Overall, Option<Failure>) {
+        let failed = self
+            .done
+            .iter()
+            .find_map(|stage| Some((stage, judge::overall(stage.status)?)));
+        let (overall, failure) = match failed {
+            Some((stage, overall)) => (overall, Some(failure(stage))),
+            None if self.done.is_empty() => (Overall::Fail, Some(nothing_to_run())),
+            None => (Overall::Pass, None),
+        };
+        (self.done, overall, failure)
+    }
+
+    fn reach_deadline(&mut self, stage: &PlannedStage) {
+        let reason = "the overall deadline was reached before it started".to_owned();
+        let mut result = unrun(stage, StageStatus::Timeout, true, reason);
+        result.ended = Some(StageEnd::TimedOut);
+        self.record(result);
+    }
+}
+
+/// A stage that did not run.
+fn unrun(stage: &PlannedStage, status: StageStatus, required: bool, reason: String) -> Stage {
+    let command = match &stage.work {
+        Work::Run(command) => command.argv.clone(),
+        Work::Nothing(_) => Vec::new(),
+    };
+    Stage {
+        name: stage.name,
+        status,
+        ended: None,
+        route: stage.route.clone(),
+        required,
+        command,
+        cwd: None,
+        exit_code: None,
+        signal: None,
+        duration_ms: 0,
+        stdout_tail: String::new(),
+        stderr_tail: String::new(),
+        truncated_bytes: 0,
+        resource: StageResource::default(),
+        leaked_processes: 0,
+        reason: Some(reason),
+    }
+}
+
+fn stopped_by(stage: &Stage) -> String {
+    format!(
+        "`{}` of route `{}` did not pass",
+        stage.name.as_str(),
+        stage.route
+    )
+}
+
+fn failure(stage: &Stage) -> Failure {
+    let ended = stage.ended.unwrap_or(StageEnd::Infra);
+    let reason = stage
+        .reason
+        .clone()
+        .unwrap_or_else(|| "it did not pass".to_owned());
+    Failure {
+        category: judge::category(stage.name, ended),
+        reason: format!("{} ({}): {reason}", stage.name.as_str(), stage.route),
+        stage: Some(stage.name),
+        hint: hint(stage.name.as_str(), ended),
+    }
+}
+
+/// What to do next about a stage that ended like this.
+fn hint(name: &str, ended: StageEnd) -> Option<String> {
+    let text = match ended {
+        StageEnd::Exited | StageEnd::Signalled => {
+            return Some(
+                "read the end of its output, fix the candidate, verify the new commit".to_owned(),
+            );
+        }
+        StageEnd::TimedOut => format!(
+            "raise `timeout.{}` of its route or `verify.deadline`, if the work is really that long",
+            setting(name)
+        ),
+        StageEnd::MemoryLimit => "raise `verify.limits.memory`, if it really needs more".to_owned(),
+        StageEnd::ProcessLimit => {
+            "raise `verify.limits.processes`, if it really needs more".to_owned()
+        }
+        StageEnd::OutputLimit => {
+            "make it print less, or raise `verify.limits.output_total`".to_owned()
+        }
+        StageEnd::LeakedProcesses => {
+            "end what it starts; for build daemons set `verify.limits.leaked_processes = \"kill\"`"
+                .to_owned()
+        }
+        StageEnd::Tampered => {
+            "let builds and tests write only files that git does not track".to_owned()
+        }
+        StageEnd::Aborted => "run `drive verify` again".to_owned(),
+        StageEnd::Infra => "run `drive doctor`, then verify again".to_owned(),
+    };
+    Some(text)
+}
+
+fn setting(name: &str) -> &str {
+    match name {
+        "targetedTests" => "targeted_tests",
+        "startupSmoke" => "startup_smoke",
+        other => other,
+    }
+}
+
+fn nothing_to_run() -> Failure {
+    Failure {
+        category: FailureCategory::Policy,
+        reason: "no route has a stage to run".to_owned(),
+        stage: None,
+        hint: Some("name commands in `[[verify.routes]]` of `drive.toml`".to_owned()),
+    }
+}
+
+fn time_left(now: Timestamp, deadline: Timestamp) -> Duration {
+    let millis = deadline
+        .as_millisecond()
+        .saturating_sub(now.as_millisecond());
+    Duration::from_millis(u64::try_from(millis).unwrap_or(0))
+}
+
+#[cfg(test)]
+#[path = "sequence_tests.rs"]
+mod tests;
