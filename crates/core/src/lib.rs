@@ -11,6 +11,7 @@ pub mod problem;
 pub mod process;
 pub mod run;
 pub mod sandbox;
+pub mod settings;
 pub mod time;
 pub mod verify;
 

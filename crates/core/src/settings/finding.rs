@@ -1,0 +1,129 @@
+//! What is wrong with the settings, and where.
+
+use super::key_path::KeyPath;
+use super::layer::{Layer, Origin, Place, Source};
+use crate::Problem;
+use serde::Serialize;
+
+/// How many findings one message spells out.
+const SHOWN: usize = 20;
+
+/// How much of a line is shown.
+const MAX_TEXT: usize = 120;
+
+/// One mistake.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// Where it was written.
+    pub origin: Origin,
+    /// The line as it stands there, for files.
+    pub text: Option<String>,
+    /// The setting meant, as a dotted path; none where the text is no TOML.
+    pub key: Option<String>,
+    /// What is wrong: a lowercase fragment naming the thing in backticks.
+    pub message: String,
+    /// What is most likely meant.
+    pub hint: Option<String>,
+    #[serde(skip)]
+    pub(super) path: KeyPath,
+}
+
+impl Finding {
+    pub(super) fn new(layers: &[Layer], place: &Place, path: &KeyPath, message: String) -> Self {
+        let layer = layers.get(place.layer);
+        Self {
+            origin: layer.map_or(Origin::Default, |layer| layer.origin(place.span.start)),
+            text: layer.and_then(|layer| line_text(layer, place.span.start)),
+            key: (!path.is_root()).then(|| path.to_string()),
+            message,
+            hint: None,
+            path: path.clone(),
+        }
+    }
+
+    pub(super) fn hint(mut self, hint: Option<String>) -> Self {
+        self.hint = hint;
+        self
+    }
+}
+
+/// Every mistake found, by file and line; never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Findings(pub Vec<Finding>);
+
+impl Findings {
+    /// In the order a person would read the files.
+    pub(super) fn sorted(mut findings: Vec<Finding>) -> Self {
+        // Stable, so that the layers keep their order and only the lines of a file are put in order.
+        findings.sort_by_key(|finding| match &finding.origin {
+            Origin::Default => (0, String::new(), 0),
+            Origin::File { file, line } => (1, file.clone(), *line),
+            Origin::Flag { flag } => (2, flag.clone(), 0),
+        });
+        Self(findings)
+    }
+
+    /// One problem that shows them all.
+    pub fn into_problem(self) -> Problem {
+        const KIND: &str = "settingsInvalid";
+        let findings = self.0;
+        if let [finding] = findings.as_slice() {
+            let message = format!("{}: {}", finding.origin, finding.message);
+            let problem = Problem::usage(KIND, message);
+            let problem = match shown_line(finding) {
+                Some(line) => problem.cause(line),
+                None => problem,
+            };
+            return match &finding.hint {
+                Some(hint) => problem.hint(hint.clone()),
+                None => problem,
+            };
+        }
+        let message = format!("the settings have {} mistakes", findings.len());
+        let mut problem =
+            Problem::usage(KIND, message).hint("correct them, then run `drive config check`");
+        for finding in findings.iter().take(SHOWN) {
+            problem = problem.cause(one_cause(finding));
+        }
+        match findings.len().checked_sub(SHOWN) {
+            None | Some(0) => problem,
+            Some(more) => problem.cause(format!("and {more} more")),
+        }
+    }
+}
+
+fn one_cause(finding: &Finding) -> String {
+    let mut cause = format!("{}: {}", finding.origin, finding.message);
+    if let Some(hint) = &finding.hint {
+        cause += &format!("; {hint}");
+    }
+    if let Some(line) = shown_line(finding) {
+        cause += &format!("\n{line}");
+    }
+    cause
+}
+
+fn shown_line(finding: &Finding) -> Option<String> {
+    match (&finding.origin, &finding.text) {
+        (Origin::File { line, .. }, Some(text)) => Some(format!("{line} | {text}")),
+        (Origin::File { .. } | Origin::Default | Origin::Flag { .. }, _) => None,
+    }
+}
+
+fn line_text(layer: &Layer, at: usize) -> Option<String> {
+    if !matches!(layer.source, Source::File(_)) {
+        return None;
+    }
+    let at = layer.text.floor_char_boundary(at);
+    let (before, after) = layer.text.split_at(at);
+    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let end = after
+        .find('\n')
+        .map_or(layer.text.len(), |newline| at + newline);
+    let line = layer.text.get(start..end)?.trim();
+    match line.char_indices().nth(MAX_TEXT) {
+        Some((cut, _)) => Some(format!("{}…", &line[..cut])),
+        None => Some(line.to_owned()),
+    }
+}

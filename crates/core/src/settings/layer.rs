@@ -1,0 +1,112 @@
+//! One text settings come from.
+
+use serde::Serialize;
+use std::fmt;
+use std::ops::Range;
+
+/// The defaults, as they are built in.
+pub const DEFAULTS: &str = include_str!("default.toml");
+
+/// Where a layer's text comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The embedded defaults.
+    Default,
+    /// A file, named as the user should see it.
+    File(String),
+    /// A flag of the command line, such as `--idle-timeout`.
+    Flag(String),
+}
+
+/// One text of settings in TOML. Later layers lie over earlier ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// Where it comes from.
+    pub source: Source,
+    /// What it says.
+    pub text: String,
+}
+
+impl Layer {
+    /// The embedded defaults.
+    pub fn defaults() -> Self {
+        Self {
+            source: Source::Default,
+            text: DEFAULTS.to_owned(),
+        }
+    }
+
+    /// A file's text.
+    pub fn file(label: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            source: Source::File(label.into()),
+            text: text.into(),
+        }
+    }
+
+    /// One value set by a flag: `Layer::flag("--idle-timeout", "spawn.idle_timeout", "90s")`. The
+    /// key is one of the settings' own, so it needs no quoting.
+    pub fn flag(flag: &str, key: &str, value: impl Into<toml::Value>) -> Self {
+        Self {
+            source: Source::Flag(flag.to_owned()),
+            text: format!("{key} = {}", value.into()),
+        }
+    }
+
+    /// Where a byte of the text stands.
+    pub(super) fn origin(&self, at: usize) -> Origin {
+        match &self.source {
+            Source::Default => Origin::Default,
+            Source::Flag(flag) => Origin::Flag { flag: flag.clone() },
+            Source::File(file) => Origin::File {
+                file: file.clone(),
+                line: line_of(&self.text, at),
+            },
+        }
+    }
+}
+
+/// Where an effective value came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", tag = "from")]
+pub enum Origin {
+    /// The embedded defaults.
+    Default,
+    /// A line of a file.
+    File {
+        /// The file, as the user named it.
+        file: String,
+        /// The line, counted from one.
+        line: usize,
+    },
+    /// A flag of the command line.
+    Flag {
+        /// The flag.
+        flag: String,
+    },
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::File { file, line } => write!(f, "{file}:{line}"),
+            Origin::Flag { flag } => f.write_str(flag),
+        }
+    }
+}
+
+/// Some bytes of one layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Which of the layers.
+    pub(super) layer: usize,
+    /// Which bytes.
+    pub(super) span: Range<usize>,
+}
+
+/// The line a byte is on, counted from one.
+pub(super) fn line_of(text: &str, at: usize) -> usize {
+    let before = text.as_bytes().iter().take(at);
+    before.filter(|byte| **byte == b'\n').count() + 1
+}

@@ -1,0 +1,312 @@
+//! Values that are fine alone and impossible together, or in this world.
+
+mod routes;
+
+use super::key_path::{KeyPath, is_bare};
+use super::model::{ForgeSettings, SandboxSettings, Settings, TeamSettings};
+use super::nearest::suggestion;
+use super::units::Period;
+use std::collections::BTreeMap;
+
+/// A rule that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Broken {
+    /// The settings involved, the most likely culprit first.
+    pub(super) paths: Vec<KeyPath>,
+    /// What cannot be.
+    pub(super) message: String,
+    /// What to do about it.
+    pub(super) hint: Option<String>,
+}
+
+impl Broken {
+    fn new(keys: &[&str], message: impl Into<String>) -> Self {
+        Self {
+            paths: keys.iter().map(|key| KeyPath::dotted(key)).collect(),
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// Every rule the settings break.
+pub(super) fn broken(settings: &Settings) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    broken.extend(periods(settings));
+    broken.extend(counts(settings));
+    broken.extend(budget(settings));
+    broken.extend(references(settings));
+    broken.extend(forge(&settings.forge));
+    broken.extend(sandbox(&settings.sandbox));
+    broken.extend(agents(settings));
+    broken.extend(limits(settings));
+    broken.extend(routes::broken(&settings.verify));
+    broken
+}
+
+fn periods(settings: &Settings) -> Vec<Broken> {
+    let spawn = &settings.spawn;
+    let cruise = &settings.cruise;
+    let mut broken: Vec<Broken> = [
+        ("spawn.idle_timeout", spawn.idle_timeout),
+        ("spawn.total_timeout", spawn.total_timeout),
+        ("cruise.poll_initial", cruise.poll_initial),
+        ("cruise.poll_max", cruise.poll_max),
+        ("cruise.inactivity_timeout", cruise.inactivity_timeout),
+        ("verify.deadline", settings.verify.deadline),
+    ]
+    .into_iter()
+    .filter_map(|(key, period)| no_time(key, period))
+    .collect();
+    if !broken.is_empty() {
+        return broken;
+    }
+    if spawn.idle_timeout >= spawn.total_timeout {
+        broken.push(Broken::new(
+            &["spawn.idle_timeout", "spawn.total_timeout"],
+            format!(
+                "`spawn.idle_timeout` ({}) must be shorter than `spawn.total_timeout` ({})",
+                spawn.idle_timeout, spawn.total_timeout
+            ),
+        ));
+    }
+    for (short_key, short, long_key, long) in [
+        (
+            "cruise.poll_initial",
+            cruise.poll_initial,
+            "cruise.poll_max",
+            cruise.poll_max,
+        ),
+        (
+            "cruise.poll_max",
+            cruise.poll_max,
+            "cruise.inactivity_timeout",
+            cruise.inactivity_timeout,
+        ),
+    ] {
+        if short > long {
+            let message =
+                format!("`{short_key}` ({short}) must not be longer than `{long_key}` ({long})");
+            broken.push(Broken::new(&[short_key, long_key], message));
+        }
+    }
+    broken
+}
+
+fn no_time(key: &str, period: Period) -> Option<Broken> {
+    period.is_zero().then(|| {
+        Broken::new(
+            &[key],
+            format!("`{key}` must be longer than no time at all"),
+        )
+    })
+}
+
+fn counts(settings: &Settings) -> Vec<Broken> {
+    [
+        (
+            "spawn-team.max_iterations",
+            settings.spawn_team.max_iterations,
+        ),
+        ("cruise.max_rounds", settings.cruise.max_rounds),
+        ("cruise.max_parallel", settings.cruise.max_parallel),
+        ("verify.max_parallel", settings.verify.max_parallel),
+        ("verify.limits.processes", settings.verify.limits.processes),
+    ]
+    .into_iter()
+    .filter(|(_, count)| *count == 0)
+    .map(|(key, _)| Broken::new(&[key], format!("`{key}` must be at least 1, not 0")))
+    .collect()
+}
+
+fn budget(settings: &Settings) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    let cost = settings.budget.cost_usd;
+    if cost <= 0.0 || !cost.is_finite() {
+        let message = format!("`budget.cost_usd` must be more than 0, not {cost}");
+        broken.push(Broken::new(&["budget.cost_usd"], message));
+    }
+    if settings.budget.tokens == 0 {
+        let message = "`budget.tokens` must be more than 0";
+        broken.push(Broken::new(&["budget.tokens"], message));
+    }
+    broken
+}
+
+/// Agents that are named but not described.
+fn references(settings: &Settings) -> Vec<Broken> {
+    let TeamSettings {
+        primary_llm,
+        reviewer_llm,
+        namer_llm,
+        ..
+    } = &settings.spawn_team;
+    let mut references = BTreeMap::from([
+        ("spawn.agent", &settings.spawn.agent),
+        ("spawn-team.primary_llm", primary_llm),
+        ("spawn-team.reviewer_llm", reviewer_llm),
+    ]);
+    references.extend(namer_llm.iter().map(|name| ("spawn-team.namer_llm", name)));
+    let known = || settings.agents.keys().map(String::as_str);
+    references
+        .into_iter()
+        .filter(|(_, name)| !settings.agents.contains_key(*name))
+        .map(|(key, name)| Broken {
+            paths: vec![KeyPath::dotted(key), agent_path(name)],
+            message: format!("`{key}` names the agent `{name}`, which is not described"),
+            hint: suggestion(name, known().collect::<Vec<_>>())
+                .map(|hint| format!("{hint}; or add a table `[agents.{name}]`")),
+        })
+        .collect()
+}
+
+fn forge(forge: &ForgeSettings) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    if let Some(repo) = &forge.repo
+        && !is_owner_and_name(repo)
+    {
+        let message = format!("`forge.repo` must be `owner/name`, not `{repo}`");
+        broken.push(Broken::new(&["forge.repo"], message));
+    }
+    if !["https://", "http://"]
+        .iter()
+        .any(|scheme| has_host_after(&forge.api_url, scheme))
+    {
+        let message = format!("`forge.api_url` is no web address: `{}`", forge.api_url);
+        broken.push(
+            Broken::new(&["forge.api_url"], message).hint(
+                "GitHub's is `https://api.github.com`; of an own server `https://HOST/api/v3`",
+            ),
+        );
+    }
+    if !is_variable(&forge.token_env) {
+        let message = format!(
+            "`forge.token_env` is no name of a variable: `{}`",
+            forge.token_env
+        );
+        broken.push(
+            Broken::new(&["forge.token_env"], message).hint(
+                "it is the name of the variable that holds the token, never the token itself",
+            ),
+        );
+    }
+    if forge.remote.is_empty()
+        || forge.remote.starts_with('-')
+        || forge.remote.contains(char::is_whitespace)
+    {
+        let message = format!("`forge.remote` is no name of a remote: `{}`", forge.remote);
+        broken.push(Broken::new(&["forge.remote"], message).hint("run `git remote` to see them"));
+    }
+    broken
+}
+
+fn is_owner_and_name(repo: &str) -> bool {
+    let fits = |part: &str| {
+        !part.is_empty()
+            && part != "."
+            && part != ".."
+            && part
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+    };
+    repo.split_once('/')
+        .is_some_and(|(owner, name)| fits(owner) && fits(name))
+}
+
+fn has_host_after(url: &str, scheme: &str) -> bool {
+    url.strip_prefix(scheme).is_some_and(|rest| {
+        !rest.is_empty() && !rest.starts_with('/') && !rest.contains(char::is_whitespace)
+    })
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with(|first: char| first.is_ascii_digit())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn sandbox(sandbox: &SandboxSettings) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    if sandbox.root.as_deref() == Some("") {
+        broken.push(
+            Broken::new(&["sandbox.root"], "`sandbox.root` is empty")
+                .hint("leave it out for the state directory's `sandboxes`"),
+        );
+    }
+    for (key, paths) in [
+        ("sandbox.copy", &sandbox.copy),
+        ("sandbox.seed", &sandbox.seed),
+    ] {
+        for path in paths.iter().filter(|path| !is_inside(path)) {
+            let message =
+                format!("`{key}` names `{path}`, which is not a path inside the repository");
+            broken.push(Broken::new(&[key], message));
+        }
+    }
+    broken
+}
+
+/// A relative path that stays below where it starts, and out of git's own folder.
+fn is_inside(path: &str) -> bool {
+    let mut parts = path
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+        .peekable();
+    let leads_out = path.starts_with('/') || path.starts_with('~');
+    !leads_out
+        && parts.peek().is_some_and(|first| *first != ".git")
+        && parts.all(|part| part != "..")
+}
+
+fn agents(settings: &Settings) -> Vec<Broken> {
+    let token_env = &settings.forge.token_env;
+    let checked = settings.agents.iter().filter_map(|(name, agent)| {
+        // The name goes into flags, file names and reports.
+        if !is_bare(name) {
+            return Some(Broken {
+                paths: vec![agent_path(name)],
+                message: format!("`{name}` is no name for an agent"),
+                hint: Some("use letters, digits, `-` and `_`".to_owned()),
+            });
+        }
+        let problem = agent.check(name, token_env).err()?;
+        Some(Broken {
+            paths: vec![agent_path(name)],
+            message: problem.message,
+            hint: problem.hint,
+        })
+    });
+    checked.collect()
+}
+
+fn agent_path(name: &str) -> KeyPath {
+    KeyPath::dotted("agents").join(name)
+}
+
+fn limits(settings: &Settings) -> Vec<Broken> {
+    let limits = &settings.verify.limits;
+    let mut broken: Vec<Broken> = [
+        ("verify.limits.memory", limits.memory),
+        ("verify.limits.output_tail", limits.output_tail),
+        ("verify.limits.output_total", limits.output_total),
+    ]
+    .into_iter()
+    .filter(|(_, size)| size.bytes() == 0)
+    .map(|(key, _)| Broken::new(&[key], format!("`{key}` must be more than nothing")))
+    .collect();
+    if broken.is_empty() && limits.output_tail > limits.output_total {
+        broken.push(Broken::new(
+            &["verify.limits.output_tail", "verify.limits.output_total"],
+            format!(
+                "`verify.limits.output_tail` ({}) must not be larger than `output_total` ({})",
+                limits.output_tail, limits.output_total
+            ),
+        ));
+    }
+    broken
+}

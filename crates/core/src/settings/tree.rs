@@ -1,0 +1,181 @@
+//! Settings as a tree in which every value knows where it was written.
+
+use super::layer::Place;
+use serde_json::{Value, json};
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value and where it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Node {
+    /// What it is.
+    pub(super) kind: Kind,
+    /// Its key; of an item of a list, the item itself.
+    pub(super) key: Place,
+    /// Its value; of a table, its header.
+    pub(super) value: Place,
+}
+
+/// What a node is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Kind {
+    /// A table, in the order it was written.
+    Table(Vec<(String, Node)>),
+    /// A list.
+    List(Vec<Node>),
+    /// A text.
+    Text(String),
+    /// A whole number that fits.
+    Integer(i64),
+    /// A finite number.
+    Float(f64),
+    /// A truth value.
+    Bool(bool),
+    /// Something TOML can write and no setting can be.
+    Foreign(&'static str),
+}
+
+impl Node {
+    /// The tree of one layer's text.
+    pub(super) fn from_document(document: &Spanned<DeTable<'_>>, layer: usize) -> Self {
+        let place = place(layer, 0..0);
+        Self {
+            kind: table(document.get_ref(), layer),
+            key: place.clone(),
+            value: place,
+        }
+    }
+
+    /// The node at a path, or the last one on the way.
+    pub(super) fn nearest(&self, path: &[String]) -> &Node {
+        let Some((first, rest)) = path.split_first() else {
+            return self;
+        };
+        let below = match &self.kind {
+            Kind::Table(entries) => entries
+                .iter()
+                .find(|(name, _)| name == first)
+                .map(|(_, node)| node),
+            Kind::List(items) => first.parse::<usize>().ok().and_then(|at| items.get(at)),
+            Kind::Text(_)
+            | Kind::Integer(_)
+            | Kind::Float(_)
+            | Kind::Bool(_)
+            | Kind::Foreign(_) => None,
+        };
+        below.map_or(self, |node| node.nearest(rest))
+    }
+
+    /// Takes the value at a path out, and the table that lacks it if it is not there; of a list, the list as a whole, since its items have no
+    /// names of their own.
+    pub(super) fn prune(&mut self, path: &[String]) {
+        let (Kind::Table(entries), Some((first, rest))) = (&mut self.kind, path.split_first())
+        else {
+            return;
+        };
+        let Some(at) = entries.iter().position(|(name, _)| name == first) else {
+            return;
+        };
+        let below = &mut entries[at].1;
+        match (&below.kind, rest) {
+            (Kind::Table(known), [next, ..]) if known.iter().any(|(name, _)| name == next) => {
+                below.prune(rest);
+            }
+            (_, _) => drop(entries.remove(at)),
+        }
+    }
+
+    /// Lays another tree over this one: tables are joined, everything else is replaced.
+    pub(super) fn overlay(&mut self, over: Node) {
+        match (&mut self.kind, over.kind) {
+            (Kind::Table(mine), Kind::Table(theirs)) => {
+                for (name, node) in theirs {
+                    match mine.iter_mut().find(|(known, _)| *known == name) {
+                        Some((_, below)) => below.overlay(node),
+                        None => mine.push((name, node)),
+                    }
+                }
+            }
+            (mine, theirs) => {
+                *mine = theirs;
+                self.key = over.key;
+                self.value = over.value;
+            }
+        }
+    }
+
+    /// The plain value, for decoding.
+    pub(super) fn to_json(&self) -> Value {
+        match &self.kind {
+            Kind::Table(entries) => entries
+                .iter()
+                .map(|(name, node)| (name.clone(), node.to_json()))
+                .collect(),
+            Kind::List(items) => items.iter().map(Node::to_json).collect(),
+            Kind::Text(text) => json!(text),
+            Kind::Integer(number) => json!(number),
+            Kind::Float(number) => json!(number),
+            Kind::Bool(truth) => json!(truth),
+            Kind::Foreign(_) => Value::Null,
+        }
+    }
+
+    /// What it is, for a person.
+    pub(super) fn kind_name(&self) -> &'static str {
+        match &self.kind {
+            Kind::Table(_) => "a table",
+            Kind::List(_) => "a list",
+            Kind::Text(_) => "a text",
+            Kind::Integer(_) => "a whole number",
+            Kind::Float(_) => "a number",
+            Kind::Bool(_) => "true or false",
+            Kind::Foreign(what) => what,
+        }
+    }
+}
+
+fn node(key: Range<usize>, value: &Spanned<DeValue<'_>>, layer: usize) -> Node {
+    Node {
+        kind: kind(value.get_ref(), layer),
+        key: place(layer, key),
+        value: place(layer, value.span()),
+    }
+}
+
+fn kind(value: &DeValue<'_>, layer: usize) -> Kind {
+    match value {
+        DeValue::String(text) => Kind::Text(text.clone().into_owned()),
+        DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(number) => Kind::Integer(number),
+            Err(_) => Kind::Foreign("a number too large for any setting"),
+        },
+        DeValue::Float(number) => match number.as_str().parse::<f64>() {
+            Ok(number) if number.is_finite() => Kind::Float(number),
+            Ok(_) | Err(_) => Kind::Foreign("no finite number"),
+        },
+        DeValue::Boolean(truth) => Kind::Bool(*truth),
+        DeValue::Datetime(_) => Kind::Foreign("a date"),
+        DeValue::Array(items) => {
+            let items = items.iter();
+            Kind::List(items.map(|item| node(item.span(), item, layer)).collect())
+        }
+        DeValue::Table(entries) => table(entries, layer),
+    }
+}
+
+fn table(entries: &DeTable<'_>, layer: usize) -> Kind {
+    let mut entries: Vec<(String, Node)> = entries
+        .iter()
+        .map(|(name, value)| {
+            let text = name.get_ref().clone().into_owned();
+            (text, node(name.span(), value, layer))
+        })
+        .collect();
+    entries.sort_by_key(|(_, node)| node.key.span.start);
+    Kind::Table(entries)
+}
+
+fn place(layer: usize, span: Range<usize>) -> Place {
+    Place { layer, span }
+}
