@@ -5,6 +5,7 @@ mod event;
 mod outcome;
 mod permission;
 mod role;
+pub mod stream;
 mod usage;
 
 pub use config::{AgentConfig, AgentKind, allowed_env, secret_values};

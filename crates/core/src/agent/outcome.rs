@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 pub struct AgentOutcome {
     /// Whether it succeeded, and why not.
     pub ending: Ending,
-    /// Its last message: where a structured answer stands.
+    /// What it wrote, all messages together, the last 256 KiB: where a structured answer stands.
     pub text: String,
+    /// Its last message, cut to a size people read.
+    pub summary: String,
     /// Tokens of this run.
     pub usage: Usage,
     /// Money of this run, where the agent says.

@@ -45,6 +45,13 @@ pub enum Decision {
     },
 }
 
+impl PermissionRules {
+    /// Whether a rule denies it, whatever else allows it.
+    pub fn denies(&self, request: &PermissionRequest) -> bool {
+        self.deny.iter().any(|rule| matches(rule, request))
+    }
+}
+
 /// Answers one request. `used` counts the requests answered before this one.
 pub fn decide(
     request: &PermissionRequest,

@@ -1,8 +1,9 @@
+use super::process::Started;
 use crate::CancelToken;
 use drive_core::Problem;
 use drive_core::agent::{AgentEvent, AgentKind, AgentOutcome, Budget, Role, Session};
 use drive_core::ids::RunId;
-use drive_core::process::{Limits, ProcessIdentity};
+use drive_core::process::Limits;
 use std::path::PathBuf;
 
 /// One job for one agent.
@@ -66,9 +67,6 @@ pub struct AgentVersion {
     pub warning: Option<String>,
 }
 
-/// Called with the identity of a process before it runs; an error means that it never does.
-pub type OnStarted<'a> = dyn FnMut(ProcessIdentity) -> Result<(), Problem> + 'a;
-
 /// A coding agent.
 pub trait Agent: Send + Sync {
     /// Its name in the settings.
@@ -86,7 +84,7 @@ pub trait Agent: Send + Sync {
         &self,
         request: &AgentRequest,
         cancel: &CancelToken,
-        started: &mut OnStarted<'_>,
+        started: &mut Started<'_>,
         on_event: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentOutcome, Problem>;
 }

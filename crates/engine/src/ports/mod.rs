@@ -9,7 +9,7 @@ mod process;
 mod sandboxes;
 mod store;
 
-pub use agent::{Agent, AgentRequest, AgentVersion, IsolationMode, OnStarted};
+pub use agent::{Agent, AgentRequest, AgentVersion, IsolationMode};
 pub use clock::Clock;
 pub use forge::{
     CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,

@@ -1,0 +1,383 @@
+use super::json_lines::{Dialect, JsonLines, Known, list_at, number_at, summary_of, text_at};
+use super::progress::{Progress, Tries};
+use super::{AgentStream, StreamSetup};
+use crate::agent::outcome::Failure;
+use crate::agent::permission::Decision;
+use crate::agent::role::Access;
+use crate::agent::usage::{Cost, Scope, Usage};
+use serde_json::{Value, json};
+
+/// What an Agent Client Protocol agent is asked to do.
+#[derive(Clone, Debug)]
+pub struct AcpJob {
+    /// The folder it works in, absolute.
+    pub cwd: String,
+    /// What it is asked.
+    pub prompt: String,
+    /// The model to choose, where the agent lets one choose.
+    pub model: Option<String>,
+}
+
+/// Leads an Agent Client Protocol conversation: initialize, one session, one prompt.
+///
+/// The client side offers no file system and no terminal, so whatever the agent does, it does
+/// itself, inside its isolation.
+pub fn acp_stream(setup: StreamSetup, job: AcpJob) -> Box<dyn AgentStream> {
+    let mut progress = Progress::new(setup, Scope::Run, Scope::Session);
+    let mut acp = Acp {
+        job,
+        step: Step::Initialize,
+        next_id: 0,
+        can_load: false,
+        kinds: Vec::new(),
+    };
+    acp.call(
+        "initialize",
+        json!({
+            "protocolVersion": PROTOCOL,
+            "clientCapabilities": {
+                "fs": {"readTextFile": false, "writeTextFile": false},
+                "terminal": false,
+            },
+            "clientInfo": {"name": "drive", "version": env!("CARGO_PKG_VERSION")},
+        }),
+        &mut progress,
+    );
+    Box::new(JsonLines::new(acp, progress))
+}
+
+const PROTOCOL: u64 = 1;
+/// The protocol's code for "log in first".
+const AUTH_REQUIRED: i64 = -32000;
+const METHOD_NOT_FOUND: i64 = -32601;
+/// How many running tool calls are remembered.
+const REMEMBERED: usize = 256;
+
+/// The call whose answer is awaited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Initialize,
+    Session,
+    Model,
+    Prompt,
+    Over,
+}
+
+struct Acp {
+    job: AcpJob,
+    step: Step,
+    next_id: u64,
+    can_load: bool,
+    /// The kind of each tool call that was announced.
+    kinds: Vec<(String, String)>,
+}
+
+impl Dialect for Acp {
+    fn event(&mut self, event: &Value, progress: &mut Progress) -> Known {
+        let method = text_at(event, &["method"]);
+        let id = event.get("id").filter(|id| !id.is_null());
+        match (method, id) {
+            (Some("session/update"), _) => return self.update(event, progress),
+            (Some("session/request_permission"), Some(id)) => {
+                self.permission(id, event.get("params").unwrap_or(&Value::Null), progress);
+            }
+            (Some(method), Some(id)) => {
+                let message = format!("`{method}` is not offered");
+                progress.send(&json!({
+                    "jsonrpc": "2.0",
+                    "id": id,
+                    "error": {"code": METHOD_NOT_FOUND, "message": message},
+                }));
+                return Known::No;
+            }
+            (Some(_), None) => return Known::No,
+            (None, Some(id)) => self.response(id, event, progress),
+            (None, None) => return Known::Garbage,
+        }
+        Known::Yes
+    }
+}
+
+impl Acp {
+    fn call(&mut self, method: &str, params: Value, progress: &mut Progress) {
+        progress.send(&json!({
+            "jsonrpc": "2.0",
+            "id": self.next_id,
+            "method": method,
+            "params": params,
+        }));
+    }
+
+    fn response(&mut self, id: &Value, event: &Value, progress: &mut Progress) {
+        if id.as_u64() != Some(self.next_id) || self.step == Step::Over {
+            return;
+        }
+        self.next_id += 1;
+        if let Some(error) = event.get("error").filter(|e| !e.is_null()) {
+            return self.refused(error, progress);
+        }
+        let result = event.get("result").unwrap_or(&Value::Null);
+        match self.step {
+            Step::Initialize => self.initialized(result, progress),
+            Step::Session => self.opened(result, progress),
+            Step::Model => self.prompt(progress),
+            Step::Prompt => self.answered(result, progress),
+            Step::Over => {}
+        }
+    }
+
+    fn refused(&mut self, error: &Value, progress: &mut Progress) {
+        let message = text_at(error, &["message"]).unwrap_or("no reason given");
+        if self.step == Step::Model {
+            progress.warn(&format!("the model could not be chosen: {message}"));
+            return self.prompt(progress);
+        }
+        self.step = Step::Over;
+        let data = error.get("data").unwrap_or(&Value::Null);
+        let details = data
+            .as_str()
+            .or_else(|| text_at(data, &["details"]))
+            .map_or(String::new(), |details| format!(": {details}"));
+        match error.get("code").and_then(Value::as_i64) {
+            Some(AUTH_REQUIRED) => {
+                progress.trouble(
+                    &format!("authentication required: {message}"),
+                    None,
+                    Tries::default(),
+                );
+                progress.fail(&format!("authentication required: {message}"), None);
+            }
+            code => {
+                let status = code
+                    .and_then(|c| u16::try_from(c).ok())
+                    .filter(|c| (400..600).contains(c));
+                progress.fail(&format!("{message}{details}"), status);
+            }
+        }
+    }
+
+    fn initialized(&mut self, result: &Value, progress: &mut Progress) {
+        match number_at(result, &["protocolVersion"]) {
+            Some(PROTOCOL) => {}
+            other => {
+                let spoken = other.map_or("none".to_owned(), |v| v.to_string());
+                self.step = Step::Over;
+                return progress.abandon(
+                    Failure::Garbage,
+                    format!("it speaks version {spoken} of the protocol, not {PROTOCOL}"),
+                );
+            }
+        }
+        self.can_load = result
+            .get("agentCapabilities")
+            .and_then(|c| c.get("loadSession"))
+            .and_then(Value::as_bool)
+            == Some(true);
+        self.step = Step::Session;
+        let mut params = json!({"cwd": self.job.cwd, "mcpServers": []});
+        match progress.session_id().map(str::to_owned) {
+            Some(session) if self.can_load => {
+                params["sessionId"] = json!(session);
+                self.call("session/load", params, progress);
+            }
+            Some(_) => {
+                progress.warn("this agent cannot resume a conversation; a new one is begun");
+                self.call("session/new", params, progress);
+            }
+            None => self.call("session/new", params, progress),
+        }
+    }
+
+    fn opened(&mut self, result: &Value, progress: &mut Progress) {
+        let session = text_at(result, &["sessionId"])
+            .or(progress.session_id())
+            .map(str::to_owned);
+        let Some(session) = session else {
+            self.step = Step::Over;
+            return progress.abandon(
+                Failure::Garbage,
+                "it opened a session without a name".to_owned(),
+            );
+        };
+        let model = text_at(result, &["models", "currentModelId"]);
+        progress.started(Some(&session), model);
+        match self.job.model.clone() {
+            Some(wanted) if model != Some(wanted.as_str()) => {
+                self.step = Step::Model;
+                let params = json!({"sessionId": session, "modelId": wanted});
+                self.call("session/set_model", params, progress);
+            }
+            Some(_) | None => self.prompt(progress),
+        }
+    }
+
+    fn prompt(&mut self, progress: &mut Progress) {
+        self.step = Step::Prompt;
+        let params = json!({
+            "sessionId": progress.session_id().unwrap_or_default(),
+            "prompt": [{"type": "text", "text": std::mem::take(&mut self.job.prompt)}],
+        });
+        self.call("session/prompt", params, progress);
+    }
+
+    fn answered(&mut self, result: &Value, progress: &mut Progress) {
+        self.step = Step::Over;
+        match text_at(result, &["stopReason"]) {
+            Some("end_turn") => progress.succeed(),
+            Some(other) => progress.fail(&format!("it stopped early: {other}"), None),
+            None => progress.fail("it stopped without a reason", None),
+        }
+        let usage = result
+            .get("usage")
+            .or_else(|| result.get("_meta")?.get("quota")?.get("token_count"));
+        progress.usage(usage.map(tokens), None);
+    }
+
+    fn update(&mut self, event: &Value, progress: &mut Progress) -> Known {
+        let update = event
+            .get("params")
+            .and_then(|p| p.get("update"))
+            .unwrap_or(&Value::Null);
+        // A loaded session is told again from its start; that is not this run's work.
+        if self.step != Step::Prompt {
+            return Known::Yes;
+        }
+        match text_at(update, &["sessionUpdate"]) {
+            Some("agent_message_chunk") => {
+                progress.text_piece(text_at(update, &["content", "text"]).unwrap_or_default());
+            }
+            Some("agent_thought_chunk") => {
+                progress.thinking(text_at(update, &["content", "text"]).unwrap_or_default());
+            }
+            Some("tool_call") => self.tool_call(update, progress),
+            Some("tool_call_update") => self.tool_update(update, progress),
+            Some("usage_update") => {
+                let cost = update
+                    .get("cost")
+                    .filter(|c| text_at(c, &["currency"]) == Some("USD"));
+                let cost = cost.and_then(|c| Cost::from_usd(c.get("amount")?.as_f64()?));
+                progress.usage(None, cost);
+            }
+            Some(
+                "plan"
+                | "user_message_chunk"
+                | "available_commands_update"
+                | "current_mode_update"
+                | "config_option_update"
+                | "session_info_update",
+            ) => {}
+            Some(_) | None => return Known::No,
+        }
+        Known::Yes
+    }
+
+    fn tool_call(&mut self, update: &Value, progress: &mut Progress) {
+        let kind = text_at(update, &["kind"]).unwrap_or("other");
+        let title = text_at(update, &["title"]).unwrap_or_default();
+        match kind {
+            "execute" => progress.command(title, None),
+            _ => progress.tool(kind, title),
+        }
+        if let Some(id) = text_at(update, &["toolCallId"]) {
+            if self.kinds.len() >= REMEMBERED {
+                self.kinds.remove(0);
+            }
+            self.kinds.push((id.to_owned(), kind.to_owned()));
+        }
+        self.tool_update(update, progress);
+    }
+
+    fn tool_update(&mut self, update: &Value, progress: &mut Progress) {
+        if text_at(update, &["status"]) != Some("completed") {
+            return;
+        }
+        let id = text_at(update, &["toolCallId"]).unwrap_or_default();
+        let Some(at) = self.kinds.iter().position(|(known, _)| known == id) else {
+            return;
+        };
+        let (_, kind) = self.kinds.remove(at);
+        if !matches!(kind.as_str(), "edit" | "delete" | "move") {
+            return;
+        }
+        for path in changed_paths(update) {
+            progress.file_change(path);
+        }
+    }
+
+    fn permission(&mut self, id: &Value, params: &Value, progress: &mut Progress) {
+        let call = params.get("toolCall").unwrap_or(&Value::Null);
+        let known = text_at(call, &["toolCallId"])
+            .and_then(|id| self.kinds.iter().find(|(known, _)| known == id))
+            .map(|(_, kind)| kind.clone());
+        let kind = text_at(call, &["kind"])
+            .map(str::to_owned)
+            .or(known)
+            .unwrap_or_else(|| "other".to_owned());
+        let detail = text_at(call, &["title"]).map_or_else(
+            || summary_of(call.get("rawInput").unwrap_or(&Value::Null)),
+            str::to_owned,
+        );
+        let granted = match routine(&kind, progress.access())
+            && !progress.is_denied_by_rule(&kind, &detail)
+        {
+            true => {
+                progress.granted_by_role(&kind, &detail);
+                true
+            }
+            false => progress.ask(&kind, &detail) == Decision::Grant,
+        };
+        let wanted = if granted { "allow_once" } else { "reject_once" };
+        let option = list_at(params, &["options"])
+            .iter()
+            .find(|option| text_at(option, &["kind"]) == Some(wanted))
+            .and_then(|option| text_at(option, &["optionId"]));
+        let outcome = match option {
+            Some(option) => json!({"outcome": "selected", "optionId": option}),
+            None => json!({"outcome": "cancelled"}),
+        };
+        progress.send(&json!({"jsonrpc": "2.0", "id": id, "result": {"outcome": outcome}}));
+    }
+}
+
+/// What a role may do without a rule: reading for all, changing and running for those that write.
+/// The kernel holds them to the sandbox.
+fn routine(kind: &str, access: Access) -> bool {
+    match access {
+        Access::ReadOnly => matches!(kind, "read" | "search" | "think"),
+        Access::Write => matches!(
+            kind,
+            "read" | "search" | "think" | "edit" | "delete" | "move" | "execute"
+        ),
+    }
+}
+
+fn changed_paths(update: &Value) -> Vec<&str> {
+    let diffs = list_at(update, &["content"])
+        .iter()
+        .filter(|block| text_at(block, &["type"]) == Some("diff"))
+        .filter_map(|block| text_at(block, &["path"]));
+    let mut paths: Vec<&str> = diffs.collect();
+    if paths.is_empty() {
+        paths = list_at(update, &["locations"])
+            .iter()
+            .filter_map(|place| text_at(place, &["path"]))
+            .collect();
+    }
+    paths.dedup();
+    paths
+}
+
+fn tokens(usage: &Value) -> Usage {
+    let field = |names: [&str; 2]| {
+        names
+            .iter()
+            .find_map(|name| number_at(usage, &[name]))
+            .unwrap_or_default()
+    };
+    let cached = field(["cachedReadTokens", "cached_tokens"]);
+    Usage {
+        input: field(["inputTokens", "input_tokens"]).saturating_sub(cached),
+        cached,
+        output: field(["outputTokens", "output_tokens"]),
+    }
+}

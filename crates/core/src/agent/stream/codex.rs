@@ -1,0 +1,105 @@
+use super::json_lines::{Dialect, JsonLines, Known, list_at, number_at, summary_of, text_at};
+use super::progress::{Progress, Tries};
+use super::{AgentStream, StreamSetup};
+use crate::agent::usage::{Scope, Usage};
+use serde_json::Value;
+
+/// Reads `codex exec --json`.
+///
+/// After a resume its tokens are of the whole conversation; it names no money.
+pub fn codex_stream(setup: StreamSetup) -> Box<dyn AgentStream> {
+    let progress = Progress::new(setup, Scope::Session, Scope::Session);
+    Box::new(JsonLines::new(Codex, progress))
+}
+
+struct Codex;
+
+impl Dialect for Codex {
+    fn event(&mut self, event: &Value, progress: &mut Progress) -> Known {
+        match text_at(event, &["type"]) {
+            Some("thread.started") => progress.started(text_at(event, &["thread_id"]), None),
+            Some("item.started") => return item(event, Moment::Started, progress),
+            Some("item.completed") => return item(event, Moment::Completed, progress),
+            Some("turn.completed") => {
+                progress.succeed();
+                progress.usage(event.get("usage").map(tokens), None);
+            }
+            Some("turn.failed") => {
+                let message = text_at(event, &["error", "message"]).unwrap_or("no reason given");
+                progress.fail(message, None);
+            }
+            Some("error") => {
+                let message = text_at(event, &["message"]).unwrap_or("unnamed error");
+                progress.trouble(message, None, tries(message));
+            }
+            Some("turn.started" | "item.updated") => {}
+            Some(_) => return Known::No,
+            None => return Known::Garbage,
+        }
+        Known::Yes
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    Started,
+    Completed,
+}
+
+fn item(event: &Value, moment: Moment, progress: &mut Progress) -> Known {
+    let item = event.get("item").unwrap_or(&Value::Null);
+    let text = |key: &str| text_at(item, &[key]).unwrap_or_default();
+    match (text("type"), moment) {
+        ("agent_message", Moment::Completed) => progress.text(text("text")),
+        ("reasoning", Moment::Completed) => progress.thinking(text("text")),
+        ("command_execution", Moment::Started) => progress.command(text("command"), None),
+        ("command_execution", Moment::Completed) => {
+            let code = item.get("exit_code").and_then(Value::as_i64);
+            let code = code.and_then(|code| i32::try_from(code).ok());
+            progress.command(text("command"), code);
+        }
+        ("file_change", Moment::Completed) if text("status") == "completed" => {
+            for change in list_at(item, &["changes"]) {
+                progress.file_change(text_at(change, &["path"]).unwrap_or_default());
+            }
+        }
+        ("file_change", Moment::Completed) => progress.warn("a change of files was refused"),
+        ("mcp_tool_call", Moment::Started) => progress.tool(
+            &format!("{}.{}", text("server"), text("tool")),
+            &summary_of(item.get("arguments").unwrap_or(&Value::Null)),
+        ),
+        ("web_search", Moment::Completed) => progress.tool("web_search", text("query")),
+        ("collab_tool_call", Moment::Started) => progress.tool(text("tool"), text("prompt")),
+        ("error", Moment::Completed) => progress.warn(text("message")),
+        (
+            "agent_message" | "reasoning" | "file_change" | "mcp_tool_call" | "web_search"
+            | "collab_tool_call" | "todo_list" | "error",
+            _,
+        ) => {}
+        _ => return Known::No,
+    }
+    Known::Yes
+}
+
+/// `Reconnecting... 2/5 (why)`.
+fn tries(message: &str) -> Tries {
+    let counts = message
+        .strip_prefix("Reconnecting... ")
+        .and_then(|rest| rest.split([' ', '(']).next())
+        .and_then(|count| count.split_once('/'));
+    Tries {
+        attempt: counts.and_then(|(n, _)| n.parse().ok()),
+        attempts: counts.and_then(|(_, of)| of.parse().ok()),
+        retry_in_ms: None,
+    }
+}
+
+fn tokens(usage: &Value) -> Usage {
+    let field = |name: &str| number_at(usage, &[name]).unwrap_or_default();
+    let cached = field("cached_input_tokens");
+    Usage {
+        input: field("input_tokens").saturating_sub(cached),
+        cached,
+        output: field("output_tokens"),
+    }
+}

@@ -1,0 +1,223 @@
+use crate::agent::event::Wait;
+use crate::agent::outcome::Failure;
+use crate::time::Timestamp;
+
+/// What an agent's own words about a failure mean.
+///
+/// The agents say it in prose, and each a little differently. Only what is unmistakable is named;
+/// anything else stays "the agent says that it failed", with its words.
+pub(super) fn diagnose(message: &str, status: Option<u16>) -> Failure {
+    let text = message.to_lowercase();
+    let status = status.or_else(|| http_status(&text));
+    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    if says(USAGE_LIMIT) {
+        return Failure::UsageLimit {
+            resets_at: reset_time(message),
+        };
+    }
+    if matches!(status, Some(401 | 403)) || says(LOGIN) {
+        return Failure::LoginExpired;
+    }
+    if status.is_some() || says(MODEL) {
+        return Failure::Model { status };
+    }
+    Failure::Reported
+}
+
+/// The wait an agent's words announce while it still tries; `None` when they announce none.
+pub(super) fn wait_for(failure: &Failure, message: &str) -> Option<Wait> {
+    match failure {
+        Failure::UsageLimit { resets_at } => Some(Wait::UsageLimit {
+            resets_at: *resets_at,
+            message: message.to_owned(),
+        }),
+        Failure::LoginExpired => Some(Wait::LoginExpired {
+            message: message.to_owned(),
+        }),
+        Failure::Model { status } => Some(Wait::Overloaded {
+            attempt: None,
+            attempts: None,
+            retry_in_ms: None,
+            status: *status,
+            message: message.to_owned(),
+        }),
+        Failure::Reported
+        | Failure::NoVerdict { .. }
+        | Failure::Garbage
+        | Failure::Escalations { .. }
+        | Failure::Budget { .. }
+        | Failure::TimedOut { .. }
+        | Failure::MemoryLimit
+        | Failure::ProcessLimit
+        | Failure::OutputLimit
+        | Failure::Cancelled
+        | Failure::Infra => None,
+    }
+}
+
+const USAGE_LIMIT: &[&str] = &[
+    "usage limit",
+    "session limit",
+    "weekly limit",
+    "5-hour limit",
+    "hit your limit",
+    "exceeded your current quota",
+    "exhausted your daily quota",
+    "exhausted your capacity",
+    "quota exceeded",
+    "credit balance is too low",
+];
+
+const LOGIN: &[&str] = &[
+    "please run /login",
+    "not logged in",
+    "invalid api key",
+    "api key not valid",
+    "failed to authenticate",
+    "authentication_failed",
+    "authentication_error",
+    "oauth token has expired",
+    "token has expired",
+    "refresh token",
+    "please set an auth method",
+    "authentication required",
+    "unauthorized",
+];
+
+const MODEL: &[&str] = &[
+    "api error",
+    "overloaded",
+    "high demand",
+    "rate limit",
+    "rate_limit",
+    "too many requests",
+    "stream disconnected",
+    "stream closed",
+    "connection error",
+    "connection refused",
+    "fetch failed",
+    "request timed out",
+    "invalid stream",
+    "socket hang up",
+    "econnreset",
+    "econnrefused",
+];
+
+/// The first HTTP error status that stands by itself near a word that introduces one.
+fn http_status(text: &str) -> Option<u16> {
+    const INTRODUCED_BY: [&str; 5] = ["error", "status", "http", "code", "rejected"];
+    let bytes = text.as_bytes();
+    let digit = |i: usize| bytes.get(i).is_some_and(u8::is_ascii_digit);
+    (0..bytes.len().saturating_sub(2))
+        .filter(|&i| digit(i) && digit(i + 1) && digit(i + 2) && !digit(i + 3))
+        .filter(|&i| i == 0 || !bytes[i - 1].is_ascii_alphanumeric())
+        .filter(|&i| {
+            let before = String::from_utf8_lossy(&bytes[i.saturating_sub(16)..i]);
+            INTRODUCED_BY.iter().any(|word| before.contains(word))
+        })
+        .filter_map(|i| text.get(i..i + 3)?.parse().ok())
+        .find(|status| (400..600).contains(status))
+}
+
+/// The instant a limit ends, where the words hold one: seconds since the epoch after a bar, or
+/// an instant in RFC 3339.
+fn reset_time(message: &str) -> Option<Timestamp> {
+    let epoch = message
+        .split('|')
+        .skip(1)
+        .filter_map(|rest| {
+            rest.split(|c: char| !c.is_ascii_digit())
+                .next()?
+                .parse()
+                .ok()
+        })
+        .find_map(epoch_seconds);
+    epoch.or_else(|| {
+        message
+            .split(|c: char| c.is_whitespace() || c == '"' || c == '(' || c == ')')
+            .map(|word| word.trim_end_matches(['.', ',', ';']))
+            .find_map(|word| word.parse().ok())
+    })
+}
+
+/// An instant from seconds (or milliseconds) since the epoch.
+pub(super) fn epoch_seconds(number: i64) -> Option<Timestamp> {
+    const YEAR_2001: i64 = 1_000_000_000;
+    const FIRST_MILLIS: i64 = 100_000_000_000;
+    match number {
+        n if n < YEAR_2001 => None,
+        n if n < FIRST_MILLIS => Timestamp::from_second(n).ok(),
+        n => Timestamp::from_millisecond(n).ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_the_real_agents_are_understood() {
+        let model = |status| Failure::Model { status };
+        let limit = |at: Option<&str>| Failure::UsageLimit {
+            resets_at: at.map(|t| t.parse().unwrap()),
+        };
+        let table = [
+            (
+                "API Error: Request rejected (429) · scripted 429",
+                model(Some(429)),
+            ),
+            (
+                "API Error: 500 scripted. Try again in a moment.",
+                model(Some(500)),
+            ),
+            (
+                "Failed to authenticate. API Error: 401 no",
+                Failure::LoginExpired,
+            ),
+            ("Invalid API key · Please run /login", Failure::LoginExpired),
+            (
+                "[API Error: {\"error\":{\"message\":\"no\",\"code\":503,\"status\":\"UNAVAILABLE\"}}]",
+                model(Some(503)),
+            ),
+            (
+                "unexpected status 401 Unauthorized: no, url: http://x",
+                Failure::LoginExpired,
+            ),
+            (
+                "exceeded retry limit, last status: 429 Too Many Requests",
+                model(Some(429)),
+            ),
+            (
+                "stream disconnected before completion: stream closed",
+                model(None),
+            ),
+            ("We're currently experiencing high demand", model(None)),
+            (
+                "Claude AI usage limit reached|1794718826",
+                limit(Some("2026-11-15T05:00:26Z")),
+            ),
+            ("You've hit your session limit · resets 3pm", limit(None)),
+            (
+                "You have exhausted your daily quota until 2026-11-16T00:00:00Z.",
+                limit(Some("2026-11-16T00:00:00Z")),
+            ),
+            ("I could not find the file", Failure::Reported),
+            ("line 404 of main.rs is wrong", Failure::Reported),
+            ("", Failure::Reported),
+        ];
+        for (message, failure) in table {
+            assert_eq!(diagnose(message, None), failure, "{message}");
+        }
+    }
+
+    #[test]
+    fn instants_before_this_century_are_no_reset_times() {
+        assert_eq!(epoch_seconds(0), None);
+        assert_eq!(epoch_seconds(-1), None);
+        assert_eq!(epoch_seconds(i64::MAX), None);
+        assert_eq!(
+            epoch_seconds(1_794_718_826_000),
+            epoch_seconds(1_794_718_826)
+        );
+    }
+}

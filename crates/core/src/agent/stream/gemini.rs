@@ -1,0 +1,129 @@
+use super::json_lines::{Dialect, JsonLines, Known, number_at, summary_of, text_at};
+use super::progress::{Progress, Tries};
+use super::{AgentStream, StreamSetup};
+use crate::agent::usage::{Scope, Usage};
+use serde_json::Value;
+use std::collections::VecDeque;
+
+/// Reads `gemini -o stream-json`.
+pub fn gemini_stream(setup: StreamSetup) -> Box<dyn AgentStream> {
+    let progress = Progress::new(setup, Scope::Run, Scope::Run);
+    Box::new(JsonLines::new(Gemini::default(), progress))
+}
+
+/// How many file changes are remembered until their result is seen.
+const REMEMBERED: usize = 256;
+
+#[derive(Default)]
+struct Gemini {
+    changes: VecDeque<(String, String)>,
+}
+
+impl Dialect for Gemini {
+    fn event(&mut self, event: &Value, progress: &mut Progress) -> Known {
+        match text_at(event, &["type"]) {
+            Some("init") => {
+                progress.started(text_at(event, &["session_id"]), text_at(event, &["model"]));
+            }
+            Some("message") => message(event, progress),
+            Some("tool_use") => self.tool_use(event, progress),
+            Some("tool_result") => self.tool_result(event, progress),
+            Some("error") => {
+                let text = text_at(event, &["message"]).unwrap_or("unnamed error");
+                progress.trouble(text, None, Tries::default());
+            }
+            Some("result") => result(event, progress),
+            Some(_) => return Known::No,
+            None => return Known::Garbage,
+        }
+        Known::Yes
+    }
+
+    /// Its retries are told on standard error only.
+    fn stderr(&mut self, line: &str, progress: &mut Progress) {
+        let Some(rest) = line.strip_prefix("Attempt ") else {
+            return;
+        };
+        let Some((number, rest)) = rest.split_once(" failed") else {
+            return;
+        };
+        let tries = Tries {
+            attempt: number.parse().ok(),
+            ..Tries::default()
+        };
+        let status = rest
+            .split_once("with status ")
+            .and_then(|(_, rest)| rest.get(..3)?.parse().ok());
+        let said = rest.split_once("Retrying").map_or(rest, |(said, _)| said);
+        progress.trouble(&format!("API error: attempt failed{said}"), status, tries);
+    }
+}
+
+impl Gemini {
+    fn tool_use(&mut self, event: &Value, progress: &mut Progress) {
+        let name = text_at(event, &["tool_name"]).unwrap_or("unknown");
+        let input = event.get("parameters").unwrap_or(&Value::Null);
+        match name {
+            "run_shell_command" => progress.command(&summary_of(input), None),
+            _ => progress.tool(name, &summary_of(input)),
+        }
+        if let ("write_file" | "replace", Some(id)) = (name, text_at(event, &["tool_id"])) {
+            self.changes.push_back((id.to_owned(), summary_of(input)));
+            if self.changes.len() > REMEMBERED {
+                self.changes.pop_front();
+            }
+        }
+    }
+
+    fn tool_result(&mut self, event: &Value, progress: &mut Progress) {
+        let Some(id) = text_at(event, &["tool_id"]) else {
+            return;
+        };
+        let Some(at) = self.changes.iter().position(|(known, _)| known == id) else {
+            return;
+        };
+        let succeeded = text_at(event, &["status"]) == Some("success");
+        if let (Some((_, path)), true) = (self.changes.remove(at), succeeded) {
+            progress.file_change(&path);
+        }
+    }
+}
+
+fn message(event: &Value, progress: &mut Progress) {
+    if text_at(event, &["role"]) != Some("assistant") {
+        return;
+    }
+    let text = text_at(event, &["content"]).unwrap_or_default();
+    match event.get("delta").and_then(Value::as_bool) {
+        Some(true) => progress.text_piece(text),
+        Some(false) | None => progress.text(text),
+    }
+}
+
+fn result(event: &Value, progress: &mut Progress) {
+    let usage = event.get("stats").map(tokens);
+    match text_at(event, &["status"]) {
+        // Too much input is dropped without a word, no model is called, and it says "success".
+        Some("success")
+            if !progress.has_said_something() && usage.is_none_or(|u| u == Usage::default()) =>
+        {
+            progress.fail("it finished without having asked its model anything", None);
+        }
+        Some("success") => progress.succeed(),
+        Some(_) | None => {
+            let message = text_at(event, &["error", "message"]).unwrap_or("no reason given");
+            progress.fail(message, None);
+        }
+    }
+    progress.usage(usage, None);
+}
+
+fn tokens(stats: &Value) -> Usage {
+    let field = |name: &str| number_at(stats, &[name]).unwrap_or_default();
+    let cached = field("cached");
+    Usage {
+        input: field("input_tokens").saturating_sub(cached),
+        cached,
+        output: field("output_tokens"),
+    }
+}

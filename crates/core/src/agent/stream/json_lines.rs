@@ -1,0 +1,160 @@
+use super::lines::{Line, Lines};
+use super::progress::Progress;
+use super::{AgentStream, Phase, Source};
+use crate::agent::event::AgentEvent;
+use crate::agent::outcome::AgentOutcome;
+use crate::process::End;
+use serde_json::Value;
+
+/// The longest line that is read; tool results with whole files are long.
+const MAX_LINE: usize = 16 * 1024 * 1024;
+/// The longest line of standard error that is read.
+const MAX_STDERR_LINE: usize = 16 * 1024;
+
+/// How one agent tells its events.
+pub(super) trait Dialect: Send {
+    /// Takes in one event.
+    fn event(&mut self, event: &Value, progress: &mut Progress) -> Known;
+
+    /// Takes in one line of standard error.
+    fn stderr(&mut self, _line: &str, _progress: &mut Progress) {}
+}
+
+/// Whether an event was of a known kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    Yes,
+    No,
+    /// It is JSON, but no event.
+    Garbage,
+}
+
+/// A stream of one JSON object a line.
+pub(super) struct JsonLines<D> {
+    dialect: D,
+    progress: Progress,
+    stdout: Lines,
+    stderr: Lines,
+}
+
+impl<D: Dialect> JsonLines<D> {
+    pub(super) fn new(dialect: D, progress: Progress) -> Self {
+        Self {
+            dialect,
+            progress,
+            stdout: Lines::new(MAX_LINE),
+            stderr: Lines::new(MAX_STDERR_LINE),
+        }
+    }
+}
+
+impl<D: Dialect> AgentStream for JsonLines<D> {
+    fn push(&mut self, source: Source, bytes: &[u8]) -> Vec<AgentEvent> {
+        let (dialect, progress) = (&mut self.dialect, &mut self.progress);
+        match source {
+            Source::Stdout => self
+                .stdout
+                .push(bytes, |line| read(line, dialect, progress)),
+            Source::Stderr => self
+                .stderr
+                .push(bytes, |line| overhear(line, dialect, progress)),
+        }
+        progress.take_events()
+    }
+
+    fn outgoing(&mut self) -> Vec<Vec<u8>> {
+        self.progress.take_outgoing()
+    }
+
+    fn phase(&self) -> Phase {
+        self.progress.phase()
+    }
+
+    fn finish(&mut self, end: &End) -> (Vec<AgentEvent>, AgentOutcome) {
+        let (dialect, progress) = (&mut self.dialect, &mut self.progress);
+        self.stdout.finish(|line| read(line, dialect, progress));
+        self.stderr.finish(|line| overhear(line, dialect, progress));
+        let events = progress.take_events();
+        (events, progress.outcome(end))
+    }
+}
+
+fn read(line: Line<'_>, dialect: &mut impl Dialect, progress: &mut Progress) {
+    if progress.phase() == Phase::Abandoned {
+        return;
+    }
+    let bytes = match line {
+        Line::Whole(bytes) => bytes,
+        Line::TooLong => return progress.garbage_line("a line longer than 16 MiB"),
+    };
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim();
+    if text.is_empty() {
+        return;
+    }
+    let Ok(event) = serde_json::from_str::<Value>(text) else {
+        return progress.garbage_line(text);
+    };
+    match dialect.event(&event, progress) {
+        Known::Yes => progress.understood(),
+        Known::No => progress.unknown_event(),
+        Known::Garbage => progress.garbage_line(text),
+    }
+}
+
+fn overhear(line: Line<'_>, dialect: &mut impl Dialect, progress: &mut Progress) {
+    let Line::Whole(bytes) = line else { return };
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim_end();
+    if !text.is_empty() {
+        progress.stderr_line(text);
+        dialect.stderr(text, progress);
+    }
+}
+
+/// The text at a path of keys; `None` when it is not there or not text.
+pub(super) fn text_at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v str> {
+    at(value, path)?.as_str()
+}
+
+/// The number at a path of keys.
+pub(super) fn number_at(value: &Value, path: &[&str]) -> Option<u64> {
+    at(value, path)?.as_u64()
+}
+
+/// The items of the list at a path of keys; none when there is no list.
+pub(super) fn list_at<'v>(value: &'v Value, path: &[&str]) -> &'v [Value] {
+    at(value, path)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
+    path.iter().try_fold(value, |value, key| value.get(key))
+}
+
+/// One line about a tool's input: the field a person would look at first.
+pub(super) fn summary_of(input: &Value) -> String {
+    const TELLING: [&str; 11] = [
+        "command",
+        "file_path",
+        "notebook_path",
+        "absolute_path",
+        "path",
+        "pattern",
+        "query",
+        "url",
+        "description",
+        "prompt",
+        "cmd",
+    ];
+    let telling = TELLING.iter().find_map(|key| input.get(key)?.as_str());
+    if let Some(text) = telling {
+        return text.to_owned();
+    }
+    let is_empty = input.is_null() || input.as_object().is_some_and(serde_json::Map::is_empty);
+    match is_empty {
+        true => String::new(),
+        false => input.to_string(),
+    }
+}

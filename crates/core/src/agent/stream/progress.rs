@@ -1,0 +1,520 @@
+use super::diagnosis::{diagnose, wait_for};
+use super::{Phase, StreamSetup};
+use crate::agent::event::{AgentEvent, Wait};
+use crate::agent::outcome::{AgentOutcome, Ending, Failure, Ignored, Session};
+use crate::agent::permission::{Decision, PermissionRequest, decide};
+use crate::agent::role::Access;
+use crate::agent::usage::{Cost, Meter, Scope, Usage};
+use crate::process::End;
+use std::fmt::Write as _;
+
+/// Garbage lines tolerated before a stream counts as something else than events.
+pub(super) const MAX_GARBAGE_LINES: u64 = 200;
+/// Bytes of text kept for the outcome.
+const MAX_SAID: usize = 256 * 1024;
+/// Bytes of text in one event.
+const MAX_EVENT_TEXT: usize = 64 * 1024;
+/// Bytes of the last message shown to people.
+const MAX_SUMMARY: usize = 4000;
+/// Bytes of standard error kept for the message of a failure.
+const MAX_STDERR: usize = 4000;
+
+/// What is known about a run so far, whichever agent's dialect it is told in.
+#[derive(Debug)]
+pub(super) struct Progress {
+    setup: StreamSetup,
+    meter: Meter,
+    events: Vec<AgentEvent>,
+    outgoing: Vec<Vec<u8>>,
+    session: Option<String>,
+    said: String,
+    message: String,
+    message_open: bool,
+    stderr: String,
+    last_error: Option<(Failure, String)>,
+    wait: Option<Wait>,
+    terminal: Option<Ending>,
+    abandoned: Option<(Failure, String)>,
+    escalations: u32,
+    ignored: Ignored,
+    understood: u64,
+}
+
+impl Progress {
+    pub(super) fn new(setup: StreamSetup, tokens: Scope, money: Scope) -> Self {
+        let before = setup.resume.as_ref().map(|s| s.totals).unwrap_or_default();
+        Self {
+            meter: Meter::new(before, tokens, money),
+            session: setup.resume.as_ref().map(|s| s.id.clone()),
+            setup,
+            events: Vec::new(),
+            outgoing: Vec::new(),
+            said: String::new(),
+            message: String::new(),
+            message_open: false,
+            stderr: String::new(),
+            last_error: None,
+            wait: None,
+            terminal: None,
+            abandoned: None,
+            escalations: 0,
+            ignored: Ignored::default(),
+            understood: 0,
+        }
+    }
+
+    pub(super) fn take_events(&mut self) -> Vec<AgentEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    pub(super) fn take_outgoing(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.outgoing)
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        match (&self.abandoned, &self.terminal) {
+            (Some(_), _) => Phase::Abandoned,
+            (None, Some(_)) => Phase::Done,
+            (None, None) => Phase::Working,
+        }
+    }
+
+    /// Sends one JSON value as a line.
+    pub(super) fn send(&mut self, value: &serde_json::Value) {
+        let mut line = value.to_string().into_bytes();
+        line.push(b'\n');
+        self.outgoing.push(line);
+    }
+
+    pub(super) fn understood(&mut self) {
+        self.understood += 1;
+    }
+
+    pub(super) fn unknown_event(&mut self) {
+        self.understood += 1;
+        self.ignored.unknown_events += 1;
+    }
+
+    pub(super) fn garbage_line(&mut self, shown: &str) {
+        self.ignored.garbage_lines += 1;
+        if self.ignored.garbage_lines == 1 {
+            self.warn(&format!("a line that is no event: `{}`", cut(shown, 120)));
+        }
+        if self.ignored.garbage_lines > MAX_GARBAGE_LINES {
+            self.abandon(Failure::Garbage, cut(shown, 200));
+        }
+    }
+
+    pub(super) fn started(&mut self, session: Option<&str>, model: Option<&str>) {
+        if let Some(session) = session {
+            self.session = Some(cut(session, 200));
+        }
+        self.emit(AgentEvent::Started {
+            session: self.session.clone(),
+            model: model.map(|m| cut(m, 200)),
+        });
+    }
+
+    pub(super) fn session_id(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    /// The next piece of a message that other events end.
+    pub(super) fn text_piece(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.resume();
+        if !self.message_open {
+            self.message.clear();
+            if !self.said.is_empty() {
+                self.said.push_str("\n\n");
+            }
+        }
+        self.message_open = true;
+        push_bounded(&mut self.message, text, MAX_SUMMARY * 2);
+        push_bounded(&mut self.said, text, MAX_SAID);
+        self.events.push(AgentEvent::Text {
+            text: cut(text, MAX_EVENT_TEXT),
+        });
+    }
+
+    /// A whole message.
+    pub(super) fn text(&mut self, text: &str) {
+        self.message_open = false;
+        self.text_piece(text);
+        self.message_open = false;
+    }
+
+    pub(super) fn thinking(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.act(AgentEvent::Thinking {
+                text: cut(text, MAX_EVENT_TEXT),
+            });
+        }
+    }
+
+    pub(super) fn tool(&mut self, name: &str, summary: &str) {
+        self.act(AgentEvent::ToolUse {
+            name: cut(name, 200),
+            summary: one_line(summary),
+        });
+    }
+
+    pub(super) fn command(&mut self, command: &str, exit_code: Option<i32>) {
+        self.act(AgentEvent::Command {
+            command: cut(command, 2000),
+            exit_code,
+        });
+    }
+
+    pub(super) fn file_change(&mut self, path: &str) {
+        self.act(AgentEvent::FileChange {
+            path: cut(path, 4096),
+        });
+    }
+
+    pub(super) fn warn(&mut self, message: &str) {
+        self.emit(AgentEvent::Warning {
+            message: cut(message, 2000),
+        });
+    }
+
+    /// The agent's own totals; stops the run when they pass the budget.
+    pub(super) fn usage(&mut self, usage: Option<Usage>, cost: Option<Cost>) {
+        let before = (self.meter.usage(), self.meter.cost());
+        if let Some(usage) = usage {
+            self.meter.tokens(usage);
+        }
+        if let Some(cost) = cost {
+            self.meter.money(cost);
+        }
+        let now = (self.meter.usage(), self.meter.cost());
+        if now == before {
+            return;
+        }
+        self.emit(AgentEvent::Usage {
+            usage: now.0,
+            cost: now.1,
+        });
+        // A job that is done is done: what it has cost cannot be taken back.
+        if self.terminal.is_none()
+            && let Some(overrun) = self.setup.budget.overrun(now.0, now.1)
+        {
+            self.abandon(Failure::Budget { overrun }, String::new());
+        }
+    }
+
+    /// Something went wrong and the agent goes on trying, or is about to give up.
+    pub(super) fn trouble(&mut self, message: &str, status: Option<u16>, tries: Tries) {
+        let failure = diagnose(message, status);
+        let shown = cut(message, 1000);
+        match wait_for(&failure, &shown) {
+            Some(wait) => self.wait(tries.applied_to(wait)),
+            None => self.warn(&shown),
+        }
+        self.last_error = Some((failure, shown));
+    }
+
+    pub(super) fn wait(&mut self, wait: Wait) {
+        self.wait = Some(wait.clone());
+        self.emit(AgentEvent::Waiting { wait });
+    }
+
+    /// Answers a request by the rules, and records both.
+    pub(super) fn ask(&mut self, tool: &str, detail: &str) -> Decision {
+        let request = PermissionRequest {
+            tool: cut(tool, 200),
+            detail: cut(detail, 2000),
+        };
+        self.emit(AgentEvent::PermissionAsked {
+            request: request.clone(),
+        });
+        // A detail that had to be cut is not what the rule would be granting.
+        let decision = match request.detail.len() == detail.len() {
+            true => decide(
+                &request,
+                self.setup.role.access(),
+                &self.setup.permissions,
+                self.escalations,
+                self.setup.max_escalations,
+            ),
+            false => Decision::Deny {
+                reason: "the request is too long to be judged".to_owned(),
+            },
+        };
+        self.escalations += 1;
+        self.emit(AgentEvent::PermissionAnswered {
+            request,
+            decision: decision.clone(),
+        });
+        if let Decision::Exhausted { allowed } = decision {
+            self.abandon(Failure::Escalations { allowed }, String::new());
+        }
+        decision
+    }
+
+    /// Records a grant that the role itself implies, and that no rule is needed for.
+    pub(super) fn granted_by_role(&mut self, tool: &str, detail: &str) {
+        let request = PermissionRequest {
+            tool: cut(tool, 200),
+            detail: cut(detail, 2000),
+        };
+        self.emit(AgentEvent::PermissionAsked {
+            request: request.clone(),
+        });
+        self.emit(AgentEvent::PermissionAnswered {
+            request,
+            decision: Decision::Grant,
+        });
+    }
+
+    pub(super) fn access(&self) -> Access {
+        self.setup.role.access()
+    }
+
+    pub(super) fn is_denied_by_rule(&self, tool: &str, detail: &str) -> bool {
+        let request = PermissionRequest {
+            tool: tool.to_owned(),
+            detail: detail.to_owned(),
+        };
+        self.setup.permissions.denies(&request)
+    }
+
+    /// What an agent decided by itself about a permission, and only reports.
+    pub(super) fn denied(&mut self, tool: &str, detail: &str, reason: &str) {
+        self.emit(AgentEvent::PermissionAnswered {
+            request: PermissionRequest {
+                tool: cut(tool, 200),
+                detail: cut(detail, 2000),
+            },
+            decision: Decision::Deny {
+                reason: cut(reason, 1000),
+            },
+        });
+    }
+
+    /// The terminal event, its error flag clear.
+    pub(super) fn succeed(&mut self) {
+        self.end_with(Ending::Succeeded);
+    }
+
+    /// The terminal event, its error flag set.
+    pub(super) fn fail(&mut self, message: &str, status: Option<u16>) {
+        let mut reason = diagnose(message, status);
+        // An earlier event may have named the reset time that the last word leaves out.
+        if let (
+            Failure::UsageLimit { resets_at },
+            Some(Wait::UsageLimit {
+                resets_at: known, ..
+            }),
+        ) = (&mut reason, &self.wait)
+        {
+            *resets_at = resets_at.or(*known);
+        }
+        self.end_with(Ending::Failed {
+            reason,
+            message: cut(message, 2000),
+        });
+    }
+
+    /// Gives up on the run: the process is to be ended.
+    pub(super) fn abandon(&mut self, failure: Failure, message: String) {
+        if self.abandoned.is_none() && self.terminal.is_none() {
+            self.abandoned = Some((failure, message));
+        }
+    }
+
+    pub(super) fn stderr_line(&mut self, line: &str) {
+        push_bounded(&mut self.stderr, line, MAX_STDERR);
+        push_bounded(&mut self.stderr, "\n", MAX_STDERR);
+    }
+
+    pub(super) fn has_said_something(&self) -> bool {
+        !self.said.is_empty()
+    }
+
+    /// Whether `text` is the message that was just written.
+    pub(super) fn just_said(&self, text: &str) -> bool {
+        self.said.ends_with(text)
+    }
+
+    pub(super) fn outcome(&mut self, end: &End) -> AgentOutcome {
+        AgentOutcome {
+            ending: self.ending(end),
+            text: tail(&self.said, MAX_SAID).to_owned(),
+            summary: cut(self.message.trim(), MAX_SUMMARY),
+            usage: self.meter.usage(),
+            cost: self.meter.cost(),
+            session: self.session.take().map(|id| Session {
+                id,
+                totals: self.meter.totals(),
+            }),
+            escalations: self.escalations,
+            ignored: self.ignored,
+        }
+    }
+
+    fn ending(&mut self, end: &End) -> Ending {
+        if let Some((reason, message)) = self.abandoned.take() {
+            return Ending::Failed { reason, message };
+        }
+        match (self.terminal.take(), bound_reached(end)) {
+            (Some(Ending::Succeeded), _) => Ending::Succeeded,
+            // The last word of an agent that was stopped is about the stop, not about its work.
+            (_, Some(reason)) => Ending::Failed {
+                message: self.standstill(end),
+                reason,
+            },
+            (Some(failed @ Ending::Failed { .. }), None) => failed,
+            (None, None) => self.no_verdict(end),
+        }
+    }
+
+    fn no_verdict(&mut self, end: &End) -> Ending {
+        let said = self.stderr.trim().to_owned();
+        if self.understood == 0 && self.ignored.garbage_lines > 0 {
+            return Ending::Failed {
+                reason: Failure::Garbage,
+                message: said,
+            };
+        }
+        if let Some((reason, message)) = self.last_error.take()
+            && reason != Failure::Reported
+        {
+            return Ending::Failed { reason, message };
+        }
+        let (exit_code, signal) = match end {
+            End::Exited { code } => (Some(*code), None),
+            End::Signalled { signal } => (None, Some(*signal)),
+            End::TimedOut { .. }
+            | End::MemoryLimit
+            | End::ProcessLimit
+            | End::OutputLimit
+            | End::LeakedProcesses { .. }
+            | End::Aborted
+            | End::Infra { .. } => (None, None),
+        };
+        let spoken = diagnose(&said, None);
+        let told = matches!(spoken, Failure::LoginExpired | Failure::UsageLimit { .. });
+        Ending::Failed {
+            reason: match told {
+                true => spoken,
+                false => Failure::NoVerdict { exit_code, signal },
+            },
+            message: said,
+        }
+    }
+
+    /// What it was waiting for when a bound ended it.
+    fn standstill(&self, end: &End) -> String {
+        let mut message = String::new();
+        if let End::Infra { message: why } = end {
+            message.push_str(why);
+        }
+        if let Some(wait) = &self.wait {
+            let _ = write!(message, "{wait}");
+        }
+        message
+    }
+
+    fn end_with(&mut self, ending: Ending) {
+        if self.terminal.is_some() {
+            return;
+        }
+        self.emit(AgentEvent::Finished {
+            success: ending == Ending::Succeeded,
+        });
+        self.terminal = Some(ending);
+    }
+
+    /// An event that shows the agent at work: whatever it waited for is over.
+    fn act(&mut self, event: AgentEvent) {
+        self.resume();
+        self.emit(event);
+    }
+
+    fn resume(&mut self) {
+        if self.wait.take().is_some() {
+            self.events.push(AgentEvent::Resumed);
+        }
+    }
+
+    fn emit(&mut self, event: AgentEvent) {
+        self.message_open = false;
+        self.events.push(event);
+    }
+}
+
+/// How often an agent has tried, as far as it says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tries {
+    pub(super) attempt: Option<u32>,
+    pub(super) attempts: Option<u32>,
+    pub(super) retry_in_ms: Option<u64>,
+}
+
+impl Tries {
+    fn applied_to(self, wait: Wait) -> Wait {
+        match wait {
+            Wait::Overloaded {
+                status, message, ..
+            } => Wait::Overloaded {
+                attempt: self.attempt,
+                attempts: self.attempts,
+                retry_in_ms: self.retry_in_ms,
+                status,
+                message,
+            },
+            Wait::Permission { .. } | Wait::LoginExpired { .. } | Wait::UsageLimit { .. } => wait,
+        }
+    }
+}
+
+fn bound_reached(end: &End) -> Option<Failure> {
+    match end {
+        End::Exited { .. } | End::Signalled { .. } | End::LeakedProcesses { .. } => None,
+        End::TimedOut { bound } => Some(Failure::TimedOut { bound: *bound }),
+        End::MemoryLimit => Some(Failure::MemoryLimit),
+        End::ProcessLimit => Some(Failure::ProcessLimit),
+        End::OutputLimit => Some(Failure::OutputLimit),
+        End::Aborted => Some(Failure::Cancelled),
+        End::Infra { .. } => Some(Failure::Infra),
+    }
+}
+
+/// At most `max` bytes of `text`, cut between characters, with a mark where something is missing.
+pub(super) fn cut(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    let mut end = max;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}…", &text[..end])
+}
+
+fn one_line(text: &str) -> String {
+    let first = text.trim().lines().next().unwrap_or_default();
+    cut(first, 200)
+}
+
+/// Appends, and forgets from the front what is too much. Works in halves, so that a long stream
+/// costs linear time.
+fn push_bounded(kept: &mut String, text: &str, max: usize) {
+    kept.push_str(text);
+    if kept.len() > max * 2 {
+        let from = kept.len() - tail(kept, max).len();
+        kept.drain(..from);
+    }
+}
+
+/// At most the last `max` bytes, from a whole character on.
+fn tail(text: &str, max: usize) -> &str {
+    let mut from = text.len().saturating_sub(max);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    &text[from..]
+}
