@@ -1,7 +1,7 @@
 //! Measures drive against the plain tool in the same run, and prints ratios.
 //!
 //! `cargo run --release -p drive-benches -- [NAME…]` runs all benchmarks, or those named.
-#![expect(
+#![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
     reason = "a benchmark starts the plain tool bare, and prints its own table"

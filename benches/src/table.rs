@@ -4,21 +4,21 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 /// One measurement.
-pub struct Row {
+pub(crate) struct Row {
     /// What was measured.
-    pub what: String,
+    pub(crate) what: String,
     /// The plain tool's figure.
-    pub plain: String,
+    pub(crate) plain: String,
     /// Ours.
-    pub ours: String,
+    pub(crate) ours: String,
     /// The ratio or difference that is judged.
-    pub result: String,
+    pub(crate) result: String,
     /// The bound it should stay under (or over).
-    pub bound: String,
+    pub(crate) bound: String,
 }
 
 /// All rows as a Markdown table.
-pub fn render(rows: &[Row]) -> String {
+pub(crate) fn render(rows: &[Row]) -> String {
     let mut out =
         String::from("| what | plain | drive | result | bound |\n|---|---|---|---|---|\n");
     for r in rows {
@@ -36,7 +36,7 @@ pub fn render(rows: &[Row]) -> String {
     dead_code,
     reason = "each benchmark module uses it; none is registered yet"
 )]
-pub fn median(times: usize, mut call: impl FnMut()) -> Duration {
+pub(crate) fn median(times: usize, mut call: impl FnMut()) -> Duration {
     call();
     let mut all: Vec<Duration> = (0..times)
         .map(|_| {
