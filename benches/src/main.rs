@@ -7,6 +7,8 @@
     reason = "a benchmark starts the plain tool bare, and prints its own table"
 )]
 
+mod journal;
+mod startup;
 mod table;
 
 use table::Row;
@@ -14,7 +16,7 @@ use table::Row;
 /// A benchmark: its name on the command line, and what measures it.
 type Bench = (&'static str, fn() -> Vec<Row>);
 
-const BENCHES: &[Bench] = &[];
+const BENCHES: &[Bench] = &[("journal", journal::run), ("startup", startup::run)];
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).collect();

@@ -32,10 +32,6 @@ pub(crate) fn render(rows: &[Row]) -> String {
 }
 
 /// The median time of `times` calls, after one warm-up call.
-#[expect(
-    dead_code,
-    reason = "each benchmark module uses it; none is registered yet"
-)]
 pub(crate) fn median(times: usize, mut call: impl FnMut()) -> Duration {
     call();
     let mut all: Vec<Duration> = (0..times)

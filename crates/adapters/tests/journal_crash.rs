@@ -330,8 +330,8 @@ fn a_run_that_is_resumed_after_a_crash_at_any_write_ends_as_if_nothing_had_happe
 #[test]
 fn two_crashes_in_a_row_at_any_writes_change_nothing_either() {
     for (first, second) in (1..=points())
-        .step_by(3)
-        .flat_map(|a| (1..20).step_by(2).map(move |b| (a, b)))
+        .step_by(5)
+        .flat_map(|a| (1..20).step_by(4).map(move |b| (a, b)))
     {
         let (fixture, performer) = (fixture(), performer());
         fly(&fixture.store, &performer, 1, first).unwrap_err();
