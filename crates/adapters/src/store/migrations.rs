@@ -4,4 +4,8 @@
 //! The number of steps is the schema version.
 
 /// Each step takes the database one version forward.
-pub(super) const MIGRATIONS: &[&str] = &[include_str!("schema/0001_journal.sql")];
+pub(super) const MIGRATIONS: &[&str] = &[
+    include_str!("schema/0001_journal.sql"),
+    include_str!("schema/0002_local_forge.sql"),
+    include_str!("schema/0003_webhook_deliveries.sql"),
+];

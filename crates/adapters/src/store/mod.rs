@@ -2,8 +2,10 @@
 //! database.
 
 mod database;
+mod deliveries;
 mod journal;
 mod migrations;
 
 pub use database::{Database, sql_problem};
+pub use deliveries::SqliteDeliveries;
 pub use journal::SqliteStore;
