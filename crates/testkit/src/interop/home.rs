@@ -9,7 +9,7 @@ const DUMMY_KEY: &str = "dummy";
 const GEMINI_SETTINGS: &str = r#"{
   "security": {"auth": {"selectedType": "gemini-api-key"}},
   "privacy": {"usageStatisticsEnabled": false},
-  "general": {"disableAutoUpdate": true, "disableUpdateNag": true}
+  "general": {"enableAutoUpdate": false, "maxAttempts": 2}
 }
 "#;
 

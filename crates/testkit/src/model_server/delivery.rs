@@ -25,6 +25,32 @@ pub(super) fn body(protocol: Protocol, answer: Answer, fault: Option<Fault>) -> 
     Body::from_stream(ReceiverStream::new(events))
 }
 
+/// The body of an answer in one piece. A client whose stream broke falls back to this form, and
+/// meets the fault here as well.
+pub(super) fn whole_body(whole: String, fault: Option<Fault>) -> Body {
+    let (wire, pieces) = mpsc::channel(QUEUED_EVENTS);
+    tokio::spawn(async move {
+        let wire = Wire(wire);
+        let half = || whole.chars().take(whole.len() / 2).collect::<String>();
+        let _ = match fault {
+            None
+            | Some(
+                Fault::Status { .. }
+                | Fault::HangBeforeHeaders
+                | Fault::Flood { .. }
+                | Fault::Drip { .. },
+            ) => wire.all(vec![whole]).await,
+            Some(Fault::HangAfterHeaders | Fault::HangMidStream) => wire.hang().await,
+            Some(Fault::EndEarly | Fault::Malformed) => wire.all(vec![half()]).await,
+            Some(Fault::DropMidEvent) => match wire.all(vec![half()]).await {
+                Ok(()) => wire.break_off().await,
+                gone => gone,
+            },
+        };
+    });
+    Body::from_stream(ReceiverStream::new(pieces))
+}
+
 type Sent = Result<(), mpsc::error::SendError<io::Result<Bytes>>>;
 
 struct Wire(mpsc::Sender<io::Result<Bytes>>);
@@ -45,8 +71,7 @@ impl Wire {
             Some(Fault::DropMidEvent) => {
                 self.all(first_half(events())).await?;
                 self.bytes("data: {\"type\":").await?;
-                let broken = io::Error::new(io::ErrorKind::ConnectionReset, "scripted fault");
-                self.0.send(Err(broken)).await
+                self.break_off().await
             }
             Some(Fault::EndEarly) => self.all(first_half(events())).await,
             Some(Fault::Malformed) => {
@@ -89,6 +114,12 @@ impl Wire {
 
     async fn bytes(&self, bytes: &'static str) -> Sent {
         self.0.send(Ok(Bytes::from_static(bytes.as_bytes()))).await
+    }
+
+    /// Resets the connection without the end of the body.
+    async fn break_off(&self) -> Sent {
+        let broken = io::Error::new(io::ErrorKind::ConnectionReset, "scripted fault");
+        self.0.send(Err(broken)).await
     }
 
     /// Until the client goes away or the server stops.

@@ -1,5 +1,5 @@
 use super::record::ToolResult;
-use super::script::{Fault, Turn};
+use super::script::Turn;
 use super::{anthropic, gemini, responses};
 use serde_json::Value;
 
@@ -124,20 +124,6 @@ impl Protocol {
             Self::Gemini => gemini::error(status, &message),
             Self::Responses => responses::error(status, &message),
         }
-    }
-}
-
-/// Whether the fault is about how the events travel, not about the HTTP answer.
-pub(super) fn is_in_stream(fault: Fault) -> bool {
-    match fault {
-        Fault::Status { .. } | Fault::HangBeforeHeaders => false,
-        Fault::HangAfterHeaders
-        | Fault::HangMidStream
-        | Fault::DropMidEvent
-        | Fault::EndEarly
-        | Fault::Malformed
-        | Fault::Flood { .. }
-        | Fault::Drip { .. } => true,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The HTTP side: read, record, answer.
 
 use super::delivery;
-use super::dialect::{Answer, Ask, Protocol, is_in_stream};
+use super::dialect::{Answer, Ask, Protocol};
 use super::record::{Purpose, RecordedRequest};
 use super::script::{Fault, Turn};
 use super::shared::Shared;
@@ -85,20 +85,15 @@ async fn respond(
     if let Some(Fault::Status { code, retry_after }) = fault {
         return failure(protocol, code, retry_after);
     }
-    if fault == Some(Fault::HangBeforeHeaders) || (!streamed && fault.is_some_and(is_in_stream)) {
-        // A fault of the stream has no meaning for an answer in one piece: that one hangs, so that
-        // a client which falls back to it meets the fault as well. Dropping the server ends it.
+    if fault == Some(Fault::HangBeforeHeaders) {
+        // Dropping the server ends it.
         std::future::pending::<()>().await;
     }
     if !streamed {
-        return json_answer(StatusCode::OK, &protocol.whole(&answer));
+        let whole = protocol.whole(&answer).to_string();
+        return with_type("application/json", delivery::whole_body(whole, fault));
     }
-    let mut response = Response::new(delivery::body(protocol, answer, fault));
-    response.headers_mut().insert(
-        header::CONTENT_TYPE,
-        header::HeaderValue::from_static("text/event-stream"),
-    );
-    response
+    with_type("text/event-stream", delivery::body(protocol, answer, fault))
 }
 
 fn failure(protocol: Protocol, code: u16, retry_after: Option<u32>) -> Response {
@@ -113,11 +108,16 @@ fn failure(protocol: Protocol, code: u16, retry_after: Option<u32>) -> Response 
 }
 
 fn json_answer(status: StatusCode, body: &Value) -> Response {
-    let mut response = Response::new(Body::from(body.to_string()));
+    let mut response = with_type("application/json", Body::from(body.to_string()));
     *response.status_mut() = status;
+    response
+}
+
+fn with_type(media_type: &'static str, body: Body) -> Response {
+    let mut response = Response::new(body);
     response.headers_mut().insert(
         header::CONTENT_TYPE,
-        header::HeaderValue::from_static("application/json"),
+        header::HeaderValue::from_static(media_type),
     );
     response
 }

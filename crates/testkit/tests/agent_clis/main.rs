@@ -13,4 +13,5 @@
     reason = "the facts about signals and hangs come with the next commit"
 )]
 mod bare;
+mod record;
 mod working;
