@@ -4,6 +4,7 @@
 //! `drive_core`.
 
 pub mod environment;
+pub mod settings;
 pub mod signals;
 pub mod state_dir;
 pub mod store;

@@ -3,8 +3,10 @@
 
 use crate::args::GlobalArgs;
 use crate::output::Output;
+use drive_adapters::settings::{self, LoadError, SettingsPaths, checkout_root};
 use drive_adapters::{Environment, StateDir, signals};
 use drive_core::Problem;
+use drive_core::settings::{Effective, Layer};
 use drive_engine::CancelToken;
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -14,6 +16,7 @@ pub(crate) struct App {
     global: GlobalArgs,
     environment: Environment,
     output: Output,
+    settings: OnceCell<Effective>,
     state_dir: OnceCell<StateDir>,
     cancel: OnceCell<CancelToken>,
 }
@@ -27,6 +30,7 @@ impl App {
             global,
             environment,
             output,
+            settings: OnceCell::new(),
             state_dir: OnceCell::new(),
             cancel: OnceCell::new(),
         }
@@ -44,15 +48,48 @@ impl App {
 
     /// The folder whose repository is meant: `--repo`, else the current folder.
     pub(crate) fn start_dir(&self) -> Result<PathBuf, Problem> {
-        let path = self
-            .global
-            .repo
-            .clone()
-            .unwrap_or_else(|| PathBuf::from("."));
-        std::path::absolute(&path).map_err(|error| {
-            Problem::environment("currentFolderUnknown", "the current folder cannot be told")
-                .because(error)
-        })
+        let Some(repo) = &self.global.repo else {
+            return current_dir();
+        };
+        let path = current_dir()?.join(repo);
+        match path.is_dir() {
+            true => Ok(path),
+            false => Err(Problem::usage(
+                "noSuchFolder",
+                format!("there is no folder `{}`", repo.display()),
+            )
+            .hint("check the path given with `--repo`")),
+        }
+    }
+
+    /// The files settings are read from.
+    pub(crate) fn settings_paths(&self) -> Result<SettingsPaths, Problem> {
+        let checkout = checkout_root(&self.start_dir()?);
+        let config = self.global.config.as_deref();
+        let current = current_dir()?;
+        Ok(SettingsPaths::locate(
+            &self.environment,
+            &current,
+            checkout.as_deref(),
+            config,
+        ))
+    }
+
+    /// The settings in force, read on first use. A command with flags of its own that stand for
+    /// settings uses [`Self::settings_with`].
+    pub(crate) fn settings(&self) -> Result<&Effective, Problem> {
+        get_or_try_init(&self.settings, || self.settings_with(&[]))
+    }
+
+    /// The settings in force with a command's flags over them.
+    pub(crate) fn settings_with(&self, flags: &[Layer]) -> Result<Effective, Problem> {
+        self.load_settings(flags).map_err(Problem::from)
+    }
+
+    /// The same, for a command that shows every mistake by itself.
+    pub(crate) fn load_settings(&self, flags: &[Layer]) -> Result<Effective, LoadError> {
+        let paths = self.settings_paths().map_err(LoadError::Unreadable)?;
+        settings::load(&paths, flags)
     }
 
     /// The state directory, made on first use.
@@ -69,6 +106,14 @@ impl App {
             Ok(token)
         })
     }
+}
+
+fn current_dir() -> Result<PathBuf, Problem> {
+    std::env::current_dir().map_err(|error| {
+        Problem::environment("currentFolderUnknown", "the current folder cannot be told")
+            .because(error)
+            .hint("it may have been removed; change to one that exists")
+    })
 }
 
 fn get_or_try_init<T>(

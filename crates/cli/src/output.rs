@@ -105,7 +105,8 @@ impl Output {
         let label = self.label("error:", RED);
         self.say(format_args!("{label} {}", Printable(&problem.message)));
         for cause in &problem.causes {
-            self.say(format_args!("  cause: {}", Printable(cause)));
+            let cause = cause.replace('\n', "\n    ");
+            self.say(format_args!("  {}", Printable(&cause)));
         }
         if let Some(hint) = &problem.hint {
             let label = self.label("hint:", CYAN);

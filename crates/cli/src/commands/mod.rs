@@ -17,6 +17,7 @@
 //! comes bit by bit through `app.output().line(…)`.
 
 mod completions;
+mod config;
 
 use crate::answer::Outcome;
 use crate::app::App;
@@ -25,6 +26,8 @@ use clap::Subcommand;
 /// What drive can be asked to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Show, check or describe the settings
+    Config(config::ConfigArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -33,6 +36,7 @@ impl Command {
     /// Runs the command.
     pub(crate) fn run(&self, app: &App) -> Outcome {
         match self {
+            Command::Config(args) => config::run(args, app),
             Command::Completions(args) => completions::run(args, app),
         }
     }

@@ -33,6 +33,29 @@ pub struct Entry {
     pub origin: Origin,
 }
 
+impl Entry {
+    /// Its value as TOML writes it on one line.
+    pub fn toml(&self) -> String {
+        // A value that came from TOML goes back to it; the fallback is never met.
+        toml::Value::try_from(&self.value)
+            .map_or_else(|_| self.value.to_string(), |value| value.to_string())
+    }
+
+    /// Its whole path, such as `verify.limits.memory`.
+    pub fn path(&self) -> String {
+        let path = self.table.iter().chain([&self.key]);
+        path.fold(KeyPath::default(), |path, name| path.join(name))
+            .to_string()
+    }
+
+    /// The header of the table it is in, such as `verify.limits`.
+    pub fn header(&self) -> String {
+        let path = self.table.iter();
+        path.fold(KeyPath::default(), |path, name| path.join(name))
+            .to_string()
+    }
+}
+
 /// Lays the layers over the defaults, lowest first, and checks the result. Every mistake is reported,
 /// not only the first: what is wrong in itself is set aside, and the rules are asked about the rest.
 pub fn resolve(layers: &[Layer]) -> Result<Effective, Findings> {
@@ -164,6 +187,9 @@ fn collect(layers: &[Layer], node: &Node, path: &mut Vec<String>, entries: &mut 
         });
         return;
     };
+    // Values before tables, as TOML must write them.
+    let mut below: Vec<&(String, Node)> = below.iter().collect();
+    below.sort_by_key(|(_, node)| matches!(node.kind, Kind::Table(_)));
     for (name, below) in below {
         path.push(name.clone());
         collect(layers, below, path, entries);

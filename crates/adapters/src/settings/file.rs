@@ -1,0 +1,83 @@
+use drive_core::Problem;
+use drive_core::settings::Layer;
+use rustix::fs::OFlags;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// No settings file of a person is larger, and a log given by mistake should not fill memory.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Reads a file that may be absent.
+pub(super) fn load(path: &Path, label: String) -> Result<Option<Layer>, Problem> {
+    match open(path) {
+        Ok(file) => read(file, label).map(Some),
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) => Err(unreadable(&label).because(error)),
+    }
+}
+
+/// Reads a file the user named.
+pub(super) fn require(path: &Path, label: String) -> Result<Layer, Problem> {
+    match open(path) {
+        Ok(file) => read(file, label),
+        Err(error) if is_absent(&error) => Err(Problem::usage(
+            "settingsMissing",
+            format!("there is no settings file `{label}`"),
+        )
+        .hint("check the path given with `--config`")),
+        Err(error) => Err(unreadable(&label).because(error)),
+    }
+}
+
+/// Does not wait for a writer, should the path be a named pipe.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+fn read(file: File, label: String) -> Result<Layer, Problem> {
+    let kind = file
+        .metadata()
+        .map_err(|error| unreadable(&label).because(error))?;
+    if kind.is_dir() {
+        return Err(unreadable(&label).cause("it is a folder"));
+    }
+    if !kind.is_file() {
+        return Err(unreadable(&label).cause("it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| unreadable(&label).because(error))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(unreadable(&label).cause("it is larger than 1 MiB"));
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Layer::file(label, text)),
+        Err(error) => {
+            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
+            Err(unreadable(&label).cause(format!("line {line} is not UTF-8")))
+        }
+    }
+}
+
+fn unreadable(label: &str) -> Problem {
+    Problem::usage(
+        "settingsUnreadable",
+        format!("cannot read the settings file `{label}`"),
+    )
+    .hint("correct the file, or give another one with `--config`")
+}

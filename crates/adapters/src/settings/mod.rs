@@ -1,0 +1,44 @@
+//! Settings files: where they are, and reading them within bounds.
+//!
+//! Only paths handed in are read. They name the caller's own checkout, never a sandbox or a candidate
+//! commit: an agent must not rewrite the rules it is judged by.
+
+mod file;
+mod paths;
+
+pub use paths::{SettingsPaths, checkout_root};
+
+use drive_core::Problem;
+use drive_core::settings::{Effective, Findings, Layer, resolve};
+
+/// Why there are no settings.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LoadError {
+    /// A file could not be read.
+    Unreadable(Problem),
+    /// What the files and flags say is wrong.
+    Mistakes(Findings),
+}
+
+impl From<LoadError> for Problem {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::Unreadable(problem) => problem,
+            LoadError::Mistakes(findings) => findings.into_problem(),
+        }
+    }
+}
+
+/// Reads the files, lays the flags over them, and checks the whole.
+pub fn load(paths: &SettingsPaths, flags: &[Layer]) -> Result<Effective, LoadError> {
+    let mut layers = Vec::new();
+    for path in &paths.optional {
+        layers.extend(file::load(path, paths.label(path)).map_err(LoadError::Unreadable)?);
+    }
+    if let Some(path) = &paths.required {
+        let layer = file::require(path, paths.label(path)).map_err(LoadError::Unreadable)?;
+        layers.push(layer);
+    }
+    layers.extend_from_slice(flags);
+    resolve(&layers).map_err(LoadError::Mistakes)
+}
