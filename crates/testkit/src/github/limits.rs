@@ -1,0 +1,122 @@
+//! GitHub's limits: so many requests an hour, so many writes a minute.
+
+use super::http::{Answer, Refusal};
+use drive_core::time::Timestamp;
+use jiff::SignedDuration;
+use std::collections::BTreeMap;
+
+/// Writes a minute before the secondary limit.
+const WRITES_A_MINUTE: usize = 80;
+
+/// The counters of one token.
+#[derive(Debug)]
+struct Hour {
+    used: u64,
+    resets_at: Timestamp,
+}
+
+/// All counters.
+#[derive(Debug)]
+pub(crate) struct Limits {
+    /// Requests an hour.
+    pub(crate) hourly: u64,
+    hours: BTreeMap<(String, &'static str), Hour>,
+    writes: Vec<Timestamp>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            hourly: 5000,
+            hours: BTreeMap::new(),
+            writes: Vec::new(),
+        }
+    }
+}
+
+impl Limits {
+    fn hour(&mut self, token: &str, resource: &'static str, now: Timestamp) -> &mut Hour {
+        let fresh = || Hour {
+            used: 0,
+            resets_at: plus(now, 3600),
+        };
+        let key = (token.to_owned(), resource);
+        let hour = self.hours.entry(key).or_insert_with(fresh);
+        if now >= hour.resets_at {
+            *hour = fresh();
+        }
+        hour
+    }
+
+    /// The refusal of a token that has nothing left.
+    pub(crate) fn refuse(
+        &mut self,
+        token: &str,
+        resource: &'static str,
+        now: Timestamp,
+    ) -> Option<Answer> {
+        let hourly = self.hourly;
+        let empty = self.hour(token, resource, now).used >= hourly;
+        empty.then(|| {
+            let answer = Refusal::new(403, "API rate limit exceeded for user").answer();
+            self.stamp(answer, token, resource, now)
+        })
+    }
+
+    /// Nothing is left until the hour is over.
+    pub(crate) fn exhaust(&mut self, token: &str, resource: &'static str, now: Timestamp) {
+        let hourly = self.hourly;
+        self.hour(token, resource, now).used = hourly;
+    }
+
+    /// Counts a request that counts.
+    pub(crate) fn count(&mut self, token: &str, resource: &'static str, now: Timestamp) {
+        self.hour(token, resource, now).used += 1;
+    }
+
+    /// The refusal of a write too many.
+    pub(crate) fn refuse_write(&mut self, now: Timestamp) -> Option<Answer> {
+        self.writes.retain(|at| plus(*at, 60) > now);
+        if self.writes.len() >= WRITES_A_MINUTE {
+            return Some(secondary(60));
+        }
+        self.writes.push(now);
+        None
+    }
+
+    /// An answer with the headers that tell what is left.
+    pub(crate) fn stamp(
+        &mut self,
+        answer: Answer,
+        token: &str,
+        resource: &'static str,
+        now: Timestamp,
+    ) -> Answer {
+        let hourly = self.hourly;
+        let hour = self.hour(token, resource, now);
+        answer
+            .with("x-ratelimit-limit", hourly.to_string())
+            .with(
+                "x-ratelimit-remaining",
+                hourly.saturating_sub(hour.used).to_string(),
+            )
+            .with("x-ratelimit-used", hour.used.to_string())
+            .with("x-ratelimit-reset", hour.resets_at.as_second().to_string())
+            .with("x-ratelimit-resource", resource)
+    }
+}
+
+/// The secondary limit's refusal.
+pub(crate) fn secondary(retry_after: u64) -> Answer {
+    Refusal::new(
+        403,
+        "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
+    )
+    .answer()
+    .with("retry-after", retry_after.to_string())
+}
+
+fn plus(at: Timestamp, seconds: i64) -> Timestamp {
+    at.checked_add(SignedDuration::from_secs(seconds))
+        .unwrap_or(at)
+}

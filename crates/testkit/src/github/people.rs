@@ -1,0 +1,204 @@
+//! Hands for people: what they do happens at once, without a request.
+
+use super::Simulator;
+use super::actions::{Proposal, Remark};
+use super::git::GitStore;
+use super::http::Refusal;
+use super::state::Pull;
+use super::webhooks::Hook;
+use drive_core::forge::{CommentRef, Permission, ReviewState, Surface};
+use std::collections::BTreeSet;
+
+impl Simulator {
+    /// Commits one file on top of a branch, as a push would leave it. Returns the new head.
+    pub fn push_file(&self, repo: &str, branch: &str, path: &str, content: &str) -> String {
+        let mut service = self.lock();
+        let git = &service.world.repos.get(repo).map(|repo| &repo.git);
+        let commit = git.and_then(|git| git.commit_file(branch, "main", path, content));
+        service.world.refresh_branches(repo);
+        commit.unwrap_or_else(|| panic!("could not commit to {repo}"))
+    }
+
+    /// A person with a permission.
+    pub fn add_person(&self, repo: &str, login: &str, permission: Permission) {
+        let mut service = self.lock();
+        service.world.ensure_user(login);
+        let word = match permission {
+            Permission::Admin => "admin",
+            Permission::Write => "write",
+            Permission::Read => "read",
+            Permission::None => return,
+        };
+        if let Some(repo) = service.world.repos.get_mut(repo) {
+            repo.permissions.insert(login.to_owned(), word);
+        }
+    }
+
+    /// A person comments in the conversation.
+    pub fn comment(&self, repo: &str, by: &str, pr: u64, body: &str) -> CommentRef {
+        let id = ok(self.lock().world.comment(repo, pr, by, body));
+        CommentRef {
+            surface: Surface::Conversation,
+            id,
+        }
+    }
+
+    /// A person comments on a line.
+    pub fn comment_on_line(
+        &self,
+        repo: &str,
+        by: &str,
+        pr: u64,
+        path: &str,
+        line: u64,
+        body: &str,
+    ) -> CommentRef {
+        let remark = Remark {
+            path: path.to_owned(),
+            line,
+            body: body.to_owned(),
+        };
+        let id = ok(self.lock().world.comment_on_line(repo, pr, by, &remark));
+        CommentRef {
+            surface: Surface::Inline,
+            id,
+        }
+    }
+
+    /// A person reviews.
+    pub fn review(
+        &self,
+        repo: &str,
+        by: &str,
+        pr: u64,
+        state: ReviewState,
+        body: &str,
+    ) -> CommentRef {
+        let event = match state {
+            ReviewState::Approved => "APPROVE",
+            ReviewState::ChangesRequested => "REQUEST_CHANGES",
+            ReviewState::Commented | ReviewState::Dismissed => "COMMENT",
+        };
+        let id = ok(self.lock().world.review(repo, pr, by, event, body, &[]));
+        CommentRef {
+            surface: Surface::Review,
+            id,
+        }
+    }
+
+    /// The author changes a comment.
+    pub fn edit(&self, repo: &str, comment: CommentRef, body: &str) {
+        ok(self.lock().world.edit(repo, comment.id, body));
+    }
+
+    /// An account is deleted: its comments stay, without an author.
+    pub fn delete_account(&self, login: &str) {
+        let mut service = self.lock();
+        service.world.users.remove(login);
+        for repo in service.world.repos.values_mut() {
+            let lines = repo.line_notes.values_mut().map(|line| &mut line.note);
+            let reviews = repo.reviews.values_mut().map(|review| &mut review.note);
+            for note in repo.notes.values_mut().chain(lines).chain(reviews) {
+                if note.author.as_deref() == Some(login) {
+                    note.author = None;
+                }
+            }
+        }
+    }
+
+    /// Closes a pull request, as a person would.
+    pub fn close_pull(&self, repo: &str, by: &str, pr: u64) {
+        ok(self.lock().world.close(repo, pr, by));
+    }
+
+    /// A repository with conversations only, and `pulls` open pull requests.
+    pub fn add_quiet_repo(&self, owner: &str, name: &str, pulls: u64) {
+        let mut service = self.lock();
+        service.world.add_repo(owner, name, GitStore::None);
+        let now = service.world.now();
+        for number in 1..=pulls {
+            let pull = Pull {
+                id: service.world.fresh_id(),
+                number,
+                title: format!("Pull request {number}"),
+                body: "What it does, in a sentence or two.".to_owned(),
+                author: super::LOGIN.to_owned(),
+                draft: false,
+                branch: format!("feat/{number}"),
+                base: "main".to_owned(),
+                head_sha: format!("{number:040x}"),
+                base_sha: "0".repeat(40),
+                commits: Vec::new(),
+                labels: BTreeSet::new(),
+                created_at: now,
+                updated_at: now,
+                closed_at: None,
+                merged: None,
+                mergeable: None,
+                asked: None,
+            };
+            if let Some(repo) = service.world.repos.get_mut(&format!("{owner}/{name}")) {
+                repo.pulls.insert(number, pull);
+            }
+        }
+    }
+
+    /// Opens a pull request, as a person would.
+    pub fn open_pull(&self, repo: &str, by: &str, branch: &str) -> u64 {
+        let ask = Proposal {
+            by,
+            title: "By hand",
+            body: "By hand.",
+            branch,
+            base: "main",
+            draft: false,
+        };
+        self.lock().world.ensure_user(by);
+        ok(self.lock().world.open_pull(repo, &ask))
+    }
+
+    /// Wants to be told of everything that happens from now on.
+    pub fn add_hook(&self, repo: &str, url: &str, secret: &str) {
+        let mut service = self.lock();
+        service.world.events.clear();
+        if let Some(repo) = service.world.repos.get_mut(repo) {
+            repo.hooks.push(Hook {
+                url: url.to_owned(),
+                secret: secret.to_owned(),
+            });
+        }
+    }
+
+    /// GitHub's words for the reactions on a comment.
+    pub fn reactions(&self, repo: &str, comment: CommentRef) -> Vec<String> {
+        let mut service = self.lock();
+        let repo = service.world.repos.get_mut(repo);
+        let note = repo.and_then(|repo| repo.note_mut(comment.id));
+        note.into_iter()
+            .flat_map(|note| note.reactions.iter().map(|(content, _)| content.clone()))
+            .collect()
+    }
+
+    /// Whether the thread of a line comment is resolved.
+    pub fn is_resolved(&self, repo: &str, comment: CommentRef) -> bool {
+        let service = self.lock();
+        let repo = service.world.repos.get(repo);
+        repo.is_some_and(|repo| repo.resolved.contains(&repo.thread_of(comment.id)))
+    }
+
+    /// Context and state of the newest statuses of a commit, sorted by context.
+    pub fn statuses(&self, repo: &str, sha: &str) -> Vec<(String, String)> {
+        let service = self.lock();
+        let mut newest = std::collections::BTreeMap::new();
+        if let Some(repo) = service.world.repos.get(repo) {
+            for status in repo.statuses.iter().filter(|status| status.sha == sha) {
+                newest.insert(status.context.clone(), status.state.clone());
+            }
+        }
+        newest.into_iter().collect()
+    }
+}
+
+fn ok<T>(outcome: Result<T, Refusal>) -> T {
+    outcome.unwrap_or_else(|refusal| panic!("a person was refused: {refusal:?}"))
+}

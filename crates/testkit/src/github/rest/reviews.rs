@@ -1,0 +1,54 @@
+//! Reviews.
+
+use super::super::actions::Remark;
+use super::super::http::{Answer, Refusal};
+use super::{Call, Outcome, text};
+use serde_json::Value;
+
+pub(super) fn list(call: &mut Call<'_>) -> Outcome {
+    let pr = call.number("pull_number")?;
+    let render = call.render()?;
+    let reviews = render.repo.reviews.values();
+    let reviews = reviews.filter(|review| review.note.pr == pr);
+    Ok(call.page(reviews.map(|review| render.review(review)).collect()))
+}
+
+pub(super) fn create(call: &mut Call<'_>) -> Outcome {
+    let (repo, pr) = (call.repo_name(), call.number("pull_number")?);
+    let body = call.request.json();
+    let given = body["comments"].as_array().cloned().unwrap_or_default();
+    let remarks: Vec<Remark> = given
+        .iter()
+        .map(|remark| Remark {
+            path: text(remark, "path"),
+            line: remark["line"].as_u64().unwrap_or(0),
+            body: text(remark, "body"),
+        })
+        .collect();
+    let (event, text) = (text(&body, "event"), text(&body, "body"));
+    let id = call
+        .world
+        .review(&repo, pr, call.viewer, &event, &text, &remarks)?;
+    let render = call.render()?;
+    let review = render.repo.reviews.get(&id);
+    let review = review.ok_or_else(Refusal::not_found)?;
+    Ok(Answer::json(200, &render.review(review)))
+}
+
+pub(super) fn list_lines(call: &mut Call<'_>) -> Outcome {
+    let id = call.number("review_id")?;
+    let render = call.render()?;
+    if !render.repo.reviews.contains_key(&id) {
+        return Err(Refusal::not_found());
+    }
+    let lines = render.repo.line_notes.values();
+    let lines = lines.filter(|line| line.review == id).map(|line| {
+        let mut value = render.line_note(line);
+        // This one list leaves out the line of an outdated comment instead of nulling it.
+        if let Some(object) = value.as_object_mut() {
+            object.retain(|name, value| name != "line" || *value != Value::Null);
+        }
+        value
+    });
+    Ok(call.page(lines.collect()))
+}

@@ -1,0 +1,245 @@
+//! From a request to an answer: limits, faults, the operation itself, the schema, the cache headers.
+
+use super::faults::{self, Fault, FaultKind};
+use super::http::{Answer, Refusal, Request};
+use super::limits::{self, Limits};
+use super::log::{Log, Logged};
+use super::schema::{Matched, Schema};
+use super::state::World;
+use super::{git, graphql, rest};
+use drive_core::time::Timestamp;
+use serde_json::{Value, json};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+
+/// Larger than any client should be willing to read.
+const OVERSIZED: usize = 40 * 1024 * 1024;
+
+/// Everything behind the lock.
+pub(crate) struct Service {
+    pub(crate) world: World,
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) limits: Limits,
+    pub(crate) log: Log,
+    pub(crate) schema: Schema,
+    /// Where the bare repositories are.
+    pub(crate) git_root: PathBuf,
+}
+
+/// How an answer travels.
+#[derive(Debug)]
+pub(crate) enum Carried {
+    /// As it is.
+    Whole(Answer),
+    /// Half of it, then the connection is gone.
+    CutShort(Answer),
+    /// Not at all.
+    Never,
+}
+
+impl Service {
+    pub(crate) fn handle(&mut self, request: &Request) -> Carried {
+        if let Some(repo) = git_repo(&request.path) {
+            let answer = git::serve(&self.git_root, request);
+            if request.path.ends_with("/git-receive-pack") {
+                self.world.refresh_branches(&repo);
+            }
+            return Carried::Whole(answer);
+        }
+        let carried = self.api(request);
+        self.log.push(Logged::new(request, &carried));
+        carried
+    }
+
+    fn api(&mut self, request: &Request) -> Carried {
+        let now = self.world.now();
+        let token = token(request);
+        let Some(viewer) = self.world.tokens.get(&token).cloned() else {
+            return Carried::Whole(Refusal::new(401, "Bad credentials").answer());
+        };
+        let resource = if request.path == "/graphql" {
+            "graphql"
+        } else {
+            "core"
+        };
+        if let Some(refusal) = self.limits.refuse(&token, resource, now) {
+            return Carried::Whole(refusal);
+        }
+        let fault = faults::take(&mut self.faults, &request.method, &request.path);
+        if let Some(kind) = fault
+            && !kind.applies()
+        {
+            return Carried::Whole(self.refused(kind, &token, resource, now));
+        }
+        if is_write(request)
+            && let Some(refusal) = self.limits.refuse_write(now)
+        {
+            return Carried::Whole(refusal);
+        }
+        let answer = self.answer(request, &viewer, &token, now);
+        let answer = conditional(request, answer);
+        if answer.status != 304 {
+            self.limits.count(&token, resource, now);
+        }
+        let answer = self
+            .limits
+            .stamp(answer, &token, resource, now)
+            .with("date", http_date(now));
+        match fault {
+            Some(kind) => after(kind, answer),
+            None => Carried::Whole(answer),
+        }
+    }
+
+    fn answer(&mut self, request: &Request, viewer: &str, token: &str, now: Timestamp) -> Answer {
+        if request.path == "/graphql" {
+            return graphql::answer(&mut self.world, request, viewer);
+        }
+        if request.path == "/" || request.path.is_empty() {
+            return Answer::json(200, &json!({}));
+        }
+        let Some(matched) = self.schema.find(request) else {
+            let text = format!(
+                "{} {} is not in the description",
+                request.method, request.path
+            );
+            self.log.violation(text);
+            return Refusal::not_found().answer();
+        };
+        let wrong = self.schema.check_request(&matched.operation, request);
+        wrong.into_iter().for_each(|text| self.log.violation(text));
+        let answer = if matched.operation.id == "rate-limit/get" {
+            self.rate_limit(token, now)
+        } else {
+            self.rest(request, &matched, viewer)
+        };
+        let wrong = self.schema.check_answer(&matched.operation, &answer);
+        // A text answer (a diff) is asked for by a media type that the subset does not describe.
+        if !request.header("accept").contains("diff") {
+            wrong.into_iter().for_each(|text| self.log.violation(text));
+        }
+        answer
+    }
+
+    fn rest(&mut self, request: &Request, matched: &Matched, viewer: &str) -> Answer {
+        rest::answer(rest::Call {
+            world: &mut self.world,
+            request,
+            matched,
+            viewer,
+        })
+    }
+
+    fn rate_limit(&mut self, token: &str, now: Timestamp) -> Answer {
+        let mut rate = |resource| {
+            let stamped = self.limits.stamp(Answer::empty(200), token, resource, now);
+            let figure = |name: &str| -> Value {
+                let header = stamped.headers.iter().find(|(n, _)| n == name);
+                json!(header.and_then(|(_, v)| v.parse::<u64>().ok()))
+            };
+            json!({
+                "limit": figure("x-ratelimit-limit"), "used": figure("x-ratelimit-used"),
+                "remaining": figure("x-ratelimit-remaining"), "reset": figure("x-ratelimit-reset"),
+            })
+        };
+        let (core, graphql) = (rate("core"), rate("graphql"));
+        let resources = json!({"core": core, "search": core, "graphql": graphql});
+        Answer::json(200, &json!({"resources": resources, "rate": core}))
+    }
+
+    /// The answer of a fault that hits before anything happened.
+    fn refused(
+        &mut self,
+        kind: FaultKind,
+        token: &str,
+        resource: &'static str,
+        now: Timestamp,
+    ) -> Answer {
+        match kind {
+            FaultKind::SecondaryLimit(seconds) => {
+                self.limits
+                    .stamp(limits::secondary(seconds), token, resource, now)
+            }
+            FaultKind::PrimaryLimit => {
+                self.limits.exhaust(token, resource, now);
+                let refusal = self.limits.refuse(token, resource, now);
+                refusal.unwrap_or_else(|| Answer::empty(403))
+            }
+            FaultKind::Unavailable => Answer::text(503, "Service Unavailable"),
+            FaultKind::BadGateway
+            | FaultKind::BadGatewayAfterApplying
+            | FaultKind::HangAfterApplying
+            | FaultKind::Truncated
+            | FaultKind::CutShort
+            | FaultKind::Oversized => Answer::text(502, "Bad Gateway"),
+        }
+    }
+}
+
+/// What a fault makes of a good answer.
+fn after(kind: FaultKind, mut answer: Answer) -> Carried {
+    match kind {
+        FaultKind::HangAfterApplying => Carried::Never,
+        FaultKind::CutShort => Carried::CutShort(answer),
+        FaultKind::Truncated => {
+            answer.body.truncate(answer.body.len() / 2);
+            Carried::Whole(answer)
+        }
+        FaultKind::Oversized => {
+            answer.body = vec![b' '; OVERSIZED];
+            Carried::Whole(answer)
+        }
+        FaultKind::BadGateway
+        | FaultKind::BadGatewayAfterApplying
+        | FaultKind::SecondaryLimit(_)
+        | FaultKind::PrimaryLimit
+        | FaultKind::Unavailable => Carried::Whole(Answer::text(502, "Bad Gateway")),
+    }
+}
+
+/// Adds the tag of a readable answer, or says that the caller has it already.
+fn conditional(request: &Request, answer: Answer) -> Answer {
+    if request.method != "GET" || answer.status != 200 {
+        return answer;
+    }
+    let mut hasher = DefaultHasher::new();
+    answer.body.hash(&mut hasher);
+    let tag = format!("W/\"{:016x}\"", hasher.finish());
+    if request.header("if-none-match") == tag {
+        let kept = answer
+            .headers
+            .into_iter()
+            .filter(|(name, _)| name == "link");
+        let mut unchanged = Answer::empty(304);
+        unchanged.headers = kept.collect();
+        return unchanged.with("etag", tag);
+    }
+    answer.with("etag", tag)
+}
+
+/// `owner/name` of a path of the smart git protocol.
+fn git_repo(path: &str) -> Option<String> {
+    let (repo, rest) = path.trim_start_matches('/').split_once(".git/")?;
+    let known = ["info/refs", "git-upload-pack", "git-receive-pack"];
+    known.contains(&rest).then(|| repo.to_owned())
+}
+
+fn is_write(request: &Request) -> bool {
+    match request.method.as_str() {
+        "GET" | "HEAD" => false,
+        "POST" if request.path == "/graphql" => request.json()["query"]
+            .as_str()
+            .is_some_and(|query| query.trim_start().starts_with("mutation")),
+        _ => true,
+    }
+}
+
+fn token(request: &Request) -> String {
+    let header = request.header("authorization");
+    let word = header.split_once(' ').map_or("", |(_, token)| token);
+    word.to_owned()
+}
+
+fn http_date(now: Timestamp) -> String {
+    now.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
+}

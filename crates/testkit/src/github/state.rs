@@ -1,0 +1,261 @@
+//! What stands on the simulated GitHub: plain data, one lock around all of it.
+
+use super::clock::SimClock;
+use super::git::GitStore;
+use super::webhooks::Hook;
+use drive_core::time::Timestamp;
+use drive_engine::ports::Clock;
+use jiff::SignedDuration;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// When accounts and repositories were made.
+pub(crate) const BEGINNING: &str = "2026-01-01T00:00:00Z";
+
+/// Everything.
+pub(crate) struct World {
+    pub(crate) clock: SimClock,
+    /// How far GitHub's clock is ahead of everybody else's, in seconds.
+    pub(crate) skew_seconds: i64,
+    pub(crate) users: BTreeMap<String, User>,
+    /// Token to login.
+    pub(crate) tokens: BTreeMap<String, String>,
+    pub(crate) repos: BTreeMap<String, Repo>,
+    /// Events not sent to hooks yet.
+    pub(crate) events: Vec<Event>,
+    next_id: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct User {
+    pub(crate) id: u64,
+    pub(crate) login: String,
+    pub(crate) kind: &'static str,
+}
+
+pub(crate) struct Repo {
+    pub(crate) id: u64,
+    pub(crate) owner: String,
+    pub(crate) name: String,
+    pub(crate) default_branch: String,
+    pub(crate) git: GitStore,
+    /// Login to GitHub's word for the permission.
+    pub(crate) permissions: BTreeMap<String, &'static str>,
+    /// Branch to commit, as of the last push.
+    pub(crate) branches: BTreeMap<String, String>,
+    pub(crate) pulls: BTreeMap<u64, Pull>,
+    pub(crate) notes: BTreeMap<u64, Note>,
+    pub(crate) line_notes: BTreeMap<u64, LineNote>,
+    pub(crate) reviews: BTreeMap<u64, Review>,
+    pub(crate) statuses: Vec<Status>,
+    pub(crate) labels: BTreeMap<String, u64>,
+    pub(crate) hooks: Vec<Hook>,
+    /// First comments of resolved threads.
+    pub(crate) resolved: BTreeSet<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Pull {
+    pub(crate) id: u64,
+    pub(crate) number: u64,
+    pub(crate) title: String,
+    pub(crate) body: String,
+    pub(crate) author: String,
+    pub(crate) draft: bool,
+    pub(crate) branch: String,
+    pub(crate) base: String,
+    pub(crate) head_sha: String,
+    pub(crate) base_sha: String,
+    pub(crate) commits: Vec<String>,
+    pub(crate) labels: BTreeSet<String>,
+    pub(crate) created_at: Timestamp,
+    pub(crate) updated_at: Timestamp,
+    pub(crate) closed_at: Option<Timestamp>,
+    pub(crate) merged: Option<Merged>,
+    /// The pair of head and base whose mergeability was worked out, and the answer.
+    pub(crate) mergeable: Option<(String, String, bool)>,
+    /// The pair that somebody asked about, which is when GitHub starts working it out.
+    pub(crate) asked: Option<(String, String)>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Merged {
+    pub(crate) at: Timestamp,
+    pub(crate) by: String,
+    pub(crate) sha: String,
+}
+
+/// A comment of the conversation.
+#[derive(Clone, Debug)]
+pub(crate) struct Note {
+    pub(crate) id: u64,
+    pub(crate) pr: u64,
+    /// `None` once the account was deleted.
+    pub(crate) author: Option<String>,
+    pub(crate) body: String,
+    pub(crate) created_at: Timestamp,
+    pub(crate) updated_at: Timestamp,
+    pub(crate) reactions: BTreeSet<(String, String)>,
+}
+
+/// A comment on a line.
+#[derive(Clone, Debug)]
+pub(crate) struct LineNote {
+    pub(crate) note: Note,
+    pub(crate) review: u64,
+    pub(crate) path: String,
+    /// `None` once a push moved the line away.
+    pub(crate) line: Option<u64>,
+    pub(crate) original_line: u64,
+    pub(crate) commit: String,
+    pub(crate) original_commit: String,
+    pub(crate) in_reply_to: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Review {
+    pub(crate) note: Note,
+    /// GitHub's word, such as `APPROVED`.
+    pub(crate) state: &'static str,
+    pub(crate) commit: String,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Status {
+    pub(crate) id: u64,
+    pub(crate) sha: String,
+    pub(crate) context: String,
+    pub(crate) state: String,
+    pub(crate) description: Option<String>,
+    pub(crate) target_url: Option<String>,
+    pub(crate) by: String,
+    pub(crate) at: Timestamp,
+}
+
+/// Something hooks are told of.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) repo: String,
+    pub(crate) kind: EventKind,
+    pub(crate) action: &'static str,
+    pub(crate) pr: u64,
+    pub(crate) id: u64,
+    pub(crate) by: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EventKind {
+    IssueComment,
+    ReviewComment,
+    Review,
+    PullRequest,
+}
+
+impl World {
+    pub(crate) fn new(clock: SimClock) -> Self {
+        Self {
+            clock,
+            skew_seconds: 0,
+            users: BTreeMap::new(),
+            tokens: BTreeMap::new(),
+            repos: BTreeMap::new(),
+            events: Vec::new(),
+            next_id: 1000,
+        }
+    }
+
+    /// GitHub's time, in whole seconds as GitHub tells it.
+    pub(crate) fn now(&self) -> Timestamp {
+        let now = self.clock.now();
+        let skewed = now
+            .checked_add(SignedDuration::from_secs(self.skew_seconds))
+            .unwrap_or(now);
+        Timestamp::from_second(skewed.as_second()).unwrap_or(skewed)
+    }
+
+    pub(crate) fn fresh_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    pub(crate) fn ensure_user(&mut self, login: &str) {
+        if self.users.contains_key(login) {
+            return;
+        }
+        let user = User {
+            id: self.fresh_id(),
+            login: login.to_owned(),
+            kind: if login.ends_with("[bot]") {
+                "Bot"
+            } else {
+                "User"
+            },
+        };
+        self.users.insert(login.to_owned(), user);
+    }
+
+    pub(crate) fn add_repo(&mut self, owner: &str, name: &str, git: GitStore) {
+        self.ensure_user(owner);
+        let repo = Repo {
+            id: self.fresh_id(),
+            owner: owner.to_owned(),
+            name: name.to_owned(),
+            default_branch: "main".to_owned(),
+            git,
+            permissions: BTreeMap::from([(owner.to_owned(), "admin")]),
+            branches: BTreeMap::new(),
+            pulls: BTreeMap::new(),
+            notes: BTreeMap::new(),
+            line_notes: BTreeMap::new(),
+            reviews: BTreeMap::new(),
+            statuses: Vec::new(),
+            labels: BTreeMap::new(),
+            hooks: Vec::new(),
+            resolved: BTreeSet::new(),
+        };
+        self.repos.insert(format!("{owner}/{name}"), repo);
+    }
+}
+
+impl Repo {
+    pub(crate) fn full_name(&self) -> String {
+        format!("{}/{}", self.owner, self.name)
+    }
+
+    /// The first comment of the thread a line comment belongs to.
+    pub(crate) fn thread_of(&self, id: u64) -> u64 {
+        self.line_notes
+            .get(&id)
+            .and_then(|note| note.in_reply_to)
+            .unwrap_or(id)
+    }
+
+    pub(crate) fn note_mut(&mut self, id: u64) -> Option<&mut Note> {
+        if let Some(note) = self.notes.get_mut(&id) {
+            return Some(note);
+        }
+        if let Some(line) = self.line_notes.get_mut(&id) {
+            return Some(&mut line.note);
+        }
+        self.reviews.get_mut(&id).map(|review| &mut review.note)
+    }
+}
+
+impl Pull {
+    /// GitHub's REST word.
+    pub(crate) fn rest_state(&self) -> &'static str {
+        if self.closed_at.is_some() {
+            "closed"
+        } else {
+            "open"
+        }
+    }
+
+    /// GitHub's GraphQL word.
+    pub(crate) fn graphql_state(&self) -> &'static str {
+        match (&self.merged, self.closed_at) {
+            (Some(_), _) => "MERGED",
+            (None, Some(_)) => "CLOSED",
+            (None, None) => "OPEN",
+        }
+    }
+}
