@@ -11,6 +11,7 @@ pub mod lease;
 pub mod ports;
 pub mod recovery;
 mod stdin_channel;
+pub mod verify;
 
 pub use cancel::CancelToken;
 pub use stdin_channel::{StdinClosed, StdinSource, StdinWriter, stdin_channel};

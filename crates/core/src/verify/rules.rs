@@ -1,0 +1,255 @@
+//! What the settings say about verification, ready to use.
+
+use super::detect::Bounds;
+use super::envelope::StageName;
+use super::plan::{Reach, StageCommand, StageTimeouts};
+use super::ready::Ready;
+use super::route::{Route, Rule};
+use crate::process::LeakPolicy;
+use crate::settings::{
+    IsolationMode, LeakedProcesses, NetworkAccess, Period, ReadyProbe, Settings, VerifyRoute,
+};
+use std::time::Duration;
+
+/// The rules one verification goes by. They come from the caller's checkout, never from the
+/// candidate: nobody writes the rules they are judged by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// For all stages together.
+    pub deadline: Duration,
+    /// Memory of one stage, everything it starts included.
+    pub memory_bytes: u64,
+    /// Processes of one stage.
+    pub processes: u32,
+    /// The end of each stream in the report.
+    pub tail_bytes: u64,
+    /// Output of one stage before it is ended.
+    pub output_bytes: u64,
+    /// What processes left behind mean.
+    pub leaks: LeakPolicy,
+    /// What stages may reach, where their route does not say.
+    pub reach: Reach,
+    /// How much the kernel must help.
+    pub confinement: Confinement,
+    /// Verifications at once on this machine.
+    pub max_parallel: u32,
+    /// The routes; none for what the detectors find.
+    pub routes: Vec<Route>,
+    /// Untracked files to bring along.
+    pub copy: Vec<String>,
+    /// Caches to bring along.
+    pub seed: Vec<String>,
+}
+
+/// How much the kernel must help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confinement {
+    /// With every layer this machine has; the report names the missing ones.
+    Auto,
+    /// With every layer, or not at all.
+    Require,
+    /// Without: stages may write wherever their user may.
+    Off,
+}
+
+impl Rules {
+    /// The rules of settings that were checked as a whole.
+    pub fn from_settings(settings: &Settings) -> Self {
+        let verify = &settings.verify;
+        let deadline = verify.deadline.get();
+        Self {
+            deadline,
+            memory_bytes: verify.limits.memory.bytes(),
+            processes: verify.limits.processes,
+            tail_bytes: verify.limits.output_tail.bytes(),
+            output_bytes: verify.limits.output_total.bytes(),
+            leaks: match verify.limits.leaked_processes {
+                LeakedProcesses::Fail => LeakPolicy::Fail,
+                LeakedProcesses::Kill => LeakPolicy::Kill,
+            },
+            reach: reach(verify.network),
+            confinement: match settings.sandbox.isolation {
+                IsolationMode::Auto => Confinement::Auto,
+                IsolationMode::Require => Confinement::Require,
+                IsolationMode::Off => Confinement::Off,
+            },
+            max_parallel: verify.max_parallel,
+            routes: verify.routes.iter().map(|r| route(r, deadline)).collect(),
+            copy: settings.sandbox.copy.clone(),
+            seed: settings.sandbox.seed.clone(),
+        }
+    }
+
+    /// What the detectors bound their stages by.
+    pub fn bounds(&self) -> Bounds {
+        Bounds {
+            timeouts: StageTimeouts::default(),
+            memory_bytes: Some(self.memory_bytes),
+        }
+    }
+}
+
+fn reach(network: NetworkAccess) -> Reach {
+    match network {
+        NetworkAccess::Open => Reach::Open,
+        NetworkAccess::Off => Reach::Loopback,
+    }
+}
+
+fn route(route: &VerifyRoute, deadline: Duration) -> Route {
+    let name = route.name.clone().unwrap_or_else(|| route.paths.join(" "));
+    let rule = match &route.skip {
+        Some(reason) => Rule::Skip(reason.clone()),
+        None => Rule::Run(commands(route, deadline)),
+    };
+    Route {
+        name,
+        paths: route.paths.clone(),
+        rule,
+    }
+}
+
+fn commands(route: &VerifyRoute, deadline: Duration) -> Vec<(StageName, StageCommand)> {
+    let stages = [
+        (StageName::Compile, &route.compile, route.timeout.compile),
+        (
+            StageName::TargetedTests,
+            &route.targeted_tests,
+            route.timeout.targeted_tests,
+        ),
+        (
+            StageName::StartupSmoke,
+            &route.startup_smoke,
+            route.timeout.startup_smoke,
+        ),
+    ];
+    let command = |(name, argv, timeout): (StageName, &Option<Vec<String>>, Option<Period>)| {
+        let ready = match name {
+            StageName::StartupSmoke => route.ready.as_ref().and_then(ready),
+            StageName::Compile | StageName::TargetedTests => None,
+        };
+        let command = StageCommand {
+            argv: argv.clone()?,
+            dir: String::new(),
+            env: Vec::new(),
+            timeout: timeout.map_or(deadline, |timeout| timeout.get()),
+            reach: route.network.map(reach),
+            ready,
+        };
+        Some((name, command))
+    };
+    stages.into_iter().filter_map(command).collect()
+}
+
+/// The settings allow one of the three forms only.
+fn ready(probe: &ReadyProbe) -> Option<Ready> {
+    match (&probe.line, probe.port, &probe.path) {
+        (Some(line), _, _) => Some(Ready::Line(line.clone())),
+        (None, Some(port), Some(path)) => Some(Ready::Http {
+            port,
+            path: path.clone(),
+        }),
+        (None, Some(port), None) => Some(Ready::Port(port)),
+        (None, None, _) => None,
+    }
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            deadline: Duration::from_secs(20 * 60),
+            memory_bytes: 4 << 30,
+            processes: 512,
+            tail_bytes: 64 << 10,
+            output_bytes: 1 << 30,
+            leaks: LeakPolicy::Fail,
+            reach: Reach::Open,
+            confinement: Confinement::Auto,
+            max_parallel: 2,
+            routes: Vec::new(),
+            copy: Vec::new(),
+            seed: vec!["target".to_owned(), "node_modules".to_owned()],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{Layer, resolve};
+
+    fn rules(text: &str) -> Rules {
+        let effective = resolve(&[Layer::file("drive.toml", text)]).unwrap();
+        Rules::from_settings(&effective.settings)
+    }
+
+    #[test]
+    fn the_default_settings_are_the_default_rules() {
+        assert_eq!(rules(""), Rules::default());
+    }
+
+    #[test]
+    fn every_setting_of_a_route_arrives() {
+        let text = r#"
+            [sandbox]
+            isolation = "require"
+            seed = ["target"]
+            [verify]
+            deadline = "5m"
+            network = "off"
+            [verify.limits]
+            memory = "1GiB"
+            leaked_processes = "kill"
+            [[verify.routes]]
+            name = "api"
+            paths = ["api/**"]
+            compile = ["make"]
+            startup_smoke = ["bin/api"]
+            ready = { port = 8080, path = "/health" }
+            network = "open"
+            timeout = { startup_smoke = "30s" }
+            [[verify.routes]]
+            paths = ["docs/**"]
+            skip = "prose"
+        "#;
+        let command = |argv: &str, seconds, ready| StageCommand {
+            argv: vec![argv.to_owned()],
+            dir: String::new(),
+            env: Vec::new(),
+            timeout: Duration::from_secs(seconds),
+            reach: Some(Reach::Open),
+            ready,
+        };
+        let health = Ready::Http {
+            port: 8080,
+            path: "/health".to_owned(),
+        };
+        let api = Route {
+            name: "api".to_owned(),
+            paths: vec!["api/**".to_owned()],
+            rule: Rule::Run(vec![
+                (StageName::Compile, command("make", 300, None)),
+                (
+                    StageName::StartupSmoke,
+                    command("bin/api", 30, Some(health)),
+                ),
+            ]),
+        };
+        let docs = Route {
+            name: "docs/**".to_owned(),
+            paths: vec!["docs/**".to_owned()],
+            rule: Rule::Skip("prose".to_owned()),
+        };
+        let expected = Rules {
+            deadline: Duration::from_secs(300),
+            memory_bytes: 1 << 30,
+            leaks: LeakPolicy::Kill,
+            reach: Reach::Loopback,
+            confinement: Confinement::Require,
+            routes: vec![api, docs],
+            seed: vec!["target".to_owned()],
+            ..Rules::default()
+        };
+        assert_eq!(rules(text), expected);
+    }
+}

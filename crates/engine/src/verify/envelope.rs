@@ -1,0 +1,98 @@
+//! From a running verification to its envelope.
+
+use drive_core::ids::RunId;
+use drive_core::process::{Layer, LayerName, LayerState};
+use drive_core::time::Timestamp;
+use drive_core::verify::{
+    Candidate, Failure, FailureCategory, MissingLayer, Overall, SCHEMA, Stage, Timing,
+    Verification, Workspace,
+};
+use std::path::Path;
+
+/// A report in the making. Whatever happens, it can be finished into an envelope.
+#[derive(Clone, Debug)]
+pub struct ReportDraft {
+    run_id: RunId,
+    started_at: Timestamp,
+    /// What is judged, as far as it is known.
+    pub candidate: Candidate,
+    /// Where, as far as it is known.
+    pub workspace: Workspace,
+    /// Remarks.
+    pub notes: Vec<String>,
+}
+
+impl ReportDraft {
+    /// A report of which nothing is known but when it started.
+    pub fn new(run_id: RunId, started_at: Timestamp) -> Self {
+        Self {
+            run_id,
+            started_at,
+            candidate: Candidate::default(),
+            workspace: Workspace::default(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Notes the folder.
+    pub fn opened(&mut self, path: &Path) {
+        self.workspace.path = Some(path.to_string_lossy().into_owned());
+    }
+
+    /// Notes which layers held one command. A layer that was missing once is missing.
+    pub fn held_by(&mut self, layers: &[Layer]) {
+        for layer in layers {
+            let name = layer.name.as_str().to_owned();
+            match &layer.state {
+                LayerState::Active => {
+                    let lacking = self.workspace.missing.iter().any(|m| m.name == name);
+                    if !lacking && !self.workspace.layers.contains(&name) {
+                        self.workspace.layers.push(name);
+                    }
+                }
+                LayerState::Missing(consequence) => {
+                    self.workspace.layers.retain(|l| *l != name);
+                    if !self.workspace.missing.iter().any(|m| m.name == name) {
+                        let consequence = consequence.clone();
+                        self.workspace
+                            .missing
+                            .push(MissingLayer { name, consequence });
+                    }
+                }
+            }
+        }
+        let write_scope = LayerName::WriteScope.as_str();
+        self.workspace.isolated = self.workspace.layers.iter().any(|l| l == write_scope);
+    }
+
+    /// The envelope of stages that came to their end.
+    pub fn finish(
+        self,
+        ended_at: Timestamp,
+        (stages, overall, failure): (Vec<Stage>, Overall, Option<Failure>),
+    ) -> Verification {
+        Verification {
+            schema: SCHEMA.to_owned(),
+            run_id: self.run_id,
+            overall,
+            candidate: self.candidate,
+            workspace: self.workspace,
+            timing: Timing::between(self.started_at, ended_at),
+            stages,
+            failure,
+            notes: self.notes,
+        }
+    }
+}
+
+/// The envelope of a verification whose verifier died: written by whoever waited for it.
+pub fn lost(run_id: RunId, started_at: Timestamp, ended_at: Timestamp, how: &str) -> Verification {
+    let failure = Failure {
+        category: FailureCategory::Infra,
+        reason: format!("the verifier ended without a report: {how}"),
+        stage: None,
+        hint: Some("run `drive verify` again; what it left behind is removed first".to_owned()),
+    };
+    ReportDraft::new(run_id, started_at)
+        .finish(ended_at, (Vec::new(), Overall::Error, Some(failure)))
+}

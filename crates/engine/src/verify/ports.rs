@@ -1,0 +1,102 @@
+//! What a verification needs of the world besides processes and a clock.
+
+use super::Room;
+use crate::CancelToken;
+use drive_core::Problem;
+use drive_core::ids::RunId;
+use drive_core::time::Timestamp;
+use drive_core::verify::detect::Project;
+use drive_core::verify::{Rules, Verification};
+use std::path::{Path, PathBuf};
+
+/// Facts about commits.
+pub trait Candidates: Send + Sync {
+    /// The full hash of the commit a revision names. A revision that names none is a usage problem.
+    fn resolve(&self, repo: &Path, revision: &str) -> Result<String, Problem>;
+
+    /// The paths where a merge of the two does not apply; empty when it does.
+    fn conflicts(&self, repo: &Path, base: &str, head: &str) -> Result<Vec<String>, Problem>;
+
+    /// The paths that `head` changes since it left `base`: added, modified and deleted ones; a
+    /// rename is both its names.
+    fn changed_paths(&self, repo: &Path, base: &str, head: &str) -> Result<Vec<String>, Problem>;
+}
+
+/// A tree of its own at one commit, outside every other tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workspace {
+    /// Its name, for [`Workspaces::close`].
+    pub id: String,
+    /// The repository it was made of.
+    pub repo: PathBuf,
+    /// The tree.
+    pub path: PathBuf,
+    /// A private folder for temporary files and the stages' home.
+    pub tmp: PathBuf,
+    /// Paths inside the tree that no stage may write.
+    pub protected: Vec<PathBuf>,
+    /// Remarks for the report.
+    pub notes: Vec<String>,
+}
+
+/// Ephemeral workspaces.
+pub trait Workspaces: Send + Sync {
+    /// Makes one at exactly that commit, pinned so that no clean-up of the repository drops it.
+    fn open(
+        &self,
+        run: &RunId,
+        repo: &Path,
+        head: &str,
+        rules: &Rules,
+    ) -> Result<Workspace, Problem>;
+
+    /// Tracked files that are not what the commit says. Looks at the files themselves: what the
+    /// tree's own bookkeeping claims is not believed.
+    fn altered(&self, workspace: &Workspace) -> Result<Vec<String>, Problem>;
+
+    /// A folder inside the workspace, links followed; a problem when it is none or lies outside.
+    fn folder(&self, workspace: &Workspace, dir: &str) -> Result<PathBuf, Problem>;
+
+    /// The program a stage names, links followed: a name stays a name for `PATH`, a path must lie
+    /// inside the workspace or in a folder of `PATH`.
+    fn program(&self, workspace: &Workspace, dir: &Path, program: &str) -> Result<String, Problem>;
+
+    /// Removes it, whatever is in it. Retries; fine when it is gone.
+    fn close(&self, workspace: &Workspace) -> Result<(), Problem>;
+
+    /// Removes what verifications that died left behind; remarks for the user.
+    fn sweep(&self, repo: &Path) -> Result<Vec<String>, Problem>;
+}
+
+/// What kinds of project a workspace holds.
+pub trait Projects: Send + Sync {
+    /// Looks. Tools that read the candidate's files run inside `room`, like every stage.
+    fn read(&self, room: &Room, cancel: &CancelToken) -> Result<Vec<Project>, Problem>;
+}
+
+/// The right to run one verification; given back when dropped.
+pub struct Slot(#[expect(dead_code, reason = "held for its drop")] Box<dyn Send>);
+
+impl Slot {
+    /// A slot that is free again when `held` is dropped.
+    pub fn new(held: impl Send + 'static) -> Self {
+        Self(Box::new(held))
+    }
+}
+
+/// The machine's limit on verifications at once.
+pub trait Slots: Send + Sync {
+    /// Waits for a free slot, until the deadline or until cancelled.
+    fn acquire(
+        &self,
+        at_most: u32,
+        deadline: Timestamp,
+        cancel: &CancelToken,
+    ) -> Result<Slot, Problem>;
+}
+
+/// Where reports are kept.
+pub trait Reports: Send + Sync {
+    /// Keeps one; a report of the same run is replaced.
+    fn save(&self, report: &Verification) -> Result<(), Problem>;
+}

@@ -1,0 +1,86 @@
+use super::Workspace;
+use crate::ports::{CommandSpec, Isolation, Network, Writes};
+use drive_core::process::Limits;
+use drive_core::verify::{Confinement, Reach, Rules};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Between TERM and KILL.
+const GRACE: Duration = Duration::from_secs(5);
+/// How long a pipe that somebody still holds is read after the leader ended.
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// What every command of one verification shares: where it may write, what it sees of the
+/// environment, what it may use.
+#[derive(Clone, Debug)]
+pub struct Room {
+    /// The workspace.
+    pub workspace: Workspace,
+    /// The whole environment of a stage.
+    pub env: Vec<(OsString, OsString)>,
+    /// Paths that no stage may read.
+    pub hidden: Vec<PathBuf>,
+    /// The bounds.
+    pub rules: Rules,
+}
+
+impl Room {
+    /// A command in this room. `cwd` lies inside the workspace.
+    pub fn command(
+        &self,
+        program: &str,
+        args: &[String],
+        cwd: &Path,
+        wall: Duration,
+    ) -> CommandSpec {
+        let mut spec = CommandSpec::new(program, cwd).args(args);
+        spec.env = self.env.clone();
+        spec.limits = self.limits(wall);
+        spec.isolation = self.isolation();
+        spec.leaks = self.rules.leaks;
+        spec
+    }
+
+    /// What `reach` means for a command.
+    pub fn network(reach: Reach) -> Network {
+        match reach {
+            Reach::Open => Network::Open,
+            Reach::Loopback => Network::Off,
+        }
+    }
+
+    fn limits(&self, wall: Duration) -> Limits {
+        Limits {
+            wall,
+            idle: None,
+            grace: GRACE,
+            drain: DRAIN,
+            memory_bytes: Some(self.rules.memory_bytes),
+            processes: Some(self.rules.processes),
+            output_bytes: self.rules.output_bytes,
+            tail_bytes: self.rules.tail_bytes,
+            ..Limits::default()
+        }
+    }
+
+    fn isolation(&self) -> Isolation {
+        let tmp = Some(self.workspace.tmp.clone());
+        let network = Self::network(self.rules.reach);
+        match self.rules.confinement {
+            Confinement::Off => Isolation {
+                tmp,
+                network,
+                ..Isolation::default()
+            },
+            Confinement::Auto | Confinement::Require => Isolation {
+                writes: Writes::Only(vec![self.workspace.path.clone()]),
+                tmp,
+                protected: self.workspace.protected.clone(),
+                hidden: self.hidden.clone(),
+                network,
+                required: self.rules.confinement == Confinement::Require,
+            },
+        }
+    }
+}

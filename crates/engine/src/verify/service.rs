@@ -1,0 +1,337 @@
+//! Preflight → slot → workspace → plan → stages → clean-up → report.
+
+use super::ports::{Candidates, Projects, Reports, Slots, Workspace, Workspaces};
+use super::stage::StageRunner;
+use super::{ReportDraft, Room};
+use crate::CancelToken;
+use crate::ports::{Clock, ProcessRunner};
+use drive_core::ids::RunId;
+use drive_core::time::{self, Timestamp};
+use drive_core::verify::{
+    Failure, FailureCategory, Next, Overall, Plan, RouteProblem, Rules, Scope, Sequence, Stage,
+    StageStatus, Verification, plan_routes,
+};
+use drive_core::{Class, Problem};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What to verify, and by which rules.
+#[derive(Clone, Debug)]
+pub struct VerifyRequest {
+    /// The run it belongs to.
+    pub run: RunId,
+    /// The repository: the caller's checkout or its git folder. It is only read.
+    pub repo: PathBuf,
+    /// The candidate.
+    pub revision: String,
+    /// What it is compared with; without, the whole tree is judged and nothing can be promoted.
+    pub base: Option<String>,
+    /// The rules, from the caller's settings.
+    pub rules: Rules,
+    /// What stages see of the environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// Paths that no stage may read.
+    pub hidden: Vec<PathBuf>,
+    /// Program and first arguments of the helper that waits until a program is ready.
+    pub startup_helper: Vec<OsString>,
+}
+
+/// A finished verification.
+#[derive(Clone, Debug)]
+pub struct Verified {
+    /// The envelope.
+    pub report: Verification,
+    /// What keeps it from being a success, with who must act; `None` exactly for a pass.
+    pub problem: Option<Problem>,
+}
+
+/// The verifier over its ports.
+pub struct Verifier<'a> {
+    /// Time.
+    pub clock: &'a dyn Clock,
+    /// Children.
+    pub runner: &'a dyn ProcessRunner,
+    /// Commits.
+    pub candidates: &'a dyn Candidates,
+    /// Trees of their own.
+    pub workspaces: &'a dyn Workspaces,
+    /// Detectors.
+    pub projects: &'a dyn Projects,
+    /// The machine's limit.
+    pub slots: &'a dyn Slots,
+    /// Where reports are kept.
+    pub reports: &'a dyn Reports,
+}
+
+type Ending = (Vec<Stage>, Overall, Option<Failure>);
+
+impl Verifier<'_> {
+    /// Verifies. There is always a report, and it is kept; `progress` hears what happens.
+    pub fn verify(
+        &self,
+        request: &VerifyRequest,
+        cancel: &CancelToken,
+        progress: &mut dyn FnMut(&str),
+    ) -> Verified {
+        let started_at = self.clock.now();
+        let mut draft = ReportDraft::new(request.run.clone(), started_at);
+        let deadline = time::after(started_at, request.rules.deadline);
+        let (ending, class) = match self.judge(request, deadline, cancel, &mut draft, progress) {
+            Ok(ending) => (ending, None),
+            Err(stop) => stop.into_ending(),
+        };
+        let mut report = draft.finish(self.clock.now(), ending);
+        if let Err(problem) = self.reports.save(&report) {
+            report
+                .notes
+                .push(format!("the report could not be kept: {problem}"));
+        }
+        let problem = problem_of(&report, class, cancel);
+        Verified { report, problem }
+    }
+
+    fn judge(
+        &self,
+        request: &VerifyRequest,
+        deadline: Timestamp,
+        cancel: &CancelToken,
+        draft: &mut ReportDraft,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Ending, Stop> {
+        let scope = self.preflight(request, draft)?;
+        let rules = &request.rules;
+        let _slot = self.slots.acquire(rules.max_parallel, deadline, cancel)?;
+        match self.workspaces.sweep(&request.repo) {
+            Ok(notes) => notes.iter().for_each(|note| progress(note)),
+            Err(problem) => draft.notes.push(format!(
+                "an earlier workspace could not be removed: {problem}"
+            )),
+        }
+        progress("making the workspace");
+        let head = draft.candidate.head_sha.clone().unwrap_or_default();
+        let workspace = self
+            .workspaces
+            .open(&request.run, &request.repo, &head, rules)?;
+        let closing = Closing {
+            workspaces: self.workspaces,
+            workspace: Some(workspace.clone()),
+        };
+        draft.opened(&workspace.path);
+        draft.notes.extend(workspace.notes.iter().cloned());
+        let room = Room {
+            workspace,
+            env: request.env.clone(),
+            hidden: request.hidden.clone(),
+            rules: rules.clone(),
+        };
+        let ending = self.run_stages(request, &room, &scope, deadline, cancel, draft, progress);
+        if let Err(problem) = closing.close() {
+            progress(&format!("the workspace could not be removed: {problem}"));
+            draft.workspace.removal_problem = Some(problem.to_string());
+        }
+        ending
+    }
+
+    /// Fast, and first: does everything exist, does the merge apply, is there anything to judge?
+    fn preflight(&self, request: &VerifyRequest, draft: &mut ReportDraft) -> Result<Scope, Stop> {
+        let repo = &request.repo;
+        let head = self.candidates.resolve(repo, &request.revision)?;
+        draft.candidate.head_sha = Some(head.clone());
+        let Some(base) = &request.base else {
+            return Ok(Scope::Everything);
+        };
+        let base = self.candidates.resolve(repo, base)?;
+        draft.candidate.base_sha = Some(base.clone());
+        let conflicts = self.candidates.conflicts(repo, &base, &head)?;
+        if !conflicts.is_empty() {
+            return Err(Stop::Policy(conflict(&conflicts)));
+        }
+        let changed = self.candidates.changed_paths(repo, &base, &head)?;
+        let scope = Scope::Changed(changed);
+        if !request.rules.routes.is_empty() {
+            // Explicit routes need no tree: an uncovered path is known before anything is made.
+            plan_routes(&request.rules.routes, &scope)?;
+        }
+        Ok(scope)
+    }
+
+    fn plan(&self, room: &Room, scope: &Scope, cancel: &CancelToken) -> Result<Plan, Stop> {
+        if room.rules.routes.is_empty() {
+            let projects = self.projects.read(room, cancel)?;
+            let bounds = room.rules.bounds();
+            return Ok(drive_core::verify::detect::plan_projects(
+                &projects, scope, &bounds,
+            )?);
+        }
+        Ok(plan_routes(&room.rules.routes, scope)?)
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one step of one service, cut out to be read alone"
+    )]
+    fn run_stages(
+        &self,
+        request: &VerifyRequest,
+        room: &Room,
+        scope: &Scope,
+        deadline: Timestamp,
+        cancel: &CancelToken,
+        draft: &mut ReportDraft,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Ending, Stop> {
+        let plan = self.plan(room, scope, cancel)?;
+        draft.notes.extend(plan.notes.iter().cloned());
+        let stages = StageRunner {
+            runner: self.runner,
+            workspaces: self.workspaces,
+            room,
+            startup_helper: &request.startup_helper,
+            cancel,
+        };
+        let mut sequence = Sequence::new(plan, deadline);
+        while let Next::Run(turn) = sequence.next(self.clock.now()) {
+            progress(&format!(
+                "{} ({}): {}",
+                turn.name.as_str(),
+                turn.route,
+                turn.command.argv.join(" ")
+            ));
+            let (stage, layers) = stages.run(&turn);
+            draft.held_by(&layers);
+            if stage.status == StageStatus::Pass && stage.leaked_processes > 0 {
+                draft.notes.push(format!(
+                    "`{}` of route `{}` left {} processes behind; they were killed",
+                    stage.name.as_str(),
+                    stage.route,
+                    stage.leaked_processes
+                ));
+            }
+            sequence.record(stage);
+        }
+        Ok(sequence.finish())
+    }
+}
+
+/// Removes the workspace also when a panic unwinds.
+struct Closing<'a> {
+    workspaces: &'a dyn Workspaces,
+    workspace: Option<Workspace>,
+}
+
+impl Closing<'_> {
+    fn close(mut self) -> Result<(), Problem> {
+        match self.workspace.take() {
+            Some(workspace) => self.workspaces.close(&workspace),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        if let Some(workspace) = self.workspace.take() {
+            // Nobody is left to tell; the next start sweeps.
+            let _ = self.workspaces.close(&workspace);
+        }
+    }
+}
+
+/// Why there is no stage to judge by.
+enum Stop {
+    /// A rule says no.
+    Policy(Failure),
+    /// Something failed.
+    Problem(Problem),
+}
+
+impl Stop {
+    fn into_ending(self) -> (Ending, Option<Class>) {
+        match self {
+            Stop::Policy(failure) => (
+                (Vec::new(), Overall::Fail, Some(failure)),
+                Some(Class::Work),
+            ),
+            Stop::Problem(problem) => {
+                let class = problem.class;
+                let category = match class {
+                    Class::Usage => FailureCategory::Policy,
+                    Class::Work | Class::Environment | Class::Interrupted => FailureCategory::Infra,
+                };
+                let failure = Failure {
+                    category,
+                    reason: problem.to_string(),
+                    stage: None,
+                    hint: problem.hint,
+                };
+                ((Vec::new(), Overall::Error, Some(failure)), Some(class))
+            }
+        }
+    }
+}
+
+impl From<Problem> for Stop {
+    fn from(problem: Problem) -> Self {
+        Stop::Problem(problem)
+    }
+}
+
+impl From<RouteProblem> for Stop {
+    fn from(problem: RouteProblem) -> Self {
+        Stop::Policy(Failure {
+            category: FailureCategory::Policy,
+            reason: problem.reason(),
+            stage: None,
+            hint: Some(problem.hint()),
+        })
+    }
+}
+
+fn conflict(paths: &[String]) -> Failure {
+    let named: Vec<String> = paths.iter().take(5).map(|p| format!("`{p}`")).collect();
+    Failure {
+        category: FailureCategory::Policy,
+        reason: format!(
+            "the merge with the base does not apply: conflict in {}",
+            named.join(", ")
+        ),
+        stage: None,
+        hint: Some(
+            "rebase the candidate, or merge the base into it, then verify the new commit"
+                .to_owned(),
+        ),
+    }
+}
+
+/// The exit of a command follows from the verdict: who must act?
+fn problem_of(
+    report: &Verification,
+    class: Option<Class>,
+    cancel: &CancelToken,
+) -> Option<Problem> {
+    let failure = report.failure.as_ref()?;
+    let message = format!(
+        "verification did not pass: {}: {}",
+        failure.category.as_str(),
+        failure.reason
+    );
+    let class = match (report.overall, class) {
+        (Overall::Error, _) if cancel.asked().is_some() => Class::Interrupted,
+        (Overall::Error, class) => class.unwrap_or(Class::Environment),
+        (Overall::Pass | Overall::Fail | Overall::Timeout, _) => Class::Work,
+    };
+    let problem = match class {
+        Class::Work => Problem::work("verificationFailed", message),
+        Class::Usage => Problem::usage("verificationFailed", message),
+        Class::Environment => Problem::environment("verificationFailed", message),
+        Class::Interrupted => Problem::interrupted(message),
+    };
+    Some(match &failure.hint {
+        Some(hint) => problem.hint(hint),
+        None => problem,
+    })
+}
+
+#[cfg(test)]
+#[path = "service_tests.rs"]
+mod tests;

@@ -1,0 +1,564 @@
+use super::*;
+use crate::ports::{CommandSpec, OutputSink, Started, Stream};
+use crate::verify::Slot;
+use drive_core::process::{
+    End, Layer, LayerName, Presence, ProcessIdentity, ProcessReport, Resources, StreamReport,
+};
+use drive_core::verify::detect::{Makefile, Project, ProjectKind};
+use drive_core::verify::{Route, Rule, StageCommand, StageEnd, StageName, promotable};
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Duration;
+
+const HEAD: &str = "1111111111111111111111111111111111111111";
+const BASE: &str = "2222222222222222222222222222222222222222";
+
+/// A world in which everything works unless a field says otherwise; it notes what was asked of it.
+#[derive(Default)]
+struct World {
+    conflicts: Vec<String>,
+    changed: Vec<String>,
+    altered_after: Option<&'static str>,
+    altered_fails: bool,
+    open_fails: bool,
+    close_fails: bool,
+    save_fails: bool,
+    no_slot: bool,
+    ends: Vec<(&'static str, End)>,
+    output: &'static str,
+    missing: Vec<LayerName>,
+    log: Mutex<Vec<String>>,
+}
+
+impl World {
+    fn note(&self, what: impl Into<String>) {
+        self.log.lock().unwrap().push(what.into());
+    }
+
+    fn ran(&self, program: &str) -> bool {
+        self.log.lock().unwrap().contains(&format!("run {program}"))
+    }
+}
+
+fn broken(what: &str) -> Problem {
+    Problem::environment("broken", format!("{what} is broken"))
+}
+
+impl Clock for World {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
+}
+
+impl Candidates for World {
+    fn resolve(&self, _: &Path, revision: &str) -> Result<String, Problem> {
+        match revision {
+            "head" => Ok(HEAD.to_owned()),
+            "base" => Ok(BASE.to_owned()),
+            other => Err(Problem::usage(
+                "unknownRevision",
+                format!("`{other}` names no commit here"),
+            )),
+        }
+    }
+
+    fn conflicts(&self, _: &Path, _: &str, _: &str) -> Result<Vec<String>, Problem> {
+        Ok(self.conflicts.clone())
+    }
+
+    fn changed_paths(&self, _: &Path, _: &str, _: &str) -> Result<Vec<String>, Problem> {
+        Ok(self.changed.clone())
+    }
+}
+
+impl Workspaces for World {
+    fn open(&self, run: &RunId, repo: &Path, _: &str, _: &Rules) -> Result<Workspace, Problem> {
+        if self.open_fails {
+            return Err(broken("the disk"));
+        }
+        self.note("open");
+        Ok(Workspace {
+            id: run.to_string(),
+            repo: repo.to_path_buf(),
+            path: "/w".into(),
+            tmp: "/t".into(),
+            protected: vec!["/w/.git".into()],
+            notes: Vec::new(),
+        })
+    }
+
+    fn altered(&self, _: &Workspace) -> Result<Vec<String>, Problem> {
+        if self.altered_fails {
+            return Err(broken("the tree"));
+        }
+        let altered = self.altered_after.is_some_and(|program| self.ran(program));
+        Ok(altered.then(|| "tests/a".to_owned()).into_iter().collect())
+    }
+
+    fn folder(&self, workspace: &Workspace, dir: &str) -> Result<PathBuf, Problem> {
+        Ok(workspace.path.join(dir))
+    }
+
+    fn program(&self, _: &Workspace, _: &Path, program: &str) -> Result<String, Problem> {
+        if program.starts_with("../") {
+            return Err(Problem::usage(
+                "outsideWorkspace",
+                format!("`{program}` lies outside the workspace"),
+            ));
+        }
+        Ok(program.to_owned())
+    }
+
+    fn close(&self, _: &Workspace) -> Result<(), Problem> {
+        self.note("close");
+        if self.close_fails {
+            Err(broken("the folder"))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn sweep(&self, _: &Path) -> Result<Vec<String>, Problem> {
+        Ok(Vec::new())
+    }
+}
+
+impl Projects for World {
+    fn read(&self, _: &Room, _: &CancelToken) -> Result<Vec<Project>, Problem> {
+        let targets = vec!["build".to_owned(), "test".to_owned()];
+        Ok(vec![Project {
+            dir: String::new(),
+            kind: ProjectKind::Make(Makefile { targets }),
+        }])
+    }
+}
+
+impl Slots for World {
+    fn acquire(&self, _: u32, _: Timestamp, _: &CancelToken) -> Result<Slot, Problem> {
+        if self.no_slot {
+            Err(broken("the slot"))
+        } else {
+            Ok(Slot::new(()))
+        }
+    }
+}
+
+impl Reports for World {
+    fn save(&self, report: &Verification) -> Result<(), Problem> {
+        self.note(format!("save {}", report.run_id));
+        if self.save_fails {
+            Err(broken("the store"))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl ProcessRunner for World {
+    fn run(
+        &self,
+        spec: &CommandSpec,
+        cancel: &CancelToken,
+        started: &mut Started<'_>,
+        sink: &mut dyn OutputSink,
+    ) -> Result<ProcessReport, Problem> {
+        let _ = started;
+        let program = spec.program.to_string_lossy().into_owned();
+        if program == "absent" {
+            return Err(Problem::environment(
+                "programNotFound",
+                "program `absent` is not installed",
+            ));
+        }
+        self.note(format!("run {program}"));
+        sink.chunk(Stream::Stdout, self.output.as_bytes());
+        let own = self
+            .ends
+            .iter()
+            .find(|(p, _)| *p == program)
+            .map(|(_, end)| end.clone());
+        let end = if cancel.asked().is_some() {
+            End::Aborted
+        } else {
+            own.unwrap_or(End::Exited { code: 0 })
+        };
+        let mut layers = vec![
+            Layer::active(LayerName::WriteScope),
+            Layer::active(LayerName::PidNamespace),
+        ];
+        for name in &self.missing {
+            layers.retain(|layer| layer.name != *name);
+            layers.push(Layer::missing(*name, "absent"));
+        }
+        Ok(ProcessReport {
+            end,
+            leader: None,
+            duration_ms: 5,
+            stdout: StreamReport {
+                tail: self.output.as_bytes().to_vec(),
+                total_bytes: 1_000,
+                log: None,
+            },
+            stderr: StreamReport::default(),
+            resources: Resources::default(),
+            layers,
+            leaked: 0,
+        })
+    }
+
+    fn inspect(&self, _: &ProcessIdentity) -> Presence {
+        unreachable!("not asked")
+    }
+
+    fn end(&self, _: &ProcessIdentity) -> Result<u32, Problem> {
+        unreachable!("not asked")
+    }
+
+    fn load_report(&self, _: &ProcessIdentity) -> Result<Option<ProcessReport>, Problem> {
+        unreachable!("not asked")
+    }
+
+    fn probe(&self) -> Vec<Layer> {
+        Vec::new()
+    }
+}
+
+fn route(commands: &[(StageName, &str)]) -> Route {
+    let command = |program: &str| StageCommand {
+        argv: vec![program.to_owned()],
+        dir: String::new(),
+        env: Vec::new(),
+        timeout: Duration::from_secs(9),
+        reach: None,
+        ready: None,
+    };
+    Route {
+        name: "all".to_owned(),
+        paths: vec!["src/**".to_owned()],
+        rule: Rule::Run(
+            commands
+                .iter()
+                .map(|(name, program)| (*name, command(program)))
+                .collect(),
+        ),
+    }
+}
+
+fn three() -> Route {
+    route(&[
+        (StageName::Compile, "build"),
+        (StageName::TargetedTests, "test"),
+        (StageName::StartupSmoke, "start"),
+    ])
+}
+
+fn world() -> World {
+    World {
+        changed: vec!["src/a".to_owned()],
+        ..World::default()
+    }
+}
+
+fn request(routes: Vec<Route>) -> VerifyRequest {
+    VerifyRequest {
+        run: RunId::new("r1"),
+        repo: "/repo".into(),
+        revision: "head".to_owned(),
+        base: Some("base".to_owned()),
+        rules: Rules {
+            routes,
+            ..Rules::default()
+        },
+        env: Vec::new(),
+        hidden: Vec::new(),
+        startup_helper: Vec::new(),
+    }
+}
+
+fn verify_with(world: &World, request: &VerifyRequest, cancel: &CancelToken) -> Verified {
+    let verifier = Verifier {
+        clock: world,
+        runner: world,
+        candidates: world,
+        workspaces: world,
+        projects: world,
+        slots: world,
+        reports: world,
+    };
+    verifier.verify(request, cancel, &mut |_| {})
+}
+
+fn verify(world: &World, request: &VerifyRequest) -> Verified {
+    verify_with(world, request, &CancelToken::new())
+}
+
+/// Overall, category and who must act.
+fn verdict(verified: &Verified) -> (Overall, Option<FailureCategory>, Option<Class>) {
+    (
+        verified.report.overall,
+        verified.report.failure.as_ref().map(|f| f.category),
+        verified.problem.as_ref().map(|p| p.class),
+    )
+}
+
+#[test]
+fn a_pass_is_promotable_for_its_pair_and_leaves_nothing() {
+    let world = world();
+    let verified = verify(&world, &request(vec![three()]));
+    assert_eq!(verdict(&verified), (Overall::Pass, None, None));
+    assert!(promotable(&verified.report, HEAD, BASE));
+    assert!(!promotable(&verified.report, BASE, HEAD));
+    assert_eq!(
+        *world.log.lock().unwrap(),
+        [
+            "open",
+            "run build",
+            "run test",
+            "run start",
+            "close",
+            "save r1"
+        ]
+    );
+    assert_eq!(
+        verified.report.workspace.layers,
+        ["writeScope", "pidNamespace"]
+    );
+    assert!(verified.report.workspace.isolated);
+}
+
+#[test]
+fn without_settings_the_detectors_decide() {
+    let world = world();
+    let verified = verify(&world, &request(Vec::new()));
+    assert_eq!(verdict(&verified), (Overall::Pass, None, None));
+    let ran: Vec<_> = verified
+        .report
+        .stages
+        .iter()
+        .map(|s| s.command.join(" "))
+        .collect();
+    assert_eq!(ran, ["make build", "make test", ""]);
+}
+
+#[test]
+fn preflight_failures_make_no_workspace() {
+    let mut unknown = request(vec![three()]);
+    unknown.revision = "gone".to_owned();
+    let uncovered = World {
+        changed: vec!["src/a".to_owned(), "tools/x".to_owned()],
+        ..World::default()
+    };
+    let conflicting = World {
+        conflicts: vec!["src/a".to_owned()],
+        ..world()
+    };
+    let policy = Some(FailureCategory::Policy);
+    let table = [
+        (
+            world(),
+            unknown,
+            (Overall::Error, policy, Some(Class::Usage)),
+            "`gone` names no commit here",
+        ),
+        (
+            uncovered,
+            request(vec![three()]),
+            (Overall::Fail, policy, Some(Class::Work)),
+            "`tools/x` is covered by no route",
+        ),
+        (
+            conflicting,
+            request(vec![three()]),
+            (Overall::Fail, policy, Some(Class::Work)),
+            "the merge with the base does not apply: conflict in `src/a`",
+        ),
+    ];
+    for (world, request, expected, reason) in table {
+        let verified = verify(&world, &request);
+        assert_eq!(verdict(&verified), expected, "{reason}");
+        assert_eq!(verified.report.failure.unwrap().reason, reason);
+        assert_eq!(*world.log.lock().unwrap(), ["save r1"], "{reason}");
+    }
+}
+
+#[test]
+fn a_failing_stage_stops_the_rest_and_the_workspace_still_goes() {
+    let world = World {
+        ends: vec![("test", End::Exited { code: 1 })],
+        ..world()
+    };
+    let verified = verify(&world, &request(vec![three()]));
+    assert_eq!(
+        verdict(&verified),
+        (
+            Overall::Fail,
+            Some(FailureCategory::Test),
+            Some(Class::Work)
+        )
+    );
+    assert!(!world.ran("start"));
+    assert_eq!(world.log.lock().unwrap().last().unwrap(), "save r1");
+    assert!(world.log.lock().unwrap().contains(&"close".to_owned()));
+}
+
+#[test]
+fn a_stage_that_alters_a_tracked_file_is_tampered_however_it_exits() {
+    let world = World {
+        altered_after: Some("build"),
+        ..world()
+    };
+    let verified = verify(&world, &request(vec![three()]));
+    assert_eq!(
+        verdict(&verified),
+        (
+            Overall::Fail,
+            Some(FailureCategory::Policy),
+            Some(Class::Work)
+        )
+    );
+    assert_eq!(verified.report.stages[0].ended, Some(StageEnd::Tampered));
+    assert!(!world.ran("test"));
+}
+
+#[test]
+fn a_tree_that_cannot_be_checked_is_no_pass() {
+    let world = World {
+        altered_fails: true,
+        ..world()
+    };
+    let verified = verify(&world, &request(vec![three()]));
+    assert_eq!(
+        verdict(&verified),
+        (
+            Overall::Error,
+            Some(FailureCategory::Infra),
+            Some(Class::Environment)
+        )
+    );
+}
+
+#[test]
+fn what_cannot_start_is_an_error_not_a_failure_of_the_candidate() {
+    for program in ["absent", "../evil"] {
+        let world = world();
+        let verified = verify(
+            &world,
+            &request(vec![route(&[(StageName::Compile, program)])]),
+        );
+        assert_eq!(
+            verdict(&verified),
+            (
+                Overall::Error,
+                Some(FailureCategory::Infra),
+                Some(Class::Environment)
+            ),
+            "{program}"
+        );
+        assert_eq!(verified.report.stages[0].ended, Some(StageEnd::Infra));
+    }
+}
+
+#[test]
+fn tests_that_did_not_run_are_a_failure() {
+    let world = World {
+        output: "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n",
+        ..world()
+    };
+    let verified = verify(&world, &request(vec![three()]));
+    assert_eq!(
+        verdict(&verified),
+        (
+            Overall::Fail,
+            Some(FailureCategory::Test),
+            Some(Class::Work)
+        )
+    );
+}
+
+#[test]
+fn a_broken_environment_is_an_error_with_a_report() {
+    let table = [
+        World {
+            open_fails: true,
+            ..world()
+        },
+        World {
+            no_slot: true,
+            ..world()
+        },
+    ];
+    for world in table {
+        let verified = verify(&world, &request(vec![three()]));
+        assert_eq!(
+            verdict(&verified),
+            (
+                Overall::Error,
+                Some(FailureCategory::Infra),
+                Some(Class::Environment)
+            )
+        );
+        assert!(!promotable(&verified.report, HEAD, BASE));
+    }
+}
+
+#[test]
+fn a_workspace_that_stays_and_a_report_that_is_not_kept_are_said() {
+    let world = World {
+        close_fails: true,
+        save_fails: true,
+        ..world()
+    };
+    let verified = verify(&world, &request(vec![three()]));
+    assert_eq!(
+        verified.report.workspace.removal_problem.as_deref(),
+        Some("the folder is broken")
+    );
+    assert_eq!(
+        verified.report.notes,
+        ["the report could not be kept: the store is broken"]
+    );
+}
+
+#[test]
+fn a_missing_layer_is_named_with_its_consequence() {
+    let world = World {
+        missing: vec![LayerName::WriteScope],
+        ..world()
+    };
+    let workspace = verify(&world, &request(vec![three()])).report.workspace;
+    assert!(!workspace.isolated);
+    assert_eq!(workspace.layers, ["pidNamespace"]);
+    assert_eq!(workspace.missing[0].name, "writeScope");
+    assert!(
+        workspace.missing[0]
+            .consequence
+            .contains("writes outside the allowed folders")
+    );
+}
+
+#[test]
+fn an_interrupted_verification_is_an_error_that_somebody_asked_for() {
+    let cancel = CancelToken::new();
+    cancel.cancel(crate::cancel::Urgency::Graceful);
+    let world = world();
+    let verified = verify_with(&world, &request(vec![three()]), &cancel);
+    assert_eq!(
+        verdict(&verified),
+        (
+            Overall::Error,
+            Some(FailureCategory::Infra),
+            Some(Class::Interrupted)
+        )
+    );
+    assert_eq!(verified.report.stages[0].ended, Some(StageEnd::Aborted));
+    assert!(world.log.lock().unwrap().contains(&"close".to_owned()));
+}
+
+#[test]
+fn without_a_base_nothing_is_promotable() {
+    let mut request = request(vec![three()]);
+    request.base = None;
+    let verified = verify(&world(), &request);
+    assert_eq!(verified.report.overall, Overall::Pass);
+    assert!(!promotable(&verified.report, HEAD, BASE));
+}

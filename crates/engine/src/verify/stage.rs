@@ -1,0 +1,199 @@
+//! One stage: its command in the room, and what came of it.
+
+use super::Room;
+use super::ports::Workspaces;
+use crate::CancelToken;
+use crate::ports::{CommandSpec, OutputSink, ProcessRunner, Stream};
+use drive_core::Problem;
+use drive_core::process::{End, Layer, ProcessReport, StreamReport};
+use drive_core::verify::{
+    Judgement, Observation, Source, Stage, StageResource, TestScan, TestsRan, Turn, judge, text,
+};
+use std::ffi::OsString;
+
+/// The marker of lines by which the startup helper says why a program did not pass.
+const SMOKE_PREFIX: &str = "startup smoke: ";
+
+/// What runs stages.
+pub(super) struct StageRunner<'a> {
+    pub(super) runner: &'a dyn ProcessRunner,
+    pub(super) workspaces: &'a dyn Workspaces,
+    pub(super) room: &'a Room,
+    /// The helper that starts a program, waits until it is ready and ends it: program and arguments.
+    pub(super) startup_helper: &'a [OsString],
+    pub(super) cancel: &'a CancelToken,
+}
+
+impl StageRunner<'_> {
+    /// Runs one stage to its end. The layers that held it come along.
+    pub(super) fn run(&self, turn: &Turn) -> (Stage, Vec<Layer>) {
+        let mut scan = Scan::default();
+        let spec = match self.spec(turn) {
+            Ok(spec) => spec,
+            Err(problem) => return (self.refused(turn, &problem), Vec::new()),
+        };
+        match self
+            .runner
+            .run(&spec, self.cancel, &mut |_| Ok(()), &mut scan)
+        {
+            Ok(report) => {
+                let layers = report.layers.clone();
+                (self.judged(turn, &spec, report, scan.0.finish()), layers)
+            }
+            Err(problem) => (self.refused(turn, &problem), Vec::new()),
+        }
+    }
+
+    fn spec(&self, turn: &Turn) -> Result<CommandSpec, Problem> {
+        let command = &turn.command;
+        let cwd = self.workspaces.folder(&self.room.workspace, &command.dir)?;
+        let Some((program, args)) = command.argv.split_first() else {
+            return Err(Problem::usage(
+                "emptyCommand",
+                format!("route `{}` names an empty command", turn.route),
+            ));
+        };
+        let program = self
+            .workspaces
+            .program(&self.room.workspace, &cwd, program)?;
+        let mut spec = self.room.command(&program, args, &cwd, turn.within);
+        for (name, value) in &command.env {
+            spec.env.retain(|(known, _)| known != name.as_str());
+            spec.env.push((name.into(), value.into()));
+        }
+        if let Some(reach) = command.reach {
+            spec.isolation.network = Room::network(reach);
+        }
+        if let Some(ready) = &command.ready {
+            let ready = serde_json::to_string(ready).unwrap_or_default();
+            let inner: Vec<OsString> = std::iter::once(spec.program).chain(spec.args).collect();
+            let (helper, start) = self.startup_helper.split_first().ok_or_else(no_helper)?;
+            spec.program = helper.clone();
+            spec.args = start.to_vec();
+            spec.args
+                .extend([OsString::from("--ready"), ready.into(), "--".into()]);
+            spec.args.extend(inner);
+        }
+        Ok(spec)
+    }
+
+    fn judged(
+        &self,
+        turn: &Turn,
+        spec: &CommandSpec,
+        report: ProcessReport,
+        tests: TestsRan,
+    ) -> Stage {
+        let (tampered, lost) = match self.workspaces.altered(&self.room.workspace) {
+            Ok(paths) => (paths, None),
+            Err(problem) => (Vec::new(), Some(problem)),
+        };
+        let end = match lost {
+            // A tree that cannot be checked cannot be trusted.
+            Some(problem) => End::Infra {
+                message: problem.to_string(),
+            },
+            None => report.end.clone(),
+        };
+        let stderr_tail = shown(&report.stderr, self.room.rules.tail_bytes);
+        let smoke_reason = turn.command.ready.as_ref().map(|ready| {
+            last_reason(&stderr_tail)
+                .unwrap_or_else(|| format!("it was not ready: {}", ready.describe()))
+        });
+        let judgement = judge(
+            turn.name,
+            &Observation {
+                end,
+                tampered,
+                tests,
+                timeout: turn.within,
+                smoke_reason,
+            },
+        );
+        let mut stage = blank(turn, judgement);
+        stage.cwd = Some(spec.cwd.to_string_lossy().into_owned());
+        stage.duration_ms = report.duration_ms;
+        stage.stdout_tail = shown(&report.stdout, self.room.rules.tail_bytes);
+        stage.stderr_tail = stderr_tail;
+        stage.truncated_bytes = report.stdout.truncated_bytes() + report.stderr.truncated_bytes();
+        stage.resource = StageResource {
+            max_rss_bytes: report.resources.max_rss_bytes.unwrap_or(0),
+            cpu_user_micros: report.resources.cpu_user_micros,
+            cpu_system_micros: report.resources.cpu_system_micros,
+        };
+        stage.leaked_processes = report.leaked;
+        stage
+    }
+
+    /// A stage whose command never started.
+    fn refused(&self, turn: &Turn, problem: &Problem) -> Stage {
+        let observation = Observation {
+            end: End::Infra {
+                message: problem.to_string(),
+            },
+            tampered: Vec::new(),
+            tests: TestsRan::Unknown,
+            timeout: turn.within,
+            smoke_reason: None,
+        };
+        blank(turn, judge(turn.name, &observation))
+    }
+}
+
+fn blank(turn: &Turn, judgement: Judgement) -> Stage {
+    Stage {
+        name: turn.name,
+        status: judgement.status,
+        ended: Some(judgement.ended),
+        route: turn.route.clone(),
+        required: true,
+        command: turn.command.argv.clone(),
+        cwd: None,
+        exit_code: judgement.exit_code,
+        signal: judgement.signal,
+        duration_ms: 0,
+        stdout_tail: String::new(),
+        stderr_tail: String::new(),
+        truncated_bytes: 0,
+        resource: StageResource::default(),
+        leaked_processes: 0,
+        reason: judgement
+            .reason
+            .map(|reason| text::printable(reason.as_bytes())),
+    }
+}
+
+/// The tail as text; replacement characters must not make it longer than the bound.
+fn shown(stream: &StreamReport, bound: u64) -> String {
+    let text = text::printable(&stream.tail);
+    let bound = usize::try_from(bound).unwrap_or(usize::MAX);
+    text::tail(&text, bound).to_owned()
+}
+
+fn last_reason(stderr: &str) -> Option<String> {
+    let line = stderr
+        .lines()
+        .rev()
+        .find_map(|line| line.strip_prefix(SMOKE_PREFIX))?;
+    Some(line.to_owned())
+}
+
+fn no_helper() -> Problem {
+    Problem::environment(
+        "noStartupHelper",
+        "the helper for startup smokes is not known",
+    )
+}
+
+#[derive(Default)]
+struct Scan(TestScan);
+
+impl OutputSink for Scan {
+    fn chunk(&mut self, stream: Stream, bytes: &[u8]) {
+        let source = match stream {
+            Stream::Stdout => Source::Stdout,
+            Stream::Stderr => Source::Stderr,
+        };
+        self.0.push(source, bytes);
+    }
+}
