@@ -5,6 +5,7 @@
 
 pub mod environment;
 pub mod settings;
+pub mod process;
 pub mod signals;
 pub mod state_dir;
 pub mod store;

@@ -28,6 +28,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    drive_adapters::process::supervise_if_asked();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let exit = match Cli::try_parse_from(&arguments) {
         Ok(cli) => fly(cli),

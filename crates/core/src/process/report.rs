@@ -35,6 +35,9 @@ pub struct StreamReport {
     pub total_bytes: u64,
     /// The log file, with at most the log cap of the first bytes.
     pub log: Option<PathBuf>,
+    /// Why the log stops early, such as a full disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_error: Option<String>,
 }
 
 impl StreamReport {

@@ -99,6 +99,8 @@ pub struct Isolation {
     pub protected: Vec<PathBuf>,
     /// These may not even be read.
     pub hidden: Vec<PathBuf>,
+    /// These stay visible inside hidden folders, besides the working folder and what is writable.
+    pub shown: Vec<PathBuf>,
     /// What it may reach.
     pub network: Network,
     /// Refuse to start when a layer that this command asks for is missing.

@@ -1,0 +1,383 @@
+//! Control groups made for one tree: version 2 where its controllers can be had, version 1 beside it.
+
+use drive_core::process::{LayerName, Limits};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Groups of one tree, possibly in several hierarchies.
+#[derive(Debug, Default)]
+pub(super) struct Cgroups {
+    unified: Option<PathBuf>,
+    memory: Option<Memory>,
+    pids: Option<PathBuf>,
+}
+
+#[derive(Debug)]
+struct Memory {
+    folder: PathBuf,
+    version: Version,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    One,
+    Two,
+}
+
+/// One mounted hierarchy, and where this process is in it.
+struct Hierarchy {
+    root: PathBuf,
+    own: PathBuf,
+}
+
+/// Why a layer could not be made.
+pub(super) type Missing = (LayerName, String);
+
+const NOT_WRITABLE: &str = "no writable cgroup";
+
+impl Cgroups {
+    /// Makes what the limits ask for, and names what could not be made.
+    pub(super) fn create(
+        name: &str,
+        limits: &Limits,
+        without: &[LayerName],
+    ) -> (Self, Vec<Missing>) {
+        let mut groups = Self::default();
+        let mut missing = Vec::new();
+        let wanted = |layer: LayerName| !without.contains(&layer);
+        let memory = limits
+            .memory_bytes
+            .filter(|_| wanted(LayerName::CgroupMemory));
+        let pids = limits
+            .processes
+            .filter(|_| wanted(LayerName::CgroupProcesses));
+        let hierarchies = Hierarchies::load();
+        if wanted(LayerName::CgroupKill) || memory.is_some() || pids.is_some() {
+            groups.unified = hierarchies
+                .unified
+                .as_ref()
+                .and_then(|h| make_unified(h, name));
+        }
+        if let Some(bytes) = memory {
+            groups.memory = groups.cap_memory(&hierarchies, name, bytes);
+        }
+        if let Some(count) = pids {
+            groups.pids = groups.cap_pids(&hierarchies, name, count);
+        }
+        if limits.memory_bytes.is_some() && groups.memory.is_none() {
+            missing.push((LayerName::CgroupMemory, NOT_WRITABLE.to_owned()));
+        }
+        if limits.processes.is_some() && groups.pids.is_none() {
+            missing.push((LayerName::CgroupProcesses, NOT_WRITABLE.to_owned()));
+        }
+        if !groups.can_kill() {
+            missing.push((LayerName::CgroupKill, NOT_WRITABLE.to_owned()));
+        }
+        (groups, missing)
+    }
+
+    /// The groups of an earlier helper, by their recorded folders.
+    pub(super) fn recorded(folders: &[PathBuf]) -> Vec<RecordedGroup> {
+        folders.iter().cloned().map(RecordedGroup).collect()
+    }
+
+    fn cap_memory(&self, all: &Hierarchies, name: &str, bytes: u64) -> Option<Memory> {
+        if let Some(folder) = &self.unified
+            && put(folder, "memory.max", &bytes.to_string()).is_ok()
+        {
+            let _ = put(folder, "memory.swap.max", "0");
+            return Some(Memory {
+                folder: folder.clone(),
+                version: Version::Two,
+            });
+        }
+        let folder = make(&all.memory.as_ref()?.own, name)?;
+        if put(&folder, "memory.limit_in_bytes", &bytes.to_string()).is_err() {
+            let _ = fs::remove_dir(&folder);
+            return None;
+        }
+        // Only there with swap accounting; without it, the first limit is all there is.
+        let _ = put(&folder, "memory.memsw.limit_in_bytes", &bytes.to_string());
+        Some(Memory {
+            folder,
+            version: Version::One,
+        })
+    }
+
+    fn cap_pids(&self, all: &Hierarchies, name: &str, count: u32) -> Option<PathBuf> {
+        // One more for the init of the tree, which is ours and not the child's.
+        let count = (u64::from(count) + 1).to_string();
+        if let Some(folder) = &self.unified
+            && put(folder, "pids.max", &count).is_ok()
+        {
+            return Some(folder.clone());
+        }
+        let folder = make(&all.pids.as_ref()?.own, name)?;
+        if put(&folder, "pids.max", &count).is_err() {
+            let _ = fs::remove_dir(&folder);
+            return None;
+        }
+        Some(folder)
+    }
+
+    /// Every folder made, for the identity.
+    pub(super) fn folders(&self) -> Vec<PathBuf> {
+        let memory = self.memory.as_ref().map(|m| m.folder.clone());
+        let mut all: Vec<PathBuf> = [self.unified.clone(), memory, self.pids.clone()]
+            .into_iter()
+            .flatten()
+            .collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// Puts a process, and all it will start, into the groups.
+    pub(super) fn attach(&self, pid: i32) -> io::Result<()> {
+        for folder in self.folders() {
+            put(&folder, "cgroup.procs", &pid.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Whether the kernel caps the memory.
+    pub(super) fn caps_memory(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    /// Whether the kernel caps the processes.
+    pub(super) fn caps_pids(&self) -> bool {
+        self.pids.is_some()
+    }
+
+    fn can_kill(&self) -> bool {
+        self.unified
+            .as_ref()
+            .is_some_and(|f| f.join("cgroup.kill").exists())
+    }
+
+    /// How often the kernel killed a process of the tree for memory.
+    pub(super) fn memory_kills(&self) -> u64 {
+        let Some(memory) = &self.memory else { return 0 };
+        let file = match memory.version {
+            Version::One => "memory.oom_control",
+            Version::Two => "memory.events",
+        };
+        counter(&memory.folder, file, "oom_kill")
+    }
+
+    /// How often a fork was refused.
+    pub(super) fn refused_forks(&self) -> u64 {
+        self.pids
+            .as_ref()
+            .map_or(0, |folder| counter(folder, "pids.events", "max"))
+    }
+
+    /// Memory in use now that is not page cache.
+    pub(super) fn used_bytes(&self) -> Option<u64> {
+        let memory = self.memory.as_ref()?;
+        let names = match memory.version {
+            Version::One => ["total_rss", "total_shmem"],
+            Version::Two => ["anon", "shmem"],
+        };
+        let text = fs::read_to_string(memory.folder.join("memory.stat")).ok()?;
+        Some(names.iter().map(|name| find_counter(&text, name)).sum())
+    }
+
+    /// The peak the kernel counted, with page cache.
+    pub(super) fn peak_bytes(&self) -> Option<u64> {
+        let memory = self.memory.as_ref()?;
+        let file = match memory.version {
+            Version::One => "memory.max_usage_in_bytes",
+            Version::Two => "memory.peak",
+        };
+        fs::read_to_string(memory.folder.join(file))
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
+    }
+
+    /// Kills everything inside at once, where the kernel can.
+    pub(super) fn kill(&self) {
+        if let Some(folder) = &self.unified {
+            let _ = put(folder, "cgroup.kill", "1");
+        }
+    }
+
+    /// Removes the folders; a group whose last process has just gone may be busy for a moment.
+    pub(super) fn remove(&self) {
+        for folder in self.folders() {
+            remove_group(&folder);
+        }
+    }
+}
+
+/// A group some earlier helper made.
+pub(super) struct RecordedGroup(PathBuf);
+
+impl RecordedGroup {
+    /// Who is in it.
+    pub(super) fn members(&self) -> Vec<i32> {
+        let text = fs::read_to_string(self.0.join("cgroup.procs")).unwrap_or_default();
+        text.lines()
+            .filter_map(|line| line.parse().ok())
+            .filter(|pid| *pid > 0)
+            .collect()
+    }
+
+    /// Kills everything inside at once, where the kernel can.
+    pub(super) fn kill(&self) {
+        let _ = put(&self.0, "cgroup.kill", "1");
+    }
+
+    /// Removes it.
+    pub(super) fn remove(&self) {
+        remove_group(&self.0);
+    }
+}
+
+fn remove_group(folder: &Path) {
+    for _ in 0..50 {
+        match fs::remove_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                std::thread::sleep(std::time::Duration::from_millis(2));
+            }
+            Ok(()) | Err(_) => return,
+        }
+    }
+}
+
+/// Writing to a control file replaces nothing and must not create one.
+fn put(folder: &Path, file: &str, value: &str) -> io::Result<()> {
+    use std::io::Write;
+    let mut file = fs::OpenOptions::new().write(true).open(folder.join(file))?;
+    file.write_all(value.as_bytes())
+}
+
+fn counter(folder: &Path, file: &str, name: &str) -> u64 {
+    find_counter(
+        &fs::read_to_string(folder.join(file)).unwrap_or_default(),
+        name,
+    )
+}
+
+fn find_counter(text: &str, name: &str) -> u64 {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.and_then(|value| value.trim().parse().ok())
+        .unwrap_or(0)
+}
+
+fn make(parent: &Path, name: &str) -> Option<PathBuf> {
+    let folder = parent.join(name);
+    fs::create_dir(&folder).ok()?;
+    Some(folder)
+}
+
+/// In version 2, a group with processes of its own cannot hand controllers down, so the own group
+/// is rarely the right parent: the nearest ancestor that does, or can be made to, is. Without any,
+/// a group that can only be killed is still worth having.
+fn make_unified(hierarchy: &Hierarchy, name: &str) -> Option<PathBuf> {
+    let ancestors: Vec<&Path> = hierarchy
+        .own
+        .ancestors()
+        .take_while(|folder| folder.starts_with(&hierarchy.root))
+        .collect();
+    let with_controllers = ancestors
+        .iter()
+        .find(|folder| hands_down_controllers(folder));
+    with_controllers
+        .into_iter()
+        .chain(&ancestors)
+        .find_map(|parent| make(parent, name))
+}
+
+fn hands_down_controllers(folder: &Path) -> bool {
+    let has_both = |text: String| {
+        let names: Vec<&str> = text.split_ascii_whitespace().collect();
+        names.contains(&"memory") && names.contains(&"pids")
+    };
+    let read = |file| fs::read_to_string(folder.join(file)).unwrap_or_default();
+    rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok()
+        && has_both(read("cgroup.controllers"))
+        && (has_both(read("cgroup.subtree_control"))
+            || put(folder, "cgroup.subtree_control", "+memory +pids").is_ok())
+}
+
+struct Hierarchies {
+    unified: Option<Hierarchy>,
+    memory: Option<Hierarchy>,
+    pids: Option<Hierarchy>,
+}
+
+impl Hierarchies {
+    fn load() -> Self {
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        Self {
+            unified: find_hierarchy(&mounts, &own, None),
+            memory: find_hierarchy(&mounts, &own, Some("memory")),
+            pids: find_hierarchy(&mounts, &own, Some("pids")),
+        }
+    }
+}
+
+/// Finds a hierarchy from the tables of mounts and of own groups: version 2 for `None`, else the
+/// version 1 hierarchy of that controller.
+fn find_hierarchy(mounts: &str, own: &str, controller: Option<&str>) -> Option<Hierarchy> {
+    let root = mounts.lines().find_map(|line| {
+        let mut fields = line.split(' ');
+        let (_, at, kind, options) = (
+            fields.next()?,
+            fields.next()?,
+            fields.next()?,
+            fields.next()?,
+        );
+        let fits = match controller {
+            None => kind == "cgroup2",
+            Some(name) => kind == "cgroup" && options.split(',').any(|option| option == name),
+        };
+        fits.then(|| PathBuf::from(at))
+    })?;
+    let path = own.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':');
+        let (_, names, path) = (fields.next()?, fields.next()?, fields.next()?);
+        let fits = match controller {
+            None => names.is_empty(),
+            Some(name) => names.split(',').any(|n| n == name),
+        };
+        fits.then(|| path.trim_start_matches('/'))
+    })?;
+    let own = root.join(path);
+    // Inside a container the path may be that of the machine outside.
+    let own = if own.is_dir() { own } else { root.clone() };
+    Some(Hierarchy { root, own })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "cgroup /c/memory cgroup rw,relatime,memory 0 0\n\
+        cgroup /c/cpu cgroup rw,cpu,cpuacct 0 0\n\
+        cgroup2 /c/unified cgroup2 rw,relatime 0 0\n";
+    const OWN: &str = "4:memory:/jobs/a\n1:cpu,cpuacct:/\n0::/user/b\n";
+
+    #[test]
+    fn a_hierarchy_is_found_by_its_version_and_controller() {
+        let found = |controller| find_hierarchy(MOUNTS, OWN, controller).map(|h| h.root);
+        assert_eq!(found(None), Some(PathBuf::from("/c/unified")));
+        assert_eq!(found(Some("memory")), Some(PathBuf::from("/c/memory")));
+        assert_eq!(found(Some("pids")), None);
+    }
+
+    #[test]
+    fn a_counter_is_read_by_its_whole_name() {
+        let text = "oom 3\noom_kill 7\noom_group_kill 0\n";
+        assert_eq!(find_counter(text, "oom_kill"), 7);
+        assert_eq!(find_counter(text, "oom_killed"), 0);
+    }
+}

@@ -1,0 +1,257 @@
+//! Starting the helper, and listening to it.
+
+use super::input::{Feeder, Input};
+use super::wire::{Request, control, event, read_event, write_json};
+use super::{leftover, program};
+use drive_core::Problem;
+use drive_core::process::{LayerName, ProcessIdentity, ProcessReport};
+use drive_engine::CancelToken;
+use drive_engine::cancel::{CancelGuard, Urgency};
+use drive_engine::ports::{CommandSpec, OutputSink, Started, Stream, Writes};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::ffi::OsString;
+use std::io::{self, PipeReader, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How much longer than all its limits together the helper may stay silent.
+const HELPER_SLACK: Duration = Duration::from_secs(60);
+
+/// Runs one command under a helper.
+pub(super) fn run(
+    helper: &[OsString],
+    without: &[LayerName],
+    spec: &CommandSpec,
+    cancel: &CancelToken,
+    started: &mut Started<'_>,
+    sink: &mut dyn OutputSink,
+) -> Result<ProcessReport, Problem> {
+    let request = compose(spec, without, sink.wanted())?;
+    let helper = Helper::start(helper, spec, &request)?;
+    helper.listen(spec, cancel, started, sink)
+}
+
+/// Everything the helper needs, with the private folder made and every path absolute.
+fn compose(spec: &CommandSpec, without: &[LayerName], forward: bool) -> Result<Request, Problem> {
+    let executable = program::resolve(spec)?;
+    let isolation = &spec.isolation;
+    let mut writes = isolation.writes.clone();
+    let mut env = spec.env.clone();
+    if let Some(tmp) = &isolation.tmp {
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(tmp)
+            .map_err(|error| folder_problem(tmp, &error))?;
+        env.retain(|(key, _)| key != "TMPDIR");
+        env.push(("TMPDIR".into(), tmp.into()));
+        if let Writes::Only(folders) = &mut writes {
+            folders.push(tmp.clone());
+        }
+    }
+    let absolute = |path: &Path| std::path::absolute(path).map_err(|e| folder_problem(path, &e));
+    Ok(Request {
+        executable: absolute(&executable)?,
+        arg0: spec.program.clone(),
+        args: spec.args.clone(),
+        cwd: absolute(&spec.cwd)?,
+        env,
+        limits: spec.limits.clone(),
+        writes,
+        protected: isolation.protected.clone(),
+        hidden: isolation.hidden.clone(),
+        shown: isolation.shown.clone(),
+        network: isolation.network,
+        required: isolation.required,
+        log_dir: spec.log_dir.as_deref().map(absolute).transpose()?,
+        leaks: spec.leaks,
+        orphans: spec.orphans,
+        forward,
+        without: without.to_vec(),
+    })
+}
+
+fn folder_problem(path: &Path, error: &io::Error) -> Problem {
+    Problem::environment(
+        "folderUnusable",
+        format!("folder `{}` cannot be used", path.display()),
+    )
+    .cause(error.to_string())
+}
+
+/// A running helper. Dropping it without a report kills it, and with it the tree.
+struct Helper {
+    process: Child,
+    control: UnixStream,
+    events: PipeReader,
+    _feeder: Option<Feeder>,
+    identity: Option<ProcessIdentity>,
+}
+
+impl Helper {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this module and the light one beside it are the places where children are started"
+    )]
+    fn start(helper: &[OsString], spec: &CommandSpec, request: &Request) -> Result<Self, Problem> {
+        let failed = |error: io::Error| helper_problem(spec, &error.to_string());
+        let [program, args @ ..] = helper else {
+            return Err(helper_problem(spec, "no helper is configured"));
+        };
+        let input = Input::open(&spec.stdin).map_err(failed)?;
+        let (events, events_writer) = io::pipe().map_err(failed)?;
+        let (control, inner) = UnixStream::pair().map_err(failed)?;
+        let mut command = Command::new(program);
+        command
+            .args(args)
+            .env_clear()
+            .stdin(input.stdio)
+            .stdout(events_writer)
+            .stderr(Stdio::from(OwnedFd::from(inner)))
+            .process_group(0);
+        let process = command.spawn().map_err(failed)?;
+        // The command holds the helper's ends of everything.
+        drop(command);
+        let mut helper = Self {
+            process,
+            control,
+            events,
+            _feeder: input
+                .feeder
+                .map(|(source, writer)| Feeder::start(source, writer)),
+            identity: None,
+        };
+        write_json(&mut helper.control, request).map_err(failed)?;
+        Ok(helper)
+    }
+
+    /// Hands events on until the report comes.
+    fn listen(
+        mut self,
+        spec: &CommandSpec,
+        cancel: &CancelToken,
+        started: &mut Started<'_>,
+        sink: &mut dyn OutputSink,
+    ) -> Result<ProcessReport, Problem> {
+        let limits = &spec.limits;
+        let bounds = [limits.wall, limits.grace, limits.drain, HELPER_SLACK];
+        let patience = bounds
+            .iter()
+            .fold(Duration::ZERO, |sum, more| sum.saturating_add(*more));
+        let mut until = Instant::now() + patience.min(Duration::from_secs(u64::from(u32::MAX)));
+        let mut waker = None;
+        let mut payload = Vec::new();
+        loop {
+            let kind = self
+                .next_event(until, &mut payload)
+                .map_err(|e| self.lost(spec, &e))?;
+            match kind {
+                event::STDOUT => sink.chunk(Stream::Stdout, &payload),
+                event::STDERR => sink.chunk(Stream::Stderr, &payload),
+                event::IDENTITY => {
+                    let identity = parse(&payload).map_err(|e| self.lost(spec, &e))?;
+                    // An error ends here: dropping the helper before its go is its end.
+                    started(&identity)?;
+                    self.identity = Some(identity);
+                    let _ = self.control.write_all(&[control::GO]);
+                    waker = Some(self.wake_on(cancel).map_err(|e| self.lost(spec, &e))?);
+                    until = Instant::now() + patience.min(Duration::from_secs(u64::from(u32::MAX)));
+                }
+                event::REPORT => {
+                    drop(waker);
+                    let report = parse(&payload).map_err(|e| self.lost(spec, &e))?;
+                    let _ = self.process.wait();
+                    self.identity = None;
+                    return Ok(report);
+                }
+                event::PROBLEM => {
+                    drop(waker);
+                    let problem = parse(&payload).map_err(|e| self.lost(spec, &e))?;
+                    let _ = self.process.wait();
+                    self.identity = None;
+                    return Err(problem);
+                }
+                _ => return Err(self.lost(spec, &io::Error::other("it said something unknown"))),
+            }
+        }
+    }
+
+    fn wake_on(&self, cancel: &CancelToken) -> io::Result<CancelGuard> {
+        let control = self.control.try_clone()?;
+        Ok(cancel.on_cancel(move |urgency| {
+            let byte = match urgency {
+                Urgency::Graceful => control::CANCEL,
+                Urgency::Now => control::KILL,
+            };
+            let _ = (&control).write_all(&[byte]);
+        }))
+    }
+
+    fn next_event(&mut self, until: Instant, payload: &mut Vec<u8>) -> io::Result<u8> {
+        let left = until.saturating_duration_since(Instant::now());
+        let mut fds = [PollFd::new(&self.events, PollFlags::IN)];
+        if let Ok(0) = poll(&mut fds, Timespec::try_from(left).ok().as_ref()) {
+            return Err(io::Error::other("it does not answer"));
+        }
+        read_event(&mut self.events, payload)?
+            .ok_or_else(|| io::Error::other("it ended without a report"))
+    }
+
+    /// The helper failed us: its last words, if any, say why.
+    fn lost(&self, spec: &CommandSpec, error: &io::Error) -> Problem {
+        let mut words = Vec::new();
+        let _ = self
+            .control
+            .set_read_timeout(Some(Duration::from_millis(100)));
+        let _ = (&self.control).take(4096).read_to_end(&mut words);
+        let problem = helper_problem(spec, &error.to_string());
+        match String::from_utf8_lossy(&words).trim() {
+            "" => problem,
+            words => problem.cause(words),
+        }
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        if let Some(identity) = &self.identity {
+            // It was lost while the tree ran.
+            let _ = leftover::end(identity);
+        }
+        let _ = self.control.shutdown(std::net::Shutdown::Both);
+        if !matches!(self.process.try_wait(), Ok(Some(_))) {
+            self.await_end();
+        }
+    }
+}
+
+impl Helper {
+    /// A helper that was never told to go ends by itself when its control socket closes.
+    fn await_end(&mut self) {
+        for _ in 0..2000 {
+            if !matches!(self.process.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn parse<T: serde::de::DeserializeOwned>(payload: &[u8]) -> io::Result<T> {
+    Ok(serde_json::from_slice(payload)?)
+}
+
+fn helper_problem(spec: &CommandSpec, why: &str) -> Problem {
+    Problem::environment(
+        "supervisionFailed",
+        format!("the helper that runs `{}` failed", spec.program.display()),
+    )
+    .cause(why)
+}

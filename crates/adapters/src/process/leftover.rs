@@ -1,0 +1,124 @@
+//! What an earlier drive left: is it still there, what did it report, and an end to it.
+
+use super::cgroup::Cgroups;
+use super::procfs;
+use drive_core::Problem;
+use drive_core::process::{Presence, ProcessIdentity, ProcessMark, ProcessReport};
+use rustix::process::Signal;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// The name of a report in its log folder.
+pub(super) const REPORT: &str = "report.json";
+
+/// How long ending a tree may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Whether the helper or the child still runs.
+pub(super) fn inspect(identity: &ProcessIdentity) -> Presence {
+    let same_boot = identity.boot_id == procfs::boot_id();
+    if same_boot && roots(identity).into_iter().any(procfs::is_alive) {
+        Presence::Alive
+    } else {
+        Presence::Gone
+    }
+}
+
+fn roots(identity: &ProcessIdentity) -> Vec<ProcessMark> {
+    let outer = [identity.supervisor, identity.init].into_iter().flatten();
+    outer.chain([identity.child]).collect()
+}
+
+/// Kills what is left: first everybody below the helper, so that nobody escapes from a tree that
+/// loses its root, then the helper. Returns how many were killed.
+pub(super) fn end(identity: &ProcessIdentity) -> Result<u32, Problem> {
+    if identity.boot_id != procfs::boot_id() {
+        return Ok(0);
+    }
+    let groups = Cgroups::recorded(&identity.cgroups);
+    let keepers: Vec<ProcessMark> = [identity.supervisor, identity.init]
+        .into_iter()
+        .flatten()
+        .collect();
+    let mut killed = BTreeSet::new();
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let mut left = below(identity);
+        for group in &groups {
+            left.extend(group.members().into_iter().filter_map(procfs::mark));
+        }
+        left.retain(|mark| !keepers.contains(mark) && procfs::is_alive(*mark));
+        if left.is_empty() {
+            let alive: Vec<ProcessMark> = keepers
+                .iter()
+                .copied()
+                .filter(|mark| procfs::is_alive(*mark))
+                .collect();
+            if alive.is_empty() {
+                break;
+            }
+            left = alive;
+        }
+        if Instant::now() >= until {
+            return Err(Problem::environment(
+                "processSurvived",
+                format!(
+                    "{} processes of an earlier run could not be killed",
+                    left.len()
+                ),
+            )
+            .hint("look for processes that wait for a disk or a network file system"));
+        }
+        for group in &groups {
+            group.kill();
+        }
+        for mark in left {
+            if procfs::signal(mark, Signal::KILL) {
+                killed.insert((mark.pid, mark.start_ticks));
+            }
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    for group in &groups {
+        group.remove();
+    }
+    Ok(killed.len() as u32)
+}
+
+fn below(identity: &ProcessIdentity) -> Vec<ProcessMark> {
+    let mut all = vec![identity.child];
+    for root in roots(identity) {
+        if procfs::mark(root.pid) == Some(root) {
+            all.extend(
+                procfs::descendants(root.pid)
+                    .into_iter()
+                    .map(|stat| stat.mark),
+            );
+        }
+    }
+    all
+}
+
+/// The report a helper wrote; `None` when there is none.
+pub(super) fn load_report(identity: &ProcessIdentity) -> Result<Option<ProcessReport>, Problem> {
+    let Some(folder) = &identity.log_dir else {
+        return Ok(None);
+    };
+    let path = folder.join(REPORT);
+    let unreadable = |error: &dyn std::error::Error| {
+        Problem::environment(
+            "reportUnreadable",
+            format!("report `{}` cannot be read", path.display()),
+        )
+        .cause(error.to_string())
+    };
+    match fs::read(&path) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|e| unreadable(&e)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unreadable(&error)),
+    }
+}

@@ -1,0 +1,127 @@
+//! Bounded processes: the one place where children are started.
+//!
+//! [`BoundedRunner`] starts a command fully contained, under a helper that is this very binary
+//! (`supervise`), or light, directly in an own process group (`light`). Both report the same way.
+
+mod capture;
+mod cgroup;
+mod full;
+mod input;
+mod leftover;
+mod light;
+mod procfs;
+mod program;
+mod streams;
+mod supervise;
+mod sys;
+mod usage;
+mod wire;
+
+pub use supervise::{NOTHING, SUPERVISE, supervise_if_asked};
+
+use drive_core::Problem;
+use drive_core::process::{Layer, LayerName, Limits, Presence, ProcessIdentity, ProcessReport};
+use drive_engine::CancelToken;
+use drive_engine::ports::{
+    CommandSpec, Containment, Discard, Isolation, Network, OutputSink, ProcessRunner, Started,
+    Writes,
+};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Runs children within bounds.
+#[derive(Clone, Debug)]
+pub struct BoundedRunner {
+    helper: Vec<OsString>,
+    without: Vec<LayerName>,
+}
+
+impl BoundedRunner {
+    /// A runner whose helper is the running binary itself, which must call [`supervise_if_asked`]
+    /// first of all.
+    pub fn new() -> Self {
+        Self::with_helper("/proc/self/exe")
+    }
+
+    /// A runner with another binary as its helper.
+    pub fn with_helper(program: impl Into<OsString>) -> Self {
+        Self {
+            helper: vec![program.into(), SUPERVISE.into()],
+            without: Vec::new(),
+        }
+    }
+
+    /// The same runner without some layers, as on a machine that has none of them.
+    #[must_use]
+    pub fn without(mut self, layers: &[LayerName]) -> Self {
+        self.without.extend_from_slice(layers);
+        self
+    }
+}
+
+impl Default for BoundedRunner {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ProcessRunner for BoundedRunner {
+    fn run(
+        &self,
+        spec: &CommandSpec,
+        cancel: &CancelToken,
+        started: &mut Started<'_>,
+        sink: &mut dyn OutputSink,
+    ) -> Result<ProcessReport, Problem> {
+        match spec.containment {
+            Containment::Full => {
+                full::run(&self.helper, &self.without, spec, cancel, started, sink)
+            }
+            Containment::Light => light::run(spec, cancel, started, sink),
+        }
+    }
+
+    fn inspect(&self, identity: &ProcessIdentity) -> Presence {
+        leftover::inspect(identity)
+    }
+
+    fn end(&self, identity: &ProcessIdentity) -> Result<u32, Problem> {
+        leftover::end(identity)
+    }
+
+    fn load_report(&self, identity: &ProcessIdentity) -> Result<Option<ProcessReport>, Problem> {
+        leftover::load_report(identity)
+    }
+
+    /// Asks the kernel rather than guessing: a program that does nothing is run with every layer,
+    /// and its report says which ones held.
+    fn probe(&self) -> Vec<Layer> {
+        let missing = |why: &str| {
+            LayerName::ALL
+                .into_iter()
+                .map(|name| Layer::missing(name, why))
+                .collect()
+        };
+        let Some(helper) = self.helper.first() else {
+            return missing("no helper is configured");
+        };
+        let mut spec = CommandSpec::new(helper.clone(), "/").args([NOTHING]);
+        spec.limits = Limits {
+            wall: Duration::from_secs(10),
+            memory_bytes: Some(256 << 20),
+            processes: Some(16),
+            ..Limits::default()
+        };
+        spec.isolation = Isolation {
+            writes: Writes::Only(Vec::new()),
+            hidden: vec![PathBuf::from("/var/empty"), PathBuf::from("/mnt")],
+            network: Network::Off,
+            ..Isolation::default()
+        };
+        match self.run(&spec, &CancelToken::new(), &mut |_| Ok(()), &mut Discard) {
+            Ok(report) => report.layers,
+            Err(problem) => missing(&problem.to_string()),
+        }
+    }
+}

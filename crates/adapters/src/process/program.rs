@@ -1,0 +1,109 @@
+//! Finding the program, with an answer that names it when it cannot be found.
+
+use drive_core::Problem;
+use drive_engine::ports::CommandSpec;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// The file to execute. A name without a slash is looked up in `PATH` of the child's environment; a
+/// relative path starts at the child's folder.
+pub(super) fn resolve(spec: &CommandSpec) -> Result<PathBuf, Problem> {
+    require_folder(&spec.cwd)?;
+    let name = spec.program.as_os_str();
+    if name.is_empty() {
+        return Err(Problem::usage("commandNotFound", "the command is empty"));
+    }
+    if name.as_bytes().contains(&b'/') {
+        let path = spec.cwd.join(name);
+        return match judge(&path) {
+            Found::Executable => Ok(path),
+            Found::NotExecutable => Err(not_executable(&path)),
+            Found::Nothing => Err(not_found(name, "no such file")),
+        };
+    }
+    let path = spec.env.iter().rev().find(|(key, _)| key == "PATH");
+    let path = path.map_or(OsStr::new(""), |(_, value)| value);
+    let mut other = None;
+    for folder in std::env::split_paths(path).filter(|f| !f.as_os_str().is_empty()) {
+        let candidate = spec.cwd.join(folder).join(name);
+        match judge(&candidate) {
+            Found::Executable => return Ok(candidate),
+            Found::NotExecutable => other = other.or(Some(candidate)),
+            Found::Nothing => {}
+        }
+    }
+    match other {
+        Some(path) => Err(not_executable(&path)),
+        None => Err(not_found(name, "not in any folder of `PATH`")),
+    }
+}
+
+fn require_folder(cwd: &Path) -> Result<(), Problem> {
+    if cwd.is_dir() {
+        return Ok(());
+    }
+    Err(Problem::environment(
+        "workingFolderMissing",
+        format!("folder `{}` to run in does not exist", cwd.display()),
+    )
+    .hint("check that it was not removed, and that it is a folder"))
+}
+
+enum Found {
+    Executable,
+    NotExecutable,
+    Nothing,
+}
+
+fn judge(path: &Path) -> Found {
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.is_file() => match rustix::fs::access(path, rustix::fs::Access::EXEC_OK) {
+            Ok(()) => Found::Executable,
+            Err(_) => Found::NotExecutable,
+        },
+        Ok(_) => Found::NotExecutable,
+        Err(_) => Found::Nothing,
+    }
+}
+
+fn not_found(name: &OsStr, why: &str) -> Problem {
+    Problem::environment(
+        "commandNotFound",
+        format!("command `{}` was not found", name.display()),
+    )
+    .cause(why)
+    .hint("install it, or name it by its full path")
+}
+
+fn not_executable(path: &Path) -> Problem {
+    Problem::environment(
+        "commandNotExecutable",
+        format!("`{}` is not executable", path.display()),
+    )
+    .hint(format!(
+        "run `chmod +x {}` if it is a program",
+        path.display()
+    ))
+}
+
+/// The kernel refused to execute what looked like a program.
+pub(super) fn refused(path: &Path, error: &io::Error) -> Problem {
+    let problem = match error.raw_os_error() {
+        Some(libc::ENOENT) => Problem::environment(
+            "commandNotFound",
+            format!("`{}` or its interpreter does not exist", path.display()),
+        )
+        .hint("check the first line of the script, and the program's loader"),
+        Some(libc::EACCES) => not_executable(path),
+        Some(libc::ENOEXEC) => {
+            not_executable(path).hint("a script needs a first line such as `#!/bin/sh`")
+        }
+        Some(_) | None => Problem::environment(
+            "processNotStarted",
+            format!("`{}` could not be started", path.display()),
+        ),
+    };
+    problem.cause(error.to_string())
+}

@@ -1,0 +1,135 @@
+//! Bringing the init of a tree into the world, with as many namespaces as the machine allows.
+
+use super::super::procfs;
+use super::super::sys::{self, Forked, namespace};
+use super::super::wire::{Request, control};
+use super::init::{Birth, InitEnds, init_main};
+use drive_core::process::{LayerName, ProcessMark};
+use drive_engine::ports::Network;
+use rustix::process::{Signal, getegid, geteuid};
+use std::fs;
+use std::io::{self, PipeWriter, Write};
+use std::os::unix::net::UnixStream;
+
+/// The init, as its supervisor knows it.
+pub(super) struct Init {
+    pub(super) mark: ProcessMark,
+    pub(super) channel: UnixStream,
+    pub(super) namespaces: i32,
+}
+
+/// The writing ends of the child's streams.
+pub(super) struct Outputs {
+    pub(super) stdout: PipeWriter,
+    pub(super) stderr: PipeWriter,
+}
+
+/// Tries the wanted namespaces: for root first without, for others only with a user namespace, and
+/// at last none at all. Returns why there are none, when there are none.
+pub(super) fn bear(
+    request: &Request,
+    caps_processes: bool,
+    outputs: &Outputs,
+) -> io::Result<(Init, Option<String>)> {
+    let wanted = wanted_namespaces(request);
+    let mut refused = None;
+    if wanted != 0 {
+        let with_user = wanted | namespace::USER;
+        let attempts: &[i32] = if geteuid().is_root() {
+            &[wanted, with_user]
+        } else {
+            &[with_user]
+        };
+        for namespaces in attempts {
+            match try_bear(request, *namespaces, caps_processes, outputs) {
+                Ok(init) => return Ok((init, None)),
+                Err(error) => refused = Some(error.to_string()),
+            }
+        }
+    }
+    Ok((try_bear(request, 0, caps_processes, outputs)?, refused))
+}
+
+fn wanted_namespaces(request: &Request) -> i32 {
+    let on = |layer| !request.without.contains(&layer);
+    let mut wanted = 0;
+    if on(LayerName::PidNamespace) {
+        wanted |= namespace::PID | namespace::MOUNT;
+    }
+    let masks = !request.hidden.is_empty() || !request.protected.is_empty();
+    if masks && on(LayerName::PathMasks) {
+        wanted |= namespace::MOUNT;
+    }
+    if request.network == Network::Off && on(LayerName::NetworkNamespace) {
+        wanted |= namespace::NETWORK;
+    }
+    wanted
+}
+
+fn try_bear(
+    request: &Request,
+    namespaces: i32,
+    caps_processes: bool,
+    outputs: &Outputs,
+) -> io::Result<Init> {
+    let (channel, inner) = UnixStream::pair()?;
+    let birth = Birth {
+        namespaces,
+        caps_processes,
+    };
+    // Duplicated before the fork, so that a failed attempt leaves the originals for the next one.
+    let ends = InitEnds {
+        supervisor: inner,
+        stdout: outputs.stdout.try_clone()?,
+        stderr: outputs.stderr.try_clone()?,
+    };
+    let pid = match sys::fork(namespaces)? {
+        Forked::Child => {
+            drop(channel);
+            init_main(request, birth, ends)
+        }
+        Forked::Parent(pid) => pid,
+    };
+    let mark = procfs::mark(pid).ok_or_else(|| io::Error::other("it is gone"))?;
+    if namespaces & namespace::USER != 0
+        && let Err(error) = map_users(pid)
+    {
+        procfs::signal(mark, Signal::KILL);
+        return Err(error);
+    }
+    Ok(Init {
+        mark,
+        channel,
+        namespaces,
+    })
+}
+
+impl Init {
+    /// One control byte; a dead init is noticed elsewhere.
+    pub(super) fn order(&mut self, byte: u8) {
+        let _ = self.channel.write_all(&[byte]);
+    }
+
+    /// Lets it set its layers up.
+    pub(super) fn set_up(&mut self) {
+        self.order(control::SET_UP);
+    }
+}
+
+/// The tree keeps its user: ids are the same inside and outside. Root may map all of them.
+fn map_users(pid: i32) -> io::Result<()> {
+    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+    if user == 0 && put(pid, "uid_map", "0 0 4294967295").is_ok() {
+        return put(pid, "gid_map", "0 0 4294967295");
+    }
+    put(pid, "setgroups", "deny")?;
+    put(pid, "uid_map", &format!("{user} {user} 1"))?;
+    put(pid, "gid_map", &format!("{group} {group} 1"))
+}
+
+fn put(pid: i32, file: &str, text: &str) -> io::Result<()> {
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .open(format!("/proc/{pid}/{file}"))?;
+    file.write_all(text.as_bytes())
+}

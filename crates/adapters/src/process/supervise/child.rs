@@ -1,0 +1,150 @@
+//! The child's own last steps before it becomes the program: behind a gate, inside its layers.
+
+use super::super::sys::exit_now;
+use super::super::wire::{Request, control, write_json};
+use super::restrict;
+use drive_core::process::LayerName;
+use rustix::process::{
+    Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit, setsid,
+};
+use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// What the child says before it is the program; after a successful start it says nothing more.
+#[derive(Serialize, Deserialize)]
+pub(super) enum ChildEvent {
+    /// Its layers are in force; these are not.
+    Ready(Vec<(LayerName, String)>),
+    /// A step failed.
+    Failed {
+        /// Which one, naming its object.
+        step: String,
+        /// What the kernel said.
+        errno: i32,
+    },
+    /// The kernel refused the program.
+    Refused {
+        /// What it said.
+        errno: i32,
+    },
+}
+
+/// The descriptors the child starts with.
+pub(super) struct ChildEnds {
+    pub(super) stdout: PipeWriter,
+    pub(super) stderr: PipeWriter,
+    pub(super) gate: PipeReader,
+    pub(super) events: PipeWriter,
+}
+
+/// What was decided about it before the fork.
+pub(super) struct ChildLayers {
+    /// A bound on its processes that the kernel holds, for want of a control group.
+    pub(super) process_rlimit: Option<u64>,
+    /// Places that only this tree can see.
+    pub(super) private: Vec<&'static Path>,
+}
+
+/// Never returns: it becomes the program, or ends.
+pub(super) fn become_program(request: &Request, layers: &ChildLayers, mut ends: ChildEnds) -> ! {
+    let missing = match prepare(request, layers, &ends) {
+        Ok(missing) => missing,
+        Err((step, error)) => {
+            let errno = error.raw_os_error().unwrap_or(0);
+            let _ = write_json(&mut ends.events, &ChildEvent::Failed { step, errno });
+            exit_now(127);
+        }
+    };
+    let mut gate = [0];
+    let opened = write_json(&mut ends.events, &ChildEvent::Ready(missing)).is_ok()
+        && ends.gate.read_exact(&mut gate).is_ok()
+        && gate[0] == control::GO;
+    if !opened {
+        exit_now(127);
+    }
+    let errno = execute(request).raw_os_error().unwrap_or(0);
+    let _ = write_json(&mut ends.events, &ChildEvent::Refused { errno });
+    exit_now(127)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the one place where a contained child becomes its program"
+)]
+fn execute(request: &Request) -> io::Error {
+    Command::new(&request.executable)
+        .arg0(&request.arg0)
+        .args(&request.args)
+        .env_clear()
+        .envs(request.env.iter().map(|(key, value)| (key, value)))
+        .exec()
+}
+
+type Step<T> = Result<T, (String, io::Error)>;
+
+fn prepare(
+    request: &Request,
+    layers: &ChildLayers,
+    ends: &ChildEnds,
+) -> Step<Vec<(LayerName, String)>> {
+    let step = |name: &str| {
+        let name = name.to_owned();
+        move |error: rustix::io::Errno| (name, io::Error::from(error))
+    };
+    setsid().map_err(step("start a session"))?;
+    // The thread that forked it is its parent's only one, so this fires with that process.
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(step("follow its parent"))?;
+    rustix::stdio::dup2_stdout(&ends.stdout).map_err(step("connect stdout"))?;
+    rustix::stdio::dup2_stderr(&ends.stderr).map_err(step("connect stderr"))?;
+    rustix::process::chdir(&request.cwd)
+        .map_err(step(&format!("enter folder `{}`", request.cwd.display())))?;
+    let none = Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    setrlimit(Resource::Core, none).map_err(step("switch core files off"))?;
+    if let Some(count) = layers.process_rlimit {
+        let bound = Rlimit {
+            current: Some(count),
+            maximum: Some(count),
+        };
+        let _ = setrlimit(Resource::Nproc, bound);
+    }
+    prefer_for_memory_kill();
+    if restrict::holds_paths(request) {
+        drop_capabilities();
+    }
+    restrict::apply(request, &layers.private)
+}
+
+/// When memory runs out, the kernel should choose the tree and not its supervisor.
+fn prefer_for_memory_kill() {
+    if let Ok(mut file) = File::options().write(true).open("/proc/self/oom_score_adj") {
+        let _ = file.write_all(b"500");
+    }
+}
+
+/// A child of root that is held to paths must not be able to take the layers down again, nor to go
+/// around them through the kernel or a raw device. An ordinary user has none of these to lose.
+fn drop_capabilities() {
+    let mut all = CapabilitySet::SYS_ADMIN
+        | CapabilitySet::SYS_MODULE
+        | CapabilitySet::SYS_RAWIO
+        | CapabilitySet::SYS_BOOT
+        | CapabilitySet::SYS_TIME
+        | CapabilitySet::SYS_PTRACE
+        | CapabilitySet::NET_ADMIN
+        | CapabilitySet::MKNOD
+        | CapabilitySet::DAC_READ_SEARCH
+        | CapabilitySet::BPF;
+    for capability in all.iter() {
+        if remove_capability_from_bounding_set(capability).is_ok() {
+            all.remove(capability);
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! The first process of the tree: sets the layers up, forks the child, reaps everything, and counts
+//! as long as somebody is left. It runs between the supervisor and the child, so that neither the
+//! child nor the end of a namespace can take the supervisor along.
+
+use super::super::sys::{self, Forked, Reap, exit_now, reap};
+use super::super::wire::{Request, control, read_json, write_json};
+use super::super::{procfs, sys::namespace};
+use super::child::{ChildEnds, ChildEvent, ChildLayers, become_program};
+use super::mounts;
+use drive_core::process::{LayerName, LeaderEnd};
+use drive_engine::ports::{Network, Writes};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Signal, set_child_subreaper, set_parent_process_death_signal};
+use serde::{Deserialize, Serialize};
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+/// What the init tells its supervisor.
+#[derive(Serialize, Deserialize)]
+pub(super) enum InitEvent {
+    /// The child waits at its gate; these layers are missing.
+    Ready(Vec<(LayerName, String)>),
+    /// It could not be set up.
+    Failed {
+        /// What failed.
+        step: String,
+        /// What the kernel said, 0 for nothing.
+        errno: i32,
+    },
+    /// The kernel refused the program.
+    Refused {
+        /// What it said.
+        errno: i32,
+    },
+    /// The leader has ended.
+    LeaderEnded(LeaderEnd),
+}
+
+/// What the init starts with.
+pub(super) struct InitEnds {
+    pub(super) supervisor: UnixStream,
+    pub(super) stdout: PipeWriter,
+    pub(super) stderr: PipeWriter,
+}
+
+/// Which namespaces it was born into, and what the control groups already hold.
+#[derive(Clone, Copy)]
+pub(super) struct Birth {
+    pub(super) namespaces: i32,
+    pub(super) caps_processes: bool,
+}
+
+impl Birth {
+    fn has(self, namespace: i32) -> bool {
+        self.namespaces & namespace != 0
+    }
+}
+
+/// Never returns: ends when the tree is empty.
+pub(super) fn init_main(request: &Request, birth: Birth, ends: InitEnds) -> ! {
+    let InitEnds {
+        mut supervisor,
+        stdout,
+        stderr,
+    } = ends;
+    let mut order = [0];
+    if supervisor.read_exact(&mut order).is_err() || order[0] != control::SET_UP {
+        exit_now(1);
+    }
+    match set_up(request, birth, stdout, stderr) {
+        Ok((tree, missing)) => {
+            let _ = write_json(&mut supervisor, &InitEvent::Ready(missing));
+            tree.keep(supervisor);
+        }
+        Err((step, error)) => {
+            let errno = error.raw_os_error().unwrap_or(0);
+            let step = if errno == 0 {
+                format!("{step}: {error}")
+            } else {
+                step
+            };
+            let _ = write_json(&mut supervisor, &InitEvent::Failed { step, errno });
+        }
+    }
+    exit_now(0)
+}
+
+type Missing = Vec<(LayerName, String)>;
+type Failure = (String, io::Error);
+
+fn set_up(
+    request: &Request,
+    birth: Birth,
+    stdout: PipeWriter,
+    stderr: PipeWriter,
+) -> Result<(Tree, Missing), Failure> {
+    let step = |name: &'static str| move |error: io::Error| (name.to_owned(), error);
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|e| ("follow the supervisor".to_owned(), e.into()))?;
+    let _ = set_child_subreaper(rustix::process::Pid::from_raw(1));
+    let signals = sys::child_signals().map_err(step("watch for ended children"))?;
+    let mut missing = Vec::new();
+    let private = view_files(request, birth, &mut missing);
+    if request.network == Network::Off {
+        cut_network(birth, &mut missing);
+    }
+    let layers = ChildLayers {
+        process_rlimit: process_rlimit(request, birth),
+        private,
+    };
+    let (gate_reader, gate) = io::pipe().map_err(step("open the gate"))?;
+    let (mut events, events_writer) = io::pipe().map_err(step("open the gate"))?;
+    let child = match sys::fork(0).map_err(step("fork"))? {
+        Forked::Parent(pid) => pid,
+        Forked::Child => {
+            drop((gate, events));
+            let ends = ChildEnds {
+                stdout,
+                stderr,
+                gate: gate_reader,
+                events: events_writer,
+            };
+            become_program(request, &layers, ends)
+        }
+    };
+    drop((stdout, stderr, gate_reader, events_writer));
+    release_stdin().map_err(step("let go of stdin"))?;
+    match read_json(&mut events).map_err(step("hear from the child"))? {
+        Some(ChildEvent::Ready(more)) => missing.extend(more),
+        Some(ChildEvent::Failed { step, errno }) => {
+            return Err((step, io::Error::from_raw_os_error(errno)));
+        }
+        Some(ChildEvent::Refused { .. }) | None => {
+            return Err((
+                "hear from the child".to_owned(),
+                io::Error::other("it is gone"),
+            ));
+        }
+    }
+    let tree = Tree {
+        child,
+        owns_namespace: birth.has(namespace::PID),
+        signals,
+        gate: Some(gate),
+        events: Some(events),
+        killing: false,
+    };
+    Ok((tree, missing))
+}
+
+/// The input is the child's alone: as long as somebody else holds it, its writer cannot learn that
+/// the child is gone.
+pub(super) fn release_stdin() -> io::Result<()> {
+    let null = std::fs::File::open("/dev/null")?;
+    Ok(rustix::stdio::dup2_stdin(&null)?)
+}
+
+/// Returns the places that are the tree's own.
+fn view_files(request: &Request, birth: Birth, missing: &mut Missing) -> Vec<&'static Path> {
+    let masks = !request.hidden.is_empty() || !request.protected.is_empty();
+    if !birth.has(namespace::MOUNT) {
+        if masks {
+            missing.push((LayerName::PathMasks, "no mount namespace".to_owned()));
+        }
+        return Vec::new();
+    }
+    let view = mounts::detach().and_then(|()| if masks { mounts::mask(request) } else { Ok(()) });
+    if let Err(error) = view {
+        if masks {
+            missing.push((LayerName::PathMasks, error.to_string()));
+        }
+        return Vec::new();
+    }
+    if birth.has(namespace::PID) {
+        let _ = mounts::mount_proc();
+    }
+    if request.writes != Writes::Anywhere && mounts::mount_shared_memory().is_ok() {
+        return vec![Path::new(mounts::SHARED_MEMORY)];
+    }
+    Vec::new()
+}
+
+fn cut_network(birth: Birth, missing: &mut Missing) {
+    if !birth.has(namespace::NETWORK) {
+        missing.push((
+            LayerName::NetworkNamespace,
+            "no network namespace".to_owned(),
+        ));
+    } else if let Err(error) = sys::loopback_up() {
+        missing.push((
+            LayerName::NetworkNamespace,
+            format!("loopback stays down: {error}"),
+        ));
+    }
+}
+
+/// In an own user namespace the kernel counts the processes of this tree alone. One more than the
+/// cap and our own init, so that the count that is polled can be seen to exceed it.
+fn process_rlimit(request: &Request, birth: Birth) -> Option<u64> {
+    let cap = request.limits.processes?;
+    (birth.has(namespace::USER) && !birth.caps_processes).then(|| u64::from(cap) + 2)
+}
+
+/// The running tree, seen from its first process.
+struct Tree {
+    child: i32,
+    owns_namespace: bool,
+    signals: OwnedFd,
+    gate: Option<PipeWriter>,
+    events: Option<PipeReader>,
+    killing: bool,
+}
+
+impl Tree {
+    /// Reaps, and does what the supervisor says, until nobody is left.
+    fn keep(mut self, mut supervisor: UnixStream) {
+        loop {
+            if self.reap_all(&mut supervisor) {
+                return;
+            }
+            if self.killing {
+                self.kill_all();
+            }
+            let [signalled, ordered, refused] = self.wait(&supervisor);
+            if signalled {
+                let mut drained = [0; 1024];
+                while rustix::io::read(&self.signals, &mut drained).is_ok_and(|n| n > 0) {}
+            }
+            if refused {
+                self.hear_child(&mut supervisor);
+            }
+            if ordered {
+                self.obey(&mut supervisor);
+            }
+        }
+    }
+
+    /// Whether the tree is empty: with every orphan coming here, no child means no descendant.
+    fn reap_all(&mut self, supervisor: &mut UnixStream) -> bool {
+        loop {
+            match reap(None) {
+                Ok(Reap::One(reaped)) if reaped.pid == self.child => {
+                    self.hear_child(supervisor);
+                    let _ = write_json(supervisor, &InitEvent::LeaderEnded(reaped.end));
+                }
+                Ok(Reap::One(_)) => {}
+                Ok(Reap::NoneYet) | Err(_) => return false,
+                Ok(Reap::NoChildren) => return true,
+            }
+        }
+    }
+
+    fn wait(&self, supervisor: &UnixStream) -> [bool; 3] {
+        let mut fds = vec![
+            PollFd::new(&self.signals, PollFlags::IN),
+            PollFd::new(supervisor, PollFlags::IN),
+        ];
+        if let Some(events) = &self.events {
+            fds.push(PollFd::new(events, PollFlags::IN));
+        }
+        let pause = self.killing.then_some(Duration::from_millis(1));
+        let pause = pause.and_then(|pause| Timespec::try_from(pause).ok());
+        let mut ready = [false; 3];
+        if poll(&mut fds, pause.as_ref()).is_ok() {
+            for (slot, fd) in ready.iter_mut().zip(&fds) {
+                *slot = !fd.revents().is_empty();
+            }
+        }
+        ready
+    }
+
+    /// The child's last word: a refused program, or the end of file that a started one leaves.
+    fn hear_child(&mut self, supervisor: &mut UnixStream) {
+        let Some(mut events) = self.events.take() else {
+            return;
+        };
+        if let Ok(Some(ChildEvent::Refused { errno })) = read_json(&mut events) {
+            let _ = write_json(supervisor, &InitEvent::Refused { errno });
+        }
+    }
+
+    fn obey(&mut self, supervisor: &mut UnixStream) {
+        let mut order = [0];
+        match supervisor.read(&mut order) {
+            Ok(1) if order[0] == control::GO => {
+                if let Some(mut gate) = self.gate.take() {
+                    let _ = gate.write_all(&[control::GO]);
+                }
+            }
+            Ok(_) | Err(_) => self.killing = true,
+        }
+    }
+
+    fn kill_all(&self) {
+        if self.owns_namespace {
+            let _ = sys::kill_own_namespace();
+            return;
+        }
+        for stat in procfs::descendants(std::process::id() as i32) {
+            procfs::signal(stat.mark, Signal::KILL);
+        }
+    }
+}

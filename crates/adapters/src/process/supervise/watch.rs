@@ -1,0 +1,507 @@
+//! The one loop over streams, control, ended children and clocks, and the steps of ending a tree.
+
+use super::super::cgroup::Cgroups;
+use super::super::procfs::{self, Stat};
+use super::super::streams::{ORDER, Streams};
+use super::super::sys::{Reap, reap};
+use super::super::usage::Usage;
+use super::super::wire::{Request, control, event, read_json};
+use super::birth::Init;
+use super::init::InitEvent;
+use super::outlet::Outlet;
+use super::{Prepared, identify, next_control, refused};
+use drive_core::Problem;
+use drive_core::process::{
+    Layer, LeaderEnd, Observed, ProcessMark, ProcessReport, TimeBound, classify,
+};
+use drive_engine::ports::{OrphanPolicy, Stream};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Signal;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// How often a cap is checked that the kernel does not hold.
+const POLL: Duration = Duration::from_millis(20);
+/// How often the kernel's own counters are read.
+const COUNTERS: Duration = Duration::from_millis(100);
+/// How often real shares of memory are added up, which is costly.
+const SHARES: Duration = Duration::from_millis(500);
+/// How long a tree whose streams are closed may take to end after its leader.
+const SETTLE: Duration = Duration::from_millis(100);
+/// How long the init may take to kill its tree before the supervisor does it.
+const INIT_KILLS: Duration = Duration::from_secs(2);
+/// How long killing may take before the rest is given up and reported.
+const GIVE_UP: Duration = Duration::from_secs(10);
+
+/// What came of it.
+pub(super) enum Outcome {
+    /// It ran.
+    Report(Box<ProcessReport>),
+    /// It never ran.
+    NotStarted(Problem),
+}
+
+/// Where in its life a tree is.
+#[derive(Clone, Copy)]
+enum Phase {
+    /// The leader runs.
+    Running,
+    /// The leader has ended by itself; the rest may end by itself until then.
+    Settling(Instant),
+    /// TERM was sent; KILL comes then.
+    Terminating(Instant),
+    /// KILL is being sent since then.
+    Killing(Instant),
+}
+
+/// One tree under watch.
+pub(super) struct Watch<'a> {
+    request: &'a Request,
+    control: Option<OwnedFd>,
+    outlet: &'a mut Outlet,
+    groups: Cgroups,
+    init: Init,
+    init_gone: bool,
+    child: ProcessMark,
+    streams: Streams,
+    signals: OwnedFd,
+    layers: Vec<Layer>,
+    seen: Observed,
+    problem: Option<Problem>,
+    usage: Usage,
+    sampled_bytes: u64,
+    phase: Phase,
+    empty: bool,
+    born: Instant,
+    last_output: Instant,
+    next_sample: Instant,
+    next_shares: Instant,
+}
+
+/// What became ready.
+#[derive(Default)]
+struct Ready {
+    streams: [bool; 2],
+    control: bool,
+    outlet: bool,
+    signals: bool,
+    init: bool,
+}
+
+impl<'a> Watch<'a> {
+    /// Takes a prepared tree over.
+    pub(super) fn new(
+        request: &'a Request,
+        control: OwnedFd,
+        outlet: &'a mut Outlet,
+        groups: Cgroups,
+        prepared: Prepared,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            request,
+            control: Some(control),
+            outlet,
+            groups,
+            init: prepared.init,
+            init_gone: false,
+            child: prepared.child,
+            streams: prepared.streams,
+            signals: prepared.signals,
+            layers: prepared.layers,
+            seen: Observed::default(),
+            problem: None,
+            usage: Usage::default(),
+            sampled_bytes: 0,
+            phase: Phase::Running,
+            empty: false,
+            born: now,
+            last_output: now,
+            next_sample: now + POLL,
+            next_shares: now + COUNTERS,
+        }
+    }
+
+    /// Tells drive who is about to run, and opens the gate once that is journaled.
+    pub(super) fn offer_identity(&mut self, limit: Duration) {
+        let identity = identify(self.request, &self.groups, &self.init, self.child);
+        let json = serde_json::to_vec(&identity).unwrap_or_default();
+        self.outlet.push(event::IDENTITY, &json);
+        self.outlet.flush_all(limit);
+        let answer = self.control.as_ref().and_then(|fd| next_control(fd, limit));
+        let now = Instant::now();
+        self.born = now;
+        self.last_output = now;
+        if answer == Some(control::GO) {
+            self.init.order(control::GO);
+        } else {
+            self.seen.aborted = true;
+            self.kill(now);
+        }
+    }
+
+    /// Goes on until the tree is empty and its output is read.
+    pub(super) fn watch(&mut self) {
+        while !self.empty {
+            let now = Instant::now();
+            self.check_clocks(now);
+            self.sample(now);
+            self.sweep(now);
+            if self.seen.infra.is_some() {
+                break;
+            }
+            let ready = self.wait(self.next_deadline(now));
+            self.take_output(&ready);
+            if ready.control {
+                self.take_control();
+            }
+            if ready.signals {
+                self.drain_signals();
+            }
+            if ready.init {
+                self.hear_init();
+            }
+            self.reap_all();
+        }
+        self.drain();
+        self.read_counters();
+    }
+
+    /// What is left in the pipes, and what a process outside the tree may still write.
+    fn drain(&mut self) {
+        let until = Instant::now() + self.request.limits.drain;
+        while self.streams.any_open() && Instant::now() < until {
+            let ready = self.wait(until);
+            self.take_output(&ready);
+            if ready.control {
+                self.take_control();
+            }
+        }
+    }
+
+    fn wait(&self, until: Instant) -> Ready {
+        let mut ready = Ready::default();
+        let mut fds = Vec::with_capacity(6);
+        let mut slots: Vec<&mut bool> = Vec::with_capacity(6);
+        let Ready {
+            streams: [out, err],
+            control,
+            outlet,
+            signals,
+            init,
+        } = &mut ready;
+        match self.outlet.blocked() {
+            // As long as drive is slow, the child has to wait.
+            Some(pipe) => {
+                fds.push(PollFd::from_borrowed_fd(pipe, PollFlags::OUT));
+                slots.push(outlet);
+            }
+            None => {
+                for (index, slot) in [out, err].into_iter().enumerate() {
+                    if let Some(end) = self.streams.end(index) {
+                        fds.push(PollFd::from_borrowed_fd(end, PollFlags::IN));
+                        slots.push(slot);
+                    }
+                }
+            }
+        }
+        if let Some(fd) = &self.control {
+            fds.push(PollFd::new(fd, PollFlags::IN));
+            slots.push(control);
+        }
+        if !self.empty {
+            fds.push(PollFd::new(&self.signals, PollFlags::IN));
+            slots.push(signals);
+        }
+        if !self.init_gone {
+            fds.push(PollFd::new(&self.init.channel, PollFlags::IN));
+            slots.push(init);
+        }
+        let timeout = until.saturating_duration_since(Instant::now());
+        if poll(&mut fds, Timespec::try_from(timeout).ok().as_ref()).is_ok() {
+            for (slot, fd) in slots.into_iter().zip(&fds) {
+                *slot = !fd.revents().is_empty();
+            }
+        }
+        ready
+    }
+
+    fn next_deadline(&self, now: Instant) -> Instant {
+        let limits = &self.request.limits;
+        let mut at = self.next_sample;
+        match self.phase {
+            Phase::Running => {
+                at = at.min(self.born + limits.wall);
+                if let Some(idle) = limits.idle {
+                    at = at.min(self.last_output + idle);
+                }
+            }
+            Phase::Settling(until) | Phase::Terminating(until) => at = at.min(until),
+            Phase::Killing(_) => at = at.min(now + Duration::from_millis(2)),
+        }
+        at
+    }
+
+    fn check_clocks(&mut self, now: Instant) {
+        let limits = &self.request.limits;
+        match self.phase {
+            Phase::Running => {
+                if self.outlet.blocked().is_some() {
+                    self.last_output = now; // Its silence is drive's fault.
+                }
+                let idle = limits
+                    .idle
+                    .is_some_and(|idle| now >= self.last_output + idle);
+                if now >= self.born + limits.wall {
+                    self.seen.timeout = Some(TimeBound::Wall);
+                    self.terminate(now);
+                } else if idle {
+                    self.seen.timeout = Some(TimeBound::Idle);
+                    self.terminate(now);
+                }
+            }
+            Phase::Settling(until) => {
+                if now >= until {
+                    self.seen.leaked = self.tree().len() as u32;
+                    self.kill(now);
+                } else if !self.streams.any_open() {
+                    self.phase = Phase::Settling(until.min(now + SETTLE));
+                }
+            }
+            Phase::Terminating(until) => {
+                if now >= until {
+                    self.kill(now);
+                }
+            }
+            Phase::Killing(since) => {
+                if now >= since + GIVE_UP {
+                    let left = self.tree().len();
+                    self.seen.infra = Some(format!("{left} processes could not be killed"));
+                }
+            }
+        }
+    }
+
+    /// Everybody in the tree but its init.
+    fn tree(&self) -> Vec<Stat> {
+        let mut all = procfs::descendants(std::process::id() as i32);
+        all.retain(|stat| stat.mark != self.init.mark);
+        all
+    }
+
+    fn terminate(&mut self, now: Instant) {
+        match self.phase {
+            Phase::Running | Phase::Settling(_) => {
+                self.phase = Phase::Terminating(now + self.request.limits.grace);
+                for stat in self.tree() {
+                    procfs::signal(stat.mark, Signal::TERM);
+                    // A stopped process takes its TERM only once it goes on.
+                    procfs::signal(stat.mark, Signal::CONT);
+                }
+            }
+            Phase::Terminating(_) | Phase::Killing(_) => {}
+        }
+    }
+
+    fn kill(&mut self, now: Instant) {
+        if !matches!(self.phase, Phase::Killing(_)) {
+            self.phase = Phase::Killing(now);
+            self.init.order(control::KILL);
+        }
+    }
+
+    /// Kills from outside what an init that is gone, or does not come to it, leaves alive.
+    fn sweep(&mut self, now: Instant) {
+        let Phase::Killing(since) = self.phase else {
+            return;
+        };
+        if !self.init_gone && now < since + INIT_KILLS {
+            return;
+        }
+        self.groups.kill();
+        for stat in procfs::descendants(std::process::id() as i32) {
+            procfs::signal(stat.mark, Signal::KILL);
+        }
+    }
+
+    fn take_output(&mut self, ready: &Ready) {
+        if ready.outlet {
+            self.outlet.flush();
+        }
+        for (index, stream) in ORDER.into_iter().enumerate() {
+            if !ready.streams[index] {
+                continue;
+            }
+            let kind = match stream {
+                Stream::Stdout => event::STDOUT,
+                Stream::Stderr => event::STDERR,
+            };
+            let forward = self.request.forward;
+            let outlet = &mut *self.outlet;
+            let read = self.streams.read(index, |bytes| {
+                if forward {
+                    outlet.push(kind, bytes);
+                }
+            });
+            if read {
+                self.last_output = Instant::now();
+            }
+        }
+        if self.streams.total_bytes() > self.request.limits.output_bytes && !self.seen.output {
+            self.seen.output = true;
+            self.kill(Instant::now());
+        }
+    }
+
+    fn take_control(&mut self) {
+        let Some(fd) = &self.control else { return };
+        let now = Instant::now();
+        match next_control(fd, Duration::ZERO) {
+            Some(control::CANCEL) => {
+                self.seen.aborted |= !self.empty;
+                self.terminate(now);
+            }
+            Some(_) => {
+                self.seen.aborted |= !self.empty;
+                self.kill(now);
+            }
+            None => {
+                self.control = None;
+                self.outlet.close();
+                if self.request.orphans == OrphanPolicy::End && !self.empty {
+                    self.seen.aborted = true;
+                    self.terminate(now);
+                }
+            }
+        }
+    }
+
+    fn drain_signals(&mut self) {
+        let mut buffer = [0; 1024];
+        while rustix::io::read(&self.signals, &mut buffer).is_ok_and(|count| count > 0) {}
+    }
+
+    fn hear_init(&mut self) {
+        match read_json(&mut self.init.channel) {
+            Ok(Some(InitEvent::LeaderEnded(end))) => self.leader_ended(end),
+            Ok(Some(InitEvent::Refused { errno })) => {
+                self.problem = Some(refused(self.request, errno));
+            }
+            Ok(Some(InitEvent::Ready(_) | InitEvent::Failed { .. }) | None) | Err(_) => {
+                self.init_gone = true;
+            }
+        }
+    }
+
+    fn leader_ended(&mut self, end: LeaderEnd) {
+        self.seen.leader = Some(end);
+        self.read_counters();
+        if matches!(self.phase, Phase::Running) {
+            let wait = if self.streams.any_open() {
+                self.request.limits.drain
+            } else {
+                self.request.limits.drain.min(SETTLE)
+            };
+            self.phase = Phase::Settling(Instant::now() + wait);
+        }
+    }
+
+    /// Only the init is a child of ours, as long as it lives; after that, whoever is left.
+    fn reap_all(&mut self) {
+        loop {
+            match reap(None) {
+                Ok(Reap::One(reaped)) => {
+                    self.usage.add(reaped.usage);
+                    if reaped.pid == self.init.mark.pid {
+                        while !self.init_gone {
+                            self.hear_init();
+                        }
+                    } else if reaped.pid == self.child.pid && self.seen.leader.is_none() {
+                        self.leader_ended(reaped.end);
+                    }
+                }
+                Ok(Reap::NoneYet) | Err(_) => return,
+                Ok(Reap::NoChildren) => {
+                    self.empty = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn sample(&mut self, now: Instant) {
+        if now < self.next_sample {
+            return;
+        }
+        let limits = &self.request.limits;
+        let polls_memory = limits.memory_bytes.is_some() && !self.groups.caps_memory();
+        let polls_processes = limits.processes.is_some() && !self.groups.caps_pids();
+        self.next_sample = now
+            + if polls_memory || polls_processes {
+                POLL
+            } else {
+                COUNTERS
+            };
+        self.read_counters();
+        if !(polls_memory || polls_processes || now >= self.next_shares) {
+            return;
+        }
+        let tree = self.tree();
+        if polls_processes {
+            let tasks: u64 = tree.iter().map(|stat| u64::from(stat.threads)).sum();
+            self.seen.processes |= limits.processes.is_some_and(|cap| tasks > u64::from(cap));
+        }
+        let resident: u64 = tree.iter().map(|stat| stat.rss_bytes).sum();
+        let suspicious = polls_memory && limits.memory_bytes.is_some_and(|cap| resident > cap);
+        if suspicious || (now >= self.next_shares && self.groups.used_bytes().is_none()) {
+            self.next_shares = now + SHARES;
+            // Resident sizes count shared pages once for each process; shares do not.
+            let shares: u64 = tree
+                .iter()
+                .filter_map(|stat| procfs::pss_bytes(stat.mark.pid))
+                .sum();
+            self.sampled_bytes = self.sampled_bytes.max(shares);
+            self.seen.memory |= suspicious && limits.memory_bytes.is_some_and(|cap| shares > cap);
+        }
+        if self.seen.memory || self.seen.processes {
+            self.kill(now);
+        }
+    }
+
+    /// What the kernel counted.
+    fn read_counters(&mut self) {
+        self.sampled_bytes = self
+            .sampled_bytes
+            .max(self.groups.used_bytes().unwrap_or(0));
+        let memory = self.groups.memory_kills() > 0;
+        let processes = self.groups.refused_forks() > 0;
+        self.seen.memory |= memory;
+        self.seen.processes |= processes;
+        if (memory || processes) && !self.empty {
+            self.kill(Instant::now());
+        }
+    }
+
+    /// Cleans up, and gives what came of it.
+    pub(super) fn finish(self) -> Outcome {
+        let resources = self
+            .usage
+            .resources(self.sampled_bytes, self.groups.peak_bytes());
+        self.groups.remove();
+        if let Some(problem) = self.problem {
+            return Outcome::NotStarted(problem);
+        }
+        let duration = self.born.elapsed();
+        let [stdout, stderr] = self.streams.finish();
+        Outcome::Report(Box::new(ProcessReport {
+            end: classify(&self.seen, self.request.leaks),
+            leader: self.seen.leader,
+            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+            stdout,
+            stderr,
+            resources,
+            layers: self.layers,
+            leaked: self.seen.leaked,
+        }))
+    }
+}

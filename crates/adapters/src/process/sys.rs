@@ -1,0 +1,165 @@
+//! The few kernel interfaces that have no safe wrapper.
+#![expect(
+    unsafe_code,
+    reason = "fork, wait4 with usage, signalfd and interface flags are reachable only through libc"
+)]
+
+use super::usage::Usage;
+use drive_core::process::LeaderEnd;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// Which side of a fork runs.
+pub(super) enum Forked {
+    /// The parent, with the child's pid.
+    Parent(i32),
+    /// The child.
+    Child,
+}
+
+/// New namespaces for [`fork`].
+pub(super) mod namespace {
+    pub(in super::super) const USER: i32 = libc::CLONE_NEWUSER;
+    pub(in super::super) const PID: i32 = libc::CLONE_NEWPID;
+    pub(in super::super) const MOUNT: i32 = libc::CLONE_NEWNS;
+    pub(in super::super) const NETWORK: i32 = libc::CLONE_NEWNET;
+}
+
+/// Forks into the given new namespaces (none for 0). Only for a process with one thread.
+pub(super) fn fork(namespaces: i32) -> io::Result<Forked> {
+    let flags = libc::c_long::from(namespaces | libc::SIGCHLD);
+    // SAFETY: no stack is handed over and no memory is shared, so this is a plain fork: the child
+    // goes on with a copy of this process. The callers have a single thread, so that no lock can be
+    // held by a thread that does not exist in the child.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
+    match pid {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(Forked::Child),
+        pid => Ok(Forked::Parent(pid as i32)),
+    }
+}
+
+/// Ends a forked child at once, without running anything the parent had planned for its own exit.
+pub(super) fn exit_now(code: i32) -> ! {
+    // SAFETY: `_exit` touches no memory of ours.
+    unsafe { libc::_exit(code) }
+}
+
+/// One child that has ended.
+pub(super) struct Reaped {
+    pub(super) pid: i32,
+    pub(super) end: LeaderEnd,
+    pub(super) usage: Usage,
+}
+
+/// What a look at the ended children gave.
+pub(super) enum Reap {
+    /// One has ended, and is gone now.
+    One(Reaped),
+    /// Children are alive, none has ended.
+    NoneYet,
+    /// There is no child at all: with a subreaper, the whole tree is empty.
+    NoChildren,
+}
+
+/// Reaps one child that has ended (`Some` for a certain one), without waiting.
+pub(super) fn reap(pid: Option<i32>) -> io::Result<Reap> {
+    let mut status = 0;
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: both pointers are to live memory of the right types.
+    let got = unsafe {
+        libc::wait4(
+            pid.unwrap_or(-1),
+            &mut status,
+            libc::WNOHANG | libc::__WALL,
+            usage.as_mut_ptr(),
+        )
+    };
+    if got == 0 {
+        return Ok(Reap::NoneYet);
+    }
+    if got < 0 {
+        let error = io::Error::last_os_error();
+        return match error.raw_os_error() {
+            Some(libc::ECHILD) => Ok(Reap::NoChildren),
+            Some(libc::EINTR) => Ok(Reap::NoneYet),
+            _ => Err(error),
+        };
+    }
+    // SAFETY: zeroed memory is a valid `rusage`, and the call has filled it.
+    let usage = unsafe { usage.assume_init() };
+    let end = if libc::WIFSIGNALED(status) {
+        LeaderEnd::Signalled(libc::WTERMSIG(status))
+    } else {
+        LeaderEnd::Exited(libc::WEXITSTATUS(status))
+    };
+    Ok(Reap::One(Reaped {
+        pid: got,
+        end,
+        usage: Usage {
+            user_micros: micros(usage.ru_utime),
+            system_micros: micros(usage.ru_stime),
+            max_rss_bytes: u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1024,
+        },
+    }))
+}
+
+fn micros(time: libc::timeval) -> u64 {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    seconds * 1_000_000 + u64::try_from(time.tv_usec).unwrap_or(0)
+}
+
+/// Blocks the signal that tells of ended children, and gives a descriptor that becomes readable
+/// when it comes.
+pub(super) fn child_signals() -> io::Result<OwnedFd> {
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the set is live memory, initialised by `sigemptyset` before any other use; the
+    // descriptor is checked before it is owned.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
+        if libc::sigprocmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let fd = libc::signalfd(-1, set.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// Kills every process of the own PID namespace. Refuses to do so anywhere else.
+pub(super) fn kill_own_namespace() -> io::Result<()> {
+    if std::process::id() != 1 {
+        return Err(io::Error::other("not the first process of a namespace"));
+    }
+    // SAFETY: no memory is involved; as the first process of a namespace, `-1` means its members.
+    match unsafe { libc::kill(-1, libc::SIGKILL) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Brings the loopback interface of the own network namespace up.
+pub(super) fn loopback_up() -> io::Result<()> {
+    let socket = rustix::net::socket(
+        rustix::net::AddressFamily::INET,
+        rustix::net::SocketType::DGRAM,
+        None,
+    )?;
+    // SAFETY: an all-zero `ifreq` is valid; the name is shorter than its field and so stays
+    // terminated; the kernel reads the structure during the call only.
+    unsafe {
+        let mut request = MaybeUninit::<libc::ifreq>::zeroed().assume_init();
+        for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+            *to = *from as libc::c_char;
+        }
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+        if libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &request) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}

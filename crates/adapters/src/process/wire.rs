@@ -1,0 +1,141 @@
+//! What drive and its helper say to each other: a request, single control bytes, and framed events.
+
+use drive_core::process::{LayerName, LeakPolicy, Limits};
+use drive_engine::ports::{Network, OrphanPolicy, Writes};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+
+/// The largest message besides output: a request with a huge environment.
+const MOST_BYTES: u32 = 64 << 20;
+
+/// Everything the helper needs to go on alone.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Request {
+    pub(super) executable: PathBuf,
+    pub(super) arg0: OsString,
+    pub(super) args: Vec<OsString>,
+    pub(super) cwd: PathBuf,
+    pub(super) env: Vec<(OsString, OsString)>,
+    pub(super) limits: Limits,
+    pub(super) writes: Writes,
+    pub(super) protected: Vec<PathBuf>,
+    pub(super) hidden: Vec<PathBuf>,
+    pub(super) shown: Vec<PathBuf>,
+    pub(super) network: Network,
+    pub(super) required: bool,
+    pub(super) log_dir: Option<PathBuf>,
+    pub(super) leaks: LeakPolicy,
+    pub(super) orphans: OrphanPolicy,
+    pub(super) forward: bool,
+    pub(super) without: Vec<LayerName>,
+}
+
+/// Control bytes from drive to the helper, and from the helper to the init of the tree.
+pub(super) mod control {
+    /// Set the layers up.
+    pub(in super::super) const SET_UP: u8 = b's';
+    /// The identity is journaled: execute.
+    pub(in super::super) const GO: u8 = b'g';
+    /// TERM, grace, KILL.
+    pub(in super::super) const CANCEL: u8 = b'c';
+    /// KILL.
+    pub(in super::super) const KILL: u8 = b'k';
+}
+
+/// Kinds of events from the helper to drive.
+pub(super) mod event {
+    /// The identity of the child that waits for its go.
+    pub(in super::super) const IDENTITY: u8 = b'i';
+    /// Standard output.
+    pub(in super::super) const STDOUT: u8 = b'o';
+    /// Standard error.
+    pub(in super::super) const STDERR: u8 = b'e';
+    /// The final report.
+    pub(in super::super) const REPORT: u8 = b'r';
+    /// The child never ran, and why.
+    pub(in super::super) const PROBLEM: u8 = b'p';
+}
+
+/// Bytes before the payload of an event.
+const HEADER: usize = 5;
+
+/// Appends one event.
+pub(super) fn put_event(buffer: &mut Vec<u8>, kind: u8, payload: &[u8]) {
+    buffer.push(kind);
+    buffer.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+    buffer.extend_from_slice(payload);
+}
+
+/// The next event, its payload read into `payload`; `None` at the end.
+pub(super) fn read_event(from: &mut impl Read, payload: &mut Vec<u8>) -> io::Result<Option<u8>> {
+    let mut header = [0; HEADER];
+    if from.read(&mut header[..1])? == 0 {
+        return Ok(None);
+    }
+    from.read_exact(&mut header[1..])?;
+    let [kind, length @ ..] = header;
+    read_sized(from, u32::from_le_bytes(length), payload)?;
+    Ok(Some(kind))
+}
+
+/// Writes one JSON message with its length in front.
+pub(super) fn write_json(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    let json = serde_json::to_vec(message)?;
+    let mut bytes = (json.len() as u32).to_le_bytes().to_vec();
+    bytes.extend_from_slice(&json);
+    to.write_all(&bytes)
+}
+
+/// Reads one JSON message; `None` at the end.
+pub(super) fn read_json<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<T>> {
+    let mut length = [0; 4];
+    if from.read(&mut length[..1])? == 0 {
+        return Ok(None);
+    }
+    from.read_exact(&mut length[1..])?;
+    let mut bytes = Vec::new();
+    read_sized(from, u32::from_le_bytes(length), &mut bytes)?;
+    Ok(Some(serde_json::from_slice(&bytes)?))
+}
+
+fn read_sized(from: &mut impl Read, length: u32, into: &mut Vec<u8>) -> io::Result<()> {
+    if length > MOST_BYTES {
+        return Err(io::Error::other("message too large"));
+    }
+    into.resize(length as usize, 0);
+    from.read_exact(into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_back_as_they_were_put_and_a_cut_one_is_an_error() {
+        let mut bytes = Vec::new();
+        put_event(&mut bytes, event::STDOUT, b"hello");
+        put_event(&mut bytes, event::REPORT, b"");
+        let mut from = &bytes[..];
+        let mut payload = Vec::new();
+        assert_eq!(
+            read_event(&mut from, &mut payload).unwrap(),
+            Some(event::STDOUT)
+        );
+        assert_eq!(payload, b"hello");
+        assert_eq!(
+            read_event(&mut from, &mut payload).unwrap(),
+            Some(event::REPORT)
+        );
+        assert_eq!(read_event(&mut from, &mut payload).unwrap(), None);
+        assert!(read_event(&mut &bytes[..3], &mut payload).is_err());
+    }
+
+    #[test]
+    fn a_length_out_of_bounds_is_refused_before_memory_is_taken() {
+        let bytes = [event::STDOUT, 255, 255, 255, 255];
+        assert!(read_event(&mut &bytes[..], &mut Vec::new()).is_err());
+    }
+}
