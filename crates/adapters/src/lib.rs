@@ -4,8 +4,8 @@
 //! `drive_core`.
 
 pub mod environment;
-pub mod settings;
 pub mod process;
+pub mod settings;
 pub mod signals;
 pub mod state_dir;
 pub mod store;
