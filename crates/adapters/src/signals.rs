@@ -30,3 +30,25 @@ pub fn cancel_on_signals(token: CancelToken) -> Result<(), Problem> {
         .map_err(failed)?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use signal_hook::low_level::raise;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    #[test]
+    fn the_first_signal_asks_and_the_second_insists() {
+        const HANG: Duration = Duration::from_secs(30);
+        let token = CancelToken::new();
+        let (sender, receiver) = mpsc::channel();
+        let _guard = token.on_cancel(move |urgency| sender.send(urgency).unwrap());
+        cancel_on_signals(token.clone()).unwrap();
+        raise(SIGTERM).unwrap();
+        assert_eq!(receiver.recv_timeout(HANG), Ok(Urgency::Graceful));
+        raise(SIGINT).unwrap();
+        assert_eq!(receiver.recv_timeout(HANG), Ok(Urgency::Now));
+        assert_eq!(token.asked(), Some(Urgency::Now));
+    }
+}

@@ -53,3 +53,32 @@ fn text_of(payload: &(dyn std::any::Any + Send)) -> &str {
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("a panic without a message")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::ColorChoice;
+    use crate::output::Format;
+    use std::cell::Cell;
+
+    #[test]
+    fn a_panic_unwinds_and_becomes_a_problem() {
+        struct Guard<'a>(&'a Cell<bool>);
+        impl Drop for Guard<'_> {
+            fn drop(&mut self) {
+                self.0.set(true);
+            }
+        }
+        let cleaned = Cell::new(false);
+        let output = Output::plain(Format::Text, ColorChoice::Never);
+        let outcome = caught(&output, || {
+            let _guard = Guard(&cleaned);
+            panic!("the unthinkable")
+        });
+        let problem = outcome.unwrap_err();
+        assert!(cleaned.get());
+        assert_eq!(problem.kind, "bug");
+        assert_eq!(problem.class.exit_code(), 3);
+        assert_eq!(problem.message, "this is a bug in drive: the unthinkable");
+    }
+}

@@ -11,7 +11,8 @@
 //! 3. return [`Answer::new`](crate::answer::Answer::new) with a schema such as `drive.noun/1`, a
 //!    `Serialize` body and the text for people; add [`failed`](crate::answer::Answer::failed) where
 //!    the document must be shown although the work did not succeed. Everything else that goes wrong
-//!    is an `Err(Problem)`.
+//!    is an `Err(Problem)`;
+//! 4. look at the new `drive --help` and accept it, as `args/tests.rs` says.
 //!
 //! A command prints nothing itself: progress goes through `app.output().narrate(…)`, an answer that
 //! comes bit by bit through `app.output().line(…)`.

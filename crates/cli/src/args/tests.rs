@@ -1,0 +1,144 @@
+use super::*;
+use clap::CommandFactory;
+use std::collections::BTreeSet;
+
+#[test]
+fn the_command_line_is_well_formed() {
+    Cli::command().debug_assert();
+}
+
+/// Every command with its path, such as `drive config show`.
+fn commands() -> Vec<(String, clap::Command)> {
+    fn walk(path: &str, command: &clap::Command, all: &mut Vec<(String, clap::Command)>) {
+        for below in command.get_subcommands() {
+            walk(&format!("{path} {}", below.get_name()), below, all);
+        }
+        all.push((path.to_owned(), command.clone()));
+    }
+    let mut all = Vec::new();
+    walk("drive", &Cli::command(), &mut all);
+    all
+}
+
+/// One line that starts with a capital and does not end with a full stop.
+fn is_in_style(help: &str) -> bool {
+    help.starts_with(|first: char| first.is_ascii_uppercase())
+        && !help.ends_with('.')
+        && !help.contains('\n')
+        && help.len() <= 100
+}
+
+#[test]
+fn every_command_and_every_argument_has_help_in_one_style() {
+    let mut wrong = Vec::new();
+    for (path, command) in commands() {
+        if command.is_hide_set() {
+            continue;
+        }
+        let about = command
+            .get_about()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        if !is_in_style(&about) {
+            wrong.push(format!("{path}: {about:?}"));
+        }
+        for argument in command
+            .get_arguments()
+            .filter(|argument| !argument.is_hide_set())
+        {
+            let help = argument
+                .get_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            if !is_in_style(&help) {
+                wrong.push(format!("{path} {}: {help:?}", argument.get_id()));
+            }
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+}
+
+#[test]
+fn no_two_commands_say_the_same_and_no_two_arguments_of_one_do() {
+    let mut seen = BTreeSet::new();
+    let mut twice = Vec::new();
+    for (path, command) in commands() {
+        let about = command
+            .get_about()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        if !seen.insert(about.clone()) {
+            twice.push(format!("{path}: {about}"));
+        }
+        let mut helps = BTreeSet::new();
+        for argument in command.get_arguments() {
+            let help = argument
+                .get_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            if !helps.insert(help.clone()) {
+                twice.push(format!("{path} {}: {help}", argument.get_id()));
+            }
+        }
+    }
+    assert_eq!(twice, [""; 0]);
+}
+
+/// The contract's command lines. A noun that is not built yet is passed over.
+#[test]
+fn every_command_line_of_the_contract_parses() {
+    let lines = [
+        "spawn TASK --agent codex --base main --branch b --keep --no-pr --idle-timeout 1m --total-timeout 2m",
+        "spawn -",
+        "spawn-team TASK --mode pingpong --max-iterations 2 --primary codex --reviewer codex --keep",
+        "cruise run TASK --plan-only --plan-file f --auto-approve --max-parallel 2 --pr-strategy batch --detach",
+        "cruise list",
+        "cruise status",
+        "cruise logs -f",
+        "cruise fix ID --comment TEXT",
+        "cruise fix",
+        "cruise approve ID",
+        "cruise resume ID",
+        "cruise resume --all",
+        "cruise cleanup ID",
+        "verify REV --base REV --json",
+        "verify",
+        "pr list",
+        "pr show 1",
+        "pr comment 1",
+        "pr approve 1",
+        "pr merge 1",
+        "pr close 1",
+        "serve",
+        "doctor",
+        "config show",
+        "config check",
+        "config schema",
+        "demo",
+        "completions bash",
+        "config show --repo PATH --config FILE --json -v --color never",
+        "config show -q",
+    ];
+    let built = Cli::command();
+    for line in lines {
+        let words: Vec<&str> = line.split(' ').collect();
+        if built.find_subcommand(words[0]).is_none() {
+            continue;
+        }
+        let parsed = Cli::try_parse_from([&["drive"], words.as_slice()].concat());
+        assert!(
+            parsed.is_ok(),
+            "{line}: {:?}",
+            parsed.err().map(|error| error.to_string())
+        );
+    }
+}
+
+/// After a new command: `INSTA_UPDATE=always cargo nextest run -p infinite-improbability-drive help_reads`.
+#[test]
+fn the_help_reads_as_intended() {
+    let mut command = Cli::command()
+        .term_width(100)
+        .color(clap::ColorChoice::Never);
+    insta::assert_snapshot!(command.render_help());
+}

@@ -1,0 +1,14 @@
+//! The real binary, as a user or a script meets it.
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test starts the program and prepares its world"
+)]
+
+mod config;
+mod config_files;
+mod config_schema;
+mod output;
+mod support;
+mod usage;

@@ -1,0 +1,122 @@
+//! A world of its own for each test: a private home, an empty environment, a repository.
+
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// A home, a repository, and nothing else.
+pub(crate) struct World {
+    folder: TempDir,
+}
+
+/// What one call did.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let world = Self { folder };
+        fs::create_dir(world.home()).unwrap();
+        fs::create_dir_all(world.repo().join("src")).unwrap();
+        let status = world
+            .bare("git", &world.repo())
+            .args(["init", "--quiet"])
+            .status()
+            .unwrap();
+        assert!(status.success());
+        world
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    pub(crate) fn repo(&self) -> PathBuf {
+        self.folder.path().join("repo")
+    }
+
+    /// A path beside home and repository.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes `drive.toml` at the repository's root.
+    pub(crate) fn settings(&self, text: impl AsRef<[u8]>) {
+        fs::write(self.repo().join("drive.toml"), text).unwrap();
+    }
+
+    /// Writes the user's own settings.
+    pub(crate) fn user_settings(&self, text: &str) {
+        let folder = self.home().join(".config/infinite-improbability-drive");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("config.toml"), text).unwrap();
+    }
+
+    /// `drive` in the repository, not yet started.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.bare(env!("CARGO_BIN_EXE_drive"), &self.repo());
+        command.args(args);
+        command
+    }
+
+    /// Runs `drive` in the repository.
+    pub(crate) fn drive(&self, args: &[&str]) -> Ended {
+        ended(&mut self.command(args))
+    }
+
+    /// Runs `drive --json` and takes its one document.
+    pub(crate) fn json(&self, args: &[&str]) -> (Option<i32>, Value) {
+        let ended = self.drive(&[args, &["--json"]].concat());
+        (ended.code, ended.document())
+    }
+
+    fn bare(&self, program: impl AsRef<OsStr>, folder: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("HOME", self.home())
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .current_dir(folder)
+            .stdin(Stdio::null());
+        command
+    }
+}
+
+/// Runs a command to its end.
+pub(crate) fn ended(command: &mut Command) -> Ended {
+    let output = command.output().unwrap();
+    Ended {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+impl Ended {
+    /// The one document on standard output.
+    pub(crate) fn document(&self) -> Value {
+        let document: Value =
+            serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"));
+        assert!(document["schema"].is_string(), "{document}");
+        document
+    }
+}
+
+/// Root reads and writes what its mode forbids, so such a test proves nothing there.
+pub(crate) fn runs_as_root() -> bool {
+    fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+/// Says why a test proves nothing on this machine.
+pub(crate) fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+}
