@@ -80,6 +80,7 @@ impl Room {
                 hidden: self.hidden.clone(),
                 network,
                 required: self.rules.confinement == Confinement::Require,
+                ..Isolation::default()
             },
         }
     }
