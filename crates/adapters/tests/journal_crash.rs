@@ -15,11 +15,10 @@ mod common;
 use common::{RUN, at, fixture, owner, request, sandbox};
 use drive_adapters::store::SqliteStore;
 use drive_core::Problem;
+use drive_core::agent::{AgentOutcome, Ending, Ignored, Usage};
 use drive_core::ids::{DedupeKey, RunId};
 use drive_core::process::{ProcessIdentity, ProcessMark};
-use drive_core::run::{
-    AgentReport, CommitSummary, Effect, EffectResult, Event, OutcomeStatus, Published, Run, Usage,
-};
+use drive_core::run::{CommitSummary, Effect, EffectResult, Event, OutcomeStatus, Published, Run};
 use drive_core::time::Timestamp;
 use drive_engine::CancelToken;
 use drive_engine::executor::{Executor, Performer, Task};
@@ -66,17 +65,20 @@ impl FakePerformer {
         world.running = Some(identity);
         world.agents += 1;
         world.running = None;
-        let report = AgentReport {
-            status: OutcomeStatus::Succeeded,
-            failure: None,
-            summary: Some("done".into()),
-            usage: Usage {
-                tokens: 10,
-                cost_usd: 0.5,
-            },
-            log: None,
+        let outcome = AgentOutcome {
+            ending: Ending::Succeeded,
+            text: "done".into(),
+            summary: "done".into(),
+            usage: Usage::default(),
+            cost: None,
+            session: None,
+            escalations: 0,
+            ignored: Ignored::default(),
         };
-        Ok(EffectResult::AgentEnded { report })
+        Ok(EffectResult::AgentEnded {
+            outcome: Box::new(outcome),
+            log: None,
+        })
     }
 
     /// What may have happened is looked for before it is done again.

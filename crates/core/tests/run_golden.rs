@@ -68,8 +68,8 @@ fn damage_is_named_and_not_guessed_at() {
 /// A run with something in every field.
 fn busy_run() -> drive_core::run::Run {
     use drive_core::ids::EffectKey;
-    use drive_core::run::{AfterEnd, Note, Publish};
-    let request = common::request(Publish::PullRequest, AfterEnd::Remove);
+    use drive_core::run::{AfterEnd, Note};
+    let request = common::request(common::pull_request(), AfterEnd::Remove);
     let created = drive_core::run::EffectResult::SandboxCreated {
         sandbox: common::sandbox(),
     };

@@ -3,8 +3,10 @@
 
 mod common;
 
-use common::{at, committed, good, identity, kept, problem, report, request, run_id, sandbox};
+use common::{agent_ended, at, committed, good, identity, kept, problem, request, run_id, sandbox};
+use drive_core::agent::Failure;
 use drive_core::ids::EffectKey;
+use drive_core::process::TimeBound;
 use drive_core::run::{
     AfterEnd, Effect, EffectResult, Event, OutcomeStatus, Publish, Run, fold, read_run, step,
     write_run,
@@ -55,7 +57,7 @@ fn status(run: &Run) -> (OutcomeStatus, Option<&str>) {
 
 #[test]
 fn a_spawn_makes_a_sandbox_runs_the_agent_commits_publishes_and_cleans_up() {
-    let (run, order) = to_the_end(begun(Publish::PullRequest, AfterEnd::Remove));
+    let (run, order) = to_the_end(begun(common::pull_request(), AfterEnd::Remove));
     assert_eq!(
         order,
         [
@@ -70,7 +72,7 @@ fn a_spawn_makes_a_sandbox_runs_the_agent_commits_publishes_and_cleans_up() {
     assert_eq!(status(&run), (OutcomeStatus::Succeeded, None));
     assert_eq!(run.work.branch.as_deref(), Some("drive/fix-the-login"));
     assert_eq!(run.work.pull_request.unwrap().number, 7);
-    assert_eq!(run.usage.tokens, 1200);
+    assert_eq!(run.spent.usage.counted(), 1200);
     assert_eq!(run.kept, [kept()]);
 }
 
@@ -99,15 +101,10 @@ fn a_sandbox_that_is_to_stay_is_not_removed() {
 #[test]
 fn an_agent_that_changes_nothing_is_a_clear_outcome_without_a_branch() {
     let run = ended(
-        begun(Publish::PullRequest, AfterEnd::Remove),
+        begun(common::pull_request(), AfterEnd::Remove),
         EffectResult::SandboxCreated { sandbox: sandbox() },
     );
-    let run = ended(
-        run,
-        EffectResult::AgentEnded {
-            report: report(OutcomeStatus::Succeeded),
-        },
-    );
+    let run = ended(run, agent_ended(None));
     let run = ended(run, committed(0));
     let (run, order) = to_the_end(run);
     assert_eq!(order, ["removeSandbox/1"]);
@@ -121,7 +118,7 @@ fn an_agent_that_changes_nothing_is_a_clear_outcome_without_a_branch() {
 #[test]
 fn every_failure_leads_through_the_removal_of_the_sandbox() {
     for failing in 1..=5 {
-        let mut run = begun(Publish::PullRequest, AfterEnd::Remove);
+        let mut run = begun(common::pull_request(), AfterEnd::Remove);
         for _ in 1..failing {
             let result = good(run.pending.values().next().unwrap());
             run = ended(run, result);
@@ -151,7 +148,7 @@ fn a_sandbox_that_cannot_be_removed_is_a_warning_and_no_endless_loop() {
 #[test]
 fn a_stop_waits_for_what_is_under_way_and_begins_nothing_new() {
     let run = next(
-        begun(Publish::PullRequest, AfterEnd::Remove),
+        begun(common::pull_request(), AfterEnd::Remove),
         Event::CancelAsked,
     );
     assert_eq!(pending(&run), ["createSandbox/1"]);
@@ -166,7 +163,7 @@ fn a_stop_waits_for_what_is_under_way_and_begins_nothing_new() {
 #[test]
 fn a_lost_owner_has_its_process_ended_before_its_sandbox_goes() {
     let run = ended(
-        begun(Publish::PullRequest, AfterEnd::Remove),
+        begun(common::pull_request(), AfterEnd::Remove),
         EffectResult::SandboxCreated { sandbox: sandbox() },
     );
     let run = next(
@@ -218,7 +215,7 @@ fn a_result_nobody_waits_for_is_illegal_and_changes_nothing() {
 enum Choice {
     Good(usize),
     Fail(usize),
-    Agent(OutcomeStatus),
+    Agent(Failure),
     Empty,
     Start(usize),
     Cancel,
@@ -227,11 +224,18 @@ enum Choice {
 }
 
 fn choice() -> impl Strategy<Value = Choice> {
-    use OutcomeStatus::{Cancelled, Failed, NeedsHuman, TimedOut};
+    let failures = [
+        Failure::Reported,
+        Failure::Cancelled,
+        Failure::LoginExpired,
+        Failure::TimedOut {
+            bound: TimeBound::Wall,
+        },
+    ];
     prop_oneof![
         6 => (0usize..4).prop_map(Choice::Good),
         1 => (0usize..4).prop_map(Choice::Fail),
-        1 => prop_oneof![Just(Failed), Just(TimedOut), Just(Cancelled), Just(NeedsHuman)].prop_map(Choice::Agent),
+        1 => prop::sample::select(failures.to_vec()).prop_map(Choice::Agent),
         1 => Just(Choice::Empty),
         2 => (0usize..4).prop_map(Choice::Start),
         1 => Just(Choice::Cancel),
@@ -255,13 +259,11 @@ fn event_for(run: &Run, choice: Choice) -> Option<Event> {
             key: nth(n)?.0.clone(),
             result: EffectResult::Failed { problem: problem() },
         },
-        Choice::Agent(status) => {
+        Choice::Agent(failure) => {
             let (key, _) = of(|e| matches!(e, Effect::RunAgent { .. }))?;
             Event::EffectEnded {
                 key: key.clone(),
-                result: EffectResult::AgentEnded {
-                    report: report(status),
-                },
+                result: agent_ended(Some(failure)),
             }
         }
         Choice::Empty => {
@@ -314,9 +316,9 @@ proptest! {
 
     #[test]
     fn the_fold_of_any_prefix_of_a_journal_is_a_legal_state(choices in prop::collection::vec(choice(), 0..40), stay: bool, pr: bool) {
-        let publish = if pr { Publish::PullRequest } else { Publish::BranchOnly };
+        let publish = if pr { common::pull_request() } else { Publish::BranchOnly };
         let after = if stay { AfterEnd::Stay } else { AfterEnd::Remove };
-        let mut run = begun(publish, after);
+        let mut run = begun(publish.clone(), after);
         let mut journal = vec![(Event::Requested { request: Box::new(request(publish, after)) }, at(0))];
         for choice in choices {
             assert_legal(&run);
@@ -339,7 +341,7 @@ proptest! {
 
     #[test]
     fn whatever_happened_success_from_here_on_ends_the_run(choices in prop::collection::vec(choice(), 0..40)) {
-        let mut run = begun(Publish::PullRequest, AfterEnd::Remove);
+        let mut run = begun(common::pull_request(), AfterEnd::Remove);
         for choice in choices {
             if let Some(event) = event_for(&run, choice)
                 && let Ok((after, _)) = step(run.clone(), event, at(0)) {

@@ -3,6 +3,7 @@
 
 use drive_adapters::store::{Database, SqliteStore};
 use drive_core::Problem;
+use drive_core::agent::Budget;
 use drive_core::ids::{DedupeKey, EffectKey, RunId, SandboxId};
 use drive_core::process::ProcessMark;
 use drive_core::run::{AfterEnd, EffectResult, Event, Kind, Publish, Request, step};
@@ -65,7 +66,11 @@ pub fn request() -> Request {
         agent: "scripted".into(),
         idle_timeout: Duration::from_secs(5),
         total_timeout: Duration::from_secs(10),
-        publish: Publish::PullRequest,
+        budget: Budget::default(),
+        max_escalations: 5,
+        publish: Publish::PullRequest {
+            remote: Some("origin".into()),
+        },
         after_end: AfterEnd::Remove,
         copy: Vec::new(),
         seed: Vec::new(),

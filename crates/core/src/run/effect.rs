@@ -1,9 +1,11 @@
-use super::outcome::{AgentReport, CommitSummary, Published};
+use super::outcome::{CommitSummary, Published};
 use crate::Problem;
+use crate::agent::{AgentOutcome, Budget, Role};
 use crate::ids::SandboxId;
 use crate::process::ProcessIdentity;
 use crate::sandbox::{KeptWork, Sandbox, SandboxSpec};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Something to be done in the world. Plain data: it is journaled before it is performed, and it
@@ -20,14 +22,8 @@ pub enum Effect {
     RunAgent {
         /// Where.
         sandbox: SandboxId,
-        /// Which, by its name in the settings.
-        agent: String,
-        /// What it is told.
-        prompt: String,
-        /// How long it may be silent.
-        idle: Duration,
-        /// How long it may work.
-        total: Duration,
+        /// What it is to do.
+        job: Box<AgentJob>,
     },
     /// End a process that outlived its owner.
     EndProcess {
@@ -45,6 +41,8 @@ pub enum Effect {
     Push {
         /// From where.
         sandbox: SandboxId,
+        /// To which remote.
+        remote: String,
         /// Which.
         branch: String,
         /// The commit it must be at.
@@ -66,6 +64,30 @@ pub enum Effect {
         /// Which.
         sandbox: SandboxId,
     },
+}
+
+/// One job for one agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentJob {
+    /// Which agent, by its name in the settings.
+    pub agent: String,
+    /// What it is asked to be.
+    pub role: Role,
+    /// Which round of the run.
+    pub round: u32,
+    /// What a reviewer looks at.
+    pub domain: Option<String>,
+    /// What it is told.
+    pub prompt: String,
+    /// How long it may be silent.
+    pub idle: Duration,
+    /// How long it may work.
+    pub total: Duration,
+    /// What it may still use.
+    pub budget: Budget,
+    /// How often it may ask for a permission.
+    pub max_escalations: u32,
 }
 
 impl Effect {
@@ -95,7 +117,9 @@ pub enum EffectResult {
     /// The agent ended, well or not.
     AgentEnded {
         /// How.
-        report: AgentReport,
+        outcome: Box<AgentOutcome>,
+        /// Its log.
+        log: Option<PathBuf>,
     },
     /// The process and all it started are gone.
     ProcessEnded,

@@ -15,12 +15,12 @@ mod request;
 mod spawn;
 mod step;
 
-pub use effect::{Effect, EffectResult};
+pub use effect::{AgentJob, Effect, EffectResult};
 pub use event::{Event, Note};
 pub use format::{
     EVENT_FORMAT, STATE_FORMAT, UnreadableFormat, read_event, read_run, write_event, write_run,
 };
-pub use outcome::{AgentReport, CommitSummary, Outcome, OutcomeStatus, Published, Usage, Work};
+pub use outcome::{CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
 pub use request::{AfterEnd, Kind, Publish, Request};
 pub use spawn::SpawnStage;
 pub use step::{IllegalEvent, fold, step};
@@ -55,7 +55,7 @@ pub struct Run {
     /// Work that was saved because it was safe nowhere else.
     pub kept: Vec<KeptWork>,
     /// What the agents used.
-    pub usage: Usage,
+    pub spent: Spent,
     /// What the run made.
     pub work: Work,
     /// Things a person should know that did not stop the run.
@@ -92,7 +92,7 @@ impl Run {
             processes: BTreeMap::new(),
             timers: BTreeMap::new(),
             kept: Vec::new(),
-            usage: Usage::default(),
+            spent: Spent::default(),
             work: Work::default(),
             warnings: Vec::new(),
             flow: Flow::Awaiting,

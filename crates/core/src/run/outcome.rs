@@ -1,4 +1,5 @@
 use crate::Problem;
+use crate::agent::{AgentOutcome, Cost, Ending, Failure, Usage};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -31,23 +32,52 @@ pub enum OutcomeStatus {
     NeedsHuman,
 }
 
-/// What agents used, added up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Usage {
-    /// Tokens in and out.
-    pub tokens: u64,
-    /// Dollars, as far as the agents tell.
-    pub cost_usd: f64,
+impl OutcomeStatus {
+    /// What an agent's ending means for a run that has nobody else to ask.
+    pub fn of_agent(ending: &Ending) -> Self {
+        let Ending::Failed { reason, .. } = ending else {
+            return OutcomeStatus::Succeeded;
+        };
+        match reason {
+            Failure::TimedOut { .. } => OutcomeStatus::TimedOut,
+            Failure::Cancelled => OutcomeStatus::Cancelled,
+            Failure::LoginExpired | Failure::UsageLimit { .. } | Failure::Escalations { .. } => {
+                OutcomeStatus::NeedsHuman
+            }
+            Failure::Reported
+            | Failure::Model { .. }
+            | Failure::NoVerdict { .. }
+            | Failure::Garbage
+            | Failure::Budget { .. }
+            | Failure::MemoryLimit
+            | Failure::ProcessLimit
+            | Failure::OutputLimit
+            | Failure::Infra => OutcomeStatus::Failed,
+        }
+    }
 }
 
-impl Usage {
+/// What the agents of a run used, added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Spent {
+    /// Tokens.
+    pub usage: Usage,
+    /// Money; `None` while no agent has said.
+    pub cost: Option<Cost>,
+}
+
+impl Spent {
     /// Both together.
     #[must_use]
-    pub fn plus(self, other: Usage) -> Usage {
-        Usage {
-            tokens: self.tokens.saturating_add(other.tokens),
-            cost_usd: self.cost_usd + other.cost_usd,
+    pub fn plus(self, outcome: &AgentOutcome) -> Spent {
+        let cost = match (self.cost, outcome.cost) {
+            (Some(before), Some(now)) => Some(before.plus(now)),
+            (before, now) => before.or(now),
+        };
+        Spent {
+            usage: self.usage.plus(outcome.usage),
+            cost,
         }
     }
 }
@@ -88,20 +118,4 @@ pub struct Published {
     pub number: u64,
     /// Where it is.
     pub url: String,
-}
-
-/// How one agent ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AgentReport {
-    /// `Succeeded` only where a terminal event said so with its error flag clear.
-    pub status: OutcomeStatus,
-    /// Why, where it did not succeed.
-    pub failure: Option<Problem>,
-    /// Its last words.
-    pub summary: Option<String>,
-    /// What it used.
-    pub usage: Usage,
-    /// Its log.
-    pub log: Option<PathBuf>,
 }

@@ -1,3 +1,4 @@
+use crate::agent::Budget;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,6 +26,10 @@ pub struct Request {
     pub idle_timeout: Duration,
     /// How long the agent may work.
     pub total_timeout: Duration,
+    /// What the run may use.
+    pub budget: Budget,
+    /// How often an agent may ask for a permission.
+    pub max_escalations: u32,
     /// Where the work goes besides the branch.
     pub publish: Publish,
     /// What becomes of the sandbox.
@@ -53,13 +58,16 @@ impl Kind {
 }
 
 /// Where the work goes besides its branch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "to")]
 pub enum Publish {
     /// Nowhere.
     BranchOnly,
-    /// Pushed, with a pull request.
-    PullRequest,
+    /// Into a pull request.
+    PullRequest {
+        /// The remote to push to first; `None` for a forge that reads this very repository.
+        remote: Option<String>,
+    },
 }
 
 /// What becomes of the sandbox when the run ends.

@@ -3,12 +3,13 @@
 //! Whatever goes wrong after the sandbox was asked for, the way out leads through its removal,
 //! which keeps the work first.
 
-use super::effect::{Effect, EffectResult};
-use super::outcome::{AgentReport, OutcomeStatus};
+use super::effect::{AgentJob, Effect, EffectResult};
+use super::outcome::OutcomeStatus;
 use super::request::{AfterEnd, Publish, Request};
 use super::step::{Moment, end};
 use super::{Flow, Run};
 use crate::Problem;
+use crate::agent::{AgentOutcome, Role};
 use crate::ids::SandboxId;
 use crate::sandbox::{Lifetime, SandboxSpec};
 use crate::time::Timestamp;
@@ -122,15 +123,13 @@ fn go_on(run: &mut Run, request: &Request, result: EffectResult, now: Timestamp)
     match result {
         EffectResult::SandboxCreated { .. } => {
             to(run, SpawnStage::AgentWorking);
+            let job = Box::new(coder_job(request));
             run.decide(Effect::RunAgent {
                 sandbox: sandbox_id(run),
-                agent: request.agent.clone(),
-                prompt: request.task.clone(),
-                idle: request.idle_timeout,
-                total: request.total_timeout,
+                job,
             });
         }
-        EffectResult::AgentEnded { report } => agent_ended(run, request, report, now),
+        EffectResult::AgentEnded { outcome, .. } => agent_ended(run, request, &outcome, now),
         EffectResult::WorkCommitted {
             head_sha, commits, ..
         } => {
@@ -153,8 +152,8 @@ fn go_on(run: &mut Run, request: &Request, result: EffectResult, now: Timestamp)
     }
 }
 
-fn agent_ended(run: &mut Run, request: &Request, report: AgentReport, now: Timestamp) {
-    match report.status {
+fn agent_ended(run: &mut Run, request: &Request, outcome: &AgentOutcome, now: Timestamp) {
+    match OutcomeStatus::of_agent(&outcome.ending) {
         OutcomeStatus::Succeeded => {
             to(run, SpawnStage::CommittingWork);
             run.decide(Effect::CommitWork {
@@ -165,19 +164,22 @@ fn agent_ended(run: &mut Run, request: &Request, report: AgentReport, now: Times
         status @ (OutcomeStatus::Failed
         | OutcomeStatus::TimedOut
         | OutcomeStatus::Cancelled
-        | OutcomeStatus::NeedsHuman) => leave(run, status, report.failure, now),
+        | OutcomeStatus::NeedsHuman) => leave(run, status, outcome.problem(&request.agent), now),
     }
 }
 
 fn publish(run: &mut Run, request: &Request, head_sha: String, now: Timestamp) {
-    match request.publish {
+    match &request.publish {
         Publish::BranchOnly => leave(run, OutcomeStatus::Succeeded, None, now),
-        Publish::PullRequest => {
+        Publish::PullRequest { remote: None } => open_pull_request(run, request, now),
+        Publish::PullRequest {
+            remote: Some(remote),
+        } => {
             to(run, SpawnStage::Pushing);
-            let branch = request.branch.clone();
             run.decide(Effect::Push {
                 sandbox: sandbox_id(run),
-                branch,
+                remote: remote.clone(),
+                branch: request.branch.clone(),
                 head_sha,
             });
         }
@@ -266,6 +268,20 @@ fn left(
 
 fn to(run: &mut Run, stage: SpawnStage) {
     run.flow = Flow::Spawn { stage };
+}
+
+fn coder_job(request: &Request) -> AgentJob {
+    AgentJob {
+        agent: request.agent.clone(),
+        role: Role::Coder,
+        round: 1,
+        domain: None,
+        prompt: request.task.clone(),
+        idle: request.idle_timeout,
+        total: request.total_timeout,
+        budget: request.budget,
+        max_escalations: request.max_escalations,
+    }
 }
 
 fn sandbox_id(run: &Run) -> SandboxId {

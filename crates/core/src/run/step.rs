@@ -138,10 +138,10 @@ fn remember(run: &mut Run, effect: Option<Effect>, result: &EffectResult) {
         EffectResult::SandboxCreated { sandbox } => {
             run.sandboxes.insert(sandbox.id.clone(), sandbox.clone());
         }
-        EffectResult::AgentEnded { report } => {
-            run.usage = run.usage.plus(report.usage);
-            run.work.summary.clone_from(&report.summary);
-            run.work.log.clone_from(&report.log);
+        EffectResult::AgentEnded { outcome, log } => {
+            run.spent = run.spent.plus(outcome);
+            run.work.summary = Some(outcome.summary.clone()).filter(|text| !text.is_empty());
+            run.work.log.clone_from(log);
         }
         EffectResult::WorkCommitted {
             head_sha,

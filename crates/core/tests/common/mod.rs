@@ -2,11 +2,11 @@
 #![allow(dead_code, reason = "each test file uses its part of the samples")]
 
 use drive_core::Problem;
+use drive_core::agent::{AgentOutcome, Budget, Cost, Ending, Failure, Ignored, Usage};
 use drive_core::ids::{EffectKey, RunId, SandboxId};
-use drive_core::process::{ProcessIdentity, ProcessMark};
+use drive_core::process::{ProcessIdentity, ProcessMark, TimeBound};
 use drive_core::run::{
-    AfterEnd, AgentReport, CommitSummary, Effect, EffectResult, Event, Kind, Note, OutcomeStatus,
-    Publish, Published, Request, Usage,
+    AfterEnd, CommitSummary, Effect, EffectResult, Event, Kind, Note, Publish, Published, Request,
 };
 use drive_core::sandbox::{KeptWork, Lifetime, Sandbox};
 use drive_core::time::Timestamp;
@@ -14,6 +14,13 @@ use std::time::Duration;
 
 pub fn run_id() -> RunId {
     RunId::new("r20261115-0942-k3f9a")
+}
+
+/// A pull request on a forge behind a remote.
+pub fn pull_request() -> Publish {
+    Publish::PullRequest {
+        remote: Some("origin".into()),
+    }
 }
 
 pub fn at(seconds: i64) -> Timestamp {
@@ -31,6 +38,11 @@ pub fn request(publish: Publish, after_end: AfterEnd) -> Request {
         agent: "claude-code".into(),
         idle_timeout: Duration::from_secs(120),
         total_timeout: Duration::from_secs(1800),
+        budget: Budget {
+            tokens: Some(5_000_000),
+            cost: Cost::from_usd(20.0),
+        },
+        max_escalations: 5,
         publish,
         after_end,
         copy: vec![".env.example".into()],
@@ -79,15 +91,32 @@ pub fn kept() -> KeptWork {
     .unwrap()
 }
 
-pub fn report(status: OutcomeStatus) -> AgentReport {
-    AgentReport {
-        status,
-        failure: (status != OutcomeStatus::Succeeded).then(problem),
-        summary: Some("Done.".into()),
-        usage: Usage {
-            tokens: 1200,
-            cost_usd: 0.25,
+/// An agent's end: well, or as this failure says.
+pub fn agent_ended(failure: Option<Failure>) -> EffectResult {
+    let ending = match failure {
+        None => Ending::Succeeded,
+        Some(reason) => Ending::Failed {
+            reason,
+            message: "it said so".into(),
         },
+    };
+    let usage = Usage {
+        input: 1000,
+        cached: 500,
+        output: 200,
+    };
+    let outcome = AgentOutcome {
+        ending,
+        text: "Done.".into(),
+        summary: "Done.".into(),
+        usage,
+        cost: Some(Cost::from_micro_usd(250_000)),
+        session: None,
+        escalations: 1,
+        ignored: Ignored::default(),
+    };
+    EffectResult::AgentEnded {
+        outcome: Box::new(outcome),
         log: Some("/state/runs/x/agent.log".into()),
     }
 }
@@ -115,9 +144,7 @@ pub fn committed(commits: usize) -> EffectResult {
 pub fn good(effect: &Effect) -> EffectResult {
     match effect {
         Effect::CreateSandbox { .. } => EffectResult::SandboxCreated { sandbox: sandbox() },
-        Effect::RunAgent { .. } => EffectResult::AgentEnded {
-            report: report(OutcomeStatus::Succeeded),
-        },
+        Effect::RunAgent { .. } => agent_ended(None),
         Effect::EndProcess { .. } => EffectResult::ProcessEnded,
         Effect::CommitWork { .. } => committed(2),
         Effect::Push { .. } => EffectResult::Pushed,
@@ -136,9 +163,9 @@ pub fn events() -> Vec<Event> {
     let key = EffectKey::new("runAgent/1");
     let results = [
         EffectResult::SandboxCreated { sandbox: sandbox() },
-        EffectResult::AgentEnded {
-            report: report(OutcomeStatus::TimedOut),
-        },
+        agent_ended(Some(Failure::TimedOut {
+            bound: TimeBound::Idle,
+        })),
         EffectResult::ProcessEnded,
         committed(1),
         EffectResult::Pushed,
@@ -166,7 +193,7 @@ pub fn events() -> Vec<Event> {
     ];
     let mut all = vec![
         Event::Requested {
-            request: Box::new(request(Publish::PullRequest, AfterEnd::Remove)),
+            request: Box::new(request(pull_request(), AfterEnd::Remove)),
         },
         Event::ProcessStarted {
             key: key.clone(),
