@@ -195,6 +195,7 @@ impl ProcessRunner for World {
             leader: None,
             duration_ms: 5,
             stdout: StreamReport {
+                log_error: None,
                 tail: self.output.as_bytes().to_vec(),
                 total_bytes: 1_000,
                 log: None,
