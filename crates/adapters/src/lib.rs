@@ -3,12 +3,15 @@
 //! Each adapter implements a port of `drive_engine::ports` and decides nothing: policy lives in
 //! `drive_core`.
 
+pub mod clock;
 pub mod environment;
+pub mod forge;
 pub mod process;
 pub mod settings;
 pub mod signals;
 pub mod state_dir;
 pub mod store;
 
+pub use clock::SystemClock;
 pub use environment::Environment;
 pub use state_dir::StateDir;

@@ -1,23 +1,13 @@
 //! Which forge a repository uses, and why.
 
 use crate::Problem;
-
-/// What the settings ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    /// GitHub when the remote is one and a token exists, else local.
-    Auto,
-    /// GitHub, or an error.
-    Github,
-    /// Local, whatever the remote.
-    Local,
-}
+use crate::settings::ForgeKind;
 
 /// What is known about the repository and its surroundings.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
     /// What the settings ask for.
-    pub wanted: Wanted,
+    pub wanted: ForgeKind,
     /// `forge.repo`, as `owner/name`.
     pub repo: Option<&'a str>,
     /// `forge.api_url`.
@@ -55,11 +45,11 @@ pub struct Choice {
 pub fn choose(around: &Surroundings<'_>) -> Result<Choice, Problem> {
     let github = github(around);
     match (around.wanted, github) {
-        (Wanted::Local, _) => Ok(local("`forge.kind` is `local`".to_owned())),
-        (Wanted::Auto, Ok(choice)) => Ok(choice),
-        (Wanted::Auto, Err(missing)) => Ok(local(missing.why())),
-        (Wanted::Github, Ok(choice)) => Ok(choice),
-        (Wanted::Github, Err(missing)) => Err(missing.problem()),
+        (ForgeKind::Local, _) => Ok(local("`forge.kind` is `local`".to_owned())),
+        (ForgeKind::Auto, Ok(choice)) => Ok(choice),
+        (ForgeKind::Auto, Err(missing)) => Ok(local(missing.why())),
+        (ForgeKind::Github, Ok(choice)) => Ok(choice),
+        (ForgeKind::Github, Err(missing)) => Err(missing.problem()),
     }
 }
 
@@ -237,7 +227,7 @@ mod tests {
     const API: &str = "https://api.github.com";
 
     fn around<'a>(
-        wanted: Wanted,
+        wanted: ForgeKind,
         url: Option<&'a str>,
         token: Option<&'a str>,
     ) -> Surroundings<'a> {
@@ -304,37 +294,37 @@ mod tests {
         let hub = Some("git@github.com:o/r.git");
         let cases = [
             (
-                around(Wanted::Auto, hub, Some("`GH_TOKEN`")),
+                around(ForgeKind::Auto, hub, Some("`GH_TOKEN`")),
                 github("remote `origin` is `o/r` on `github.com`, and a token is in `GH_TOKEN`"),
             ),
             (
-                around(Wanted::Auto, hub, None),
+                around(ForgeKind::Auto, hub, None),
                 local("there is no token for `o/r`"),
             ),
             (
-                around(Wanted::Auto, None, Some("`GH_TOKEN`")),
+                around(ForgeKind::Auto, None, Some("`GH_TOKEN`")),
                 local("there is no remote `origin`"),
             ),
             (
                 around(
-                    Wanted::Auto,
+                    ForgeKind::Auto,
                     Some("git@gitlab.com:o/r.git"),
                     Some("`GH_TOKEN`"),
                 ),
                 local("remote `origin` is on `gitlab.com`, not on `github.com`"),
             ),
             (
-                around(Wanted::Auto, Some("/srv/r.git"), Some("`GH_TOKEN`")),
+                around(ForgeKind::Auto, Some("/srv/r.git"), Some("`GH_TOKEN`")),
                 local("remote `origin` is not the address of a repository on a server"),
             ),
             (
-                around(Wanted::Local, hub, Some("`GH_TOKEN`")),
+                around(ForgeKind::Local, hub, Some("`GH_TOKEN`")),
                 local("`forge.kind` is `local`"),
             ),
             (
                 Surroundings {
                     repo: Some("o/r"),
-                    ..around(Wanted::Auto, None, Some("`GH_TOKEN`"))
+                    ..around(ForgeKind::Auto, None, Some("`GH_TOKEN`"))
                 },
                 github("`forge.repo` names `o/r` on `github.com`, and a token is in `GH_TOKEN`"),
             ),
@@ -342,7 +332,7 @@ mod tests {
                 Surroundings {
                     api_url: "https://ghe.example/api/v3",
                     ..around(
-                        Wanted::Auto,
+                        ForgeKind::Auto,
                         Some("ssh://git@ghe.example/o/r"),
                         Some("`GH_TOKEN`"),
                     )
@@ -359,14 +349,14 @@ mod tests {
     fn github_asked_for_by_name_says_what_is_missing() {
         let hub = Some("git@github.com:o/r.git");
         let cases = [
-            (around(Wanted::Github, hub, None), "tokenMissing"),
-            (around(Wanted::Github, None, Some("x")), "remoteMissing"),
+            (around(ForgeKind::Github, hub, None), "tokenMissing"),
+            (around(ForgeKind::Github, None, Some("x")), "remoteMissing"),
             (
-                around(Wanted::Github, Some("/srv/r"), Some("x")),
+                around(ForgeKind::Github, Some("/srv/r"), Some("x")),
                 "remoteMissing",
             ),
             (
-                around(Wanted::Github, Some("git@gitlab.com:o/r"), Some("x")),
+                around(ForgeKind::Github, Some("git@gitlab.com:o/r"), Some("x")),
                 "remoteNotOnForge",
             ),
         ];
@@ -379,7 +369,7 @@ mod tests {
         #[test]
         fn no_password_of_an_address_is_repeated(password in "[a-z]{12}", host in "[a-z]{3}\\.com") {
             let url = format!("https://me:{password}@{host}/o/r");
-            let told = format!("{:?}", choose(&around(Wanted::Auto, Some(&url), Some("x"))));
+            let told = format!("{:?}", choose(&around(ForgeKind::Auto, Some(&url), Some("x"))));
             prop_assert!(!told.contains(&password));
         }
 

@@ -1,0 +1,5 @@
+//! The forges, and what they share.
+
+mod key_file;
+
+pub use key_file::require_marker_key;
