@@ -1,9 +1,11 @@
 //! Coding agents: what they are asked to be, what they say while they work, what came of it.
 
+pub mod answer;
 mod config;
 mod event;
 mod outcome;
 mod permission;
+mod redact;
 mod role;
 pub mod stream;
 mod usage;
@@ -12,5 +14,6 @@ pub use config::{AgentConfig, AgentKind, allowed_env, secret_values};
 pub use event::{AgentEvent, Wait};
 pub use outcome::{AgentOutcome, Ending, Failure, Ignored, Session};
 pub use permission::{Decision, PermissionRequest, PermissionRules, decide};
+pub use redact::{EventRedactor, REPLACEMENT, Redactor, Secrets};
 pub use role::{Access, Role};
 pub use usage::{Budget, Cost, Meter, Overrun, Scope, SessionTotals, Usage};

@@ -1,0 +1,158 @@
+use serde_json::Value;
+
+/// The last JSON block of an agent's text.
+///
+/// Lenient in form: the last fenced block tagged `json`; else the last fenced block that holds an
+/// object; else the last object that stands in the text. Strict in meaning: when the last block
+/// tagged `json` is broken, no earlier one is taken for it.
+pub(super) fn last_json(text: &str) -> Result<Value, &'static str> {
+    let blocks = fenced_blocks(text);
+    if let Some(block) = blocks.iter().rev().find(|block| block.is_json) {
+        return parse_object(block.body).ok_or("its last JSON block is broken");
+    }
+    blocks
+        .iter()
+        .rev()
+        .find_map(|block| parse_object(block.body))
+        .or_else(|| last_bare_object(text))
+        .ok_or("it holds no JSON block")
+}
+
+struct Block<'t> {
+    is_json: bool,
+    body: &'t str,
+}
+
+/// A fence is a line of three or more backticks or tildes; it ends at a line of the same, or with
+/// the text.
+fn fenced_blocks(text: &str) -> Vec<Block<'_>> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(char, usize, bool, usize)> = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let Some((mark, length, info)) = fence(line) else {
+            continue;
+        };
+        match open {
+            None => open = Some((mark, length, is_json(info), at)),
+            Some((opened, width, is_json, from)) => {
+                if mark == opened && length >= width && info.is_empty() {
+                    blocks.push(Block {
+                        is_json,
+                        body: &text[from..start],
+                    });
+                    open = None;
+                }
+            }
+        }
+    }
+    if let Some((_, _, is_json, from)) = open {
+        blocks.push(Block {
+            is_json,
+            body: &text[from..],
+        });
+    }
+    blocks
+}
+
+fn fence(line: &str) -> Option<(char, usize, &str)> {
+    let line = line.trim();
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let length = line.chars().take_while(|c| *c == mark).count();
+    (length >= 3).then(|| (mark, length, line[length..].trim()))
+}
+
+fn is_json(info: &str) -> bool {
+    info.split_whitespace()
+        .next()
+        .is_some_and(|word| word.eq_ignore_ascii_case("json"))
+}
+
+fn parse_object(body: &str) -> Option<Value> {
+    let value: Value = serde_json::from_str(body.trim()).ok()?;
+    value.is_object().then_some(value)
+}
+
+/// The last object of the text that is not inside another one. Tries a bounded number of opening
+/// braces from the end.
+fn last_bare_object(text: &str) -> Option<Value> {
+    const MAX_TRIES: usize = 2000;
+    let last_close = text.rfind('}')?;
+    let mut found = None;
+    let mut found_start = 0;
+    for (start, _) in text[..last_close].rmatch_indices('{').take(MAX_TRIES) {
+        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+        let Some(Ok(value)) = values.next() else {
+            continue;
+        };
+        let end = start + values.byte_offset();
+        // An object further left only counts when it holds the one already found.
+        if found.is_some() && end <= found_start {
+            break;
+        }
+        found = value.is_object().then_some(value).or(found);
+        found_start = start;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_last_block_is_found_in_whatever_form_it_comes() {
+        let table = [
+            ("```json\n{\"a\":1}\n```", Ok(json!({"a": 1}))),
+            ("```JSON\n{\"a\":1}\n```\nThat is all.", Ok(json!({"a": 1}))),
+            (
+                "```json\n{\"a\":1}\n```\n```json\n{\"a\":2}\n```",
+                Ok(json!({"a": 2})),
+            ),
+            (
+                "```json\n{\"a\":1}\n```\n```sh\nls\n```",
+                Ok(json!({"a": 1})),
+            ),
+            ("```json\n{\"a\":1}", Ok(json!({"a": 1}))),
+            ("  ```json\r\n  {\"a\":1}\r\n  ```\r\n", Ok(json!({"a": 1}))),
+            ("~~~json\n{\"a\":1}\n~~~", Ok(json!({"a": 1}))),
+            ("````json\n{\"a\":\"```\"}\n````", Ok(json!({"a": "```"}))),
+            ("```\n{\"a\":1}\n```", Ok(json!({"a": 1}))),
+            (
+                "I say {\"a\":{\"b\":2}} and no more",
+                Ok(json!({"a": {"b": 2}})),
+            ),
+            ("{\"a\":1} then {\"a\":2}", Ok(json!({"a": 2}))),
+            ("{\"a\":\"}{\"}", Ok(json!({"a": "}{"}))),
+            (
+                "```json\n{\"a\":1}\n```\n```json\n{\"a\":\n```",
+                Err("its last JSON block is broken"),
+            ),
+            ("```json\n[1]\n```", Err("its last JSON block is broken")),
+            ("```json\n```", Err("its last JSON block is broken")),
+            ("no answer {here}", Err("it holds no JSON block")),
+            ("", Err("it holds no JSON block")),
+        ];
+        for (text, expected) in table {
+            assert_eq!(last_json(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wall_of_braces_is_given_up_on() {
+        assert!(last_json(&"{".repeat(50_000)).is_err());
+        let last = format!("{}}}", "{".repeat(50_000));
+        assert_eq!(last_json(&last), Ok(json!({})));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "[`~{}\\[\\]\":,a-zé\n ]{0,120}") {
+            let _ = last_json(&text);
+        }
+    }
+}

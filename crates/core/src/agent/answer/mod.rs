@@ -1,0 +1,33 @@
+//! Structured answers: the last JSON block of what an agent wrote, read leniently in form and
+//! strictly in meaning. What is not clear is inconclusive, never guessed.
+
+mod block;
+mod fields;
+mod fixer;
+mod namer;
+mod reviewer;
+mod validator;
+
+pub use fixer::{CommentAction, CommentAnswer, FixerAnswer, read_fixer};
+pub use namer::{MAX_BRANCH_CHARS, MAX_TITLE_CHARS, Naming, read_naming, slug};
+pub use reviewer::{Review, Suggestion, Verdict, read_review};
+pub use validator::{Finding, TaskJudgement, TaskStatus, Validation, read_validation};
+
+use serde::{Deserialize, Serialize};
+
+/// An answer that says nothing that could be acted on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Inconclusive {
+    /// Why, as a lowercase fragment.
+    pub reason: String,
+}
+
+/// The most items of one list that are read.
+const MAX_ITEMS: usize = 500;
+
+fn inconclusive(reason: impl Into<String>) -> Inconclusive {
+    Inconclusive {
+        reason: reason.into(),
+    }
+}

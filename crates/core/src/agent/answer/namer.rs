@@ -1,0 +1,187 @@
+use super::block::last_json;
+use super::fields::Fields;
+use serde::{Deserialize, Serialize};
+
+/// The longest title, in characters.
+pub const MAX_TITLE_CHARS: usize = 72;
+/// The longest branch name, in characters.
+pub const MAX_BRANCH_CHARS: usize = 50;
+
+/// A title and a branch name that can be used as they are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Naming {
+    /// The pull request's title.
+    pub pr_title: String,
+    /// The branch's name.
+    pub branch_name: String,
+}
+
+/// A namer's answer; whatever of it is unusable is made from the task instead.
+pub fn read_naming(text: &str, task: &str) -> Naming {
+    let answer = last_json(text).unwrap_or_default();
+    let fields = Fields::new(&answer);
+    Naming {
+        pr_title: fields
+            .text("pr_title")
+            .filter(|title| is_title(title))
+            .unwrap_or_else(|| title_of(task)),
+        branch_name: fields
+            .text("branch_name")
+            .filter(|name| is_branch(name))
+            .unwrap_or_else(|| slug(task)),
+    }
+}
+
+/// A branch name made of the task's first words.
+pub fn slug(task: &str) -> String {
+    let mut slug = String::new();
+    for word in task
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+    {
+        let separator = usize::from(!slug.is_empty());
+        if slug.len() + separator + word.len() > MAX_BRANCH_CHARS {
+            if slug.is_empty() {
+                slug.push_str(&word[..MAX_BRANCH_CHARS]);
+            }
+            break;
+        }
+        if separator == 1 {
+            slug.push('-');
+        }
+        slug.push_str(&word.to_ascii_lowercase());
+    }
+    match slug.is_empty() {
+        true => "task".to_owned(),
+        false => slug.to_ascii_lowercase(),
+    }
+}
+
+fn title_of(task: &str) -> String {
+    let first = task
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or("Task");
+    let clean: String = first.chars().filter(|c| !c.is_control()).collect();
+    match clean.chars().count() > MAX_TITLE_CHARS {
+        true => {
+            let kept: String = clean.chars().take(MAX_TITLE_CHARS - 1).collect();
+            format!("{}…", kept.trim_end())
+        }
+        false => clean,
+    }
+}
+
+fn is_title(title: &str) -> bool {
+    title.chars().count() <= MAX_TITLE_CHARS && !title.chars().any(char::is_control)
+}
+
+/// What git takes as a branch name, and a shell needs no quotes for.
+fn is_branch(name: &str) -> bool {
+    name.len() <= MAX_BRANCH_CHARS
+        && name != "HEAD"
+        && !name.starts_with("refs/")
+        && name.split('/').all(is_branch_part)
+}
+
+fn is_branch_part(part: &str) -> bool {
+    let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !part.is_empty()
+        && part.chars().all(known)
+        && !part.starts_with(['-', '.'])
+        && !part.ends_with(['.'])
+        && !part.contains("..")
+        && !part.ends_with(".lock")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn naming(pr_title: &str, branch_name: &str) -> Naming {
+        Naming {
+            pr_title: pr_title.to_owned(),
+            branch_name: branch_name.to_owned(),
+        }
+    }
+
+    #[test]
+    fn usable_names_are_used_and_the_rest_comes_from_the_task() {
+        let long = "x".repeat(73);
+        let task = "Fix the auth bug!\nIt hurts.";
+        let fallback = naming("Fix the auth bug!", "fix-the-auth-bug-it-hurts");
+        let table = [
+            (
+                r#"{"pr_title": "Fix login", "branch_name": "fix/login"}"#.to_owned(),
+                naming("Fix login", "fix/login"),
+            ),
+            (
+                r#"{"prTitle": "Fix login", "Branch-Name": "fix-login"}"#.to_owned(),
+                naming("Fix login", "fix-login"),
+            ),
+            (
+                format!(r#"{{"pr_title": "{long}", "branch_name": "ok"}}"#),
+                naming("Fix the auth bug!", "ok"),
+            ),
+            (
+                format!(r#"{{"pr_title": "Fine", "branch_name": "{long}"}}"#),
+                naming("Fine", "fix-the-auth-bug-it-hurts"),
+            ),
+            ("no json at all".to_owned(), fallback.clone()),
+            (
+                r#"{"pr_title": 3, "branch_name": ["a"]}"#.to_owned(),
+                fallback.clone(),
+            ),
+            (
+                r#"{"pr_title": "  ", "branch_name": ""}"#.to_owned(),
+                fallback.clone(),
+            ),
+            (
+                r#"{"pr_title": "a\nb", "branch_name": "a b"}"#.to_owned(),
+                fallback,
+            ),
+        ];
+        for (text, expected) in table {
+            assert_eq!(read_naming(&text, task), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_git_would_refuse_or_misread_are_unusable() {
+        for name in [
+            "-rf",
+            "a..b",
+            "a.lock",
+            "a/",
+            "/a",
+            "a//b",
+            ".a",
+            "a.",
+            "a~b",
+            "a:b",
+            "HEAD",
+            "refs/heads/x",
+            "a;rm",
+            "ünï",
+            "a/.b",
+            "a@{b",
+        ] {
+            assert!(!is_branch(name), "{name}");
+        }
+        for name in ["a", "feat/login-2", "v1.2", "a_b"] {
+            assert!(is_branch(name), "{name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_task_the_names_are_usable(task in "\\PC{0,200}|[ -~]{0,200}") {
+            let made = read_naming("", &task);
+            prop_assert!(is_branch(&made.branch_name), "{}", made.branch_name);
+            prop_assert!(is_title(&made.pr_title), "{}", made.pr_title);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+use super::block::last_json;
+use super::fields::Fields;
+use super::{Inconclusive, MAX_ITEMS, inconclusive};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a reviewer says about the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Verdict {
+    /// It can go in.
+    Approved,
+    /// It cannot go in yet.
+    NeedsChanges,
+}
+
+/// One remark.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Suggestion {
+    /// The file it is about.
+    pub file: Option<String>,
+    /// The line it is about.
+    pub line: Option<u64>,
+    /// What is wrong.
+    pub issue: String,
+    /// What to do about it.
+    pub suggestion: Option<String>,
+    /// How bad it is, in the reviewer's words, lowercase.
+    pub severity: Option<String>,
+}
+
+/// A reviewer's answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Review {
+    /// About the whole.
+    pub verdict: Verdict,
+    /// About single places.
+    pub suggestions: Vec<Suggestion>,
+}
+
+/// A reviewer's answer. Without a clear verdict, or with a remark that cannot be read, it is
+/// inconclusive: neither an approval nor a remark may be made up or lost.
+pub fn read_review(text: &str) -> Result<Review, Inconclusive> {
+    let answer = last_json(text).map_err(inconclusive)?;
+    let fields = Fields::new(&answer);
+    let verdict = match fields.word("verdict").as_deref() {
+        Some("approved" | "approve") => Verdict::Approved,
+        Some("needschanges" | "changesrequested" | "requestchanges") => Verdict::NeedsChanges,
+        Some(other) => return Err(inconclusive(format!("the verdict `{other}` is not known"))),
+        None => return Err(inconclusive("it gives no verdict")),
+    };
+    let suggestions = match fields.get("suggestions") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(items)) if items.len() <= MAX_ITEMS => items
+            .iter()
+            .map(suggestion)
+            .collect::<Option<_>>()
+            .ok_or_else(|| {
+                inconclusive("a suggestion says neither what is wrong nor what to do")
+            })?,
+        Some(Value::Array(items)) => {
+            return Err(inconclusive(format!(
+                "it makes {} suggestions",
+                items.len()
+            )));
+        }
+        Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
+            return Err(inconclusive("its suggestions are no list"));
+        }
+    };
+    Ok(Review {
+        verdict,
+        suggestions,
+    })
+}
+
+fn suggestion(value: &Value) -> Option<Suggestion> {
+    if let Some(text) = value.as_str().map(str::trim).filter(|t| !t.is_empty()) {
+        return Some(Suggestion {
+            file: None,
+            line: None,
+            issue: text.to_owned(),
+            suggestion: None,
+            severity: None,
+        });
+    }
+    let fields = Fields::new(value);
+    let (issue, suggestion) = match (fields.text("issue"), fields.text("suggestion")) {
+        (Some(issue), suggestion) => (issue, suggestion),
+        (None, Some(suggestion)) => (suggestion, None),
+        (None, None) => return None,
+    };
+    Some(Suggestion {
+        file: fields.text("file"),
+        line: fields.number("line").filter(|line| *line > 0),
+        issue,
+        suggestion,
+        severity: fields.text("severity").map(|word| word.to_lowercase()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn review(verdict: Verdict, suggestions: Vec<Suggestion>) -> Review {
+        Review {
+            verdict,
+            suggestions,
+        }
+    }
+
+    fn remark() -> Suggestion {
+        Suggestion {
+            file: Some("a.rs".to_owned()),
+            line: Some(7),
+            issue: "panics".to_owned(),
+            suggestion: Some("return an error".to_owned()),
+            severity: Some("high".to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_clear_answer_is_read_in_whatever_dress() {
+        let full = r#"{"verdict": "needs_changes", "suggestions": [{"file": "a.rs", "line": 7, "issue": "panics", "suggestion": "return an error", "severity": "high"}]}"#;
+        let odd = r#"{"Suggestions": [{"File": " a.rs ", "LINE": "7", "Issue": "panics", "suggestion": "return an error", "Severity": "HIGH", "extra": 1}], "VERDICT": "Needs-Changes"}"#;
+        let expected = review(Verdict::NeedsChanges, vec![remark()]);
+        for text in [
+            format!("prose\n```json\n{full}\n```"),
+            format!("```json\n{odd}\n```\nMore prose."),
+            format!("```\n{full}\n```"),
+            full.to_owned(),
+        ] {
+            assert_eq!(read_review(&text), Ok(expected.clone()), "{text}");
+        }
+        for text in [
+            r#"{"verdict":"approved","suggestions":[]}"#,
+            r#"{"verdict":"APPROVED"}"#,
+            r#"{"verdict":"Approved","suggestions":null}"#,
+        ] {
+            assert_eq!(
+                read_review(text),
+                Ok(review(Verdict::Approved, vec![])),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_unclear_answer_is_inconclusive_and_never_an_approval() {
+        let table = [
+            ("looks good to me, approved!", "it holds no JSON block"),
+            (r#"{"suggestions": []}"#, "it gives no verdict"),
+            (r#"{"verdict": true}"#, "it gives no verdict"),
+            (
+                r#"{"verdict": "not approved"}"#,
+                "the verdict `notapproved` is not known",
+            ),
+            (
+                r#"{"verdict": "approved|needs_changes"}"#,
+                "the verdict `approvedneedschanges` is not known",
+            ),
+            (
+                r#"{"verdict": "approved", "suggestions": "none"}"#,
+                "its suggestions are no list",
+            ),
+            (
+                r#"{"verdict": "approved", "suggestions": [{"file": "a.rs"}]}"#,
+                "a suggestion says neither what is wrong nor what to do",
+            ),
+            (
+                "```json\n{\"verdict\":\"approved\"}\n```\n```json\n{\"verdict\":\n```",
+                "its last JSON block is broken",
+            ),
+        ];
+        for (text, reason) in table {
+            assert_eq!(read_review(text), Err(inconclusive(reason)), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_endless_list_is_inconclusive() {
+        let items = vec![r#"{"issue":"x"}"#; MAX_ITEMS + 1].join(",");
+        let text = format!(r#"{{"verdict":"approved","suggestions":[{items}]}}"#);
+        assert_eq!(
+            read_review(&text),
+            Err(inconclusive("it makes 501 suggestions"))
+        );
+    }
+}

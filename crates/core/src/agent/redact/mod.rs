@@ -1,0 +1,283 @@
+//! Secrets taken out of whatever an agent says, before anything else sees it.
+
+mod forms;
+mod redactor;
+mod shapes;
+
+use super::event::{AgentEvent, Wait};
+use super::outcome::{AgentOutcome, Ending};
+use super::permission::{Decision, PermissionRequest};
+use crate::Problem;
+pub use redactor::{REPLACEMENT, Redactor, Secrets};
+
+impl Secrets {
+    /// `text` without secrets.
+    pub fn redact(&self, text: &str) -> String {
+        let mut redactor = Redactor::new(self.clone());
+        let mut clean = redactor.push(text.as_bytes());
+        clean.extend(redactor.finish());
+        // Only whole pieces of valid text were taken out of valid text.
+        String::from_utf8(clean)
+            .unwrap_or_else(|broken| String::from_utf8_lossy(broken.as_bytes()).into_owned())
+    }
+
+    /// `problem` without secrets.
+    #[must_use]
+    pub fn redact_problem(&self, problem: Problem) -> Problem {
+        Problem {
+            message: self.redact(&problem.message),
+            hint: problem.hint.map(|hint| self.redact(&hint)),
+            causes: problem.causes.iter().map(|c| self.redact(c)).collect(),
+            ..problem
+        }
+    }
+
+    /// `outcome` without secrets.
+    #[must_use]
+    pub fn redact_outcome(&self, outcome: AgentOutcome) -> AgentOutcome {
+        AgentOutcome {
+            ending: match outcome.ending {
+                Ending::Succeeded => Ending::Succeeded,
+                Ending::Failed { reason, message } => Ending::Failed {
+                    reason,
+                    message: self.redact(&message),
+                },
+            },
+            text: self.redact(&outcome.text),
+            summary: self.redact(&outcome.summary),
+            ..outcome
+        }
+    }
+
+    fn redact_request(&self, request: PermissionRequest) -> PermissionRequest {
+        PermissionRequest {
+            tool: self.redact(&request.tool),
+            detail: self.redact(&request.detail),
+        }
+    }
+
+    fn redact_wait(&self, wait: Wait) -> Wait {
+        match wait {
+            Wait::Permission { tool } => Wait::Permission {
+                tool: self.redact(&tool),
+            },
+            Wait::LoginExpired { message } => Wait::LoginExpired {
+                message: self.redact(&message),
+            },
+            Wait::UsageLimit { resets_at, message } => Wait::UsageLimit {
+                resets_at,
+                message: self.redact(&message),
+            },
+            Wait::Overloaded {
+                attempt,
+                attempts,
+                retry_in_ms,
+                status,
+                message,
+            } => Wait::Overloaded {
+                attempt,
+                attempts,
+                retry_in_ms,
+                status,
+                message: self.redact(&message),
+            },
+        }
+    }
+}
+
+/// Redacts a run's events in order.
+///
+/// Text comes in pieces, and a secret may be split between two of them; so the end of a piece that
+/// could begin a secret waits for the next piece, or for any other event.
+#[derive(Debug)]
+pub struct EventRedactor {
+    secrets: Secrets,
+    text: Redactor,
+    held: bool,
+}
+
+impl EventRedactor {
+    /// A redactor for one run.
+    pub fn new(secrets: Secrets) -> Self {
+        Self {
+            text: Redactor::new(secrets.clone()),
+            secrets,
+            held: false,
+        }
+    }
+
+    /// The events to hand on for `event`, in order.
+    pub fn push(&mut self, event: AgentEvent) -> Vec<AgentEvent> {
+        if let AgentEvent::Text { text } = &event {
+            let clean = self.text.push(text.as_bytes());
+            self.held = true;
+            return text_event(clean);
+        }
+        let mut events = self.finish();
+        events.push(self.whole(event));
+        events
+    }
+
+    /// What was still held back.
+    pub fn finish(&mut self) -> Vec<AgentEvent> {
+        match std::mem::take(&mut self.held) {
+            true => text_event(self.text.finish()),
+            false => Vec::new(),
+        }
+    }
+
+    fn whole(&self, event: AgentEvent) -> AgentEvent {
+        let clean = |text: String| self.secrets.redact(&text);
+        match event {
+            AgentEvent::Started { session, model } => AgentEvent::Started { session, model },
+            AgentEvent::Text { text } => AgentEvent::Text { text: clean(text) },
+            AgentEvent::Thinking { text } => AgentEvent::Thinking { text: clean(text) },
+            AgentEvent::ToolUse { name, summary } => AgentEvent::ToolUse {
+                name: clean(name),
+                summary: clean(summary),
+            },
+            AgentEvent::FileChange { path } => AgentEvent::FileChange { path: clean(path) },
+            AgentEvent::Command { command, exit_code } => AgentEvent::Command {
+                command: clean(command),
+                exit_code,
+            },
+            AgentEvent::Usage { usage, cost } => AgentEvent::Usage { usage, cost },
+            AgentEvent::Waiting { wait } => AgentEvent::Waiting {
+                wait: self.secrets.redact_wait(wait),
+            },
+            AgentEvent::Resumed => AgentEvent::Resumed,
+            AgentEvent::PermissionAsked { request } => AgentEvent::PermissionAsked {
+                request: self.secrets.redact_request(request),
+            },
+            AgentEvent::PermissionAnswered { request, decision } => {
+                AgentEvent::PermissionAnswered {
+                    request: self.secrets.redact_request(request),
+                    decision: match decision {
+                        Decision::Deny { reason } => Decision::Deny {
+                            reason: clean(reason),
+                        },
+                        Decision::Grant | Decision::Exhausted { .. } => decision,
+                    },
+                }
+            }
+            AgentEvent::Warning { message } => AgentEvent::Warning {
+                message: clean(message),
+            },
+            AgentEvent::Finished { success } => AgentEvent::Finished { success },
+        }
+    }
+}
+
+fn text_event(bytes: Vec<u8>) -> Vec<AgentEvent> {
+    match bytes.is_empty() {
+        true => Vec::new(),
+        false => vec![AgentEvent::Text {
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        }],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> AgentEvent {
+        AgentEvent::Text {
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_secret_split_between_two_pieces_of_text_is_replaced() {
+        let mut redactor = EventRedactor::new(Secrets::new(["hunter2-hunter2"]));
+        let mut events = redactor.push(said("the key is hunter2-"));
+        events.extend(redactor.push(said("hunter2 é")));
+        events.extend(redactor.push(AgentEvent::Finished { success: true }));
+        assert_eq!(
+            events,
+            [
+                said("the key is "),
+                said("[redacted] é"),
+                AgentEvent::Finished { success: true },
+            ]
+        );
+    }
+
+    #[test]
+    fn text_held_back_comes_before_the_next_event_and_is_never_lost() {
+        let mut redactor = EventRedactor::new(Secrets::new(["hunter2-hunter2"]));
+        let mut events = redactor.push(said("only hunter2-"));
+        events.extend(redactor.push(AgentEvent::Resumed));
+        events.extend(redactor.push(said("h")));
+        events.extend(redactor.finish());
+        assert_eq!(
+            events,
+            [
+                said("only "),
+                said("hunter2-"),
+                AgentEvent::Resumed,
+                said("h")
+            ]
+        );
+    }
+
+    #[test]
+    fn every_text_of_every_event_is_redacted() {
+        let secrets = Secrets::new(["hunter2-hunter2"]);
+        let dirty = || "x hunter2-hunter2 y".to_owned();
+        let request = || PermissionRequest {
+            tool: dirty(),
+            detail: dirty(),
+        };
+        let events = [
+            AgentEvent::Thinking { text: dirty() },
+            AgentEvent::ToolUse {
+                name: dirty(),
+                summary: dirty(),
+            },
+            AgentEvent::FileChange { path: dirty() },
+            AgentEvent::Command {
+                command: dirty(),
+                exit_code: None,
+            },
+            AgentEvent::Waiting {
+                wait: Wait::LoginExpired { message: dirty() },
+            },
+            AgentEvent::Waiting {
+                wait: Wait::UsageLimit {
+                    resets_at: None,
+                    message: dirty(),
+                },
+            },
+            AgentEvent::Waiting {
+                wait: Wait::Permission { tool: dirty() },
+            },
+            AgentEvent::PermissionAsked { request: request() },
+            AgentEvent::PermissionAnswered {
+                request: request(),
+                decision: Decision::Deny { reason: dirty() },
+            },
+            AgentEvent::Warning { message: dirty() },
+        ];
+        for event in events {
+            let clean = EventRedactor::new(secrets.clone()).push(event);
+            let shown = serde_json::to_string(&clean).unwrap();
+            assert!(!shown.contains("hunter2"), "{shown}");
+            assert!(shown.contains("x [redacted] y"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_problem_keeps_its_shape_and_loses_its_secrets() {
+        let secrets = Secrets::new(["hunter2-hunter2"]);
+        let problem = Problem::work("agentFailed", "failed with `hunter2-hunter2`")
+            .hint("unset hunter2-hunter2")
+            .cause("hunter2-hunter2");
+        assert_eq!(
+            secrets.redact_problem(problem),
+            Problem::work("agentFailed", "failed with `[redacted]`")
+                .hint("unset [redacted]")
+                .cause("[redacted]")
+        );
+    }
+}

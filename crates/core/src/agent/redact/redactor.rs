@@ -1,0 +1,334 @@
+use super::forms::{MIN_SECRET, forms_of};
+use super::shapes::{SHAPES, Shape};
+use std::fmt;
+use std::sync::Arc;
+
+/// What stands in the place of a secret.
+pub const REPLACEMENT: &str = "[redacted]";
+
+/// The values that must not be shown, in every form they may take. Known token shapes are always
+/// among them.
+#[derive(Clone)]
+pub struct Secrets {
+    known: Arc<Known>,
+}
+
+struct Known {
+    /// Sorted by their first byte, longest first.
+    literals: Vec<Vec<u8>>,
+    /// Whether a secret may begin with this byte.
+    begins: [bool; 256],
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Secrets({} forms)", self.known.literals.len())
+    }
+}
+
+impl Default for Secrets {
+    fn default() -> Self {
+        Self::new(Vec::<String>::new())
+    }
+}
+
+impl Secrets {
+    /// These values and the known token shapes. Values of fewer than six bytes are left alone:
+    /// replacing them would shred ordinary text.
+    pub fn new<S: AsRef<str>>(values: impl IntoIterator<Item = S>) -> Self {
+        let mut literals: Vec<Vec<u8>> = values
+            .into_iter()
+            .map(|value| value.as_ref().trim().to_owned())
+            .filter(|value| value.len() >= MIN_SECRET)
+            .flat_map(|value| forms_of(&value))
+            .collect();
+        literals.sort_by(|a, b| a[0].cmp(&b[0]).then(b.len().cmp(&a.len())));
+        literals.dedup();
+        let mut begins = [false; 256];
+        let starts = literals.iter().map(|literal| literal[0]);
+        for byte in starts.chain(SHAPES.iter().map(|shape| shape.prefix[0])) {
+            begins[usize::from(byte)] = true;
+        }
+        Self {
+            known: Arc::new(Known { literals, begins }),
+        }
+    }
+}
+
+/// Takes secrets out of a byte stream, wherever its chunks end.
+///
+/// What it holds back between two chunks is at most as long as the longest secret.
+#[derive(Debug)]
+pub struct Redactor {
+    secrets: Secrets,
+    held: Vec<u8>,
+    /// Set while the rest of a token is being dropped.
+    dropping: Option<fn(u8) -> bool>,
+}
+
+/// What stands at one place of the stream.
+enum Found {
+    Nothing,
+    /// More bytes are needed to tell.
+    Perhaps,
+    /// A secret: bytes to keep before it, bytes of it, and what more of it may follow.
+    Secret {
+        kept: usize,
+        length: usize,
+        rest: Option<fn(u8) -> bool>,
+    },
+}
+
+impl Redactor {
+    /// A redactor of one stream.
+    pub fn new(secrets: Secrets) -> Self {
+        Self {
+            secrets,
+            held: Vec::new(),
+            dropping: None,
+        }
+    }
+
+    /// What can be shown after these bytes.
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
+        self.held.extend_from_slice(bytes);
+        self.scan(More::MayCome)
+    }
+
+    /// The rest.
+    pub fn finish(&mut self) -> Vec<u8> {
+        let rest = self.scan(More::Never);
+        self.dropping = None;
+        rest
+    }
+
+    fn scan(&mut self, more: More) -> Vec<u8> {
+        let held = std::mem::take(&mut self.held);
+        let mut out = Vec::with_capacity(held.len());
+        let mut at = 0;
+        while at < held.len() {
+            if let Some(belongs) = self.dropping {
+                if belongs(held[at]) {
+                    at += 1;
+                    continue;
+                }
+                self.dropping = None;
+            }
+            if !self.secrets.known.begins[usize::from(held[at])] {
+                out.push(held[at]);
+                at += 1;
+                continue;
+            }
+            match self.look(&held[at..], more) {
+                Found::Nothing => {
+                    out.push(held[at]);
+                    at += 1;
+                }
+                Found::Perhaps => break,
+                Found::Secret { kept, length, rest } => {
+                    out.extend_from_slice(&held[at..at + kept]);
+                    out.extend_from_slice(REPLACEMENT.as_bytes());
+                    at += kept + length;
+                    self.dropping = rest;
+                }
+            }
+        }
+        self.held = held[at..].to_vec();
+        out
+    }
+
+    /// The longest literal at the start of `rest`, else a token. Undecided as long as more bytes
+    /// could make a longer one, so that the answer never depends on where a chunk ended.
+    fn look(&self, rest: &[u8], more: More) -> Found {
+        let known = &self.secrets.known.literals;
+        let from = known.partition_point(|literal| literal[0] < rest[0]);
+        let candidates = known[from..].iter().take_while(|l| l[0] == rest[0]);
+        for literal in candidates {
+            if rest.starts_with(literal) {
+                return Found::Secret {
+                    kept: 0,
+                    length: literal.len(),
+                    rest: None,
+                };
+            }
+            if more == More::MayCome && literal.starts_with(rest) {
+                return Found::Perhaps;
+            }
+        }
+        let mut undecided = false;
+        for shape in SHAPES {
+            match look_for(shape, rest, more) {
+                Found::Nothing => {}
+                Found::Perhaps => undecided = true,
+                found @ Found::Secret { .. } => return found,
+            }
+        }
+        match undecided {
+            true => Found::Perhaps,
+            false => Found::Nothing,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum More {
+    MayCome,
+    Never,
+}
+
+fn look_for(shape: &Shape, rest: &[u8], more: More) -> Found {
+    let Some(body) = rest.strip_prefix(shape.prefix) else {
+        let could = more == More::MayCome && shape.prefix.starts_with(rest);
+        return if could {
+            Found::Perhaps
+        } else {
+            Found::Nothing
+        };
+    };
+    let length = body
+        .iter()
+        .take(shape.min)
+        .take_while(|byte| (shape.body)(**byte))
+        .count();
+    if length < shape.min {
+        let could = more == More::MayCome && length == body.len();
+        return if could {
+            Found::Perhaps
+        } else {
+            Found::Nothing
+        };
+    }
+    let kept = if shape.keep_prefix {
+        shape.prefix.len()
+    } else {
+        0
+    };
+    Found::Secret {
+        kept,
+        length: shape.prefix.len() - kept + length,
+        rest: Some(shape.body),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn redact(secrets: &Secrets, chunks: &[&[u8]]) -> String {
+        let mut redactor = Redactor::new(secrets.clone());
+        let mut out = Vec::new();
+        for chunk in chunks {
+            out.extend(redactor.push(chunk));
+        }
+        out.extend(redactor.finish());
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    #[test]
+    fn a_secret_is_replaced_in_each_of_its_forms() {
+        let secrets = Secrets::new(["p4ss/w\"rd!"]);
+        let table = [
+            ("a p4ss/w\"rd! b", "a [redacted] b"),
+            ("{\"k\":\"p4ss/w\\\"rd!\"}", "{\"k\":\"[redacted]\"}"),
+            ("?k=p4ss%2Fw%22rd%21&x", "?k=[redacted]&x"),
+            ("p4ss/w", "p4ss/w"),
+            ("p4ss/w\"rd!p4ss/w\"rd!", "[redacted][redacted]"),
+        ];
+        for (dirty, clean) in table {
+            assert_eq!(redact(&secrets, &[dirty.as_bytes()]), clean);
+        }
+    }
+
+    #[test]
+    fn well_known_tokens_are_replaced_without_being_told() {
+        let secrets = Secrets::default();
+        let word = "a1B2".repeat(12);
+        let table = [
+            (format!("ghp_{word} x"), "[redacted] x".to_owned()),
+            (format!("github_pat_{word}"), "[redacted]".to_owned()),
+            (format!("sk-ant-api03-{word}-x."), "[redacted].".to_owned()),
+            (format!("\\nAIza{word}\""), "\\n[redacted]\"".to_owned()),
+            (
+                format!("Authorization: Bearer {word}.{word}\r\n"),
+                "Authorization: Bearer [redacted]\r\n".to_owned(),
+            ),
+            (
+                "ghp_short and sk-ant- alone".to_owned(),
+                "ghp_short and sk-ant- alone".to_owned(),
+            ),
+            (
+                "Bearer of bad news".to_owned(),
+                "Bearer of bad news".to_owned(),
+            ),
+        ];
+        for (dirty, clean) in table {
+            assert_eq!(redact(&secrets, &[dirty.as_bytes()]), clean, "{dirty}");
+        }
+    }
+
+    #[test]
+    fn a_longer_secret_wins_over_one_it_begins_with() {
+        let secrets = Secrets::new(["secret-one", "secret-one-and-more"]);
+        assert_eq!(
+            redact(&secrets, &[b"<secret-one-", b"and-more>"]),
+            "<[redacted]>"
+        );
+        assert_eq!(
+            redact(&secrets, &[b"<secret-one-", b"and>"]),
+            "<[redacted]-and>"
+        );
+    }
+
+    #[test]
+    fn what_is_held_back_is_bounded_by_the_longest_secret() {
+        let mut redactor = Redactor::new(Secrets::new(["0123456789"]));
+        for _ in 0..1000 {
+            redactor.push(b"Bearer aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+            assert!(redactor.held.len() < 64, "{}", redactor.held.len());
+        }
+    }
+
+    #[test]
+    fn nothing_is_lost_when_the_stream_ends_in_the_middle_of_a_maybe() {
+        let secrets = Secrets::new(["secret-one"]);
+        assert_eq!(redact(&secrets, &[b"so secret-"]), "so secret-");
+    }
+
+    proptest! {
+        #[test]
+        fn chunk_boundaries_do_not_matter(
+            pieces in proptest::collection::vec(prop_oneof![
+                Just("hunter2-hunter2".to_owned()),
+                Just("hunter2".to_owned()),
+                Just("Bearer ".to_owned()),
+                Just("ghp_".to_owned()),
+                Just("a1B2a1B2a1B2a1B2".to_owned()),
+                Just(" ".to_owned()),
+                "[a-zA-Z0-9 _.-]{0,12}",
+            ], 0..12),
+            sizes in proptest::collection::vec(1usize..9, 1..8),
+        ) {
+            let secrets = Secrets::new(["hunter2-hunter2", "hunter2-hunter3-longer"]);
+            let text = pieces.concat();
+            let mut chunks = Vec::new();
+            let mut rest = text.as_bytes();
+            let mut sizes = sizes.iter().copied().cycle();
+            while !rest.is_empty() {
+                let take = sizes.next().unwrap_or(1).min(rest.len());
+                chunks.push(&rest[..take]);
+                rest = &rest[take..];
+            }
+            let whole = redact(&secrets, &[text.as_bytes()]);
+            prop_assert_eq!(&redact(&secrets, &chunks), &whole);
+            prop_assert!(!whole.contains("hunter2-hunter2"));
+        }
+
+        #[test]
+        fn text_without_secrets_is_left_as_it_is(text in "[ -~é\n]{0,200}") {
+            prop_assume!(!text.contains("earer"));
+            let secrets = Secrets::new(["\u{1}\u{2}\u{3}\u{4}\u{5}\u{6}\u{7}\u{8}"]);
+            prop_assert_eq!(secrets.redact(&text), text);
+        }
+    }
+}
