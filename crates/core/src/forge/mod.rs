@@ -5,6 +5,7 @@ pub mod github;
 pub mod inline;
 mod keyed;
 pub mod marker;
+pub mod pace;
 pub mod text;
 pub mod trust;
 pub mod webhook;

@@ -214,7 +214,8 @@ fn connection(nodes: &[Value], arguments: &Value) -> Result<Value, String> {
 }
 
 fn applies(on: &str, kind: &str) -> bool {
-    on == kind || INTERFACES.contains(&on)
+    let connection = kind == "Connection" && on.ends_with("Connection");
+    on == kind || connection || INTERFACES.contains(&on)
 }
 
 fn no_field(name: &str, kind: &str) -> String {

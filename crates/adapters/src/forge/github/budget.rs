@@ -1,0 +1,70 @@
+//! What a token may still ask: one count for everything on this machine that uses it.
+
+use super::transport::Reply;
+use drive_core::Problem;
+use drive_core::forge::{RequestBudget, pace};
+use drive_core::time::Timestamp;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// Keeps the budget of each token, by its fingerprint.
+pub trait Budgets: Send + Sync {
+    /// What was last known.
+    fn load(&self, token: &str) -> Result<Option<RequestBudget>, Problem>;
+    /// Keeps what an answer told.
+    fn store(&self, token: &str, budget: &RequestBudget) -> Result<(), Problem>;
+    /// Books the next write, and says when it may be sent.
+    fn book_write(&self, token: &str, now: Timestamp) -> Result<Timestamp, Problem>;
+}
+
+/// Budgets kept for as long as the process lives.
+#[derive(Debug, Default)]
+pub struct MemoryBudgets {
+    state: Mutex<BTreeMap<String, OneToken>>,
+}
+
+#[derive(Debug, Default)]
+struct OneToken {
+    budget: Option<RequestBudget>,
+    booked: Vec<Timestamp>,
+}
+
+impl Budgets for MemoryBudgets {
+    fn load(&self, token: &str) -> Result<Option<RequestBudget>, Problem> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(state.get(token).and_then(|one| one.budget.clone()))
+    }
+
+    fn store(&self, token: &str, budget: &RequestBudget) -> Result<(), Problem> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.entry(token.to_owned()).or_default().budget = Some(budget.clone());
+        Ok(())
+    }
+
+    fn book_write(&self, token: &str, now: Timestamp) -> Result<Timestamp, Problem> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let booked = &mut state.entry(token.to_owned()).or_default().booked;
+        let slot = pace::next_write(booked, now);
+        booked.push(slot);
+        let spare = booked.len().saturating_sub(pace::WRITES);
+        booked.drain(..spare);
+        Ok(slot)
+    }
+}
+
+/// The budget after an answer of the REST API; `None` when it does not say.
+pub(super) fn told(reply: &Reply) -> Option<RequestBudget> {
+    if reply
+        .header("x-ratelimit-resource")
+        .is_some_and(|r| r != "core")
+    {
+        return None;
+    }
+    let reset = i64::try_from(reply.number("x-ratelimit-reset")?).ok()?;
+    Some(RequestBudget {
+        limit: reply.number("x-ratelimit-limit")?,
+        remaining: reply.number("x-ratelimit-remaining")?,
+        resets_at: Timestamp::from_second(reset).ok()?,
+        paused_until: None,
+    })
+}

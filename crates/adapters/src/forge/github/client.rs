@@ -1,0 +1,492 @@
+//! Requests within their limits: conditional reads that may be repeated, writes that never are.
+
+use super::budget::{self, Budgets};
+use super::cache::{CacheKey, CachedAnswer, HttpCache};
+use super::endpoint::Endpoint;
+use super::refusal::{date, limited_until, rate_limited, refused, unreadable};
+use super::transport::{Ask, DIFF, JSON, Reply, Transport};
+use drive_core::Problem;
+use drive_core::forge::{RequestBudget, pace};
+use drive_core::time::{Timestamp, after};
+use drive_engine::ports::Clock;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use ureq::http::Method;
+
+/// How often a read is tried.
+const ATTEMPTS: u32 = 4;
+/// How many pages of one list are read.
+const PAGES: usize = 50;
+/// The longest that a call waits for a limit; a longer wait is the caller's to plan.
+const LONGEST_WAIT: Duration = Duration::from_secs(120);
+
+/// Lets time pass. Tests let it pass at once.
+pub trait Pause: Send + Sync {
+    /// Returns after this long.
+    fn pause(&self, wait: Duration);
+}
+
+/// Everything that a client shares with the rest of drive.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// Answers kept between runs.
+    pub cache: Arc<dyn HttpCache>,
+    /// The budget of the token.
+    pub budgets: Arc<dyn Budgets>,
+    /// Civil time.
+    pub clock: Arc<dyn Clock>,
+    /// How to wait.
+    pub pause: Arc<dyn Pause>,
+}
+
+/// One page of an answer, understood.
+#[derive(Debug)]
+pub(super) struct Page<T> {
+    pub(super) value: T,
+    pub(super) next: Option<String>,
+}
+
+/// What became of a write.
+#[derive(Debug)]
+pub(super) enum Written {
+    /// The forge said so.
+    Answered(Reply),
+    /// Nobody knows whether it happened. Look before doing it again.
+    Unknown(Problem),
+}
+
+/// How a body becomes a value.
+pub(super) type Reader<T> = fn(&[u8]) -> Result<T, serde_json::Error>;
+
+pub(super) struct Client {
+    pub(super) endpoint: Endpoint,
+    transport: Transport,
+    around: Surroundings,
+    fingerprint: String,
+}
+
+impl Client {
+    pub(super) fn new(
+        endpoint: Endpoint,
+        transport: Transport,
+        fingerprint: String,
+        around: Surroundings,
+    ) -> Self {
+        Self {
+            endpoint,
+            transport,
+            around,
+            fingerprint,
+        }
+    }
+
+    pub(super) fn repo(&self) -> String {
+        self.endpoint.repo()
+    }
+
+    pub(super) fn budget(&self) -> Result<Option<RequestBudget>, Problem> {
+        self.around.budgets.load(&self.fingerprint)
+    }
+
+    pub(super) fn cache(&self) -> &dyn HttpCache {
+        self.around.cache.as_ref()
+    }
+
+    pub(super) fn cache_key(&self, url: String) -> CacheKey {
+        CacheKey {
+            token: self.fingerprint.clone(),
+            url,
+        }
+    }
+
+    /// Something that must be there.
+    pub(super) fn get<T>(&self, url: &str, read: Reader<T>) -> Result<Page<T>, Problem>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        self.get_optional(url, read)?.ok_or_else(|| {
+            Problem::environment(
+                "forgeNotFound",
+                format!("the forge knows no such thing in `{}`", self.repo()),
+            )
+            .hint("check `forge.repo`, and that the token can see it")
+        })
+    }
+
+    /// Something, or `None` where the forge says that there is nothing.
+    pub(super) fn get_optional<T>(
+        &self,
+        url: &str,
+        read: Reader<T>,
+    ) -> Result<Option<Page<T>>, Problem>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        let key = self.cache_key(url.to_owned());
+        let mut kept = self.around.cache.load(&key)?;
+        self.repeat(|| {
+            let reply = self.transport.send(Ask {
+                method: Method::GET,
+                url,
+                etag: kept.as_ref().map(|kept| kept.etag.as_str()),
+                accept: JSON,
+                body: None,
+            })?;
+            match reply.status {
+                304 => match kept.take().map(|kept| restore(kept, &self.repo())) {
+                    Some(Ok(page)) => Ok(Turn::Done(Some(page))),
+                    // What was kept is of no use: the next attempt asks for everything.
+                    Some(Err(problem)) => Ok(Turn::Failed(problem, reply)),
+                    None => Ok(Turn::Failed(refused(&reply, &self.repo()), reply)),
+                },
+                200 => match read(&reply.body) {
+                    Ok(value) => {
+                        let page = self.page(value, &reply);
+                        self.keep(&key, &page, &reply)?;
+                        Ok(Turn::Done(Some(page)))
+                    }
+                    Err(error) => Ok(Turn::Failed(unreadable(&self.repo(), error), reply)),
+                },
+                404 | 410 => Ok(Turn::Done(None)),
+                _ => Ok(Turn::Refused(reply)),
+            }
+        })
+    }
+
+    /// A whole list, page by page.
+    pub(super) fn get_all<T>(&self, url: &str, read: Reader<Vec<T>>) -> Result<Vec<T>, Problem>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        let mut all = Vec::new();
+        let mut url = url.to_owned();
+        for _ in 0..PAGES {
+            let page = self.get(&url, read)?;
+            all.extend(page.value);
+            match page.next {
+                Some(next) => url = next,
+                None => return Ok(all),
+            }
+        }
+        Err(Problem::environment(
+            "forgeListTooLong",
+            format!("a list of `{}` has more than {PAGES} pages", self.repo()),
+        ))
+    }
+
+    /// The text of a change.
+    pub(super) fn get_diff(&self, url: &str) -> Result<String, Problem> {
+        self.repeat(|| {
+            let reply = self.transport.send(Ask {
+                method: Method::GET,
+                url,
+                etag: None,
+                accept: DIFF,
+                body: None,
+            })?;
+            match reply.status {
+                200 => Ok(Turn::Done(
+                    String::from_utf8_lossy(&reply.body).into_owned(),
+                )),
+                _ => Ok(Turn::Refused(reply)),
+            }
+        })
+    }
+
+    /// Asks the other API. A query changes nothing, so it may be repeated. The forge's own time
+    /// comes along.
+    pub(super) fn query(
+        &self,
+        query: &str,
+        variables: &Value,
+    ) -> Result<(Value, Option<Timestamp>), Problem> {
+        let body = json!({"query": query, "variables": variables}).to_string();
+        self.repeat(|| {
+            let reply = self.transport.send(Ask {
+                method: Method::POST,
+                url: self.endpoint.graphql(),
+                etag: None,
+                accept: JSON,
+                body: Some(body.clone().into_bytes()),
+            })?;
+            if reply.status != 200 {
+                return Ok(Turn::Refused(reply));
+            }
+            match data(&reply, &self.repo()) {
+                Ok(data) => Ok(Turn::Done((data, date(&reply)))),
+                Err(problem) => Ok(Turn::Failed(problem, reply)),
+            }
+        })
+    }
+
+    /// Changes something through the other API.
+    pub(super) fn mutate(&self, mutation: &str, input: &Value) -> Result<Written, Problem> {
+        let body = json!({"query": mutation, "variables": {"input": input}});
+        match self.write(Method::POST, self.endpoint.graphql(), &body)? {
+            Written::Unknown(problem) => Ok(Written::Unknown(problem)),
+            Written::Answered(reply) if reply.status != 200 => Err(refused(&reply, &self.repo())),
+            Written::Answered(reply) => match data(&reply, &self.repo()) {
+                Ok(_) => Ok(Written::Answered(reply)),
+                Err(problem) if problem.kind == "forgeAnswer" => Ok(Written::Unknown(problem)),
+                Err(problem) => Err(problem),
+            },
+        }
+    }
+
+    /// Sends a write, within the pace that the forge asks for. It is sent again only when the forge
+    /// refused it for a limit, which is to say before doing anything.
+    pub(super) fn write(
+        &self,
+        method: Method,
+        url: &str,
+        body: &Value,
+    ) -> Result<Written, Problem> {
+        let mut until = self.now();
+        for _ in 0..ATTEMPTS {
+            self.await_turn()?;
+            let budgets = &self.around.budgets;
+            self.wait_until(budgets.book_write(&self.fingerprint, self.now())?)?;
+            let sent = self.transport.send(Ask {
+                method: method.clone(),
+                url,
+                etag: None,
+                accept: JSON,
+                body: Some(body.to_string().into_bytes()),
+            });
+            let reply = match sent {
+                Ok(reply) => reply,
+                Err(problem) => return Ok(Written::Unknown(problem)),
+            };
+            self.observe(&reply)?;
+            match limited_until(&reply, self.now()) {
+                Some(named) => {
+                    until = named;
+                    self.pause_all(until)?;
+                }
+                None if reply.status >= 500 => {
+                    return Ok(Written::Unknown(refused(&reply, &self.repo())));
+                }
+                None => return Ok(Written::Answered(reply)),
+            }
+        }
+        Err(rate_limited(until))
+    }
+
+    /// Brings something about exactly once: `look` for it, `act`, and when the outcome is unknown
+    /// look again before acting again.
+    pub(super) fn once<T>(
+        &self,
+        look: impl Fn() -> Result<Option<T>, Problem>,
+        act: impl Fn() -> Result<Act<T>, Problem>,
+    ) -> Result<T, Problem> {
+        let mut attempt = 0;
+        loop {
+            if let Some(found) = look()? {
+                return Ok(found);
+            }
+            match act()? {
+                Act::Done(value) => return Ok(value),
+                Act::Unknown(problem) if attempt + 1 >= ATTEMPTS => return Err(problem),
+                Act::Unknown(_) => {
+                    attempt += 1;
+                    // A forge may need a moment until a list shows what was just made.
+                    self.around.pause.pause(pace::backoff(attempt));
+                }
+            }
+        }
+    }
+
+    /// Gives the forge a moment to work something out.
+    pub(super) fn settle(&self, attempt: u32) {
+        self.around.pause.pause(pace::backoff(attempt));
+    }
+
+    /// Repeats a read until it works, a limit is too far away, or patience ends.
+    fn repeat<T>(
+        &self,
+        mut attempt: impl FnMut() -> Result<Turn<T>, Problem>,
+    ) -> Result<T, Problem> {
+        let mut last = None;
+        for number in 1..=ATTEMPTS {
+            self.await_turn()?;
+            match attempt() {
+                Ok(Turn::Done(value)) => return Ok(value),
+                Ok(Turn::Failed(problem, reply)) => {
+                    self.observe(&reply)?;
+                    last = Some(problem);
+                }
+                Ok(Turn::Refused(reply)) => {
+                    self.observe(&reply)?;
+                    if let Some(until) = limited_until(&reply, self.now()) {
+                        self.pause_all(until)?;
+                        last = Some(rate_limited(until));
+                        continue;
+                    }
+                    let problem = refused(&reply, &self.repo());
+                    if reply.status < 500 {
+                        return Err(problem);
+                    }
+                    last = Some(problem);
+                }
+                Err(problem) => last = Some(problem),
+            }
+            if number < ATTEMPTS {
+                self.around.pause.pause(pace::backoff(number));
+            }
+        }
+        Err(last.unwrap_or_else(|| rate_limited(self.now())))
+    }
+
+    fn page<T>(&self, value: T, reply: &Reply) -> Page<T> {
+        let next = reply.header("link").and_then(next_link);
+        Page {
+            value,
+            next: next.filter(|url| self.endpoint.is_own(url)),
+        }
+    }
+
+    /// Keeps an answer. Only ever called with a value that the whole body was read into.
+    fn keep<T: Serialize>(
+        &self,
+        key: &CacheKey,
+        page: &Page<T>,
+        reply: &Reply,
+    ) -> Result<(), Problem> {
+        self.observe(reply)?;
+        let Some(etag) = reply.header("etag") else {
+            return Ok(());
+        };
+        let Ok(value) = serde_json::to_string(&page.value) else {
+            return Ok(());
+        };
+        self.around.cache.store(
+            key,
+            &CachedAnswer {
+                etag: etag.to_owned(),
+                value,
+                next: page.next.clone(),
+            },
+        )
+    }
+
+    /// Remembers what the answer tells about the budget.
+    fn observe(&self, reply: &Reply) -> Result<(), Problem> {
+        let Some(mut told) = budget::told(reply) else {
+            return Ok(());
+        };
+        if told.remaining == 0 {
+            let theirs = date(reply).unwrap_or_else(|| self.now());
+            let wait = told.resets_at.as_second() - theirs.as_second();
+            let wait = Duration::from_secs(u64::try_from(wait).unwrap_or(0));
+            told.paused_until = Some(after(self.now(), wait));
+        }
+        self.around.budgets.store(&self.fingerprint, &told)
+    }
+
+    /// Makes everybody who uses this token wait, then waits.
+    fn pause_all(&self, until: Timestamp) -> Result<(), Problem> {
+        if let Some(mut budget) = self.budget()? {
+            budget.paused_until = Some(until);
+            self.around.budgets.store(&self.fingerprint, &budget)?;
+        }
+        self.wait_until(until)
+    }
+
+    fn await_turn(&self) -> Result<(), Problem> {
+        match self.budget()?.and_then(|budget| budget.paused_until) {
+            Some(until) => self.wait_until(until),
+            None => Ok(()),
+        }
+    }
+
+    fn wait_until(&self, until: Timestamp) -> Result<(), Problem> {
+        let wait = until.duration_since(self.now());
+        let Ok(wait) = Duration::try_from(wait) else {
+            return Ok(());
+        };
+        if wait > LONGEST_WAIT {
+            return Err(rate_limited(until));
+        }
+        if !wait.is_zero() {
+            self.around.pause.pause(wait);
+        }
+        Ok(())
+    }
+
+    fn now(&self) -> Timestamp {
+        self.around.clock.now()
+    }
+}
+
+/// How one attempt at a read went.
+enum Turn<T> {
+    Done(T),
+    /// The answer was of no use; another attempt may bring a better one.
+    Failed(Problem, Reply),
+    /// The forge said no.
+    Refused(Reply),
+}
+
+/// How one attempt at a write went.
+pub(super) enum Act<T> {
+    Done(T),
+    Unknown(Problem),
+}
+
+fn restore<T: DeserializeOwned>(kept: CachedAnswer, repo: &str) -> Result<Page<T>, Problem> {
+    let value = serde_json::from_str(&kept.value).map_err(|error| unreadable(repo, error))?;
+    Ok(Page {
+        value,
+        next: kept.next,
+    })
+}
+
+/// The `next` of a `link` header.
+fn next_link(header: &str) -> Option<String> {
+    header.split(',').find_map(|link| {
+        let (url, rel) = link.trim().split_once(';')?;
+        let url = url.trim().strip_prefix('<')?.strip_suffix('>')?;
+        rel.contains("rel=\"next\"").then(|| url.to_owned())
+    })
+}
+
+/// The data of an answer of the other API, or what it complains about.
+fn data(reply: &Reply, repo: &str) -> Result<Value, Problem> {
+    let mut value: Value =
+        serde_json::from_slice(&reply.body).map_err(|error| unreadable(repo, error))?;
+    let errors = value["errors"].as_array().cloned().unwrap_or_default();
+    if errors.is_empty() {
+        return Ok(value["data"].take());
+    }
+    let words: Vec<&str> = errors
+        .iter()
+        .filter_map(|error| error["message"].as_str())
+        .collect();
+    Err(Problem::environment(
+        "forgeRejected",
+        format!("the forge rejected a query about `{repo}`"),
+    )
+    .cause(words.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_page_is_read_from_the_link_header() {
+        let header = "<https://a.example/x?page=1>; rel=\"prev\", <https://a.example/x?page=3>; rel=\"next\", <https://a.example/x?page=9>; rel=\"last\"";
+        assert_eq!(
+            next_link(header).as_deref(),
+            Some("https://a.example/x?page=3")
+        );
+        assert_eq!(
+            next_link("<https://a.example/x?page=1>; rel=\"prev\""),
+            None
+        );
+        assert_eq!(next_link("nonsense"), None);
+    }
+}

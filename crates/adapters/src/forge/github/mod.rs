@@ -1,0 +1,128 @@
+//! GitHub and GitHub Enterprise Server.
+//!
+//! One file a noun: `transport` sends one request, `client` keeps to the limits and never repeats a
+//! write blindly, the others say what is asked.
+
+mod budget;
+mod cache;
+mod client;
+mod endpoint;
+mod poll;
+mod posts;
+mod pulls;
+mod read;
+mod refusal;
+mod reviews;
+mod token;
+mod transport;
+
+pub use budget::{Budgets, MemoryBudgets};
+pub use cache::{CACHE_ENTRIES, CacheKey, CachedAnswer, HttpCache, MemoryCache};
+pub use client::{Pause, Surroundings};
+pub use endpoint::Endpoint;
+pub use token::{GH_TOKEN, Token, find_token};
+pub use transport::{Bounds, Route};
+
+use client::Client;
+use drive_core::Problem;
+use drive_core::forge::{CommentRef, Permission, PullRequest, RequestBudget, Surface};
+use drive_engine::ports::{
+    CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post, Posted,
+    PostedReview, Reaction, Since,
+};
+use transport::Transport;
+
+/// One repository on GitHub.
+pub struct GitHub {
+    client: Client,
+}
+
+impl GitHub {
+    /// The repository at `endpoint`, as `token` sees it.
+    pub fn new(
+        endpoint: Endpoint,
+        token: Token,
+        bounds: Bounds,
+        route: Route,
+        around: Surroundings,
+    ) -> Self {
+        let fingerprint = token.fingerprint();
+        let transport = Transport::new(token, bounds, route);
+        Self {
+            client: Client::new(endpoint, transport, fingerprint, around),
+        }
+    }
+}
+
+impl Forge for GitHub {
+    fn open(&self, new: &NewPullRequest) -> Result<PullRequest, Problem> {
+        self.client.open(new)
+    }
+
+    fn find(&self, branch: &str) -> Result<Option<PullRequest>, Problem> {
+        self.client.find(branch)
+    }
+
+    fn fetch(&self, pr: u64) -> Result<PullRequest, Problem> {
+        self.client.fetch(pr)
+    }
+
+    fn poll(&self, watched: &[u64], since: Since) -> Result<Polled, Problem> {
+        self.client.poll(watched, since)
+    }
+
+    fn permission(&self, login: &str) -> Result<Permission, Problem> {
+        self.client.permission(login)
+    }
+
+    fn post(&self, pr: u64, post: Post<'_>) -> Result<Posted, Problem> {
+        self.client.post(pr, post)
+    }
+
+    fn review(&self, pr: u64, review: &NewReview<'_>) -> Result<PostedReview, Problem> {
+        self.client.review(pr, review)
+    }
+
+    fn reply(&self, pr: u64, to: CommentRef, post: Post<'_>) -> Result<Posted, Problem> {
+        self.client.reply(pr, to, post)
+    }
+
+    fn resolve(&self, pr: u64, comment: CommentRef) -> Result<(), Problem> {
+        match comment.surface {
+            Surface::Inline => self.client.resolve(pr, comment),
+            Surface::Conversation | Surface::Review => Ok(()),
+        }
+    }
+
+    fn edit(&self, pr: u64, comment: CommentRef, post: Post<'_>) -> Result<(), Problem> {
+        self.client.edit(pr, comment, post)
+    }
+
+    fn set_status(&self, sha: &str, status: &CommitStatus<'_>) -> Result<(), Problem> {
+        self.client.set_status(sha, status)
+    }
+
+    fn react(&self, pr: u64, comment: CommentRef, reaction: Reaction) -> Result<(), Problem> {
+        self.client.react(pr, comment, reaction)
+    }
+
+    fn merge(&self, pr: u64, expected_head: &str) -> Result<MergeOutcome, Problem> {
+        self.client.merge(pr, expected_head)
+    }
+
+    fn mark_ready(&self, pr: u64) -> Result<(), Problem> {
+        self.client.mark_ready(pr)
+    }
+
+    fn update_body(&self, pr: u64, body: &str) -> Result<(), Problem> {
+        self.client.update_body(pr, body)
+    }
+
+    fn close(&self, pr: u64) -> Result<(), Problem> {
+        self.client.close(pr)
+    }
+
+    fn budget(&self) -> Result<Option<RequestBudget>, Problem> {
+        self.client.budget()
+    }
+}

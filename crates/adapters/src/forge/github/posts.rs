@@ -1,0 +1,172 @@
+//! Comments of ours: posted once, answered in their thread, edited, reacted to.
+
+use super::client::{Act, Client, Written};
+use super::endpoint::encode;
+use super::pulls::readable;
+use super::read;
+use super::refusal::refused;
+use drive_core::Problem;
+use drive_core::forge::{Comment, CommentRef, Permission, Surface, github, marker, text};
+use drive_engine::ports::{CommitStatus, Post, Posted, Reaction, StatusState};
+use serde_json::json;
+use ureq::http::Method;
+
+/// GitHub takes no longer description of a status.
+const DESCRIPTION_CHARS: usize = 140;
+
+impl Client {
+    pub(super) fn post(&self, pr: u64, post: Post<'_>) -> Result<Posted, Problem> {
+        let list = self
+            .endpoint
+            .rest(&format!("issues/{pr}/comments?per_page=100"));
+        let url = self.endpoint.rest(&format!("issues/{pr}/comments"));
+        let body = json!({ "body": text::compose(post.body, post.marker) });
+        let comment = self.once(
+            || Ok(marked(self.get_all(&list, read::notes)?, post.marker)),
+            || match self.write(Method::POST, &url, &body)? {
+                Written::Answered(reply) if reply.status == 201 => {
+                    Ok(readable(read::note(&reply.body), &self.repo()))
+                }
+                Written::Answered(reply) => Err(refused(&reply, &self.repo())),
+                Written::Unknown(problem) => Ok(Act::Unknown(problem)),
+            },
+        )?;
+        Ok(posted(comment))
+    }
+
+    pub(super) fn reply(&self, pr: u64, to: CommentRef, post: Post<'_>) -> Result<Posted, Problem> {
+        match to.surface {
+            Surface::Inline => self.reply_in_thread(pr, to, post),
+            Surface::Conversation | Surface::Review => self.post(pr, post),
+        }
+    }
+
+    fn reply_in_thread(&self, pr: u64, to: CommentRef, post: Post<'_>) -> Result<Posted, Problem> {
+        // GitHub takes replies to the first comment of a thread only.
+        let first = self
+            .line_notes(pr)?
+            .into_iter()
+            .find(|comment| comment.key.id == to.id)
+            .map(|comment| comment.in_reply_to.unwrap_or(comment.key.id))
+            .ok_or_else(|| comment_not_found(pr, to))?;
+        let url = self
+            .endpoint
+            .rest(&format!("pulls/{pr}/comments/{first}/replies"));
+        let body = json!({ "body": text::compose(post.body, post.marker) });
+        let comment = self.once(
+            || Ok(marked(self.line_notes(pr)?, post.marker)),
+            || match self.write(Method::POST, &url, &body)? {
+                Written::Answered(reply) if reply.status == 201 => {
+                    Ok(readable(read::line_note(&reply.body), &self.repo()))
+                }
+                Written::Answered(reply) => Err(refused(&reply, &self.repo())),
+                Written::Unknown(problem) => Ok(Act::Unknown(problem)),
+            },
+        )?;
+        Ok(posted(comment))
+    }
+
+    pub(super) fn line_notes(&self, pr: u64) -> Result<Vec<Comment>, Problem> {
+        let list = self
+            .endpoint
+            .rest(&format!("pulls/{pr}/comments?per_page=100"));
+        self.get_all(&list, read::line_notes)
+    }
+
+    pub(super) fn edit(&self, pr: u64, comment: CommentRef, post: Post<'_>) -> Result<(), Problem> {
+        let text = text::compose(post.body, post.marker);
+        let tail = match comment.surface {
+            Surface::Conversation => format!("issues/comments/{}", comment.id),
+            Surface::Inline => format!("pulls/comments/{}", comment.id),
+            Surface::Review => return self.edit_review(pr, comment, &text),
+        };
+        let url = self.endpoint.rest(&tail);
+        self.set(Method::PATCH, &url, &json!({ "body": text }))
+    }
+
+    /// A reaction of one account stands once, however often it is given.
+    pub(super) fn react(
+        &self,
+        pr: u64,
+        comment: CommentRef,
+        reaction: Reaction,
+    ) -> Result<(), Problem> {
+        let tail = match comment.surface {
+            Surface::Conversation => format!("issues/comments/{}/reactions", comment.id),
+            Surface::Inline => format!("pulls/comments/{}/reactions", comment.id),
+            Surface::Review => return self.react_to_review(pr, comment, reaction),
+        };
+        let content = match reaction {
+            Reaction::Eyes => "eyes",
+            Reaction::ThumbsUp => "+1",
+            Reaction::Confused => "confused",
+        };
+        let url = self.endpoint.rest(&tail);
+        self.set(Method::POST, &url, &json!({ "content": content }))
+    }
+
+    pub(super) fn set_status(&self, sha: &str, status: &CommitStatus<'_>) -> Result<(), Problem> {
+        let state = match status.state {
+            StatusState::Pending => "pending",
+            StatusState::Success => "success",
+            StatusState::Failure => "failure",
+            StatusState::Error => "error",
+        };
+        let description: String = status.description.chars().take(DESCRIPTION_CHARS).collect();
+        let wanted = (
+            status.context.to_owned(),
+            state.to_owned(),
+            Some(description.clone()),
+        );
+        let body = json!({
+            "context": status.context, "state": state, "description": description,
+        });
+        let url = self.endpoint.rest(&format!("statuses/{}", encode(sha)));
+        let standing = self
+            .endpoint
+            .rest(&format!("commits/{}/status?per_page=100", encode(sha)));
+        self.once(
+            || {
+                let page = self.get_optional(&standing, read::statuses)?;
+                let stands = page.is_some_and(|page| page.value.contains(&wanted));
+                Ok(stands.then_some(()))
+            },
+            || match self.write(Method::POST, &url, &body)? {
+                Written::Answered(reply) if reply.status == 201 => Ok(Act::Done(())),
+                Written::Answered(reply) => Err(refused(&reply, &self.repo())),
+                Written::Unknown(problem) => Ok(Act::Unknown(problem)),
+            },
+        )
+    }
+
+    /// Only a clear "nobody here" is nobody: every other failure is no answer.
+    pub(super) fn permission(&self, login: &str) -> Result<Permission, Problem> {
+        let url = self
+            .endpoint
+            .rest(&format!("collaborators/{}/permission", encode(login)));
+        let page = self.get_optional(&url, read::permission)?;
+        Ok(page.map_or(Permission::None, |page| github::permission(&page.value)))
+    }
+}
+
+/// The comment that carries the marker.
+pub(super) fn marked(comments: Vec<Comment>, line: &str) -> Option<Comment> {
+    comments
+        .into_iter()
+        .find(|comment| marker::carries(&comment.body, line))
+}
+
+pub(super) fn posted(comment: Comment) -> Posted {
+    Posted {
+        comment: comment.key.comment(),
+        url: comment.url,
+    }
+}
+
+pub(super) fn comment_not_found(pr: u64, comment: CommentRef) -> Problem {
+    Problem::environment(
+        "commentNotFound",
+        format!("comment `{}` is not on pull request `#{pr}`", comment.id),
+    )
+    .hint("it may have been deleted")
+}

@@ -1,0 +1,212 @@
+//! Pull requests: open, find, change, merge, close.
+
+use super::client::{Act, Client, Written};
+use super::endpoint::encode;
+use super::read::{self, PullDetails};
+use super::refusal::{message, refused, unreadable};
+use super::transport::Reply;
+use drive_core::Problem;
+use drive_core::forge::{PrState, PullRequest, text};
+use drive_engine::ports::{MergeOutcome, NewPullRequest};
+use serde_json::{Value, json};
+use ureq::http::Method;
+
+/// How often a pull request is asked for until GitHub has worked out whether it merges.
+const MERGEABLE_ASKS: u32 = 3;
+
+/// The ways to merge, in the order they are tried when a repository forbids one.
+const METHODS: [&str; 3] = ["merge", "squash", "rebase"];
+
+impl Client {
+    pub(super) fn open(&self, new: &NewPullRequest) -> Result<PullRequest, Problem> {
+        let body = json!({
+            "title": new.title, "body": text::fit(&new.body, text::BODY_CHARS),
+            "head": new.branch, "base": new.base, "draft": new.draft,
+        });
+        let url = self.endpoint.rest("pulls");
+        let opened = self.once(
+            || self.find_open(&new.branch),
+            || match self.write(Method::POST, &url, &body)? {
+                Written::Answered(reply) if reply.status == 201 => {
+                    Ok(readable(read::pull(&reply.body), &self.repo()))
+                }
+                // Somebody else was faster: the next look finds it.
+                Written::Answered(reply)
+                    if reply.status == 422 && message(&reply).contains("already exists") =>
+                {
+                    Ok(Act::Unknown(refused(&reply, &self.repo())))
+                }
+                Written::Answered(reply) => Err(refused(&reply, &self.repo())),
+                Written::Unknown(problem) => Ok(Act::Unknown(problem)),
+            },
+        )?;
+        Ok(opened.pull_request)
+    }
+
+    fn find_open(&self, branch: &str) -> Result<Option<PullDetails>, Problem> {
+        let found = self.find(branch)?;
+        let open = found.filter(|pr| pr.state == PrState::Open);
+        Ok(open.map(|pull_request| PullDetails {
+            pull_request,
+            node_id: None,
+            merge_commit_sha: None,
+        }))
+    }
+
+    pub(super) fn find(&self, branch: &str) -> Result<Option<PullRequest>, Problem> {
+        let head = encode(&format!("{}:{branch}", self.endpoint.owner()));
+        let url = self.endpoint.rest(&format!(
+            "pulls?head={head}&state=all&sort=created&direction=desc&per_page=10"
+        ));
+        let page = self.get(&url, read::pulls)?;
+        // A server that does not understand the filter answers with everything.
+        Ok(page.value.into_iter().find(|pr| pr.branch == branch))
+    }
+
+    pub(super) fn details(&self, pr: u64) -> Result<PullDetails, Problem> {
+        let url = self.endpoint.rest(&format!("pulls/{pr}"));
+        let page = self.get_optional(&url, read::pull)?;
+        page.map(|page| page.value).ok_or_else(|| {
+            Problem::environment(
+                "pullRequestNotFound",
+                format!("pull request `#{pr}` does not exist in `{}`", self.repo()),
+            )
+            .hint("check the number, and that the token can see the repository")
+        })
+    }
+
+    /// GitHub works out whether a pull request merges only once somebody asks.
+    pub(super) fn fetch(&self, pr: u64) -> Result<PullRequest, Problem> {
+        let mut asks = 1;
+        loop {
+            let found = self.details(pr)?.pull_request;
+            let open = found.state == PrState::Open;
+            if !open || found.mergeable.is_some() || asks >= MERGEABLE_ASKS {
+                return Ok(found);
+            }
+            self.settle(asks);
+            asks += 1;
+        }
+    }
+
+    pub(super) fn update_body(&self, pr: u64, body: &str) -> Result<(), Problem> {
+        let body = json!({ "body": text::fit(body, text::BODY_CHARS) });
+        self.change(pr, &body)
+    }
+
+    pub(super) fn close(&self, pr: u64) -> Result<(), Problem> {
+        if self.details(pr)?.pull_request.state != PrState::Open {
+            return Ok(());
+        }
+        self.change(pr, &json!({"state": "closed"}))
+    }
+
+    /// Setting a field to a value twice is setting it once, so this may be repeated.
+    fn change(&self, pr: u64, body: &Value) -> Result<(), Problem> {
+        let url = self.endpoint.rest(&format!("pulls/{pr}"));
+        self.set(Method::PATCH, &url, body)
+    }
+
+    /// A write that is the same however often it is done.
+    pub(super) fn set(&self, method: Method, url: &str, body: &Value) -> Result<(), Problem> {
+        self.once(
+            || Ok(None),
+            || match self.write(method.clone(), url, body)? {
+                Written::Answered(reply) if reply.status < 300 => Ok(Act::Done(())),
+                Written::Answered(reply) => Err(refused(&reply, &self.repo())),
+                Written::Unknown(problem) => Ok(Act::Unknown(problem)),
+            },
+        )
+    }
+
+    pub(super) fn mark_ready(&self, pr: u64) -> Result<(), Problem> {
+        let mutation = "mutation($input: MarkPullRequestReadyForReviewInput!) { \
+            markPullRequestReadyForReview(input: $input) { pullRequest { id } } }";
+        self.once(
+            || Ok((!self.details(pr)?.pull_request.draft).then_some(())),
+            || {
+                let id = self.details(pr)?.node_id;
+                match self.mutate(mutation, &json!({ "pullRequestId": id }))? {
+                    Written::Answered(_) => Ok(Act::Done(())),
+                    Written::Unknown(problem) => Ok(Act::Unknown(problem)),
+                }
+            },
+        )
+    }
+
+    pub(super) fn merge(&self, pr: u64, expected_head: &str) -> Result<MergeOutcome, Problem> {
+        let mut methods = METHODS.iter().peekable();
+        loop {
+            let Some(method) = methods.next() else {
+                return Ok(MergeOutcome::Refused {
+                    reason: "no way to merge is allowed in this repository".to_owned(),
+                });
+            };
+            let outcome = self.merge_by(pr, expected_head, method)?;
+            match &outcome {
+                MergeOutcome::Refused { reason }
+                    if reason.contains("not allowed") && methods.peek().is_some() => {}
+                MergeOutcome::Refused { .. }
+                | MergeOutcome::Merged { .. }
+                | MergeOutcome::HeadMoved => return Ok(outcome),
+            }
+        }
+    }
+
+    fn merge_by(&self, pr: u64, expected: &str, method: &str) -> Result<MergeOutcome, Problem> {
+        let url = self.endpoint.rest(&format!("pulls/{pr}/merge"));
+        let body = json!({"sha": expected, "merge_method": method});
+        self.once(
+            || self.merged(pr),
+            || match self.write(Method::PUT, &url, &body)? {
+                Written::Answered(reply) if reply.status == 200 => {
+                    Ok(readable(merged_sha(&reply), &self.repo()))
+                }
+                Written::Answered(reply) if matches!(reply.status, 405 | 409 | 422) => {
+                    self.not_merged(pr, expected, &reply).map(Act::Done)
+                }
+                Written::Answered(reply) => Err(refused(&reply, &self.repo())),
+                Written::Unknown(problem) => Ok(Act::Unknown(problem)),
+            },
+        )
+    }
+
+    fn merged(&self, pr: u64) -> Result<Option<MergeOutcome>, Problem> {
+        let details = self.details(pr)?;
+        let merged = details.pull_request.state == PrState::Merged;
+        Ok(merged.then_some(MergeOutcome::Merged {
+            sha: details.merge_commit_sha,
+        }))
+    }
+
+    /// What GitHub's refusal to merge means: its status alone does not say.
+    fn not_merged(&self, pr: u64, expected: &str, reply: &Reply) -> Result<MergeOutcome, Problem> {
+        let details = self.details(pr)?;
+        if details.pull_request.state == PrState::Merged {
+            return Ok(MergeOutcome::Merged {
+                sha: details.merge_commit_sha,
+            });
+        }
+        if details.pull_request.head_sha != expected {
+            return Ok(MergeOutcome::HeadMoved);
+        }
+        Ok(MergeOutcome::Refused {
+            reason: message(reply),
+        })
+    }
+}
+
+/// An answer to a write that cannot be read leaves the outcome unknown.
+pub(super) fn readable<T>(read: Result<T, serde_json::Error>, repo: &str) -> Act<T> {
+    match read {
+        Ok(value) => Act::Done(value),
+        Err(error) => Act::Unknown(unreadable(repo, error)),
+    }
+}
+
+fn merged_sha(reply: &Reply) -> Result<MergeOutcome, serde_json::Error> {
+    let value: Value = serde_json::from_slice(&reply.body)?;
+    Ok(MergeOutcome::Merged {
+        sha: value["sha"].as_str().map(str::to_owned),
+    })
+}

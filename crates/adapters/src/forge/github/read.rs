@@ -1,0 +1,93 @@
+//! Bodies into values.
+
+use drive_core::forge::github::{IssueComment, Pull, Review, ReviewComment};
+use drive_core::forge::{Comment, PullRequest};
+use serde::{Deserialize, Serialize};
+
+type Read<T> = Result<T, serde_json::Error>;
+
+/// A pull request with what only this adapter needs of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct PullDetails {
+    pub(super) pull_request: PullRequest,
+    pub(super) node_id: Option<String>,
+    pub(super) merge_commit_sha: Option<String>,
+}
+
+impl From<Pull> for PullDetails {
+    fn from(pull: Pull) -> Self {
+        Self {
+            node_id: pull.node_id.clone(),
+            merge_commit_sha: pull.merge_commit_sha.clone(),
+            pull_request: pull.into_pull_request(),
+        }
+    }
+}
+
+pub(super) fn pull(body: &[u8]) -> Read<PullDetails> {
+    serde_json::from_slice::<Pull>(body).map(PullDetails::from)
+}
+
+pub(super) fn pulls(body: &[u8]) -> Read<Vec<PullRequest>> {
+    let pulls: Vec<Pull> = serde_json::from_slice(body)?;
+    Ok(pulls.into_iter().map(Pull::into_pull_request).collect())
+}
+
+pub(super) fn note(body: &[u8]) -> Read<Comment> {
+    serde_json::from_slice::<IssueComment>(body).map(IssueComment::into_comment)
+}
+
+pub(super) fn notes(body: &[u8]) -> Read<Vec<Comment>> {
+    let notes: Vec<IssueComment> = serde_json::from_slice(body)?;
+    Ok(notes.into_iter().map(IssueComment::into_comment).collect())
+}
+
+pub(super) fn line_note(body: &[u8]) -> Read<Comment> {
+    serde_json::from_slice::<ReviewComment>(body).map(ReviewComment::into_comment)
+}
+
+pub(super) fn line_notes(body: &[u8]) -> Read<Vec<Comment>> {
+    let lines: Vec<ReviewComment> = serde_json::from_slice(body)?;
+    Ok(lines.into_iter().map(ReviewComment::into_comment).collect())
+}
+
+pub(super) fn review(body: &[u8]) -> Read<Option<Comment>> {
+    serde_json::from_slice::<Review>(body).map(Review::into_comment)
+}
+
+pub(super) fn reviews(body: &[u8]) -> Read<Vec<Comment>> {
+    let reviews: Vec<Review> = serde_json::from_slice(body)?;
+    Ok(reviews
+        .into_iter()
+        .filter_map(Review::into_comment)
+        .collect())
+}
+
+/// The word for what somebody may do.
+pub(super) fn permission(body: &[u8]) -> Read<String> {
+    #[derive(Deserialize)]
+    struct Answer {
+        permission: String,
+    }
+    serde_json::from_slice::<Answer>(body).map(|answer| answer.permission)
+}
+
+/// One status: context, state, description.
+pub(super) type StatusLine = (String, String, Option<String>);
+
+pub(super) fn statuses(body: &[u8]) -> Read<Vec<StatusLine>> {
+    #[derive(Deserialize)]
+    struct One {
+        context: String,
+        state: String,
+        #[serde(default)]
+        description: Option<String>,
+    }
+    #[derive(Deserialize)]
+    struct Combined {
+        statuses: Vec<One>,
+    }
+    let combined: Combined = serde_json::from_slice(body)?;
+    let lines = combined.statuses.into_iter();
+    Ok(lines.map(|s| (s.context, s.state, s.description)).collect())
+}

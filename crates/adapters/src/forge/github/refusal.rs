@@ -1,0 +1,101 @@
+//! What a refusal means: wait, give up, or ask a person.
+
+use super::transport::Reply;
+use drive_core::Problem;
+use drive_core::time::{Timestamp, after};
+use serde_json::Value;
+use std::time::Duration;
+
+/// What GitHub asks for when it names a secondary limit without a time.
+const UNNAMED_WAIT: Duration = Duration::from_secs(60);
+
+/// Until when a limit asks not to be called; `None` when no limit was hit.
+pub(super) fn limited_until(reply: &Reply, now: Timestamp) -> Option<Timestamp> {
+    if reply.status != 403 && reply.status != 429 {
+        return None;
+    }
+    if let Some(seconds) = reply.number("retry-after") {
+        return Some(after(now, Duration::from_secs(seconds)));
+    }
+    if reply.number("x-ratelimit-remaining") == Some(0) {
+        // The reset is told by the forge's clock; the wait is measured on ours.
+        let reset = i64::try_from(reply.number("x-ratelimit-reset")?).ok()?;
+        let theirs = date(reply).unwrap_or(now);
+        let wait = reset.saturating_sub(theirs.as_second()).max(1);
+        let wait = Duration::from_secs(u64::try_from(wait).unwrap_or(1));
+        return Some(after(now, wait));
+    }
+    let text = message(reply).to_lowercase();
+    let secondary = text.contains("secondary rate limit") || text.contains("abuse detection");
+    (secondary || reply.status == 429).then(|| after(now, UNNAMED_WAIT))
+}
+
+/// The forge's own time.
+pub(super) fn date(reply: &Reply) -> Option<Timestamp> {
+    let text = reply.header("date")?;
+    let parser = jiff::fmt::rfc2822::DateTimeParser::new();
+    parser.parse_timestamp(text).ok()
+}
+
+/// The forge's own words.
+pub(super) fn message(reply: &Reply) -> String {
+    let value: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+    let mut words = vec![value["message"].as_str().unwrap_or_default()];
+    for error in value["errors"].as_array().into_iter().flatten() {
+        let text = error.as_str().or_else(|| error["message"].as_str());
+        words.extend(text);
+    }
+    words.retain(|text| !text.is_empty());
+    words.join("; ")
+}
+
+/// The problem of a token that must wait longer than a call may.
+pub(super) fn rate_limited(until: Timestamp) -> Problem {
+    Problem::environment(
+        "rateLimited",
+        format!("the forge takes no more requests of this token until `{until}`"),
+    )
+    .hint("wait, or use a token of another account; `drive doctor` shows what is left")
+}
+
+/// The problem of any other refusal.
+pub(super) fn refused(reply: &Reply, repo: &str) -> Problem {
+    let words = message(reply);
+    let problem = match reply.status {
+        401 => Problem::environment("forgeToken", "the forge does not accept the token")
+            .hint("run `gh auth login`, or set the variable named by `forge.token_env`"),
+        403 => Problem::environment(
+            "forgeForbidden",
+            format!("the token may not do this in `{repo}`"),
+        )
+        .hint("give the token read and write access to pull requests, contents and statuses"),
+        404 | 410 => Problem::environment(
+            "forgeNotFound",
+            format!("the forge knows no such thing in `{repo}`"),
+        )
+        .hint("check `forge.repo`, and that the token can see it"),
+        422 => Problem::environment(
+            "forgeRejected",
+            format!("the forge rejected a request about `{repo}`"),
+        ),
+        status => Problem::environment(
+            "forgeFailed",
+            format!("the forge answered `{status}` about `{repo}`"),
+        )
+        .hint("the forge may be having trouble; drive tries again by itself"),
+    };
+    if words.is_empty() {
+        problem
+    } else {
+        problem.cause(words)
+    }
+}
+
+/// The problem of an answer that makes no sense.
+pub(super) fn unreadable(repo: &str, error: serde_json::Error) -> Problem {
+    Problem::environment(
+        "forgeAnswer",
+        format!("the forge's answer about `{repo}` could not be read"),
+    )
+    .because(error)
+}

@@ -1,0 +1,237 @@
+//! Reviews of ours, and the threads that their remarks begin.
+
+use super::client::{Act, Client, Written};
+use super::posts::{comment_not_found, marked, posted};
+use super::read;
+use super::refusal::{refused, unreadable};
+use drive_core::Problem;
+use drive_core::forge::inline::{parse_diff, require_line};
+use drive_core::forge::{Comment, CommentRef, text};
+use drive_engine::ports::{LineComment, NewReview, PostedReview, Reaction};
+use serde_json::{Value, json};
+use ureq::http::Method;
+
+/// How many pages of threads or reviews are searched for one comment.
+const PAGES: usize = 20;
+
+/// One attempt at a review.
+enum Tried {
+    Stands(Comment),
+    /// The diff does not reach some line.
+    LineRejected(Problem),
+    Unknown(Problem),
+}
+
+impl Client {
+    pub(super) fn review(&self, pr: u64, review: &NewReview<'_>) -> Result<PostedReview, Problem> {
+        let list = self
+            .endpoint
+            .rest(&format!("pulls/{pr}/reviews?per_page=100"));
+        let comment = self.once(
+            || {
+                Ok(marked(
+                    self.get_all(&list, read::reviews)?,
+                    review.post.marker,
+                ))
+            },
+            || match self.try_review(pr, review, review.lines, &[])? {
+                Tried::Stands(comment) => Ok(Act::Done(comment)),
+                Tried::Unknown(problem) => Ok(Act::Unknown(problem)),
+                Tried::LineRejected(_) => self.review_within_diff(pr, review),
+            },
+        )?;
+        let lines = self.endpoint.rest(&format!(
+            "pulls/{pr}/reviews/{}/comments?per_page=100",
+            comment.key.id
+        ));
+        let lines = self.get_all(&lines, read::line_notes)?;
+        Ok(PostedReview {
+            review: posted(comment),
+            lines: lines.iter().map(|line| line.key.comment()).collect(),
+        })
+    }
+
+    /// GitHub refuses a whole review for one line outside the diff, so such remarks move into the
+    /// body; when it still refuses, all of them do.
+    fn review_within_diff(&self, pr: u64, review: &NewReview<'_>) -> Result<Act<Comment>, Problem> {
+        let diff = self.get_diff(&self.endpoint.rest(&format!("pulls/{pr}")))?;
+        let files = parse_diff(&diff);
+        let (inside, outside): (Vec<_>, Vec<_>) = review
+            .lines
+            .iter()
+            .copied()
+            .partition(|line| require_line(&files, line.path, line.line).is_ok());
+        let second = match self.try_review(pr, review, &inside, &outside)? {
+            Tried::LineRejected(_) => self.try_review(pr, review, &[], review.lines)?,
+            tried @ (Tried::Stands(_) | Tried::Unknown(_)) => tried,
+        };
+        match second {
+            Tried::Stands(comment) => Ok(Act::Done(comment)),
+            Tried::Unknown(problem) => Ok(Act::Unknown(problem)),
+            Tried::LineRejected(problem) => Err(problem),
+        }
+    }
+
+    fn try_review(
+        &self,
+        pr: u64,
+        review: &NewReview<'_>,
+        inside: &[LineComment<'_>],
+        outside: &[LineComment<'_>],
+    ) -> Result<Tried, Problem> {
+        let mut visible = review.post.body.to_owned();
+        for remark in outside {
+            visible.push_str(&format!(
+                "\n\n`{}:{}`: {}",
+                remark.path, remark.line, remark.post.body
+            ));
+        }
+        let comments: Vec<Value> = inside
+            .iter()
+            .map(|remark| {
+                json!({
+                    "path": remark.path, "line": remark.line, "side": "RIGHT",
+                    "body": text::compose(remark.post.body, remark.post.marker),
+                })
+            })
+            .collect();
+        let body = json!({
+            "commit_id": review.head, "event": "COMMENT", "comments": comments,
+            "body": text::compose(&visible, review.post.marker),
+        });
+        let url = self.endpoint.rest(&format!("pulls/{pr}/reviews"));
+        let reply = match self.write(Method::POST, &url, &body)? {
+            Written::Answered(reply) => reply,
+            Written::Unknown(problem) => return Ok(Tried::Unknown(problem)),
+        };
+        match reply.status {
+            200 => Ok(match read::review(&reply.body) {
+                Ok(Some(comment)) => Tried::Stands(comment),
+                Ok(None) => Tried::Unknown(refused(&reply, &self.repo())),
+                Err(error) => Tried::Unknown(unreadable(&self.repo(), error)),
+            }),
+            422 if !inside.is_empty() => Ok(Tried::LineRejected(refused(&reply, &self.repo()))),
+            _ => Err(refused(&reply, &self.repo())),
+        }
+    }
+
+    pub(super) fn resolve(&self, pr: u64, comment: CommentRef) -> Result<(), Problem> {
+        let mutation = "mutation($input: ResolveReviewThreadInput!) { \
+            resolveReviewThread(input: $input) { thread { id } } }";
+        self.once(
+            || {
+                let (_, resolved) = self.thread_of(pr, comment)?;
+                Ok(resolved.then_some(()))
+            },
+            || {
+                let (thread, _) = self.thread_of(pr, comment)?;
+                match self.mutate(mutation, &json!({ "threadId": thread }))? {
+                    Written::Answered(_) => Ok(Act::Done(())),
+                    Written::Unknown(problem) => Ok(Act::Unknown(problem)),
+                }
+            },
+        )
+    }
+
+    /// The thread that a line comment belongs to, and whether it is resolved: only GraphQL knows.
+    fn thread_of(&self, pr: u64, comment: CommentRef) -> Result<(String, bool), Problem> {
+        let first = self
+            .line_notes(pr)?
+            .into_iter()
+            .find(|line| line.key.id == comment.id)
+            .map(|line| line.in_reply_to.unwrap_or(line.key.id))
+            .ok_or_else(|| comment_not_found(pr, comment))?;
+        let fields = "id isResolved comments(first: 1) { nodes { databaseId } }";
+        let found = self.search(pr, "reviewThreads", fields, |thread| {
+            let begins = thread["comments"]["nodes"][0]["databaseId"].as_u64() == Some(first);
+            begins.then(|| {
+                let id = thread["id"].as_str().unwrap_or_default().to_owned();
+                (id, thread["isResolved"].as_bool().unwrap_or(false))
+            })
+        })?;
+        found.ok_or_else(|| comment_not_found(pr, comment))
+    }
+
+    /// REST cannot edit a review or react to one; GraphQL can, by an id of its own.
+    fn review_node(&self, pr: u64, review: CommentRef) -> Result<String, Problem> {
+        let found = self.search(pr, "reviews", "id databaseId", |node| {
+            let same = node["databaseId"].as_u64() == Some(review.id);
+            same.then(|| node["id"].as_str().unwrap_or_default().to_owned())
+        })?;
+        found.ok_or_else(|| comment_not_found(pr, review))
+    }
+
+    pub(super) fn edit_review(
+        &self,
+        pr: u64,
+        review: CommentRef,
+        body: &str,
+    ) -> Result<(), Problem> {
+        let mutation = "mutation($input: UpdatePullRequestReviewInput!) { \
+            updatePullRequestReview(input: $input) { pullRequestReview { id } } }";
+        let id = self.review_node(pr, review)?;
+        self.set_by(mutation, &json!({"pullRequestReviewId": id, "body": body}))
+    }
+
+    pub(super) fn react_to_review(
+        &self,
+        pr: u64,
+        review: CommentRef,
+        reaction: Reaction,
+    ) -> Result<(), Problem> {
+        let mutation = "mutation($input: AddReactionInput!) { \
+            addReaction(input: $input) { reaction { content } } }";
+        let content = match reaction {
+            Reaction::Eyes => "EYES",
+            Reaction::ThumbsUp => "THUMBS_UP",
+            Reaction::Confused => "CONFUSED",
+        };
+        let id = self.review_node(pr, review)?;
+        self.set_by(mutation, &json!({"subjectId": id, "content": content}))
+    }
+
+    /// A mutation that is the same however often it is done.
+    fn set_by(&self, mutation: &str, input: &Value) -> Result<(), Problem> {
+        self.once(
+            || Ok(None),
+            || match self.mutate(mutation, input)? {
+                Written::Answered(_) => Ok(Act::Done(())),
+                Written::Unknown(problem) => Ok(Act::Unknown(problem)),
+            },
+        )
+    }
+
+    /// Goes through a connection of a pull request, newest page first, until something is found.
+    fn search<T>(
+        &self,
+        pr: u64,
+        connection: &str,
+        fields: &str,
+        pick: impl Fn(&Value) -> Option<T>,
+    ) -> Result<Option<T>, Problem> {
+        let query = format!(
+            "query($owner: String!, $name: String!, $number: Int!, $before: String) {{ \
+             repository(owner: $owner, name: $name) {{ pullRequest(number: $number) {{ \
+             {connection}(last: 100, before: $before) {{ nodes {{ {fields} }} \
+             pageInfo {{ hasPreviousPage startCursor }} }} }} }} }}"
+        );
+        let mut before = Value::Null;
+        for _ in 0..PAGES {
+            let variables = json!({
+                "owner": self.endpoint.owner(), "name": self.endpoint.name(), "number": pr,
+                "before": before,
+            });
+            let (data, _) = self.query(&query, &variables)?;
+            let page = &data["repository"]["pullRequest"][connection];
+            let nodes = page["nodes"].as_array().into_iter().flatten();
+            if let Some(found) = nodes.rev().find_map(&pick) {
+                return Ok(Some(found));
+            }
+            if page["pageInfo"]["hasPreviousPage"] != true {
+                return Ok(None);
+            }
+            before = page["pageInfo"]["startCursor"].clone();
+        }
+        Ok(None)
+    }
+}

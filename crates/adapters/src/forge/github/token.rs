@@ -1,0 +1,110 @@
+//! The token: found in one place, shown nowhere.
+
+use crate::Environment;
+use drive_core::Problem;
+use drive_engine::CancelToken;
+use drive_engine::ports::{Collect, CommandSpec, Containment, ProcessRunner};
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::time::Duration;
+
+/// The variable that `gh` itself prefers.
+pub const GH_TOKEN: &str = "GH_TOKEN";
+
+/// What `gh` needs to find its own settings; nothing else reaches it.
+const GH_NEEDS: [&str; 5] = [
+    "PATH",
+    "HOME",
+    "GH_CONFIG_DIR",
+    "XDG_CONFIG_HOME",
+    "DBUS_SESSION_BUS_ADDRESS",
+];
+
+/// More than any token has.
+const TOKEN_BYTES: usize = 4096;
+
+/// A secret that proves who asks. It prints as dots.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl Token {
+    /// A token from text; `None` for text that cannot be one.
+    pub fn new(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let fits = !text.is_empty()
+            && text.len() <= TOKEN_BYTES
+            && text.chars().all(|c| c.is_ascii_graphic());
+        fits.then(|| Self(text.to_owned()))
+    }
+
+    /// The value of the `authorization` header.
+    pub(super) fn header(&self) -> String {
+        format!("Bearer {}", self.0)
+    }
+
+    /// A name for what belongs to this token, from which the token cannot be told.
+    pub fn fingerprint(&self) -> String {
+        let digest = Sha256::digest(self.0.as_bytes());
+        digest[..16].iter().map(|b| format!("{b:02x}")).collect()
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+/// The token from `token_env`, else `GH_TOKEN`, else `gh auth token`; `None` where there is none.
+pub fn find_token(
+    environment: &Environment,
+    token_env: &str,
+    host: &str,
+    runner: &dyn ProcessRunner,
+) -> Result<Option<Token>, Problem> {
+    for name in [token_env, GH_TOKEN] {
+        if let Some(token) = environment.text(name).and_then(Token::new) {
+            return Ok(Some(token));
+        }
+    }
+    Ok(ask_gh(environment, host, runner))
+}
+
+/// Asks `gh`. Whatever goes wrong there (not installed, not logged in) means that it has none.
+fn ask_gh(environment: &Environment, host: &str, runner: &dyn ProcessRunner) -> Option<Token> {
+    let mut spec = CommandSpec::new("gh", "/").args(["auth", "token", "--hostname", host]);
+    for name in GH_NEEDS {
+        if let Some(value) = environment.get(name) {
+            spec = spec.env(name, value);
+        }
+    }
+    spec.containment = Containment::Light;
+    spec.limits.wall = Duration::from_secs(20);
+    let mut heard = Collect::new(TOKEN_BYTES + 2);
+    let report = runner.run(&spec, &CancelToken::new(), &mut |_| Ok(()), &mut heard);
+    report.ok().filter(|report| report.end.is_success())?;
+    let text = String::from_utf8(heard.stdout).ok()?;
+    let mut lines = text.lines();
+    let token = lines.next().and_then(Token::new);
+    token.filter(|_| lines.next().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_never_prints_itself() {
+        let token = Token::new("ghp_secret\n").unwrap();
+        assert_eq!(format!("{token:?}"), "Token(…)");
+        assert!(!token.fingerprint().contains("secret"));
+        assert_eq!(token.header(), "Bearer ghp_secret");
+    }
+
+    #[test]
+    fn text_that_is_no_token_is_refused() {
+        for text in ["", "  ", "two words", "tab\tinside", "ümlaut"] {
+            assert_eq!(Token::new(text), None, "{text:?}");
+        }
+    }
+}
