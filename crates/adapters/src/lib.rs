@@ -5,12 +5,15 @@
 
 pub mod clock;
 pub mod environment;
+pub mod files;
 pub mod forge;
+pub mod git;
 pub mod process;
 pub mod settings;
 pub mod signals;
 pub mod state_dir;
 pub mod store;
+pub mod worktree;
 
 pub use clock::SystemClock;
 pub use environment::Environment;

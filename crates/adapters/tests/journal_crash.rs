@@ -87,7 +87,9 @@ impl FakePerformer {
         match effect {
             Effect::CreateSandbox { .. } => {
                 world.sandbox = true;
-                EffectResult::SandboxCreated { sandbox: sandbox() }
+                EffectResult::SandboxCreated {
+                    sandbox: Box::new(sandbox()),
+                }
             }
             Effect::RunAgent { .. } => unreachable!("performed above"),
             Effect::EndProcess { .. } => {

@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod forge;
 pub mod ids;
+pub mod path_text;
 pub mod problem;
 pub mod process;
 pub mod run;

@@ -71,7 +71,7 @@ fn busy_run() -> drive_core::run::Run {
     use drive_core::run::{AfterEnd, Note};
     let request = common::request(common::pull_request(), AfterEnd::Remove);
     let created = drive_core::run::EffectResult::SandboxCreated {
-        sandbox: common::sandbox(),
+        sandbox: Box::new(common::sandbox()),
     };
     let agent = EffectKey::new("runAgent/1");
     let journal = [

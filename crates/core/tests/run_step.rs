@@ -102,7 +102,9 @@ fn a_sandbox_that_is_to_stay_is_not_removed() {
 fn an_agent_that_changes_nothing_is_a_clear_outcome_without_a_branch() {
     let run = ended(
         begun(common::pull_request(), AfterEnd::Remove),
-        EffectResult::SandboxCreated { sandbox: sandbox() },
+        EffectResult::SandboxCreated {
+            sandbox: Box::new(sandbox()),
+        },
     );
     let run = ended(run, agent_ended(None));
     let run = ended(run, committed(0));
@@ -164,7 +166,9 @@ fn a_stop_waits_for_what_is_under_way_and_begins_nothing_new() {
 fn a_lost_owner_has_its_process_ended_before_its_sandbox_goes() {
     let run = ended(
         begun(common::pull_request(), AfterEnd::Remove),
-        EffectResult::SandboxCreated { sandbox: sandbox() },
+        EffectResult::SandboxCreated {
+            sandbox: Box::new(sandbox()),
+        },
     );
     let run = next(
         run,

@@ -10,8 +10,10 @@ pub mod journal;
 pub mod lease;
 pub mod ports;
 pub mod recovery;
+mod sandbox_guard;
 mod stdin_channel;
 pub mod verify;
 
 pub use cancel::CancelToken;
+pub use sandbox_guard::SandboxGuard;
 pub use stdin_channel::{StdinClosed, StdinSource, StdinWriter, stdin_channel};

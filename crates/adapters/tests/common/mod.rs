@@ -84,16 +84,20 @@ pub fn sandbox() -> Sandbox {
         lifetime: Lifetime::Transient,
         path: "/sandboxes/r1".into(),
         git_dir: "/repo/.git".into(),
+        admin_dir: "/repo/.git/worktrees/r1".into(),
         base_sha: "a".repeat(40),
         branch: Some("drive/do-it".into()),
         created_at: at(1),
+        notes: Vec::new(),
     }
 }
 
 pub fn sandbox_created() -> Event {
     Event::EffectEnded {
         key: EffectKey::new("createSandbox/1"),
-        result: EffectResult::SandboxCreated { sandbox: sandbox() },
+        result: EffectResult::SandboxCreated {
+            sandbox: Box::new(sandbox()),
+        },
     }
 }
 

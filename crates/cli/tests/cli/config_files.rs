@@ -66,7 +66,7 @@ fn a_file_without_permission_is_unreadable() {
     let world = World::new();
     world.settings("");
     let path = world.repo().join("drive.toml");
-    fs::set_permissions(path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o0)).unwrap();
     assert_refused(&world, "Permission denied (os error 13)");
 }
 

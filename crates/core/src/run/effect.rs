@@ -112,7 +112,7 @@ pub enum EffectResult {
     /// The sandbox is there.
     SandboxCreated {
         /// It.
-        sandbox: Sandbox,
+        sandbox: Box<Sandbox>,
     },
     /// The agent ended, well or not.
     AgentEnded {

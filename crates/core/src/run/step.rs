@@ -136,7 +136,8 @@ fn fits(effect: &Effect, result: &EffectResult) -> bool {
 fn remember(run: &mut Run, effect: Option<Effect>, result: &EffectResult) {
     match result {
         EffectResult::SandboxCreated { sandbox } => {
-            run.sandboxes.insert(sandbox.id.clone(), sandbox.clone());
+            run.sandboxes
+                .insert(sandbox.id.clone(), sandbox.as_ref().clone());
         }
         EffectResult::AgentEnded { outcome, log } => {
             run.spent = run.spent.plus(outcome);

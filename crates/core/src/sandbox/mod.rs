@@ -1,8 +1,22 @@
-//! A sandbox: one git worktree that belongs to one run.
+//! A sandbox: one worktree that belongs to one run.
 
+mod branch;
+mod bring;
+mod kept;
+mod ownership;
+
+pub use branch::BranchName;
+pub use bring::BringPattern;
+pub use kept::{KEPT_PREFIX, KeptAbout, KeptWork, RUN_TRAILER};
+pub use ownership::{
+    Asker, Evidence, OwnerState, Probe, RecordFact, Refusal, Stage, Verdict, may_remove,
+};
+
+use crate::Problem;
 use crate::ids::{RunId, SandboxId};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::path::PathBuf;
 
 /// When a sandbox goes.
@@ -17,6 +31,7 @@ pub enum Lifetime {
 
 /// What to create.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct SandboxSpec {
     /// Its name; also the name of its folder.
     pub id: SandboxId,
@@ -25,6 +40,7 @@ pub struct SandboxSpec {
     /// When it goes.
     pub lifetime: Lifetime,
     /// The repository, as the caller's checkout or git folder.
+    #[serde(with = "crate::path_text")]
     pub repo: PathBuf,
     /// The commit it starts at.
     pub base: String,
@@ -32,12 +48,13 @@ pub struct SandboxSpec {
     pub branch: Option<String>,
     /// Untracked files to bring along.
     pub copy: Vec<String>,
-    /// Caches to clone or link.
+    /// Caches to clone or copy.
     pub seed: Vec<String>,
 }
 
 /// A sandbox that exists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Sandbox {
     /// Its name.
     pub id: SandboxId,
@@ -46,31 +63,151 @@ pub struct Sandbox {
     /// When it goes.
     pub lifetime: Lifetime,
     /// The worktree.
+    #[serde(with = "crate::path_text")]
     pub path: PathBuf,
     /// The repository's common git folder.
+    #[serde(with = "crate::path_text")]
     pub git_dir: PathBuf,
+    /// The worktree's own git folder. Kept outside the sandbox, because whoever works inside can
+    /// make its `.git` file point anywhere.
+    #[serde(with = "crate::path_text")]
+    pub admin_dir: PathBuf,
     /// The full hash it started at.
     pub base_sha: String,
-    /// The branch checked out in it.
+    /// The branch created in it. Whoever works inside may have switched since.
     pub branch: Option<String>,
     /// When it was made.
     pub created_at: Timestamp,
+    /// What its user should know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<SandboxNote>,
 }
 
-/// Work saved from a sandbox before it went.
+/// Something that works differently in this sandbox, for one line to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "note")]
+pub enum SandboxNote {
+    /// History ends at the clone's depth.
+    ShallowHistory,
+    /// Submodules are left unfetched.
+    SubmodulesNotFetched,
+    /// Content filters are foreign code and do not run; stored pointers stay pointers.
+    FiltersNotRun {
+        /// The filters, such as `lfs`.
+        filters: Vec<String>,
+    },
+    /// A pattern of `copy` or `seed` matched nothing.
+    NothingMatched {
+        /// The pattern.
+        pattern: String,
+    },
+    /// Something was left out of `copy` or `seed`.
+    NotBrought {
+        /// The path, lossily as text.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl fmt::Display for SandboxNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ShallowHistory => write!(
+                f,
+                "the repository is a shallow clone: history and merge bases before its depth are unknown"
+            ),
+            Self::SubmodulesNotFetched => write!(
+                f,
+                "submodules are not fetched: their folders are empty until `git submodule update --init` runs in the sandbox"
+            ),
+            Self::FiltersNotRun { filters } => write!(
+                f,
+                "content filters do not run ({}): files they store elsewhere stay pointers",
+                filters.join(", ")
+            ),
+            Self::NothingMatched { pattern } => {
+                write!(f, "`{pattern}` matched nothing to bring along")
+            }
+            Self::NotBrought { path, reason } => {
+                write!(f, "`{path}` was not brought along: {reason}")
+            }
+        }
+    }
+}
+
+/// An operation that stopped half way in a worktree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct KeptWork {
-    /// The ref, under `refs/drive/kept/`.
-    pub reference: String,
-    /// The commit it points at.
-    pub sha: String,
-    /// Whose work it is.
-    pub run: RunId,
-    /// When it was saved.
-    pub kept_at: Timestamp,
-    /// Files that were dirty or untracked.
-    pub dirty_files: u32,
-    /// Commits that no remote and no other branch had.
-    pub unpushed_commits: u32,
+pub enum InProgress {
+    /// A rebase.
+    Rebase,
+    /// A merge.
+    Merge,
+    /// A cherry-pick.
+    CherryPick,
+    /// A revert.
+    Revert,
+    /// A series of patches.
+    ApplyPatches,
+}
+
+impl InProgress {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Rebase,
+        Self::Merge,
+        Self::CherryPick,
+        Self::Revert,
+        Self::ApplyPatches,
+    ];
+
+    /// A stable name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rebase => "rebase",
+            Self::Merge => "merge",
+            Self::CherryPick => "cherryPick",
+            Self::Revert => "revert",
+            Self::ApplyPatches => "applyPatches",
+        }
+    }
+
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+}
+
+/// Checks that an id is one plain folder name and one plain part of a ref, so that it can never
+/// point outside the folder it is joined to.
+pub fn check_folder_name(id: &SandboxId) -> Result<(), Problem> {
+    let text = id.as_str();
+    let plain = text
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
+    if plain && BranchName::parse(text).is_ok() && text.len() <= 100 {
+        return Ok(());
+    }
+    Err(Problem::usage(
+        "badSandboxName",
+        format!("sandbox name `{}` is not a plain name", text.escape_debug()),
+    )
+    .hint("use at most 100 letters, digits, `-`, `_` and `.`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_names_become_folders() {
+        for good in ["r20261115-0942-k3f9a", "a.b_c-1"] {
+            assert_eq!(check_folder_name(&SandboxId::new(good)), Ok(()));
+        }
+        for bad in ["", "..", ".trash", "a/b", "a b", "-x", "x.lock", "é"] {
+            let problem = check_folder_name(&SandboxId::new(bad)).unwrap_err();
+            assert_eq!(problem.kind, "badSandboxName", "{bad}");
+        }
+    }
 }

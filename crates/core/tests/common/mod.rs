@@ -73,9 +73,11 @@ pub fn sandbox() -> Sandbox {
         lifetime: Lifetime::Transient,
         path: "/state/sandboxes/x".into(),
         git_dir: "/repo/.git".into(),
+        admin_dir: "/repo/.git/worktrees/x".into(),
         base_sha: "a".repeat(40),
         branch: Some("drive/fix-the-login".into()),
         created_at: at(1),
+        notes: Vec::new(),
     }
 }
 
@@ -143,7 +145,9 @@ pub fn committed(commits: usize) -> EffectResult {
 /// A good result for an effect.
 pub fn good(effect: &Effect) -> EffectResult {
     match effect {
-        Effect::CreateSandbox { .. } => EffectResult::SandboxCreated { sandbox: sandbox() },
+        Effect::CreateSandbox { .. } => EffectResult::SandboxCreated {
+            sandbox: Box::new(sandbox()),
+        },
         Effect::RunAgent { .. } => agent_ended(None),
         Effect::EndProcess { .. } => EffectResult::ProcessEnded,
         Effect::CommitWork { .. } => committed(2),
@@ -162,7 +166,9 @@ pub fn good(effect: &Effect) -> EffectResult {
 pub fn events() -> Vec<Event> {
     let key = EffectKey::new("runAgent/1");
     let results = [
-        EffectResult::SandboxCreated { sandbox: sandbox() },
+        EffectResult::SandboxCreated {
+            sandbox: Box::new(sandbox()),
+        },
         agent_ended(Some(Failure::TimedOut {
             bound: TimeBound::Idle,
         })),

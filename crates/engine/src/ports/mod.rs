@@ -8,6 +8,7 @@ mod nudges;
 mod process;
 mod sandboxes;
 mod store;
+mod version_control;
 
 pub use agent::{Agent, AgentRequest, AgentVersion, IsolationMode};
 pub use clock::Clock;
@@ -20,8 +21,11 @@ pub use process::{
     Collect, CommandSpec, Containment, Discard, Isolation, Network, OrphanPolicy, OutputSink,
     ProcessRunner, Started, Stdin, Stream, Writes,
 };
-pub use sandboxes::{Removal, Sandboxes};
+pub use sandboxes::{Left, Removal, Sandboxes, SweepReport, Swept, WhyLeft};
 pub use store::{
     Append, Appended, Claimed, Entry, Fold, LeaseAnswer, LeaseToken, Liveness, Owner, RunFilter,
     Store,
+};
+pub use version_control::{
+    DiffStats, Leftovers, Place, Push, Pushed, Repository, VersionControl, WorkState,
 };

@@ -1,17 +1,52 @@
 use drive_core::Problem;
-use drive_core::sandbox::{KeptWork, Sandbox, SandboxSpec};
+use drive_core::ids::{RunId, SandboxId};
+use drive_core::sandbox::{BranchName, KeptWork, OwnerState, Refusal, Sandbox, SandboxSpec};
+use std::path::Path;
 
 /// Worktree sandboxes of real repositories.
 pub trait Sandboxes: Send + Sync {
     /// Creates one. Asking again with the same spec after a crash finishes or returns the same one.
     fn create(&self, spec: &SandboxSpec) -> Result<Sandbox, Problem>;
 
+    /// The sandbox of that name, as recorded outside of it; `None` when there is none in use.
+    fn find(&self, id: &SandboxId) -> Result<Option<Sandbox>, Problem>;
+
     /// Saves dirty, untracked and unpushed work under `refs/drive/kept/…`; `None` when there is
-    /// nothing that is not safe elsewhere.
+    /// nothing that is not safe elsewhere. Ignored files are not work.
     fn keep(&self, sandbox: &Sandbox) -> Result<Option<KeptWork>, Problem>;
 
+    /// Moves the sandbox aside, and returns at once. Its work is saved, and its files are deleted,
+    /// by [`settle`](Self::settle) or by the next sweep. Tells whether there was one.
+    fn retire(&self, sandbox: &Sandbox) -> Result<bool, Problem>;
+
+    /// Saves the work of a retired sandbox and forgets it; the files are deleted in the background.
+    /// When something cannot be saved, the sandbox goes back to its place and the problem says what.
+    fn settle(&self, id: &SandboxId) -> Result<Option<KeptWork>, Problem>;
+
     /// Keeps the work, then removes the sandbox. Removing one that is already gone is fine.
-    fn remove(&self, sandbox: &Sandbox) -> Result<Removal, Problem>;
+    fn remove(&self, sandbox: &Sandbox) -> Result<Removal, Problem> {
+        let existed = self.retire(sandbox)?;
+        let kept = self.settle(&sandbox.id)?;
+        Ok(Removal { kept, existed })
+    }
+
+    /// Removes what crashed runs left: transient sandboxes of dead runs, half-made and half-removed
+    /// ones, and rubble in the trash. `owner` tells whether a run lives; when in doubt, nothing goes.
+    fn sweep(&self, owner: &dyn Fn(&RunId) -> OwnerState) -> Result<SweepReport, Problem>;
+
+    /// All work saved in a repository, oldest first.
+    fn kept(&self, repo: &Path) -> Result<Vec<KeptWork>, Problem>;
+
+    /// Makes a branch at saved work; the saved work stays until it is dropped.
+    fn restore(
+        &self,
+        repo: &Path,
+        reference: &str,
+        branch: &BranchName,
+    ) -> Result<KeptWork, Problem>;
+
+    /// Forgets saved work.
+    fn drop_kept(&self, repo: &Path, reference: &str) -> Result<KeptWork, Problem>;
 }
 
 /// What a removal did.
@@ -21,4 +56,46 @@ pub struct Removal {
     pub kept: Option<KeptWork>,
     /// Whether there was something to remove.
     pub existed: bool,
+}
+
+/// What a sweep did, for one line to the user.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SweepReport {
+    /// Sandboxes that are gone now.
+    pub removed: Vec<Swept>,
+    /// Sandboxes that stay, and why.
+    pub left: Vec<Left>,
+    /// Remains in the trash that were deleted.
+    pub trash: u32,
+}
+
+/// One sandbox that a sweep removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Swept {
+    /// Its name.
+    pub id: SandboxId,
+    /// Whose it was.
+    pub run: RunId,
+    /// Work saved first.
+    pub kept: Option<KeptWork>,
+}
+
+/// One sandbox that a sweep left alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Its name.
+    pub id: SandboxId,
+    /// Why.
+    pub why: WhyLeft,
+}
+
+/// Why a sweep left a sandbox alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhyLeft {
+    /// The evidence did not allow it.
+    Refused(Refusal),
+    /// Another process works on it right now.
+    Busy,
+    /// Something failed, and nothing was lost.
+    Failed(Problem),
 }

@@ -1,0 +1,129 @@
+//! Files: replaced whole or not at all, cloned where the disk can, removed however odd the tree.
+
+mod clone;
+mod remove;
+
+pub use clone::{CloneOutcome, clone_file};
+pub use remove::{make_readable, remove_tree};
+
+use rustix::fs::{Mode, OFlags};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Replaces a file: after a crash at any instant the old or the new content is there, never a part.
+/// A link is followed, so that what it points at is replaced.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let parent = parent_of(&target)?;
+    let (temporary, mut file) = create_beside(&target)?;
+    let written = file
+        .write_all(content)
+        .and_then(|()| keep_mode(&target, &file))
+        .and_then(|()| file.sync_all())
+        .and_then(|()| std::fs::rename(&temporary, &target))
+        .and_then(|()| sync_dir(parent));
+    if written.is_err() {
+        // The unfinished copy is of no use to anyone; failing to remove it changes nothing.
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// Removes a file, durably. Fine when there is none.
+pub fn remove_file(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Ok(()) => sync_dir(parent_of(path)?),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes names created, renamed or removed in a folder durable.
+pub fn sync_dir(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// Whether a disk has no room left, told from its counters rather than from a message.
+pub fn is_full(path: &Path) -> bool {
+    const ROOM_BYTES: u64 = 256 << 10;
+    path.ancestors()
+        .find_map(|dir| rustix::fs::statvfs(dir).ok())
+        .is_some_and(|disk| {
+            let has_inodes = disk.f_files == 0 || disk.f_favail > 8;
+            disk.f_bavail * disk.f_frsize < ROOM_BYTES || !has_inodes
+        })
+}
+
+fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
+    const TRIES: u32 = 100;
+    let name = target
+        .file_name()
+        .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
+    for attempt in 0..TRIES {
+        let mut temporary = name.to_owned();
+        temporary.push(format!(".{}.{attempt}.tmp", std::process::id()));
+        let temporary = target.with_file_name(temporary);
+        match File::options()
+            .write(true)
+            .create_new(true)
+            .open(&temporary)
+        {
+            Ok(file) => return Ok((temporary, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last)
+}
+
+fn keep_mode(target: &Path, file: &File) -> io::Result<()> {
+    match std::fs::metadata(target) {
+        Ok(old) => file.set_permissions(old.permissions()),
+        Err(_) => Ok(()),
+    }
+}
+
+fn parent_of(path: &Path) -> io::Result<&Path> {
+    path.parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))
+}
+
+/// Flags to open a folder without following a link to it.
+const FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// What a folder's owner needs to work in it.
+const OWNER_ALL: Mode = Mode::RWXU;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replaced_file_has_the_new_content_and_the_old_mode() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        replace(&path, b"one").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        replace(&path, b"two").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_failed_replacement_leaves_the_old_content() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("folder");
+        std::fs::create_dir(&path).unwrap();
+        assert!(replace(&path, b"x").is_err());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,333 @@
+use super::{Git, Location, config};
+use drive_core::Problem;
+use drive_core::process::{End, LeakPolicy, Limits};
+use drive_engine::ports::{Collect, CommandSpec, Containment, OrphanPolicy, Stdin};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What a call touches, and so what is put out of force and how long it may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touches {
+    /// Refs, objects and settings only.
+    Objects,
+    /// Files of a work tree: filters and drivers do not run.
+    Files,
+    /// A remote: credentials are let through, programs named by the repository are not run.
+    Network,
+}
+
+/// The most a call may print before it is ended.
+const OUTPUT_CAP: usize = 256 << 20;
+/// How much of its complaint is shown.
+const COMPLAINT_BYTES: usize = 2048;
+
+/// One git call being put together.
+pub struct Call<'a> {
+    git: &'a Git,
+    location: Location,
+    touches: Touches,
+    args: Vec<OsString>,
+    config: Vec<(String, String)>,
+    env: Vec<(OsString, OsString)>,
+    stdin: Stdin,
+}
+
+/// What git answered. It ended by itself; whether its exit code is good is the caller's question.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The exit code.
+    pub code: i32,
+    /// Standard output.
+    pub stdout: Vec<u8>,
+    /// Standard error, for people.
+    pub stderr: Vec<u8>,
+    withheld: Vec<String>,
+    asked: String,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn new(git: &'a Git, location: Location, touches: Touches) -> Self {
+        Self {
+            git,
+            location,
+            touches,
+            args: Vec::new(),
+            config: Vec::new(),
+            env: Vec::new(),
+            stdin: Stdin::Null,
+        }
+    }
+
+    /// One more argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// More arguments.
+    #[must_use]
+    pub fn args<T: Into<OsString>>(mut self, args: impl IntoIterator<Item = T>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// A setting for this call, over every other.
+    #[must_use]
+    pub fn config(mut self, key: &str, value: &str) -> Self {
+        self.config.push((key.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// A variable for this call.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.env.push((name.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// What git reads.
+    #[must_use]
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Stdin::Bytes(bytes.into());
+        self
+    }
+
+    /// Runs it; any exit code is an answer.
+    pub fn run(mut self) -> Result<Answer, Problem> {
+        let overrides = self.overrides()?;
+        self.config.splice(0..0, overrides.pairs);
+        let mut answer = self.start()?;
+        answer.withheld = overrides.withheld;
+        Ok(answer)
+    }
+
+    /// Runs it; an exit code other than 0 is a problem.
+    pub fn ok(self) -> Result<Answer, Problem> {
+        let answer = self.run()?;
+        if answer.code == 0 {
+            Ok(answer)
+        } else {
+            Err(answer.problem())
+        }
+    }
+
+    /// Runs it; exit code 0 is yes, 1 is no, anything else a problem.
+    pub fn yes(self) -> Result<bool, Problem> {
+        let answer = self.run()?;
+        match answer.code {
+            0 => Ok(true),
+            1 => Ok(false),
+            _ => Err(answer.problem()),
+        }
+    }
+
+    /// Runs it; its one line of text.
+    pub fn line(self) -> Result<String, Problem> {
+        self.ok().map(|answer| answer.line())
+    }
+
+    /// Runs it; its one line, or `None` at exit code 1.
+    pub fn optional_line(self) -> Result<Option<String>, Problem> {
+        let answer = self.run()?;
+        match answer.code {
+            0 => Ok(Some(answer.line()).filter(|line| !line.is_empty())),
+            1 => Ok(None),
+            _ => Err(answer.problem()),
+        }
+    }
+
+    fn overrides(&mut self) -> Result<config::Overrides, Problem> {
+        let entries = match self.touches {
+            Touches::Objects => return Ok(config::Overrides::default()),
+            Touches::Files | Touches::Network => load_config(self.git, &self.location)?,
+        };
+        let mut overrides = config::content_overrides(&entries);
+        if config::is_partial_clone(&entries) {
+            self.touches = Touches::Network;
+        }
+        if self.touches == Touches::Network {
+            let network = config::network_overrides(&entries);
+            if config::last(&entries, "core.sshcommand").is_none() {
+                overrides.set("core.sshcommand", "ssh -o BatchMode=yes");
+            }
+            overrides.pairs.extend(network.pairs);
+            overrides.withheld.extend(network.withheld);
+        }
+        Ok(overrides)
+    }
+
+    fn start(self) -> Result<Answer, Problem> {
+        let asked = self
+            .args
+            .first()
+            .map(|arg| arg.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        let spec = self.spec();
+        let mut sink = Collect::new(OUTPUT_CAP);
+        let report = self
+            .git
+            .runner
+            .run(&spec, &self.git.cancel, &mut |_| Ok(()), &mut sink)?;
+        let code = match report.end {
+            End::Exited { code } => code,
+            End::Aborted => return Err(Problem::interrupted(format!("`git {asked}` was stopped"))),
+            End::TimedOut { .. } => return Err(timed_out(&asked, spec.limits.wall)),
+            End::OutputLimit => return Err(too_much(&asked)),
+            End::Signalled { .. }
+            | End::LeakedProcesses { .. }
+            | End::MemoryLimit
+            | End::ProcessLimit
+            | End::Infra { .. } => {
+                return Err(Problem::environment(
+                    "gitFailed",
+                    format!("`git {asked}` did not end by itself: {}", report.end.name()),
+                ));
+            }
+        };
+        if sink.dropped_bytes > 0 {
+            return Err(too_much(&asked));
+        }
+        Ok(Answer {
+            code,
+            stdout: sink.stdout,
+            stderr: sink.stderr,
+            withheld: Vec::new(),
+            asked,
+        })
+    }
+
+    fn spec(&self) -> CommandSpec {
+        let mut spec = CommandSpec::new("git", &self.location.dir);
+        spec.args = self.args.clone();
+        spec.env = self.environment();
+        spec.stdin = self.stdin.clone();
+        spec.containment = Containment::Light;
+        spec.leaks = LeakPolicy::Kill;
+        spec.orphans = OrphanPolicy::End;
+        spec.limits = Limits {
+            wall: self.deadline(),
+            output_bytes: 2 * OUTPUT_CAP as u64,
+            tail_bytes: 4096,
+            ..Limits::default()
+        };
+        spec
+    }
+
+    fn deadline(&self) -> Duration {
+        match self.touches {
+            Touches::Objects => self.git.deadlines.quick,
+            Touches::Files => self.git.deadlines.tree,
+            Touches::Network => self.git.deadlines.network,
+        }
+    }
+
+    fn environment(&self) -> Vec<(OsString, OsString)> {
+        let mut env = match self.touches {
+            Touches::Objects | Touches::Files => self.git.local.clone(),
+            Touches::Network => self.git.network.clone(),
+        };
+        let mut set = |name: &str, value: &OsStr| env.push((name.into(), value.to_owned()));
+        if let Some(pinned) = &self.location.pinned {
+            set("GIT_DIR", pinned.git_dir.as_os_str());
+            set("GIT_COMMON_DIR", pinned.common_dir.as_os_str());
+            if let Some(work_tree) = &pinned.work_tree {
+                set("GIT_WORK_TREE", work_tree.as_os_str());
+            }
+        }
+        // Settings travel by environment: a key may hold `=`, and arguments can be read by anyone.
+        let fixed = config::ALWAYS.iter().map(|(key, value)| (*key, *value));
+        let own = self.config.iter().map(|(k, v)| (k.as_str(), v.as_str()));
+        let mut count = 0;
+        for (index, (key, value)) in fixed.chain(own).enumerate() {
+            set(&format!("GIT_CONFIG_KEY_{index}"), OsStr::new(key));
+            set(&format!("GIT_CONFIG_VALUE_{index}"), OsStr::new(value));
+            count = index + 1;
+        }
+        set("GIT_CONFIG_COUNT", OsStr::new(&count.to_string()));
+        env.extend(self.env.iter().cloned());
+        env
+    }
+}
+
+impl Answer {
+    /// Standard output as one line of text, without the line's end.
+    pub fn line(&self) -> String {
+        String::from_utf8_lossy(&self.stdout)
+            .trim_end_matches(['\n', '\r'])
+            .to_owned()
+    }
+
+    /// Standard output as one path.
+    pub fn path(&self) -> PathBuf {
+        let bytes = self.stdout.strip_suffix(b"\n").unwrap_or(&self.stdout);
+        PathBuf::from(OsString::from_vec(bytes.to_vec()))
+    }
+
+    /// Standard output split at NULs, without the empty end.
+    pub fn fields(&self) -> impl Iterator<Item = &[u8]> {
+        let bytes = self.stdout.strip_suffix(b"\0").unwrap_or(&self.stdout);
+        bytes
+            .split(|byte| *byte == 0)
+            .filter(move |_| !bytes.is_empty())
+    }
+
+    /// The end of what git complained, for people.
+    pub fn complaint(&self) -> String {
+        let start = self.stderr.len().saturating_sub(COMPLAINT_BYTES);
+        String::from_utf8_lossy(&self.stderr[start..])
+            .trim()
+            .to_owned()
+    }
+
+    /// The general problem, where nothing more precise is known.
+    pub fn problem(&self) -> Problem {
+        let problem = Problem::environment(
+            "gitFailed",
+            format!("`git {}` ended with code {}", self.asked, self.code),
+        )
+        .cause(self.complaint());
+        if self.withheld.is_empty() {
+            return problem;
+        }
+        problem.hint(format!(
+            "programs named by the repository's own config are not run ({}); set them in your global config if you need them",
+            self.withheld.join(", ")
+        ))
+    }
+}
+
+/// All settings in force at a place.
+pub(super) fn load_config(git: &Git, location: &Location) -> Result<Vec<config::Entry>, Problem> {
+    let answer = Call::new(git, location.clone(), Touches::Objects)
+        .args(["config", "--list", "--show-scope", "-z", "--includes"])
+        .ok()?;
+    Ok(config::parse(&answer.stdout))
+}
+
+/// A path from bytes git printed.
+pub(crate) fn path_from(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsString::from_vec(bytes.to_vec()))
+}
+
+fn timed_out(asked: &str, wall: Duration) -> Problem {
+    Problem::environment(
+        "gitTimedOut",
+        format!("`git {asked}` did not end within {} s", wall.as_secs()),
+    )
+    .hint("see whether another program holds the repository, its disk or its remote")
+}
+
+fn too_much(asked: &str) -> Problem {
+    Problem::environment(
+        "gitOutputTooLarge",
+        format!("`git {asked}` printed more than {} MiB", OUTPUT_CAP >> 20),
+    )
+}
+
+/// Shows a path in a message.
+pub(crate) fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

@@ -1,0 +1,122 @@
+//! Commits drive makes itself.
+
+use super::call::load_config;
+use super::{Git, Location, Touches, config, history, state};
+use drive_core::Problem;
+use drive_core::run::CommitSummary;
+use drive_core::sandbox::RUN_TRAILER;
+use drive_engine::ports::Leftovers;
+use std::ffi::OsString;
+
+/// Who commits when the user has not said who they are.
+const FALLBACK: (&str, &str) = ("drive", "drive@localhost");
+
+pub(super) fn leftovers(
+    git: &Git,
+    location: &Location,
+    leftovers: &Leftovers,
+) -> Result<Option<CommitSummary>, Problem> {
+    if let Some(what) = state::in_progress(&state::git_dir(git, location)?) {
+        return Err(Problem::work(
+            "operationInProgress",
+            format!(
+                "a {} was left half done in `{}`",
+                what.name(),
+                location.dir.display()
+            ),
+        )
+        .hint("finish or abort it there, then try again"));
+    }
+    let status = state::status(git, location, None)?;
+    if let Some(nested) = status.nested.first() {
+        return Err(Problem::work(
+            "nestedRepository",
+            format!(
+                "`{}` is a repository of its own and cannot be committed",
+                nested.display()
+            ),
+        )
+        .hint("remove it, ignore it, or make it a submodule"));
+    }
+    if status.dirty.is_empty() {
+        return Ok(None);
+    }
+    git.call_at(location.clone(), Touches::Files)
+        .args(["add", "--all", "--", ":/"])
+        .ok()?;
+    let mut call = git.call_at(location.clone(), Touches::Files);
+    for (key, value) in identity(git, location)? {
+        call = call.config(&key, &value);
+    }
+    let answer = call
+        .args([
+            "commit",
+            "--quiet",
+            "--no-verify",
+            "--no-gpg-sign",
+            "--cleanup=verbatim",
+            "-F",
+            "-",
+        ])
+        .stdin(format!(
+            "{}\n\n{RUN_TRAILER}: {}\n",
+            leftovers.message.trim_end(),
+            leftovers.run
+        ))
+        .run()?;
+    match answer.code {
+        0 => last_commit(git, location).map(Some),
+        // Nothing but what is clean after all, such as a touched file.
+        1 => Ok(None),
+        _ => Err(answer.problem()),
+    }
+}
+
+/// Makes a commit object; no ref moves.
+pub(crate) fn commit_tree(
+    git: &Git,
+    location: &Location,
+    tree: &str,
+    parents: &[String],
+    message: &str,
+) -> Result<String, Problem> {
+    let mut call = git.call_at(location.clone(), Touches::Objects);
+    for (key, value) in identity(git, location)? {
+        call = call.config(&key, &value);
+    }
+    let parents = parents
+        .iter()
+        .flat_map(|parent| [OsString::from("-p"), OsString::from(parent)]);
+    call.args(["commit-tree", "--no-gpg-sign", tree])
+        .args(parents)
+        .args(["-F", "-"])
+        .stdin(message)
+        .line()
+}
+
+/// Settings that name a committer where the user's own do not.
+pub(crate) fn identity(git: &Git, location: &Location) -> Result<Vec<(String, String)>, Problem> {
+    let entries = load_config(git, location)?;
+    let has = |key: &str| config::last(&entries, key).is_some_and(|value| !value.is_empty());
+    if has("user.name") && has("user.email") {
+        return Ok(Vec::new());
+    }
+    Ok(vec![
+        ("user.name".to_owned(), FALLBACK.0.to_owned()),
+        ("user.email".to_owned(), FALLBACK.1.to_owned()),
+    ])
+}
+
+fn last_commit(git: &Git, location: &Location) -> Result<CommitSummary, Problem> {
+    let answer = git
+        .call_at(location.clone(), Touches::Objects)
+        .args(["log", "-z", "--max-count=1", "--no-show-signature"])
+        .arg(history::SUMMARY_FORMAT)
+        .arg("HEAD")
+        .ok()?;
+    answer
+        .fields()
+        .next()
+        .and_then(history::summary)
+        .ok_or_else(|| answer.problem())
+}

@@ -1,0 +1,241 @@
+//! Settings of a repository that start programs, and how they are put out of force.
+//!
+//! Whoever works in a worktree can write the config all worktrees share. So what that file says
+//! about programs is foreign code: filters, monitors, hooks, helpers. Settings of the user and of
+//! the machine are trusted, except filters, which read every file of a foreign tree.
+
+use std::collections::BTreeMap;
+
+/// One setting as git lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    scope: Scope,
+    key: String,
+    value: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    /// The user's or the machine's own.
+    Trusted,
+    /// The repository's or the worktree's.
+    Foreign,
+}
+
+/// Settings that win over every file, in the order they are given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// Key and value.
+    pub pairs: Vec<(String, String)>,
+    /// Foreign keys that were put out of force, for hints.
+    pub withheld: Vec<String>,
+}
+
+/// In force for every call.
+pub(super) const ALWAYS: &[(&str, &str)] = &[
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.quotePath", "false"),
+    ("core.filesRefLockTimeout", "10000"),
+    ("core.packedRefsTimeout", "10000"),
+    ("core.fsync", "committed,reference"),
+    ("core.fsyncMethod", "batch"),
+    ("core.alternateRefsCommand", "true"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("commit.gpgSign", "false"),
+    ("tag.gpgSign", "false"),
+    ("push.gpgSign", "false"),
+    ("protocol.ext.allow", "never"),
+    ("submodule.recurse", "false"),
+    ("fetch.recurseSubmodules", "false"),
+    ("push.recurseSubmodules", "no"),
+    ("advice.graftFileDeprecated", "false"),
+    ("status.showUntrackedFiles", "all"),
+    ("diff.external", ""),
+    ("diff.ignoreSubmodules", "none"),
+    ("log.showSignature", "false"),
+    ("color.ui", "never"),
+];
+
+/// Reads `git config --list --show-scope -z`: scope, NUL, key, newline, value, NUL.
+pub(super) fn parse(listing: &[u8]) -> Vec<Entry> {
+    let mut fields = listing.split(|byte| *byte == 0);
+    let mut all = Vec::new();
+    while let (Some(scope), Some(pair)) = (fields.next(), fields.next()) {
+        let pair = String::from_utf8_lossy(pair);
+        let (key, value) = pair.split_once('\n').unwrap_or((&pair, "true"));
+        let scope = match scope {
+            // What we set for the call itself.
+            b"command" => continue,
+            b"system" | b"global" => Scope::Trusted,
+            _ => Scope::Foreign,
+        };
+        all.push(Entry {
+            scope,
+            key: key.to_owned(),
+            value: value.to_owned(),
+        });
+    }
+    all
+}
+
+/// What puts every filter out of force, and every program that only the repository's own config
+/// names.
+pub(super) fn content_overrides(entries: &[Entry]) -> Overrides {
+    let mut overrides = Overrides::default();
+    for name in subsections(entries, "filter.") {
+        for variable in ["clean", "smudge", "process"] {
+            overrides.set(&format!("filter.{name}.{variable}"), "");
+        }
+        overrides.set(&format!("filter.{name}.required"), "false");
+    }
+    for name in subsections(entries, "diff.") {
+        overrides.set(&format!("diff.{name}.command"), "");
+        overrides.set(&format!("diff.{name}.textconv"), "");
+    }
+    for name in subsections(entries, "merge.") {
+        overrides.set(&format!("merge.{name}.driver"), "false");
+    }
+    overrides
+}
+
+/// What puts programs out of force that only the repository's own config names for the network.
+pub(super) fn network_overrides(entries: &[Entry]) -> Overrides {
+    let mut overrides = Overrides::default();
+    for key in foreign_program_keys(entries) {
+        overrides.withheld.push(key.clone());
+        overrides.set(&key, neutral(&key));
+        // What the user's own files say comes back after the reset.
+        for entry in entries {
+            if entry.scope == Scope::Trusted && entry.key == key {
+                overrides.set(&key, &entry.value);
+            }
+        }
+    }
+    overrides
+}
+
+/// Whether objects may be missing here and come from a remote when they are needed.
+pub(super) fn is_partial_clone(entries: &[Entry]) -> bool {
+    entries
+        .iter()
+        .any(|entry| entry.key.starts_with("remote.") && entry.key.ends_with(".promisor"))
+}
+
+/// The last value of a key.
+pub(super) fn last<'a>(entries: &'a [Entry], key: &str) -> Option<&'a str> {
+    entries
+        .iter()
+        .rev()
+        .find(|entry| entry.key == key)
+        .map(|entry| entry.value.as_str())
+}
+
+impl Overrides {
+    pub(super) fn set(&mut self, key: &str, value: &str) {
+        self.pairs.push((key.to_owned(), value.to_owned()));
+    }
+}
+
+fn subsections(entries: &[Entry], prefix: &str) -> Vec<String> {
+    let mut names = BTreeMap::new();
+    for entry in entries {
+        if let Some(rest) = entry.key.strip_prefix(prefix)
+            && let Some((name, _)) = rest.rsplit_once('.')
+        {
+            names.insert(name.to_owned(), ());
+        }
+    }
+    names.into_keys().collect()
+}
+
+fn foreign_program_keys(entries: &[Entry]) -> Vec<String> {
+    let mut keys: Vec<String> = entries
+        .iter()
+        .filter(|entry| entry.scope == Scope::Foreign && names_a_program(&entry.key))
+        .map(|entry| entry.key.clone())
+        .collect();
+    keys.sort();
+    keys.dedup();
+    keys
+}
+
+fn names_a_program(key: &str) -> bool {
+    let last = key.rsplit('.').next().unwrap_or(key);
+    let is_remote = key.starts_with("remote.");
+    matches!(key, "core.sshcommand" | "core.askpass" | "core.gitproxy")
+        || (key.starts_with("credential.") && last == "helper")
+        || (is_remote && matches!(last, "uploadpack" | "receivepack" | "vcs"))
+}
+
+fn neutral(key: &str) -> &'static str {
+    match key.rsplit('.').next() {
+        Some("uploadpack") => "git-upload-pack",
+        Some("receivepack") => "git-receive-pack",
+        Some("sshcommand") => "ssh -o BatchMode=yes",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(all: &[(&str, &str)]) -> Vec<(String, String)> {
+        all.iter()
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn every_filter_is_put_out_of_force_whoever_set_it() {
+        let entries = parse(
+            b"global\0filter.lfs.smudge\ngit-lfs smudge\0local\0filter.a.b=c.clean\nevil\0local\0core.bare\nfalse\0",
+        );
+        assert_eq!(
+            content_overrides(&entries).pairs,
+            pairs(&[
+                ("filter.a.b=c.clean", ""),
+                ("filter.a.b=c.smudge", ""),
+                ("filter.a.b=c.process", ""),
+                ("filter.a.b=c.required", "false"),
+                ("filter.lfs.clean", ""),
+                ("filter.lfs.smudge", ""),
+                ("filter.lfs.process", ""),
+                ("filter.lfs.required", "false"),
+            ])
+        );
+    }
+
+    #[test]
+    fn a_helper_of_the_user_is_used_and_one_of_the_repository_is_not() {
+        let entries = parse(
+            b"global\0credential.helper\nstore\0local\0credential.helper\n!evil\0local\0core.sshcommand\nevil\0worktree\0remote.origin.receivepack\nevil\0local\0remote.origin.url\nx\0",
+        );
+        let overrides = network_overrides(&entries);
+        assert_eq!(
+            overrides.pairs,
+            pairs(&[
+                ("core.sshcommand", "ssh -o BatchMode=yes"),
+                ("credential.helper", ""),
+                ("credential.helper", "store"),
+                ("remote.origin.receivepack", "git-receive-pack"),
+            ])
+        );
+        assert_eq!(
+            overrides.withheld,
+            [
+                "core.sshcommand",
+                "credential.helper",
+                "remote.origin.receivepack"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_listing_that_ends_early_is_read_as_far_as_it_goes() {
+        assert_eq!(parse(b"local"), []);
+        assert_eq!(parse(b"local\0flag").len(), 1);
+    }
+}

@@ -1,0 +1,116 @@
+//! What of the caller's environment a git call sees: an allow-list, never a deny-list.
+
+use crate::Environment;
+use std::ffi::OsString;
+
+/// Every call: where programs and the user's own settings are.
+const LOCAL: &[&str] = &[
+    "PATH",
+    "HOME",
+    "XDG_CONFIG_HOME",
+    "TMPDIR",
+    "USER",
+    "LOGNAME",
+];
+
+/// Calls to a remote only: how the user proves who they are, and how the network is reached.
+const NETWORK: &[&str] = &[
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "SSH_ASKPASS",
+    "SSH_ASKPASS_REQUIRE",
+    "GIT_ASKPASS",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    // Credential helpers: the desktop's keyring, and the one of `gh`.
+    "XDG_RUNTIME_DIR",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "GH_TOKEN",
+    "GITHUB_TOKEN",
+    "GH_ENTERPRISE_TOKEN",
+    "GH_HOST",
+    "GH_CONFIG_DIR",
+];
+
+/// The same for everyone: plain messages, no questions, no pager, no editor.
+const FIXED: &[(&str, &str)] = &[
+    ("LC_ALL", "C"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_EDITOR", "false"),
+    ("GIT_SEQUENCE_EDITOR", "false"),
+    ("GIT_MERGE_AUTOEDIT", "no"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+];
+
+type Pairs = Vec<(OsString, OsString)>;
+
+pub(super) fn local(environment: &Environment) -> Pairs {
+    let mut all = picked(environment, LOCAL);
+    all.extend(
+        FIXED
+            .iter()
+            .map(|(name, value)| (OsString::from(name), OsString::from(value))),
+    );
+    all
+}
+
+pub(super) fn network(environment: &Environment) -> Pairs {
+    let mut all = local(environment);
+    // A partial clone may fetch what it lacks when the network is asked for anyway.
+    all.retain(|(name, _)| name != "GIT_NO_LAZY_FETCH");
+    all.extend(picked(environment, NETWORK));
+    all
+}
+
+fn picked(environment: &Environment, names: &[&str]) -> Pairs {
+    names
+        .iter()
+        .filter_map(|name| Some((OsString::from(name), environment.get(name)?.to_owned())))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inherited_git_variables_and_secrets_do_not_reach_a_local_call() {
+        let environment = Environment::from_pairs([
+            ("PATH", "/bin"),
+            ("GIT_DIR", "/elsewhere/.git"),
+            ("GIT_INDEX_FILE", "/elsewhere/index"),
+            ("GIT_CONFIG_COUNT", "1"),
+            ("LANG", "de_DE.UTF-8"),
+            ("LC_ALL", "de_DE.UTF-8"),
+            ("SSH_AUTH_SOCK", "/run/agent"),
+            ("GITHUB_TOKEN", "secret"),
+        ]);
+        let mut expected = vec![("PATH".into(), "/bin".into())];
+        expected.extend(FIXED.iter().map(|(k, v)| (k.into(), v.into())));
+        assert_eq!(local(&environment), expected);
+    }
+
+    #[test]
+    fn credentials_reach_network_calls_only() {
+        let environment = Environment::from_pairs([("SSH_AUTH_SOCK", "/run/agent")]);
+        let wanted = (
+            OsString::from("SSH_AUTH_SOCK"),
+            OsString::from("/run/agent"),
+        );
+        assert!(network(&environment).contains(&wanted));
+        assert!(!local(&environment).contains(&wanted));
+    }
+}

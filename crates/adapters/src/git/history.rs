@@ -1,0 +1,168 @@
+//! Questions about commits.
+
+use super::call::path_from;
+use super::{Git, Location, Touches};
+use drive_core::Problem;
+use drive_core::run::CommitSummary;
+use drive_engine::ports::DiffStats;
+use std::path::PathBuf;
+
+/// What [`summary`] reads.
+pub(super) const SUMMARY_FORMAT: &str = "--format=%H%x20%s";
+/// The most commits a list holds.
+const LIST_LIMIT: usize = 1000;
+
+pub(crate) fn resolve(git: &Git, location: &Location, revision: &str) -> Result<String, Problem> {
+    if revision.starts_with('-') || revision.contains(['\0', '\n']) {
+        return Err(unknown_revision(revision));
+    }
+    let answer = git
+        .call_at(location.clone(), Touches::Objects)
+        .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
+        .arg(format!("{revision}^{{commit}}"))
+        .run()?;
+    match answer.code {
+        0 => Ok(answer.line()),
+        _ => Err(unknown_revision(revision)),
+    }
+}
+
+pub(super) fn commits(
+    git: &Git,
+    location: &Location,
+    base: &str,
+    head: &str,
+) -> Result<Vec<CommitSummary>, Problem> {
+    list(git, location, &[format!("{base}..{head}")])
+}
+
+/// Commits of the checkout that are safe nowhere else. `own` is the branch made for the worktree:
+/// it and the branch checked out do not count as somewhere else.
+pub(crate) fn unpushed(
+    git: &Git,
+    location: &Location,
+    own: Option<&str>,
+    base: Option<&str>,
+) -> Result<Vec<CommitSummary>, Problem> {
+    let current = super::head_branch(git, location)?;
+    let mut args = vec!["HEAD".to_owned(), "--not".to_owned()];
+    args.extend(base.map(str::to_owned));
+    for branch in [own, current.as_deref()].into_iter().flatten() {
+        args.push(format!("--exclude={}", glob_escaped(branch)));
+    }
+    args.extend(["--branches", "--remotes", "--tags"].map(str::to_owned));
+    list(git, location, &args)
+}
+
+pub(super) fn diff_stats(
+    git: &Git,
+    location: &Location,
+    base: &str,
+    head: &str,
+) -> Result<DiffStats, Problem> {
+    let answer = git
+        .call_at(location.clone(), Touches::Files)
+        .args([
+            "diff-tree",
+            "-r",
+            "-z",
+            "--numstat",
+            "--no-renames",
+            "--no-ext-diff",
+        ])
+        .args(["--no-textconv", "--end-of-options", base, head])
+        .ok()?;
+    let mut stats = DiffStats::default();
+    for row in answer.fields() {
+        let row = String::from_utf8_lossy(row);
+        let mut columns = row.splitn(3, '\t');
+        // A binary file has `-` in both columns.
+        let mut number = || columns.next().and_then(|text| text.parse::<u64>().ok());
+        stats.insertions += number().unwrap_or(0);
+        stats.deletions += number().unwrap_or(0);
+        stats.files += 1;
+    }
+    Ok(stats)
+}
+
+pub(super) fn changed_paths(
+    git: &Git,
+    location: &Location,
+    base: &str,
+    head: &str,
+) -> Result<Vec<PathBuf>, Problem> {
+    let answer = git
+        .call_at(location.clone(), Touches::Objects)
+        .args(["diff-tree", "-r", "-z", "--name-only", "--no-renames"])
+        .args(["--end-of-options", base, head])
+        .ok()?;
+    Ok(answer.fields().map(path_from).collect())
+}
+
+pub(super) fn merge_base(
+    git: &Git,
+    location: &Location,
+    a: &str,
+    b: &str,
+) -> Result<Option<String>, Problem> {
+    git.call_at(location.clone(), Touches::Objects)
+        .args(["merge-base", "--end-of-options", a, b])
+        .optional_line()
+}
+
+pub(super) fn is_ancestor(
+    git: &Git,
+    location: &Location,
+    ancestor: &str,
+    descendant: &str,
+) -> Result<bool, Problem> {
+    git.call_at(location.clone(), Touches::Objects)
+        .args(["merge-base", "--is-ancestor", ancestor, descendant])
+        .yes()
+}
+
+fn list(
+    git: &Git,
+    location: &Location,
+    revisions: &[String],
+) -> Result<Vec<CommitSummary>, Problem> {
+    let answer = git
+        .call_at(location.clone(), Touches::Objects)
+        .args([
+            "log",
+            "-z",
+            "--reverse",
+            "--no-show-signature",
+            "--no-notes",
+        ])
+        .arg(format!("--max-count={LIST_LIMIT}"))
+        .arg(SUMMARY_FORMAT)
+        .args(revisions)
+        .arg("--")
+        .ok()?;
+    Ok(answer.fields().filter_map(summary).collect())
+}
+
+pub(super) fn summary(row: &[u8]) -> Option<CommitSummary> {
+    let row = String::from_utf8_lossy(row);
+    let (sha, subject) = row.split_once(' ')?;
+    Some(CommitSummary {
+        sha: sha.to_owned(),
+        subject: subject.to_owned(),
+    })
+}
+
+/// `--exclude` takes a pattern, relative to `refs/heads/` before `--branches`. Branch names cannot
+/// hold `*`, `?`, `[` or `\`, so only a check is left.
+fn glob_escaped(branch: &str) -> &str {
+    debug_assert!(!branch.contains(['*', '?', '[', '\\']));
+    branch
+}
+
+fn unknown_revision(revision: &str) -> Problem {
+    Problem::usage(
+        "unknownRevision",
+        format!("`{}` names no commit here", revision.escape_debug()),
+    )
+    .hint("see `git log --all --oneline`; a shallow clone may need `git fetch --unshallow`")
+}

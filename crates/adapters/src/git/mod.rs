@@ -1,0 +1,242 @@
+//! The one builder for every git call.
+//!
+//! Nothing of the caller's `GIT_*` environment, locale, hooks, monitors, filters or pagers reaches a
+//! call. Answers are read from exit codes and from formats made for programs, never from messages.
+
+mod call;
+mod commit;
+mod config;
+mod discover;
+mod environment;
+mod history;
+mod remote;
+mod state;
+
+pub use call::{Answer, Call, Touches};
+pub use config::Overrides;
+
+use crate::Environment;
+use drive_core::Problem;
+use drive_core::run::CommitSummary;
+use drive_core::sandbox::BranchName;
+use drive_engine::CancelToken;
+use drive_engine::ports::{
+    DiffStats, Leftovers, Place, ProcessRunner, Push, Pushed, Repository, VersionControl, WorkState,
+};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long each kind of call may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadlines {
+    /// A question about refs and objects.
+    pub quick: Duration,
+    /// What reads or writes a whole tree.
+    pub tree: Duration,
+    /// What talks to a remote.
+    pub network: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self {
+            quick: Duration::from_secs(60),
+            tree: Duration::from_secs(30 * 60),
+            network: Duration::from_secs(10 * 60),
+        }
+    }
+}
+
+/// Git, through the bounded runner.
+#[derive(Clone)]
+pub struct Git {
+    runner: Arc<dyn ProcessRunner>,
+    local: Vec<(OsString, OsString)>,
+    network: Vec<(OsString, OsString)>,
+    deadlines: Deadlines,
+    cancel: CancelToken,
+}
+
+impl Git {
+    /// Git with what the allow-lists take from `environment`.
+    pub fn new(runner: Arc<dyn ProcessRunner>, environment: &Environment) -> Self {
+        Self {
+            runner,
+            local: environment::local(environment),
+            network: environment::network(environment),
+            deadlines: Deadlines::default(),
+            cancel: CancelToken::new(),
+        }
+    }
+
+    /// The same git with other deadlines.
+    #[must_use]
+    pub fn with_deadlines(mut self, deadlines: Deadlines) -> Self {
+        self.deadlines = deadlines;
+        self
+    }
+
+    /// The same git, whose calls end when `cancel` asks for it.
+    #[must_use]
+    pub fn with_cancel(mut self, cancel: CancelToken) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// A call in a place.
+    pub fn call(&self, place: Place<'_>, touches: Touches) -> Call<'_> {
+        Call::new(self, Location::of(place), touches)
+    }
+
+    /// A call at explicit folders, for worktrees on their way in or out.
+    pub(crate) fn call_at(&self, location: Location, touches: Touches) -> Call<'_> {
+        Call::new(self, location, touches)
+    }
+}
+
+/// The folders of one call.
+#[derive(Clone, Debug)]
+pub(crate) struct Location {
+    /// Where git is started.
+    pub(crate) dir: PathBuf,
+    /// The folders git must not look up by itself.
+    pub(crate) pinned: Option<Pinned>,
+}
+
+/// Git folders known from our own record rather than from a file in the worktree.
+#[derive(Clone, Debug)]
+pub(crate) struct Pinned {
+    pub(crate) git_dir: PathBuf,
+    pub(crate) common_dir: PathBuf,
+    /// `None` when the worktree's folder is gone.
+    pub(crate) work_tree: Option<PathBuf>,
+}
+
+impl Location {
+    fn of(place: Place<'_>) -> Self {
+        match place {
+            Place::Checkout(dir) => Self::checkout(dir),
+            Place::Sandbox(sandbox) => Self {
+                dir: sandbox.path.clone(),
+                pinned: Some(Pinned {
+                    git_dir: sandbox.admin_dir.clone(),
+                    common_dir: sandbox.git_dir.clone(),
+                    work_tree: Some(sandbox.path.clone()),
+                }),
+            },
+        }
+    }
+
+    /// A git folder that is not believed about where its work tree is.
+    pub(crate) fn bare(git_dir: &Path) -> Self {
+        Self {
+            dir: git_dir.to_path_buf(),
+            pinned: Some(Pinned {
+                git_dir: git_dir.to_path_buf(),
+                common_dir: git_dir.to_path_buf(),
+                work_tree: None,
+            }),
+        }
+    }
+
+    pub(crate) fn checkout(dir: &Path) -> Self {
+        Self {
+            dir: dir.to_path_buf(),
+            pinned: None,
+        }
+    }
+}
+
+impl VersionControl for Git {
+    fn discover(&self, path: &Path) -> Result<Repository, Problem> {
+        discover::discover(self, path)
+    }
+
+    fn resolve(&self, place: Place<'_>, revision: &str) -> Result<String, Problem> {
+        history::resolve(self, &Location::of(place), revision)
+    }
+
+    fn state(&self, place: Place<'_>) -> Result<WorkState, Problem> {
+        state::load(self, &Location::of(place))
+    }
+
+    fn commit_leftovers(
+        &self,
+        place: Place<'_>,
+        leftovers: &Leftovers,
+    ) -> Result<Option<CommitSummary>, Problem> {
+        commit::leftovers(self, &Location::of(place), leftovers)
+    }
+
+    fn commits(
+        &self,
+        place: Place<'_>,
+        base: &str,
+        head: &str,
+    ) -> Result<Vec<CommitSummary>, Problem> {
+        history::commits(self, &Location::of(place), base, head)
+    }
+
+    fn unpushed(&self, place: Place<'_>) -> Result<Vec<CommitSummary>, Problem> {
+        let (own, base) = match place {
+            Place::Checkout(_) => (None, None),
+            Place::Sandbox(sandbox) => (sandbox.branch.as_deref(), Some(sandbox.base_sha.as_str())),
+        };
+        history::unpushed(self, &Location::of(place), own, base)
+    }
+
+    fn diff_stats(&self, place: Place<'_>, base: &str, head: &str) -> Result<DiffStats, Problem> {
+        history::diff_stats(self, &Location::of(place), base, head)
+    }
+
+    fn changed_paths(
+        &self,
+        place: Place<'_>,
+        base: &str,
+        head: &str,
+    ) -> Result<Vec<PathBuf>, Problem> {
+        history::changed_paths(self, &Location::of(place), base, head)
+    }
+
+    fn merge_base(&self, place: Place<'_>, a: &str, b: &str) -> Result<Option<String>, Problem> {
+        history::merge_base(self, &Location::of(place), a, b)
+    }
+
+    fn is_ancestor(
+        &self,
+        place: Place<'_>,
+        ancestor: &str,
+        descendant: &str,
+    ) -> Result<bool, Problem> {
+        history::is_ancestor(self, &Location::of(place), ancestor, descendant)
+    }
+
+    fn remote_url(&self, place: Place<'_>, remote: &str) -> Result<Option<String>, Problem> {
+        remote::url(self, &Location::of(place), remote)
+    }
+
+    fn fetch(&self, place: Place<'_>, remote: &str) -> Result<(), Problem> {
+        remote::fetch(self, &Location::of(place), remote)
+    }
+
+    fn remote_head(
+        &self,
+        place: Place<'_>,
+        remote: &str,
+        branch: &BranchName,
+    ) -> Result<Option<String>, Problem> {
+        remote::head(self, &Location::of(place), remote, branch)
+    }
+
+    fn push(&self, place: Place<'_>, push: &Push) -> Result<Pushed, Problem> {
+        remote::push(self, &Location::of(place), push)
+    }
+}
+
+pub(crate) use call::path_from;
+pub(crate) use commit::commit_tree;
+pub(crate) use discover::{filters_of, has_submodules};
+pub(crate) use history::{resolve, unpushed};
+pub(crate) use state::{Status, head_branch, in_progress, status};

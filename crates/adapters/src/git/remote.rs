@@ -1,0 +1,161 @@
+//! Talking to remotes.
+
+use super::{Git, Location, Touches, history};
+use drive_core::Problem;
+use drive_core::sandbox::BranchName;
+use drive_engine::ports::{Push, Pushed};
+
+pub(super) fn url(git: &Git, location: &Location, remote: &str) -> Result<Option<String>, Problem> {
+    let answer = git
+        .call_at(location.clone(), Touches::Objects)
+        .args(["remote", "get-url", "--", remote])
+        .run()?;
+    Ok((answer.code == 0).then(|| answer.line()))
+}
+
+pub(super) fn fetch(git: &Git, location: &Location, remote: &str) -> Result<(), Problem> {
+    let answer = git
+        .call_at(location.clone(), Touches::Network)
+        .args(["fetch", "--quiet", "--no-auto-gc", "--no-write-fetch-head"])
+        .args(["--no-recurse-submodules", "--end-of-options", remote])
+        .run()?;
+    match answer.code {
+        0 => Ok(()),
+        _ => Err(unreachable_remote("fetch from", remote, &answer)),
+    }
+}
+
+pub(super) fn head(
+    git: &Git,
+    location: &Location,
+    remote: &str,
+    branch: &BranchName,
+) -> Result<Option<String>, Problem> {
+    let full = branch.full();
+    let answer = git
+        .call_at(location.clone(), Touches::Network)
+        .args(["ls-remote", "--quiet", "--end-of-options", remote, &full])
+        .run()?;
+    if answer.code != 0 {
+        return Err(unreachable_remote("ask", remote, &answer));
+    }
+    let text = String::from_utf8_lossy(&answer.stdout);
+    // The pattern also matches names that end like it.
+    Ok(text.lines().find_map(|line| {
+        let (sha, name) = line.split_once('\t')?;
+        (name == full).then(|| sha.to_owned())
+    }))
+}
+
+/// Pushes one commit. The lease names what we expect, and the update must still be a fast-forward
+/// from it: so neither a commit that came in between nor one we never saw can be overwritten.
+pub(super) fn push(git: &Git, location: &Location, push: &Push) -> Result<Pushed, Problem> {
+    let current = head(git, location, &push.remote, &push.branch)?;
+    if current.as_deref() == Some(push.sha.as_str()) {
+        return Ok(Pushed::UpToDate);
+    }
+    if current != push.expected || !moves_forward(git, location, push)? {
+        return Ok(Pushed::Moved {
+            remote_head: current,
+        });
+    }
+    let full = push.branch.full();
+    let lease = format!(
+        "--force-with-lease={full}:{}",
+        push.expected.as_deref().unwrap_or_default()
+    );
+    let answer = git
+        .call_at(location.clone(), Touches::Network)
+        .args([
+            "push",
+            "--quiet",
+            "--porcelain",
+            "--no-verify",
+            "--no-follow-tags",
+            &lease,
+        ])
+        .args(["--end-of-options", &push.remote])
+        .arg(format!("{}:{full}", push.sha))
+        .run()?;
+    if answer.code == 0 {
+        return Ok(Pushed::Done);
+    }
+    refused(git, location, push, &answer)
+}
+
+fn moves_forward(git: &Git, location: &Location, push: &Push) -> Result<bool, Problem> {
+    match &push.expected {
+        None => Ok(true),
+        // A head we do not even have cannot be in our history.
+        Some(expected) if history::resolve(git, location, expected).is_err() => Ok(false),
+        Some(expected) => history::is_ancestor(git, location, expected, &push.sha),
+    }
+}
+
+/// A failed push: the branch moved meanwhile, the remote said no, or it could not be reached. The
+/// remote is asked again rather than a message read.
+fn refused(
+    git: &Git,
+    location: &Location,
+    push: &Push,
+    answer: &super::Answer,
+) -> Result<Pushed, Problem> {
+    let now = head(git, location, &push.remote, &push.branch)?;
+    if now.as_deref() == Some(push.sha.as_str()) {
+        return Ok(Pushed::Done);
+    }
+    if now != push.expected {
+        return Ok(Pushed::Moved { remote_head: now });
+    }
+    let stdout = String::from_utf8_lossy(&answer.stdout);
+    match stdout.lines().find(|line| line.starts_with('!')) {
+        Some(line) => Ok(Pushed::Refused {
+            reason: format!(
+                "{} {}",
+                line.rsplit('\t').next().unwrap_or(line),
+                answer.complaint()
+            )
+            .trim()
+            .to_owned(),
+        }),
+        None => Err(unreachable_remote("push to", &push.remote, answer)),
+    }
+}
+
+fn unreachable_remote(what: &str, remote: &str, answer: &super::Answer) -> Problem {
+    let general = answer.problem();
+    Problem {
+        kind: "remoteUnreachable".to_owned(),
+        message: format!("cannot {what} remote `{}`", without_secret(remote)),
+        hint: Some(general.hint.clone().unwrap_or_else(|| {
+            "see whether `git ls-remote` works there without asking anything".to_owned()
+        })),
+        ..general
+    }
+}
+
+/// An address without a password in it.
+fn without_secret(remote: &str) -> String {
+    match (remote.split_once("://"), remote.rfind('@')) {
+        (Some((scheme, rest)), Some(_)) => match rest.rsplit_once('@') {
+            Some((_, host)) => format!("{scheme}://…@{host}"),
+            None => remote.to_owned(),
+        },
+        _ => remote.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_in_an_address_is_not_shown() {
+        assert_eq!(
+            without_secret("https://me:secret@host/r"),
+            "https://…@host/r"
+        );
+        assert_eq!(without_secret("git@host:r"), "git@host:r");
+        assert_eq!(without_secret("origin"), "origin");
+    }
+}

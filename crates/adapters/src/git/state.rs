@@ -1,0 +1,166 @@
+//! What a worktree looks like now, whatever was done in it.
+
+use super::call::path_from;
+use super::{Git, Location, Touches};
+use drive_core::Problem;
+use drive_core::sandbox::InProgress;
+use drive_engine::ports::WorkState;
+use std::path::{Path, PathBuf};
+
+/// The dirty files of a worktree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Status {
+    /// Tracked files that changed, and untracked files that are not ignored.
+    pub(crate) dirty: Vec<PathBuf>,
+    /// Repositories inside the worktree that are no submodules.
+    pub(crate) nested: Vec<PathBuf>,
+    /// Submodules with changes or commits of their own.
+    pub(crate) submodules: Vec<PathBuf>,
+    /// Whether something could not be looked at.
+    pub(crate) incomplete: bool,
+}
+
+pub(super) fn load(git: &Git, location: &Location) -> Result<WorkState, Problem> {
+    let status = status(git, location, None)?;
+    Ok(WorkState {
+        head_sha: super::resolve(git, location, "HEAD")?,
+        branch: head_branch(git, location)?,
+        in_progress: in_progress(&git_dir(git, location)?),
+        dirty_files: u32::try_from(status.dirty.len()).unwrap_or(u32::MAX),
+    })
+}
+
+/// Reads the status, with another index where one is given.
+pub(crate) fn status(
+    git: &Git,
+    location: &Location,
+    index: Option<&Path>,
+) -> Result<Status, Problem> {
+    let mut call = git
+        .call_at(location.clone(), Touches::Files)
+        .args(["status", "--porcelain=v2", "-z", "--untracked-files=all"])
+        .args(["--no-renames", "--ignore-submodules=none"])
+        .env("GIT_OPTIONAL_LOCKS", "0");
+    if let Some(index) = index {
+        call = call.env("GIT_INDEX_FILE", index);
+    }
+    let answer = call.ok()?;
+    let mut status = Status {
+        // A folder that cannot be opened is only worth a warning to git. Its text is not read, that
+        // there is one is enough.
+        incomplete: !answer.stderr.is_empty(),
+        ..Status::default()
+    };
+    for row in answer.fields() {
+        status.add(row);
+    }
+    Ok(status)
+}
+
+/// The branch checked out; `None` on a detached head.
+pub(crate) fn head_branch(git: &Git, location: &Location) -> Result<Option<String>, Problem> {
+    let full = git
+        .call_at(location.clone(), Touches::Objects)
+        .args(["symbolic-ref", "--quiet", "HEAD"])
+        .optional_line()?;
+    Ok(full.and_then(|name| name.strip_prefix("refs/heads/").map(str::to_owned)))
+}
+
+/// What stopped half way, by the files git leaves for it.
+pub(crate) fn in_progress(git_dir: &Path) -> Option<InProgress> {
+    let has = |name: &str| git_dir.join(name).exists();
+    if has("rebase-merge") || has("rebase-apply/rebasing") {
+        Some(InProgress::Rebase)
+    } else if has("rebase-apply") {
+        Some(InProgress::ApplyPatches)
+    } else if has("MERGE_HEAD") {
+        Some(InProgress::Merge)
+    } else if has("CHERRY_PICK_HEAD") {
+        Some(InProgress::CherryPick)
+    } else if has("REVERT_HEAD") {
+        Some(InProgress::Revert)
+    } else {
+        None
+    }
+}
+
+/// The git folder of a place.
+pub(super) fn git_dir(git: &Git, location: &Location) -> Result<PathBuf, Problem> {
+    if let Some(pinned) = &location.pinned {
+        return Ok(pinned.git_dir.clone());
+    }
+    let answer = git
+        .call_at(location.clone(), Touches::Objects)
+        .args(["rev-parse", "--absolute-git-dir"])
+        .ok()?;
+    Ok(answer.path())
+}
+
+impl Status {
+    fn add(&mut self, row: &[u8]) {
+        // `1 XY sub mH mI mW hH hI path`, `u XY sub m1 m2 m3 mW h1 h2 h3 path`, `? path`.
+        let columns_before_path = match row.first() {
+            Some(b'1') => 8,
+            Some(b'u') => 10,
+            Some(b'?') => 1,
+            Some(_) | None => return,
+        };
+        let columns: Vec<&[u8]> = row
+            .splitn(columns_before_path + 1, |byte| *byte == b' ')
+            .collect();
+        let Some(path) = columns.get(columns_before_path) else {
+            return;
+        };
+        if row[0] == b'?' {
+            // With all untracked files asked for, a folder is only named when it is a repository.
+            match path.strip_suffix(b"/") {
+                Some(folder) => self.nested.push(path_from(folder)),
+                None => self.dirty.push(path_from(path)),
+            }
+            return;
+        }
+        if columns[2].starts_with(b"S") {
+            self.submodules.push(path_from(path));
+        }
+        self.dirty.push(path_from(path));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(rows: &[&[u8]]) -> Status {
+        let mut status = Status::default();
+        for row in rows {
+            status.add(row);
+        }
+        status
+    }
+
+    #[test]
+    fn rows_of_the_status_are_read_with_spaces_and_odd_bytes_in_paths() {
+        let status = parsed(&[
+            b"1 .M N... 100644 100644 100644 aa bb a b.txt",
+            b"u UU N... 100644 100644 100644 100644 aa bb cc x y",
+            b"1 .M S.M. 160000 160000 160000 aa bb sub",
+            b"? new\xff.txt",
+            b"? nested/",
+            b"! target/",
+        ]);
+        assert_eq!(
+            status,
+            Status {
+                dirty: vec![
+                    "a b.txt".into(),
+                    "x y".into(),
+                    "sub".into(),
+                    path_from(b"new\xff.txt"),
+                ],
+                nested: vec!["nested".into()],
+                submodules: vec!["sub".into()],
+                incomplete: false,
+            }
+        );
+    }
+}

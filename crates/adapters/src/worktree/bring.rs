@@ -1,0 +1,228 @@
+//! Untracked files a sandbox brings along from the caller's checkout.
+//!
+//! Files share their blocks where the disk can, and are copied elsewhere; they are never hard
+//! linked, because then the sandbox could write the caller's files. Links are made again where they
+//! stay inside, and left out where they do not.
+
+use super::keep::stamp_of;
+use super::record::Brought;
+use crate::files::{self, CloneOutcome};
+use drive_core::Problem;
+use drive_core::sandbox::{BringPattern, SandboxNote};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// The most bytes that are copied for `seed` where blocks cannot be shared: caches are a help, not
+/// a reason to fill a disk.
+const SEED_COPY_BYTES: u64 = 4 << 30;
+/// The most entries looked at for one pattern.
+const ENTRY_LIMIT: u32 = 1_000_000;
+/// The most notes one sandbox gets of what was left out.
+const NOTE_LIMIT: usize = 20;
+
+/// What was brought.
+#[derive(Debug, Default)]
+pub(super) struct Haul {
+    pub(super) things: Vec<Brought>,
+    pub(super) notes: Vec<SandboxNote>,
+}
+
+/// Brings what the patterns name from `top` into `sandbox`. Nothing that is there is overwritten.
+pub(super) fn bring(
+    top: &Path,
+    sandbox: &Path,
+    copy: &[BringPattern],
+    seed: &[BringPattern],
+) -> Result<Haul, Problem> {
+    let mut porter = Porter {
+        top,
+        sandbox,
+        haul: Haul::default(),
+        budget: u64::MAX,
+    };
+    for pattern in copy {
+        porter.pattern(pattern)?;
+    }
+    porter.budget = SEED_COPY_BYTES;
+    for pattern in seed {
+        porter.pattern(pattern)?;
+    }
+    Ok(porter.haul)
+}
+
+struct Porter<'a> {
+    top: &'a Path,
+    sandbox: &'a Path,
+    haul: Haul,
+    budget: u64,
+}
+
+impl Porter<'_> {
+    fn pattern(&mut self, pattern: &BringPattern) -> Result<(), Problem> {
+        let matches = self.matches(pattern);
+        if matches.is_empty() {
+            self.note(SandboxNote::NothingMatched {
+                pattern: pattern.as_str().to_owned(),
+            });
+        }
+        for path in matches {
+            if self.sandbox.join(&path).symlink_metadata().is_ok() {
+                // Tracked, and so in the sandbox as of its base commit.
+                continue;
+            }
+            self.thing(&path)?;
+        }
+        Ok(())
+    }
+
+    /// Paths relative to the top that the pattern names; nothing below a match is looked at.
+    fn matches(&self, pattern: &BringPattern) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut open = vec![PathBuf::from(pattern.base())];
+        let mut seen = 0;
+        while let Some(path) = open.pop() {
+            seen += 1;
+            if seen > ENTRY_LIMIT || !self.is_inside(&path) {
+                continue;
+            }
+            let Ok(meta) = self.top.join(&path).symlink_metadata() else {
+                continue;
+            };
+            if pattern.matches(&path) {
+                found.push(path);
+            } else if meta.is_dir() {
+                open.extend(children(self.top, &path));
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Whether no folder on the way is a link: a link may lead out of the repository.
+    fn is_inside(&self, path: &Path) -> bool {
+        let mut folder = self.top.to_path_buf();
+        for part in path.parent().into_iter().flat_map(Path::components) {
+            folder.push(part);
+            if folder
+                .symlink_metadata()
+                .is_ok_and(|meta| meta.is_symlink())
+            {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn thing(&mut self, path: &Path) -> Result<(), Problem> {
+        let mut open = vec![path.to_path_buf()];
+        while let Some(next) = open.pop() {
+            if let Err(error) = self.entry(&next, &mut open) {
+                if files::is_full(self.sandbox) {
+                    return Err(super::disk_full(self.sandbox));
+                }
+                self.leave_out(&next, &error.to_string());
+            }
+        }
+        let there = self.sandbox.join(path);
+        if let Ok(meta) = there.symlink_metadata() {
+            self.haul.things.push(Brought {
+                path: path.to_path_buf(),
+                stamp: stamp_of(&there).filter(|_| !meta.is_dir()),
+            });
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, path: &Path, open: &mut Vec<PathBuf>) -> io::Result<()> {
+        let (from, to) = (self.top.join(path), self.sandbox.join(path));
+        let meta = from.symlink_metadata()?;
+        if let Some(parent) = to.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        if meta.is_dir() {
+            std::fs::create_dir_all(&to)?;
+            open.extend(children(self.top, path));
+        } else if meta.is_symlink() {
+            self.link(path, &from, &to)?;
+        } else if meta.is_file() && meta.len() > self.budget {
+            self.leave_out(path, "too much to copy; this disk cannot share blocks");
+        } else if meta.is_file() {
+            if let CloneOutcome::Copied(bytes) = files::clone_file(&from, &to)? {
+                self.budget = self.budget.saturating_sub(bytes);
+            }
+        } else {
+            self.leave_out(path, "neither a file nor a folder");
+        }
+        Ok(())
+    }
+
+    fn link(&mut self, path: &Path, from: &Path, to: &Path) -> io::Result<()> {
+        let target = std::fs::read_link(from)?;
+        if stays_inside(path, &target) {
+            std::os::unix::fs::symlink(target, to)
+        } else {
+            self.leave_out(path, "a link that leads out of the repository");
+            Ok(())
+        }
+    }
+
+    fn leave_out(&mut self, path: &Path, reason: &str) {
+        self.note(SandboxNote::NotBrought {
+            path: path.to_string_lossy().into_owned(),
+            reason: reason.to_owned(),
+        });
+    }
+
+    fn note(&mut self, note: SandboxNote) {
+        if self.haul.notes.len() < NOTE_LIMIT {
+            self.haul.notes.push(note);
+        }
+    }
+}
+
+fn children(top: &Path, path: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(top.join(path)).into_iter().flatten();
+    entries
+        .flatten()
+        .filter(|entry| !entry.file_name().eq_ignore_ascii_case(".git"))
+        .map(|entry| path.join(entry.file_name()))
+        .collect()
+}
+
+/// Whether a link at `path` with this target ends inside the repository.
+fn stays_inside(path: &Path, target: &Path) -> bool {
+    let mut depth = path.components().count().saturating_sub(1);
+    for part in target.components() {
+        match part {
+            Component::Normal(_) => depth += 1,
+            Component::CurDir => {}
+            Component::ParentDir if depth > 0 => depth -= 1,
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_stays_inside_only_without_climbing_over_the_top() {
+        let table = [
+            ("a/b", "c", true),
+            ("a/b", "../c", true),
+            ("a/b", "../../c", false),
+            ("a/b", "x/../../c", true),
+            ("a/b", "x/../../../c", false),
+            ("a", "/etc/passwd", false),
+        ];
+        for (path, target, inside) in table {
+            assert_eq!(
+                stays_inside(Path::new(path), Path::new(target)),
+                inside,
+                "{path} -> {target}"
+            );
+        }
+    }
+}

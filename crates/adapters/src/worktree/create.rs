@@ -1,0 +1,299 @@
+//! Making a sandbox: registered under the repository's lock, filled outside of it.
+
+use super::record::{self, Record, fresh_token};
+use super::steps::Step;
+use super::{Worktrees, bring, disk_full, refs, remove, root_problem, storage_problem};
+use crate::files;
+use crate::git::{self, Location, Touches};
+use drive_core::Problem;
+use drive_core::sandbox::{
+    BranchName, BringPattern, Sandbox, SandboxNote, SandboxSpec, Stage, check_folder_name,
+};
+use drive_engine::ports::{Repository, VersionControl};
+use std::path::{Path, PathBuf};
+
+/// How often registering is tried again when something else disturbs it, such as a prune.
+const TRIES: u32 = 5;
+/// What no commit of ours may contain.
+const EXCLUDED: &str = "/.cruise/";
+
+/// Everything that can be checked before anything is touched.
+struct Plan {
+    repository: Repository,
+    base_sha: String,
+    branch: Option<BranchName>,
+    copy: Vec<BringPattern>,
+    seed: Vec<BringPattern>,
+}
+
+pub(super) fn create(all: &Worktrees, spec: &SandboxSpec) -> Result<Sandbox, Problem> {
+    check_folder_name(&spec.id)?;
+    let plan = plan(all, spec)?;
+    let _lock = all.lock_sandbox(&spec.id, "being created")?;
+    if let Some(existing) = finish_earlier(all, spec, &plan)? {
+        return Ok(existing);
+    }
+    let mut record = Record::new(sandbox(all, spec, &plan)?, fresh_token()?);
+    require_no_folder(&record.sandbox.path)?;
+    all.records.save(&record)?;
+    all.steps.done(Step::RecordWritten);
+    match make(all, &plan, &mut record) {
+        Ok(()) => Ok(record.sandbox),
+        Err(problem) => {
+            let full = files::is_full(&all.root);
+            // What cannot be undone now is undone by the next sweep: the record stays for it.
+            let _ = remove::undo(all, &record);
+            Err(if full { disk_full(&all.root) } else { problem })
+        }
+    }
+}
+
+fn plan(all: &Worktrees, spec: &SandboxSpec) -> Result<Plan, Problem> {
+    let branch = spec.branch.as_deref().map(BranchName::parse).transpose()?;
+    let patterns = |setting: &str, texts: &[String]| {
+        texts
+            .iter()
+            .map(|text| BringPattern::parse(setting, text))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    let (copy, seed) = (
+        patterns("sandbox.copy", &spec.copy)?,
+        patterns("sandbox.seed", &spec.seed)?,
+    );
+    let repository = all.git.discover(&spec.repo)?;
+    let base_sha = git::resolve(&all.git, &Location::checkout(&spec.repo), &spec.base)?;
+    Ok(Plan {
+        repository,
+        base_sha,
+        branch,
+        copy,
+        seed,
+    })
+}
+
+/// Returns the sandbox when it is there already, and clears away what a crash left of it.
+fn finish_earlier(
+    all: &Worktrees,
+    spec: &SandboxSpec,
+    plan: &Plan,
+) -> Result<Option<Sandbox>, Problem> {
+    let Some(record) = all.records.find(&spec.id)? else {
+        return Ok(None);
+    };
+    match record.stage {
+        Stage::Creating => remove::undo(all, &record).map(|()| None),
+        Stage::Removing | Stage::Kept => remove::settle_locked(all, record).map(|_| None),
+        Stage::Ready if !is_same(&record.sandbox, spec, plan) => Err(Problem::usage(
+            "sandboxExists",
+            format!(
+                "sandbox `{}` exists already, made for something else",
+                spec.id
+            ),
+        )
+        .hint("use another name, or remove that one first")),
+        Stage::Ready if !record.sandbox.path.is_dir() => Err(Problem::environment(
+            "sandboxGone",
+            format!("the folder of sandbox `{}` was deleted by hand", spec.id),
+        )
+        .hint(format!(
+            "`drive cruise cleanup {}` saves its commits and forgets it",
+            spec.run
+        ))),
+        Stage::Ready => Ok(Some(record.sandbox)),
+    }
+}
+
+fn is_same(made: &Sandbox, spec: &SandboxSpec, plan: &Plan) -> bool {
+    made.run == spec.run
+        && made.lifetime == spec.lifetime
+        && made.git_dir == plan.repository.common_dir
+        && made.base_sha == plan.base_sha
+        && made.branch == spec.branch
+}
+
+fn sandbox(all: &Worktrees, spec: &SandboxSpec, plan: &Plan) -> Result<Sandbox, Problem> {
+    let at = Location::checkout(&spec.repo);
+    let mut notes = Vec::new();
+    if plan.repository.shallow {
+        notes.push(SandboxNote::ShallowHistory);
+    }
+    if git::has_submodules(&all.git, &at, &plan.base_sha)? {
+        notes.push(SandboxNote::SubmodulesNotFetched);
+    }
+    let filters = git::filters_of(&all.git, &at, &plan.base_sha)?;
+    if !filters.is_empty() {
+        notes.push(SandboxNote::FiltersNotRun { filters });
+    }
+    Ok(Sandbox {
+        id: spec.id.clone(),
+        run: spec.run.clone(),
+        lifetime: spec.lifetime,
+        path: all.root.join(spec.id.as_str()),
+        git_dir: plan.repository.common_dir.clone(),
+        // Git may choose another name; the real one is recorded once it is known.
+        admin_dir: plan
+            .repository
+            .common_dir
+            .join("worktrees")
+            .join(spec.id.as_str()),
+        base_sha: plan.base_sha.clone(),
+        branch: spec.branch.clone(),
+        created_at: all.clock.now(),
+        notes,
+    })
+}
+
+fn make(all: &Worktrees, plan: &Plan, record: &mut Record) -> Result<(), Problem> {
+    register(all, plan, record)?;
+    check_out(all, record)?;
+    all.steps.done(Step::CheckedOut);
+    if let Some(top) = &plan.repository.top {
+        let brought = bring::bring(top, &record.sandbox.path, &plan.copy, &plan.seed)?;
+        record.brought = brought.things;
+        record.sandbox.notes.extend(brought.notes);
+    }
+    all.steps.done(Step::Brought);
+    record.stage = Stage::Ready;
+    all.records.save(record)?;
+    all.steps.done(Step::Ready);
+    Ok(())
+}
+
+/// Everything that touches what all worktrees share.
+fn register(all: &Worktrees, plan: &Plan, record: &mut Record) -> Result<(), Problem> {
+    let common = Location::bare(&record.sandbox.git_dir);
+    let what = format!("creating sandbox `{}`", record.sandbox.id);
+    let _lock = all.lock_repository(&record.sandbox.git_dir, &what)?;
+    let pin = refs::pin_of(&record.sandbox.id);
+    refs::point(&all.git, &common, &pin, &plan.base_sha)?;
+    all.steps.done(Step::Pinned);
+    exclude(&record.sandbox.git_dir)?;
+    all.steps.done(Step::Excluded);
+    if let Some(branch) = &plan.branch {
+        claim_branch(all, &common, branch, record)?;
+    }
+    add(all, &common, plan, record)?;
+    all.steps.done(Step::Added);
+    record.sandbox.admin_dir = load_admin_dir(&record.sandbox.path)?;
+    let token = record.sandbox.admin_dir.join(record::TOKEN_FILE);
+    files::replace(&token, record.token.as_bytes())
+        .map_err(|error| storage_problem(&token, &error))?;
+    all.steps.done(Step::TokenWritten);
+    Ok(())
+}
+
+fn claim_branch(
+    all: &Worktrees,
+    common: &Location,
+    branch: &BranchName,
+    record: &mut Record,
+) -> Result<(), Problem> {
+    refs::require_free(&all.git, common, branch)?;
+    record.owns_branch = true;
+    all.records.save(record)?;
+    all.steps.done(Step::BranchClaimed);
+    let base = record.sandbox.base_sha.clone();
+    if !refs::create(&all.git, common, &branch.full(), &base)? {
+        // Somebody was faster: it is theirs, and an undo must not take it.
+        record.owns_branch = false;
+        all.records.save(record)?;
+        return refs::require_free(&all.git, common, branch);
+    }
+    all.steps.done(Step::BranchMade);
+    Ok(())
+}
+
+fn add(all: &Worktrees, common: &Location, plan: &Plan, record: &Record) -> Result<(), Problem> {
+    let start = match &plan.branch {
+        Some(branch) => branch.as_str(),
+        None => &plan.base_sha,
+    };
+    for attempt in 1.. {
+        let mut call = all
+            .git
+            .call_at(common.clone(), Touches::Objects)
+            .config("worktree.useRelativePaths", "false")
+            .config("worktree.guessRemote", "false")
+            .args(["worktree", "add", "--quiet", "--no-checkout"])
+            // Locked, so that no prune by anyone takes its git folder.
+            .args(["--lock", "--reason", "a sandbox of drive"]);
+        if plan.branch.is_none() {
+            call = call.arg("--detach");
+        }
+        let answer = call.arg(&record.sandbox.path).arg(start).run()?;
+        if answer.code == 0 {
+            return Ok(());
+        }
+        if attempt >= TRIES || files::is_full(&all.root) || !is_writable(&all.root) {
+            return Err(match is_writable(&all.root) {
+                true => answer.problem(),
+                false => root_problem(&all.root, &std::io::ErrorKind::PermissionDenied.into()),
+            });
+        }
+        remove::deregister(record)?;
+        files::remove_tree(&record.sandbox.path)
+            .map_err(|error| storage_problem(&record.sandbox.path, &error))?;
+    }
+    Ok(())
+}
+
+fn check_out(all: &Worktrees, record: &Record) -> Result<(), Problem> {
+    all.git
+        .call_at(all.location_of(record), Touches::Files)
+        .config("checkout.workers", "0")
+        .args(["reset", "--hard", "--quiet", "--no-recurse-submodules"])
+        .ok()
+        .map(drop)
+}
+
+/// The git folder of a worktree that was just made: nobody has worked in it yet, so its own file is
+/// believed this once.
+fn load_admin_dir(path: &Path) -> Result<PathBuf, Problem> {
+    let file = path.join(".git");
+    let bytes = std::fs::read(&file).map_err(|error| storage_problem(&file, &error))?;
+    let line = bytes.trim_ascii_end();
+    let line = line.strip_prefix(b"gitdir: ").unwrap_or(line);
+    Ok(git::path_from(line))
+}
+
+/// Adds our folder to the exclude file all worktrees share.
+fn exclude(common_dir: &Path) -> Result<(), Problem> {
+    let path = common_dir.join("info/exclude");
+    let mut content = match std::fs::read(&path) {
+        Ok(content) => content,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(storage_problem(&path, &error)),
+    };
+    if content
+        .split(|byte| *byte == b'\n')
+        .any(|line| line == EXCLUDED.as_bytes())
+    {
+        return Ok(());
+    }
+    if !content.is_empty() && !content.ends_with(b"\n") {
+        content.push(b'\n');
+    }
+    content.extend_from_slice(EXCLUDED.as_bytes());
+    content.push(b'\n');
+    std::fs::create_dir_all(common_dir.join("info"))
+        .and_then(|()| files::replace(&path, &content))
+        .map_err(|error| storage_problem(&path, &error))
+}
+
+fn require_no_folder(path: &Path) -> Result<(), Problem> {
+    if path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    Err(Problem::environment(
+        "sandboxFolderTaken",
+        format!(
+            "`{}` is in the way, and drive has no record of it",
+            path.display()
+        ),
+    )
+    .hint("look at it, and move it away"))
+}
+
+fn is_writable(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
+}

@@ -1,0 +1,70 @@
+//! What can be seen of a sandbox before it is taken away.
+
+use super::Worktrees;
+use super::record::{Record, load_token};
+use drive_core::Problem;
+use drive_core::ids::SandboxId;
+use drive_core::sandbox::{Evidence, Probe, Refusal};
+use std::io;
+use std::path::Path;
+
+pub(super) fn gather(all: &Worktrees, loaded: &Probe<Record>) -> Evidence {
+    let record = match loaded {
+        Probe::Found(record) => record,
+        Probe::Absent => {
+            return Evidence {
+                record: Probe::Absent,
+                token: Probe::Absent,
+                folder: Probe::Absent,
+            };
+        }
+        Probe::Failed(why) => {
+            return Evidence {
+                record: Probe::Failed(why.clone()),
+                token: Probe::Absent,
+                folder: Probe::Absent,
+            };
+        }
+    };
+    Evidence {
+        record: Probe::Found(record.fact(&all.root)),
+        token: load_token(&record.sandbox.admin_dir),
+        folder: exists(&all.folder_of(record)),
+    }
+}
+
+fn exists(path: &Path) -> Probe<()> {
+    match path.symlink_metadata() {
+        Ok(_) => Probe::Found(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Probe::Absent,
+        Err(error) => Probe::Failed(error.to_string()),
+    }
+}
+
+/// A refusal as the person who asked should read it.
+pub(super) fn refused(id: &SandboxId, refusal: &Refusal) -> Problem {
+    let (kind, why) = match refusal {
+        Refusal::NotOurs => ("sandboxNotOurs", "drive has no record of it".to_owned()),
+        Refusal::SomebodyElses => (
+            "sandboxNotOurs",
+            "another worktree stands in its place now".to_owned(),
+        ),
+        Refusal::NoToken => (
+            "sandboxNotOurs",
+            "the proof of ownership in its git folder is missing".to_owned(),
+        ),
+        Refusal::OutsideRoot => (
+            "sandboxNotOurs",
+            "its record points outside the sandbox folder".to_owned(),
+        ),
+        Refusal::CannotTell(why) => (
+            "sandboxUnclear",
+            format!("whose it is cannot be told: {why}"),
+        ),
+        Refusal::Persistent => ("sandboxPersistent", "it goes only on command".to_owned()),
+        Refusal::OwnerAlive => ("sandboxInUse", "its run is alive".to_owned()),
+        Refusal::OwnerUnknown => ("sandboxInUse", "its run may be alive".to_owned()),
+    };
+    Problem::environment(kind, format!("sandbox `{id}` is left alone: {why}"))
+        .hint("look at it, and remove it by hand if it is not needed")
+}

@@ -1,0 +1,381 @@
+//! Saving what a sandbox holds and nothing else does.
+
+use super::record::{Brought, Record};
+use super::{Worktrees, kept, refs};
+use crate::files;
+use crate::git::{self, Git, Location, Status, Touches};
+use drive_core::Problem;
+use drive_core::ids::SandboxId;
+use drive_core::sandbox::{InProgress, KEPT_PREFIX, KeptAbout, KeptWork, Stage};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// How many refs one run may need.
+const REFS_LIMIT: u32 = 10_000;
+
+pub(super) fn keep(all: &Worktrees, record: &Record) -> Result<Option<KeptWork>, Problem> {
+    if record.stage == Stage::Creating {
+        return Ok(None);
+    }
+    let saver = Saver::new(all, record)?;
+    let status = saver.survey()?;
+    let own = record.sandbox.branch.as_deref();
+    let base = Some(record.sandbox.base_sha.as_str());
+    let unpushed = git::unpushed(&all.git, &saver.at, own, base)?;
+    let in_progress = git::in_progress(&record.sandbox.admin_dir);
+    if status.dirty.is_empty() && unpushed.is_empty() && in_progress.is_none() {
+        return Ok(None);
+    }
+    let tree = saver.tree(&status)?;
+    if let Some(same) = saver.already_kept(&tree)? {
+        return Ok(Some(same));
+    }
+    let about = KeptAbout {
+        run: record.sandbox.run.clone(),
+        kept_at: all.clock.now(),
+        branch: git::head_branch(&all.git, &saver.at)?,
+        dirty_files: count(status.dirty.len()),
+        unpushed_commits: count(unpushed.len()),
+        in_progress,
+    };
+    let parents = saver.parents(&tree, in_progress)?;
+    let sha = git::commit_tree(&all.git, &saver.at, &tree, &parents, &about.message())?;
+    let reference = saver.publish(&sha)?;
+    Ok(Some(KeptWork {
+        reference,
+        sha,
+        about,
+    }))
+}
+
+/// One saving: the folders, and the commit everything is measured against.
+struct Saver<'a> {
+    git: &'a Git,
+    record: &'a Record,
+    at: Location,
+    head: String,
+    /// Changed before anything is read, so that the sandbox's own index stays as it is.
+    index: PathBuf,
+}
+
+impl<'a> Saver<'a> {
+    fn new(all: &'a Worktrees, record: &'a Record) -> Result<Self, Problem> {
+        let at = all.location_of(record);
+        // Whoever worked inside may have left no head at all: the base is always there.
+        let head = git::resolve(&all.git, &at, "HEAD")
+            .or_else(|_| git::resolve(&all.git, &at, &record.sandbox.base_sha))?;
+        Ok(Self {
+            git: &all.git,
+            record,
+            at,
+            head,
+            index: record.sandbox.admin_dir.join("drive-keep.index"),
+        })
+    }
+
+    /// What is dirty, without what was brought along; a problem when something cannot be saved.
+    fn survey(&self) -> Result<Status, Problem> {
+        let Some(folder) = self.folder() else {
+            return Ok(Status::default());
+        };
+        let folder = folder.to_path_buf();
+        self.copy_index()?;
+        let mut status = git::status(self.git, &self.at, Some(&self.index))?;
+        if status.incomplete {
+            let unreachable = files::make_readable(&folder);
+            if unreachable > 0 {
+                return Err(cannot_keep(
+                    &self.record.sandbox.id,
+                    &format!("{unreachable} files git cannot read"),
+                ));
+            }
+            status = git::status(self.git, &self.at, Some(&self.index))?;
+        }
+        let brought = &self.record.brought;
+        let is_work = |path: &PathBuf| !brought.iter().any(|one| covers(one, &folder, path));
+        status.dirty.retain(is_work);
+        status.nested.retain(is_work);
+        self.require_keepable(&status)?;
+        Ok(status)
+    }
+
+    fn require_keepable(&self, status: &Status) -> Result<(), Problem> {
+        let id = &self.record.sandbox.id;
+        if let Some(path) = status.nested.first() {
+            return Err(cannot_keep(
+                id,
+                &format!("`{}`, a repository of its own", path.display()),
+            ));
+        }
+        if let Some(path) = status.submodules.first() {
+            return Err(cannot_keep(
+                id,
+                &format!("the changes in submodule `{}`", path.display()),
+            ));
+        }
+        match unpushed_module(self.git, &self.record.sandbox.admin_dir.join("modules"))? {
+            Some(module) => Err(cannot_keep(
+                id,
+                &format!(
+                    "commits of submodule `{}` that its remote does not have",
+                    module.display()
+                ),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// A copy of the index without the flags that hide changes. A fresh one where there is none to
+    /// copy.
+    fn copy_index(&self) -> Result<(), Problem> {
+        let own = self.record.sandbox.admin_dir.join("index");
+        let copied = std::fs::copy(&own, &self.index).is_ok() && self.unhide().is_ok();
+        if copied {
+            return Ok(());
+        }
+        self.call(Touches::Objects)
+            .args(["read-tree", &self.head])
+            .ok()
+            .map(drop)
+    }
+
+    fn unhide(&self) -> Result<(), Problem> {
+        let answer = self
+            .call(Touches::Objects)
+            .args(["ls-files", "-v", "-z"])
+            .ok()?;
+        let mut hidden = Vec::new();
+        for row in answer.fields() {
+            let Some((tag, path)) = row.split_at_checked(2) else {
+                continue;
+            };
+            // Lower case: assumed unchanged. `S`: skipped, as in a sparse checkout; then it counts
+            // only where the file is there.
+            let skipped = tag[0].eq_ignore_ascii_case(&b's');
+            let is_hidden = tag[0].is_ascii_lowercase() || skipped;
+            let is_there = || {
+                self.folder().is_some_and(|folder| {
+                    folder.join(git::path_from(path)).symlink_metadata().is_ok()
+                })
+            };
+            if is_hidden && (!skipped || is_there()) {
+                hidden.extend_from_slice(path);
+                hidden.push(0);
+            }
+        }
+        if hidden.is_empty() {
+            return Ok(());
+        }
+        for flag in ["--no-assume-unchanged", "--no-skip-worktree"] {
+            self.call(Touches::Objects)
+                .args(["update-index", flag, "-z", "--stdin"])
+                .stdin(hidden.clone())
+                .ok()?;
+        }
+        Ok(())
+    }
+
+    /// The tree of everything as it lies in the folder.
+    fn tree(&self, status: &Status) -> Result<String, Problem> {
+        if status.dirty.is_empty() {
+            return self.tree_of(&self.head);
+        }
+        let folder = self.folder().unwrap_or(Path::new("/"));
+        let untouched = self
+            .record
+            .brought
+            .iter()
+            .filter(|one| covers(one, folder, &one.path))
+            .map(|one| {
+                let mut spec = OsString::from(":(exclude,top,literal)");
+                spec.push(&one.path);
+                spec
+            });
+        self.call(Touches::Files)
+            .args(["add", "--all", "--sparse", "--", ":/"])
+            .args(untouched)
+            .ok()?;
+        self.call(Touches::Objects).arg("write-tree").line()
+    }
+
+    fn parents(&self, tree: &str, in_progress: Option<InProgress>) -> Result<Vec<String>, Problem> {
+        let mut parents = vec![self.head.clone()];
+        parents.extend(self.staged(tree)?);
+        if in_progress.is_some() {
+            parents.extend(self.half_done());
+        }
+        let mut seen = std::collections::HashSet::new();
+        parents.retain(|sha| seen.insert(sha.clone()));
+        Ok(parents)
+    }
+
+    /// A commit of what was staged, where that is neither the head nor what lies in the folder.
+    fn staged(&self, tree: &str) -> Result<Option<String>, Problem> {
+        let own = self.record.sandbox.admin_dir.join("index");
+        if std::fs::copy(&own, &self.index).is_err() {
+            return Ok(None);
+        }
+        let answer = self.call(Touches::Objects).arg("write-tree").run()?;
+        // Conflicts have no tree; they are in the folder with their marks.
+        let staged = answer.line();
+        if answer.code != 0 || staged == tree || staged == self.tree_of(&self.head)? {
+            return Ok(None);
+        }
+        let parents = [self.head.clone()];
+        let message = "What was staged\n";
+        git::commit_tree(self.git, &self.at, &staged, &parents, message).map(Some)
+    }
+
+    /// The commits an unfinished operation was about.
+    fn half_done(&self) -> Vec<String> {
+        let admin = &self.record.sandbox.admin_dir;
+        let originals = ["rebase-merge/orig-head", "rebase-apply/orig-head"]
+            .into_iter()
+            .filter_map(|name| std::fs::read_to_string(admin.join(name)).ok());
+        let heads = [
+            "MERGE_HEAD",
+            "CHERRY_PICK_HEAD",
+            "REVERT_HEAD",
+            "REBASE_HEAD",
+        ];
+        originals
+            .map(|text| text.trim().to_owned())
+            .chain(heads.map(str::to_owned))
+            .filter_map(|name| git::resolve(self.git, &self.at, &name).ok())
+            .collect()
+    }
+
+    /// The same work saved before: a crash came between saving it and removing the sandbox.
+    fn already_kept(&self, tree: &str) -> Result<Option<KeptWork>, Problem> {
+        let found = kept::load(self.git, &self.at, &self.prefix())?;
+        Ok(found
+            .into_iter()
+            .find(|one| one.tree == tree && one.parents.first() == Some(&self.head))
+            .map(|one| one.work))
+    }
+
+    fn publish(&self, sha: &str) -> Result<String, Problem> {
+        let taken = kept::load(self.git, &self.at, &self.prefix())?.len();
+        for number in count(taken) + 1..REFS_LIMIT {
+            let name = format!("{}{number}", self.prefix());
+            if refs::create(self.git, &self.at, &name, sha)? {
+                return Ok(name);
+            }
+        }
+        Err(Problem::environment(
+            "tooMuchKept",
+            format!(
+                "run `{}` has too many saved states",
+                self.record.sandbox.run
+            ),
+        )
+        .hint("drop some: `drive kept list`, `drive kept drop REF`"))
+    }
+
+    fn prefix(&self) -> String {
+        format!("{KEPT_PREFIX}{}/", self.record.sandbox.run)
+    }
+
+    fn tree_of(&self, commit: &str) -> Result<String, Problem> {
+        self.call(Touches::Objects)
+            .args(["rev-parse", "--verify", "--quiet"])
+            .arg(format!("{commit}^{{tree}}"))
+            .line()
+    }
+
+    fn call(&self, touches: Touches) -> git::Call<'_> {
+        self.git
+            .call_at(self.at.clone(), touches)
+            .env("GIT_INDEX_FILE", &self.index)
+    }
+
+    /// The folder, where it is still there.
+    fn folder(&self) -> Option<&Path> {
+        self.at.pinned.as_ref()?.work_tree.as_deref()
+    }
+}
+
+impl Drop for Saver<'_> {
+    fn drop(&mut self) {
+        // A stray copy of the index goes with the worktree's git folder at the latest.
+        let _ = std::fs::remove_file(&self.index);
+    }
+}
+
+/// Whether a path is something brought along that nobody has worked on since.
+fn covers(one: &Brought, folder: &Path, path: &Path) -> bool {
+    match one.stamp {
+        None => path.starts_with(&one.path),
+        Some(stamp) => path == one.path && stamp_of(&folder.join(path)) == Some(stamp),
+    }
+}
+
+/// Size and time of a file.
+pub(super) fn stamp_of(path: &Path) -> Option<(u64, i64)> {
+    use std::os::unix::fs::MetadataExt;
+    let meta = path.symlink_metadata().ok()?;
+    let nanoseconds = meta.mtime().checked_mul(1_000_000_000)?;
+    Some((meta.len(), nanoseconds.checked_add(meta.mtime_nsec())?))
+}
+
+/// A submodule that was worked in and has commits no remote has.
+fn unpushed_module(git: &Git, modules: &Path) -> Result<Option<PathBuf>, Problem> {
+    let mut folders = vec![modules.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        if folder.join("HEAD").is_file() {
+            let answer = git
+                .call_at(Location::bare(&folder), Touches::Objects)
+                .args([
+                    "rev-list",
+                    "--max-count=1",
+                    "HEAD",
+                    "--branches",
+                    "--not",
+                    "--remotes",
+                ])
+                .run()?;
+            if answer.code == 0 && !answer.stdout.is_empty() {
+                return Ok(Some(folder.strip_prefix(modules).unwrap_or(&folder).into()));
+            }
+            continue;
+        }
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        folders.extend(
+            entries
+                .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+                .map(|entry| entry.path()),
+        );
+    }
+    Ok(None)
+}
+
+fn cannot_keep(id: &SandboxId, what: &str) -> Problem {
+    Problem::work(
+        "workCannotBeKept",
+        format!("sandbox `{id}` stays: {what} cannot be saved"),
+    )
+    .hint("save or remove it by hand, then remove the sandbox again")
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_brought_file_is_work_once_it_was_changed() {
+        let dir = tempfile::tempdir().unwrap();
+        files::replace(&dir.path().join("a"), b"1").unwrap();
+        let one = Brought {
+            path: "a".into(),
+            stamp: stamp_of(&dir.path().join("a")),
+        };
+        assert!(covers(&one, dir.path(), Path::new("a")));
+        assert!(!covers(&one, dir.path(), Path::new("b")));
+        files::replace(&dir.path().join("a"), b"22").unwrap();
+        assert!(!covers(&one, dir.path(), Path::new("a")));
+    }
+}

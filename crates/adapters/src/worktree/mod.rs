@@ -1,0 +1,227 @@
+//! Sandboxes as git worktrees.
+//!
+//! What is known of a sandbox is written outside of it, and before it is acted on. So a crash
+//! between any two steps leaves a record from which the next sweep finishes or undoes the rest.
+
+mod bring;
+mod create;
+mod evidence;
+mod keep;
+mod kept;
+mod lock;
+mod record;
+mod refs;
+mod remove;
+mod steps;
+mod sweep;
+mod trash;
+
+pub use steps::Step;
+
+use crate::files;
+use crate::git::{Git, Location, Pinned};
+use drive_core::Problem;
+use drive_core::ids::{RunId, SandboxId};
+use drive_core::sandbox::{BranchName, KeptWork, OwnerState, Sandbox, SandboxSpec, Stage};
+use drive_engine::ports::{Clock, Sandboxes, SweepReport};
+use lock::FileLock;
+use record::{Record, Records};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use steps::Steps;
+use trash::Trash;
+
+/// How long one process waits for another at a repository or a sandbox.
+const LOCK_WAIT: Duration = Duration::from_secs(120);
+
+/// Sandboxes below one root.
+pub struct Worktrees {
+    git: Git,
+    clock: Arc<dyn Clock>,
+    root: PathBuf,
+    locks: PathBuf,
+    records: Records,
+    trash: Trash,
+    steps: Steps,
+    lock_wait: Duration,
+}
+
+impl Worktrees {
+    /// Sandboxes in `root`, with their records in `state`. Both are made when absent.
+    pub fn open(
+        git: Git,
+        clock: Arc<dyn Clock>,
+        root: &Path,
+        state: &Path,
+    ) -> Result<Self, Problem> {
+        let root = made(root).map_err(|error| root_problem(root, &error))?;
+        let trash = made(&root.join(trash::FOLDER)).map_err(|error| root_problem(&root, &error))?;
+        let own = state.join("worktrees");
+        let folder = |name: &str| {
+            let path = own.join(name);
+            made(&path).map_err(|error| storage_problem(&path, &error))
+        };
+        Ok(Self {
+            git,
+            clock,
+            locks: folder("locks")?,
+            records: Records::new(folder("records")?),
+            trash: Trash::new(trash),
+            root,
+            steps: Steps::default(),
+            lock_wait: LOCK_WAIT,
+        })
+    }
+
+    /// The same sandboxes, whose steps `watch` is told of.
+    #[must_use]
+    pub fn watched(mut self, watch: impl Fn(Step) + Send + Sync + 'static) -> Self {
+        self.steps = Steps::new(watch);
+        self
+    }
+
+    /// Waits until the files of removed sandboxes are deleted. Not needed: the next sweep would
+    /// finish it.
+    pub fn finish_deletions(&self) {
+        self.trash.finish();
+    }
+
+    fn lock_sandbox(&self, id: &SandboxId, what: &str) -> Result<FileLock, Problem> {
+        FileLock::acquire(&self.sandbox_lock(id), what, self.lock_wait)
+    }
+
+    fn sandbox_lock(&self, id: &SandboxId) -> PathBuf {
+        self.locks.join(format!("sandbox-{id}.lock"))
+    }
+
+    fn lock_repository(&self, common_dir: &Path, what: &str) -> Result<FileLock, Problem> {
+        let path = lock::repository_lock(&self.locks, common_dir)?;
+        FileLock::acquire(&path, what, self.lock_wait)
+    }
+
+    /// Where a sandbox's files are now: in place, or moved aside.
+    fn folder_of(&self, record: &Record) -> PathBuf {
+        match record.stage {
+            Stage::Creating | Stage::Ready => record.sandbox.path.clone(),
+            Stage::Removing | Stage::Kept => {
+                let aside = self.trash.place(&record.sandbox.id, &record.token);
+                // The record is written before the move.
+                if aside.exists() {
+                    aside
+                } else {
+                    record.sandbox.path.clone()
+                }
+            }
+        }
+    }
+
+    /// Git folders from the record: whoever works in the sandbox can write its `.git` file.
+    fn location_of(&self, record: &Record) -> Location {
+        let folder = self.folder_of(record);
+        let exists = folder.is_dir();
+        Location {
+            dir: match exists {
+                true => folder.clone(),
+                false => record.sandbox.git_dir.clone(),
+            },
+            pinned: Some(Pinned {
+                git_dir: record.sandbox.admin_dir.clone(),
+                common_dir: record.sandbox.git_dir.clone(),
+                work_tree: exists.then_some(folder),
+            }),
+        }
+    }
+}
+
+impl Sandboxes for Worktrees {
+    fn create(&self, spec: &SandboxSpec) -> Result<Sandbox, Problem> {
+        create::create(self, spec)
+    }
+
+    fn find(&self, id: &SandboxId) -> Result<Option<Sandbox>, Problem> {
+        drive_core::sandbox::check_folder_name(id)?;
+        Ok(self
+            .records
+            .find(id)?
+            .filter(|record| record.stage == Stage::Ready)
+            .map(|record| record.sandbox))
+    }
+
+    fn keep(&self, sandbox: &Sandbox) -> Result<Option<KeptWork>, Problem> {
+        let _lock = self.lock_sandbox(&sandbox.id, "keeping its work")?;
+        match self.records.find(&sandbox.id)? {
+            Some(record) => keep::keep(self, &record),
+            None => Ok(None),
+        }
+    }
+
+    fn retire(&self, sandbox: &Sandbox) -> Result<bool, Problem> {
+        remove::retire(self, &sandbox.id)
+    }
+
+    fn settle(&self, id: &SandboxId) -> Result<Option<KeptWork>, Problem> {
+        remove::settle(self, id)
+    }
+
+    fn sweep(&self, owner: &dyn Fn(&RunId) -> OwnerState) -> Result<SweepReport, Problem> {
+        sweep::sweep(self, owner)
+    }
+
+    fn kept(&self, repo: &Path) -> Result<Vec<KeptWork>, Problem> {
+        kept::list(&self.git, repo)
+    }
+
+    fn restore(
+        &self,
+        repo: &Path,
+        reference: &str,
+        branch: &BranchName,
+    ) -> Result<KeptWork, Problem> {
+        kept::restore(&self.git, repo, reference, branch)
+    }
+
+    fn drop_kept(&self, repo: &Path, reference: &str) -> Result<KeptWork, Problem> {
+        kept::drop(&self.git, repo, reference)
+    }
+}
+
+fn made(path: &Path) -> io::Result<PathBuf> {
+    std::fs::create_dir_all(path)?;
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK)?;
+    std::fs::canonicalize(path)
+}
+
+fn root_problem(root: &Path, error: &io::Error) -> Problem {
+    if files::is_full(root) {
+        return disk_full(root);
+    }
+    Problem::environment(
+        "sandboxRootUnusable",
+        format!("the sandbox folder `{}` cannot be written", root.display()),
+    )
+    .because(error)
+    .hint("make it writable, or set `sandbox.root` to another folder")
+}
+
+/// A problem with a file of our own.
+fn storage_problem(path: &Path, error: &io::Error) -> Problem {
+    if files::is_full(path) {
+        return disk_full(path);
+    }
+    Problem::environment(
+        "storageFailed",
+        format!("`{}` cannot be used", path.display()),
+    )
+    .because(error)
+    .hint("see whether the disk is mounted read-only and who owns the folder")
+}
+
+fn disk_full(path: &Path) -> Problem {
+    Problem::environment(
+        "diskFull",
+        format!("the disk of `{}` is full", path.display()),
+    )
+    .hint("free some space, or set `sandbox.root` to another disk; nothing was lost")
+}

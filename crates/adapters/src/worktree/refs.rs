@@ -1,0 +1,124 @@
+//! The refs a sandbox needs: its pin, and its branch.
+
+use crate::git::{Git, Location, Touches};
+use drive_core::Problem;
+use drive_core::ids::SandboxId;
+use drive_core::sandbox::BranchName;
+
+/// The ref that keeps a sandbox's base commit from being collected as garbage.
+pub(super) fn pin_of(id: &SandboxId) -> String {
+    format!("refs/drive/pin/{id}")
+}
+
+/// Points a ref at a commit, whatever it pointed at before.
+pub(super) fn point(git: &Git, at: &Location, name: &str, sha: &str) -> Result<(), Problem> {
+    git.call_at(at.clone(), Touches::Objects)
+        .args(["update-ref", "--no-deref", name, sha])
+        .ok()
+        .map(drop)
+}
+
+/// Creates a ref; `false` when it exists already.
+pub(super) fn create(git: &Git, at: &Location, name: &str, sha: &str) -> Result<bool, Problem> {
+    let answer = git
+        .call_at(at.clone(), Touches::Objects)
+        .args(["update-ref", "--stdin", "-z"])
+        .stdin(format!("create {name}\0{sha}\0"))
+        .run()?;
+    if answer.code == 0 {
+        return Ok(true);
+    }
+    if value_of(git, at, name)?.is_some() {
+        return Ok(false);
+    }
+    Err(answer.problem())
+}
+
+/// Deletes a ref; with `only_at`, only while it points there. Fine when there is none.
+pub(super) fn delete(
+    git: &Git,
+    at: &Location,
+    name: &str,
+    only_at: Option<&str>,
+) -> Result<(), Problem> {
+    let current = match value_of(git, at, name)? {
+        None => return Ok(()),
+        Some(current) => current,
+    };
+    if only_at.is_some_and(|wanted| wanted != current) {
+        return Ok(());
+    }
+    git.call_at(at.clone(), Touches::Objects)
+        .args(["update-ref", "--no-deref", "-d", name, &current])
+        .ok()
+        .map(drop)
+}
+
+/// What a ref points at.
+pub(super) fn value_of(git: &Git, at: &Location, name: &str) -> Result<Option<String>, Problem> {
+    git.call_at(at.clone(), Touches::Objects)
+        .args(["rev-parse", "--verify", "--quiet", "--end-of-options", name])
+        .optional_line()
+}
+
+/// Refuses a branch that exists, or whose name collides with one that does.
+pub(super) fn require_free(git: &Git, at: &Location, branch: &BranchName) -> Result<(), Problem> {
+    let answer = git
+        .call_at(at.clone(), Touches::Objects)
+        .args(["for-each-ref", "--format=%(refname)%00%(worktreepath)"])
+        .arg("refs/heads/")
+        .ok()?;
+    let wanted = branch.full();
+    let text = String::from_utf8_lossy(&answer.stdout);
+    for row in text.lines() {
+        let (name, worktree) = row.split_once('\0').unwrap_or((row, ""));
+        if name == wanted && !worktree.is_empty() {
+            return Err(Problem::usage(
+                "branchCheckedOut",
+                format!("branch `{branch}` is already checked out at `{worktree}`"),
+            )
+            .hint("pass `--branch` with another name"));
+        }
+        if name == wanted {
+            return Err(Problem::usage(
+                "branchExists",
+                format!("branch `{branch}` exists already"),
+            )
+            .hint(format!(
+                "pass `--branch` with another name, or delete it: `git branch -d {branch}`"
+            )));
+        }
+        if collide(name, &wanted) {
+            let other = name.strip_prefix("refs/heads/").unwrap_or(name);
+            return Err(Problem::usage(
+                "branchExists",
+                format!("branch `{branch}` cannot stand beside branch `{other}`"),
+            )
+            .hint(
+                "one of the two names is a folder to the other: pass `--branch` with another name",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn collide(a: &str, b: &str) -> bool {
+    let inside = |outer: &str, inner: &str| {
+        inner
+            .strip_prefix(outer)
+            .is_some_and(|rest| rest.starts_with('/'))
+    };
+    inside(a, b) || inside(b, a)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_collides_with_a_folder_of_that_name_only() {
+        assert!(collide("refs/heads/a", "refs/heads/a/b"));
+        assert!(collide("refs/heads/a/b", "refs/heads/a"));
+        assert!(!collide("refs/heads/a", "refs/heads/ab"));
+    }
+}

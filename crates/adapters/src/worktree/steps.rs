@@ -1,0 +1,99 @@
+//! The steps a crash can fall between.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// One finished step of making or removing a sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The record of what is about to be made is on disk.
+    RecordWritten,
+    /// The base commit is pinned.
+    Pinned,
+    /// `.cruise/` is excluded.
+    Excluded,
+    /// The record says that the branch will be ours.
+    BranchClaimed,
+    /// The branch exists.
+    BranchMade,
+    /// The worktree is registered and has its folder.
+    Added,
+    /// The token is beside it.
+    TokenWritten,
+    /// Its files are there.
+    CheckedOut,
+    /// Untracked files were brought along.
+    Brought,
+    /// The record says that it is ready.
+    Ready,
+    /// The record says that it is being removed.
+    RemovalWritten,
+    /// The folder was moved to the trash.
+    MovedAside,
+    /// The work has its ref.
+    WorkKept,
+    /// The record says so.
+    KeptWritten,
+    /// The worktree is no longer registered.
+    Deregistered,
+    /// Pin and unused branch are gone.
+    RefsDropped,
+    /// The remains are marked as rubble.
+    MarkedDead,
+    /// The record is gone.
+    Forgotten,
+}
+
+impl Step {
+    /// All steps of making one, in order.
+    pub const CREATE: [Self; 10] = [
+        Self::RecordWritten,
+        Self::Pinned,
+        Self::Excluded,
+        Self::BranchClaimed,
+        Self::BranchMade,
+        Self::Added,
+        Self::TokenWritten,
+        Self::CheckedOut,
+        Self::Brought,
+        Self::Ready,
+    ];
+
+    /// All steps of removing one, in order.
+    pub const REMOVE: [Self; 8] = [
+        Self::RemovalWritten,
+        Self::MovedAside,
+        Self::WorkKept,
+        Self::KeptWritten,
+        Self::Deregistered,
+        Self::RefsDropped,
+        Self::MarkedDead,
+        Self::Forgotten,
+    ];
+}
+
+/// Is told of each step; a test can end the process there.
+#[derive(Clone)]
+pub(super) struct Steps(Arc<dyn Fn(Step) + Send + Sync>);
+
+impl Steps {
+    pub(super) fn new(watch: impl Fn(Step) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(watch))
+    }
+
+    pub(super) fn done(&self, step: Step) {
+        (self.0)(step);
+    }
+}
+
+impl Default for Steps {
+    fn default() -> Self {
+        Self::new(|_| {})
+    }
+}
+
+impl fmt::Debug for Steps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Steps")
+    }
+}

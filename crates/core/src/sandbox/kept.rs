@@ -1,0 +1,126 @@
+//! Work saved from a sandbox, and how a commit message carries what is known of it.
+
+use super::InProgress;
+use crate::ids::RunId;
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Work saved from a sandbox before it went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeptWork {
+    /// The ref, under `refs/drive/kept/`.
+    pub reference: String,
+    /// The commit it points at.
+    pub sha: String,
+    /// What is known of it.
+    #[serde(flatten)]
+    pub about: KeptAbout,
+}
+
+/// What is known of saved work. It travels in the trailers of the saving commit, so that a clone
+/// of the refs is enough to list and restore it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeptAbout {
+    /// Whose work it is.
+    pub run: RunId,
+    /// When it was saved.
+    pub kept_at: Timestamp,
+    /// The branch that was checked out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// Files that were dirty or untracked.
+    pub dirty_files: u32,
+    /// Commits that no remote, no tag and no other branch had.
+    pub unpushed_commits: u32,
+    /// What was half done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_progress: Option<InProgress>,
+}
+
+impl KeptAbout {
+    /// The whole message of the saving commit.
+    pub fn message(&self) -> String {
+        let mut out = format!(
+            "Work kept from a sandbox of {}\n\nSaved before the sandbox was removed; `drive kept restore` brings it back.\n\n",
+            self.run
+        );
+        for (key, value) in self.trailers() {
+            out.push_str(&format!("{key}: {value}\n"));
+        }
+        out
+    }
+
+    fn trailers(&self) -> Vec<(&'static str, String)> {
+        let mut all = vec![
+            (RUN_TRAILER, self.run.to_string()),
+            ("Drive-Kept-At", self.kept_at.to_string()),
+            ("Drive-Dirty-Files", self.dirty_files.to_string()),
+            ("Drive-Unpushed-Commits", self.unpushed_commits.to_string()),
+        ];
+        if let Some(branch) = &self.branch {
+            all.push(("Drive-Branch", branch.clone()));
+        }
+        if let Some(what) = self.in_progress {
+            all.push(("Drive-In-Progress", what.name().to_owned()));
+        }
+        all
+    }
+
+    /// Reads a saving commit's message back; `None` when it is none.
+    pub fn parse(message: &str) -> Option<Self> {
+        let block = message.trim_end().rsplit("\n\n").next()?;
+        let value = |key: &str| {
+            block
+                .lines()
+                .find_map(|line| line.strip_prefix(key)?.strip_prefix(": "))
+        };
+        Some(Self {
+            run: RunId::new(value(RUN_TRAILER)?),
+            kept_at: value("Drive-Kept-At")?.parse().ok()?,
+            branch: value("Drive-Branch").map(str::to_owned),
+            dirty_files: value("Drive-Dirty-Files")?.parse().ok()?,
+            unpushed_commits: value("Drive-Unpushed-Commits")?.parse().ok()?,
+            in_progress: value("Drive-In-Progress").and_then(InProgress::from_name),
+        })
+    }
+}
+
+/// The trailer that says which run made a commit.
+pub const RUN_TRAILER: &str = "Drive-Run";
+
+/// Where saved work of all runs lies.
+pub const KEPT_PREFIX: &str = "refs/drive/kept/";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_a_message_carries_is_read_back_whole(
+            branch in proptest::option::of("[a-z/]{1,20}"),
+            dirty_files: u32,
+            unpushed_commits: u32,
+            seconds in 0i64..4_000_000_000,
+            which in 0usize..6,
+        ) {
+            let about = KeptAbout {
+                run: RunId::new("r20261115-0942-k3f9a"),
+                kept_at: Timestamp::from_second(seconds).unwrap(),
+                branch,
+                dirty_files,
+                unpushed_commits,
+                in_progress: InProgress::ALL.get(which).copied(),
+            };
+            prop_assert_eq!(KeptAbout::parse(&about.message()), Some(about));
+        }
+
+        #[test]
+        fn any_other_message_is_no_kept_work(text: String) {
+            prop_assert_eq!(KeptAbout::parse(&text), None);
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! Whether a sandbox may be taken away: decided from evidence, never from one probe alone.
+
+use super::Lifetime;
+use serde::{Deserialize, Serialize};
+
+/// What asking the world gave. A failed question is not an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Probe<T> {
+    /// It is there.
+    Found(T),
+    /// It is certainly not there.
+    Absent,
+    /// It could not be told, and why.
+    Failed(String),
+}
+
+/// How far a sandbox has come, as written in its ownership record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Stage {
+    /// Being made: nobody has worked in it yet.
+    Creating,
+    /// In use.
+    Ready,
+    /// Moved aside; its work is not saved yet.
+    Removing,
+    /// Its work is saved; only rubble is left.
+    Kept,
+}
+
+/// What the ownership record outside the sandbox says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordFact {
+    /// The secret written both here and beside the worktree.
+    pub token: String,
+    /// When the sandbox goes.
+    pub lifetime: Lifetime,
+    /// How far it has come.
+    pub stage: Stage,
+    /// Whether the recorded folder lies where this drive keeps its sandboxes.
+    pub inside_root: bool,
+}
+
+/// What is known of the run a sandbox belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnerState {
+    /// It runs.
+    Alive,
+    /// It is proven not to run.
+    Dead,
+    /// Nobody could tell.
+    Unknown,
+}
+
+/// Everything a removal is decided by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// The record in the state directory.
+    pub record: Probe<RecordFact>,
+    /// The token in the worktree's own git folder.
+    pub token: Probe<String>,
+    /// Whether the worktree's folder, or its remains in the trash, still exist.
+    pub folder: Probe<()>,
+}
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asker {
+    /// The owner, or a person by command.
+    Command,
+    /// A sweep after a crash, with what it knows of the owner.
+    Sweep(OwnerState),
+}
+
+/// What may be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Save the work, then remove.
+    Remove,
+    /// Nobody has worked in it: undo what was made.
+    Undo,
+    /// Folder and git folder are gone already: only the bookkeeping is left.
+    Forget,
+    /// Hands off.
+    Refuse(Refusal),
+}
+
+/// Why a sandbox stays.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Refusal {
+    /// No record: not ours.
+    NotOurs,
+    /// The token beside the worktree is another one: somebody else's worktree stands there now.
+    SomebodyElses,
+    /// The token is missing while the folder is there.
+    NoToken,
+    /// The record points outside the sandbox root.
+    OutsideRoot,
+    /// A probe failed, which proves nothing.
+    CannotTell(String),
+    /// It goes only on command.
+    Persistent,
+    /// Its run is alive.
+    OwnerAlive,
+    /// Its run may be alive.
+    OwnerUnknown,
+}
+
+/// The decision, from all the evidence.
+pub fn may_remove(evidence: &Evidence, asker: Asker) -> Verdict {
+    let record = match &evidence.record {
+        Probe::Found(record) => record,
+        Probe::Absent => return Verdict::Refuse(Refusal::NotOurs),
+        Probe::Failed(why) => return Verdict::Refuse(Refusal::CannotTell(why.clone())),
+    };
+    if !record.inside_root {
+        return Verdict::Refuse(Refusal::OutsideRoot);
+    }
+    if let Some(refusal) = refused_to(asker, record) {
+        return Verdict::Refuse(refusal);
+    }
+    match &evidence.token {
+        Probe::Failed(why) => Verdict::Refuse(Refusal::CannotTell(why.clone())),
+        Probe::Found(token) if *token != record.token => Verdict::Refuse(Refusal::SomebodyElses),
+        Probe::Found(_) => proven(record.stage),
+        Probe::Absent => without_token(record.stage, &evidence.folder),
+    }
+}
+
+fn refused_to(asker: Asker, record: &RecordFact) -> Option<Refusal> {
+    match asker {
+        Asker::Command => None,
+        Asker::Sweep(OwnerState::Alive) => Some(Refusal::OwnerAlive),
+        Asker::Sweep(OwnerState::Unknown) => Some(Refusal::OwnerUnknown),
+        Asker::Sweep(OwnerState::Dead) => match (record.lifetime, record.stage) {
+            (Lifetime::Persistent, Stage::Ready) => Some(Refusal::Persistent),
+            // Half made or half removed: a crash stopped what a command had begun.
+            (Lifetime::Persistent, Stage::Creating | Stage::Removing | Stage::Kept)
+            | (
+                Lifetime::Transient,
+                Stage::Creating | Stage::Ready | Stage::Removing | Stage::Kept,
+            ) => None,
+        },
+    }
+}
+
+fn proven(stage: Stage) -> Verdict {
+    match stage {
+        Stage::Creating => Verdict::Undo,
+        Stage::Ready | Stage::Removing | Stage::Kept => Verdict::Remove,
+    }
+}
+
+fn without_token(stage: Stage, folder: &Probe<()>) -> Verdict {
+    match (stage, folder) {
+        (_, Probe::Failed(why)) => Verdict::Refuse(Refusal::CannotTell(why.clone())),
+        // The token is written after the folder: between the two steps there is none yet.
+        (Stage::Creating, Probe::Found(()) | Probe::Absent) => Verdict::Undo,
+        // The git folder goes before the remains do, and only after the work was saved.
+        (Stage::Kept, Probe::Found(())) => Verdict::Remove,
+        (Stage::Ready | Stage::Removing, Probe::Found(())) => Verdict::Refuse(Refusal::NoToken),
+        (Stage::Ready | Stage::Removing | Stage::Kept, Probe::Absent) => Verdict::Forget,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(lifetime: Lifetime, stage: Stage) -> Probe<RecordFact> {
+        Probe::Found(RecordFact {
+            token: "t".into(),
+            lifetime,
+            stage,
+            inside_root: true,
+        })
+    }
+
+    fn proven_evidence(lifetime: Lifetime, stage: Stage) -> Evidence {
+        Evidence {
+            record: record(lifetime, stage),
+            token: Probe::Found("t".into()),
+            folder: Probe::Found(()),
+        }
+    }
+
+    #[test]
+    fn a_command_removes_what_record_and_token_prove_ours() {
+        for lifetime in [Lifetime::Transient, Lifetime::Persistent] {
+            let table = [
+                (Stage::Creating, Verdict::Undo),
+                (Stage::Ready, Verdict::Remove),
+                (Stage::Removing, Verdict::Remove),
+                (Stage::Kept, Verdict::Remove),
+            ];
+            for (stage, verdict) in table {
+                let evidence = proven_evidence(lifetime, stage);
+                assert_eq!(may_remove(&evidence, Asker::Command), verdict);
+            }
+        }
+    }
+
+    #[test]
+    fn a_sweep_leaves_live_unknown_and_persistent_ones_alone() {
+        let ready = |lifetime| proven_evidence(lifetime, Stage::Ready);
+        let table = [
+            (
+                Lifetime::Transient,
+                OwnerState::Alive,
+                Verdict::Refuse(Refusal::OwnerAlive),
+            ),
+            (
+                Lifetime::Transient,
+                OwnerState::Unknown,
+                Verdict::Refuse(Refusal::OwnerUnknown),
+            ),
+            (Lifetime::Transient, OwnerState::Dead, Verdict::Remove),
+            (
+                Lifetime::Persistent,
+                OwnerState::Alive,
+                Verdict::Refuse(Refusal::OwnerAlive),
+            ),
+            (
+                Lifetime::Persistent,
+                OwnerState::Dead,
+                Verdict::Refuse(Refusal::Persistent),
+            ),
+        ];
+        for (lifetime, owner, verdict) in table {
+            assert_eq!(may_remove(&ready(lifetime), Asker::Sweep(owner)), verdict);
+        }
+    }
+
+    #[test]
+    fn one_failed_probe_proves_no_death() {
+        let good = proven_evidence(Lifetime::Transient, Stage::Ready);
+        let cannot = Verdict::Refuse(Refusal::CannotTell("io".into()));
+        let failed_record = Evidence {
+            record: Probe::Failed("io".into()),
+            ..good.clone()
+        };
+        let failed_token = Evidence {
+            token: Probe::Failed("io".into()),
+            ..good.clone()
+        };
+        let failed_folder = Evidence {
+            token: Probe::Absent,
+            folder: Probe::Failed("io".into()),
+            ..good
+        };
+        for evidence in [failed_record, failed_token, failed_folder] {
+            assert_eq!(may_remove(&evidence, Asker::Command), cannot);
+            assert_eq!(
+                may_remove(&evidence, Asker::Sweep(OwnerState::Dead)),
+                cannot
+            );
+        }
+    }
+
+    #[test]
+    fn a_folder_without_our_token_is_never_ours_to_remove() {
+        let mut evidence = proven_evidence(Lifetime::Transient, Stage::Ready);
+        evidence.token = Probe::Found("other".into());
+        assert_eq!(
+            may_remove(&evidence, Asker::Command),
+            Verdict::Refuse(Refusal::SomebodyElses)
+        );
+        evidence.token = Probe::Absent;
+        assert_eq!(
+            may_remove(&evidence, Asker::Command),
+            Verdict::Refuse(Refusal::NoToken)
+        );
+        evidence.record = Probe::Absent;
+        assert_eq!(
+            may_remove(&evidence, Asker::Command),
+            Verdict::Refuse(Refusal::NotOurs)
+        );
+    }
+
+    #[test]
+    fn a_record_that_points_elsewhere_is_not_followed() {
+        let mut evidence = proven_evidence(Lifetime::Transient, Stage::Ready);
+        evidence.record = Probe::Found(RecordFact {
+            token: "t".into(),
+            lifetime: Lifetime::Transient,
+            stage: Stage::Ready,
+            inside_root: false,
+        });
+        assert_eq!(
+            may_remove(&evidence, Asker::Command),
+            Verdict::Refuse(Refusal::OutsideRoot)
+        );
+    }
+
+    #[test]
+    fn what_is_gone_is_forgotten_and_what_is_half_made_undone() {
+        let gone = |stage| Evidence {
+            record: record(Lifetime::Transient, stage),
+            token: Probe::Absent,
+            folder: Probe::Absent,
+        };
+        let table = [
+            (Stage::Creating, Verdict::Undo),
+            (Stage::Ready, Verdict::Forget),
+            (Stage::Removing, Verdict::Forget),
+            (Stage::Kept, Verdict::Forget),
+        ];
+        for (stage, verdict) in table {
+            assert_eq!(
+                may_remove(&gone(stage), Asker::Sweep(OwnerState::Dead)),
+                verdict
+            );
+        }
+    }
+}

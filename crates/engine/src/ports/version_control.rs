@@ -1,0 +1,167 @@
+use drive_core::Problem;
+use drive_core::ids::RunId;
+use drive_core::run::CommitSummary;
+use drive_core::sandbox::{BranchName, InProgress, Sandbox};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Where a question about history is asked.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    /// Somebody's own checkout, or a bare repository.
+    Checkout(&'a Path),
+    /// One of our sandboxes. Its `.git` file is not believed.
+    Sandbox(&'a Sandbox),
+}
+
+/// A repository as found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repository {
+    /// The git folder all worktrees share.
+    pub common_dir: PathBuf,
+    /// The git folder of this checkout.
+    pub git_dir: PathBuf,
+    /// The top of the checkout; `None` for a bare repository.
+    pub top: Option<PathBuf>,
+    /// Whether history ends at a clone's depth.
+    pub shallow: bool,
+    /// The commit checked out.
+    pub head_sha: String,
+    /// The branch checked out; `None` on a detached head.
+    pub branch: Option<String>,
+}
+
+/// What a worktree looks like now, whatever its agent did in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkState {
+    /// The commit checked out.
+    pub head_sha: String,
+    /// The branch checked out; `None` on a detached head.
+    pub branch: Option<String>,
+    /// What was left half done.
+    pub in_progress: Option<InProgress>,
+    /// Files that are dirty or untracked.
+    pub dirty_files: u32,
+}
+
+/// What to say of leftovers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftovers {
+    /// Whose they are: goes into a trailer.
+    pub run: RunId,
+    /// The message, without trailers.
+    pub message: String,
+}
+
+/// What a push asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Push {
+    /// The remote's name or address.
+    pub remote: String,
+    /// The branch there.
+    pub branch: BranchName,
+    /// What it should point at.
+    pub sha: String,
+    /// What it pointed at when we last looked; `None` when it did not exist.
+    pub expected: Option<String>,
+}
+
+/// How a push ended. Nobody's commits are ever overwritten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pushed {
+    /// The branch points at it now.
+    Done,
+    /// It already did.
+    UpToDate,
+    /// The branch is not where we expected it.
+    Moved {
+        /// Where it is; `None` when it is gone.
+        remote_head: Option<String>,
+    },
+    /// The remote took the connection and refused the update (a rule, a hook, a protected branch).
+    Refused {
+        /// What it said.
+        reason: String,
+    },
+}
+
+/// How much changed between two commits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiffStats {
+    /// Files changed.
+    pub files: u32,
+    /// Lines added.
+    pub insertions: u64,
+    /// Lines removed.
+    pub deletions: u64,
+}
+
+/// History as the services need it.
+pub trait VersionControl: Send + Sync {
+    /// The repository a path lies in.
+    fn discover(&self, path: &Path) -> Result<Repository, Problem>;
+
+    /// The full hash of the commit a revision names.
+    fn resolve(&self, place: Place<'_>, revision: &str) -> Result<String, Problem>;
+
+    /// What a worktree looks like now.
+    fn state(&self, place: Place<'_>) -> Result<WorkState, Problem>;
+
+    /// Commits everything dirty or untracked on whatever is checked out; `None` when there is
+    /// nothing. Refuses while a rebase, merge or the like is in progress.
+    fn commit_leftovers(
+        &self,
+        place: Place<'_>,
+        leftovers: &Leftovers,
+    ) -> Result<Option<CommitSummary>, Problem>;
+
+    /// Commits in `head` that are not in `base`, oldest first, at most 1,000.
+    fn commits(
+        &self,
+        place: Place<'_>,
+        base: &str,
+        head: &str,
+    ) -> Result<Vec<CommitSummary>, Problem>;
+
+    /// Commits of the checkout that no remote, no tag and no other branch has, oldest first.
+    fn unpushed(&self, place: Place<'_>) -> Result<Vec<CommitSummary>, Problem>;
+
+    /// How much `head` changes against `base`.
+    fn diff_stats(&self, place: Place<'_>, base: &str, head: &str) -> Result<DiffStats, Problem>;
+
+    /// The paths that differ between two commits.
+    fn changed_paths(
+        &self,
+        place: Place<'_>,
+        base: &str,
+        head: &str,
+    ) -> Result<Vec<PathBuf>, Problem>;
+
+    /// The newest commit both have; `None` when their histories do not meet.
+    fn merge_base(&self, place: Place<'_>, a: &str, b: &str) -> Result<Option<String>, Problem>;
+
+    /// Whether `ancestor` is `descendant` or lies in its history.
+    fn is_ancestor(
+        &self,
+        place: Place<'_>,
+        ancestor: &str,
+        descendant: &str,
+    ) -> Result<bool, Problem>;
+
+    /// Whether the repository knows a remote of that name.
+    fn remote_url(&self, place: Place<'_>, remote: &str) -> Result<Option<String>, Problem>;
+
+    /// Brings in a remote's branches.
+    fn fetch(&self, place: Place<'_>, remote: &str) -> Result<(), Problem>;
+
+    /// What a remote's branch points at now; `None` when it does not exist.
+    fn remote_head(
+        &self,
+        place: Place<'_>,
+        remote: &str,
+        branch: &BranchName,
+    ) -> Result<Option<String>, Problem>;
+
+    /// Pushes one commit to one branch.
+    fn push(&self, place: Place<'_>, push: &Push) -> Result<Pushed, Problem>;
+}
