@@ -3,11 +3,12 @@
 use drive_testkit::interop::{AgentClis, AgentHome, Cli};
 use drive_testkit::model_server::{ModelServer, Script};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// Far beyond what any of these runs takes; only a hang meets it.
@@ -20,7 +21,6 @@ pub(crate) struct Bench {
     pub(crate) home: AgentHome,
     pub(crate) server: ModelServer,
     clis: AgentClis,
-    extra: Vec<(String, String)>,
 }
 
 /// How a run ended, and what was left of it.
@@ -37,6 +37,7 @@ pub(crate) struct Ran {
 pub(crate) struct Running<'a> {
     bench: &'a Bench,
     child: Child,
+    stdin: Option<ChildStdin>,
     started: Instant,
 }
 
@@ -53,13 +54,7 @@ impl Bench {
             home,
             server: ModelServer::start(script).unwrap(),
             clis: AgentClis::installed_or_skip()?,
-            extra: Vec::new(),
         })
-    }
-
-    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
-        self.extra.push((name.to_owned(), value.to_owned()));
-        self
     }
 
     /// The working form of each CLI, as the adapters use it.
@@ -103,6 +98,18 @@ impl Bench {
     }
 
     pub(crate) fn start(&self, args: &[String], prompt: &[u8]) -> Running<'_> {
+        let mut running = self.start_open(args);
+        let mut stdin = running.stdin.take().unwrap();
+        let prompt = prompt.to_vec();
+        // A CLI that stops reading breaks the pipe, which is its right.
+        std::thread::spawn(move || {
+            let _ = stdin.write_all(&prompt);
+        });
+        running
+    }
+
+    /// With its standard input left open, to be spoken to line by line.
+    pub(crate) fn start_open(&self, args: &[String]) -> Running<'_> {
         let program = match self.cli {
             Cli::Claude => &self.clis.claude,
             Cli::Gemini => &self.clis.gemini,
@@ -116,21 +123,15 @@ impl Bench {
             .args(args)
             .env_clear()
             .envs(variables)
-            .envs(self.extra.iter().cloned())
             .current_dir(self.home.work())
             .stdin(Stdio::piped())
             .stdout(File::create(self.output("stdout")).unwrap())
             .stderr(File::create(self.output("stderr")).unwrap())
             .spawn()
             .unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        let prompt = prompt.to_vec();
-        // A CLI that stops reading breaks the pipe, which is its right.
-        std::thread::spawn(move || {
-            let _ = stdin.write_all(&prompt);
-        });
         Running {
             bench: self,
+            stdin: child.stdin.take(),
             child,
             started: Instant::now(),
         }
@@ -158,6 +159,38 @@ impl Running<'_> {
             );
             std::thread::sleep(POLL);
         }
+    }
+
+    /// Writes one line to it.
+    pub(crate) fn say(&mut self, message: &Value) {
+        let stdin = self.stdin.as_mut().unwrap();
+        writeln!(stdin, "{message}").unwrap();
+    }
+
+    /// Waits for the next event that `wanted` accepts, from the one at `from` on, and gives it with
+    /// the place after it.
+    pub(crate) fn hear(&self, from: usize, wanted: impl Fn(&Value) -> bool) -> (Value, usize) {
+        loop {
+            let stdout = std::fs::read_to_string(self.bench.output("stdout")).unwrap();
+            // A line that is still being written is no event yet.
+            let events = stdout
+                .split_inclusive('\n')
+                .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            let found = events
+                .enumerate()
+                .skip(from)
+                .find(|(_, event)| wanted(event));
+            if let Some((at, event)) = found {
+                return (event, at + 1);
+            }
+            assert!(self.started.elapsed() < WALL, "unheard: {stdout}");
+            std::thread::sleep(POLL);
+        }
+    }
+
+    /// Ends its standard input.
+    pub(crate) fn hang_up(&mut self) {
+        self.stdin = None;
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -201,7 +234,7 @@ impl Ran {
             .unwrap()
     }
 
-    pub(crate) fn events(&self) -> Vec<serde_json::Value> {
+    pub(crate) fn events(&self) -> Vec<Value> {
         self.stdout
             .lines()
             .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no event: {line}")))
@@ -209,7 +242,7 @@ impl Ran {
     }
 
     /// The last event of a type.
-    pub(crate) fn event(&self, kind: &str) -> Option<serde_json::Value> {
+    pub(crate) fn event(&self, kind: &str) -> Option<Value> {
         self.events()
             .into_iter()
             .rev()

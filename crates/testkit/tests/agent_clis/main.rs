@@ -8,10 +8,12 @@
     reason = "tests start real programs and may fail loudly"
 )]
 
-#[allow(
-    dead_code,
-    reason = "the facts about signals and hangs come with the next commit"
-)]
 mod bare;
+mod permissions;
+mod project_settings;
+mod prompts;
+mod read_only;
 mod record;
+mod signals;
+mod verdicts;
 mod working;

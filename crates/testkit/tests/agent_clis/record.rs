@@ -38,10 +38,20 @@ fn record(cli: Cli) {
         let script = script(home.work());
         let bench = Bench::with_home(cli, home, script).expect("the CLIs are needed to record");
         let args = arguments(&bench, name);
-        let ran = bench.run(&args, prompt(name).as_bytes());
+        let ran = bench.run(&args, prompt(cli, name).as_bytes());
         exits.insert(name, exit(&ran, &root));
-        let stream = scrub(&ran.stdout, &root);
+        let stream = shorten(&scrub(&ran.stdout, &root));
         std::fs::write(folder.join(format!("{name}.jsonl")), stream).unwrap();
+    }
+    if cli == Cli::Claude {
+        let (bench, ran, _) = crate::permissions::ask(AgentHome::new().unwrap()).unwrap();
+        let root = bench.home.home().parent().unwrap().to_owned();
+        exits.insert("control_request", exit(&ran, &root));
+        std::fs::write(
+            folder.join("control_request.jsonl"),
+            scrub(&ran.stdout, &root),
+        )
+        .unwrap();
     }
     let exits = serde_json::to_string_pretty(&json!(exits)).unwrap();
     std::fs::write(folder.join("exits.json"), exits + "\n").unwrap();
@@ -90,6 +100,7 @@ fn scripts() -> Vec<(&'static str, Scripted)> {
         ("ended_early", fault(Fault::EndEarly)),
         ("malformed", fault(Fault::Malformed)),
         ("permission_denied", Box::new(|work| write(&work))),
+        ("oversized_prompt", Box::new(|_| Script::default())),
         ("empty_prompt", Box::new(|_| Script::default())),
     ]
 }
@@ -116,11 +127,16 @@ fn usage() -> Usage {
     }
 }
 
-fn prompt(case: &str) -> &'static str {
-    if case == "empty_prompt" {
-        ""
-    } else {
-        "write hello and copy it"
+fn prompt(cli: Cli, case: &str) -> String {
+    let size = match cli {
+        Cli::Claude => 11 * 1024 * 1024,
+        Cli::Gemini => 5 * 1024 * 1024,
+        Cli::Codex => 1024 * 1024 + 1,
+    };
+    match case {
+        "empty_prompt" => String::new(),
+        "oversized_prompt" => "x".repeat(size),
+        _ => "write hello and copy it".to_owned(),
     }
 }
 
@@ -184,6 +200,23 @@ fn scrub(text: &str, root: &Path) -> String {
         }
     }
     scrubbed
+}
+
+/// Cuts the strings of events that echo a huge prompt.
+fn shorten(stream: &str) -> String {
+    let cut = |line: &str| {
+        if line.len() < 100_000 {
+            return line.to_owned() + "\n";
+        }
+        let mut event: Value = serde_json::from_str(line).unwrap();
+        for value in event.as_object_mut().unwrap().values_mut() {
+            if let Some(text) = value.as_str().filter(|text| text.len() > 1000) {
+                *value = json!(text.chars().take(40).collect::<String>() + "…");
+            }
+        }
+        event.to_string() + "\n"
+    };
+    stream.lines().map(cut).collect()
 }
 
 fn is_uuid(text: &str) -> bool {
