@@ -21,6 +21,8 @@ pub const PATH: &str = "PATH";
 pub const NO_COLOR: &str = "NO_COLOR";
 /// `dumb` turns colour off.
 pub const TERM: &str = "TERM";
+/// A token for GitHub, as its own CLI reads it.
+pub const GH_TOKEN: &str = "GH_TOKEN";
 
 /// A snapshot of the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 //! `drive_core`.
 
 pub mod clock;
+pub mod doctor;
 pub mod environment;
 pub mod files;
 pub mod forge;

@@ -3,13 +3,16 @@
 
 use crate::args::GlobalArgs;
 use crate::output::Output;
+use drive_adapters::process::BoundedRunner;
 use drive_adapters::settings::{self, LoadError, SettingsPaths, checkout_root};
 use drive_adapters::{Environment, StateDir, signals};
 use drive_core::Problem;
 use drive_core::settings::{Effective, Layer};
 use drive_engine::CancelToken;
+use drive_engine::ports::ProcessRunner;
 use std::cell::OnceCell;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The context of one command.
 pub(crate) struct App {
@@ -18,6 +21,7 @@ pub(crate) struct App {
     output: Output,
     settings: OnceCell<Effective>,
     state_dir: OnceCell<StateDir>,
+    runner: Arc<BoundedRunner>,
     cancel: OnceCell<CancelToken>,
 }
 
@@ -32,6 +36,7 @@ impl App {
             output,
             settings: OnceCell::new(),
             state_dir: OnceCell::new(),
+            runner: Arc::new(BoundedRunner::new()),
             cancel: OnceCell::new(),
         }
     }
@@ -95,6 +100,16 @@ impl App {
     /// The state directory, made on first use.
     pub(crate) fn state_dir(&self) -> Result<&StateDir, Problem> {
         get_or_try_init(&self.state_dir, || StateDir::open(&self.environment))
+    }
+
+    /// What starts every child. Its helper is this very program.
+    pub(crate) fn runner(&self) -> &dyn ProcessRunner {
+        &*self.runner
+    }
+
+    /// The same runner, for an adapter that keeps it.
+    pub(crate) fn shared_runner(&self) -> Arc<dyn ProcessRunner> {
+        self.runner.clone()
     }
 
     /// The token that signals cancel. Signals are only caught once a command asked for it, so that

@@ -19,6 +19,7 @@
 
 mod completions;
 mod config;
+mod doctor;
 
 use crate::answer::Outcome;
 use crate::app::App;
@@ -27,6 +28,8 @@ use clap::Subcommand;
 /// What drive can be asked to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Say what is installed, what is missing and what this machine can enforce
+    Doctor(doctor::DoctorArgs),
     /// Show, check or describe the settings
     Config(config::ConfigArgs),
     /// Print a completion script for a shell
@@ -37,6 +40,7 @@ impl Command {
     /// Runs the command.
     pub(crate) fn run(&self, app: &App) -> Outcome {
         match self {
+            Command::Doctor(args) => doctor::run(args, app),
             Command::Config(args) => config::run(args, app),
             Command::Completions(args) => completions::run(args, app),
         }

@@ -1,6 +1,6 @@
 //! Settings files no one would write on purpose.
 
-use crate::support::{World, runs_as_root, skipped};
+use crate::support::{World, ended_as_ordinary_user};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -8,11 +8,15 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 #[track_caller]
 fn assert_refused(world: &World, because: &str) {
     let ended = world.drive(&["config", "check"]);
-    let expected = format!(
+    assert_eq!((ended.code, ended.stderr), refusal(because));
+}
+
+fn refusal(because: &str) -> (Option<i32>, String) {
+    let text = format!(
         "error: cannot read the settings file `drive.toml`\n  {because}\n\
          hint: correct the file, or give another one with `--config`\n"
     );
-    assert_eq!((ended.code, ended.stderr), (Some(2), expected));
+    (Some(2), text)
 }
 
 #[test]
@@ -60,14 +64,18 @@ fn a_link_to_itself_is_unreadable() {
 
 #[test]
 fn a_file_without_permission_is_unreadable() {
-    if runs_as_root() {
-        return skipped("root may read every file");
-    }
     let world = World::new();
     world.settings("");
     let path = world.repo().join("drive.toml");
-    fs::set_permissions(path, fs::Permissions::from_mode(0o0)).unwrap();
-    assert_refused(&world, "Permission denied (os error 13)");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o000)).unwrap();
+    let mut command = world.command(&["config", "check"]);
+    let Some(ended) = ended_as_ordinary_user(&world, &mut command) else {
+        return;
+    };
+    assert_eq!(
+        (ended.code, ended.stderr),
+        refusal("Permission denied (os error 13)")
+    );
 }
 
 #[test]

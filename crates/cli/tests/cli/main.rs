@@ -9,6 +9,7 @@
 mod config;
 mod config_files;
 mod config_schema;
+mod doctor;
 mod output;
 mod support;
 mod usage;

@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 use std::ffi::OsStr;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::{fs, io};
 use tempfile::TempDir;
 
 /// A home, a repository, and nothing else.
@@ -93,11 +94,16 @@ impl World {
 
 /// Runs a command to its end.
 pub(crate) fn ended(command: &mut Command) -> Ended {
-    let output = command.output().unwrap();
-    Ended {
-        code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
+    Ended::from(command.output().unwrap())
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
     }
 }
 
@@ -111,12 +117,20 @@ impl Ended {
     }
 }
 
-/// Root reads and writes what its mode forbids, so such a test proves nothing there.
-pub(crate) fn runs_as_root() -> bool {
-    fs::metadata("/proc/self").unwrap().uid() == 0
-}
-
-/// Says why a test proves nothing on this machine.
-pub(crate) fn skipped(why: &str) {
-    eprintln!("skipped: {why}");
+/// Runs a command as a user whom modes bind: root reads and writes what they forbid, so there the
+/// command runs as nobody. `None`, with a visible line, where nobody cannot reach the program.
+pub(crate) fn ended_as_ordinary_user(world: &World, command: &mut Command) -> Option<Ended> {
+    const NOBODY: u32 = 65534;
+    if fs::metadata("/proc/self").unwrap().uid() == 0 {
+        fs::set_permissions(world.path(""), fs::Permissions::from_mode(0o755)).unwrap();
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    match command.output() {
+        Ok(output) => Some(Ended::from(output)),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            eprintln!("skipped: an ordinary user cannot reach the program under test");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
 }

@@ -1,0 +1,87 @@
+//! The state directory, the database, the disk, and the kernel's help.
+
+use super::{Check, Doctor};
+use crate::StateDir;
+use crate::store::Database;
+use drive_core::process::LayerState;
+use drive_core::settings::{ByteSize, IsolationMode};
+use rustix::fs::statvfs;
+use std::path::Path;
+
+/// Below this a build or a clone is likely to fill the disk.
+const LITTLE_SPACE: u64 = 2 << 30;
+
+/// What must be writable.
+pub(super) fn state(doctor: &Doctor<'_>) -> Vec<Check> {
+    let state_dir = match StateDir::open(doctor.environment) {
+        Ok(state_dir) => state_dir,
+        Err(problem) => return vec![Check::from_problem("stateDir", &problem).required()],
+    };
+    let path = state_dir.path();
+    vec![
+        Check::ok("stateDir", format!("`{}` is writable", path.display())).required(),
+        database(&state_dir),
+        space(path),
+    ]
+}
+
+fn database(state_dir: &StateDir) -> Check {
+    let path = state_dir.database();
+    let check = match Database::open(&path) {
+        Ok(_) => {
+            let version = rusqlite::version();
+            Check::ok(
+                "database",
+                format!("SQLite {version} at `{}`", path.display()),
+            )
+        }
+        Err(problem) => Check::from_problem("database", &problem),
+    };
+    check.required()
+}
+
+fn space(path: &Path) -> Check {
+    const NAME: &str = "disk";
+    let free = match statvfs(path) {
+        Ok(disk) => disk.f_bavail.saturating_mul(disk.f_frsize),
+        Err(error) => {
+            let hint = "check the file system the state directory is on";
+            return Check::degraded(NAME, format!("free space cannot be told: {error}"), hint);
+        }
+    };
+    // Whole gibibytes are exact enough where there are some.
+    let unit = if free >= LITTLE_SPACE { 30 } else { 20 };
+    let detail = format!(
+        "{} free at `{}`",
+        ByteSize::new(free >> unit << unit),
+        path.display()
+    );
+    if free < LITTLE_SPACE {
+        let hint = "free some space, or move the state directory with `DRIVE_STATE_DIR`";
+        return Check::degraded(NAME, detail, hint);
+    }
+    Check::ok(NAME, detail)
+}
+
+/// What the kernel of this machine can enforce.
+pub(super) fn layers(doctor: &Doctor<'_>) -> Vec<Check> {
+    let isolation = doctor.settings.sandbox.isolation;
+    let layers = doctor.runner.probe().into_iter();
+    layers
+        .map(|layer| {
+            let name = format!("layer.{}", layer.name.as_str());
+            match (layer.state, isolation) {
+                (LayerState::Active, _) => Check::ok(name, "available"),
+                (LayerState::Missing(why), IsolationMode::Require) => Check::missing(
+                    name,
+                    why,
+                    "`sandbox.isolation` is `require`: give this layer to the machine, or set it to `auto`",
+                )
+                .required(),
+                (LayerState::Missing(why), IsolationMode::Auto | IsolationMode::Off) => {
+                    Check::degraded(name, why, "drive runs without it; reports say what was not enforced")
+                }
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,152 @@
+//! What is installed, what is missing, and what this machine can enforce.
+//!
+//! Everything here only looks: nothing is installed, no network is used, no secret is read beyond
+//! whether it is there.
+
+mod forge;
+mod machine;
+mod program;
+mod tools;
+
+use crate::Environment;
+use drive_core::Problem;
+use drive_core::settings::Settings;
+use drive_engine::CancelToken;
+use drive_engine::ports::ProcessRunner;
+use serde::Serialize;
+use std::path::Path;
+
+/// Whether something is as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Status {
+    /// As it should be.
+    Ok,
+    /// Not there, or not usable.
+    Missing,
+    /// There, with less than it could give.
+    Degraded,
+}
+
+/// Whether drive can do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Need {
+    /// Nothing works without it.
+    Required,
+    /// Some commands need it.
+    Optional,
+}
+
+/// One thing looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Check {
+    /// A stable name, such as `git` or `agent.codex`.
+    pub name: String,
+    /// Whether it is as it should be.
+    pub status: Status,
+    /// What was found.
+    pub detail: String,
+    /// What to do where it is not as it should be.
+    pub hint: Option<String>,
+    /// Whether drive can do without.
+    pub need: Need,
+}
+
+impl Check {
+    fn ok(name: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            status: Status::Ok,
+            detail: detail.into(),
+            hint: None,
+            need: Need::Optional,
+        }
+    }
+
+    fn missing(
+        name: impl Into<String>,
+        detail: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self {
+            status: Status::Missing,
+            hint: Some(hint.into()),
+            ..Self::ok(name, detail)
+        }
+    }
+
+    fn degraded(
+        name: impl Into<String>,
+        detail: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self {
+            status: Status::Degraded,
+            ..Self::missing(name, detail, hint)
+        }
+    }
+
+    fn required(mut self) -> Self {
+        self.need = Need::Required;
+        self
+    }
+
+    /// A problem seen as a check that failed.
+    fn from_problem(name: &str, problem: &Problem) -> Self {
+        let hint = problem
+            .hint
+            .clone()
+            .unwrap_or_else(|| "see the cause beside it".to_owned());
+        Self::missing(name, problem.to_string(), hint)
+    }
+
+    /// The settings files: fine, or why not.
+    #[must_use]
+    pub fn settings(problem: Option<&Problem>) -> Self {
+        let check = match problem {
+            None => Self::ok("settings", "no mistakes"),
+            Some(problem) => {
+                let hint = "run `drive config check`; the checks below use the defaults";
+                Self::missing("settings", problem.message.clone(), hint)
+            }
+        };
+        check.required()
+    }
+
+    /// Whether nothing works until this is mended.
+    #[must_use]
+    pub fn blocks(&self) -> bool {
+        self.need == Need::Required && self.status == Status::Missing
+    }
+}
+
+/// What is needed to look.
+#[derive(Clone, Copy)]
+pub struct Doctor<'a> {
+    /// The caller's environment.
+    pub environment: &'a Environment,
+    /// What starts the tools asked for their version.
+    pub runner: &'a dyn ProcessRunner,
+    /// Ends the examination early.
+    pub cancel: &'a CancelToken,
+    /// The settings in force.
+    pub settings: &'a Settings,
+    /// The folder drive was called for.
+    pub folder: &'a Path,
+}
+
+impl Doctor<'_> {
+    /// Looks at everything.
+    #[must_use]
+    pub fn examine(&self) -> Vec<Check> {
+        let mut checks = vec![tools::git(self)];
+        checks.extend(machine::state(self));
+        checks.extend(tools::agents(self));
+        checks.extend(forge::checks(self));
+        checks.extend(tools::helpers(self));
+        checks.extend(machine::layers(self));
+        checks
+    }
+}

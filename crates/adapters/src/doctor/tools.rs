@@ -1,0 +1,110 @@
+//! Programs drive calls.
+
+use super::program::{Version, version, version_text};
+use super::{Check, Doctor};
+use drive_core::agent::AgentKind;
+
+/// The first git with everything used here: `worktree list -z` and `merge-tree --write-tree`.
+const OLDEST_GIT: Version = Version(2, 38);
+
+/// Git.
+pub(super) fn git(doctor: &Doctor<'_>) -> Check {
+    const NAME: &str = "git";
+    let newest = format!("install git {}.{} or newer", OLDEST_GIT.0, OLDEST_GIT.1);
+    let check = match doctor.find("git") {
+        None => Check::missing(NAME, "not found in `PATH`", newest),
+        Some(path) => {
+            let said = doctor.ask(&path, &["--version"]).unwrap_or_default();
+            let at = path.display();
+            match version_text(&said).map(|text| (text, version(text))) {
+                Some((text, Some(found))) if found >= OLDEST_GIT => {
+                    Check::ok(NAME, format!("{text} at `{at}`"))
+                }
+                Some((text, _)) => {
+                    Check::missing(NAME, format!("{text} at `{at}` is too old"), newest)
+                }
+                None => Check::missing(NAME, format!("`{at} --version` gives no version"), newest),
+            }
+        }
+    };
+    check.required()
+}
+
+/// Every agent of the settings.
+pub(super) fn agents(doctor: &Doctor<'_>) -> Vec<Check> {
+    let agents = doctor.settings.agents.iter();
+    agents
+        .map(|(name, agent)| {
+            let check = format!("agent.{name}");
+            let Some((program, _)) = agent.command_line() else {
+                return Check::missing(check, "it has no command", "set its `command`");
+            };
+            let Some(path) = doctor.find(&program) else {
+                let detail = format!("`{program}` is not found");
+                return Check::missing(check, detail, agent_hint(name, agent.kind));
+            };
+            match agent.kind {
+                AgentKind::ClaudeCode | AgentKind::GeminiCli | AgentKind::Codex => {
+                    versioned(doctor, check, &program)
+                }
+                // Any program may be one, and not every program knows `--version`.
+                AgentKind::Acp | AgentKind::Command => {
+                    Check::ok(check, format!("found at `{}`", path.display()))
+                }
+            }
+        })
+        .collect()
+}
+
+fn agent_hint(name: &str, kind: AgentKind) -> String {
+    let package = match kind {
+        AgentKind::ClaudeCode => "@anthropic-ai/claude-code",
+        AgentKind::GeminiCli => "@google/gemini-cli",
+        AgentKind::Codex => "@openai/codex",
+        AgentKind::Acp | AgentKind::Command => {
+            return format!("install it, or correct `command` in `[agents.{name}]`");
+        }
+    };
+    format!("run `npm install -g {package}`, or set `command` in `[agents.{name}]`")
+}
+
+/// Tools only some set-ups need.
+pub(super) fn helpers(doctor: &Doctor<'_>) -> Vec<Check> {
+    let table = [
+        (
+            "gh",
+            "only needed to find a GitHub token by itself: install GitHub's CLI, or set the token's variable",
+        ),
+        (
+            "node",
+            "only needed by agents that come from npm: install Node.js 20 or newer",
+        ),
+        (
+            "npm",
+            "only needed to install such agents: it comes with Node.js",
+        ),
+    ];
+    table
+        .into_iter()
+        .map(|(program, hint)| match doctor.find(program) {
+            None => Check::missing(program, "not found in `PATH`", hint),
+            Some(_) => versioned(doctor, program.to_owned(), program),
+        })
+        .collect()
+}
+
+fn versioned(doctor: &Doctor<'_>, name: String, program: &str) -> Check {
+    let Some(path) = doctor.find(program) else {
+        return Check::missing(name, format!("`{program}` is not found"), "install it");
+    };
+    let at = path.display();
+    let said = doctor.ask(&path, &["--version"]).unwrap_or_default();
+    match version_text(&said) {
+        Some(version) => Check::ok(name, format!("{version} at `{at}`")),
+        None => Check::degraded(
+            name,
+            format!("found at `{at}`, but `--version` gives no version"),
+            format!("run `{at} --version` to see what is wrong with it"),
+        ),
+    }
+}

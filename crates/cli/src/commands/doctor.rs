@@ -1,0 +1,84 @@
+//! `drive doctor`: what is installed, what is missing, what this machine can enforce.
+
+use crate::answer::{Answer, Outcome};
+use crate::app::App;
+use clap::Args;
+use drive_adapters::doctor::{Check, Doctor, Status};
+use drive_core::Problem;
+use drive_core::settings::{Findings, resolve};
+use serde_json::json;
+use std::fmt::Write;
+
+/// The arguments of `drive doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {}
+
+/// Looks at everything and says what to do about what is missing.
+pub(crate) fn run(_args: &DoctorArgs, app: &App) -> Outcome {
+    // Wrong settings are one finding among others: the rest is looked at with the defaults.
+    let (effective, mistake) = match app.settings() {
+        Ok(effective) => (effective.clone(), None),
+        Err(problem) => (resolve(&[]).map_err(Findings::into_problem)?, Some(problem)),
+    };
+    let doctor = Doctor {
+        environment: app.environment(),
+        runner: app.runner(),
+        cancel: app.cancel()?,
+        settings: &effective.settings,
+        folder: &app.start_dir()?,
+    };
+    let mut checks = vec![Check::settings(mistake.as_ref())];
+    checks.extend(doctor.examine());
+    if app.cancel()?.asked().is_some() {
+        return Err(Problem::interrupted(
+            "interrupted before everything was looked at",
+        ));
+    }
+    let answer = Answer::new(
+        "drive.doctor/1",
+        &json!({ "checks": checks }),
+        table(&checks),
+    )?;
+    Ok(match mistake.or_else(|| blocking(&checks)) {
+        None => answer,
+        Some(problem) => answer.failed(problem),
+    })
+}
+
+fn blocking(checks: &[Check]) -> Option<Problem> {
+    let names: Vec<String> = checks
+        .iter()
+        .filter(|check| check.blocks())
+        .map(|check| format!("`{}`", check.name))
+        .collect();
+    let message = format!("drive cannot work here without {}", names.join(", "));
+    let problem = Problem::environment("requirementMissing", message)
+        .hint("see the hints above, then run `drive doctor` again");
+    (!names.is_empty()).then_some(problem)
+}
+
+fn table(checks: &[Check]) -> String {
+    let width = checks
+        .iter()
+        .map(|check| check.name.len())
+        .max()
+        .unwrap_or_default();
+    let mut text = String::new();
+    for check in checks {
+        let status = match check.status {
+            Status::Ok => "ok",
+            Status::Missing => "missing",
+            Status::Degraded => "degraded",
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{status:<8}  {:<width$}  {}",
+            check.name, check.detail
+        );
+        if let Some(hint) = &check.hint {
+            let _ = writeln!(text, "{:<8}  {:<width$}  hint: {hint}", "", "");
+        }
+    }
+    text
+}
