@@ -97,9 +97,6 @@ pub(super) fn refused(path: &Path, error: &io::Error) -> Problem {
         )
         .hint("check the first line of the script, and the program's loader"),
         Some(libc::EACCES) => not_executable(path),
-        Some(libc::ENOEXEC) => {
-            not_executable(path).hint("a script needs a first line such as `#!/bin/sh`")
-        }
         Some(_) | None => Problem::environment(
             "processNotStarted",
             format!("`{}` could not be started", path.display()),

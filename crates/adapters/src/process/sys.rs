@@ -1,7 +1,7 @@
 //! The few kernel interfaces that have no safe wrapper.
 #![expect(
     unsafe_code,
-    reason = "fork, wait4 with usage, signalfd and interface flags are reachable only through libc"
+    reason = "fork, wait4 with usage, signals, descriptor ranges and mount attributes need libc"
 )]
 
 use super::usage::Usage;
@@ -127,6 +127,66 @@ pub(super) fn child_signals() -> io::Result<OwnedFd> {
             return Err(io::Error::last_os_error());
         }
         Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// Gives a child the empty signal mask every program expects.
+pub(super) fn unblock_signals() -> io::Result<()> {
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the set is live memory, initialised before it is used.
+    let done = unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, set.as_ptr(), std::ptr::null_mut())
+    };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Keeps every descriptor above the standard three from the programs this process becomes: whoever
+/// started drive may have left some open.
+pub(super) fn close_others_on_exec() -> io::Result<()> {
+    // SAFETY: only a flag of descriptors is set; none is closed now.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            3,
+            libc::c_uint::MAX,
+            libc::CLOSE_RANGE_CLOEXEC,
+        )
+    };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Makes the whole tree of mounts read-only for this mount namespace.
+pub(super) fn make_mounts_read_only() -> io::Result<()> {
+    let attributes = libc::mount_attr {
+        attr_set: libc::MOUNT_ATTR_RDONLY,
+        attr_clr: 0,
+        propagation: 0,
+        userns_fd: 0,
+    };
+    // SAFETY: the path is a terminated string and the structure is live memory of the given size.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            c"/".as_ptr(),
+            libc::AT_RECURSIVE,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
     }
 }
 

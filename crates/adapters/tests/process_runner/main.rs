@@ -3,7 +3,6 @@
     clippy::disallowed_methods,
     clippy::disallowed_macros,
     clippy::unwrap_used,
-    dead_code,
     missing_docs,
     reason = "tests start themselves anew as another user, and say what they skip"
 )]
@@ -11,5 +10,12 @@
 #[macro_use]
 mod support;
 
+mod ends;
+mod isolation;
+mod leftovers;
+mod light;
+mod memory;
 mod start;
+mod streams;
 mod survivors;
+mod traps;

@@ -3,7 +3,7 @@
 
 use drive_adapters::process::BoundedRunner;
 use drive_core::Problem;
-use drive_core::process::{LayerName, Limits, ProcessReport};
+use drive_core::process::{Layer, LayerName, Limits, ProcessReport};
 use drive_engine::CancelToken;
 use drive_engine::ports::{CommandSpec, Discard, OutputSink, ProcessRunner};
 use std::ffi::OsString;
@@ -20,7 +20,31 @@ const ORDINARY: u32 = 54_321;
 /// Set in the second run.
 const SECOND_RUN: &str = "DRIVE_TEST_ORDINARY_USER";
 /// The helper binary, as the second run can reach it.
-const HELPER: &str = "DRIVE_TEST_HELPER";
+pub(crate) const HELPER: &str = "DRIVE_TEST_HELPER";
+
+/// The ways of holding a tree, from all layers down to a bare sweep. The last two differ only for a
+/// user who has control groups.
+pub(crate) const WAYS: [(&str, &[LayerName]); 4] = [
+    ("all layers", &[]),
+    (
+        "PID namespace",
+        &[LayerName::CgroupKill, LayerName::SignalScope],
+    ),
+    ("cgroup", &[LayerName::PidNamespace, LayerName::SignalScope]),
+    (
+        "sweep",
+        &[
+            LayerName::PidNamespace,
+            LayerName::SignalScope,
+            LayerName::CgroupKill,
+        ],
+    ),
+];
+
+/// Whether a layer held this child.
+pub(crate) fn is_active(report: &ProcessReport, name: LayerName) -> bool {
+    report.layers.contains(&Layer::active(name))
+}
 
 /// Runs a scenario as whoever runs the tests, and where that is root, as an ordinary user as well.
 macro_rules! everyone {

@@ -147,9 +147,9 @@ impl LayerName {
             LayerName::PidNamespace => {
                 "left-over processes are swept by pid, which may take several rounds"
             }
-            LayerName::CgroupMemory => "memory: no writable cgroup; RSS poll, memfd not counted",
+            LayerName::CgroupMemory => "memory: RSS poll, memfd not counted",
             LayerName::CgroupProcesses => {
-                "processes: no writable cgroup; counted every 20 ms, a fast fork bomb can overshoot"
+                "processes: counted every 20 ms, a fast fork bomb can overshoot"
             }
             LayerName::CgroupKill => "a tree left by a crash is found by its pids only",
             LayerName::SignalScope => "it can signal other processes of the same user",

@@ -1,6 +1,6 @@
 //! The child's own last steps before it becomes the program: behind a gate, inside its layers.
 
-use super::super::sys::exit_now;
+use super::super::sys::{exit_now, unblock_signals};
 use super::super::wire::{Request, control, write_json};
 use super::restrict;
 use drive_core::process::LayerName;
@@ -48,6 +48,8 @@ pub(super) struct ChildLayers {
     pub(super) process_rlimit: Option<u64>,
     /// Places that only this tree can see.
     pub(super) private: Vec<&'static Path>,
+    /// Whether the mounts themselves refuse writes outside the writable folders.
+    pub(super) read_only: bool,
 }
 
 /// Never returns: it becomes the program, or ends.
@@ -115,11 +117,12 @@ fn prepare(
         };
         let _ = setrlimit(Resource::Nproc, bound);
     }
+    unblock_signals().map_err(|error| ("unblock signals".to_owned(), error))?;
     prefer_for_memory_kill();
     if restrict::holds_paths(request) {
         drop_capabilities();
     }
-    restrict::apply(request, &layers.private)
+    restrict::apply(request, &layers.private, layers.read_only)
 }
 
 /// When memory runs out, the kernel should choose the tree and not its supervisor.

@@ -103,13 +103,14 @@ fn set_up(
     let _ = set_child_subreaper(rustix::process::Pid::from_raw(1));
     let signals = sys::child_signals().map_err(step("watch for ended children"))?;
     let mut missing = Vec::new();
-    let private = view_files(request, birth, &mut missing);
+    let view = view_files(request, birth, &mut missing);
     if request.network == Network::Off {
         cut_network(birth, &mut missing);
     }
     let layers = ChildLayers {
         process_rlimit: process_rlimit(request, birth),
-        private,
+        private: view.private,
+        read_only: view.read_only,
     };
     let (gate_reader, gate) = io::pipe().map_err(step("open the gate"))?;
     let (mut events, events_writer) = io::pipe().map_err(step("open the gate"))?;
@@ -158,29 +159,47 @@ pub(super) fn release_stdin() -> io::Result<()> {
     Ok(rustix::stdio::dup2_stdin(&null)?)
 }
 
-/// Returns the places that are the tree's own.
-fn view_files(request: &Request, birth: Birth, missing: &mut Missing) -> Vec<&'static Path> {
+/// What the tree sees of the files.
+#[derive(Default)]
+struct View {
+    /// Places that are its own.
+    private: Vec<&'static Path>,
+    /// Whether the mounts themselves refuse writes outside the writable folders.
+    read_only: bool,
+}
+
+fn view_files(request: &Request, birth: Birth, missing: &mut Missing) -> View {
+    let on = |layer| !request.without.contains(&layer);
     let masks = !request.hidden.is_empty() || !request.protected.is_empty();
-    if !birth.has(namespace::MOUNT) {
-        if masks {
-            missing.push((LayerName::PathMasks, "no mount namespace".to_owned()));
+    let mut view = View::default();
+    let detached = if birth.has(namespace::MOUNT) {
+        mounts::detach()
+    } else {
+        Err(io::Error::other("no mount namespace"))
+    };
+    let confines = detached.is_ok() && on(LayerName::WriteScope);
+    view.read_only = confines && mounts::confine_writes(request).is_ok();
+    if masks && !on(LayerName::PathMasks) {
+        missing.push((LayerName::PathMasks, "switched off".to_owned()));
+    } else if masks {
+        let masked = match &detached {
+            Ok(()) => mounts::mask(request).map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(why) = masked {
+            missing.push((LayerName::PathMasks, why));
         }
-        return Vec::new();
     }
-    let view = mounts::detach().and_then(|()| if masks { mounts::mask(request) } else { Ok(()) });
-    if let Err(error) = view {
-        if masks {
-            missing.push((LayerName::PathMasks, error.to_string()));
-        }
-        return Vec::new();
-    }
-    if birth.has(namespace::PID) {
+    if detached.is_ok() && birth.has(namespace::PID) {
         let _ = mounts::mount_proc();
     }
-    if request.writes != Writes::Anywhere && mounts::mount_shared_memory().is_ok() {
-        return vec![Path::new(mounts::SHARED_MEMORY)];
+    if request.writes != Writes::Anywhere
+        && detached.is_ok()
+        && mounts::mount_shared_memory().is_ok()
+    {
+        view.private.push(Path::new(mounts::SHARED_MEMORY));
     }
-    Vec::new()
+    view
 }
 
 fn cut_network(birth: Birth, missing: &mut Missing) {

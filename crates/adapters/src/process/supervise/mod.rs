@@ -60,6 +60,7 @@ pub fn supervise_if_asked() {
 
 fn supervise() -> io::Result<()> {
     let _ = setsid();
+    sys::close_others_on_exec()?;
     set_child_subreaper(Pid::from_raw(1))?;
     let control = fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3)?;
     let mut outlet = Outlet::new(fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?)?;

@@ -1,5 +1,6 @@
 //! The tree's own view of the files: hidden and protected paths, its own `/proc` and shared memory.
 
+use super::super::sys::make_mounts_read_only;
 use super::super::wire::Request;
 use drive_engine::ports::Writes;
 use rustix::fs::{CWD, StatVfsMountFlags, statvfs};
@@ -35,6 +36,41 @@ pub(super) fn mount_shared_memory() -> io::Result<()> {
         MountFlags::NOSUID | MountFlags::NODEV,
         None,
     )?)
+}
+
+/// Makes everything read-only but the writable folders. Landlock alone does not keep modes, owners
+/// and times as they are; a read-only mount does.
+pub(super) fn confine_writes(request: &Request) -> io::Result<()> {
+    let Writes::Only(folders) = &request.writes else {
+        return Ok(());
+    };
+    let mut writable = Vec::new();
+    for folder in folders {
+        writable.push((
+            folder,
+            clone_tree(folder).map_err(|e| named("keep writable", folder, e))?,
+        ));
+    }
+    make_mounts_read_only()?;
+    for (folder, tree) in &writable {
+        move_mount(
+            tree,
+            "",
+            CWD,
+            *folder,
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+        )
+        .map_err(|e| named("keep writable", folder, e.into()))?;
+    }
+    Ok(())
+}
+
+/// A copy of the mounts at and below a path, not attached anywhere yet.
+fn clone_tree(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE;
+    Ok(open_tree(CWD, path, flags)?)
 }
 
 /// Hides and protects what the request names.
@@ -90,10 +126,7 @@ fn hide(path: &Path, kept: &[PathBuf]) -> io::Result<()> {
             .iter()
             .any(|(outer, _, _): &(&PathBuf, OwnedFd, bool)| keep.starts_with(outer))
         {
-            let flags = OpenTreeFlags::OPEN_TREE_CLONE
-                | OpenTreeFlags::OPEN_TREE_CLOEXEC
-                | OpenTreeFlags::AT_RECURSIVE;
-            saved.push((keep, open_tree(CWD, keep, flags)?, keep.is_dir()));
+            saved.push((keep, clone_tree(keep)?, keep.is_dir()));
         }
     }
     mount("tmpfs", path, "tmpfs", quiet(), Some(c"size=64k,mode=0755"))?;

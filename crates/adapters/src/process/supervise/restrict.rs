@@ -33,10 +33,11 @@ pub(super) fn holds_paths(request: &Request) -> bool {
 }
 
 /// Puts the calling process, and all it will start, under the rules; what is `private` to it may be
-/// written always. Returns what is missing.
+/// written always. Returns what is missing; mounts that are `read_only` make up for Landlock.
 pub(super) fn apply(
     request: &Request,
     private: &[&Path],
+    read_only: bool,
 ) -> Result<Vec<(LayerName, String)>, (String, io::Error)> {
     let mut missing = Vec::new();
     rustix::thread::set_no_new_privs(true)
@@ -49,7 +50,7 @@ pub(super) fn apply(
             Writes::Only(folders) => folders.iter().map(Path::new).collect(),
         };
         let status = confine_writes(&folders, private)?;
-        if status.ruleset == RulesetStatus::NotEnforced {
+        if status.ruleset == RulesetStatus::NotEnforced && !read_only {
             missing.push((
                 LayerName::WriteScope,
                 "the kernel has no Landlock".to_owned(),
