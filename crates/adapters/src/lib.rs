@@ -3,6 +3,7 @@
 //! Each adapter implements a port of `drive_engine::ports` and decides nothing: policy lives in
 //! `drive_core`.
 
+pub mod agents;
 pub mod clock;
 pub mod doctor;
 pub mod environment;

@@ -1,0 +1,34 @@
+use drive_core::Problem;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Makes a folder only its owner can look into, and those above it.
+pub(super) fn make_private(folder: &Path) -> Result<(), Problem> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(|error| unusable(folder).because(error))
+}
+
+/// Writes a file of this run anew, for its owner only.
+pub(super) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
+    let written = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)
+        .and_then(|mut file| file.write_all(bytes));
+    written.map_err(|error| unusable(path).because(error))
+}
+
+pub(super) fn unusable(path: &Path) -> Problem {
+    Problem::environment(
+        "agentFolder",
+        format!("`{}` cannot be prepared for an agent", path.display()),
+    )
+    .hint("check the space and the permissions of the state directory")
+}

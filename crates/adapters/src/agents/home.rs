@@ -1,0 +1,150 @@
+use super::files::{make_private, unusable, write_private};
+use drive_core::Problem;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+/// The folders of one run of an agent.
+#[derive(Clone, Debug)]
+pub(super) struct AgentFolders {
+    /// All of them, and the log.
+    pub(super) scratch: PathBuf,
+    /// What the agent takes for its home.
+    pub(super) home: PathBuf,
+    /// What it takes for the temporary folder.
+    pub(super) tmp: PathBuf,
+    /// Folders of the real home it may write: its own settings and what the settings name.
+    pub(super) passed: Vec<PathBuf>,
+    /// Folders of the real home it may read: toolchains.
+    pub(super) tools: Vec<PathBuf>,
+}
+
+/// Toolchains people keep in their home. None of these holds a login.
+const TOOLS: [&str; 9] = [
+    ".rustup",
+    ".cargo/bin",
+    ".nvm",
+    ".volta",
+    ".pyenv",
+    ".local/bin",
+    ".bun/bin",
+    ".deno/bin",
+    "go/bin",
+];
+
+/// The largest settings file that is copied.
+const MAX_COPY: u64 = 16 * 1024 * 1024;
+
+/// Makes a home that holds nothing of the real one but links to what the agent may use. A single
+/// file is copied: agents replace their files, and would replace the link.
+pub(super) fn prepare(
+    scratch: &Path,
+    real_home: Option<&Path>,
+    entries: &[&str],
+) -> Result<AgentFolders, Problem> {
+    let mut folders = AgentFolders {
+        scratch: scratch.to_path_buf(),
+        home: scratch.join("home"),
+        tmp: scratch.join("tmp"),
+        passed: Vec::new(),
+        tools: Vec::new(),
+    };
+    make_private(&folders.home)?;
+    make_private(&folders.tmp)?;
+    let Some(real_home) = real_home.filter(|home| *home != Path::new("/")) else {
+        return Ok(folders);
+    };
+    for entry in entries {
+        let real = real_home.join(entry);
+        let private = folders.home.join(entry);
+        if real.is_dir() {
+            link(&real, &private)?;
+            folders.passed.push(real);
+        } else if real.is_file() {
+            copy(&real, &private)?;
+        }
+    }
+    for entry in TOOLS {
+        let real = real_home.join(entry);
+        if real.is_dir() && !entries.contains(&entry) {
+            link(&real, &folders.home.join(entry))?;
+            folders.tools.push(real);
+        }
+    }
+    Ok(folders)
+}
+
+fn link(real: &Path, private: &Path) -> Result<(), Problem> {
+    if let Some(parent) = private.parent() {
+        make_private(parent)?;
+    }
+    match std::fs::read_link(private) {
+        Ok(target) if target == real => return Ok(()),
+        Ok(_) | Err(_) => {}
+    }
+    symlink(real, private).map_err(|error| unusable(private).because(error))
+}
+
+fn copy(real: &Path, private: &Path) -> Result<(), Problem> {
+    let size = std::fs::metadata(real).map_or(0, |meta| meta.len());
+    if size > MAX_COPY {
+        return Err(unusable(real).cause("it is larger than 16 MiB"));
+    }
+    let bytes = std::fs::read(real).map_err(|error| unusable(real).because(error))?;
+    if let Some(parent) = private.parent() {
+        make_private(parent)?;
+    }
+    write_private(private, &bytes)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests write their own fixtures")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_private_home_holds_the_named_entries_and_nothing_else_of_the_real_one() {
+        let root = tempfile::tempdir().unwrap();
+        let real = root.path().join("real");
+        std::fs::create_dir_all(real.join(".claude")).unwrap();
+        std::fs::create_dir_all(real.join(".ssh")).unwrap();
+        std::fs::create_dir_all(real.join(".cargo/bin")).unwrap();
+        std::fs::write(real.join(".claude/.credentials.json"), "login").unwrap();
+        std::fs::write(real.join(".claude.json"), "state").unwrap();
+        std::fs::write(real.join(".cargo/credentials.toml"), "token").unwrap();
+
+        let scratch = root.path().join("run");
+        for _ in 0..2 {
+            let folders = prepare(
+                &scratch,
+                Some(&real),
+                &[".claude", ".claude.json", ".absent"],
+            )
+            .unwrap();
+            assert_eq!(folders.passed, [real.join(".claude")]);
+            assert_eq!(folders.tools, [real.join(".cargo/bin")]);
+            let mut names: Vec<String> = std::fs::read_dir(&folders.home)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            names.sort();
+            assert_eq!(names, [".cargo", ".claude", ".claude.json"]);
+            let read = |name: &str| std::fs::read_to_string(folders.home.join(name));
+            assert_eq!(read(".claude/.credentials.json").unwrap(), "login");
+            assert_eq!(read(".claude.json").unwrap(), "state");
+            assert!(read(".cargo/credentials.toml").is_err());
+        }
+    }
+
+    #[test]
+    fn what_the_agent_writes_into_a_copied_file_stays_in_the_private_home() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join(".claude.json"), "mine").unwrap();
+        let scratch = root.path().join("run");
+        let folders = prepare(&scratch, Some(root.path()), &[".claude.json"]).unwrap();
+        std::fs::write(folders.home.join(".claude.json"), "changed").unwrap();
+        assert_eq!(
+            std::fs::read_to_string(root.path().join(".claude.json")).unwrap(),
+            "mine"
+        );
+    }
+}

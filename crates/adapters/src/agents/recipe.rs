@@ -1,0 +1,85 @@
+use super::home::AgentFolders;
+use super::locate::Program;
+use drive_core::Problem;
+use drive_core::agent::AgentKind;
+use drive_core::agent::stream::{AgentStream, StreamSetup};
+use drive_engine::ports::AgentRequest;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What is special about one kind of agent.
+pub(super) trait Recipe: Send + Sync {
+    /// Which kind.
+    fn kind(&self) -> AgentKind;
+
+    /// Entries of the user's home it keeps its login and its settings in.
+    fn own_home(&self) -> &'static [&'static str];
+
+    /// Entries among those that steer later runs, and so may not be rewritten by an agent.
+    fn own_settings(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The program to start in place of the one that was found: some are wrappers.
+    fn native(&self, found: Program) -> Program {
+        found
+    }
+
+    /// How to ask for the version; `None` where there is no way that all such programs know.
+    fn version_args(&self) -> Option<&'static [&'static str]>;
+
+    /// The versions the flags and events were verified with.
+    fn verified(&self) -> &'static [&'static str];
+
+    /// Whether text that a program prints about its version can be this agent's.
+    fn recognises(&self, version_text: &str) -> bool;
+
+    /// How to start it for a job.
+    fn launch(&self, job: &Job<'_>) -> Result<Launch, Problem>;
+}
+
+/// One job, with what was prepared for it.
+pub(super) struct Job<'a> {
+    /// The agent's name in the settings.
+    pub(super) name: &'a str,
+    /// What is to be done.
+    pub(super) request: &'a AgentRequest,
+    /// The model to use.
+    pub(super) model: Option<&'a str>,
+    /// The private folders.
+    pub(super) folders: &'a AgentFolders,
+    /// What its stream must know.
+    pub(super) setup: StreamSetup,
+}
+
+/// How an agent is started and listened to.
+pub(super) struct Launch {
+    /// Arguments after the configured ones.
+    pub(super) args: Vec<OsString>,
+    /// Variables besides the allowed ones.
+    pub(super) env: Vec<(OsString, OsString)>,
+    /// What it reads.
+    pub(super) input: Input,
+    /// Folders it must be able to read besides.
+    pub(super) readable: Vec<PathBuf>,
+    /// Who listens.
+    pub(super) stream: Box<dyn AgentStream>,
+}
+
+/// What an agent reads.
+pub(super) enum Input {
+    /// This, then the end.
+    Once(Vec<u8>),
+    /// This first, then whatever its stream answers.
+    Dialogue(Vec<u8>),
+}
+
+/// Arguments from literals.
+pub(super) fn args(literals: &[&str]) -> Vec<OsString> {
+    literals.iter().map(OsString::from).collect()
+}
+
+/// One variable.
+pub(super) fn variable(name: &str, value: impl Into<OsString>) -> (OsString, OsString) {
+    (OsString::from(name), value.into())
+}

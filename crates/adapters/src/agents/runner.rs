@@ -1,0 +1,344 @@
+use super::acp::Acp;
+use super::claude::Claude;
+use super::codex::Codex;
+use super::command::Command;
+use super::confine::{Confined, isolation};
+use super::gemini::Gemini;
+use super::home::{AgentFolders, prepare};
+use super::locate::{Program, find};
+use super::recipe::{Input, Job, Launch, Recipe};
+use super::session::Session;
+use super::transcript::Transcript;
+use super::version::{find_version, warning};
+use crate::Environment;
+use crate::environment::HOME;
+use drive_core::Problem;
+use drive_core::agent::stream::StreamSetup;
+use drive_core::agent::{
+    AgentConfig, AgentEvent, AgentKind, AgentOutcome, Secrets, allowed_env, secret_values,
+};
+use drive_core::process::{LeakPolicy, Limits};
+use drive_engine::ports::{
+    Agent, AgentRequest, AgentVersion, Collect, CommandSpec, Isolation, OrphanPolicy,
+    ProcessRunner, Started, Stdin,
+};
+use drive_engine::{CancelToken, stdin_channel};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What agents are made from, besides their settings.
+#[derive(Clone)]
+pub struct AgentHost {
+    /// Starts them.
+    pub runner: Arc<dyn ProcessRunner>,
+    /// The caller's environment, of which they are given a part.
+    pub environment: Environment,
+    /// The caller's checkout: where a relative command in the settings starts.
+    pub base: PathBuf,
+    /// A folder for what belongs to no run.
+    pub scratch: PathBuf,
+    /// The variable that holds the forge's token, which no agent is given.
+    pub forge_token_env: String,
+    /// Values that no log and no event may show, besides the agent's own.
+    pub secrets: Vec<String>,
+}
+
+/// The agent `name` with these settings. Refuses settings that could never work.
+pub fn agent(name: &str, config: &AgentConfig, host: &AgentHost) -> Result<AnyAgent, Problem> {
+    config.check(name, &host.forge_token_env)?;
+    let recipe: Box<dyn Recipe> = match config.kind {
+        AgentKind::ClaudeCode => Box::new(Claude),
+        AgentKind::GeminiCli => Box::new(Gemini),
+        AgentKind::Codex => Box::new(Codex),
+        AgentKind::Acp => Box::new(Acp),
+        AgentKind::Command => Box::new(Command),
+    };
+    Ok(AnyAgent {
+        name: name.to_owned(),
+        config: config.clone(),
+        host: host.clone(),
+        recipe,
+    })
+}
+
+/// An agent of any kind.
+pub struct AnyAgent {
+    name: String,
+    config: AgentConfig,
+    host: AgentHost,
+    recipe: Box<dyn Recipe>,
+}
+
+/// How long an agent may take to say its version.
+const VERSION_LIMITS: Limits = Limits {
+    wall: Duration::from_secs(60),
+    idle: None,
+    grace: Duration::from_secs(2),
+    drain: Duration::from_secs(1),
+    memory_bytes: None,
+    processes: None,
+    output_bytes: 1024 * 1024,
+    tail_bytes: 4096,
+    log_bytes: 0,
+};
+
+impl Agent for AnyAgent {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn check(&self, cancel: &CancelToken) -> Result<AgentVersion, Problem> {
+        let env = self.allowed();
+        let (program, _) = self.program(&env)?;
+        let version = match self.recipe.version_args() {
+            Some(args) => Some(self.ask_version(&program, args, env, cancel)?),
+            None => None,
+        };
+        let version = version.as_deref().and_then(find_version);
+        Ok(AgentVersion {
+            kind: self.recipe.kind(),
+            warning: warning(&self.name, version.as_deref(), self.recipe.verified()),
+            program: program.path,
+            version,
+        })
+    }
+
+    fn run(
+        &self,
+        request: &AgentRequest,
+        cancel: &CancelToken,
+        started: &mut Started<'_>,
+        on_event: &mut dyn FnMut(AgentEvent),
+    ) -> Result<AgentOutcome, Problem> {
+        let secrets = self.secrets();
+        self.run_unredacted(request, &secrets, cancel, started, on_event)
+            .map_err(|problem| secrets.redact_problem(problem))
+    }
+}
+
+impl AnyAgent {
+    fn run_unredacted(
+        &self,
+        request: &AgentRequest,
+        secrets: &Secrets,
+        cancel: &CancelToken,
+        started: &mut Started<'_>,
+        on_event: &mut dyn FnMut(AgentEvent),
+    ) -> Result<AgentOutcome, Problem> {
+        let env = self.allowed();
+        let (program, first_args) = self.program(&env)?;
+        let folders = prepare(
+            &request.scratch,
+            self.real_home().as_deref(),
+            &self.home_entries(),
+        )?;
+        let launch = self.recipe.launch(&Job {
+            name: &self.name,
+            request,
+            model: request.model.as_deref().or(self.config.model.as_deref()),
+            folders: &folders,
+            setup: self.setup(request),
+        })?;
+        let transcript = Transcript::open(&request.scratch, secrets, request.limits.log_bytes)?;
+        let Launch {
+            args,
+            env: own_env,
+            input,
+            readable,
+            stream,
+        } = launch;
+        let (stdin, writer) = match input {
+            Input::Once(bytes) => (Stdin::Bytes(bytes), None),
+            Input::Dialogue(first) => {
+                let (writer, source) = stdin_channel();
+                // Nobody reads yet, and the queue takes one frame of any size.
+                let _ = writer.send(first);
+                (Stdin::Channel(source), Some(writer))
+            }
+        };
+        let spec = CommandSpec {
+            args: first_args.into_iter().chain(args).collect(),
+            env: environment(env, own_env, &folders),
+            stdin,
+            limits: Limits {
+                // Raw output stays out of reports and log files: it is not redacted.
+                log_bytes: 0,
+                tail_bytes: 0,
+                ..request.limits.clone()
+            },
+            isolation: self.isolation(request, &folders, &program, readable),
+            // They all leave shell children behind, each in a session of its own.
+            leaks: LeakPolicy::Kill,
+            orphans: OrphanPolicy::End,
+            ..CommandSpec::new(program.path, &request.sandbox)
+        };
+        let stop = CancelToken::new();
+        let inner = stop.clone();
+        let _guard = cancel.on_cancel(move |urgency| inner.cancel(urgency));
+        let mut session = Session::new(
+            stream,
+            secrets.clone(),
+            transcript,
+            writer,
+            stop.clone(),
+            on_event,
+        );
+        let report = self.host.runner.run(&spec, &stop, started, &mut session)?;
+        Ok(session.finish(&report.end))
+    }
+
+    fn setup(&self, request: &AgentRequest) -> StreamSetup {
+        StreamSetup {
+            role: request.role,
+            permissions: self.config.permissions.clone(),
+            max_escalations: request.max_escalations,
+            budget: request.budget,
+            resume: request.resume.clone(),
+        }
+    }
+
+    fn isolation(
+        &self,
+        request: &AgentRequest,
+        folders: &AgentFolders,
+        program: &Program,
+        mut readable: Vec<PathBuf>,
+    ) -> Isolation {
+        let real_home = self.real_home();
+        readable.push(program.root.clone());
+        readable.extend(request.input.clone());
+        let settings = real_home.iter().flat_map(|home| {
+            let own = self.recipe.own_settings().iter();
+            own.map(|entry| home.join(entry))
+                .filter(|path| path.exists())
+        });
+        isolation(&Confined {
+            role: request.role,
+            mode: request.isolation,
+            sandbox: &request.sandbox,
+            git_dir: request.git_dir.as_deref(),
+            real_home: real_home.as_deref(),
+            folders,
+            readable,
+            settings: settings.collect(),
+        })
+    }
+
+    fn ask_version(
+        &self,
+        program: &Program,
+        args: &[&str],
+        env: BTreeMap<OsString, OsString>,
+        cancel: &CancelToken,
+    ) -> Result<String, Problem> {
+        let scratch = self.host.scratch.join("check").join(&self.name);
+        let folders = prepare(&scratch, None, &[])?;
+        let spec = CommandSpec {
+            args: args.iter().map(OsString::from).collect(),
+            env: environment(env, Vec::new(), &folders),
+            limits: VERSION_LIMITS,
+            isolation: Isolation {
+                tmp: Some(folders.tmp.clone()),
+                ..Isolation::default()
+            },
+            leaks: LeakPolicy::Kill,
+            ..CommandSpec::new(&program.path, &folders.home)
+        };
+        let mut output = Collect::new(64 * 1024);
+        let report = self
+            .host
+            .runner
+            .run(&spec, cancel, &mut |_| Ok(()), &mut output)?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        if report.end.is_success() && self.recipe.recognises(&text) {
+            return Ok(text);
+        }
+        Err(self.wrong_program(program, &text))
+    }
+
+    fn wrong_program(&self, program: &Program, said: &str) -> Problem {
+        let first = said.trim().lines().next().unwrap_or("nothing");
+        let shown: String = first.chars().take(100).collect();
+        Problem::environment(
+            "agentWrongProgram",
+            format!(
+                "agent `{}` is not of the kind `{}`: `{}` is another program",
+                self.name,
+                self.recipe.kind(),
+                program.path.display()
+            ),
+        )
+        .cause(format!(
+            "asked for its version it says `{}`",
+            self.secrets().redact(&shown)
+        ))
+        .hint(format!(
+            "set `command` and `kind` in `[agents.{}]`",
+            self.name
+        ))
+    }
+
+    fn allowed(&self) -> BTreeMap<OsString, OsString> {
+        let caller = self.host.environment.iter();
+        let caller = caller
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        allowed_env(&self.config, &caller, &self.host.forge_token_env)
+    }
+
+    fn secrets(&self) -> Secrets {
+        let own = secret_values(&self.config, &self.allowed());
+        Secrets::new(own.iter().chain(&self.host.secrets))
+    }
+
+    fn program(
+        &self,
+        env: &BTreeMap<OsString, OsString>,
+    ) -> Result<(Program, Vec<OsString>), Problem> {
+        let (command, args) = self.config.command_line().ok_or_else(|| {
+            Problem::usage(
+                "agentWithoutCommand",
+                format!("agent `{}` has no command", self.name),
+            )
+        })?;
+        let search = env
+            .get(OsStr::new("PATH"))
+            .map_or(OsStr::new(""), |path| path);
+        let found = find(&self.name, &command, search, &self.host.base)?;
+        // Arguments in the settings belong to the program that was named there.
+        let program = match args.is_empty() {
+            true => self.recipe.native(found),
+            false => found,
+        };
+        Ok((program, args.into_iter().map(OsString::from).collect()))
+    }
+
+    fn real_home(&self) -> Option<PathBuf> {
+        let home = self.host.environment.absolute_path(HOME)?;
+        Some(home.canonicalize().unwrap_or(home))
+    }
+
+    fn home_entries(&self) -> Vec<&str> {
+        let own = self.recipe.own_home().iter().copied();
+        own.chain(self.config.home.iter().map(String::as_str))
+            .collect()
+    }
+}
+
+/// The whole environment of an agent: what it is allowed, its private folders, and what its kind
+/// needs, which wins.
+fn environment(
+    allowed: BTreeMap<OsString, OsString>,
+    own: Vec<(OsString, OsString)>,
+    folders: &AgentFolders,
+) -> Vec<(OsString, OsString)> {
+    let path = |path: &Path| path.as_os_str().to_owned();
+    let mut all = allowed;
+    all.insert("HOME".into(), path(&folders.home));
+    all.insert("TMPDIR".into(), path(&folders.tmp));
+    all.extend(own);
+    all.into_iter().collect()
+}

@@ -1,0 +1,146 @@
+use super::transcript::Transcript;
+use drive_core::agent::stream::{AgentStream, Phase, Source};
+use drive_core::agent::{AgentEvent, AgentOutcome, EventRedactor, Secrets};
+use drive_core::process::End;
+use drive_engine::cancel::Urgency;
+use drive_engine::ports::{OutputSink, Stream};
+use drive_engine::{CancelToken, StdinWriter};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How long an agent may take to exit after its last word.
+const LINGER: Duration = Duration::from_secs(10);
+
+/// A conversation with a running agent: what it prints is logged and read, what it asks is
+/// answered, and it is stopped when its stream says so.
+pub(super) struct Session<'a> {
+    stream: Box<dyn AgentStream>,
+    redactor: EventRedactor,
+    secrets: Secrets,
+    transcript: Transcript,
+    stdin: Option<StdinWriter>,
+    stop: CancelToken,
+    linger: Option<Linger>,
+    on_event: &'a mut dyn FnMut(AgentEvent),
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(
+        stream: Box<dyn AgentStream>,
+        secrets: Secrets,
+        transcript: Transcript,
+        stdin: Option<StdinWriter>,
+        stop: CancelToken,
+        on_event: &'a mut dyn FnMut(AgentEvent),
+    ) -> Self {
+        Self {
+            stream,
+            redactor: EventRedactor::new(secrets.clone()),
+            secrets,
+            transcript,
+            stdin,
+            stop,
+            linger: None,
+            on_event,
+        }
+    }
+
+    /// The verdict, once the agent is gone.
+    pub(super) fn finish(mut self, end: &End) -> AgentOutcome {
+        drop(self.linger.take());
+        self.transcript.finish();
+        let (events, outcome) = self.stream.finish(end);
+        self.tell(events);
+        for event in self.redactor.finish() {
+            (self.on_event)(event);
+        }
+        self.secrets.redact_outcome(outcome)
+    }
+
+    fn tell(&mut self, events: Vec<AgentEvent>) {
+        for event in events {
+            for clean in self.redactor.push(event) {
+                (self.on_event)(clean);
+            }
+        }
+    }
+
+    fn answer(&mut self) {
+        for frame in self.stream.outgoing() {
+            let gone = match &self.stdin {
+                Some(stdin) => stdin.send(frame).is_err(),
+                None => true,
+            };
+            if gone {
+                // It has closed its input; its output and its end say the rest.
+                self.stdin = None;
+            }
+        }
+    }
+
+    fn follow(&mut self) {
+        match self.stream.phase() {
+            Phase::Working => {}
+            Phase::Done => {
+                self.stdin = None;
+                let stop = &self.stop;
+                self.linger
+                    .get_or_insert_with(|| Linger::start(stop.clone()));
+            }
+            Phase::Abandoned => {
+                self.stdin = None;
+                self.stop.cancel(Urgency::Graceful);
+            }
+        }
+    }
+}
+
+impl OutputSink for Session<'_> {
+    fn chunk(&mut self, stream: Stream, bytes: &[u8]) {
+        let source = match stream {
+            Stream::Stdout => {
+                self.transcript.stdout(bytes);
+                Source::Stdout
+            }
+            Stream::Stderr => {
+                self.transcript.stderr(bytes);
+                Source::Stderr
+            }
+        };
+        let events = self.stream.push(source, bytes);
+        self.tell(events);
+        self.answer();
+        self.follow();
+    }
+}
+
+/// Ends an agent that has said its last word and does not exit.
+struct Linger {
+    exited: Option<Sender<()>>,
+    timer: Option<JoinHandle<()>>,
+}
+
+impl Linger {
+    fn start(stop: CancelToken) -> Self {
+        let (exited, waiting) = channel::<()>();
+        let timer = std::thread::spawn(move || {
+            if waiting.recv_timeout(LINGER) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                stop.cancel(Urgency::Graceful);
+            }
+        });
+        Self {
+            exited: Some(exited),
+            timer: Some(timer),
+        }
+    }
+}
+
+impl Drop for Linger {
+    fn drop(&mut self) {
+        self.exited.take();
+        if let Some(timer) = self.timer.take() {
+            let _ = timer.join();
+        }
+    }
+}
