@@ -2,5 +2,8 @@
 
 pub mod github;
 mod key_file;
+pub mod local;
+mod select;
 
 pub use key_file::require_marker_key;
+pub use select::select;

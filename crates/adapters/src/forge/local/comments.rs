@@ -1,0 +1,234 @@
+//! The rows of comments, on all three surfaces.
+
+use super::words::Word;
+use super::{LocalForge, instant};
+use drive_core::Problem;
+use drive_core::forge::{Author, Comment, CommentKey, CommentRef, ReviewState, Surface};
+use rusqlite::{Row, ToSql, Transaction};
+
+const COLUMNS: &str = "id, pr, surface, author, is_bot, body, path, line, commit_sha, in_reply_to, \
+                       verdict, created_at, updated_at";
+
+/// A comment to write down.
+#[derive(Clone, Debug)]
+pub(super) struct NewComment<'a> {
+    pub(super) pr: u64,
+    pub(super) surface: Surface,
+    pub(super) author: &'a Author,
+    pub(super) body: &'a str,
+    pub(super) marker: Option<&'a str>,
+    pub(super) spot: Option<Spot>,
+    pub(super) in_reply_to: Option<u64>,
+    pub(super) review_id: Option<u64>,
+    pub(super) verdict: Option<ReviewState>,
+    /// The commit a review was given on.
+    pub(super) commit: Option<&'a str>,
+}
+
+/// A line of a file at a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub(super) path: String,
+    pub(super) line: u64,
+    pub(super) commit: String,
+}
+
+impl<'a> NewComment<'a> {
+    /// A comment in the conversation, to which the rest may be added.
+    pub(super) fn new(pr: u64, surface: Surface, author: &'a Author, body: &'a str) -> Self {
+        Self {
+            pr,
+            surface,
+            author,
+            body,
+            marker: None,
+            spot: None,
+            in_reply_to: None,
+            review_id: None,
+            verdict: None,
+            commit: None,
+        }
+    }
+}
+
+impl LocalForge {
+    /// Every comment of a pull request, oldest first, each on the line where it stands now.
+    pub fn comments(&self, pr: u64) -> Result<Vec<Comment>, Problem> {
+        self.refresh()?;
+        self.require_pull(pr)?;
+        let mut comments = self.read(|tx| self.load_comments(tx, "pr = ?2", "id", &[&pr]))?;
+        self.follow_lines(&mut comments)?;
+        Ok(comments)
+    }
+
+    /// Comments under a condition. `?1` is the repository, the values come after it.
+    pub(super) fn load_comments(
+        &self,
+        tx: &Transaction<'_>,
+        condition: &str,
+        order: &str,
+        values: &[&dyn ToSql],
+    ) -> rusqlite::Result<Vec<Comment>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM local_comments WHERE repository = ?1 AND {condition}
+             ORDER BY {order}"
+        );
+        let mut all: Vec<&dyn ToSql> = vec![&self.repository];
+        all.extend_from_slice(values);
+        tx.prepare_cached(&sql)?.query_map(&*all, read)?.collect()
+    }
+
+    /// Writes a comment down under the next number.
+    pub(super) fn insert_comment(
+        &self,
+        tx: &Transaction<'_>,
+        new: &NewComment<'_>,
+    ) -> rusqlite::Result<CommentRef> {
+        let at = self.tick(tx)?;
+        let id: u64 = tx.query_row(
+            "UPDATE local_repositories SET comments = comments + 1 WHERE id = ?1 RETURNING comments",
+            [self.repository],
+            |row| row.get(0),
+        )?;
+        let spot = new.spot.as_ref();
+        tx.execute(
+            "INSERT INTO local_comments (repository, id, pr, surface, author, is_bot, body, marker,
+                 path, line, commit_sha, in_reply_to, review_id, verdict, created_at, updated_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?15)",
+            rusqlite::params![
+                self.repository,
+                id,
+                new.pr,
+                new.surface.word(),
+                new.author.login,
+                new.author.is_bot,
+                new.body,
+                new.marker,
+                spot.map(|spot| &spot.path),
+                spot.map(|spot| spot.line),
+                spot.map(|spot| spot.commit.as_str()).or(new.commit),
+                new.in_reply_to,
+                new.review_id,
+                new.verdict.map(Word::word),
+                at,
+            ],
+        )?;
+        self.touch_pull(tx, new.pr, at)?;
+        Ok(CommentRef {
+            surface: new.surface,
+            id,
+        })
+    }
+
+    /// Replaces a comment's text: a new version, later than the one before. Its marker stays unless there
+    /// is another.
+    pub(super) fn rewrite_comment(
+        &self,
+        pr: u64,
+        comment: CommentRef,
+        body: &str,
+        marker: Option<&str>,
+    ) -> Result<(), Problem> {
+        let changed = self.write(|tx| {
+            let at = self.tick(tx)?;
+            self.touch_pull(tx, pr, at)?;
+            tx.execute(
+                "UPDATE local_comments SET body = ?5, marker = coalesce(?6, marker), updated_at = ?7
+                 WHERE repository = ?1 AND pr = ?2 AND id = ?3 AND surface = ?4",
+                (
+                    self.repository,
+                    pr,
+                    comment.id,
+                    comment.surface.word(),
+                    body,
+                    marker,
+                    at,
+                ),
+            )
+        })?;
+        match changed {
+            0 => Err(self.unknown_comment(pr, comment.id)?),
+            _ => Ok(()),
+        }
+    }
+
+    /// The comment a marker was posted with.
+    pub(super) fn marked(
+        &self,
+        tx: &Transaction<'_>,
+        pr: u64,
+        marker: &str,
+    ) -> rusqlite::Result<Option<Comment>> {
+        self.load_comments(tx, "pr = ?2 AND marker = ?3", "id", &[&pr, &marker])
+            .map(|mut found| found.pop())
+    }
+
+    /// One comment by its number, or a problem that names those there are.
+    pub(super) fn require_comment(&self, pr: u64, id: u64) -> Result<Comment, Problem> {
+        let found =
+            self.read(|tx| self.load_comments(tx, "pr = ?2 AND id = ?3", "id", &[&pr, &id]))?;
+        match found.into_iter().next() {
+            Some(comment) => Ok(comment),
+            None => Err(self.unknown_comment(pr, id)?),
+        }
+    }
+
+    fn touch_pull(&self, tx: &Transaction<'_>, pr: u64, at: i64) -> rusqlite::Result<usize> {
+        tx.execute(
+            "UPDATE local_pull_requests SET updated_at = ?3 WHERE repository = ?1 AND number = ?2",
+            (self.repository, pr, at),
+        )
+    }
+
+    fn unknown_comment(&self, pr: u64, id: u64) -> Result<Problem, Problem> {
+        let there = self.read(|tx| self.load_comments(tx, "pr = ?2", "id", &[&pr]))?;
+        let problem = Problem::usage(
+            "commentNotFound",
+            format!("pull request {pr} has no comment `{id}`"),
+        );
+        let named: Vec<String> = there
+            .iter()
+            .rev()
+            .take(10)
+            .map(|comment| {
+                let author = comment.author.login.as_deref().unwrap_or("nobody");
+                format!(
+                    "{} ({}, {author})",
+                    comment.key.id,
+                    comment.key.surface.word()
+                )
+            })
+            .collect();
+        Ok(if named.is_empty() {
+            problem.hint("it has no comments yet; leave out `--reply-to`")
+        } else {
+            problem.hint(format!("there are: {}", named.join(", ")))
+        })
+    }
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Comment> {
+    let verdict: Option<String> = row.get(10)?;
+    Ok(Comment {
+        key: CommentKey {
+            surface: Surface::read(2, &row.get::<_, String>(2)?)?,
+            id: row.get(0)?,
+            updated_at: instant(row.get(12)?),
+        },
+        pr: row.get(1)?,
+        author: Author {
+            login: row.get(3)?,
+            is_bot: row.get(4)?,
+        },
+        body: row.get(5)?,
+        path: row.get(6)?,
+        line: row.get(7)?,
+        commit: row.get(8)?,
+        in_reply_to: row.get(9)?,
+        review: verdict
+            .map(|word| ReviewState::read(10, &word))
+            .transpose()?,
+        created_at: instant(row.get(11)?),
+        url: None,
+    })
+}

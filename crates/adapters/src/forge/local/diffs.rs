@@ -1,0 +1,92 @@
+//! The lines a pull request changes, and where commented lines stand now.
+
+use super::LocalForge;
+use super::pulls::PullRow;
+use drive_core::Problem;
+use drive_core::forge::inline::{FileDiff, follow_line, parse_diff};
+use drive_core::forge::{Comment, Surface};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A diff in the one form the reader knows, whatever the user's settings.
+const FORM: [&str; 7] = [
+    "diff",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+    "--inter-hunk-context=0",
+];
+
+impl LocalForge {
+    /// What a pull request changes at a commit, against where it left its base.
+    pub(super) fn changes(&self, row: &PullRow, head: &str) -> Result<Vec<FileDiff>, Problem> {
+        let answer = self
+            .contents()
+            .args(FORM)
+            .args(["--unified=3", "--find-renames"])
+            .arg(format!("{}...{head}", row.base_sha))
+            .arg("--")
+            .ok()?;
+        Ok(parse_diff(&String::from_utf8_lossy(&answer.stdout)))
+    }
+
+    /// Puts each inline comment on the line where its text stands in the head; on none once the
+    /// line was changed.
+    pub(super) fn follow_lines(&self, comments: &mut [Comment]) -> Result<(), Problem> {
+        let numbers: BTreeSet<u64> = comments.iter().map(|comment| comment.pr).collect();
+        let mut heads = BTreeMap::new();
+        for number in numbers {
+            heads.insert(number, self.require_pull(number)?.head_sha);
+        }
+        let mut diffs: BTreeMap<(String, String), Option<Vec<FileDiff>>> = BTreeMap::new();
+        for comment in comments.iter_mut() {
+            let (Surface::Inline, Some(line), Some(path), Some(commit), Some(head)) = (
+                comment.key.surface,
+                comment.line,
+                comment.path.as_deref(),
+                comment.commit.as_ref(),
+                heads.get(&comment.pr),
+            ) else {
+                continue;
+            };
+            if commit == head {
+                continue;
+            }
+            let between = (commit.clone(), head.clone());
+            let diff = match diffs.get(&between) {
+                Some(diff) => diff,
+                None => {
+                    let diff = self.between(commit, head)?;
+                    diffs.entry(between).or_insert(diff)
+                }
+            };
+            comment.line = match diff {
+                Some(files) => line_now(files, path, line),
+                None => None,
+            };
+        }
+        Ok(())
+    }
+
+    /// What changed between two commits; `None` when one of them is gone.
+    fn between(&self, from: &str, to: &str) -> Result<Option<Vec<FileDiff>>, Problem> {
+        let answer = self
+            .contents()
+            .args(FORM)
+            .args(["--unified=0", "--no-renames", from, to, "--"])
+            .run()?;
+        let diff = || parse_diff(&String::from_utf8_lossy(&answer.stdout));
+        Ok((answer.code == 0).then(diff))
+    }
+}
+
+fn line_now(files: &[FileDiff], path: &str, line: u64) -> Option<u64> {
+    match files
+        .iter()
+        .find(|file| file.old_path.as_deref() == Some(path))
+    {
+        Some(file) => follow_line(&file.hunks, line),
+        None => Some(line),
+    }
+}

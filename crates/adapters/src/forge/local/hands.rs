@@ -1,0 +1,220 @@
+//! What people do from the command line.
+
+use super::comments::{NewComment, Spot};
+use super::{ACCOUNT, LocalForge};
+use drive_core::Problem;
+use drive_core::forge::inline::require_line;
+use drive_core::forge::text::BODY_CHARS;
+use drive_core::forge::{Author, CommentRef, Permission, PrState, ReviewState, Surface};
+
+/// What a person has to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PersonalComment<'a> {
+    /// Their name; the local user when `None`.
+    pub author: Option<&'a str>,
+    /// The text.
+    pub body: &'a str,
+    /// Where it goes.
+    pub remark: Remark<'a>,
+}
+
+/// Where a person's comment goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remark<'a> {
+    /// Into the conversation.
+    Conversation,
+    /// Onto a line of the diff.
+    Line {
+        /// The file, relative to the root.
+        path: &'a str,
+        /// The line in the new version of the file, counted from one.
+        line: u64,
+    },
+    /// An answer to a comment: in its thread where it has one, else in the conversation.
+    Reply {
+        /// The comment.
+        to: u64,
+    },
+}
+
+impl LocalForge {
+    /// Writes a person's comment down.
+    pub fn comment(&self, pr: u64, said: &PersonalComment<'_>) -> Result<CommentRef, Problem> {
+        require_text(said.body)?;
+        let author = self.person(said.author)?;
+        self.refresh()?;
+        let row = self.require_pull(pr)?;
+        let mut new = NewComment::new(pr, Surface::Conversation, &author, said.body);
+        match said.remark {
+            Remark::Conversation => {}
+            Remark::Line { path, line } => {
+                require_line(&self.changes(&row, &row.head_sha)?, path, line)?;
+                new.surface = Surface::Inline;
+                new.spot = Some(Spot {
+                    path: path.to_owned(),
+                    line,
+                    commit: row.head_sha,
+                });
+            }
+            Remark::Reply { to } => self.aim_reply(&mut new, pr, to)?,
+        }
+        self.write(|tx| self.insert_comment(tx, &new))
+    }
+
+    /// Writes a person's review of the newest head down.
+    pub fn personal_review(
+        &self,
+        pr: u64,
+        author: Option<&str>,
+        verdict: ReviewState,
+        body: &str,
+    ) -> Result<CommentRef, Problem> {
+        let author = self.person(author)?;
+        self.refresh()?;
+        let row = self.require_pull(pr)?;
+        self.require_open(pr, row.state)?;
+        let new = NewComment {
+            verdict: Some(verdict),
+            commit: Some(&row.head_sha),
+            ..NewComment::new(pr, Surface::Review, &author, body)
+        };
+        self.write(|tx| self.insert_comment(tx, &new))
+    }
+
+    /// Lets a person change the text of a comment.
+    pub fn rewrite(&self, pr: u64, comment: CommentRef, body: &str) -> Result<(), Problem> {
+        require_text(body)?;
+        self.rewrite_comment(pr, comment, body, None)
+    }
+
+    /// Opens a closed pull request again. One that is open stays open.
+    pub fn reopen(&self, pr: u64) -> Result<(), Problem> {
+        let row = self.require_pull(pr)?;
+        match row.state {
+            PrState::Open => return Ok(()),
+            PrState::Merged => {
+                return Err(Problem::usage(
+                    "pullRequestMerged",
+                    format!("pull request {pr} was merged and cannot be opened again"),
+                )
+                .hint("open a new one from another branch"));
+            }
+            PrState::Closed => {}
+        }
+        if self.tip(&row.branch)?.is_none() {
+            return Err(Problem::usage(
+                "branchNotFound",
+                format!("its branch `{}` is gone", row.branch),
+            )
+            .hint(format!(
+                "`git branch {} {}` brings it back",
+                row.branch, row.head_sha
+            )));
+        }
+        let newer = self.newest_of(&row.branch)?;
+        if let Some(newer) =
+            newer.filter(|newer| newer.number != pr && newer.state == PrState::Open)
+        {
+            return Err(Problem::usage(
+                "branchHasPullRequest",
+                format!(
+                    "branch `{}` already has pull request {}",
+                    row.branch, newer.number
+                ),
+            )
+            .hint(format!("close {} first", newer.number)));
+        }
+        self.set_while(pr, PrState::Closed, "state", &"open")?;
+        self.refresh()
+    }
+
+    pub(super) fn require_open(&self, pr: u64, state: PrState) -> Result<(), Problem> {
+        let what = match state {
+            PrState::Open => return Ok(()),
+            PrState::Merged => "already merged",
+            PrState::Closed => "closed",
+        };
+        let problem = Problem::usage("pullRequestNotOpen", format!("pull request {pr} is {what}"));
+        Err(match state {
+            PrState::Closed => problem.hint(format!("`drive pr reopen {pr}` opens it again")),
+            PrState::Open | PrState::Merged => problem,
+        })
+    }
+
+    /// Makes a comment an answer: in the thread of an inline comment, else in the conversation.
+    pub(super) fn aim_reply(
+        &self,
+        new: &mut NewComment<'_>,
+        pr: u64,
+        to: u64,
+    ) -> Result<(), Problem> {
+        let target = self.require_comment(pr, to)?;
+        let first = match target.in_reply_to {
+            Some(first) if target.key.surface == Surface::Inline => {
+                self.require_comment(pr, first)?
+            }
+            Some(_) | None => target,
+        };
+        new.in_reply_to = Some(first.key.id);
+        if first.key.surface == Surface::Inline {
+            new.surface = Surface::Inline;
+            new.spot = match (first.path, first.line, first.commit) {
+                (Some(path), Some(line), Some(commit)) => Some(Spot { path, line, commit }),
+                _ => None,
+            };
+        }
+        Ok(())
+    }
+
+    /// A person, known from now on as one who sat at this machine.
+    fn person(&self, name: Option<&str>) -> Result<Author, Problem> {
+        let name = name.unwrap_or(self.user()).trim();
+        if name.is_empty() || name.chars().any(char::is_control) {
+            return Err(Problem::usage(
+                "nameUnusable",
+                "the author's name is empty or not plain text",
+            )
+            .hint("pass `--as NAME`, or set `git config user.name`"));
+        }
+        if name.eq_ignore_ascii_case(ACCOUNT) {
+            return Err(Problem::usage(
+                "nameTaken",
+                format!("`{name}` is the name under which drive itself posts"),
+            )
+            .hint("pass `--as` with another name"));
+        }
+        self.write(|tx| {
+            tx.execute(
+                "INSERT OR IGNORE INTO local_people (repository, login, permission)
+                 VALUES (?1, ?2, ?3)",
+                (
+                    self.repository,
+                    name,
+                    super::words::Word::word(Permission::Admin),
+                ),
+            )
+        })?;
+        Ok(Author {
+            login: Some(name.to_owned()),
+            is_bot: false,
+        })
+    }
+}
+
+fn require_text(body: &str) -> Result<(), Problem> {
+    if body.trim().is_empty() {
+        return Err(Problem::usage(
+            "bodyEmpty",
+            "there is nothing to say: the text is empty",
+        ));
+    }
+    let length = body.chars().count();
+    if length > BODY_CHARS {
+        return Err(Problem::usage(
+            "bodyTooLong",
+            format!("the text has {length} characters, a comment at most {BODY_CHARS}"),
+        )
+        .hint("split it into several comments"));
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! What stands beside comments and commits: reactions, statuses, resolved threads, permissions.
+
+use super::LocalForge;
+use super::words::Word;
+use drive_core::Problem;
+use drive_core::forge::{CommentRef, Permission};
+use drive_engine::ports::{CommitStatus, Reaction, StatusState};
+use rusqlite::OptionalExtension;
+
+impl LocalForge {
+    /// Writes down what a person may do.
+    pub fn set_permission(&self, login: &str, permission: Permission) -> Result<(), Problem> {
+        self.write(|tx| {
+            tx.execute(
+                "INSERT INTO local_people (repository, login, permission) VALUES (?1, ?2, ?3)
+                 ON CONFLICT DO UPDATE SET permission = excluded.permission",
+                (self.repository, login, permission.word()),
+            )
+        })?;
+        Ok(())
+    }
+
+    /// The statuses of a commit, one a context, by context.
+    pub fn statuses(&self, sha: &str) -> Result<Vec<(String, StatusState)>, Problem> {
+        self.read(|tx| {
+            tx.prepare_cached(
+                "SELECT context, state FROM local_statuses WHERE repository = ?1 AND sha = ?2
+                 ORDER BY context",
+            )?
+            .query_map((self.repository, sha), |row| {
+                let state = StatusState::read(1, &row.get::<_, String>(1)?)?;
+                Ok((row.get(0)?, state))
+            })?
+            .collect()
+        })
+    }
+
+    /// The reactions on a comment.
+    pub fn reactions(&self, comment: CommentRef) -> Result<Vec<Reaction>, Problem> {
+        self.read(|tx| {
+            tx.prepare_cached(
+                "SELECT DISTINCT reaction FROM local_reactions WHERE repository = ?1 AND comment = ?2
+                 ORDER BY reaction",
+            )?
+            .query_map((self.repository, comment.id), |row| {
+                Reaction::read(0, &row.get::<_, String>(0)?)
+            })?
+            .collect()
+        })
+    }
+
+    /// Whether the thread of an inline comment is resolved.
+    pub fn is_resolved(&self, comment: CommentRef) -> Result<bool, Problem> {
+        self.read(|tx| {
+            tx.query_row(
+                "SELECT first.resolved FROM local_comments AS one
+                 JOIN local_comments AS first ON first.repository = one.repository
+                     AND first.id = coalesce(one.in_reply_to, one.id)
+                 WHERE one.repository = ?1 AND one.id = ?2",
+                (self.repository, comment.id),
+                |row| row.get(0),
+            )
+            .optional()
+        })
+        .map(|resolved| resolved.unwrap_or(false))
+    }
+
+    /// Whoever wrote here sat at this machine; nobody else is known.
+    pub(super) fn permission_of(&self, login: &str) -> Result<Permission, Problem> {
+        if login.eq_ignore_ascii_case(self.user()) {
+            return Ok(Permission::Admin);
+        }
+        let known = self.read(|tx| {
+            tx.query_row(
+                "SELECT permission FROM local_people WHERE repository = ?1 AND login = ?2",
+                (self.repository, login),
+                |row| Permission::read(0, &row.get::<_, String>(0)?),
+            )
+            .optional()
+        })?;
+        Ok(known.unwrap_or(Permission::None))
+    }
+
+    pub(super) fn write_status(&self, sha: &str, status: &CommitStatus<'_>) -> Result<(), Problem> {
+        self.write(|tx| {
+            let at = self.tick(tx)?;
+            tx.execute(
+                "INSERT INTO local_statuses (repository, sha, context, state, description, updated_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                 ON CONFLICT DO UPDATE SET state = excluded.state,
+                     description = excluded.description, updated_at = excluded.updated_at",
+                (
+                    self.repository,
+                    sha,
+                    status.context,
+                    status.state.word(),
+                    status.description,
+                    at,
+                ),
+            )
+        })?;
+        Ok(())
+    }
+
+    pub(super) fn write_reaction(
+        &self,
+        comment: CommentRef,
+        author: &str,
+        reaction: Reaction,
+    ) -> Result<(), Problem> {
+        self.write(|tx| {
+            tx.execute(
+                "INSERT OR IGNORE INTO local_reactions (repository, comment, author, reaction)
+                 VALUES (?1, ?2, ?3, ?4)",
+                (self.repository, comment.id, author, reaction.word()),
+            )
+        })?;
+        Ok(())
+    }
+
+    /// Resolves the thread whose first comment this is.
+    pub(super) fn resolve_thread(&self, first: u64) -> Result<(), Problem> {
+        self.write(|tx| {
+            tx.execute(
+                "UPDATE local_comments SET resolved = 1
+                 WHERE repository = ?1 AND id = ?2 AND surface = 'inline'",
+                (self.repository, first),
+            )
+        })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,264 @@
+//! A real merge commit, made without touching a work tree; a clean checkout of the base follows.
+
+use super::LocalForge;
+use super::pulls::PullRow;
+use crate::git::{Location, Touches, commit_tree, filters_of, in_progress};
+use drive_core::Problem;
+use drive_core::forge::PrState;
+use drive_engine::ports::MergeOutcome;
+use std::path::{Path, PathBuf};
+
+/// Conflicting files named in a refusal.
+const CONFLICTS_NAMED: usize = 5;
+
+/// What merging two commits gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Trial {
+    /// This tree.
+    Clean(String),
+    /// These files cannot be merged.
+    Conflicts(Vec<String>),
+}
+
+impl LocalForge {
+    /// Whether the head can be merged into its base as both stand now.
+    pub(super) fn mergeable(&self, row: &PullRow) -> Result<bool, Problem> {
+        let Some(base) = self.tip(&row.base)? else {
+            return Ok(false);
+        };
+        Ok(match self.try_merge(&base, &row.head_sha)? {
+            Trial::Clean(_) => true,
+            Trial::Conflicts(_) => false,
+        })
+    }
+
+    pub(super) fn merge_pull(&self, pr: u64, expected_head: &str) -> Result<MergeOutcome, Problem> {
+        self.refresh()?;
+        let row = self.require_pull(pr)?;
+        match row.state {
+            PrState::Merged => return Ok(MergeOutcome::Merged { sha: row.merge_sha }),
+            PrState::Closed => return Ok(refused(format!("pull request {pr} is closed"))),
+            PrState::Open => {}
+        }
+        if row.head_sha != expected_head {
+            return Ok(MergeOutcome::HeadMoved);
+        }
+        if row.draft {
+            return Ok(refused(format!("pull request {pr} is a draft")));
+        }
+        let Some(base) = self.tip(&row.base)? else {
+            return Ok(refused(format!("its base `{}` is gone", row.base)));
+        };
+        let tree = match self.try_merge(&base, &row.head_sha)? {
+            Trial::Clean(tree) => tree,
+            Trial::Conflicts(files) => return Ok(refused(conflict(&row, &files))),
+        };
+        let parents = [base.clone(), row.head_sha.clone()];
+        let location = Location::checkout(&self.git_dir);
+        let commit = commit_tree(&self.git, &location, &tree, &parents, &message(&row))?;
+        match self.land(&row, &base, &commit)? {
+            Some(refusal) => Ok(refused(refusal)),
+            None => {
+                self.note_merged(&row, &commit)?;
+                Ok(MergeOutcome::Merged { sha: Some(commit) })
+            }
+        }
+    }
+
+    fn try_merge(&self, base: &str, head: &str) -> Result<Trial, Problem> {
+        let answer = self
+            .contents()
+            .args([
+                "merge-tree",
+                "--write-tree",
+                "-z",
+                "--name-only",
+                "--no-messages",
+            ])
+            .args([base, head])
+            .run()?;
+        let mut fields = answer
+            .fields()
+            .map(|field| String::from_utf8_lossy(field).into_owned());
+        match (answer.code, fields.next()) {
+            (0, Some(tree)) => Ok(Trial::Clean(tree)),
+            (1, Some(_)) => Ok(Trial::Conflicts(fields.collect())),
+            _ => Err(answer.problem()),
+        }
+    }
+
+    /// Moves the base to the merge, if it is still where it was; a reason if that must not be.
+    fn land(&self, row: &PullRow, old: &str, new: &str) -> Result<Option<String>, Problem> {
+        match self.checkouts_of(&row.base)?.as_slice() {
+            [] => self.move_ref(row, old, new),
+            [checkout] => self.move_checkout(row, checkout, new),
+            several => Ok(Some(format!(
+                "its base `{}` is checked out in {} places",
+                row.base,
+                several.len()
+            ))),
+        }
+    }
+
+    fn move_ref(&self, row: &PullRow, old: &str, new: &str) -> Result<Option<String>, Problem> {
+        let moved = self
+            .objects()
+            .args(["update-ref", "--create-reflog", "-m"])
+            .arg(format!("drive: merge pull request {}", row.number))
+            .args([&format!("refs/heads/{}", row.base), new, old])
+            .run()?;
+        Ok((moved.code != 0).then(|| base_moved(row)))
+    }
+
+    /// Lets the checkout follow as a fast-forward does: branch, index and files together, and
+    /// nothing of the user's overwritten.
+    fn move_checkout(
+        &self,
+        row: &PullRow,
+        checkout: &Path,
+        new: &str,
+    ) -> Result<Option<String>, Problem> {
+        let location = Location::checkout(checkout);
+        if let Some(refusal) = self.refuse_checkout(row, &location, checkout, new)? {
+            return Ok(Some(refusal));
+        }
+        let moved = self
+            .git
+            .call_at(location, Touches::Files)
+            .args([
+                "merge",
+                "--ff-only",
+                "--no-stat",
+                "--no-autostash",
+                "--quiet",
+                new,
+            ])
+            .run()?;
+        if moved.code == 0 {
+            return Ok(None);
+        }
+        // Either the base moved meanwhile, or an untracked file is in the way; git changed nothing.
+        Ok(Some(format!(
+            "the checkout of `{}` at `{}` cannot follow: {}",
+            row.base,
+            checkout.display(),
+            moved.complaint()
+        )))
+    }
+
+    fn refuse_checkout(
+        &self,
+        row: &PullRow,
+        location: &Location,
+        checkout: &Path,
+        new: &str,
+    ) -> Result<Option<String>, Problem> {
+        let at = format!(
+            "its base `{}` is checked out at `{}`",
+            row.base,
+            checkout.display()
+        );
+        let git_dir = self
+            .git
+            .call_at(location.clone(), Touches::Objects)
+            .args(["rev-parse", "--absolute-git-dir"])
+            .ok()?
+            .path();
+        if let Some(what) = in_progress(&git_dir) {
+            return Ok(Some(format!("{at} with a {} in progress", what.name())));
+        }
+        if self.has_changes(location)? {
+            return Ok(Some(format!("{at} with uncommitted changes")));
+        }
+        let filters = filters_of(&self.git, location, new)?;
+        Ok((!filters.is_empty()).then(|| {
+            format!(
+                "{at}, and its files go through `{}`, which drive does not run",
+                filters.join("`, `")
+            )
+        }))
+    }
+
+    /// Whether a checkout has changes to tracked files. Untracked ones are in nobody's way until a
+    /// merge brings a file of the same name, which git refuses by itself.
+    fn has_changes(&self, location: &Location) -> Result<bool, Problem> {
+        let status = self
+            .git
+            .call_at(location.clone(), Touches::Files)
+            .args(["status", "--porcelain=v2", "-z", "--untracked-files=no"])
+            .arg("--ignore-submodules=none")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .ok()?;
+        Ok(!status.stdout.is_empty())
+    }
+
+    /// The work trees in which a branch is checked out.
+    fn checkouts_of(&self, branch: &str) -> Result<Vec<PathBuf>, Problem> {
+        let answer = self
+            .objects()
+            .args(["worktree", "list", "--porcelain", "-z"])
+            .ok()?;
+        let wanted = format!("branch refs/heads/{branch}");
+        let mut checkouts = Vec::new();
+        let mut current = None;
+        for field in answer.fields() {
+            if let Some(path) = field.strip_prefix(b"worktree ") {
+                current = Some(crate::git::path_from(path));
+            } else if field == wanted.as_bytes() {
+                checkouts.extend(current.take());
+            }
+        }
+        Ok(checkouts)
+    }
+
+    fn note_merged(&self, row: &PullRow, commit: &str) -> Result<(), Problem> {
+        self.write(|tx| {
+            let at = self.tick(tx)?;
+            tx.execute(
+                "UPDATE local_pull_requests SET state = 'merged', merge_sha = ?3, updated_at = ?4
+                 WHERE repository = ?1 AND number = ?2 AND state = 'open'",
+                (self.repository, row.number, commit, at),
+            )
+        })?;
+        Ok(())
+    }
+}
+
+fn refused(reason: String) -> MergeOutcome {
+    MergeOutcome::Refused { reason }
+}
+
+fn base_moved(row: &PullRow) -> String {
+    format!(
+        "its base `{}` moved in the same moment; try again",
+        row.base
+    )
+}
+
+fn conflict(row: &PullRow, files: &[String]) -> String {
+    let mut named: Vec<String> = files
+        .iter()
+        .filter(|file| !file.is_empty())
+        .map(|file| format!("`{file}`"))
+        .collect();
+    named.dedup();
+    let more = named.len().saturating_sub(CONFLICTS_NAMED);
+    named.truncate(CONFLICTS_NAMED);
+    let rest = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    format!(
+        "it conflicts with `{}` in {}{rest}",
+        row.base,
+        named.join(", ")
+    )
+}
+
+fn message(row: &PullRow) -> String {
+    format!(
+        "Merge pull request {} from {}\n\n{}\n",
+        row.number, row.branch, row.title
+    )
+}

@@ -1,0 +1,158 @@
+//! The local forge: pull requests over the plain local repository, in drive's own database.
+//!
+//! It needs no account and no network. Branches stay in git and are read from there whenever
+//! somebody asks; the database holds what git has no place for. Reading down: [`pulls`] and
+//! [`comments`] are the rows, [`heads`] keeps them in step with the branches, [`diffs`] says where
+//! lines stand, [`merging`] makes the merge commit, [`hands`] is what people do from the command
+//! line, and [`port`] is the same forge as the engine sees it.
+
+mod comments;
+mod diffs;
+mod hands;
+mod heads;
+mod marks;
+mod merging;
+mod port;
+mod pulls;
+mod words;
+
+pub use hands::{PersonalComment, Remark};
+
+use crate::git::{Call, Git, Touches};
+use crate::store::Database;
+use drive_core::Problem;
+use drive_core::forge::Author;
+use drive_core::time::Timestamp;
+use drive_engine::ports::{Clock, Place};
+use rusqlite::{OptionalExtension, Transaction};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The name under which drive itself posts. No person: what it says never sets an agent to work.
+const ACCOUNT: &str = "drive";
+
+/// The forge of one local repository.
+pub struct LocalForge {
+    database: Arc<Database>,
+    git: Git,
+    clock: Arc<dyn Clock>,
+    git_dir: PathBuf,
+    repository: i64,
+    user: String,
+}
+
+impl LocalForge {
+    /// The forge of the repository whose shared git folder this is. Nothing needs to be set up.
+    pub fn open(
+        database: Arc<Database>,
+        git: Git,
+        clock: Arc<dyn Clock>,
+        git_dir: &Path,
+    ) -> Result<Self, Problem> {
+        let repository = require_repository(&database, git_dir)?;
+        let user = load_user(&git, git_dir)?;
+        Ok(Self {
+            database,
+            git,
+            clock,
+            git_dir: git_dir.to_owned(),
+            repository,
+            user,
+        })
+    }
+
+    /// The person at this machine, as git knows them.
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
+    fn account() -> Author {
+        Author {
+            login: Some(ACCOUNT.to_owned()),
+            is_bot: true,
+        }
+    }
+
+    /// A git call on refs and objects.
+    fn objects(&self) -> Call<'_> {
+        self.git
+            .call(Place::Checkout(&self.git_dir), Touches::Objects)
+    }
+
+    /// A git call that reads contents: no program a repository names is run.
+    fn contents(&self) -> Call<'_> {
+        self.git
+            .call(Place::Checkout(&self.git_dir), Touches::Files)
+    }
+
+    fn read<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, Problem> {
+        self.database
+            .read(|tx| work(tx).map_err(|error| self.database.problem(error)))
+    }
+
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, Problem> {
+        self.database
+            .write(|tx| work(tx).map_err(|error| self.database.problem(error)))
+    }
+
+    /// The instant of a change: later than every earlier one of this repository, whatever the clock
+    /// does and whichever process asks.
+    fn tick(&self, tx: &Transaction<'_>) -> rusqlite::Result<i64> {
+        tx.query_row(
+            "UPDATE local_repositories SET changed_at = max(changed_at + 1, ?2) WHERE id = ?1
+             RETURNING changed_at",
+            (self.repository, self.clock.now().as_microsecond()),
+            |row| row.get(0),
+        )
+    }
+}
+
+fn instant(microseconds: i64) -> Timestamp {
+    Timestamp::from_microsecond(microseconds).unwrap_or(Timestamp::MAX)
+}
+
+fn require_repository(database: &Database, git_dir: &Path) -> Result<i64, Problem> {
+    let Some(name) = git_dir.to_str() else {
+        return Err(Problem::environment(
+            "unsupportedPath",
+            format!("the path `{}` is not UTF-8", git_dir.display()),
+        )
+        .hint("move the repository to a folder with a plain name"));
+    };
+    let known = database.read(|tx| {
+        tx.query_row(
+            "SELECT id FROM local_repositories WHERE git_dir = ?1",
+            [name],
+            |row| row.get(0),
+        )
+        .optional()
+        .map_err(|error| database.problem(error))
+    })?;
+    if let Some(id) = known {
+        return Ok(id);
+    }
+    database.write(|tx| {
+        // Naming it again returns it, should another process have been faster.
+        tx.query_row(
+            "INSERT INTO local_repositories (git_dir) VALUES (?1)
+             ON CONFLICT (git_dir) DO UPDATE SET git_dir = excluded.git_dir RETURNING id",
+            [name],
+            |row| row.get(0),
+        )
+        .map_err(|error| database.problem(error))
+    })
+}
+
+fn load_user(git: &Git, git_dir: &Path) -> Result<String, Problem> {
+    let name = git
+        .call(Place::Checkout(git_dir), Touches::Objects)
+        .args(["config", "--get", "user.name"])
+        .optional_line()?;
+    Ok(name.unwrap_or_else(|| "you".to_owned()))
+}

@@ -1,0 +1,254 @@
+//! The local forge as the engine sees it.
+
+use super::comments::{NewComment, Spot};
+use super::{ACCOUNT, LocalForge, instant};
+use drive_core::Problem;
+use drive_core::forge::inline::require_line;
+use drive_core::forge::text::compose;
+use drive_core::forge::{
+    CommentRef, Permission, PrState, PullRequest, RequestBudget, ReviewState, Surface,
+};
+use drive_engine::ports::{
+    CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
+    Posted, PostedReview, Reaction, Since,
+};
+use rusqlite::Transaction;
+use std::collections::BTreeSet;
+
+impl Forge for LocalForge {
+    fn open(&self, new: &NewPullRequest) -> Result<PullRequest, Problem> {
+        if let Some(open) = self
+            .find(&new.branch)?
+            .filter(|pr| pr.state == PrState::Open)
+        {
+            return Ok(open);
+        }
+        let head = self.require_branch(&new.branch)?;
+        let base = self.require_branch(&new.base)?;
+        if self.is_in(&head, &base)? {
+            return Err(Problem::work(
+                "noCommits",
+                format!(
+                    "`{}` has no commit that `{}` does not have",
+                    new.branch, new.base
+                ),
+            )
+            .hint("commit something on it first"));
+        }
+        let number = self.insert_pull(new, &head, &base)?;
+        self.fetch(number)
+    }
+
+    fn find(&self, branch: &str) -> Result<Option<PullRequest>, Problem> {
+        self.refresh()?;
+        let row = self.newest_of(branch)?;
+        Ok(row.map(|row| self.pull_request(row)))
+    }
+
+    fn fetch(&self, pr: u64) -> Result<PullRequest, Problem> {
+        self.refresh()?;
+        let row = self.require_pull(pr)?;
+        let mergeable = match row.state {
+            PrState::Open => Some(self.mergeable(&row)?),
+            PrState::Merged | PrState::Closed => None,
+        };
+        Ok(PullRequest {
+            mergeable,
+            ..self.pull_request(row)
+        })
+    }
+
+    fn poll(&self, watched: &[u64], since: Since) -> Result<Polled, Problem> {
+        self.refresh()?;
+        let from = since.0.map_or(i64::MIN, |at| at.as_microsecond());
+        let watched: BTreeSet<u64> = watched.iter().copied().collect();
+        // One view of the database: the cursor covers exactly what was read under it.
+        let (mut comments, rows, next) = self.read(|tx| {
+            let comments = self.load_comments(tx, "updated_at > ?2", "updated_at", &[&from])?;
+            let rows = self.load_rows(tx, "updated_at > ?2", &[&from])?;
+            Ok((comments, rows, self.changed_at(tx)?))
+        })?;
+        comments.retain(|comment| watched.contains(&comment.pr));
+        self.follow_lines(&mut comments)?;
+        let pull_requests = rows
+            .into_iter()
+            .filter(|row| watched.contains(&row.number))
+            .map(|row| self.pull_request(row))
+            .collect();
+        Ok(Polled {
+            comments,
+            pull_requests,
+            next: Since(Some(instant(next.max(from)))),
+        })
+    }
+
+    fn permission(&self, login: &str) -> Result<Permission, Problem> {
+        self.permission_of(login)
+    }
+
+    fn post(&self, pr: u64, post: Post<'_>) -> Result<Posted, Problem> {
+        self.require_pull(pr)?;
+        let (account, body) = (Self::account(), compose(post.body, post.marker));
+        let new = NewComment::new(pr, Surface::Conversation, &account, &body);
+        self.write(|tx| self.post_once(tx, new, post.marker))
+            .map(posted)
+    }
+
+    fn review(&self, pr: u64, review: &NewReview<'_>) -> Result<PostedReview, Problem> {
+        let row = self.require_pull(pr)?;
+        let files = self.changes(&row, review.head)?;
+        let (reached, beyond): (Vec<_>, Vec<_>) = review
+            .lines
+            .iter()
+            .partition(|line| require_line(&files, line.path, line.line).is_ok());
+        let account = Self::account();
+        let body = compose(&with_remarks(review.post.body, &beyond), review.post.marker);
+        let (comment, lines) = self.write(|tx| {
+            let head = NewComment {
+                verdict: Some(ReviewState::Commented),
+                commit: Some(review.head),
+                ..NewComment::new(pr, Surface::Review, &account, &body)
+            };
+            let comment = self.post_once(tx, head, review.post.marker)?;
+            let mut lines = Vec::with_capacity(reached.len());
+            for remark in &reached {
+                let text = compose(remark.post.body, remark.post.marker);
+                let new = NewComment {
+                    review_id: Some(comment.id),
+                    spot: Some(Spot {
+                        path: remark.path.to_owned(),
+                        line: remark.line,
+                        commit: review.head.to_owned(),
+                    }),
+                    ..NewComment::new(pr, Surface::Inline, &account, &text)
+                };
+                lines.push(self.post_once(tx, new, remark.post.marker)?);
+            }
+            Ok((comment, lines))
+        })?;
+        Ok(PostedReview {
+            review: posted(comment),
+            lines,
+        })
+    }
+
+    fn reply(&self, pr: u64, to: CommentRef, post: Post<'_>) -> Result<Posted, Problem> {
+        self.require_pull(pr)?;
+        let (account, body) = (Self::account(), compose(post.body, post.marker));
+        let mut new = NewComment::new(pr, Surface::Conversation, &account, &body);
+        self.aim_reply(&mut new, pr, to.id)?;
+        self.write(|tx| self.post_once(tx, new, post.marker))
+            .map(posted)
+    }
+
+    fn resolve(&self, pr: u64, comment: CommentRef) -> Result<(), Problem> {
+        let comment = self.require_comment(pr, comment.id)?;
+        match comment.key.surface {
+            Surface::Inline => self.resolve_thread(comment.in_reply_to.unwrap_or(comment.key.id)),
+            Surface::Conversation | Surface::Review => Ok(()),
+        }
+    }
+
+    fn edit(&self, pr: u64, comment: CommentRef, post: Post<'_>) -> Result<(), Problem> {
+        let body = compose(post.body, post.marker);
+        self.rewrite_comment(pr, comment, &body, marker(post.marker))
+    }
+
+    fn set_status(&self, sha: &str, status: &CommitStatus<'_>) -> Result<(), Problem> {
+        self.write_status(sha, status)
+    }
+
+    fn react(&self, pr: u64, comment: CommentRef, reaction: Reaction) -> Result<(), Problem> {
+        self.require_comment(pr, comment.id)?;
+        self.write_reaction(comment, ACCOUNT, reaction)
+    }
+
+    fn merge(&self, pr: u64, expected_head: &str) -> Result<MergeOutcome, Problem> {
+        self.merge_pull(pr, expected_head)
+    }
+
+    fn mark_ready(&self, pr: u64) -> Result<(), Problem> {
+        if self.require_pull(pr)?.draft {
+            self.set_while(pr, PrState::Open, "draft", &false)?;
+        }
+        Ok(())
+    }
+
+    fn update_body(&self, pr: u64, body: &str) -> Result<(), Problem> {
+        let row = self.require_pull(pr)?;
+        if row.body != body {
+            self.set_while(pr, row.state, "body", &body)?;
+        }
+        Ok(())
+    }
+
+    fn close(&self, pr: u64) -> Result<(), Problem> {
+        self.require_pull(pr)?;
+        self.set_while(pr, PrState::Open, "state", &"closed")?;
+        Ok(())
+    }
+
+    fn budget(&self) -> Result<Option<RequestBudget>, Problem> {
+        Ok(None)
+    }
+}
+
+impl LocalForge {
+    /// Writes a post down unless its marker already stands.
+    fn post_once(
+        &self,
+        tx: &Transaction<'_>,
+        new: NewComment<'_>,
+        text: &str,
+    ) -> rusqlite::Result<CommentRef> {
+        let Some(text) = marker(text) else {
+            return self.insert_comment(tx, &new);
+        };
+        match self.marked(tx, new.pr, text)? {
+            Some(standing) => Ok(standing.key.comment()),
+            None => {
+                let marker = Some(text);
+                self.insert_comment(tx, &NewComment { marker, ..new })
+            }
+        }
+    }
+
+    fn changed_at(&self, tx: &Transaction<'_>) -> rusqlite::Result<i64> {
+        tx.query_row(
+            "SELECT changed_at FROM local_repositories WHERE id = ?1",
+            [self.repository],
+            |row| row.get(0),
+        )
+    }
+
+    fn require_branch(&self, branch: &str) -> Result<String, Problem> {
+        self.tip(branch)?.ok_or_else(|| {
+            Problem::usage(
+                "branchNotFound",
+                format!("there is no branch `{branch}` here"),
+            )
+            .hint("`git branch` lists those there are")
+        })
+    }
+}
+
+fn marker(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+fn posted(comment: CommentRef) -> Posted {
+    Posted { comment, url: None }
+}
+
+/// A remark that no line can carry is read in the body.
+fn with_remarks(body: &str, remarks: &[&LineComment<'_>]) -> String {
+    let mut text = body.trim_end().to_owned();
+    for remark in remarks {
+        let LineComment { path, line, post } = remark;
+        text.push_str(&format!(
+            "\n\n**`{path}` line {line}**\n\n{}",
+            post.body.trim_end()
+        ));
+    }
+    text
+}

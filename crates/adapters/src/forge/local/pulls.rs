@@ -1,0 +1,186 @@
+//! The rows of pull requests.
+
+use super::words::Word;
+use super::{LocalForge, instant};
+use drive_core::Problem;
+use drive_core::forge::{PrState, PullRequest};
+use drive_engine::ports::NewPullRequest;
+use rusqlite::{Row, ToSql, Transaction};
+
+/// Numbers named in an error before the list is cut.
+const LISTED: usize = 10;
+
+const COLUMNS: &str = "number, title, body, state, draft, branch, base, head_sha, base_sha, \
+                       merge_sha, updated_at";
+
+/// One pull request as it stands in the database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PullRow {
+    pub(super) number: u64,
+    pub(super) title: String,
+    pub(super) body: String,
+    pub(super) state: PrState,
+    pub(super) draft: bool,
+    pub(super) branch: String,
+    pub(super) base: String,
+    pub(super) head_sha: String,
+    pub(super) base_sha: String,
+    pub(super) merge_sha: Option<String>,
+    pub(super) updated_at: i64,
+}
+
+impl PullRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            number: row.get(0)?,
+            title: row.get(1)?,
+            body: row.get(2)?,
+            state: PrState::read(3, &row.get::<_, String>(3)?)?,
+            draft: row.get(4)?,
+            branch: row.get(5)?,
+            base: row.get(6)?,
+            head_sha: row.get(7)?,
+            base_sha: row.get(8)?,
+            merge_sha: row.get(9)?,
+            updated_at: row.get(10)?,
+        })
+    }
+}
+
+impl LocalForge {
+    /// Every pull request, oldest first, in step with the branches.
+    pub fn list(&self) -> Result<Vec<PullRequest>, Problem> {
+        self.refresh()?;
+        let rows = self.read(|tx| self.load_rows(tx, "TRUE", &[]))?;
+        Ok(rows.into_iter().map(|row| self.pull_request(row)).collect())
+    }
+
+    pub(super) fn insert_pull(
+        &self,
+        new: &NewPullRequest,
+        head_sha: &str,
+        base_sha: &str,
+    ) -> Result<u64, Problem> {
+        self.write(|tx| {
+            let open = self.load_rows(tx, "branch = ?2 AND state = 'open'", &[&new.branch])?;
+            if let Some(open) = open.first() {
+                return Ok(open.number);
+            }
+            let at = self.tick(tx)?;
+            tx.query_row(
+                "INSERT INTO local_pull_requests (repository, number, title, body, state, draft,
+                     branch, base, head_sha, base_sha, created_at, updated_at)
+                 SELECT ?1, 1 + coalesce(max(number), 0), ?2, ?3, 'open', ?4, ?5, ?6, ?7, ?8, ?9, ?9
+                 FROM local_pull_requests WHERE repository = ?1
+                 RETURNING number",
+                (
+                    self.repository,
+                    &new.title,
+                    &new.body,
+                    new.draft,
+                    &new.branch,
+                    &new.base,
+                    head_sha,
+                    base_sha,
+                    at,
+                ),
+                |row| row.get(0),
+            )
+        })
+    }
+
+    /// One row, or a problem that names those there are.
+    pub(super) fn require_pull(&self, number: u64) -> Result<PullRow, Problem> {
+        let row = self
+            .read(|tx| self.load_rows(tx, "number = ?2", &[&number]))?
+            .pop();
+        match row {
+            Some(row) => Ok(row),
+            None => Err(self.unknown_pull(number)?),
+        }
+    }
+
+    pub(super) fn newest_of(&self, branch: &str) -> Result<Option<PullRow>, Problem> {
+        self.read(|tx| self.load_rows(tx, "branch = ?2", &[&branch]))
+            .map(|mut rows| rows.pop())
+    }
+
+    /// Rows by number. `?1` is the repository, the values come after it.
+    pub(super) fn load_rows(
+        &self,
+        tx: &Transaction<'_>,
+        condition: &str,
+        values: &[&dyn ToSql],
+    ) -> rusqlite::Result<Vec<PullRow>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM local_pull_requests WHERE repository = ?1 AND {condition}
+             ORDER BY number"
+        );
+        let mut all: Vec<&dyn ToSql> = vec![&self.repository];
+        all.extend_from_slice(values);
+        tx.prepare_cached(&sql)?
+            .query_map(&*all, PullRow::read)?
+            .collect()
+    }
+
+    /// Sets one column of a pull request that stands in a state; says whether it stood there.
+    pub(super) fn set_while(
+        &self,
+        number: u64,
+        state: PrState,
+        column: &'static str,
+        value: &dyn ToSql,
+    ) -> Result<bool, Problem> {
+        self.write(|tx| {
+            let at = self.tick(tx)?;
+            let changed = tx.execute(
+                &format!(
+                    "UPDATE local_pull_requests SET {column} = ?4, updated_at = ?5
+                     WHERE repository = ?1 AND number = ?2 AND state = ?3"
+                ),
+                rusqlite::params![self.repository, number, state.word(), value, at],
+            )?;
+            Ok(changed == 1)
+        })
+    }
+
+    /// What the engine sees of a row. Whether it can be merged is asked of git, elsewhere.
+    pub(super) fn pull_request(&self, row: PullRow) -> PullRequest {
+        PullRequest {
+            url: self.url(row.number),
+            number: row.number,
+            title: row.title,
+            body: row.body,
+            state: row.state,
+            draft: row.draft,
+            branch: row.branch,
+            base: row.base,
+            head_sha: row.head_sha,
+            mergeable: None,
+            updated_at: instant(row.updated_at),
+        }
+    }
+
+    fn url(&self, number: u64) -> String {
+        format!("local://{}/pull/{number}", self.git_dir.display())
+    }
+
+    fn unknown_pull(&self, number: u64) -> Result<Problem, Problem> {
+        let rows = self.read(|tx| self.load_rows(tx, "TRUE", &[]))?;
+        let problem = Problem::usage(
+            "pullRequestNotFound",
+            format!("there is no pull request `{number}` here"),
+        );
+        let named: Vec<String> = rows
+            .iter()
+            .rev()
+            .take(LISTED)
+            .map(|row| format!("{} (`{}`, {})", row.number, row.branch, row.state.word()))
+            .collect();
+        Ok(if named.is_empty() {
+            problem.hint("this repository has none yet; `drive spawn TASK` opens one")
+        } else {
+            problem.hint(format!("there are: {}", named.join(", ")))
+        })
+    }
+}

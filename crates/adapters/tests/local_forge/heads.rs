@@ -1,0 +1,101 @@
+//! Pull requests follow the branches, whoever moved them.
+
+use crate::world::World;
+use drive_core::forge::PrState;
+use drive_engine::ports::{Forge, NewPullRequest, Since};
+
+#[test]
+fn a_commit_made_by_hand_is_seen_by_the_next_poll() {
+    let world = World::bare();
+    let pr = world.open("feat/push");
+    let before = world.forge.poll(&[pr.number], Since(None)).unwrap();
+    let head = world.push("feat/push", "b.txt", "b\n");
+    let after = world.forge.poll(&[pr.number], before.next).unwrap();
+    let seen: Vec<_> = after
+        .pull_requests
+        .into_iter()
+        .map(|pr| pr.head_sha)
+        .collect();
+    assert_eq!(seen, [head]);
+    let quiet = world.forge.poll(&[pr.number], after.next).unwrap();
+    assert_eq!((quiet.pull_requests, quiet.next), (vec![], after.next));
+}
+
+#[test]
+fn a_merge_made_by_hand_is_a_merge() {
+    let world = World::checked_out();
+    let pr = world.open("feat/byhand");
+    world.git(["merge", "-q", "--no-ff", "-m", "by hand", "feat/byhand"]);
+    let merge = world.git(["rev-parse", "main"]);
+    assert_eq!(world.forge.fetch(pr.number).unwrap().state, PrState::Merged);
+    let again = world.forge.merge(pr.number, &pr.head_sha).unwrap();
+    assert_eq!(
+        again,
+        drive_engine::ports::MergeOutcome::Merged { sha: Some(merge) }
+    );
+}
+
+#[test]
+fn a_fast_forward_made_by_hand_is_a_merge() {
+    let world = World::checked_out();
+    let pr = world.open("feat/ff");
+    let later = world.push("feat/ff", "c.txt", "c\n");
+    world.git(["merge", "-q", "--ff-only", "feat/ff"]);
+    let now = world.forge.fetch(pr.number).unwrap();
+    assert_eq!((now.state, now.head_sha), (PrState::Merged, later));
+}
+
+#[test]
+fn a_branch_reset_to_its_base_is_not_a_merge() {
+    let world = World::bare();
+    let pr = world.open("feat/reset");
+    let base = world.push("main", "other.txt", "other\n");
+    world.git(["update-ref", "refs/heads/feat/reset", &base]);
+    let now = world.forge.fetch(pr.number).unwrap();
+    assert_eq!((now.state, now.head_sha), (PrState::Open, base));
+}
+
+#[test]
+fn a_branch_that_is_gone_keeps_its_last_head() {
+    let world = World::bare();
+    let pr = world.open("feat/gone");
+    world.git(["update-ref", "-d", "refs/heads/feat/gone"]);
+    let now = world.forge.fetch(pr.number).unwrap();
+    assert_eq!((now.state, now.head_sha), (PrState::Open, pr.head_sha));
+}
+
+#[test]
+fn a_pull_request_needs_a_branch_a_base_and_a_commit_between_them() {
+    let world = World::bare();
+    world.git(["branch", "feat/same", "main"]);
+    world.push("feat/work", "a.txt", "a\n");
+    let open = |branch: &str, base: &str| {
+        let new = NewPullRequest {
+            title: "Work".to_owned(),
+            body: String::new(),
+            branch: branch.to_owned(),
+            base: base.to_owned(),
+            draft: false,
+        };
+        world
+            .forge
+            .open(&new)
+            .map(|pr| pr.number)
+            .map_err(|problem| problem.kind)
+    };
+    assert_eq!(open("feat/never", "main"), Err("branchNotFound".to_owned()));
+    assert_eq!(
+        open("feat/work", "develop"),
+        Err("branchNotFound".to_owned())
+    );
+    assert_eq!(open("feat/same", "main"), Err("noCommits".to_owned()));
+    assert_eq!(open("feat/work", "main"), Ok(1));
+}
+
+#[test]
+fn two_repositories_of_one_database_do_not_mix() {
+    let (one, other) = (World::bare(), World::bare());
+    one.open("feat/one");
+    assert_eq!(one.forge.list().unwrap().len(), 1);
+    assert_eq!(other.forge.list().unwrap().len(), 0);
+}
