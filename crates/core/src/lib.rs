@@ -7,9 +7,11 @@
 pub mod agent;
 pub mod forge;
 pub mod ids;
+pub mod naming;
 pub mod path_text;
 pub mod problem;
 pub mod process;
+pub mod review;
 pub mod run;
 pub mod sandbox;
 pub mod settings;

@@ -11,8 +11,11 @@ pub mod lease;
 pub mod ports;
 pub mod recovery;
 mod sandbox_guard;
+pub mod spawn;
 mod stdin_channel;
 pub mod verify;
+
+pub mod world;
 
 pub use cancel::CancelToken;
 pub use sandbox_guard::SandboxGuard;

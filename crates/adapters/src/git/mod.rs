@@ -213,6 +213,19 @@ impl VersionControl for Git {
         history::is_ancestor(self, &Location::of(place), ancestor, descendant)
     }
 
+    fn advance_branch(
+        &self,
+        place: Place<'_>,
+        branch: &BranchName,
+        from: &str,
+        to: &str,
+    ) -> Result<(), Problem> {
+        self.call(place, Touches::Objects)
+            .args(["update-ref", "--no-deref", &branch.full(), to, from])
+            .ok()
+            .map(drop)
+    }
+
     fn remote_url(&self, place: Place<'_>, remote: &str) -> Result<Option<String>, Problem> {
         remote::url(self, &Location::of(place), remote)
     }

@@ -15,9 +15,11 @@ mod streams;
 mod supervise;
 mod sys;
 mod usage;
+mod whoami;
 mod wire;
 
 pub use supervise::{NOTHING, SUPERVISE, supervise_if_asked};
+pub use whoami::ThisProcess;
 
 use drive_core::Problem;
 use drive_core::process::{Layer, LayerName, Limits, Presence, ProcessIdentity, ProcessReport};

@@ -9,6 +9,7 @@ use super::request::{AfterEnd, Publish, Request};
 use super::step::{Moment, end};
 use super::{Flow, Run};
 use crate::Problem;
+use crate::agent::answer::title_of;
 use crate::agent::{AgentOutcome, Role};
 use crate::ids::SandboxId;
 use crate::sandbox::{Lifetime, SandboxSpec};
@@ -199,7 +200,7 @@ fn open_pull_request(run: &mut Run, request: &Request, now: Timestamp) {
     run.decide(Effect::OpenPullRequest {
         branch: request.branch.clone(),
         base,
-        title: title(&request.task),
+        title: title_of(&request.task),
         body: pull_request_body(run, request),
     });
 }
@@ -304,23 +305,8 @@ fn sandbox_spec(run: &Run, request: &Request) -> SandboxSpec {
     }
 }
 
-/// The first line of the task, as long as a commit subject may be.
-fn title(task: &str) -> String {
-    const LONGEST: usize = 72;
-    let line = task
-        .lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .unwrap_or("work");
-    if line.chars().count() <= LONGEST {
-        return line.to_owned();
-    }
-    let cut: String = line.chars().take(LONGEST - 1).collect();
-    format!("{}…", cut.trim_end())
-}
-
 fn commit_message(task: &str) -> String {
-    let subject = title(task);
+    let subject = title_of(task);
     if subject == task.trim() {
         subject
     } else {

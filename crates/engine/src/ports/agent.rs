@@ -88,3 +88,9 @@ pub trait Agent: Send + Sync {
         on_event: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentOutcome, Problem>;
 }
+
+/// Agents by their name in the settings.
+pub trait AgentSource: Send + Sync {
+    /// The agent of that name; a problem that lists the names when there is none.
+    fn agent(&self, name: &str) -> Result<Box<dyn Agent>, Problem>;
+}

@@ -10,7 +10,7 @@ mod sandboxes;
 mod store;
 mod version_control;
 
-pub use agent::{Agent, AgentRequest, AgentVersion, IsolationMode};
+pub use agent::{Agent, AgentRequest, AgentSource, AgentVersion, IsolationMode};
 pub use clock::Clock;
 pub use forge::{
     CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,

@@ -148,6 +148,15 @@ pub trait VersionControl: Send + Sync {
         descendant: &str,
     ) -> Result<bool, Problem>;
 
+    /// Moves a branch forward, as long as it is still where it is expected and is not checked out.
+    fn advance_branch(
+        &self,
+        place: Place<'_>,
+        branch: &BranchName,
+        from: &str,
+        to: &str,
+    ) -> Result<(), Problem>;
+
     /// Whether the repository knows a remote of that name.
     fn remote_url(&self, place: Place<'_>, remote: &str) -> Result<Option<String>, Problem>;
 

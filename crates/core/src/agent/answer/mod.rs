@@ -9,7 +9,7 @@ mod reviewer;
 mod validator;
 
 pub use fixer::{CommentAction, CommentAnswer, FixerAnswer, read_fixer};
-pub use namer::{MAX_BRANCH_CHARS, MAX_TITLE_CHARS, Naming, read_naming, slug};
+pub use namer::{MAX_BRANCH_CHARS, MAX_TITLE_CHARS, Naming, read_naming, slug, title_of};
 pub use reviewer::{Review, Suggestion, Verdict, read_review};
 pub use validator::{Finding, TaskJudgement, TaskStatus, Validation, read_validation};
 

@@ -58,7 +58,8 @@ pub fn slug(task: &str) -> String {
     }
 }
 
-fn title_of(task: &str) -> String {
+/// A title made of the task's first line.
+pub fn title_of(task: &str) -> String {
     let first = task
         .lines()
         .map(str::trim)

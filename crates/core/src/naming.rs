@@ -1,0 +1,34 @@
+//! Names made from a task, for when nobody gave a better one.
+
+use crate::agent::answer::slug;
+use crate::ids::RunId;
+
+/// The branch of a run when the caller names none: readable, and unlike any other run's.
+pub fn default_branch(task: &str, run: &RunId) -> String {
+    let unique = run.as_str().rsplit('-').next().unwrap_or_default();
+    format!("drive/{}-{unique}", slug(task))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::BranchName;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_branch_says_the_task_and_which_run_it_was() {
+        let run = RunId::new("r20261115-0942-k3f9a");
+        assert_eq!(
+            default_branch("Fix the login!", &run),
+            "drive/fix-the-login-k3f9a"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_task_gives_a_branch_that_git_takes(task: String) {
+            let branch = default_branch(&task, &RunId::new("r20261115-0942-k3f9a"));
+            prop_assert!(BranchName::parse(&branch).is_ok(), "{branch}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Reviews: what is looked at, in which order, how often, and what the last word is.
+//!
+//! One loop serves every mode of `spawn-team` and every phase of a cruise; the modes differ only in
+//! their [`ReviewPlan`].
+
+mod domain;
+mod review_loop;
+
+pub use domain::{Domain, REVIEW_COMPLETE};
+pub use review_loop::{LastWord, Move, ReviewLoop, ReviewPlan, Reviewed};

@@ -1,0 +1,373 @@
+use super::Domain;
+use crate::agent::answer::{Suggestion, Verdict};
+use serde::{Deserialize, Serialize};
+
+/// What is reviewed, and how often.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewPlan {
+    /// What is looked at, in order; one `None` for a review of everything at once.
+    pub domains: Vec<Option<Domain>>,
+    /// How often one domain is reviewed at most.
+    pub max_reviews: u32,
+    /// Whether the remarks of the last review are still worked in, although nobody looks again.
+    pub fix_after_last: bool,
+}
+
+impl ReviewPlan {
+    /// One review, one round of fixes, done.
+    pub fn sequential() -> Self {
+        Self {
+            domains: vec![None],
+            max_reviews: 1,
+            fix_after_last: true,
+        }
+    }
+
+    /// Review and fix until approved, or out of iterations.
+    pub fn pingpong(max_iterations: u32) -> Self {
+        Self {
+            domains: vec![None],
+            max_reviews: max_iterations.max(1),
+            fix_after_last: false,
+        }
+    }
+
+    /// One domain after the other, each until approved or out of iterations.
+    pub fn by_domain(max_iterations: u32) -> Self {
+        Self {
+            domains: Domain::ALL.into_iter().map(Some).collect(),
+            max_reviews: max_iterations.max(1),
+            fix_after_last: false,
+        }
+    }
+}
+
+/// What came of one review.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "review")]
+pub enum Reviewed {
+    /// A usable verdict.
+    Judged {
+        /// The verdict.
+        verdict: Verdict,
+        /// What it asks for.
+        suggestions: Vec<Suggestion>,
+    },
+    /// The reviewer answered, and no verdict could be read.
+    Unreadable,
+    /// The reviewer failed.
+    Failed,
+}
+
+/// What is to be done next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "move")]
+pub enum Move {
+    /// Let the reviewer look.
+    Review {
+        /// At what.
+        domain: Option<Domain>,
+        /// For the how-manieth time in this domain, from 1.
+        round: u32,
+        /// Whether it is asked once more because its verdict could not be read.
+        again: bool,
+    },
+    /// Work these remarks in.
+    Fix {
+        /// Of which domain.
+        domain: Option<Domain>,
+        /// The remarks.
+        suggestions: Vec<Suggestion>,
+    },
+    /// Nothing more.
+    Done(LastWord),
+}
+
+/// What all reviews together come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LastWord {
+    /// Every domain was approved.
+    Approved,
+    /// At least one domain asked for changes in its last review.
+    NeedsChanges,
+    /// At least one domain has no usable verdict. Never counted as approval.
+    Inconclusive,
+}
+
+/// The loop over reviews and fixes. It moves by [`reviewed`](Self::reviewed) and
+/// [`fixed`](Self::fixed), and each says what comes next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewLoop {
+    plan: ReviewPlan,
+    at: usize,
+    round: u32,
+    asked_again: bool,
+    word: LastWord,
+}
+
+impl ReviewLoop {
+    /// The loop before its first review, and that review.
+    pub fn begin(plan: ReviewPlan) -> (Self, Move) {
+        let this = Self {
+            plan,
+            at: 0,
+            round: 1,
+            asked_again: false,
+            word: LastWord::Approved,
+        };
+        let first = this.review_or_done();
+        (this, first)
+    }
+
+    /// The domain under review.
+    pub fn domain(&self) -> Option<Domain> {
+        self.plan.domains.get(self.at).copied().flatten()
+    }
+
+    /// What follows from a review.
+    pub fn reviewed(&mut self, reviewed: Reviewed) -> Move {
+        match reviewed {
+            Reviewed::Judged {
+                verdict: Verdict::Approved,
+                ..
+            } => self.next_domain(),
+            Reviewed::Judged {
+                verdict: Verdict::NeedsChanges,
+                suggestions,
+            } => {
+                self.asked_again = false;
+                let last = self.round >= self.plan.max_reviews;
+                if last {
+                    self.word = LastWord::NeedsChanges;
+                }
+                if last && !self.plan.fix_after_last {
+                    return self.next_domain();
+                }
+                Move::Fix {
+                    domain: self.domain(),
+                    suggestions,
+                }
+            }
+            Reviewed::Unreadable if !self.asked_again => {
+                self.asked_again = true;
+                self.review_or_done()
+            }
+            Reviewed::Unreadable | Reviewed::Failed => {
+                if self.word == LastWord::Approved {
+                    self.word = LastWord::Inconclusive;
+                }
+                self.next_domain()
+            }
+        }
+    }
+
+    /// What follows once remarks were worked in, or could not be.
+    pub fn fixed(&mut self) -> Move {
+        if self.round >= self.plan.max_reviews {
+            return self.next_domain();
+        }
+        self.round += 1;
+        self.review_or_done()
+    }
+
+    fn next_domain(&mut self) -> Move {
+        self.at += 1;
+        self.round = 1;
+        self.asked_again = false;
+        self.review_or_done()
+    }
+
+    fn review_or_done(&self) -> Move {
+        match self.plan.domains.get(self.at) {
+            Some(&domain) => Move::Review {
+                domain,
+                round: self.round,
+                again: self.asked_again,
+            },
+            None => Move::Done(self.word),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn remark() -> Suggestion {
+        Suggestion {
+            file: Some("src/login.rs".into()),
+            line: Some(7),
+            issue: "the name is not checked".into(),
+            suggestion: None,
+            severity: None,
+        }
+    }
+
+    fn approves() -> Reviewed {
+        Reviewed::Judged {
+            verdict: Verdict::Approved,
+            suggestions: vec![],
+        }
+    }
+
+    fn objects() -> Reviewed {
+        Reviewed::Judged {
+            verdict: Verdict::NeedsChanges,
+            suggestions: vec![remark()],
+        }
+    }
+
+    /// Plays the answers in turn (the last one for ever) and lists the moves.
+    fn play(plan: ReviewPlan, answers: &[Reviewed]) -> Vec<String> {
+        let (mut review_loop, mut next) = ReviewLoop::begin(plan);
+        let mut answers = answers.iter().cycle();
+        let mut moves = Vec::new();
+        for _ in 0..100 {
+            next = match next {
+                Move::Review {
+                    domain,
+                    round,
+                    again,
+                } => {
+                    let what = domain.map_or("all", Domain::name);
+                    moves.push(format!(
+                        "review {what} {round}{}",
+                        if again { " again" } else { "" }
+                    ));
+                    review_loop.reviewed(answers.next().cloned().unwrap())
+                }
+                Move::Fix { suggestions, .. } => {
+                    moves.push(format!("fix {}", suggestions.len()));
+                    review_loop.fixed()
+                }
+                Move::Done(word) => {
+                    moves.push(format!("{word:?}"));
+                    return moves;
+                }
+            };
+        }
+        panic!("no end: {moves:?}");
+    }
+
+    #[test]
+    fn sequential_reviews_once_fixes_once_and_is_done() {
+        let plan = ReviewPlan::sequential;
+        assert_eq!(play(plan(), &[approves()]), ["review all 1", "Approved"]);
+        assert_eq!(
+            play(plan(), &[objects()]),
+            ["review all 1", "fix 1", "NeedsChanges"]
+        );
+    }
+
+    #[test]
+    fn pingpong_goes_on_until_approved_or_out_of_iterations() {
+        let plan = || ReviewPlan::pingpong(3);
+        assert_eq!(
+            play(plan(), &[objects(), approves()]),
+            ["review all 1", "fix 1", "review all 2", "Approved"]
+        );
+        assert_eq!(
+            play(plan(), &[objects()]),
+            [
+                "review all 1",
+                "fix 1",
+                "review all 2",
+                "fix 1",
+                "review all 3",
+                "NeedsChanges"
+            ]
+        );
+    }
+
+    #[test]
+    fn domains_are_reviewed_in_order_and_one_that_is_never_content_does_not_stop_the_others() {
+        let approved = play(ReviewPlan::by_domain(2), &[approves()]);
+        assert_eq!(
+            approved,
+            [
+                "review Security 1",
+                "review TechnicalFeasibility 1",
+                "review TaskGranularity 1",
+                "review DependencyCompleteness 1",
+                "review GeneralPolish 1",
+                "Approved"
+            ]
+        );
+        let answers = [
+            objects(),
+            objects(),
+            approves(),
+            approves(),
+            approves(),
+            approves(),
+        ];
+        assert_eq!(
+            play(ReviewPlan::by_domain(2), &answers),
+            [
+                "review Security 1",
+                "fix 1",
+                "review Security 2",
+                "review TechnicalFeasibility 1",
+                "review TaskGranularity 1",
+                "review DependencyCompleteness 1",
+                "review GeneralPolish 1",
+                "NeedsChanges"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_garbage_verdict_is_asked_for_once_more_and_never_counts_as_approval() {
+        assert_eq!(
+            play(ReviewPlan::pingpong(3), &[Reviewed::Unreadable, approves()]),
+            ["review all 1", "review all 1 again", "Approved"]
+        );
+        assert_eq!(
+            play(ReviewPlan::pingpong(3), &[Reviewed::Unreadable]),
+            ["review all 1", "review all 1 again", "Inconclusive"]
+        );
+    }
+
+    #[test]
+    fn a_reviewer_that_crashes_does_not_block_and_does_not_approve() {
+        assert_eq!(
+            play(ReviewPlan::pingpong(3), &[Reviewed::Failed]),
+            ["review all 1", "Inconclusive"]
+        );
+        let mut answers = vec![Reviewed::Failed];
+        answers.extend((0..4).map(|_| approves()));
+        assert_eq!(
+            play(ReviewPlan::by_domain(1), &answers).last().unwrap(),
+            "Inconclusive"
+        );
+    }
+
+    fn answer() -> impl Strategy<Value = Reviewed> {
+        prop_oneof![
+            Just(approves()),
+            Just(objects()),
+            Just(Reviewed::Unreadable),
+            Just(Reviewed::Failed)
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn every_loop_ends_within_its_rounds_and_approves_only_what_was_approved(
+            answers in prop::collection::vec(answer(), 1..40),
+            most in 0u32..5,
+        ) {
+            let moves = play(ReviewPlan::by_domain(most), &answers);
+            let reviews = moves.iter().filter(|m| m.starts_with("review")).count();
+            // Each round of a domain may be asked for once more.
+            prop_assert!(reviews <= 5 * 2 * most.max(1) as usize);
+            if answers.iter().all(|a| *a != approves()) {
+                prop_assert_ne!(moves.last().unwrap(), "Approved");
+            }
+        }
+    }
+}

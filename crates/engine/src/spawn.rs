@@ -1,0 +1,139 @@
+//! `drive spawn`: from what a person typed to a run, and the run to its end.
+
+use crate::cancel::CancelToken;
+use crate::executor::{Executor, Performer};
+use crate::journal::Journal;
+use crate::lease::{Lease, Whoami, held_by};
+use crate::ports::{Place, VersionControl};
+use drive_core::Problem;
+use drive_core::agent::Budget;
+use drive_core::ids::{DedupeKey, RunId};
+use drive_core::naming::default_branch;
+use drive_core::run::{AfterEnd, Event, Kind, Publish, Request, Run};
+use drive_core::sandbox::BranchName;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The longest task: more than any agent takes on its standard input.
+pub const LONGEST_TASK: usize = 8 * 1024 * 1024;
+
+/// What a person asked for, with the settings that apply.
+#[derive(Clone, Debug)]
+pub struct SpawnOrder {
+    /// The task.
+    pub task: String,
+    /// A folder of the repository.
+    pub repo: PathBuf,
+    /// Where to start; the checkout's commit when left out.
+    pub base: Option<String>,
+    /// The branch to make; one named after the task when left out.
+    pub branch: Option<String>,
+    /// The agent, by its name in the settings.
+    pub agent: String,
+    /// How long it may be silent.
+    pub idle_timeout: Duration,
+    /// How long it may work.
+    pub total_timeout: Duration,
+    /// What it may use.
+    pub budget: Budget,
+    /// How often it may ask for a permission.
+    pub max_escalations: u32,
+    /// Where the work goes besides the branch.
+    pub publish: Publish,
+    /// What becomes of the sandbox.
+    pub after_end: AfterEnd,
+    /// Untracked files to bring along.
+    pub copy: Vec<String>,
+    /// Caches to bring along.
+    pub seed: Vec<String>,
+}
+
+/// Turns an order into a request, or says what is wrong with it before anything is made.
+pub fn request(
+    order: SpawnOrder,
+    run: &RunId,
+    history: &dyn VersionControl,
+) -> Result<Request, Problem> {
+    check_task(&order.task)?;
+    let repository = history.discover(&order.repo)?;
+    let place = Place::Checkout(&order.repo);
+    let base_sha = history.resolve(place, order.base.as_deref().unwrap_or("HEAD"))?;
+    let base_branch = match &order.base {
+        None => repository.branch.clone(),
+        Some(base) => {
+            let full = format!("refs/heads/{base}");
+            history.resolve(place, &full).is_ok().then(|| base.clone())
+        }
+    };
+    if base_branch.is_none() && order.publish != Publish::BranchOnly {
+        return Err(Problem::usage(
+            "noBaseBranch",
+            "there is no branch to open a pull request against",
+        )
+        .hint("start from a branch with `--base BRANCH`, or pass `--no-pr`"));
+    }
+    let branch = order
+        .branch
+        .unwrap_or_else(|| default_branch(&order.task, run));
+    BranchName::parse(&branch)?;
+    Ok(Request {
+        kind: Kind::Spawn,
+        task: order.task,
+        repo: repository.top.unwrap_or(repository.common_dir),
+        base_sha,
+        base_branch,
+        branch,
+        agent: order.agent,
+        idle_timeout: order.idle_timeout,
+        total_timeout: order.total_timeout,
+        budget: order.budget,
+        max_escalations: order.max_escalations,
+        publish: order.publish,
+        after_end: order.after_end,
+        copy: order.copy,
+        seed: order.seed,
+    })
+}
+
+/// Journals the request and flies the run to its end.
+pub fn fly(
+    request: Request,
+    run: &RunId,
+    journal: Journal<'_>,
+    whoami: &dyn Whoami,
+    performer: &dyn Performer,
+    cancel: &CancelToken,
+) -> Result<Run, Problem> {
+    // The lease comes first: a sweep in another process must never take this run for an orphan.
+    let lease = Lease::acquire(journal.store, journal.clock, whoami, run)?
+        .map_err(|owner| held_by(run, &owner))?;
+    let event = Event::Requested {
+        request: Box::new(request),
+    };
+    journal.deliver(run, &event, &DedupeKey::new("request"), Some(lease.token()))?;
+    Executor {
+        journal,
+        performer,
+        cancel,
+    }
+    .fly(&lease)
+}
+
+fn check_task(task: &str) -> Result<(), Problem> {
+    if task.trim().is_empty() {
+        return Err(Problem::usage("emptyTask", "the task is empty").hint(
+            "say what is to be done: `drive spawn \"fix the login\"`, or `-` to read it from stdin",
+        ));
+    }
+    if task.len() > LONGEST_TASK {
+        return Err(Problem::usage(
+            "taskTooLong",
+            format!(
+                "the task has {} bytes, at most {LONGEST_TASK} are taken",
+                task.len()
+            ),
+        )
+        .hint("put the material into a file of the repository and name it in the task"));
+    }
+    Ok(())
+}

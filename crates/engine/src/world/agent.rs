@@ -1,0 +1,127 @@
+//! Letting an agent work.
+
+use super::World;
+use crate::executor::Task;
+use crate::ports::AgentRequest;
+use drive_core::Problem;
+use drive_core::agent::{AgentEvent, Decision};
+use drive_core::ids::SandboxId;
+use drive_core::process::Limits;
+use drive_core::run::{AgentJob, EffectResult, Note};
+use std::cell::Cell;
+
+/// How many notes of one agent are journaled: enough for every wait and permission of a long job,
+/// and a bound on what a babbling one can write.
+const MOST_NOTES: u32 = 500;
+
+impl World<'_> {
+    pub(super) fn run_agent(
+        &self,
+        task: &Task<'_>,
+        sandbox: &SandboxId,
+        job: &AgentJob,
+    ) -> Result<EffectResult, Problem> {
+        let sandbox = self.require_sandbox(task, sandbox)?;
+        // An earlier owner may have died while its agent lived: never start a twin.
+        if let Some(identity) = task.run.processes.get(&task.claimed.key) {
+            self.processes.end(identity)?;
+        }
+        let agent = self.agents.agent(&job.agent)?;
+        let scratch = self.runs_dir.join(task.run.id.as_str()).join(format!(
+            "{}-{}",
+            task.claimed.key.as_str().replace('/', "-"),
+            task.claimed.attempt
+        ));
+        let request = AgentRequest {
+            run: task.run.id.clone(),
+            role: job.role,
+            round: job.round,
+            domain: job.domain.clone(),
+            prompt: job.prompt.clone(),
+            input: None,
+            sandbox: sandbox.path.clone(),
+            git_dir: Some(sandbox.git_dir.clone()),
+            scratch: scratch.clone(),
+            model: None,
+            resume: None,
+            limits: Limits {
+                wall: job.total,
+                idle: Some(job.idle),
+                ..Limits::default()
+            },
+            budget: job.budget,
+            max_escalations: job.max_escalations,
+            isolation: self.isolation,
+        };
+        let notes = Notes {
+            task,
+            count: Cell::new(0),
+        };
+        let outcome = agent.run(
+            &request,
+            task.cancel,
+            &mut |identity| task.process_started(identity.clone()),
+            &mut |event| {
+                notes.keep(&event);
+                self.observer.agent(&task.run.id, &task.claimed.key, &event);
+            },
+        )?;
+        Ok(EffectResult::AgentEnded {
+            outcome: Box::new(outcome),
+            log: Some(scratch),
+        })
+    }
+}
+
+/// Journals what a person will want to see again.
+struct Notes<'a> {
+    task: &'a Task<'a>,
+    count: Cell<u32>,
+}
+
+impl Notes<'_> {
+    fn keep(&self, event: &AgentEvent) {
+        let Some(note) = note_of(event) else { return };
+        let number = self.count.get() + 1;
+        if number > MOST_NOTES {
+            return;
+        }
+        self.count.set(number);
+        // The agent's own log has it too; a full disk ends the run at the next event that matters.
+        let _ = self.task.note(number, note);
+    }
+}
+
+fn note_of(event: &AgentEvent) -> Option<Note> {
+    match event {
+        AgentEvent::Waiting { wait } => Some(Note::Waiting {
+            reason: wait.to_string(),
+        }),
+        AgentEvent::Warning { message } => Some(Note::Warning {
+            text: message.clone(),
+        }),
+        AgentEvent::PermissionAnswered { request, decision } => Some(Note::Permission {
+            tool: format!("{}({})", request.tool, request.detail),
+            granted: *decision == Decision::Grant,
+            rule: reason_of(decision),
+        }),
+        AgentEvent::Started { .. }
+        | AgentEvent::Text { .. }
+        | AgentEvent::Thinking { .. }
+        | AgentEvent::ToolUse { .. }
+        | AgentEvent::FileChange { .. }
+        | AgentEvent::Command { .. }
+        | AgentEvent::Usage { .. }
+        | AgentEvent::Resumed
+        | AgentEvent::PermissionAsked { .. }
+        | AgentEvent::Finished { .. } => None,
+    }
+}
+
+fn reason_of(decision: &Decision) -> String {
+    match decision {
+        Decision::Grant => "allowed by the settings".to_owned(),
+        Decision::Deny { reason } => reason.clone(),
+        Decision::Exhausted { allowed } => format!("more than {allowed} requests"),
+    }
+}

@@ -1,0 +1,122 @@
+//! Performs effects through the ports: one file for each kind of thing that is touched.
+
+mod agent;
+mod publish;
+mod work;
+
+use crate::executor::{Performer, Task};
+use crate::ports::{AgentSource, Forge, IsolationMode, ProcessRunner, Sandboxes, VersionControl};
+use drive_core::Problem;
+use drive_core::agent::AgentEvent;
+use drive_core::ids::{EffectKey, RunId, SandboxId};
+use drive_core::run::{Effect, EffectResult};
+use drive_core::sandbox::Sandbox;
+use std::path::PathBuf;
+
+/// Everything a run may touch.
+pub struct World<'a> {
+    /// Worktrees.
+    pub sandboxes: &'a dyn Sandboxes,
+    /// History.
+    pub history: &'a dyn VersionControl,
+    /// Agents by name.
+    pub agents: &'a dyn AgentSource,
+    /// Processes of earlier owners.
+    pub processes: &'a dyn ProcessRunner,
+    /// Where pull requests live; `None` where the run opens none.
+    pub forge: Option<&'a dyn Forge>,
+    /// Where each run has a folder for logs and private files.
+    pub runs_dir: PathBuf,
+    /// Whether agents may run without the kernel's help.
+    pub isolation: IsolationMode,
+    /// Who is told what happens, as it happens.
+    pub observer: &'a dyn Observer,
+}
+
+/// Watches a run. It is called from several threads.
+pub trait Observer: Sync {
+    /// An effect begins.
+    fn begun(&self, run: &RunId, key: &EffectKey, effect: &Effect);
+    /// An agent did something.
+    fn agent(&self, run: &RunId, key: &EffectKey, event: &AgentEvent);
+    /// An effect has a result.
+    fn ended(&self, run: &RunId, key: &EffectKey, result: &EffectResult);
+}
+
+/// Watches nothing.
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    fn begun(&self, _: &RunId, _: &EffectKey, _: &Effect) {}
+    fn agent(&self, _: &RunId, _: &EffectKey, _: &AgentEvent) {}
+    fn ended(&self, _: &RunId, _: &EffectKey, _: &EffectResult) {}
+}
+
+impl Performer for World<'_> {
+    fn perform(&self, task: &Task<'_>) -> Result<EffectResult, Problem> {
+        let (run, key) = (&task.run.id, &task.claimed.key);
+        self.observer.begun(run, key, &task.claimed.effect);
+        let result = self
+            .do_it(task)
+            .unwrap_or_else(|problem| EffectResult::Failed { problem });
+        self.observer.ended(run, key, &result);
+        Ok(result)
+    }
+}
+
+impl World<'_> {
+    fn do_it(&self, task: &Task<'_>) -> Result<EffectResult, Problem> {
+        match &task.claimed.effect {
+            Effect::CreateSandbox { spec } => {
+                let sandbox = Box::new(self.sandboxes.create(spec)?);
+                Ok(EffectResult::SandboxCreated { sandbox })
+            }
+            Effect::RunAgent { sandbox, job } => self.run_agent(task, sandbox, job),
+            Effect::EndProcess { identity } => {
+                self.processes.end(identity)?;
+                Ok(EffectResult::ProcessEnded)
+            }
+            Effect::CommitWork { sandbox, message } => self.commit_work(task, sandbox, message),
+            Effect::Push {
+                sandbox,
+                remote,
+                branch,
+                head_sha,
+            } => self.push(task, sandbox, remote, branch, head_sha),
+            Effect::OpenPullRequest {
+                branch,
+                base,
+                title,
+                body,
+            } => self.open_pull_request(branch, base, title, body),
+            Effect::RemoveSandbox { sandbox } => self.remove_sandbox(task, sandbox),
+        }
+    }
+
+    /// The sandbox as the journal knows it, or as its own record outside of it says.
+    fn find_sandbox(&self, task: &Task<'_>, id: &SandboxId) -> Result<Option<Sandbox>, Problem> {
+        match task.run.sandboxes.get(id) {
+            Some(sandbox) => Ok(Some(sandbox.clone())),
+            None => self.sandboxes.find(id),
+        }
+    }
+
+    fn require_sandbox(&self, task: &Task<'_>, id: &SandboxId) -> Result<Sandbox, Problem> {
+        self.find_sandbox(task, id)?.ok_or_else(|| {
+            Problem::environment(
+                "sandboxGone",
+                format!("sandbox `{id}` is not there any more"),
+            )
+            .hint("it was removed by hand; what was committed is still on its branch")
+        })
+    }
+
+    /// The sandbox may never have been made, or may be gone already: both are fine.
+    fn remove_sandbox(&self, task: &Task<'_>, id: &SandboxId) -> Result<EffectResult, Problem> {
+        let kept = match self.find_sandbox(task, id)? {
+            Some(sandbox) => self.sandboxes.remove(&sandbox)?.kept,
+            None => None,
+        };
+        Ok(EffectResult::SandboxRemoved { kept })
+    }
+}
