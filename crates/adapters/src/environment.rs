@@ -33,6 +33,10 @@ pub struct Environment {
 impl Environment {
     /// The environment this process was started with.
     #[must_use]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that reads the environment"
+    )]
     pub fn load() -> Self {
         Self::from_pairs(std::env::vars_os())
     }

@@ -21,7 +21,7 @@ pub(crate) struct App {
     output: Output,
     settings: OnceCell<Effective>,
     state_dir: OnceCell<StateDir>,
-    runner: Arc<BoundedRunner>,
+    runner: Arc<dyn ProcessRunner>,
     cancel: OnceCell<CancelToken>,
 }
 
@@ -103,13 +103,8 @@ impl App {
     }
 
     /// What starts every child. Its helper is this very program.
-    pub(crate) fn runner(&self) -> &dyn ProcessRunner {
-        &*self.runner
-    }
-
-    /// The same runner, for an adapter that keeps it.
-    pub(crate) fn shared_runner(&self) -> Arc<dyn ProcessRunner> {
-        self.runner.clone()
+    pub(crate) fn runner(&self) -> &Arc<dyn ProcessRunner> {
+        &self.runner
     }
 
     /// The token that signals cancel. Signals are only caught once a command asked for it, so that

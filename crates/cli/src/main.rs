@@ -19,6 +19,11 @@ mod exit;
 )]
 mod output;
 mod panics;
+#[allow(
+    dead_code,
+    reason = "the frame is there before the commands that use all of it"
+)]
+mod task;
 mod usage;
 
 use app::App;

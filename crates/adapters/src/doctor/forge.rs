@@ -2,7 +2,7 @@
 
 use super::{Check, Doctor};
 use crate::environment::GH_TOKEN;
-use crate::settings::checkout_root;
+use crate::git::{Git, Location, Touches};
 use drive_core::forge::choice::{Chosen, Surroundings, choose};
 use drive_core::settings::ForgeKind;
 
@@ -58,11 +58,15 @@ fn token(doctor: &Doctor<'_>) -> Option<String> {
     (!said.trim().is_empty()).then(|| "`gh auth token`".to_owned())
 }
 
+/// The address of the remote that is pushed to; none without git, repository or remote.
 fn remote_url(doctor: &Doctor<'_>) -> Option<String> {
-    let git = doctor.find("git")?;
-    let root = checkout_root(doctor.folder)?;
-    let root = root.to_str()?;
-    let key = format!("remote.{}.url", doctor.settings.forge.remote);
-    let said = doctor.ask(&git, &["-C", root, "config", "--get", &key])?;
-    Some(said.trim().to_owned()).filter(|url| !url.is_empty())
+    doctor.find("git")?;
+    let git =
+        Git::new(doctor.runner.clone(), doctor.environment).with_cancel(doctor.cancel.clone());
+    let answer = git
+        .call_at(Location::checkout(doctor.folder), Touches::Objects)
+        .args(["remote", "get-url", "--", &doctor.settings.forge.remote])
+        .run()
+        .ok()?;
+    (answer.code == 0).then(|| answer.line())
 }

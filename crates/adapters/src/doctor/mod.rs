@@ -15,6 +15,7 @@ use drive_engine::CancelToken;
 use drive_engine::ports::ProcessRunner;
 use serde::Serialize;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Whether something is as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -128,7 +129,7 @@ pub struct Doctor<'a> {
     /// The caller's environment.
     pub environment: &'a Environment,
     /// What starts the tools asked for their version.
-    pub runner: &'a dyn ProcessRunner,
+    pub runner: &'a Arc<dyn ProcessRunner>,
     /// Ends the examination early.
     pub cancel: &'a CancelToken,
     /// The settings in force.

@@ -1,8 +1,11 @@
 use crate::support::{Ended, World, ended, ended_as_ordinary_user};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
+use std::process::Stdio;
 
 impl World {
     /// Runs `drive doctor --json` with changes to its environment.
@@ -224,4 +227,37 @@ fn wrong_settings_are_one_finding_among_others() {
         "drive.toml:2: there is no key `agnt` in `[spawn]`"
     );
     assert_eq!(check(&document, "git").0, "ok");
+}
+
+/// The first interrupt reaches the child that is being waited for, and ends the command.
+#[test]
+fn an_interrupt_ends_with_130_and_one_document() {
+    let world = World::new();
+    let path = world.private_path();
+    let ready = world.path("ready");
+    mknodat(CWD, &ready, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    let git = path.join("git");
+    fs::remove_file(&git).unwrap();
+    fs::write(
+        &git,
+        format!("#!/bin/sh\necho > '{}'\nexec sleep 600\n", ready.display()),
+    )
+    .unwrap();
+    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    let child = world
+        .command(&["doctor", "--json"])
+        .env("PATH", format!("{}:/usr/bin:/bin", path.display()))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Opening waits until the program named git has started, and so is waited for.
+    fs::read(&ready).unwrap();
+    let pid = Pid::from_raw(child.id().cast_signed()).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    let ended = Ended::from(child.wait_with_output().unwrap());
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+    let document = ended.document();
+    assert_eq!(document["schema"], "drive.error/1");
+    assert_eq!(document["failure"]["kind"], "interrupted");
 }

@@ -1,0 +1,58 @@
+//! The task a command is given: its argument, or standard input for `-`.
+
+use drive_core::Problem;
+use std::io::Read;
+
+/// More than any agent takes on its own standard input.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// The text of a `TASK` argument.
+pub(crate) fn require_task(argument: &str) -> Result<String, Problem> {
+    let text = match argument {
+        "-" => read(std::io::stdin().lock())?,
+        text => text.to_owned(),
+    };
+    if text.trim().is_empty() {
+        return Err(Problem::usage("taskEmpty", "the task is empty")
+            .hint("say what is to be done, or pass `-` and write it to standard input"));
+    }
+    Ok(text)
+}
+
+fn read(input: impl Read) -> Result<String, Problem> {
+    let mut bytes = Vec::new();
+    input
+        .take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| {
+            Problem::environment("taskUnreadable", "cannot read the task from standard input")
+                .because(error)
+        })?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(
+            Problem::usage("taskTooLarge", "the task is larger than 1 MiB")
+                .hint("put the details into a file of the repository and name it in the task"),
+        );
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| Problem::usage("taskNotText", "the task on standard input is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_bounded_and_must_be_text() {
+        assert_eq!(read("fix it\n".as_bytes()), Ok("fix it\n".to_owned()));
+        let kind = |bytes: &[u8]| read(bytes).unwrap_err().kind;
+        assert_eq!(kind(&vec![b'x'; (1 << 20) + 1]), "taskTooLarge");
+        assert_eq!(kind(b"caf\xe9"), "taskNotText");
+    }
+
+    #[test]
+    fn an_empty_task_is_refused() {
+        assert_eq!(require_task(" \n").unwrap_err().kind, "taskEmpty");
+        assert_eq!(require_task("fix it"), Ok("fix it".to_owned()));
+    }
+}
