@@ -47,12 +47,20 @@ pub fn sync_dir(path: &Path) -> io::Result<()> {
 /// Whether a disk has no room left, told from its counters rather than from a message.
 pub fn is_full(path: &Path) -> bool {
     const ROOM_BYTES: u64 = 256 << 10;
+    disk_of(path).is_some_and(|disk| {
+        let has_inodes = disk.f_files == 0 || disk.f_favail > 8;
+        disk.f_bavail * disk.f_frsize < ROOM_BYTES || !has_inodes
+    })
+}
+
+/// How many bytes may still be written on the disk of a path.
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    disk_of(path).map(|disk| disk.f_bavail * disk.f_frsize)
+}
+
+fn disk_of(path: &Path) -> Option<rustix::fs::StatVfs> {
     path.ancestors()
         .find_map(|dir| rustix::fs::statvfs(dir).ok())
-        .is_some_and(|disk| {
-            let has_inodes = disk.f_files == 0 || disk.f_favail > 8;
-            disk.f_bavail * disk.f_frsize < ROOM_BYTES || !has_inodes
-        })
 }
 
 fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {

@@ -166,7 +166,7 @@ fn kept_work_is_listed_restored_and_dropped() {
 #[test]
 fn commits_that_a_remote_has_are_not_kept_again() {
     let world = World::new();
-    let remote = world.dir.path().join("remote.git");
+    let remote = world.path().join("remote.git");
     world.git(["init", "-q", "--bare", remote.to_str().unwrap()]);
     world.git(["remote", "add", "origin", remote.to_str().unwrap()]);
     let sandboxes = world.worktrees();
@@ -295,7 +295,7 @@ fn a_sweep_removes_transient_sandboxes_of_dead_runs_only() {
     let mut spec = world.spec("persistent");
     spec.lifetime = Lifetime::Persistent;
     let persistent = sandboxes.create(&spec).unwrap();
-    let elsewhere = world.dir.path().join("elsewhere");
+    let elsewhere = world.path().join("elsewhere");
     world.git(["worktree", "add", "-q", elsewhere.to_str().unwrap()]);
 
     let report = sandboxes

@@ -7,10 +7,11 @@ use super::{FOLDER, OWNER_ALL};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
-use std::ffi::{CStr, CString};
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Removes a tree whose root is a folder, a file or a link. Fine when there is none. Links are
 /// removed, never followed; another file system mounted inside is an error.
@@ -35,26 +36,93 @@ pub fn remove_tree(path: &Path) -> io::Result<()> {
     std::fs::remove_dir(path)
 }
 
-/// Gives the owner back what they need to read a tree, and returns how many entries could still not
-/// be looked at because their path is too long or they belong to somebody else.
-pub fn make_readable(path: &Path) -> u64 {
-    let mut unseen = 0;
-    let mut folders = vec![path.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        let Ok(entries) = open_folder_at(&folder).and_then(|()| std::fs::read_dir(&folder)) else {
-            unseen += 1;
-            continue;
-        };
-        for entry in entries.flatten() {
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
-                Ok(kind) if kind.is_file() => unseen += u64::from(!made_readable(&entry.path())),
-                Ok(_) => {}
-                Err(_) => unseen += 1,
-            }
+/// Gives the owner back what they need to read a tree. Returns the folders, at most eight names
+/// deep, with files a path still cannot reach: because it would be too long, or they belong to
+/// somebody else.
+///
+/// One folder is open at a time, and the way back up is `..`, so that no depth is too deep.
+pub fn make_readable(path: &Path) -> io::Result<BTreeSet<PathBuf>> {
+    let mut walk = Walk {
+        here: open_folder(rustix::fs::CWD, &c_name(path)?)?,
+        length: path.as_os_str().len(),
+        levels: Vec::new(),
+        unreachable: BTreeSet::new(),
+    };
+    walk.enter(c"")?;
+    while let Some(level) = walk.levels.last_mut() {
+        match level.folders.pop() {
+            Some(name) => match open_folder(walk.here.as_fd(), &name) {
+                Ok(folder) => {
+                    walk.here = folder;
+                    walk.enter(&name)?;
+                }
+                Err(_) => walk.note(),
+            },
+            None => walk.leave()?,
         }
     }
-    unseen
+    Ok(walk.unreachable)
+}
+
+/// The longest path the kernel takes, without the byte that ends it.
+const PATH_BYTES: usize = 4095;
+/// How many names tell a folder well enough.
+const PREFIX_NAMES: usize = 8;
+
+/// A way through a tree.
+struct Walk {
+    here: OwnedFd,
+    /// Of the path to `here`.
+    length: usize,
+    levels: Vec<Level>,
+    unreachable: BTreeSet<PathBuf>,
+}
+
+/// One folder on the way down.
+struct Level {
+    name: CString,
+    folders: Vec<CString>,
+}
+
+impl Walk {
+    fn enter(&mut self, name: &CStr) -> io::Result<()> {
+        self.length += name.to_bytes().len() + 1;
+        let mut folders = Vec::new();
+        let mut reached = true;
+        for_each_entry(self.here.as_fd(), |name, is_folder| {
+            if is_folder {
+                folders.push(name.to_owned());
+            } else {
+                reached &= self.length + name.to_bytes().len() <= PATH_BYTES
+                    && made_readable(self.here.as_fd(), name);
+            }
+            Ok(())
+        })?;
+        self.levels.push(Level {
+            name: name.to_owned(),
+            folders,
+        });
+        if !reached {
+            self.note();
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self) -> io::Result<()> {
+        if let Some(level) = self.levels.pop() {
+            self.length -= level.name.as_bytes().len() + 1;
+        }
+        if !self.levels.is_empty() {
+            self.here = rustix::fs::openat(&self.here, c"..", FOLDER, Mode::empty())?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self) {
+        let names = self.levels.iter().skip(1).take(PREFIX_NAMES);
+        let prefix = names.map(|level| OsStr::from_bytes(level.name.as_bytes()));
+        self.unreachable.insert(prefix.collect());
+    }
 }
 
 /// Unlinks everything but folders, and returns one folder that is left.
@@ -150,18 +218,16 @@ fn open_folder(parent: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(&handle, c".", FOLDER, Mode::empty())?)
 }
 
-fn open_folder_at(path: &Path) -> io::Result<()> {
-    open_folder(rustix::fs::CWD, &c_name(path)?).map(drop)
-}
-
-fn made_readable(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    let Ok(meta) = path.symlink_metadata() else {
+/// Whether a file can be read by its owner, after giving that right back where it was missing.
+fn made_readable(folder: BorrowedFd<'_>, name: &CStr) -> bool {
+    let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
         return false;
     };
-    let mode = meta.permissions().mode();
-    mode & 0o400 != 0
-        || std::fs::set_permissions(path, PermissionsExt::from_mode(mode | 0o400)).is_ok()
+    let mode = Mode::from_raw_mode(stat.st_mode);
+    let is_file = FileType::from_raw_mode(stat.st_mode).is_file();
+    !is_file
+        || mode.contains(Mode::RUSR)
+        || rustix::fs::chmodat(folder, name, mode | Mode::RUSR, AtFlags::empty()).is_ok()
 }
 
 fn c_name(path: &Path) -> io::Result<CString> {

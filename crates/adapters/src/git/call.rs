@@ -1,7 +1,7 @@
 use super::{Git, Location, config};
 use drive_core::Problem;
 use drive_core::process::{End, LeakPolicy, Limits};
-use drive_engine::ports::{Collect, CommandSpec, Containment, OrphanPolicy, Stdin};
+use drive_engine::ports::{Collect, CommandSpec, Containment, OrphanPolicy, Started, Stdin};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -96,10 +96,15 @@ impl<'a> Call<'a> {
     }
 
     /// Runs it; any exit code is an answer.
-    pub fn run(mut self) -> Result<Answer, Problem> {
+    pub fn run(self) -> Result<Answer, Problem> {
+        self.run_recorded(&mut |_| Ok(()))
+    }
+
+    /// Runs it; `started` records the process, so that one that outlives drive can be ended.
+    pub(crate) fn run_recorded(mut self, started: &mut Started<'_>) -> Result<Answer, Problem> {
         let overrides = self.overrides()?;
         self.config.splice(0..0, overrides.pairs);
-        let mut answer = self.start()?;
+        let mut answer = self.start(started)?;
         answer.withheld = overrides.withheld;
         Ok(answer)
     }
@@ -159,7 +164,7 @@ impl<'a> Call<'a> {
         Ok(overrides)
     }
 
-    fn start(self) -> Result<Answer, Problem> {
+    fn start(self, started: &mut Started<'_>) -> Result<Answer, Problem> {
         let asked = self
             .args
             .first()
@@ -170,7 +175,7 @@ impl<'a> Call<'a> {
         let report = self
             .git
             .runner
-            .run(&spec, &self.git.cancel, &mut |_| Ok(()), &mut sink)?;
+            .run(&spec, &self.git.cancel, started, &mut sink)?;
         let code = match report.end {
             End::Exited { code } => code,
             End::Aborted => return Err(Problem::interrupted(format!("`git {asked}` was stopped"))),

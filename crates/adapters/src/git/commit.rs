@@ -4,9 +4,10 @@ use super::call::load_config;
 use super::{Git, Location, Touches, config, history, state};
 use drive_core::Problem;
 use drive_core::run::CommitSummary;
-use drive_core::sandbox::RUN_TRAILER;
+use drive_core::sandbox::{Brought, RUN_TRAILER};
 use drive_engine::ports::Leftovers;
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 /// Who commits when the user has not said who they are.
 const FALLBACK: (&str, &str) = ("drive", "drive@localhost");
@@ -15,6 +16,7 @@ pub(super) fn leftovers(
     git: &Git,
     location: &Location,
     leftovers: &Leftovers,
+    brought: &[Brought],
 ) -> Result<Option<CommitSummary>, Problem> {
     if let Some(what) = state::in_progress(&state::git_dir(git, location)?) {
         return Err(Problem::work(
@@ -27,7 +29,10 @@ pub(super) fn leftovers(
         )
         .hint("finish or abort it there, then try again"));
     }
-    let status = state::status(git, location, None)?;
+    let mut status = state::status(git, location, None)?;
+    let is_work = |path: &PathBuf| !brought.iter().any(|one| path.starts_with(&one.path));
+    status.dirty.retain(is_work);
+    status.nested.retain(is_work);
     if let Some(nested) = status.nested.first() {
         return Err(Problem::work(
             "nestedRepository",
@@ -43,6 +48,7 @@ pub(super) fn leftovers(
     }
     git.call_at(location.clone(), Touches::Files)
         .args(["add", "--all", "--", ":/"])
+        .args(brought.iter().map(|one| excluded(&one.path)))
         .ok()?;
     let mut call = git.call_at(location.clone(), Touches::Files);
     for (key, value) in identity(git, location)? {
@@ -72,6 +78,13 @@ pub(super) fn leftovers(
     }
 }
 
+/// A pathspec that leaves one path out.
+pub(crate) fn excluded(path: &Path) -> OsString {
+    let mut spec = OsString::from(":(exclude,top,literal)");
+    spec.push(path);
+    spec
+}
+
 /// Makes a commit object; no ref moves.
 pub(crate) fn commit_tree(
     git: &Git,
@@ -95,7 +108,7 @@ pub(crate) fn commit_tree(
 }
 
 /// Settings that name a committer where the user's own do not.
-pub(crate) fn identity(git: &Git, location: &Location) -> Result<Vec<(String, String)>, Problem> {
+fn identity(git: &Git, location: &Location) -> Result<Vec<(String, String)>, Problem> {
     let entries = load_config(git, location)?;
     let has = |key: &str| config::last(&entries, key).is_some_and(|value| !value.is_empty());
     if has("user.name") && has("user.email") {

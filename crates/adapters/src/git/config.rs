@@ -163,16 +163,13 @@ fn foreign_program_keys(entries: &[Entry]) -> Vec<String> {
 
 fn names_a_program(key: &str) -> bool {
     let last = key.rsplit('.').next().unwrap_or(key);
-    let is_remote = key.starts_with("remote.");
     matches!(key, "core.sshcommand" | "core.askpass" | "core.gitproxy")
         || (key.starts_with("credential.") && last == "helper")
-        || (is_remote && matches!(last, "uploadpack" | "receivepack" | "vcs"))
+        || (key.starts_with("remote.") && last == "vcs")
 }
 
 fn neutral(key: &str) -> &'static str {
     match key.rsplit('.').next() {
-        Some("uploadpack") => "git-upload-pack",
-        Some("receivepack") => "git-receive-pack",
         Some("sshcommand") => "ssh -o BatchMode=yes",
         _ => "",
     }
@@ -211,7 +208,7 @@ mod tests {
     #[test]
     fn a_helper_of_the_user_is_used_and_one_of_the_repository_is_not() {
         let entries = parse(
-            b"global\0credential.helper\nstore\0local\0credential.helper\n!evil\0local\0core.sshcommand\nevil\0worktree\0remote.origin.receivepack\nevil\0local\0remote.origin.url\nx\0",
+            b"global\0credential.helper\nstore\0local\0credential.helper\n!evil\0local\0core.sshcommand\nevil\0worktree\0remote.origin.vcs\nevil\0local\0remote.origin.url\nx\0",
         );
         let overrides = network_overrides(&entries);
         assert_eq!(
@@ -220,16 +217,12 @@ mod tests {
                 ("core.sshcommand", "ssh -o BatchMode=yes"),
                 ("credential.helper", ""),
                 ("credential.helper", "store"),
-                ("remote.origin.receivepack", "git-receive-pack"),
+                ("remote.origin.vcs", ""),
             ])
         );
         assert_eq!(
             overrides.withheld,
-            [
-                "core.sshcommand",
-                "credential.helper",
-                "remote.origin.receivepack"
-            ]
+            ["core.sshcommand", "credential.helper", "remote.origin.vcs"]
         );
     }
 

@@ -84,6 +84,16 @@ pub(crate) fn filters_of(
     Ok(names)
 }
 
+/// How many bytes the files of a commit have together.
+pub(crate) fn tree_bytes(git: &Git, location: &Location, sha: &str) -> Result<u64, Problem> {
+    let answer = git
+        .call_at(location.clone(), Touches::Objects)
+        .args(["ls-tree", "-r", "-z", "--format=%(objectsize)", sha])
+        .ok()?;
+    let sizes = answer.fields().map(String::from_utf8_lossy);
+    Ok(sizes.filter_map(|size| size.parse::<u64>().ok()).sum())
+}
+
 fn load_top(git: &Git, location: &Location) -> Result<Option<std::path::PathBuf>, Problem> {
     let answer = git
         .call_at(location.clone(), Touches::Objects)
@@ -109,7 +119,8 @@ fn require_head(git: &Git, location: &Location, path: &Path) -> Result<String, P
 fn unreadable_or_absent(path: &Path, answer: &super::Answer) -> Problem {
     let has_git_folder = path
         .ancestors()
-        .any(|dir| dir.join(".git").symlink_metadata().is_ok());
+        .map(|dir| dir.join(".git"))
+        .any(|git_dir| git_dir.is_file() || git_dir.join("HEAD").symlink_metadata().is_ok());
     if !has_git_folder {
         return not_a_repository(path);
     }

@@ -17,8 +17,9 @@ pub use config::Overrides;
 
 use crate::Environment;
 use drive_core::Problem;
+use drive_core::process::ProcessIdentity;
 use drive_core::run::CommitSummary;
-use drive_core::sandbox::BranchName;
+use drive_core::sandbox::{BranchName, Brought};
 use drive_engine::CancelToken;
 use drive_engine::ports::{
     DiffStats, Leftovers, Place, ProcessRunner, Push, Pushed, Repository, VersionControl, WorkState,
@@ -88,6 +89,11 @@ impl Git {
     /// A call in a place.
     pub fn call(&self, place: Place<'_>, touches: Touches) -> Call<'_> {
         Call::new(self, Location::of(place), touches)
+    }
+
+    /// Ends a recorded git that outlived its drive. Fine when it is gone.
+    pub(crate) fn end(&self, identity: &ProcessIdentity) -> Result<(), Problem> {
+        self.runner.end(identity).map(drop)
     }
 
     /// A call at explicit folders, for worktrees on their way in or out.
@@ -167,7 +173,11 @@ impl VersionControl for Git {
         place: Place<'_>,
         leftovers: &Leftovers,
     ) -> Result<Option<CommitSummary>, Problem> {
-        commit::leftovers(self, &Location::of(place), leftovers)
+        let brought: &[Brought] = match place {
+            Place::Checkout(_) => &[],
+            Place::Sandbox(sandbox) => &sandbox.brought,
+        };
+        commit::leftovers(self, &Location::of(place), leftovers, brought)
     }
 
     fn commits(
@@ -249,7 +259,7 @@ impl VersionControl for Git {
 }
 
 pub(crate) use call::path_from;
-pub(crate) use commit::commit_tree;
-pub(crate) use discover::{filters_of, has_submodules};
+pub(crate) use commit::{commit_tree, excluded};
+pub(crate) use discover::{filters_of, has_submodules, tree_bytes};
 pub(crate) use history::{resolve, unpushed};
 pub(crate) use state::{Status, head_branch, in_progress, status};

@@ -5,6 +5,11 @@ use drive_core::Problem;
 use drive_core::sandbox::BranchName;
 use drive_engine::ports::{Push, Pushed};
 
+/// The programs at the other end. The repository's config could name others, and the first name
+/// it gives would win over any setting of ours.
+const UPLOAD_PACK: &str = "--upload-pack=git-upload-pack";
+const RECEIVE_PACK: &str = "--receive-pack=git-receive-pack";
+
 pub(super) fn url(git: &Git, location: &Location, remote: &str) -> Result<Option<String>, Problem> {
     let answer = git
         .call_at(location.clone(), Touches::Objects)
@@ -17,7 +22,12 @@ pub(super) fn fetch(git: &Git, location: &Location, remote: &str) -> Result<(), 
     let answer = git
         .call_at(location.clone(), Touches::Network)
         .args(["fetch", "--quiet", "--no-auto-gc", "--no-write-fetch-head"])
-        .args(["--no-recurse-submodules", "--end-of-options", remote])
+        .args([
+            "--no-recurse-submodules",
+            UPLOAD_PACK,
+            "--end-of-options",
+            remote,
+        ])
         .run()?;
     match answer.code {
         0 => Ok(()),
@@ -34,7 +44,14 @@ pub(super) fn head(
     let full = branch.full();
     let answer = git
         .call_at(location.clone(), Touches::Network)
-        .args(["ls-remote", "--quiet", "--end-of-options", remote, &full])
+        .args([
+            "ls-remote",
+            "--quiet",
+            UPLOAD_PACK,
+            "--end-of-options",
+            remote,
+            &full,
+        ])
         .run()?;
     if answer.code != 0 {
         return Err(unreachable_remote("ask", remote, &answer));
@@ -74,7 +91,7 @@ pub(super) fn push(git: &Git, location: &Location, push: &Push) -> Result<Pushed
             "--no-follow-tags",
             &lease,
         ])
-        .args(["--end-of-options", &push.remote])
+        .args([RECEIVE_PACK, "--end-of-options", &push.remote])
         .arg(format!("{}:{full}", push.sha))
         .run()?;
     if answer.code == 0 {

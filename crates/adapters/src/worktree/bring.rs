@@ -5,10 +5,9 @@
 //! stay inside, and left out where they do not.
 
 use super::keep::stamp_of;
-use super::record::Brought;
 use crate::files::{self, CloneOutcome};
 use drive_core::Problem;
-use drive_core::sandbox::{BringPattern, SandboxNote};
+use drive_core::sandbox::{BringPattern, Brought, SandboxNote};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 

@@ -40,12 +40,21 @@ pub(super) fn create(all: &Worktrees, spec: &SandboxSpec) -> Result<Sandbox, Pro
     match make(all, &plan, &mut record) {
         Ok(()) => Ok(record.sandbox),
         Err(problem) => {
-            let full = files::is_full(&all.root);
+            let full = has_no_room(all, &record);
             // What cannot be undone now is undone by the next sweep: the record stays for it.
             let _ = remove::undo(all, &record);
             Err(if full { disk_full(&all.root) } else { problem })
         }
     }
+}
+
+/// Whether the disk is the reason. Git removes the file that did not fit, so a full disk may have
+/// room again: then the size of the whole tree tells.
+fn has_no_room(all: &Worktrees, record: &Record) -> bool {
+    let common = Location::bare(&record.sandbox.git_dir);
+    files::is_full(&all.root)
+        || git::tree_bytes(&all.git, &common, &record.sandbox.base_sha)
+            .is_ok_and(|needed| files::free_bytes(&all.root).is_some_and(|free| needed > free))
 }
 
 fn plan(all: &Worktrees, spec: &SandboxSpec) -> Result<Plan, Problem> {
@@ -140,6 +149,7 @@ fn sandbox(all: &Worktrees, spec: &SandboxSpec, plan: &Plan) -> Result<Sandbox, 
         branch: spec.branch.clone(),
         created_at: all.clock.now(),
         notes,
+        brought: Vec::new(),
     })
 }
 
@@ -149,7 +159,7 @@ fn make(all: &Worktrees, plan: &Plan, record: &mut Record) -> Result<(), Problem
     all.steps.done(Step::CheckedOut);
     if let Some(top) = &plan.repository.top {
         let brought = bring::bring(top, &record.sandbox.path, &plan.copy, &plan.seed)?;
-        record.brought = brought.things;
+        record.sandbox.brought = brought.things;
         record.sandbox.notes.extend(brought.notes);
     }
     all.steps.done(Step::Brought);
@@ -237,13 +247,21 @@ fn add(all: &Worktrees, common: &Location, plan: &Plan, record: &Record) -> Resu
     Ok(())
 }
 
-fn check_out(all: &Worktrees, record: &Record) -> Result<(), Problem> {
-    all.git
+fn check_out(all: &Worktrees, record: &mut Record) -> Result<(), Problem> {
+    let call = all
+        .git
         .call_at(all.location_of(record), Touches::Files)
         .config("checkout.workers", "0")
-        .args(["reset", "--hard", "--quiet", "--no-recurse-submodules"])
-        .ok()
-        .map(drop)
+        .args(["reset", "--hard", "--quiet", "--no-recurse-submodules"]);
+    let answer = call.run_recorded(&mut |identity| {
+        record.process = Some(identity.clone());
+        all.records.save(record)
+    })?;
+    record.process = None;
+    match answer.code {
+        0 => Ok(()),
+        _ => Err(answer.problem()),
+    }
 }
 
 /// The git folder of a worktree that was just made: nobody has worked in it yet, so its own file is

@@ -1,13 +1,12 @@
 //! Saving what a sandbox holds and nothing else does.
 
-use super::record::{Brought, Record};
+use super::record::Record;
 use super::{Worktrees, kept, refs};
 use crate::files;
 use crate::git::{self, Git, Location, Status, Touches};
 use drive_core::Problem;
 use drive_core::ids::SandboxId;
-use drive_core::sandbox::{InProgress, KEPT_PREFIX, KeptAbout, KeptWork, Stage};
-use std::ffi::OsString;
+use drive_core::sandbox::{Brought, InProgress, KEPT_PREFIX, KeptAbout, KeptWork, Stage};
 use std::path::{Path, PathBuf};
 
 /// How many refs one run may need.
@@ -82,21 +81,36 @@ impl<'a> Saver<'a> {
         self.copy_index()?;
         let mut status = git::status(self.git, &self.at, Some(&self.index))?;
         if status.incomplete {
-            let unreachable = files::make_readable(&folder);
-            if unreachable > 0 {
-                return Err(cannot_keep(
-                    &self.record.sandbox.id,
-                    &format!("{unreachable} files git cannot read"),
-                ));
-            }
+            self.require_reachable(&folder)?;
             status = git::status(self.git, &self.at, Some(&self.index))?;
         }
-        let brought = &self.record.brought;
+        let brought = &self.record.sandbox.brought;
         let is_work = |path: &PathBuf| !brought.iter().any(|one| covers(one, &folder, path));
         status.dirty.retain(is_work);
         status.nested.retain(is_work);
         self.require_keepable(&status)?;
         Ok(status)
+    }
+
+    /// Makes everything readable, and refuses where a file is out of reach that is not ignored.
+    fn require_reachable(&self, folder: &Path) -> Result<(), Problem> {
+        let unreachable =
+            files::make_readable(folder).map_err(|error| super::storage_problem(folder, &error))?;
+        for below in unreachable {
+            let is_ignored = !below.as_os_str().is_empty()
+                && self
+                    .call(Touches::Files)
+                    .args(["check-ignore", "--quiet", "--"])
+                    .arg(&below)
+                    .yes()?;
+            if !is_ignored {
+                return Err(cannot_keep(
+                    &self.record.sandbox.id,
+                    &format!("a file below `{}` that git cannot read", below.display()),
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn require_keepable(&self, status: &Status) -> Result<(), Problem> {
@@ -183,14 +197,11 @@ impl<'a> Saver<'a> {
         let folder = self.folder().unwrap_or(Path::new("/"));
         let untouched = self
             .record
+            .sandbox
             .brought
             .iter()
             .filter(|one| covers(one, folder, &one.path))
-            .map(|one| {
-                let mut spec = OsString::from(":(exclude,top,literal)");
-                spec.push(&one.path);
-                spec
-            });
+            .map(|one| git::excluded(&one.path));
         self.call(Touches::Files)
             .args(["add", "--all", "--sparse", "--", ":/"])
             .args(untouched)

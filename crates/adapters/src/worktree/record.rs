@@ -3,6 +3,7 @@
 use crate::files;
 use drive_core::Problem;
 use drive_core::ids::SandboxId;
+use drive_core::process::ProcessIdentity;
 use drive_core::sandbox::{KeptWork, Probe, RecordFact, Sandbox, Stage};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -23,23 +24,12 @@ pub(super) struct Record {
     pub(super) sandbox: Sandbox,
     /// Whether the branch was made by us, and not found.
     pub(super) owns_branch: bool,
-    /// Untracked things that were brought along: not the run's work.
+    /// The git that is filling it, so that a sweep can end one that outlived its drive.
     #[serde(default)]
-    pub(super) brought: Vec<Brought>,
+    pub(super) process: Option<ProcessIdentity>,
     /// What was saved before removal.
     #[serde(default)]
     pub(super) kept: Option<KeptWork>,
-}
-
-/// Something brought along.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Brought {
-    /// Relative to the worktree.
-    #[serde(with = "drive_core::path_text")]
-    pub(super) path: PathBuf,
-    /// Size and time of a file, to see whether it was worked on; `None` for folders.
-    pub(super) stamp: Option<(u64, i64)>,
 }
 
 impl Record {
@@ -50,7 +40,7 @@ impl Record {
             stage: Stage::Creating,
             sandbox,
             owns_branch: false,
-            brought: Vec::new(),
+            process: None,
             kept: None,
         }
     }

@@ -69,6 +69,10 @@ pub(super) fn settle_locked(all: &Worktrees, record: Record) -> Result<Option<Ke
 }
 
 fn set_aside(all: &Worktrees, mut record: Record) -> Result<Record, Problem> {
+    if record.stage == Stage::Ready && record.sandbox.admin_dir.join("modules").is_dir() {
+        // Submodules know their git folder by a relative path, which a move would break.
+        return save_work(all, record);
+    }
     if record.stage == Stage::Ready {
         record.stage = Stage::Removing;
         all.records.save(&record)?;
@@ -90,6 +94,7 @@ fn save_work(all: &Worktrees, mut record: Record) -> Result<Record, Problem> {
     if load_token(&record.sandbox.admin_dir) != Probe::Absent {
         match keep::keep(all, &record) {
             Ok(kept) => record.kept = kept,
+            Err(problem) if record.stage == Stage::Ready => return Err(problem),
             Err(problem) => {
                 put_back(all, record)?;
                 return Err(problem);
@@ -113,6 +118,11 @@ fn put_back(all: &Worktrees, mut record: Record) -> Result<(), Problem> {
 
 /// Removes every trace but the files, which are left to the background.
 fn dismantle(all: &Worktrees, record: &Record) -> Result<(), Problem> {
+    let aside = all.trash.place(&record.sandbox.id, &record.token);
+    let is_proven = load_token(&record.sandbox.admin_dir) == Probe::Found(record.token.clone());
+    if is_proven && !aside.exists() {
+        rename(&record.sandbox.path, &aside)?;
+    }
     if record.sandbox.git_dir.is_dir() {
         let what = format!("removing sandbox `{}`", record.sandbox.id);
         let _lock = all.lock_repository(&record.sandbox.git_dir, &what)?;
@@ -121,7 +131,6 @@ fn dismantle(all: &Worktrees, record: &Record) -> Result<(), Problem> {
         drop_refs(all, record)?;
         all.steps.done(Step::RefsDropped);
     }
-    let aside = all.trash.place(&record.sandbox.id, &record.token);
     all.trash
         .mark_dead(&aside)
         .map_err(|error| storage_problem(&aside, &error))?;
@@ -134,6 +143,9 @@ fn dismantle(all: &Worktrees, record: &Record) -> Result<(), Problem> {
 
 /// Undoes a sandbox nobody has worked in.
 pub(super) fn undo(all: &Worktrees, record: &Record) -> Result<(), Problem> {
+    if let Some(process) = &record.process {
+        all.git.end(process)?;
+    }
     let path = &record.sandbox.path;
     if record.sandbox.git_dir.is_dir() {
         let what = format!("undoing sandbox `{}`", record.sandbox.id);

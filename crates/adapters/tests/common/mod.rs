@@ -89,6 +89,7 @@ pub fn sandbox() -> Sandbox {
         branch: Some("drive/do-it".into()),
         created_at: at(1),
         notes: Vec::new(),
+        brought: Vec::new(),
     }
 }
 

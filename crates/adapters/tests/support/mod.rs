@@ -9,10 +9,9 @@
     reason = "test support, shared by several test binaries"
 )]
 
-pub mod plain_runner;
-
 use drive_adapters::Environment;
 use drive_adapters::git::Git;
+use drive_adapters::process::BoundedRunner;
 use drive_adapters::worktree::Worktrees;
 use drive_core::ids::{RunId, SandboxId};
 use drive_core::sandbox::{Lifetime, SandboxSpec};
@@ -25,7 +24,8 @@ use std::sync::Arc;
 use tempfile::TempDir;
 
 pub struct World {
-    pub dir: TempDir,
+    dir: Option<TempDir>,
+    base: PathBuf,
     pub repo: PathBuf,
     pub root: PathBuf,
     pub state: PathBuf,
@@ -59,7 +59,8 @@ impl World {
             repo: base.join("repo"),
             root: base.join("sandboxes"),
             state: base.join("state"),
-            dir,
+            base: base.clone(),
+            dir: Some(dir),
         };
         std::fs::create_dir(base.join("home")).unwrap();
         std::fs::create_dir(&world.repo).unwrap();
@@ -71,8 +72,24 @@ impl World {
         world
     }
 
+    /// The world another process made.
+    pub fn at(base: &Path) -> Self {
+        Self {
+            repo: base.join("repo"),
+            root: base.join("sandboxes"),
+            state: base.join("state"),
+            base: base.to_path_buf(),
+            dir: None,
+        }
+    }
+
+    /// The folder everything lies in.
+    pub fn path(&self) -> &Path {
+        &self.base
+    }
+
     pub fn home(&self) -> PathBuf {
-        self.dir.path().join("home")
+        self.base.join("home")
     }
 
     pub fn environment(&self) -> Environment {
@@ -83,7 +100,7 @@ impl World {
     }
 
     pub fn runner() -> Arc<dyn ProcessRunner> {
-        Arc::new(plain_runner::PlainRunner)
+        Arc::new(BoundedRunner::new())
     }
 
     pub fn builder(&self) -> Git {
@@ -191,6 +208,17 @@ impl World {
 pub fn write(path: &Path, content: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, content).unwrap();
+}
+
+/// Runs one ignored test of this binary in a process of its own.
+pub fn child_test(name: &str, environment: &[(&str, &OsStr)]) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", name, "--ignored", "--nocapture"])
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .envs(environment.iter().copied());
+    command
 }
 
 pub fn is_root() -> bool {

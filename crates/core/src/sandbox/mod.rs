@@ -81,6 +81,21 @@ pub struct Sandbox {
     /// What its user should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<SandboxNote>,
+    /// Untracked things that were brought along: the user's, not the run's work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub brought: Vec<Brought>,
+}
+
+/// Something untracked that was brought into a sandbox.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Brought {
+    /// Relative to the worktree.
+    #[serde(with = "crate::path_text")]
+    pub path: PathBuf,
+    /// Size in bytes and time in nanoseconds of a file, to see whether it was worked on since;
+    /// `None` for folders.
+    pub stamp: Option<(u64, i64)>,
 }
 
 /// Something that works differently in this sandbox, for one line to the user.

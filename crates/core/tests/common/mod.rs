@@ -78,6 +78,7 @@ pub fn sandbox() -> Sandbox {
         branch: Some("drive/fix-the-login".into()),
         created_at: at(1),
         notes: Vec::new(),
+        brought: Vec::new(),
     }
 }
 

@@ -1,0 +1,139 @@
+//! Untracked files brought along with `copy` and `seed`.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a test arranges the world itself"
+)]
+
+mod support;
+
+use drive_core::ids::RunId;
+use drive_core::sandbox::SandboxNote;
+use drive_engine::ports::{Leftovers, Place, Sandboxes, VersionControl};
+use std::os::unix::fs::{MetadataExt, symlink};
+use support::{World, write};
+
+#[test]
+fn files_and_caches_come_along_as_files_of_their_own() {
+    let world = World::new();
+    world.write(".env.example", "A=1");
+    world.write("target/debug/app", "binary");
+    symlink("app", world.repo.join("target/debug/link")).unwrap();
+    let mut spec = world.spec("one");
+    spec.copy = vec![".env.*".into()];
+    spec.seed = vec!["target".into()];
+    let sandbox = world.worktrees().create(&spec).unwrap();
+    for (path, content) in [(".env.example", "A=1"), ("target/debug/app", "binary")] {
+        let copy = sandbox.path.join(path);
+        assert_eq!(std::fs::read_to_string(&copy).unwrap(), content);
+        assert_eq!(
+            copy.metadata().unwrap().nlink(),
+            1,
+            "{path} is no hard link"
+        );
+        let original = world.repo.join(path).metadata().unwrap();
+        assert_ne!(copy.metadata().unwrap().ino(), original.ino());
+    }
+    assert_eq!(
+        std::fs::read_link(sandbox.path.join("target/debug/link")).unwrap(),
+        std::path::Path::new("app")
+    );
+    assert_eq!(sandbox.notes, []);
+}
+
+#[test]
+fn links_that_lead_out_are_left_out_and_named() {
+    let world = World::new();
+    let outside = world.path().join("secret");
+    write(&outside.join("key"), "secret");
+    std::fs::create_dir(world.repo.join("data")).unwrap();
+    symlink(&outside, world.repo.join("data/out")).unwrap();
+    symlink("../../secret/key", world.repo.join("data/up")).unwrap();
+    let mut spec = world.spec("one");
+    spec.copy = vec!["data".into(), "data/out/key".into(), "missing".into()];
+    let sandbox = world.worktrees().create(&spec).unwrap();
+    assert!(
+        sandbox
+            .path
+            .join("data")
+            .read_dir()
+            .unwrap()
+            .next()
+            .is_none()
+    );
+    let mut notes: Vec<String> = sandbox.notes.iter().map(SandboxNote::to_string).collect();
+    notes.sort();
+    assert_eq!(
+        notes,
+        [
+            "`data/out/key` matched nothing to bring along",
+            "`data/out` was not brought along: a link that leads out of the repository",
+            "`data/up` was not brought along: a link that leads out of the repository",
+            "`missing` matched nothing to bring along",
+        ]
+    );
+}
+
+#[test]
+fn patterns_that_escape_are_refused_before_anything_is_made() {
+    let world = World::new();
+    for pattern in ["../secret", "/etc/passwd", "a/../../b", ".git/config"] {
+        let mut spec = world.spec("one");
+        spec.seed = vec![pattern.into()];
+        let problem = world.worktrees().create(&spec).unwrap_err();
+        assert_eq!(problem.kind, "badPattern", "{pattern}");
+    }
+    assert_eq!(world.traces(), Vec::<String>::new());
+}
+
+#[test]
+fn a_tracked_file_is_not_overwritten() {
+    let world = World::new();
+    world.write("a.txt", "dirty in the caller's checkout");
+    let mut spec = world.spec("one");
+    spec.copy = vec!["a.txt".into()];
+    let sandbox = world.worktrees().create(&spec).unwrap();
+    assert_eq!(
+        std::fs::read_to_string(sandbox.path.join("a.txt")).unwrap(),
+        "a\n"
+    );
+}
+
+#[test]
+fn what_was_brought_is_neither_committed_nor_kept_until_it_was_worked_on() {
+    let world = World::new();
+    world.write("local.cfg", "mine");
+    world.write("cache/x", "cache");
+    let mut spec = world.spec("one");
+    spec.copy = vec!["local.cfg".into()];
+    spec.seed = vec!["cache".into()];
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&spec).unwrap();
+    let leftovers = Leftovers {
+        run: RunId::new("r-one"),
+        message: "leftovers".into(),
+    };
+    let git = world.builder();
+    let commit = |leftovers| {
+        git.commit_leftovers(Place::Sandbox(&sandbox), leftovers)
+            .unwrap()
+    };
+    assert_eq!(commit(&leftovers), None);
+    assert_eq!(sandboxes.keep(&sandbox).unwrap(), None);
+
+    write(&sandbox.path.join("work.txt"), "work");
+    commit(&leftovers).unwrap();
+    assert_eq!(
+        world.git_in(&sandbox.path, ["show", "--format=", "--name-only", "HEAD"]),
+        "work.txt"
+    );
+    write(&sandbox.path.join("local.cfg"), "worked on");
+    let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+    assert_eq!(kept.about.dirty_files, 1);
+    assert_eq!(
+        world.git(["show", &format!("{}:local.cfg", kept.sha)]),
+        "worked on"
+    );
+}

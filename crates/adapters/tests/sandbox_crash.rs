@@ -1,0 +1,124 @@
+//! The program dies between any two steps: the next sweep leaves no leak and loses no work.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a test arranges the world itself"
+)]
+
+mod support;
+
+use drive_adapters::worktree::Step;
+use drive_core::sandbox::OwnerState;
+use drive_engine::ports::Sandboxes;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use support::{World, child_test, write};
+
+/// Runs in a process of its own, which ends itself right after the step.
+#[test]
+#[ignore = "started by the tests of this file"]
+fn dies_at_a_step() {
+    let variable = |name: &str| std::env::var(name).unwrap();
+    let world = World::at(Path::new(&variable("WORLD")));
+    let fatal = variable("STEP");
+    let sandboxes = world.worktrees().watched(move |step| {
+        if format!("{step:?}") == fatal {
+            let own = rustix::process::getpid();
+            let _ = rustix::process::kill_process(own, rustix::process::Signal::KILL);
+        }
+    });
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    if variable("REMOVE") == "yes" {
+        sandboxes.remove(&sandbox).unwrap();
+    }
+}
+
+fn die(world: &World, step: Step, remove: bool) {
+    let output = child_test(
+        "dies_at_a_step",
+        &[
+            ("WORLD", world.path().as_os_str()),
+            ("STEP", format!("{step:?}").as_ref()),
+            ("REMOVE", if remove { "yes" } else { "no" }.as_ref()),
+        ],
+    )
+    .output()
+    .unwrap();
+    assert_eq!(
+        output.status.signal(),
+        Some(9),
+        "{step:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn a_death_after_any_step_of_making_one_leaks_nothing() {
+    for step in Step::CREATE {
+        let world = World::new();
+        die(&world, step, false);
+        let sandboxes = world.worktrees();
+        let report = sandboxes.sweep(&|_| OwnerState::Dead).unwrap();
+        assert_eq!(report.removed.len(), 1, "{step:?}: {report:?}");
+        assert_eq!(report.left, Vec::new(), "{step:?}");
+        sandboxes.finish_deletions();
+        assert_eq!(world.traces(), Vec::<String>::new(), "{step:?}");
+        assert_eq!(world.remains(), Vec::<PathBuf>::new(), "{step:?}");
+        assert_eq!(world.git(["branch", "--format=%(refname:short)"]), "main");
+    }
+}
+
+#[test]
+fn after_a_death_at_any_step_the_same_request_is_finished() {
+    for step in Step::CREATE {
+        let world = World::new();
+        die(&world, step, false);
+        let sandboxes = world.worktrees();
+        let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+        assert_eq!(world.git_in(&sandbox.path, ["status", "--porcelain"]), "");
+        assert_eq!(
+            world.git_in(&sandbox.path, ["symbolic-ref", "--short", "HEAD"]),
+            "drive/one",
+            "{step:?}"
+        );
+        assert_eq!(world.traces().len(), 2, "{step:?}: a pin and a worktree");
+    }
+}
+
+#[test]
+fn a_death_after_any_step_of_removing_one_leaks_nothing_and_loses_no_work() {
+    for step in Step::REMOVE {
+        let world = World::new();
+        let sandboxes = world.worktrees();
+        let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+        write(&sandbox.path.join("committed.txt"), "c");
+        world.git_in(&sandbox.path, ["add", "-A"]);
+        world.git_in(&sandbox.path, ["commit", "-qm", "work"]);
+        write(&sandbox.path.join("untracked.txt"), "u");
+        die(&world, step, true);
+
+        sandboxes.sweep(&|_| OwnerState::Dead).unwrap();
+        sandboxes.finish_deletions();
+        assert_eq!(world.traces(), ["refs/drive/kept/r-one/1"], "{step:?}");
+        assert_eq!(world.remains(), Vec::<PathBuf>::new(), "{step:?}");
+        assert_eq!(
+            world.git(["ls-tree", "--name-only", "refs/drive/kept/r-one/1"]),
+            "a.txt\ncommitted.txt\nsrc\nuntracked.txt",
+            "{step:?}"
+        );
+    }
+}
+
+#[test]
+fn a_live_owner_is_not_swept_however_far_it_has_come() {
+    for step in [Step::RecordWritten, Step::Added, Step::Ready] {
+        let world = World::new();
+        die(&world, step, false);
+        let before = world.remains();
+        let report = world.worktrees().sweep(&|_| OwnerState::Alive).unwrap();
+        assert_eq!(report.removed, Vec::new());
+        assert_eq!(world.remains(), before, "{step:?}");
+    }
+}
