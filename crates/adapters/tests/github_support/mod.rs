@@ -50,7 +50,7 @@ pub fn adapter(simulator: &Simulator, api_url: &str, cache: Arc<dyn HttpCache>) 
         Endpoint::new(api_url, REPO).unwrap(),
         Token::new(Simulator::TOKEN).unwrap(),
         Bounds {
-            deadline: Duration::from_secs(2),
+            deadline: Duration::from_millis(1500),
             body_bytes: 8 * 1024 * 1024,
         },
         Route::Direct,
