@@ -3,9 +3,11 @@
 
 mod database;
 mod deliveries;
+mod forge_memory;
 mod journal;
 mod migrations;
 
 pub use database::{Database, sql_problem};
 pub use deliveries::SqliteDeliveries;
+pub use forge_memory::SqliteForgeMemory;
 pub use journal::SqliteStore;

@@ -150,11 +150,31 @@ impl Schema {
 
 fn compile(key: &str, schema: &Value) -> Validator {
     let mut whole = schema.clone();
-    whole["$defs"] = SUBSET["$defs"].clone();
+    let mut defs = Map::new();
+    collect_defs(schema, &mut defs);
+    whole["$defs"] = Value::Object(defs);
     jsonschema::draft202012::options()
         .should_validate_formats(true)
         .build(&whole)
         .unwrap_or_else(|error| panic!("{key}: {error}"))
+}
+
+/// The definitions that a schema needs, and those that they need.
+fn collect_defs(schema: &Value, defs: &mut Map<String, Value>) {
+    match schema {
+        Value::Object(object) => {
+            let name = object.get("$ref").and_then(Value::as_str);
+            let name = name.and_then(|name| name.strip_prefix("#/$defs/"));
+            if let Some(name) = name.filter(|name| !defs.contains_key(*name)) {
+                let found = &SUBSET["$defs"][name];
+                defs.insert(name.to_owned(), found.clone());
+                collect_defs(found, defs);
+            }
+            object.values().for_each(|inner| collect_defs(inner, defs));
+        }
+        Value::Array(items) => items.iter().for_each(|inner| collect_defs(inner, defs)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 fn operation(value: &Value) -> Operation {
@@ -196,4 +216,71 @@ fn params(segments: &[String], path: &str) -> Option<BTreeMap<String, String>> {
         }
     }
     (at == given.len()).then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_validator_compiles() {
+        assert_eq!(Schema::load().compile_all(), COMPILED);
+    }
+
+    /// Bodies and answers of the 44 operations.
+    const COMPILED: usize = 130;
+
+    fn request(method: &str, path: &str, query: &str, body: &str) -> Request {
+        Request {
+            method: method.to_owned(),
+            path: path.to_owned(),
+            raw_query: query.to_owned(),
+            headers: BTreeMap::new(),
+            body: body.as_bytes().to_vec(),
+            api: String::new(),
+            html: String::new(),
+        }
+    }
+
+    #[test]
+    fn the_most_literal_operation_wins_and_refs_may_have_slashes() {
+        let schema = Schema::load();
+        let find = |method, path| {
+            let found = schema.find(&request(method, path, "", ""))?;
+            Some((found.operation.id.clone(), found.params))
+        };
+        let (id, _) = find("GET", "/repos/o/r/pulls/comments").unwrap();
+        assert_eq!(id, "pulls/list-review-comments-for-repo");
+        let (id, params) = find("GET", "/repos/o/r/commits/heads%2Ffeat/status").unwrap();
+        assert_eq!(
+            (id.as_str(), params["ref"].as_str()),
+            ("repos/get-combined-status-for-ref", "heads/feat")
+        );
+        let (_, params) = find("DELETE", "/repos/o/r/git/refs/heads/feat/x").unwrap();
+        assert_eq!(params["ref"], "heads/feat/x");
+        assert!(find("GET", "/repos/o/r/nonsense").is_none());
+    }
+
+    #[test]
+    fn wrong_requests_and_wrong_answers_are_noticed() {
+        let schema = Schema::load();
+        let wrong = |query, body| {
+            let request = request("POST", "/repos/o/r/issues/1/comments", query, body);
+            let found = schema.find(&request).unwrap();
+            schema.check_request(&found.operation, &request).len()
+        };
+        assert_eq!(wrong("", r#"{"body": "x"}"#), 0);
+        assert_eq!(wrong("", r#"{"text": "x"}"#), 2);
+        assert_eq!(wrong("page=1", r#"{"body": "x"}"#), 1);
+        assert_eq!(wrong("", ""), 1);
+        let request = request("GET", "/repos/o/r/issues/comments", "", "");
+        let found = schema.find(&request).unwrap();
+        let answer = |status, body: &Value| {
+            let answer = Answer::json(status, body);
+            schema.check_answer(&found.operation, &answer).len()
+        };
+        assert_eq!(answer(200, &json!([])), 0);
+        assert!(answer(200, &json!([{"id": 1}])) > 0);
+        assert_eq!(answer(201, &json!([])), 1);
+    }
 }

@@ -46,7 +46,12 @@ impl Service {
             }
             return Carried::Whole(answer);
         }
-        let carried = self.api(request);
+        let now = self.world.now();
+        let carried = match self.api(request) {
+            Carried::Whole(answer) => Carried::Whole(answer.with("date", http_date(now))),
+            Carried::CutShort(answer) => Carried::CutShort(answer.with("date", http_date(now))),
+            Carried::Never => Carried::Never,
+        };
         self.log.push(Logged::new(request, &carried));
         carried
     }
@@ -81,10 +86,7 @@ impl Service {
         if answer.status != 304 {
             self.limits.count(&token, resource, now);
         }
-        let answer = self
-            .limits
-            .stamp(answer, &token, resource, now)
-            .with("date", http_date(now));
+        let answer = self.limits.stamp(answer, &token, resource, now);
         match fault {
             Some(kind) => after(kind, answer),
             None => Carried::Whole(answer),

@@ -5,6 +5,8 @@ use super::cache::{CacheKey, CachedAnswer, HttpCache};
 use super::endpoint::Endpoint;
 use super::refusal::{date, limited_until, rate_limited, refused, unreadable};
 use super::transport::{Ask, DIFF, JSON, Reply, Transport};
+use crate::SystemClock;
+use crate::store::{Database, SqliteForgeMemory};
 use drive_core::Problem;
 use drive_core::forge::{RequestBudget, pace};
 use drive_core::time::{Timestamp, after};
@@ -29,6 +31,16 @@ pub trait Pause: Send + Sync {
     fn pause(&self, wait: Duration);
 }
 
+/// Waits by sleeping.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ThreadPause;
+
+impl Pause for ThreadPause {
+    fn pause(&self, wait: Duration) {
+        std::thread::sleep(wait);
+    }
+}
+
 /// Everything that a client shares with the rest of drive.
 #[derive(Clone)]
 pub struct Surroundings {
@@ -40,6 +52,19 @@ pub struct Surroundings {
     pub clock: Arc<dyn Clock>,
     /// How to wait.
     pub pause: Arc<dyn Pause>,
+}
+
+impl Surroundings {
+    /// The machine's own time, and a memory shared with every process that uses `database`.
+    pub fn of_machine(database: Arc<Database>) -> Self {
+        let memory = Arc::new(SqliteForgeMemory::new(database));
+        Self {
+            cache: memory.clone(),
+            budgets: memory,
+            clock: Arc::new(SystemClock),
+            pause: Arc::new(ThreadPause),
+        }
+    }
 }
 
 /// One page of an answer, understood.
@@ -135,12 +160,13 @@ impl Client {
                 accept: JSON,
                 body: None,
             })?;
+            self.observe(&reply)?;
             match reply.status {
                 304 => match kept.take().map(|kept| restore(kept, &self.repo())) {
                     Some(Ok(page)) => Ok(Turn::Done(Some(page))),
                     // What was kept is of no use: the next attempt asks for everything.
-                    Some(Err(problem)) => Ok(Turn::Failed(problem, reply)),
-                    None => Ok(Turn::Failed(refused(&reply, &self.repo()), reply)),
+                    Some(Err(problem)) => Ok(Turn::Failed(problem)),
+                    None => Ok(Turn::Failed(refused(&reply, &self.repo()))),
                 },
                 200 => match read(&reply.body) {
                     Ok(value) => {
@@ -148,7 +174,7 @@ impl Client {
                         self.keep(&key, &page, &reply)?;
                         Ok(Turn::Done(Some(page)))
                     }
-                    Err(error) => Ok(Turn::Failed(unreadable(&self.repo(), error), reply)),
+                    Err(error) => Ok(Turn::Failed(unreadable(&self.repo(), error))),
                 },
                 404 | 410 => Ok(Turn::Done(None)),
                 _ => Ok(Turn::Refused(reply)),
@@ -187,6 +213,7 @@ impl Client {
                 accept: DIFF,
                 body: None,
             })?;
+            self.observe(&reply)?;
             match reply.status {
                 200 => Ok(Turn::Done(
                     String::from_utf8_lossy(&reply.body).into_owned(),
@@ -212,12 +239,13 @@ impl Client {
                 accept: JSON,
                 body: Some(body.clone().into_bytes()),
             })?;
+            self.observe(&reply)?;
             if reply.status != 200 {
                 return Ok(Turn::Refused(reply));
             }
             match data(&reply, &self.repo()) {
                 Ok(data) => Ok(Turn::Done((data, date(&reply)))),
-                Err(problem) => Ok(Turn::Failed(problem, reply)),
+                Err(problem) => Ok(Turn::Failed(problem)),
             }
         })
     }
@@ -314,12 +342,8 @@ impl Client {
             self.await_turn()?;
             match attempt() {
                 Ok(Turn::Done(value)) => return Ok(value),
-                Ok(Turn::Failed(problem, reply)) => {
-                    self.observe(&reply)?;
-                    last = Some(problem);
-                }
+                Ok(Turn::Failed(problem)) => last = Some(problem),
                 Ok(Turn::Refused(reply)) => {
-                    self.observe(&reply)?;
                     if let Some(until) = limited_until(&reply, self.now()) {
                         self.pause_all(until)?;
                         last = Some(rate_limited(until));
@@ -355,7 +379,6 @@ impl Client {
         page: &Page<T>,
         reply: &Reply,
     ) -> Result<(), Problem> {
-        self.observe(reply)?;
         let Some(etag) = reply.header("etag") else {
             return Ok(());
         };
@@ -382,6 +405,10 @@ impl Client {
             let wait = told.resets_at.as_second() - theirs.as_second();
             let wait = Duration::from_secs(u64::try_from(wait).unwrap_or(0));
             told.paused_until = Some(after(self.now(), wait));
+        }
+        // An answer that costs nothing changes nothing, and so writes nothing.
+        if self.budget()?.as_ref() == Some(&told) {
+            return Ok(());
         }
         self.around.budgets.store(&self.fingerprint, &told)
     }
@@ -425,7 +452,7 @@ impl Client {
 enum Turn<T> {
     Done(T),
     /// The answer was of no use; another attempt may bring a better one.
-    Failed(Problem, Reply),
+    Failed(Problem),
     /// The forge said no.
     Refused(Reply),
 }

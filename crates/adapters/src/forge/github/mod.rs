@@ -18,7 +18,7 @@ mod transport;
 
 pub use budget::{Budgets, MemoryBudgets};
 pub use cache::{CACHE_ENTRIES, CacheKey, CachedAnswer, HttpCache, MemoryCache};
-pub use client::{Pause, Surroundings};
+pub use client::{Pause, Surroundings, ThreadPause};
 pub use endpoint::Endpoint;
 pub use token::{GH_TOKEN, Token, find_token};
 pub use transport::{Bounds, Route};

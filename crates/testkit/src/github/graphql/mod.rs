@@ -79,6 +79,7 @@ impl Execution<'_> {
                 Ok(self.repository(&full_name))
             }
             "node" => self.node(text("id")),
+            "__type" => Ok(self.type_named(text("name"))),
             "search" => Ok(json!({
                 "__typename": "SearchResultItemConnection", "issueCount": 0, "edges": [],
                 "nodes": [],

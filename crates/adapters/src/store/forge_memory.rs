@@ -1,0 +1,211 @@
+//! What is remembered of forges: answers they need not send again, and what each token may still
+//! ask. Shared by every process on this machine.
+
+use super::Database;
+use crate::forge::github::{Budgets, CACHE_ENTRIES, CacheKey, CachedAnswer, HttpCache};
+use drive_core::Problem;
+use drive_core::forge::{RequestBudget, pace};
+use drive_core::time::Timestamp;
+use rusqlite::{OptionalExtension, Row, Transaction};
+use std::sync::Arc;
+
+/// The memory in one state directory.
+#[derive(Clone, Debug)]
+pub struct SqliteForgeMemory {
+    database: Arc<Database>,
+}
+
+impl SqliteForgeMemory {
+    /// The memory in this database.
+    pub fn new(database: Arc<Database>) -> Self {
+        Self { database }
+    }
+
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, Problem> {
+        let database = &self.database;
+        database.write(|tx| work(tx).map_err(|error| database.problem(error)))
+    }
+
+    fn read<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, Problem> {
+        let database = &self.database;
+        database.read(|tx| work(tx).map_err(|error| database.problem(error)))
+    }
+}
+
+impl HttpCache for SqliteForgeMemory {
+    fn load(&self, key: &CacheKey) -> Result<Option<CachedAnswer>, Problem> {
+        self.read(|tx| {
+            tx.query_row(
+                "SELECT etag, value, next FROM forge_answers WHERE token = ?1 AND url = ?2",
+                (&key.token, &key.url),
+                |row| {
+                    Ok(CachedAnswer {
+                        etag: row.get(0)?,
+                        value: row.get(1)?,
+                        next: row.get(2)?,
+                    })
+                },
+            )
+            .optional()
+        })
+    }
+
+    fn store(&self, key: &CacheKey, answer: &CachedAnswer) -> Result<(), Problem> {
+        self.write(|tx| {
+            // Replacing gives a new row number, so the smallest numbers are the oldest answers.
+            tx.execute(
+                "INSERT OR REPLACE INTO forge_answers (token, url, etag, value, next) VALUES (?1, ?2, ?3, ?4, ?5)",
+                (&key.token, &key.url, &answer.etag, &answer.value, &answer.next),
+            )?;
+            tx.execute(
+                "DELETE FROM forge_answers WHERE rowid <= (SELECT max(rowid) FROM forge_answers) - ?1",
+                [i64::try_from(CACHE_ENTRIES).unwrap_or(i64::MAX)],
+            )?;
+            Ok(())
+        })
+    }
+}
+
+impl Budgets for SqliteForgeMemory {
+    fn load(&self, token: &str) -> Result<Option<RequestBudget>, Problem> {
+        self.read(|tx| {
+            tx.query_row(
+                "SELECT most, remaining, resets_at, paused_until FROM forge_budgets WHERE token = ?1",
+                [token],
+                budget,
+            )
+            .optional()
+        })
+    }
+
+    fn store(&self, token: &str, budget: &RequestBudget) -> Result<(), Problem> {
+        self.write(|tx| {
+            tx.execute(
+                "INSERT OR REPLACE INTO forge_budgets (token, most, remaining, resets_at, paused_until) VALUES (?1, ?2, ?3, ?4, ?5)",
+                (
+                    token,
+                    i64::try_from(budget.limit).unwrap_or(i64::MAX),
+                    i64::try_from(budget.remaining).unwrap_or(i64::MAX),
+                    budget.resets_at.as_second(),
+                    budget.paused_until.map(|at| at.as_millisecond()),
+                ),
+            )
+            .map(|_| ())
+        })
+    }
+
+    fn book_write(&self, token: &str, now: Timestamp) -> Result<Timestamp, Problem> {
+        self.write(|tx| {
+            let booked: Vec<i64> = tx
+                .prepare("SELECT at FROM forge_writes WHERE token = ?1 ORDER BY at DESC LIMIT ?2")?
+                .query_map((token, pace::WRITES as i64), |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            let booked: Vec<Timestamp> = booked.into_iter().map(instant).collect();
+            let slot = pace::next_write(&booked, now);
+            tx.execute(
+                "INSERT INTO forge_writes (token, at) VALUES (?1, ?2)",
+                (token, slot.as_millisecond()),
+            )?;
+            let window = i64::try_from(pace::WINDOW.as_millis()).unwrap_or(i64::MAX);
+            tx.execute(
+                "DELETE FROM forge_writes WHERE at < ?1",
+                [now.as_millisecond().saturating_sub(window)],
+            )?;
+            Ok(slot)
+        })
+    }
+}
+
+fn budget(row: &Row<'_>) -> rusqlite::Result<RequestBudget> {
+    let count = |at| -> rusqlite::Result<u64> {
+        let count: i64 = row.get(at)?;
+        Ok(u64::try_from(count).unwrap_or(0))
+    };
+    let resets_at: i64 = row.get(2)?;
+    let paused_until: Option<i64> = row.get(3)?;
+    Ok(RequestBudget {
+        limit: count(0)?,
+        remaining: count(1)?,
+        resets_at: Timestamp::from_second(resets_at).unwrap_or(Timestamp::UNIX_EPOCH),
+        paused_until: paused_until.map(instant),
+    })
+}
+
+fn instant(millisecond: i64) -> Timestamp {
+    Timestamp::from_millisecond(millisecond).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(dir: &tempfile::TempDir) -> SqliteForgeMemory {
+        let database = Database::open(&dir.path().join("drive.sqlite3")).unwrap();
+        SqliteForgeMemory::new(Arc::new(database))
+    }
+
+    fn key(token: &str, url: &str) -> CacheKey {
+        CacheKey {
+            token: token.to_owned(),
+            url: url.to_owned(),
+        }
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn answers_outlive_the_process_and_belong_to_their_token() {
+        let dir = tempfile::tempdir().unwrap();
+        let answer = CachedAnswer {
+            etag: "W/\"1\"".to_owned(),
+            value: "[]".to_owned(),
+            next: Some("https://api.github.com/x?page=2".to_owned()),
+        };
+        let before = open(&dir);
+        HttpCache::store(&before, &key("a", "x"), &answer).unwrap();
+        drop(before);
+        let after = open(&dir);
+        assert_eq!(
+            HttpCache::load(&after, &key("a", "x")).unwrap(),
+            Some(answer)
+        );
+        assert_eq!(HttpCache::load(&after, &key("b", "x")).unwrap(), None);
+    }
+
+    #[test]
+    fn two_processes_book_writes_apart_from_each_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, other) = (open(&dir), open(&dir));
+        let slots: Vec<i64> = (0..4)
+            .map(|n| {
+                let process = if n % 2 == 0 { &one } else { &other };
+                process.book_write("a", at(100)).unwrap().as_second()
+            })
+            .collect();
+        assert_eq!(slots, [100, 101, 102, 103]);
+        assert_eq!(one.book_write("b", at(100)).unwrap(), at(100));
+    }
+
+    #[test]
+    fn two_processes_see_one_budget() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, other) = (open(&dir), open(&dir));
+        assert_eq!(Budgets::load(&other, "a").unwrap(), None);
+        let budget = RequestBudget {
+            limit: 5000,
+            remaining: 42,
+            resets_at: at(3600),
+            paused_until: Some(at(60)),
+        };
+        Budgets::store(&one, "a", &budget).unwrap();
+        assert_eq!(Budgets::load(&other, "a").unwrap(), Some(budget));
+    }
+}
