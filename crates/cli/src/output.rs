@@ -186,7 +186,7 @@ impl Output {
 
 /// Text that may come from anywhere, with control characters made visible, so that no file name and
 /// no agent can move the cursor or paint the terminal.
-struct Printable<'a>(&'a str);
+pub(crate) struct Printable<'a>(pub(crate) &'a str);
 
 impl Display for Printable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

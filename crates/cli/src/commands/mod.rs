@@ -20,6 +20,7 @@
 mod completions;
 mod config;
 mod doctor;
+mod pr;
 
 use crate::answer::Outcome;
 use crate::app::App;
@@ -28,6 +29,8 @@ use clap::Subcommand;
 /// What drive can be asked to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// See, discuss and merge the pull requests of the local forge
+    Pr(pr::PrArgs),
     /// Say what is installed, what is missing and what this machine can enforce
     Doctor(doctor::DoctorArgs),
     /// Show, check or describe the settings
@@ -40,6 +43,7 @@ impl Command {
     /// Runs the command.
     pub(crate) fn run(&self, app: &App) -> Outcome {
         match self {
+            Command::Pr(args) => pr::run(args, app),
             Command::Doctor(args) => doctor::run(args, app),
             Command::Config(args) => config::run(args, app),
             Command::Completions(args) => completions::run(args, app),

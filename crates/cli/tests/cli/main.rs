@@ -11,5 +11,6 @@ mod config_files;
 mod config_schema;
 mod doctor;
 mod output;
+mod pr;
 mod support;
 mod usage;

@@ -80,6 +80,13 @@ impl World {
         (ended.code, ended.document())
     }
 
+    /// Runs git in the repository and takes what it says.
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        let ended = ended(self.bare("git", &self.repo()).args(args));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.stdout.trim_end().to_owned()
+    }
+
     fn bare(&self, program: impl AsRef<OsStr>, folder: &Path) -> Command {
         let mut command = Command::new(program);
         command

@@ -13,10 +13,12 @@ mod heads;
 mod marks;
 mod merging;
 mod port;
+mod proposal;
 mod pulls;
 mod words;
 
 pub use hands::{PersonalComment, Remark};
+pub use proposal::Wish;
 
 use crate::git::{Call, Git, Touches};
 use crate::store::Database;

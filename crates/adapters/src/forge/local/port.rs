@@ -221,7 +221,7 @@ impl LocalForge {
         )
     }
 
-    fn require_branch(&self, branch: &str) -> Result<String, Problem> {
+    pub(super) fn require_branch(&self, branch: &str) -> Result<String, Problem> {
         self.tip(branch)?.ok_or_else(|| {
             Problem::usage(
                 "branchNotFound",

@@ -1,0 +1,82 @@
+//! A pull request from as little as a person says.
+
+use super::LocalForge;
+use drive_core::Problem;
+use drive_engine::ports::NewPullRequest;
+
+/// Bases tried when nobody says which.
+const USUAL_BASES: [&str; 2] = ["main", "master"];
+
+/// What a person says about the pull request they want. The rest is read from git.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// The branch with the work.
+    pub branch: String,
+    /// Where it goes; the remote's default branch, `main` or `master` when `None`.
+    pub base: Option<String>,
+    /// Its title; the subject of the newest commit when `None`.
+    pub title: Option<String>,
+    /// Its description.
+    pub body: String,
+    /// Whether it opens as a draft.
+    pub draft: bool,
+}
+
+impl LocalForge {
+    /// Fills in what a wish leaves out.
+    pub fn propose(&self, wish: &Wish) -> Result<NewPullRequest, Problem> {
+        let base = match &wish.base {
+            Some(base) => base.clone(),
+            None => self.usual_base(&wish.branch)?,
+        };
+        let title = match wish.title.as_deref().map(str::trim) {
+            Some(title) if !title.is_empty() => title.to_owned(),
+            Some(_) | None => self.subject(&wish.branch)?,
+        };
+        Ok(NewPullRequest {
+            title,
+            base,
+            body: wish.body.clone(),
+            branch: wish.branch.clone(),
+            draft: wish.draft,
+        })
+    }
+
+    fn usual_base(&self, branch: &str) -> Result<String, Problem> {
+        let remote = self
+            .objects()
+            .args([
+                "symbolic-ref",
+                "--quiet",
+                "--short",
+                "refs/remotes/origin/HEAD",
+            ])
+            .run()?
+            .line();
+        let remote = remote.strip_prefix("origin/").map(str::to_owned);
+        let usual = USUAL_BASES.map(str::to_owned);
+        for base in remote.into_iter().chain(usual) {
+            if base != branch && self.tip(&base)?.is_some() {
+                return Ok(base);
+            }
+        }
+        Err(Problem::usage(
+            "baseUnknown",
+            format!("cannot tell where `{branch}` should go"),
+        )
+        .hint("pass `--base BRANCH`"))
+    }
+
+    fn subject(&self, branch: &str) -> Result<String, Problem> {
+        let head = self.require_branch(branch)?;
+        let subject = self
+            .objects()
+            .args(["log", "-1", "--no-show-signature", "--format=%s", &head])
+            .line()?;
+        Ok(if subject.is_empty() {
+            branch.to_owned()
+        } else {
+            subject
+        })
+    }
+}

@@ -1,0 +1,39 @@
+//! The text of a comment, from an argument or from standard input.
+
+use drive_core::Problem;
+use std::io::Read;
+
+/// More than any comment may have.
+const INPUT_BYTES: u64 = 1024 * 1024;
+
+/// The text given as an argument or with `--body`.
+pub(super) fn require(argument: Option<&str>, option: Option<&str>) -> Result<String, Problem> {
+    match argument.or(option) {
+        Some(given) => text(given),
+        None => Err(Problem::usage("bodyMissing", "there is nothing to say")
+            .hint("give the text after the pull request, or pass `--body -` and pipe it in")),
+    }
+}
+
+/// A text, or standard input for `-`.
+pub(super) fn text(given: &str) -> Result<String, Problem> {
+    if given != "-" {
+        return Ok(given.to_owned());
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .lock()
+        .take(INPUT_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| {
+            Problem::environment("inputFailed", "cannot read standard input").because(error)
+        })?;
+    if bytes.len() as u64 > INPUT_BYTES {
+        return Err(Problem::usage(
+            "bodyTooLong",
+            format!("standard input has more than {INPUT_BYTES} bytes"),
+        ));
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| Problem::usage("bodyNotText", "standard input is not UTF-8 text"))
+}

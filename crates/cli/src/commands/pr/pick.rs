@@ -1,0 +1,151 @@
+//! Which pull request is meant.
+
+use super::render::state_word;
+use drive_core::Problem;
+use drive_core::forge::{PrState, PullRequest};
+
+/// Candidates named in an error.
+const LISTED: usize = 10;
+
+/// Which pull requests come into question when none is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pick {
+    /// Open ones; all of them when none is open.
+    Any,
+    /// Open ones.
+    Open,
+    /// Closed ones.
+    Closed,
+}
+
+/// The number of the pull request meant by a number, a branch, or by being the only one.
+pub(super) fn number(all: &[PullRequest], named: Option<&str>, pick: Pick) -> Result<u64, Problem> {
+    let Some(named) = named else {
+        return only(all, pick);
+    };
+    let digits = named.strip_prefix('#').unwrap_or(named);
+    // The newest of a branch is the one people mean.
+    let by_number = |pr: &&PullRequest| digits.parse() == Ok(pr.number);
+    let by_branch = |pr: &&PullRequest| pr.branch == named;
+    let found = all
+        .iter()
+        .find(by_number)
+        .or_else(|| all.iter().rev().find(by_branch));
+    found.map(|pr| pr.number).ok_or_else(|| {
+        let problem = Problem::usage(
+            "pullRequestNotFound",
+            format!("there is no pull request `{named}` here"),
+        );
+        with_candidates(problem, all.iter().rev().collect())
+    })
+}
+
+fn only(all: &[PullRequest], pick: Pick) -> Result<u64, Problem> {
+    let in_state = |state| all.iter().filter(move |pr| pr.state == state).collect();
+    let candidates: Vec<&PullRequest> = match pick {
+        Pick::Open => in_state(PrState::Open),
+        Pick::Closed => in_state(PrState::Closed),
+        Pick::Any if all.iter().any(|pr| pr.state == PrState::Open) => in_state(PrState::Open),
+        Pick::Any => all.iter().collect(),
+    };
+    match candidates.as_slice() {
+        [one] => Ok(one.number),
+        [] => {
+            let what = match pick {
+                Pick::Any => "there is no pull request here",
+                Pick::Open => "there is no open pull request here",
+                Pick::Closed => "there is no closed pull request here",
+            };
+            let problem = Problem::usage("pullRequestNotFound", what);
+            Err(with_candidates(problem, all.iter().rev().collect()))
+        }
+        _ => Err(with_candidates(
+            Problem::usage(
+                "pullRequestAmbiguous",
+                "several pull requests come into question",
+            ),
+            candidates.into_iter().rev().collect(),
+        )),
+    }
+}
+
+fn with_candidates(problem: Problem, candidates: Vec<&PullRequest>) -> Problem {
+    if candidates.is_empty() {
+        return problem.hint("`drive pr open BRANCH` opens one");
+    }
+    let named: Vec<String> = candidates
+        .iter()
+        .take(LISTED)
+        .map(|pr| format!("{} (`{}`, {})", pr.number, pr.branch, state_word(pr.state)))
+        .collect();
+    let rest = match candidates.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    problem.hint(format!("name one of: {}{rest}", named.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drive_core::time::Timestamp;
+
+    fn pull(number: u64, branch: &str, state: PrState) -> PullRequest {
+        PullRequest {
+            number,
+            title: String::new(),
+            body: String::new(),
+            state,
+            draft: false,
+            branch: branch.to_owned(),
+            base: "main".to_owned(),
+            head_sha: String::new(),
+            mergeable: None,
+            updated_at: Timestamp::UNIX_EPOCH,
+            url: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_number_a_branch_or_being_the_only_one_names_a_pull_request() {
+        let all = [
+            pull(1, "feat/a", PrState::Merged),
+            pull(2, "feat/a", PrState::Open),
+            pull(3, "feat/b", PrState::Closed),
+        ];
+        let cases = [
+            (Some("1"), Pick::Any, Ok(1)),
+            (Some("#3"), Pick::Open, Ok(3)),
+            (Some("feat/a"), Pick::Any, Ok(2)),
+            (Some("4"), Pick::Any, Err("pullRequestNotFound")),
+            (None, Pick::Any, Ok(2)),
+            (None, Pick::Open, Ok(2)),
+            (None, Pick::Closed, Ok(3)),
+        ];
+        for (named, pick, expected) in cases {
+            let found = number(&all, named, pick).map_err(|problem| problem.kind);
+            assert_eq!(found, expected.map_err(str::to_owned), "{named:?} {pick:?}");
+        }
+        assert_eq!(number(&all[2..], None, Pick::Any), Ok(3));
+        assert_eq!(
+            number(&[], None, Pick::Any).unwrap_err().kind,
+            "pullRequestNotFound"
+        );
+    }
+
+    #[test]
+    fn several_candidates_are_listed() {
+        let all = [
+            pull(1, "feat/a", PrState::Open),
+            pull(2, "feat/b", PrState::Open),
+        ];
+        assert_eq!(
+            number(&all, None, Pick::Open),
+            Err(Problem::usage(
+                "pullRequestAmbiguous",
+                "several pull requests come into question"
+            )
+            .hint("name one of: 2 (`feat/b`, open), 1 (`feat/a`, open)"))
+        );
+    }
+}
