@@ -371,6 +371,15 @@ fn all_mistakes_of_a_file_come_at_once_by_line() {
     );
 }
 
+/// The default that stands in for an unreadable value is not what the user wrote.
+#[test]
+fn no_rule_judges_a_value_that_could_not_be_read() {
+    assert_mistake(
+        "[spawn]\nidle_timeout = \"soon\"\ntotal_timeout = \"1m\"\n",
+        "drive.toml:2: `spawn.idle_timeout`: `soon` is not a duration such as `2m`",
+    );
+}
+
 #[test]
 fn a_mistake_a_higher_layer_hides_is_still_told() {
     let layers = [
