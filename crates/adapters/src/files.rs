@@ -8,8 +8,18 @@ pub use remove::{make_readable, remove_tree};
 
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+
+/// The last bytes of a file, at most `most` of them.
+pub fn load_tail(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let start = file.metadata()?.len().saturating_sub(most);
+    file.seek(io::SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
 
 /// Replaces a file: after a crash at any instant the old or the new content is there, never a part.
 /// A link is followed, so that what it points at is replaced.

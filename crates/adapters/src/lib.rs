@@ -6,6 +6,7 @@
 pub mod agents;
 pub mod clock;
 pub mod doctor;
+pub mod entropy;
 pub mod environment;
 pub mod files;
 pub mod forge;

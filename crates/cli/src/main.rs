@@ -13,18 +13,17 @@ mod app;
 mod args;
 mod commands;
 mod exit;
+mod flown;
 #[allow(
     dead_code,
     reason = "the frame is there before the commands that use all of it"
 )]
 mod output;
 mod panics;
-#[allow(
-    dead_code,
-    reason = "the frame is there before the commands that use all of it"
-)]
+mod progress;
 mod task;
 mod usage;
+mod wiring;
 
 use app::App;
 use args::Cli;

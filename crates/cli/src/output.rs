@@ -6,15 +6,18 @@ use crate::exit::Exit;
 use drive_adapters::Environment;
 use drive_adapters::environment::{NO_COLOR, TERM};
 use drive_core::Problem;
-use std::cell::RefCell;
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 const RED: &str = "\x1b[1;31m";
 const YELLOW: &str = "\x1b[1;33m";
 const CYAN: &str = "\x1b[1;36m";
 const RESET: &str = "\x1b[0m";
+/// To the start of the line, and all of it away.
+const CLEAR_LINE: &str = "\r\x1b[2K";
 
 /// How much narration is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,8 +42,23 @@ pub(crate) struct Output {
     verbosity: Verbosity,
     colour: bool,
     /// The first failure to write the answer, a reader that went away excepted.
-    broken: RefCell<Option<io::Error>>,
+    broken: Mutex<Option<io::Error>>,
+    live: Mutex<Live>,
 }
+
+/// The live line at the bottom of a terminal.
+#[derive(Default)]
+struct Live {
+    /// Whether one stands there now.
+    shown: bool,
+    /// When it was last written.
+    last: Option<Instant>,
+    /// Whether standard error is a terminal that can rewrite a line.
+    rewritable: bool,
+}
+
+/// How often the live line changes: on a terminal, and as plain lines elsewhere.
+const LIVE_EVERY: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
 
 impl Output {
     /// The output the global options ask for.
@@ -59,7 +77,11 @@ impl Output {
             format,
             verbosity,
             colour: wants_colour(global.color, environment),
-            broken: RefCell::new(None),
+            broken: Mutex::new(None),
+            live: Mutex::new(Live {
+                rewritable: is_rewritable(environment),
+                ..Live::default()
+            }),
         }
     }
 
@@ -69,7 +91,8 @@ impl Output {
             format,
             verbosity: Verbosity::Normal,
             colour: wants_colour(color, &Environment::load()),
-            broken: RefCell::new(None),
+            broken: Mutex::new(None),
+            live: Mutex::new(Live::default()),
         }
     }
 
@@ -89,6 +112,32 @@ impl Output {
     pub(crate) fn detail(&self, line: impl Display) {
         if self.verbosity >= Verbosity::Verbose {
             self.say(format_args!("{}", Printable(&line.to_string())));
+        }
+    }
+
+    /// What happens at this moment: the line at the bottom of a terminal, a plain line elsewhere.
+    /// Only some of many are shown.
+    pub(crate) fn live(&self, line: &str) {
+        if self.verbosity < Verbosity::Normal {
+            return;
+        }
+        let mut live = lock(&self.live);
+        let every = if live.rewritable {
+            LIVE_EVERY.0
+        } else {
+            LIVE_EVERY.1
+        };
+        if live.last.is_some_and(|last| last.elapsed() < every) {
+            return;
+        }
+        live.last = Some(Instant::now());
+        let line = Printable(line);
+        let mut stderr = io::stderr().lock();
+        if live.rewritable {
+            live.shown = true;
+            let _ = write!(stderr, "{CLEAR_LINE}{line}");
+        } else {
+            let _ = writeln!(stderr, "{line}");
         }
     }
 
@@ -132,7 +181,7 @@ impl Output {
         if let Some(problem) = answer.failure() {
             self.problem(problem);
         }
-        match self.broken.take() {
+        match lock(&self.broken).take() {
             None => answer.exit(),
             Some(error) => {
                 let problem =
@@ -155,6 +204,9 @@ impl Output {
     }
 
     fn write_answer(&self, text: &str) -> ControlFlow<()> {
+        if std::mem::take(&mut lock(&self.live).shown) {
+            let _ = write!(io::stderr().lock(), "{CLEAR_LINE}");
+        }
         let mut stdout = io::stdout().lock();
         let written = stdout
             .write_all(text.as_bytes())
@@ -163,7 +215,7 @@ impl Output {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 if error.kind() != io::ErrorKind::BrokenPipe {
-                    self.broken.borrow_mut().get_or_insert(error);
+                    lock(&self.broken).get_or_insert(error);
                 }
                 ControlFlow::Break(())
             }
@@ -172,7 +224,13 @@ impl Output {
 
     /// Narration that cannot be written is lost on purpose: there is nobody left to tell.
     fn say(&self, line: fmt::Arguments<'_>) {
-        let _ = writeln!(io::stderr().lock(), "{line}");
+        let mut live = lock(&self.live);
+        let clear = if std::mem::take(&mut live.shown) {
+            CLEAR_LINE
+        } else {
+            ""
+        };
+        let _ = writeln!(io::stderr().lock(), "{clear}{line}");
     }
 
     fn label(&self, text: &str, colour: &str) -> String {
@@ -199,6 +257,14 @@ impl Display for Printable<'_> {
         }
         Ok(())
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_rewritable(environment: &Environment) -> bool {
+    io::stderr().is_terminal() && environment.text(TERM).is_some_and(|term| term != "dumb")
 }
 
 fn wants_colour(choice: ColorChoice, environment: &Environment) -> bool {

@@ -1,10 +1,8 @@
 //! The task a command is given: its argument, or standard input for `-`.
 
 use drive_core::Problem;
+use drive_engine::spawn::LONGEST_TASK;
 use std::io::Read;
-
-/// More than any agent takes on its own standard input.
-const MAX_BYTES: u64 = 1 << 20;
 
 /// The text of a `TASK` argument.
 pub(crate) fn require_task(argument: &str) -> Result<String, Problem> {
@@ -22,18 +20,12 @@ pub(crate) fn require_task(argument: &str) -> Result<String, Problem> {
 fn read(input: impl Read) -> Result<String, Problem> {
     let mut bytes = Vec::new();
     input
-        .take(MAX_BYTES + 1)
+        .take(LONGEST_TASK as u64 + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| {
             Problem::environment("taskUnreadable", "cannot read the task from standard input")
                 .because(error)
         })?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(
-            Problem::usage("taskTooLarge", "the task is larger than 1 MiB")
-                .hint("put the details into a file of the repository and name it in the task"),
-        );
-    }
     String::from_utf8(bytes)
         .map_err(|_| Problem::usage("taskNotText", "the task on standard input is not UTF-8"))
 }
@@ -45,9 +37,9 @@ mod tests {
     #[test]
     fn a_task_is_bounded_and_must_be_text() {
         assert_eq!(read("fix it\n".as_bytes()), Ok("fix it\n".to_owned()));
-        let kind = |bytes: &[u8]| read(bytes).unwrap_err().kind;
-        assert_eq!(kind(&vec![b'x'; (1 << 20) + 1]), "taskTooLarge");
-        assert_eq!(kind(b"caf\xe9"), "taskNotText");
+        assert_eq!(read(b"caf\xe9".as_slice()).unwrap_err().kind, "taskNotText");
+        // One byte more than allowed is enough to be refused; the rest is never read.
+        assert_eq!(read(std::io::repeat(b'x')).unwrap().len(), LONGEST_TASK + 1);
     }
 
     #[test]

@@ -3,7 +3,9 @@
 pub mod github;
 mod key_file;
 pub mod local;
+mod open;
 mod select;
 
 pub use key_file::require_marker_key;
+pub use open::{ForgeHost, OpenForge, open};
 pub use select::select;

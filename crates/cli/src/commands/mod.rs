@@ -21,6 +21,8 @@ mod completions;
 mod config;
 mod doctor;
 mod pr;
+mod runs;
+mod spawn;
 
 use crate::answer::Outcome;
 use crate::app::App;
@@ -29,6 +31,10 @@ use clap::Subcommand;
 /// What drive can be asked to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Let one agent do a task in a throw-away worktree
+    Spawn(spawn::SpawnArgs),
+    /// See what ran and what came of it
+    Runs(runs::RunsArgs),
     /// See, discuss and merge the pull requests of the local forge
     Pr(pr::PrArgs),
     /// Say what is installed, what is missing and what this machine can enforce
@@ -43,6 +49,8 @@ impl Command {
     /// Runs the command.
     pub(crate) fn run(&self, app: &App) -> Outcome {
         match self {
+            Command::Spawn(args) => spawn::run(args, app),
+            Command::Runs(args) => runs::run(args, app),
             Command::Pr(args) => pr::run(args, app),
             Command::Doctor(args) => doctor::run(args, app),
             Command::Config(args) => config::run(args, app),

@@ -1,0 +1,153 @@
+//! `drive runs`: what ran, what came of it, what the agent said.
+
+use crate::answer::{Answer, Outcome};
+use crate::app::App;
+use crate::flown::document;
+use crate::wiring::Wiring;
+use clap::{Args, Subcommand};
+use drive_adapters::agents::TRANSCRIPT;
+use drive_adapters::files::load_tail;
+use drive_core::Problem;
+use drive_core::ids::RunId;
+use drive_core::run::Run;
+use drive_engine::ports::{RunFilter, Store};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// How much of a log is shown at most.
+const LOG_BYTES: u64 = 4 * 1024 * 1024;
+
+/// The arguments of `drive runs`.
+#[derive(Debug, Args)]
+pub(crate) struct RunsArgs {
+    #[command(subcommand)]
+    command: RunsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum RunsCommand {
+    /// List the newest runs
+    List {
+        /// Show at most this many
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        limit: u32,
+    },
+    /// Show one run and everything that happened in it
+    Show {
+        /// The run; the newest when left out
+        #[arg(value_name = "ID")]
+        id: Option<String>,
+    },
+    /// Print what the agents of one run said and did
+    Logs {
+        /// The run; the newest when left out
+        #[arg(value_name = "ID")]
+        id: Option<String>,
+    },
+}
+
+/// Looks at the journal.
+pub(crate) fn run(args: &RunsArgs, app: &App) -> Outcome {
+    let settings = &app.settings()?.settings;
+    let wiring = Wiring::new(app, settings, &app.start_dir()?)?;
+    wiring.sweep(app)?;
+    match &args.command {
+        RunsCommand::List { limit } => list(&wiring, *limit),
+        RunsCommand::Show { id } => show(&wiring, &find(&wiring, id.as_deref())?),
+        RunsCommand::Logs { id } => logs(app, &find(&wiring, id.as_deref())?),
+    }
+}
+
+fn list(wiring: &Wiring, limit: u32) -> Outcome {
+    let runs = wiring.store.list(RunFilter::All, limit)?;
+    let mut text = String::new();
+    for run in &runs {
+        let task = run
+            .request
+            .as_ref()
+            .map_or("", |r| r.task.lines().next().unwrap_or_default());
+        let _ = writeln!(text, "{:22} {:10} {}", run.id.as_str(), state(run), task);
+    }
+    if runs.is_empty() {
+        text.push_str("no runs yet\n");
+    }
+    let documents: Vec<Value> = runs.iter().map(document).collect();
+    Answer::new("drive.runs/1", &json!({ "runs": documents }), text)
+}
+
+fn show(wiring: &Wiring, run: &Run) -> Outcome {
+    let mut text = format!("run {}: {}\n", run.id, state(run));
+    let mut events = Vec::new();
+    for entry in wiring.store.journal(&run.id)? {
+        let event = serde_json::to_value(&entry.event).unwrap_or(Value::Null);
+        let name = event
+            .get("event")
+            .and_then(Value::as_str)
+            .unwrap_or("event")
+            .to_owned();
+        let about = event
+            .get("key")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        let _ = writeln!(text, "  {} {name} {about}", entry.at.strftime("%H:%M:%S"));
+        events.push(json!({ "seq": entry.seq, "at": entry.at, "event": event }));
+    }
+    let failure = run
+        .outcome
+        .as_ref()
+        .and_then(|outcome| outcome.failure.as_ref());
+    if let Some(problem) = failure {
+        let _ = writeln!(text, "failure: {problem}");
+    }
+    let mut body = document(run);
+    if let Value::Object(fields) = &mut body {
+        fields.insert("journal".to_owned(), Value::Array(events));
+    }
+    Answer::new("drive.runDetail/1", &body, text)
+}
+
+fn logs(app: &App, run: &Run) -> Outcome {
+    let Some(folder) = run.work.log.clone() else {
+        return Err(
+            Problem::usage("noLog", format!("no agent of run `{}` has a log", run.id))
+                .hint(format!("see how far it came: `drive runs show {}`", run.id)),
+        );
+    };
+    let path = transcript(&folder);
+    let bytes = load_tail(&path, LOG_BYTES).map_err(|error| {
+        Problem::environment("logUnreadable", format!("cannot read `{}`", path.display()))
+            .because(error)
+    })?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    app.output().detail(format_args!("from {}", path.display()));
+    Answer::new(
+        "drive.runLog/1",
+        &json!({ "runId": run.id, "path": path, "log": text }),
+        text,
+    )
+}
+
+fn transcript(folder: &Path) -> PathBuf {
+    folder.join(TRANSCRIPT)
+}
+
+fn state(run: &Run) -> String {
+    let status = run.outcome.as_ref().map(|outcome| json!(outcome.status));
+    status
+        .as_ref()
+        .and_then(Value::as_str)
+        .unwrap_or("running")
+        .to_owned()
+}
+
+fn find(wiring: &Wiring, id: Option<&str>) -> Result<Run, Problem> {
+    match id {
+        Some(id) => wiring.journal().require(&RunId::new(id)),
+        None => wiring.store.list(RunFilter::All, 1)?.pop().ok_or_else(|| {
+            Problem::usage("noRuns", "there are no runs yet")
+                .hint("start one with `drive spawn TASK`")
+        }),
+    }
+}

@@ -1,0 +1,157 @@
+//! What a run does, as a person watches it: one live line on a terminal, plain lines elsewhere.
+
+use crate::output::Output;
+use drive_core::agent::{AgentEvent, Cost, Usage};
+use drive_core::ids::{EffectKey, RunId};
+use drive_core::run::{Effect, EffectResult};
+use drive_core::sandbox::SandboxNote;
+use drive_engine::world::Observer;
+use std::fmt::Write;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// The longest line an agent's words are cut to.
+const LONGEST: usize = 100;
+
+/// Shows a run on standard error.
+pub(crate) struct Progress<'a> {
+    output: &'a Output,
+    started: Instant,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    usage: Usage,
+    cost: Option<Cost>,
+}
+
+impl<'a> Progress<'a> {
+    pub(crate) fn new(output: &'a Output) -> Self {
+        Self {
+            output,
+            started: Instant::now(),
+            seen: Mutex::new(Seen::default()),
+        }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the agent does now, with elapsed time, tokens and cost.
+    fn now(&self, what: &str) {
+        let seen = self.seen();
+        let mut line = format!("{} {}", elapsed(self.started), cut(what));
+        let tokens = seen.usage.counted();
+        if tokens > 0 {
+            let _ = write!(line, " · {tokens} tokens");
+        }
+        if let Some(cost) = seen.cost {
+            let _ = write!(line, " · {cost}");
+        }
+        self.output.live(&line);
+    }
+}
+
+impl Observer for Progress<'_> {
+    fn begun(&self, _: &RunId, _: &EffectKey, effect: &Effect) {
+        self.output.narrate(format_args!(
+            "{} {}",
+            elapsed(self.started),
+            intention(effect)
+        ));
+    }
+
+    fn agent(&self, _: &RunId, _: &EffectKey, event: &AgentEvent) {
+        match event {
+            AgentEvent::Usage { usage, cost } => {
+                let mut seen = self.seen();
+                (seen.usage, seen.cost) = (*usage, *cost);
+            }
+            AgentEvent::ToolUse { name, summary } => self.now(&format!("{name} {summary}")),
+            AgentEvent::FileChange { path } => self.now(&format!("changed {path}")),
+            AgentEvent::Command { command, .. } => self.now(&format!("ran {command}")),
+            AgentEvent::Text { text } => self.now(text),
+            AgentEvent::Waiting { wait } => {
+                self.output.warn(format_args!("the agent waits: {wait}"))
+            }
+            AgentEvent::PermissionAsked { request } => {
+                self.output.narrate(format_args!(
+                    "the agent asks for {} ({})",
+                    request.tool, request.detail
+                ));
+            }
+            AgentEvent::Warning { message } => self.output.warn(message),
+            AgentEvent::Started { model, .. } => {
+                let model = model.as_deref().unwrap_or("its own default");
+                self.output
+                    .detail(format_args!("the agent uses the model {model}"));
+            }
+            AgentEvent::Thinking { .. }
+            | AgentEvent::Resumed
+            | AgentEvent::PermissionAnswered { .. }
+            | AgentEvent::Finished { .. } => {}
+        }
+    }
+
+    fn ended(&self, _: &RunId, key: &EffectKey, result: &EffectResult) {
+        if let EffectResult::SandboxCreated { sandbox } = result {
+            for note in &sandbox.notes {
+                match note {
+                    // Most repositories have only some of the usual caches.
+                    SandboxNote::NothingMatched { .. } => self.output.detail(note),
+                    SandboxNote::ShallowHistory
+                    | SandboxNote::SubmodulesNotFetched
+                    | SandboxNote::FiltersNotRun { .. }
+                    | SandboxNote::NotBrought { .. } => self.output.warn(note),
+                }
+            }
+        }
+        if let EffectResult::Failed { problem } = result {
+            self.output
+                .detail(format_args!("`{key}` failed: {problem}"));
+        }
+    }
+}
+
+fn intention(effect: &Effect) -> String {
+    match effect {
+        Effect::CreateSandbox { spec } => format!("making sandbox {}", spec.id),
+        Effect::RunAgent { job, .. } => format!("{} works as {}", job.agent, job.role),
+        Effect::EndProcess { identity } => format!("ending process {}", identity.child.pid),
+        Effect::CommitWork { .. } => "committing what is left".to_owned(),
+        Effect::Push { branch, remote, .. } => format!("pushing {branch} to {remote}"),
+        Effect::OpenPullRequest { branch, base, .. } => {
+            format!("opening a pull request from {branch} to {base}")
+        }
+        Effect::RemoveSandbox { sandbox } => format!("removing sandbox {sandbox}"),
+    }
+}
+
+fn elapsed(since: Instant) -> String {
+    let seconds = since.elapsed().as_secs();
+    format!("[{:02}:{:02}]", seconds / 60, seconds % 60)
+}
+
+/// The first line of a text, as much of it as fits.
+fn cut(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    if line.chars().count() <= LONGEST {
+        return line.to_owned();
+    }
+    let kept: String = line.chars().take(LONGEST - 1).collect();
+    format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_words_of_an_agent_are_cut_to_one_line() {
+        assert_eq!(cut("  one\ntwo"), "one");
+        assert_eq!(cut(&"é".repeat(200)).chars().count(), LONGEST);
+        assert_eq!(cut(""), "");
+    }
+}

@@ -1,0 +1,222 @@
+//! The parts a run is made of, put together once: journal, sandboxes, git, agents, forge.
+
+use crate::app::App;
+use drive_adapters::agents::{self, AgentHost};
+use drive_adapters::clock::SystemClock;
+use drive_adapters::entropy::random_u32;
+use drive_adapters::environment::HOME;
+use drive_adapters::forge::{self, ForgeHost, OpenForge};
+use drive_adapters::git::Git;
+use drive_adapters::process::{BoundedRunner, ThisProcess};
+use drive_adapters::store::{Database, SqliteStore};
+use drive_adapters::worktree::Worktrees;
+use drive_core::Problem;
+use drive_core::agent::AgentConfig;
+use drive_core::ids::RunId;
+use drive_core::run::Run;
+use drive_core::sandbox::OwnerState;
+use drive_core::settings::{IsolationMode as Isolation, Settings};
+use drive_engine::journal::Journal;
+use drive_engine::ports::{Agent, AgentSource, Clock, Forge, IsolationMode, Sandboxes, Store};
+use drive_engine::recovery;
+use drive_engine::world::{Observer, Unobserved, World};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Everything a command that flies runs needs.
+pub(crate) struct Wiring {
+    pub(crate) store: SqliteStore,
+    pub(crate) clock: Arc<SystemClock>,
+    pub(crate) whoami: ThisProcess,
+    pub(crate) runner: Arc<BoundedRunner>,
+    pub(crate) git: Git,
+    pub(crate) sandboxes: Worktrees,
+    pub(crate) agents: Roster,
+    pub(crate) runs_dir: PathBuf,
+    database: Arc<Database>,
+    isolation: IsolationMode,
+}
+
+impl Wiring {
+    /// Puts the parts together for the repository below `folder`.
+    pub(crate) fn new(app: &App, settings: &Settings, folder: &Path) -> Result<Self, Problem> {
+        let state = app.state_dir()?;
+        let database = Arc::new(Database::open(&state.database())?);
+        let runner = Arc::new(BoundedRunner::new());
+        let clock = Arc::new(SystemClock);
+        let git = Git::new(runner.clone(), app.environment());
+        let root = match &settings.sandbox.root {
+            None => state.sandboxes(),
+            Some(root) => expand(root, app, folder)?,
+        };
+        let sandboxes = Worktrees::open(git.clone(), clock.clone(), &root, state.path())?;
+        let host = AgentHost {
+            runner: runner.clone(),
+            environment: app.environment().clone(),
+            base: folder.to_owned(),
+            scratch: state.path().join("agents"),
+            forge_token_env: settings.forge.token_env.clone(),
+            secrets: Vec::new(),
+        };
+        Ok(Self {
+            store: SqliteStore::new(database.clone()),
+            clock,
+            whoami: ThisProcess::load(),
+            runner,
+            git,
+            sandboxes,
+            agents: Roster {
+                agents: settings.agents.clone(),
+                host,
+            },
+            runs_dir: state.path().join("runs"),
+            database,
+            isolation: match settings.sandbox.isolation {
+                Isolation::Auto => IsolationMode::Auto,
+                Isolation::Require => IsolationMode::Require,
+                Isolation::Off => IsolationMode::Off,
+            },
+        })
+    }
+
+    /// The journal.
+    pub(crate) fn journal(&self) -> Journal<'_> {
+        Journal {
+            store: &self.store,
+            clock: self.clock.as_ref(),
+        }
+    }
+
+    /// A new name for a run.
+    pub(crate) fn new_run(&self) -> Result<RunId, Problem> {
+        Ok(RunId::compose(self.clock.now(), random_u32()?))
+    }
+
+    /// The forge of the repository `folder` lies in.
+    pub(crate) fn forge(
+        &self,
+        app: &App,
+        settings: &Settings,
+        folder: &Path,
+    ) -> Result<OpenForge, Problem> {
+        let clock: Arc<dyn Clock> = self.clock.clone();
+        let host = ForgeHost {
+            environment: app.environment(),
+            runner: self.runner.as_ref(),
+            git: &self.git,
+            database: &self.database,
+            clock: &clock,
+        };
+        forge::open(&settings.forge, &host, folder)
+    }
+
+    /// Whether an agent is there, before anything is made for it. Says what is odd about it.
+    pub(crate) fn require_agent(&self, name: &str, app: &App) -> Result<(), Problem> {
+        let version = self.agents.agent(name)?.check(app.cancel()?)?;
+        if let Some(warning) = version.warning {
+            app.output().warn(warning);
+        }
+        Ok(())
+    }
+
+    /// What performs the effects of runs.
+    pub(crate) fn world<'a>(
+        &'a self,
+        forge: Option<&'a dyn Forge>,
+        observer: &'a dyn Observer,
+    ) -> World<'a> {
+        World {
+            sandboxes: &self.sandboxes,
+            history: &self.git,
+            agents: &self.agents,
+            processes: self.runner.as_ref(),
+            forge,
+            runs_dir: self.runs_dir.clone(),
+            isolation: self.isolation,
+            observer,
+        }
+    }
+
+    /// Ends what a killed drive left running, keeps its work, removes its sandboxes, and says so.
+    pub(crate) fn sweep(&self, app: &App) -> Result<(), Problem> {
+        let world = self.world(None, &Unobserved);
+        let recovered = recovery::sweep(self.journal(), &self.whoami, &world, app.cancel()?)?;
+        for run in &recovered.ended {
+            app.output().warn(format_args!("{}", told(run)));
+        }
+        for (run, problem) in &recovered.failed {
+            app.output().warn(format_args!(
+                "run `{}` could not be cleaned up: {problem}",
+                run.id
+            ));
+        }
+        for gone in self.sandboxes.sweep(&|run| self.owner_state(run))?.removed {
+            app.output().warn(format_args!(
+                "removed the left-over sandbox of run `{}`",
+                gone.run
+            ));
+        }
+        Ok(())
+    }
+
+    /// Asked at the moment of need: a run is journaled before its sandbox is made, so one that the
+    /// journal does not know belongs to somebody else.
+    fn owner_state(&self, run: &RunId) -> OwnerState {
+        match self.store.load(run) {
+            Ok(Some(run)) if run.is_active() => OwnerState::Alive,
+            Ok(Some(_)) => OwnerState::Dead,
+            Ok(None) | Err(_) => OwnerState::Unknown,
+        }
+    }
+}
+
+/// A folder from the settings: absolute, below `~/`, or relative to the repository.
+fn expand(root: &str, app: &App, folder: &Path) -> Result<PathBuf, Problem> {
+    let Some(below) = root.strip_prefix("~/") else {
+        return Ok(folder.join(root));
+    };
+    let home = app.environment().absolute_path(HOME).ok_or_else(|| {
+        Problem::usage(
+            "noHome",
+            "`sandbox.root` is below `~/`, and `HOME` is not set",
+        )
+        .hint("set `HOME`, or give an absolute path")
+    })?;
+    Ok(home.join(below))
+}
+
+/// One line about a run that was brought to its end.
+fn told(run: &Run) -> String {
+    let kept = match run.kept.last() {
+        None => "nothing was left uncommitted".to_owned(),
+        Some(kept) => format!("its work is kept: `drive kept restore {}`", kept.reference),
+    };
+    format!(
+        "run `{}` was killed earlier; what it left running was ended, {kept}",
+        run.id
+    )
+}
+
+/// The agents of the settings.
+pub(crate) struct Roster {
+    agents: BTreeMap<String, AgentConfig>,
+    host: AgentHost,
+}
+
+impl AgentSource for Roster {
+    fn agent(&self, name: &str) -> Result<Box<dyn Agent>, Problem> {
+        let Some(config) = self.agents.get(name) else {
+            let names: Vec<String> = self.agents.keys().map(|name| format!("`{name}`")).collect();
+            return Err(
+                Problem::usage("unknownAgent", format!("there is no agent `{name}`")).hint(
+                    format!(
+                        "use one of {}, or add `[agents.{name}]` to `drive.toml`",
+                        names.join(", ")
+                    ),
+                ),
+            );
+        };
+        Ok(Box::new(agents::agent(name, config, &self.host)?))
+    }
+}
