@@ -121,13 +121,13 @@ pub fn fly(
 
 fn check_task(task: &str) -> Result<(), Problem> {
     if task.trim().is_empty() {
-        return Err(Problem::usage("emptyTask", "the task is empty").hint(
+        return Err(Problem::usage("taskEmpty", "the task is empty").hint(
             "say what is to be done: `drive spawn \"fix the login\"`, or `-` to read it from stdin",
         ));
     }
     if task.len() > LONGEST_TASK {
         return Err(Problem::usage(
-            "taskTooLong",
+            "taskTooLarge",
             format!(
                 "the task has {} bytes, at most {LONGEST_TASK} are taken",
                 task.len()
