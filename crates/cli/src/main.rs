@@ -5,19 +5,11 @@
 //! [`output`], end with one of the [`exit`] codes.
 
 mod answer;
-#[allow(
-    dead_code,
-    reason = "the frame is there before the commands that use all of it"
-)]
 mod app;
 mod args;
 mod commands;
 mod exit;
 mod flown;
-#[allow(
-    dead_code,
-    reason = "the frame is there before the commands that use all of it"
-)]
 mod output;
 mod panics;
 mod progress;
