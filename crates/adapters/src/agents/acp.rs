@@ -1,3 +1,4 @@
+use super::home::Entry;
 use super::prompt::fitted;
 use super::recipe::{Input, Job, Launch, Recipe};
 use drive_core::Problem;
@@ -19,7 +20,7 @@ impl Recipe for Acp {
         AgentKind::Acp
     }
 
-    fn own_home(&self) -> &'static [&'static str] {
+    fn own_home(&self) -> &'static [Entry<'static>] {
         &[]
     }
 
@@ -51,6 +52,7 @@ impl Recipe for Acp {
             env: Vec::new(),
             input: Input::Dialogue(opening),
             readable: prompt.folder.into_iter().collect(),
+            relies_on: None,
             stream,
         })
     }

@@ -1,3 +1,4 @@
+use super::home::Entry;
 use super::locate::{self, Program};
 use super::prompt::fitted;
 use super::recipe::{Input, Job, Launch, Recipe, args, variable};
@@ -16,8 +17,8 @@ impl Recipe for Claude {
         AgentKind::ClaudeCode
     }
 
-    fn own_home(&self) -> &'static [&'static str] {
-        &[".claude", ".claude.json"]
+    fn own_home(&self) -> &'static [Entry<'static>] {
+        &[Entry::Whole(".claude"), Entry::Whole(".claude.json")]
     }
 
     fn own_settings(&self) -> &'static [&'static str] {
@@ -107,6 +108,7 @@ impl Recipe for Claude {
             ],
             input: Input::Dialogue(claude_user_message(&prompt.text)),
             readable: prompt.folder.into_iter().collect(),
+            relies_on: None,
             stream: claude_stream(job.setup.clone()),
         })
     }

@@ -1,11 +1,14 @@
+use super::home::Entry;
 use super::locate::{self, Program};
 use super::prompt::fitted;
 use super::recipe::{Input, Job, Launch, Recipe, args};
 use drive_core::Problem;
 use drive_core::agent::stream::codex_stream;
 use drive_core::agent::{Access, AgentKind};
+use drive_core::process::LayerName;
 
-/// Codex. It cannot commit: its own sandbox keeps `.git` read-only, so drive commits for it.
+/// Codex. Where it runs in its own sandbox it cannot commit: `.git` is read-only there, and drive
+/// commits for it.
 pub(super) struct Codex;
 
 /// Over 1,048,576 characters it exits with 1; no character is shorter than a byte.
@@ -16,8 +19,8 @@ impl Recipe for Codex {
         AgentKind::Codex
     }
 
-    fn own_home(&self) -> &'static [&'static str] {
-        &[".codex"]
+    fn own_home(&self) -> &'static [Entry<'static>] {
+        &[Entry::Whole(".codex")]
     }
 
     fn own_settings(&self) -> &'static [&'static str] {
@@ -59,9 +62,13 @@ impl Recipe for Codex {
 
     fn launch(&self, job: &Job<'_>) -> Result<Launch, Problem> {
         let prompt = fitted(job.name, &job.request.prompt, MAX_PROMPT, job.folders)?;
-        let sandbox = match job.request.role.access() {
-            Access::ReadOnly => "read-only",
-            Access::Write => "workspace-write",
+        // Its own sandbox cannot be set up inside ours, and without it every command of its fails.
+        // So where the kernel holds the role already, it goes without its own.
+        let held = job.is_held_by_kernel();
+        let sandbox = match (held, job.request.role.access()) {
+            (true, _) => "danger-full-access",
+            (false, Access::ReadOnly) => "read-only",
+            (false, Access::Write) => "workspace-write",
         };
         let mut arguments = args(&[
             "exec",
@@ -99,6 +106,7 @@ impl Recipe for Codex {
             env: Vec::new(),
             input: Input::Once(prompt.text.into_bytes()),
             readable: prompt.folder.into_iter().collect(),
+            relies_on: held.then_some(LayerName::WriteScope),
             stream: codex_stream(job.setup.clone()),
         })
     }

@@ -1,3 +1,4 @@
+use super::home::Entry;
 use super::recipe::{Input, Job, Launch, Recipe, variable};
 use drive_core::Problem;
 use drive_core::agent::AgentKind;
@@ -11,7 +12,7 @@ impl Recipe for Command {
         AgentKind::Command
     }
 
-    fn own_home(&self) -> &'static [&'static str] {
+    fn own_home(&self) -> &'static [Entry<'static>] {
         &[]
     }
 
@@ -51,6 +52,7 @@ impl Recipe for Command {
             env,
             input: Input::Once(request.prompt.clone().into_bytes()),
             readable: Vec::new(),
+            relies_on: None,
             stream: program_stream(job.setup.clone()),
         })
     }

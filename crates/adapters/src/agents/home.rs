@@ -18,6 +18,24 @@ pub(super) struct AgentFolders {
     pub(super) tools: Vec<PathBuf>,
 }
 
+/// How an entry of the real home is passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Entry<'a> {
+    /// As it is: a folder by a link, a file by a copy. Agents replace their files, and would
+    /// replace a link to one.
+    Whole(&'a str),
+    /// A folder of its own with links to everything in it but this one file.
+    Without(&'a str, &'a str),
+}
+
+impl<'a> Entry<'a> {
+    fn name(self) -> &'a str {
+        match self {
+            Entry::Whole(name) | Entry::Without(name, _) => name,
+        }
+    }
+}
+
 /// Toolchains people keep in their home. None of these holds a login.
 const TOOLS: [&str; 9] = [
     ".rustup",
@@ -34,12 +52,11 @@ const TOOLS: [&str; 9] = [
 /// The largest settings file that is copied.
 const MAX_COPY: u64 = 16 * 1024 * 1024;
 
-/// Makes a home that holds nothing of the real one but links to what the agent may use. A single
-/// file is copied: agents replace their files, and would replace the link.
+/// Makes a home that holds nothing of the real one but what the agent may use.
 pub(super) fn prepare(
     scratch: &Path,
     real_home: Option<&Path>,
-    entries: &[&str],
+    entries: &[Entry<'_>],
 ) -> Result<AgentFolders, Problem> {
     let mut folders = AgentFolders {
         scratch: scratch.to_path_buf(),
@@ -54,10 +71,13 @@ pub(super) fn prepare(
         return Ok(folders);
     };
     for entry in entries {
-        let real = real_home.join(entry);
-        let private = folders.home.join(entry);
+        let real = real_home.join(entry.name());
+        let private = folders.home.join(entry.name());
         if real.is_dir() {
-            link(&real, &private)?;
+            match entry {
+                Entry::Whole(_) => link(&real, &private)?,
+                Entry::Without(_, file) => spread(&real, &private, file)?,
+            }
             folders.passed.push(real);
         } else if real.is_file() {
             copy(&real, &private)?;
@@ -65,7 +85,7 @@ pub(super) fn prepare(
     }
     for entry in TOOLS {
         let real = real_home.join(entry);
-        if real.is_dir() && !entries.contains(&entry) {
+        if real.is_dir() && !entries.iter().any(|known| known.name() == entry) {
             link(&real, &folders.home.join(entry))?;
             folders.tools.push(real);
         }
@@ -82,6 +102,18 @@ fn link(real: &Path, private: &Path) -> Result<(), Problem> {
         Ok(_) | Err(_) => {}
     }
     symlink(real, private).map_err(|error| unusable(private).because(error))
+}
+
+fn spread(real: &Path, private: &Path, except: &str) -> Result<(), Problem> {
+    make_private(private)?;
+    let entries = std::fs::read_dir(real).map_err(|error| unusable(real).because(error))?;
+    for entry in entries
+        .flatten()
+        .filter(|entry| entry.file_name() != except)
+    {
+        link(&entry.path(), &private.join(entry.file_name()))?;
+    }
+    Ok(())
 }
 
 fn copy(real: &Path, private: &Path) -> Result<(), Problem> {
@@ -117,7 +149,7 @@ mod tests {
             let folders = prepare(
                 &scratch,
                 Some(&real),
-                &[".claude", ".claude.json", ".absent"],
+                &[".claude", ".claude.json", ".absent"].map(Entry::Whole),
             )
             .unwrap();
             assert_eq!(folders.passed, [real.join(".claude")]);
@@ -140,11 +172,32 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join(".claude.json"), "mine").unwrap();
         let scratch = root.path().join("run");
-        let folders = prepare(&scratch, Some(root.path()), &[".claude.json"]).unwrap();
+        let folders =
+            prepare(&scratch, Some(root.path()), &[Entry::Whole(".claude.json")]).unwrap();
         std::fs::write(folders.home.join(".claude.json"), "changed").unwrap();
         assert_eq!(
             std::fs::read_to_string(root.path().join(".claude.json")).unwrap(),
             "mine"
         );
+    }
+
+    #[test]
+    fn a_folder_without_one_file_is_linked_entry_by_entry() {
+        let root = tempfile::tempdir().unwrap();
+        let real = root.path().join("real/.gemini");
+        std::fs::create_dir_all(real.join("tmp")).unwrap();
+        std::fs::write(real.join("oauth.json"), "login").unwrap();
+        std::fs::write(real.join("settings.json"), "mine").unwrap();
+        let scratch = root.path().join("run");
+        let entries = [Entry::Without(".gemini", "settings.json")];
+        let folders = prepare(&scratch, Some(&root.path().join("real")), &entries).unwrap();
+        let private = folders.home.join(".gemini");
+        assert_eq!(
+            std::fs::read_to_string(private.join("oauth.json")).unwrap(),
+            "login"
+        );
+        assert!(private.join("tmp").is_dir());
+        assert!(!private.join("settings.json").exists());
+        assert_eq!(folders.passed, [real]);
     }
 }

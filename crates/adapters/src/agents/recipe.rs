@@ -1,11 +1,12 @@
-use super::home::AgentFolders;
+use super::home::{AgentFolders, Entry};
 use super::locate::Program;
 use drive_core::Problem;
 use drive_core::agent::AgentKind;
 use drive_core::agent::stream::{AgentStream, StreamSetup};
-use drive_engine::ports::AgentRequest;
+use drive_core::process::{LayerName, LayerState};
+use drive_engine::ports::{AgentRequest, IsolationMode, ProcessRunner};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is special about one kind of agent.
 pub(super) trait Recipe: Send + Sync {
@@ -13,7 +14,7 @@ pub(super) trait Recipe: Send + Sync {
     fn kind(&self) -> AgentKind;
 
     /// Entries of the user's home it keeps its login and its settings in.
-    fn own_home(&self) -> &'static [&'static str];
+    fn own_home(&self) -> &'static [Entry<'static>];
 
     /// Entries among those that steer later runs, and so may not be rewritten by an agent.
     fn own_settings(&self) -> &'static [&'static str] {
@@ -48,8 +49,23 @@ pub(super) struct Job<'a> {
     pub(super) model: Option<&'a str>,
     /// The private folders.
     pub(super) folders: &'a AgentFolders,
+    /// The user's own home.
+    pub(super) real_home: Option<&'a Path>,
     /// What its stream must know.
     pub(super) setup: StreamSetup,
+    /// Who starts it.
+    pub(super) runner: &'a dyn ProcessRunner,
+}
+
+impl Job<'_> {
+    /// Whether the kernel will hold the agent to the folders of its role, whatever its own flags
+    /// say.
+    pub(super) fn is_held_by_kernel(&self) -> bool {
+        self.request.isolation != IsolationMode::Off
+            && self.runner.probe().iter().any(|layer| {
+                layer.name == LayerName::WriteScope && layer.state == LayerState::Active
+            })
+    }
 }
 
 /// How an agent is started and listened to.
@@ -62,6 +78,8 @@ pub(super) struct Launch {
     pub(super) input: Input,
     /// Folders it must be able to read besides.
     pub(super) readable: Vec<PathBuf>,
+    /// A layer without which it must not have run: it was started on the strength of it.
+    pub(super) relies_on: Option<LayerName>,
     /// Who listens.
     pub(super) stream: Box<dyn AgentStream>,
 }

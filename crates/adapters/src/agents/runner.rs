@@ -4,7 +4,7 @@ use super::codex::Codex;
 use super::command::Command;
 use super::confine::{Confined, isolation};
 use super::gemini::Gemini;
-use super::home::{AgentFolders, prepare};
+use super::home::{AgentFolders, Entry, prepare};
 use super::locate::{Program, find};
 use super::recipe::{Input, Job, Launch, Recipe};
 use super::session::Session;
@@ -17,7 +17,7 @@ use drive_core::agent::stream::StreamSetup;
 use drive_core::agent::{
     AgentConfig, AgentEvent, AgentKind, AgentOutcome, Secrets, allowed_env, secret_values,
 };
-use drive_core::process::{LeakPolicy, Limits};
+use drive_core::process::{Layer, LayerName, LayerState, LeakPolicy, Limits, ProcessReport};
 use drive_engine::ports::{
     Agent, AgentRequest, AgentVersion, Collect, CommandSpec, Isolation, OrphanPolicy,
     ProcessRunner, Started, Stdin,
@@ -130,17 +130,16 @@ impl AnyAgent {
     ) -> Result<AgentOutcome, Problem> {
         let env = self.allowed();
         let (program, first_args) = self.program(&env)?;
-        let folders = prepare(
-            &request.scratch,
-            self.real_home().as_deref(),
-            &self.home_entries(),
-        )?;
+        let real_home = self.real_home();
+        let folders = prepare(&request.scratch, real_home.as_deref(), &self.home_entries())?;
         let launch = self.recipe.launch(&Job {
             name: &self.name,
             request,
             model: request.model.as_deref().or(self.config.model.as_deref()),
             folders: &folders,
+            real_home: real_home.as_deref(),
             setup: self.setup(request),
+            runner: &*self.host.runner,
         })?;
         let transcript = Transcript::open(&request.scratch, secrets, request.limits.log_bytes)?;
         let Launch {
@@ -148,6 +147,7 @@ impl AnyAgent {
             env: own_env,
             input,
             readable,
+            relies_on,
             stream,
         } = launch;
         let (stdin, writer) = match input {
@@ -187,7 +187,11 @@ impl AnyAgent {
             on_event,
         );
         let report = self.host.runner.run(&spec, &stop, started, &mut session)?;
-        Ok(session.finish(&report.end))
+        let outcome = session.finish(&report.end);
+        match relies_on {
+            Some(layer) if !is_active(&report, layer) => Err(not_held(&self.name)),
+            Some(_) | None => Ok(outcome),
+        }
     }
 
     fn setup(&self, request: &AgentRequest) -> StreamSetup {
@@ -321,11 +325,24 @@ impl AnyAgent {
         Some(home.canonicalize().unwrap_or(home))
     }
 
-    fn home_entries(&self) -> Vec<&str> {
+    fn home_entries(&self) -> Vec<Entry<'_>> {
         let own = self.recipe.own_home().iter().copied();
-        own.chain(self.config.home.iter().map(String::as_str))
+        own.chain(self.config.home.iter().map(|entry| Entry::Whole(entry)))
             .collect()
     }
+}
+
+fn is_active(report: &ProcessReport, name: LayerName) -> bool {
+    let active = |layer: &Layer| layer.name == name && layer.state == LayerState::Active;
+    report.layers.iter().any(active)
+}
+
+fn not_held(agent: &str) -> Problem {
+    Problem::environment(
+        "agentNotHeld",
+        format!("agent `{agent}` ran without the isolation it was started for"),
+    )
+    .hint("look at what it changed; run `drive doctor` for the layers of this machine")
 }
 
 /// The whole environment of an agent: what it is allowed, its private folders, and what its kind
