@@ -30,6 +30,11 @@ impl AgentHome {
         Ok(made)
     }
 
+    /// What all the folders are in.
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
     /// What the CLI takes for the user's home.
     pub fn home(&self) -> PathBuf {
         self.root.path().join("home")

@@ -1,3 +1,4 @@
+use super::Cli;
 use std::fs::{File, TryLockError};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -43,6 +44,15 @@ impl AgentClis {
                 }
                 None
             }
+        }
+    }
+
+    /// The program to start.
+    pub fn program(&self, cli: Cli) -> &Path {
+        match cli {
+            Cli::Claude => &self.claude,
+            Cli::Gemini => &self.gemini,
+            Cli::Codex => &self.codex,
         }
     }
 

@@ -110,11 +110,7 @@ impl Bench {
 
     /// With its standard input left open, to be spoken to line by line.
     pub(crate) fn start_open(&self, args: &[String]) -> Running<'_> {
-        let program = match self.cli {
-            Cli::Claude => &self.clis.claude,
-            Cli::Gemini => &self.clis.gemini,
-            Cli::Codex => &self.clis.codex,
-        };
+        let program = self.clis.program(self.cli);
         let variables = self
             .home
             .environment(self.cli, &self.clis, &self.server)

@@ -9,6 +9,7 @@
 )]
 
 mod bare;
+mod codex_sandbox;
 mod permissions;
 mod project_settings;
 mod prompts;

@@ -34,7 +34,7 @@ fn record(cli: Cli) {
     let mut exits = BTreeMap::new();
     for (name, script) in scripts() {
         let home = AgentHome::new().unwrap();
-        let root = home.home().parent().unwrap().to_owned();
+        let root = home.root().to_owned();
         let script = script(home.work());
         let bench = Bench::with_home(cli, home, script).expect("the CLIs are needed to record");
         let args = arguments(&bench, name);
@@ -45,7 +45,7 @@ fn record(cli: Cli) {
     }
     if cli == Cli::Claude {
         let (bench, ran, _) = crate::permissions::ask(AgentHome::new().unwrap()).unwrap();
-        let root = bench.home.home().parent().unwrap().to_owned();
+        let root = bench.home.root().to_owned();
         exits.insert("control_request", exit(&ran, &root));
         std::fs::write(
             folder.join("control_request.jsonl"),
