@@ -12,10 +12,12 @@ pub mod files;
 pub mod forge;
 pub mod git;
 pub mod process;
+pub mod run_id;
 pub mod settings;
 pub mod signals;
 pub mod state_dir;
 pub mod store;
+pub mod verify;
 pub mod worktree;
 
 pub use clock::SystemClock;

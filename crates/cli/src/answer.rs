@@ -78,6 +78,13 @@ impl Answer {
         self
     }
 
+    /// The same answer, of a command whose document already says in its own words what is wrong:
+    /// the problem goes to standard error, and its class decides the exit code.
+    pub(crate) fn ended(mut self, problem: Problem) -> Self {
+        self.failure = Some(problem);
+        self
+    }
+
     /// The document for scripts.
     pub(crate) fn document(&self) -> &Document {
         &self.document

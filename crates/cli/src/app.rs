@@ -5,11 +5,12 @@ use crate::args::GlobalArgs;
 use crate::output::Output;
 use drive_adapters::process::BoundedRunner;
 use drive_adapters::settings::{self, LoadError, SettingsPaths, checkout_root};
-use drive_adapters::{Environment, StateDir, signals};
+use drive_adapters::{Environment, StateDir, SystemClock, signals};
 use drive_core::Problem;
 use drive_core::settings::{Effective, Layer};
+use drive_core::time::Timestamp;
 use drive_engine::CancelToken;
-use drive_engine::ports::ProcessRunner;
+use drive_engine::ports::{Clock, ProcessRunner};
 use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,6 +40,16 @@ impl App {
             runner: Arc::new(BoundedRunner::new()),
             cancel: OnceCell::new(),
         }
+    }
+
+    /// The options every command takes.
+    pub(crate) fn global(&self) -> &GlobalArgs {
+        &self.global
+    }
+
+    /// Civil time.
+    pub(crate) fn now(&self) -> Timestamp {
+        SystemClock.now()
     }
 
     /// Where answers and narration go.

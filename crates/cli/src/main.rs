@@ -26,6 +26,10 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     drive_adapters::process::supervise_if_asked();
     let arguments: Vec<OsString> = std::env::args_os().collect();
+    let helper = drive_adapters::verify::startup_if_asked(&arguments);
+    if let Some(code) = helper.or_else(|| commands::worker_if_asked(&arguments)) {
+        return code;
+    }
     let exit = match Cli::try_parse_from(&arguments) {
         Ok(cli) => fly(cli),
         Err(error) => usage::report(&error, &arguments),

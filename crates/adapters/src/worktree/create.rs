@@ -7,7 +7,7 @@ use crate::files;
 use crate::git::{self, Location, Touches};
 use drive_core::Problem;
 use drive_core::sandbox::{
-    BranchName, BringPattern, Sandbox, SandboxNote, SandboxSpec, Stage, check_folder_name,
+    BranchName, BringPattern, Lifetime, Sandbox, SandboxNote, SandboxSpec, Stage, check_folder_name,
 };
 use drive_engine::ports::{Repository, VersionControl};
 use std::path::{Path, PathBuf};
@@ -177,7 +177,9 @@ fn register(all: &Worktrees, plan: &Plan, record: &mut Record) -> Result<(), Pro
     let pin = refs::pin_of(&record.sandbox.id);
     refs::point(&all.git, &common, &pin, &plan.base_sha)?;
     all.steps.done(Step::Pinned);
-    exclude(&record.sandbox.git_dir)?;
+    if record.sandbox.lifetime != Lifetime::Disposable {
+        exclude(&record.sandbox.git_dir)?;
+    }
     all.steps.done(Step::Excluded);
     if let Some(branch) = &plan.branch {
         claim_branch(all, &common, branch, record)?;

@@ -6,14 +6,15 @@ use crate::files;
 use crate::git::{self, Git, Location, Status, Touches};
 use drive_core::Problem;
 use drive_core::ids::SandboxId;
-use drive_core::sandbox::{Brought, InProgress, KEPT_PREFIX, KeptAbout, KeptWork, Stage};
+use drive_core::sandbox::{Brought, InProgress, KEPT_PREFIX, KeptAbout, KeptWork, Lifetime, Stage};
 use std::path::{Path, PathBuf};
 
 /// How many refs one run may need.
 const REFS_LIMIT: u32 = 10_000;
 
 pub(super) fn keep(all: &Worktrees, record: &Record) -> Result<Option<KeptWork>, Problem> {
-    if record.stage == Stage::Creating {
+    let nobodys = record.sandbox.lifetime == Lifetime::Disposable;
+    if nobodys || record.stage == Stage::Creating {
         return Ok(None);
     }
     let saver = Saver::new(all, record)?;

@@ -23,6 +23,9 @@ mod doctor;
 mod pr;
 mod runs;
 mod spawn;
+mod verify;
+
+pub(crate) use verify::worker_if_asked;
 
 use crate::answer::Outcome;
 use crate::app::App;
@@ -37,6 +40,8 @@ pub(crate) enum Command {
     Runs(runs::RunsArgs),
     /// See, discuss and merge the pull requests of the local forge
     Pr(pr::PrArgs),
+    /// Verify a commit in a place of its own, within bounds
+    Verify(verify::VerifyArgs),
     /// Say what is installed, what is missing and what this machine can enforce
     Doctor(doctor::DoctorArgs),
     /// Show, check or describe the settings
@@ -52,6 +57,7 @@ impl Command {
             Command::Spawn(args) => spawn::run(args, app),
             Command::Runs(args) => runs::run(args, app),
             Command::Pr(args) => pr::run(args, app),
+            Command::Verify(args) => verify::run(args, app),
             Command::Doctor(args) => doctor::run(args, app),
             Command::Config(args) => config::run(args, app),
             Command::Completions(args) => completions::run(args, app),

@@ -27,6 +27,8 @@ pub enum Lifetime {
     Transient,
     /// Only on command, or when its phase ends.
     Persistent,
+    /// With its run, and nothing in it is anybody's work: it goes without being saved.
+    Disposable,
 }
 
 /// What to create.

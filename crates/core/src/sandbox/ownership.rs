@@ -138,7 +138,7 @@ fn refused_to(asker: Asker, record: &RecordFact) -> Option<Refusal> {
             // Half made or half removed: a crash stopped what a command had begun.
             (Lifetime::Persistent, Stage::Creating | Stage::Removing | Stage::Kept)
             | (
-                Lifetime::Transient,
+                Lifetime::Transient | Lifetime::Disposable,
                 Stage::Creating | Stage::Ready | Stage::Removing | Stage::Kept,
             ) => None,
         },
@@ -187,7 +187,11 @@ mod tests {
 
     #[test]
     fn a_command_removes_what_record_and_token_prove_ours() {
-        for lifetime in [Lifetime::Transient, Lifetime::Persistent] {
+        for lifetime in [
+            Lifetime::Transient,
+            Lifetime::Persistent,
+            Lifetime::Disposable,
+        ] {
             let table = [
                 (Stage::Creating, Verdict::Undo),
                 (Stage::Ready, Verdict::Remove),

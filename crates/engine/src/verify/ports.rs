@@ -7,7 +7,9 @@ use drive_core::ids::RunId;
 use drive_core::time::Timestamp;
 use drive_core::verify::detect::Project;
 use drive_core::verify::{Rules, Verification};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Facts about commits.
 pub trait Candidates: Send + Sync {
@@ -33,8 +35,14 @@ pub struct Workspace {
     pub path: PathBuf,
     /// A private folder for temporary files and the stages' home.
     pub tmp: PathBuf,
+    /// The whole environment of a stage.
+    pub env: Vec<(OsString, OsString)>,
     /// Paths inside the tree that no stage may write.
     pub protected: Vec<PathBuf>,
+    /// Paths that no stage may read.
+    pub hidden: Vec<PathBuf>,
+    /// The files of the commit.
+    pub files: Arc<[String]>,
     /// Remarks for the report.
     pub notes: Vec<String>,
 }

@@ -2,12 +2,11 @@ use super::Workspace;
 use crate::ports::{CommandSpec, Isolation, Network, Writes};
 use drive_core::process::Limits;
 use drive_core::verify::{Confinement, Reach, Rules};
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// Between TERM and KILL.
-const GRACE: Duration = Duration::from_secs(5);
+const GRACE: Duration = Duration::from_secs(2);
 /// How long a pipe that somebody still holds is read after the leader ended.
 const DRAIN: Duration = Duration::from_secs(2);
 
@@ -17,10 +16,6 @@ const DRAIN: Duration = Duration::from_secs(2);
 pub struct Room {
     /// The workspace.
     pub workspace: Workspace,
-    /// The whole environment of a stage.
-    pub env: Vec<(OsString, OsString)>,
-    /// Paths that no stage may read.
-    pub hidden: Vec<PathBuf>,
     /// The bounds.
     pub rules: Rules,
 }
@@ -35,7 +30,7 @@ impl Room {
         wall: Duration,
     ) -> CommandSpec {
         let mut spec = CommandSpec::new(program, cwd).args(args);
-        spec.env = self.env.clone();
+        spec.env = self.workspace.env.clone();
         spec.limits = self.limits(wall);
         spec.isolation = self.isolation();
         spec.leaks = self.rules.leaks;
@@ -77,7 +72,7 @@ impl Room {
                 writes: Writes::Only(vec![self.workspace.path.clone()]),
                 tmp,
                 protected: self.workspace.protected.clone(),
-                hidden: self.hidden.clone(),
+                hidden: self.workspace.hidden.clone(),
                 network,
                 required: self.rules.confinement == Confinement::Require,
                 ..Isolation::default()

@@ -28,10 +28,6 @@ pub struct VerifyRequest {
     pub base: Option<String>,
     /// The rules, from the caller's settings.
     pub rules: Rules,
-    /// What stages see of the environment.
-    pub env: Vec<(OsString, OsString)>,
-    /// Paths that no stage may read.
-    pub hidden: Vec<PathBuf>,
     /// Program and first arguments of the helper that waits until a program is ready.
     pub startup_helper: Vec<OsString>,
 }
@@ -120,8 +116,6 @@ impl Verifier<'_> {
         draft.notes.extend(workspace.notes.iter().cloned());
         let room = Room {
             workspace,
-            env: request.env.clone(),
-            hidden: request.hidden.clone(),
             rules: rules.clone(),
         };
         let ending = self.run_stages(request, &room, &scope, deadline, cancel, draft, progress);

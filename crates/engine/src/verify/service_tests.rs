@@ -82,7 +82,10 @@ impl Workspaces for World {
             repo: repo.to_path_buf(),
             path: "/w".into(),
             tmp: "/t".into(),
+            env: Vec::new(),
             protected: vec!["/w/.git".into()],
+            hidden: Vec::new(),
+            files: Vec::new().into(),
             notes: Vec::new(),
         })
     }
@@ -270,8 +273,6 @@ fn request(routes: Vec<Route>) -> VerifyRequest {
             routes,
             ..Rules::default()
         },
-        env: Vec::new(),
-        hidden: Vec::new(),
         startup_helper: Vec::new(),
     }
 }

@@ -100,11 +100,18 @@ fn confine_writes(
     rules.restrict_self().map_err(failed)
 }
 
+/// Every ruleset, also one about signals only, denies moves and links between folders unless it
+/// allows them by a rule of its own: without that rule no compiler could put its output in place.
 fn confine_signals() -> bool {
+    let Ok(root) = PathFd::new("/") else {
+        return false;
+    };
     let status = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
-        .scope(Scope::Signal)
+        .handle_access(AccessFs::Refer)
+        .and_then(|rules| rules.scope(Scope::Signal))
         .and_then(Ruleset::create)
+        .and_then(|rules| rules.add_rule(PathBeneath::new(root, AccessFs::Refer)))
         .and_then(|rules| rules.restrict_self());
     matches!(status, Ok(status) if status.ruleset == RulesetStatus::FullyEnforced)
 }

@@ -1,0 +1,130 @@
+//! What lies inside the workspace, links followed.
+
+use drive_core::Problem;
+use std::path::{Component, Path, PathBuf};
+
+/// The folder `dir` of a workspace.
+pub(super) fn folder(workspace: &Path, dir: &str) -> Result<PathBuf, Problem> {
+    let real = real_inside(workspace, &workspace.join(dir), dir)?;
+    if real.is_dir() {
+        return Ok(real);
+    }
+    Err(Problem::usage(
+        "noSuchFolder",
+        format!("`{dir}` is no folder of the workspace"),
+    ))
+}
+
+/// The program a stage names: a plain name is left to `path` (the folders of `PATH`); a path must lie
+/// inside the workspace, or be what a plain name would have found.
+pub(super) fn program(
+    workspace: &Path,
+    cwd: &Path,
+    path: &[PathBuf],
+    program: &str,
+) -> Result<String, Problem> {
+    if !program.contains('/') {
+        return Ok(program.to_owned());
+    }
+    let named = Path::new(program);
+    if named.is_absolute()
+        && is_plain(named)
+        && named
+            .parent()
+            .is_some_and(|dir| path.iter().any(|p| p == dir))
+    {
+        return Ok(program.to_owned());
+    }
+    let real = real_inside(workspace, &cwd.join(named), program)?;
+    Ok(real.to_string_lossy().into_owned())
+}
+
+fn real_inside(workspace: &Path, path: &Path, shown: &str) -> Result<PathBuf, Problem> {
+    let real = path.canonicalize().map_err(|error| {
+        Problem::environment("notFound", format!("`{shown}` is not in the workspace"))
+            .because(error)
+            .hint("a program that a stage builds must exist when its own stage starts")
+    })?;
+    let root = workspace.canonicalize().map_err(|error| {
+        Problem::environment("workspaceGone", "the workspace is gone").because(error)
+    })?;
+    if real.starts_with(&root) {
+        return Ok(real);
+    }
+    Err(Problem::usage(
+        "outsideWorkspace",
+        format!(
+            "`{shown}` resolves to `{}`, outside the workspace",
+            real.display()
+        ),
+    )
+    .hint("name programs of the system by their name, and others by a path inside the repository"))
+}
+
+fn is_plain(path: &Path) -> bool {
+    path.components()
+        .all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_path_that_resolves_outside_is_refused_and_one_inside_is_resolved() {
+        let root = tempfile::tempdir().unwrap();
+        let workspace = root.path().canonicalize().unwrap().join("w");
+        std::fs::create_dir_all(workspace.join("sub")).unwrap();
+        std::fs::File::create(workspace.join("tool")).unwrap();
+        std::fs::File::create(root.path().join("evil")).unwrap();
+        symlink("../evil", workspace.join("link")).unwrap();
+        symlink("..", workspace.join("up")).unwrap();
+        symlink("../tool", workspace.join("sub/own")).unwrap();
+        let path = [PathBuf::from("/usr/bin")];
+        let kind =
+            |cwd: &Path, name: &str| program(&workspace, cwd, &path, name).map_err(|p| p.kind);
+        let sub = workspace.join("sub");
+        let tool = Ok(workspace.join("tool").to_string_lossy().into_owned());
+        let table = [
+            (kind(&workspace, "cargo"), Ok("cargo".to_owned())),
+            (kind(&workspace, "./tool"), tool.clone()),
+            (kind(&sub, "../tool"), tool.clone()),
+            (kind(&sub, "./own"), tool),
+            (
+                kind(&workspace, "/usr/bin/env"),
+                Ok("/usr/bin/env".to_owned()),
+            ),
+            (
+                kind(&workspace, "../evil"),
+                Err("outsideWorkspace".to_owned()),
+            ),
+            (
+                kind(&workspace, "./link"),
+                Err("outsideWorkspace".to_owned()),
+            ),
+            (
+                kind(&workspace, "up/evil"),
+                Err("outsideWorkspace".to_owned()),
+            ),
+            (
+                kind(&workspace, "/etc/passwd"),
+                Err("outsideWorkspace".to_owned()),
+            ),
+            (
+                kind(&workspace, "/usr/bin/../../etc/passwd"),
+                Err("outsideWorkspace".to_owned()),
+            ),
+            (kind(&workspace, "./absent"), Err("notFound".to_owned())),
+        ];
+        for (index, (found, expected)) in table.into_iter().enumerate() {
+            assert_eq!(found, expected, "row {index}");
+        }
+        assert_eq!(folder(&workspace, "sub").unwrap(), sub);
+        assert_eq!(
+            folder(&workspace, "up").unwrap_err().kind,
+            "outsideWorkspace"
+        );
+        assert_eq!(folder(&workspace, "tool").unwrap_err().kind, "noSuchFolder");
+    }
+}

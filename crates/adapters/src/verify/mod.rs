@@ -1,0 +1,21 @@
+//! The verifier's hold on the world: commits, workspaces, detectors, the machine's slots, reports.
+
+mod candidates;
+mod environment;
+mod inside;
+mod liveness;
+mod private;
+mod projects;
+mod reports;
+mod seal;
+mod seed_times;
+mod slots;
+mod startup;
+mod workspaces;
+
+pub use candidates::GitCandidates;
+pub use projects::ProjectReader;
+pub use reports::FileReports;
+pub use slots::FileSlots;
+pub use startup::{STARTUP, startup_if_asked};
+pub use workspaces::VerifyWorkspaces;

@@ -1,0 +1,95 @@
+use super::{Tree, relative};
+use drive_core::Problem;
+use drive_core::verify::detect::{CargoPackage, CargoWorkspace, Project, ProjectKind};
+use serde::Deserialize;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+    workspace_root: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    manifest_path: PathBuf,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+    path: Option<PathBuf>,
+}
+
+/// Every Cargo workspace of the tree, each once however many manifests it has.
+pub(super) fn find(tree: &Tree<'_>) -> Result<Vec<Project>, Problem> {
+    let root = &tree.room.workspace.path;
+    let mut known: HashSet<String> = HashSet::new();
+    let mut projects = Vec::new();
+    for dir in tree.folders_with("Cargo.toml") {
+        if known.contains(&dir) {
+            continue;
+        }
+        let argv = ["cargo", "metadata", "--no-deps", "--format-version", "1"];
+        let text = tree.describe(&dir, &argv)?;
+        let metadata: Metadata = serde_json::from_slice(&text).map_err(|error| {
+            Problem::environment(
+                "projectUnreadable",
+                "the answer of `cargo metadata` cannot be read",
+            )
+            .because(error)
+        })?;
+        let Some(top) = relative(&metadata.workspace_root, root) else {
+            continue;
+        };
+        known.insert(dir);
+        for package in &metadata.packages {
+            known.extend(
+                package
+                    .manifest_path
+                    .parent()
+                    .and_then(|dir| relative(dir, root)),
+            );
+        }
+        if !projects.iter().any(|project: &Project| project.dir == top) {
+            let kind = ProjectKind::Cargo(workspace(tree, &top, &metadata));
+            projects.push(Project { dir: top, kind });
+        }
+    }
+    Ok(projects)
+}
+
+fn workspace(tree: &Tree<'_>, top: &str, metadata: &Metadata) -> CargoWorkspace {
+    let dir_of = |package: &Package| {
+        let dir = package.manifest_path.parent().unwrap_or(Path::new(""));
+        relative(dir, &metadata.workspace_root).unwrap_or_default()
+    };
+    let uses = |package: &Package| {
+        let own = |dependency: &&Dependency| {
+            dependency.path.is_some() && metadata.packages.iter().any(|p| p.name == dependency.name)
+        };
+        package
+            .dependencies
+            .iter()
+            .filter(own)
+            .map(|dependency| dependency.name.clone())
+            .collect()
+    };
+    let packages = metadata
+        .packages
+        .iter()
+        .map(|package| CargoPackage {
+            name: package.name.clone(),
+            dir: dir_of(package),
+            uses: uses(package),
+        })
+        .collect();
+    CargoWorkspace {
+        packages,
+        locked: tree.has(top, "Cargo.lock"),
+        nextest: tree.has(top, ".config/nextest.toml"),
+    }
+}

@@ -1,0 +1,285 @@
+//! A seal over the tracked files of a workspace: taken before the first stage, checked after each.
+//!
+//! The kernel's change time of a file cannot be set back by a stage, so an unchanged stat means an
+//! unchanged file; everything else is hashed and compared with the commit. The tree's own
+//! bookkeeping (index, flags, modification times) is never asked.
+
+use crate::git::{Git, Touches};
+use drive_core::Problem;
+use drive_engine::ports::Place;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A change within this time of the seal may not show in the change time: such a file is hashed.
+const RACY_NANOS: i128 = 50_000_000;
+
+/// One tracked file as it was right after the checkout.
+struct Entry {
+    path: PathBuf,
+    kind: Kind,
+    stat: Option<Stat>,
+}
+
+enum Kind {
+    /// A regular file whose content is the blob's.
+    Blob { oid: String },
+    /// A regular file that the checkout converted, such as line ends: the hash of what it wrote.
+    Converted { hash: [u8; 32] },
+    /// A link to this target.
+    Link { target: PathBuf },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stat {
+    dev: u64,
+    ino: u64,
+    mode: u32,
+    size: u64,
+    mtime: i128,
+    ctime: i128,
+}
+
+impl Stat {
+    fn of(meta: &Metadata) -> Self {
+        let nanos =
+            |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+        Self {
+            dev: meta.dev(),
+            ino: meta.ino(),
+            mode: meta.mode(),
+            size: meta.size(),
+            mtime: nanos(meta.mtime(), meta.mtime_nsec()),
+            ctime: nanos(meta.ctime(), meta.ctime_nsec()),
+        }
+    }
+}
+
+/// One line of the commit's tree.
+pub(super) struct TreeEntry {
+    pub(super) path: PathBuf,
+    pub(super) mode: u32,
+    pub(super) oid: String,
+    pub(super) size: Option<u64>,
+}
+
+/// The files of a commit.
+pub(super) fn load_tree(git: &Git, repo: &Path, commit: &str) -> Result<Vec<TreeEntry>, Problem> {
+    let answer = git
+        .call(Place::Checkout(repo), Touches::Objects)
+        .args(["ls-tree", "-r", "-l", "-z", "--full-tree", commit])
+        .ok()?;
+    Ok(answer.fields().filter_map(tree_entry).collect())
+}
+
+/// `100644 blob OID    SIZE<tab>PATH`
+fn tree_entry(row: &[u8]) -> Option<TreeEntry> {
+    let tab = row.iter().position(|&b| b == b'\t')?;
+    let (head, path) = row.split_at(tab);
+    let head = std::str::from_utf8(head).ok()?;
+    let mut words = head.split_ascii_whitespace();
+    let mode = u32::from_str_radix(words.next()?, 8).ok()?;
+    let oid = words.nth(1)?.to_owned();
+    Some(TreeEntry {
+        path: PathBuf::from(OsString::from_vec(path[1..].to_vec())),
+        mode,
+        oid,
+        size: words.next()?.parse().ok(),
+    })
+}
+
+/// The seal of one workspace.
+pub(super) struct Seal {
+    root: PathBuf,
+    repo: PathBuf,
+    entries: Vec<Entry>,
+    folders: BTreeSet<PathBuf>,
+    pointer: Vec<u8>,
+    /// The file system's own idea of when the seal was taken.
+    taken: i128,
+}
+
+const LINK: u32 = 0o120_000;
+const SUBMODULE: u32 = 0o160_000;
+
+impl Seal {
+    /// Seals a fresh checkout. `probe` is a folder on the same disk.
+    pub(super) fn take(
+        root: &Path,
+        repo: &Path,
+        tree: &[TreeEntry],
+        probe: &Path,
+    ) -> io::Result<Self> {
+        let mark = probe.join("sealed");
+        crate::files::replace(&mark, b"")?;
+        let taken = Stat::of(&mark.symlink_metadata()?).ctime;
+        let mut entries = Vec::with_capacity(tree.len());
+        let mut folders = BTreeSet::new();
+        for file in tree.iter().filter(|file| file.mode != SUBMODULE) {
+            let full = root.join(&file.path);
+            let meta = full.symlink_metadata()?;
+            let kind = if file.mode == LINK && meta.is_symlink() {
+                Kind::Link {
+                    target: std::fs::read_link(&full)?,
+                }
+            } else if file.size == Some(meta.size()) {
+                Kind::Blob {
+                    oid: file.oid.clone(),
+                }
+            } else {
+                Kind::Converted {
+                    hash: hash_of(&full)?,
+                }
+            };
+            folders.extend(
+                file.path
+                    .ancestors()
+                    .skip(1)
+                    .filter(|dir| *dir != Path::new(""))
+                    .map(Path::to_path_buf),
+            );
+            entries.push(Entry {
+                path: file.path.clone(),
+                kind,
+                stat: Some(Stat::of(&meta)),
+            });
+        }
+        Ok(Self {
+            root: root.to_path_buf(),
+            repo: repo.to_path_buf(),
+            entries,
+            folders,
+            pointer: std::fs::read(root.join(".git"))?,
+            taken,
+        })
+    }
+
+    /// What is not as it was sealed, sorted as the tree is.
+    pub(super) fn broken(&self, git: &Git) -> Result<Vec<String>, Problem> {
+        let mut broken: BTreeSet<String> = BTreeSet::new();
+        if std::fs::read(self.root.join(".git")).ok().as_ref() != Some(&self.pointer) {
+            broken.insert(".git".to_owned());
+        }
+        for folder in &self.folders {
+            // A link in place of a folder would let every file below it live elsewhere.
+            let is_folder = self
+                .root
+                .join(folder)
+                .symlink_metadata()
+                .is_ok_and(|meta| meta.is_dir());
+            if !is_folder {
+                broken.insert(shown(folder));
+            }
+        }
+        let mut suspects = Vec::new();
+        for entry in &self.entries {
+            match self.look(entry) {
+                Look::Same => {}
+                Look::Altered => {
+                    broken.insert(shown(&entry.path));
+                }
+                Look::Suspect(oid) => suspects.push((&entry.path, oid)),
+            }
+        }
+        broken.extend(self.differing(git, &suspects)?);
+        Ok(broken.into_iter().collect())
+    }
+
+    fn look<'a>(&self, entry: &'a Entry) -> Look<'a> {
+        let full = self.root.join(&entry.path);
+        let Ok(meta) = full.symlink_metadata() else {
+            return Look::Altered;
+        };
+        let stat = Stat::of(&meta);
+        let is_racy = stat.ctime + RACY_NANOS >= self.taken;
+        if entry.stat == Some(stat) && !is_racy {
+            return Look::Same;
+        }
+        let same_mode = entry
+            .stat
+            .is_some_and(|old| old.mode & 0o170_100 == stat.mode & 0o170_100);
+        if !same_mode {
+            return Look::Altered;
+        }
+        match &entry.kind {
+            Kind::Link { target } => {
+                same(std::fs::read_link(&full).is_ok_and(|now| now == *target))
+            }
+            Kind::Converted { hash } => same(hash_of(&full).is_ok_and(|now| now == *hash)),
+            Kind::Blob { .. } if entry.stat.is_some_and(|old| old.size != stat.size) => {
+                Look::Altered
+            }
+            Kind::Blob { oid } => Look::Suspect(oid),
+        }
+    }
+
+    /// Those of the suspects whose content is not the blob's.
+    fn differing(&self, git: &Git, suspects: &[(&PathBuf, &str)]) -> Result<Vec<String>, Problem> {
+        if suspects.is_empty() {
+            return Ok(Vec::new());
+        }
+        // A name with a line end cannot be asked for in a list: it counts as altered.
+        let (askable, odd): (Vec<_>, Vec<_>) = suspects
+            .iter()
+            .partition(|(path, _)| !path.as_os_str().as_bytes().contains(&b'\n'));
+        let mut list = Vec::new();
+        for (path, _) in &askable {
+            list.extend_from_slice(self.root.join(path).as_os_str().as_bytes());
+            list.push(b'\n');
+        }
+        let answer = git
+            .call(Place::Checkout(&self.repo), Touches::Objects)
+            .args(["hash-object", "--no-filters", "--stdin-paths"])
+            .stdin(list)
+            .run()?;
+        let text = String::from_utf8_lossy(&answer.stdout).into_owned();
+        let mut hashes = text.lines();
+        // A file that cannot be read any more ends the list early: it and the rest are altered.
+        let differs = askable
+            .into_iter()
+            .filter(|(_, oid)| hashes.next() != Some(*oid));
+        Ok(differs.chain(odd).map(|(path, _)| shown(path)).collect())
+    }
+}
+
+enum Look<'a> {
+    Same,
+    Altered,
+    /// Only the content can tell.
+    Suspect(&'a str),
+}
+
+fn same(is_same: bool) -> Look<'static> {
+    if is_same { Look::Same } else { Look::Altered }
+}
+
+fn hash_of(path: &Path) -> io::Result<[u8; 32]> {
+    let mut hasher = Sha256::new();
+    io::copy(
+        &mut std::fs::File::open(path)?,
+        &mut HashWriter(&mut hasher),
+    )?;
+    Ok(hasher.finalize().into())
+}
+
+struct HashWriter<'a>(&'a mut Sha256);
+
+impl io::Write for HashWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

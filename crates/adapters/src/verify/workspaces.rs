@@ -1,0 +1,285 @@
+use super::liveness::{Alive, Liveness};
+use super::seal::{Seal, TreeEntry, load_tree};
+use super::{environment, inside, private, seed_times};
+use crate::environment::HOME;
+use crate::git::{Git, Touches};
+use crate::{Environment, files};
+use drive_core::Problem;
+use drive_core::ids::{RunId, SandboxId};
+use drive_core::sandbox::{Lifetime, Sandbox, SandboxSpec};
+use drive_core::verify::Rules;
+use drive_engine::ports::{Place, Sandboxes, VersionControl};
+use drive_engine::verify::{Workspace, Workspaces};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Where candidates are pinned while they are judged.
+const PINS: &str = "refs/drive/verify/";
+/// How often a removal is tried, and how long is waited in between.
+const REMOVALS: u32 = 3;
+const BETWEEN_REMOVALS: Duration = Duration::from_millis(200);
+
+/// Workspaces as sandboxes of their own, each with a private folder below `state`.
+pub struct VerifyWorkspaces {
+    git: Git,
+    sandboxes: Arc<dyn Sandboxes>,
+    environment: Environment,
+    state: PathBuf,
+    scratch: PathBuf,
+    liveness: Liveness,
+    open: Mutex<HashMap<String, Open>>,
+}
+
+/// What is known of a workspace while it is open.
+struct Open {
+    sandbox: Sandbox,
+    seal: Seal,
+    _alive: Alive,
+}
+
+impl VerifyWorkspaces {
+    /// Workspaces of this user. `state` is the state directory, `scratch` a folder in it that exists.
+    pub fn new(
+        git: Git,
+        sandboxes: Arc<dyn Sandboxes>,
+        environment: Environment,
+        state: &Path,
+        scratch: &Path,
+    ) -> Self {
+        Self {
+            git,
+            sandboxes,
+            environment,
+            state: state.to_path_buf(),
+            scratch: scratch.to_path_buf(),
+            liveness: Liveness::new(scratch.to_path_buf()),
+            open: Mutex::new(HashMap::new()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tmp(&self, run: &RunId) -> PathBuf {
+        self.scratch.join(format!("{run}.tmp"))
+    }
+
+    fn pin(&self, run: &RunId) -> String {
+        format!("{PINS}{run}")
+    }
+
+    /// The sandbox with its caches, sealed.
+    fn furnish(
+        &self,
+        run: &RunId,
+        repo: &Path,
+        head: &str,
+        sandbox: &Sandbox,
+        rules: &Rules,
+    ) -> Result<(Workspace, Seal), Problem> {
+        let tmp = self.tmp(run);
+        let unusable = |error: std::io::Error| {
+            Problem::environment("scratchUnusable", format!("cannot use `{}`", tmp.display()))
+                .because(error)
+        };
+        std::fs::create_dir_all(tmp.join("home")).map_err(unusable)?;
+        let tree = load_tree(&self.git, repo, head)?;
+        self.align_times(repo, sandbox, &tree, rules);
+        let seal = Seal::take(&sandbox.path, repo, &tree, &tmp).map_err(|error| {
+            Problem::environment(
+                "checkoutIncomplete",
+                "the fresh workspace does not hold the candidate's files",
+            )
+            .because(error)
+        })?;
+        let home = self.environment.absolute_path(HOME);
+        let mut env = environment::stage(&self.environment, &tmp);
+        let lock_files: Vec<PathBuf> = tree
+            .iter()
+            .filter(|file| {
+                file.path
+                    .file_name()
+                    .is_some_and(|name| name == "Cargo.lock")
+            })
+            .map(|file| sandbox.path.join(&file.path))
+            .collect();
+        environment::settle_cargo(&mut env, &lock_files, &tmp);
+        let workspace = Workspace {
+            id: run.to_string(),
+            repo: repo.to_path_buf(),
+            path: sandbox.path.clone(),
+            tmp,
+            env,
+            protected: vec![sandbox.path.join(".git")],
+            hidden: private::hidden(home.as_deref(), &self.state),
+            files: tree
+                .iter()
+                .map(|file| file.path.to_string_lossy().into_owned())
+                .collect(),
+            notes: sandbox
+                .notes
+                .iter()
+                .filter(|note| is_telling(note))
+                .map(ToString::to_string)
+                .collect(),
+        };
+        Ok((workspace, seal))
+    }
+
+    fn align_times(&self, repo: &Path, sandbox: &Sandbox, tree: &[TreeEntry], rules: &Rules) {
+        let is_seeded = rules
+            .seed
+            .iter()
+            .any(|name| sandbox.path.join(name).exists());
+        let top = self.git.discover(repo).ok().and_then(|found| found.top);
+        if let Some(top) = top.filter(|_| is_seeded) {
+            // Without it the caches are only worth less.
+            let _ = seed_times::align(&self.git, &top, &sandbox.path, tree);
+        }
+    }
+
+    fn unpin(&self, repo: &Path, run: &RunId) -> Result<(), Problem> {
+        self.git
+            .call(Place::Checkout(repo), Touches::Objects)
+            .args(["update-ref", "-d", &self.pin(run)])
+            .ok()
+            .map(drop)
+    }
+
+    fn remove_tmp(&self, run: &RunId) -> Result<(), Problem> {
+        let tmp = self.tmp(run);
+        files::remove_tree(&tmp).map_err(|error| {
+            Problem::environment("scratchStays", format!("cannot remove `{}`", tmp.display()))
+                .because(error)
+        })
+    }
+
+    fn undo(&self, repo: &Path, run: &RunId, sandbox: Option<&Sandbox>) {
+        // The problem that led here is the one worth telling; a sweep finishes what fails now.
+        if let Some(sandbox) = sandbox {
+            let _ = self.sandboxes.remove(sandbox);
+        }
+        let _ = self.remove_tmp(run);
+        let _ = self.unpin(repo, run);
+    }
+}
+
+impl Workspaces for VerifyWorkspaces {
+    fn open(
+        &self,
+        run: &RunId,
+        repo: &Path,
+        head: &str,
+        rules: &Rules,
+    ) -> Result<Workspace, Problem> {
+        let alive = self.liveness.hold(run)?;
+        self.git
+            .call(Place::Checkout(repo), Touches::Objects)
+            .args(["update-ref", &self.pin(run), head])
+            .ok()?;
+        let spec = SandboxSpec {
+            id: SandboxId::new(format!("verify-{run}")),
+            run: run.clone(),
+            lifetime: Lifetime::Disposable,
+            repo: repo.to_path_buf(),
+            base: head.to_owned(),
+            branch: None,
+            copy: rules.copy.clone(),
+            seed: rules.seed.clone(),
+        };
+        let sandbox = self
+            .sandboxes
+            .create(&spec)
+            .inspect_err(|_| self.undo(repo, run, None))?;
+        let furnished = self.furnish(run, repo, head, &sandbox, rules);
+        let (workspace, seal) = furnished.inspect_err(|_| self.undo(repo, run, Some(&sandbox)))?;
+        self.lock().insert(
+            run.to_string(),
+            Open {
+                sandbox,
+                seal,
+                _alive: alive,
+            },
+        );
+        Ok(workspace)
+    }
+
+    fn altered(&self, workspace: &Workspace) -> Result<Vec<String>, Problem> {
+        let open = self.lock();
+        let known = open.get(&workspace.id).ok_or_else(|| gone(workspace))?;
+        known.seal.broken(&self.git)
+    }
+
+    fn folder(&self, workspace: &Workspace, dir: &str) -> Result<PathBuf, Problem> {
+        inside::folder(&workspace.path, dir)
+    }
+
+    fn program(&self, workspace: &Workspace, dir: &Path, program: &str) -> Result<String, Problem> {
+        let path = environment::search_path(&self.environment);
+        inside::program(&workspace.path, dir, &path, program)
+    }
+
+    fn close(&self, workspace: &Workspace) -> Result<(), Problem> {
+        let Some(open) = self.lock().remove(&workspace.id) else {
+            return Ok(());
+        };
+        let run = &open.sandbox.run;
+        let mut result = Ok(());
+        for round in 0..REMOVALS {
+            if round > 0 {
+                std::thread::sleep(BETWEEN_REMOVALS);
+            }
+            result = self
+                .sandboxes
+                .remove(&open.sandbox)
+                .map(drop)
+                .and_then(|()| self.remove_tmp(run));
+            if result.is_ok() {
+                break;
+            }
+        }
+        result.and(self.unpin(&workspace.repo, run))
+    }
+
+    fn sweep(&self, repo: &Path) -> Result<Vec<String>, Problem> {
+        let dead = self.liveness.dead();
+        if dead.is_empty() {
+            return Ok(Vec::new());
+        }
+        let swept = self.sandboxes.sweep(&|run| self.liveness.owner(run))?;
+        let left: Vec<&SandboxId> = swept.left.iter().map(|left| &left.id).collect();
+        for run in &dead {
+            let id = SandboxId::new(format!("verify-{run}"));
+            if left.contains(&&id) {
+                continue;
+            }
+            self.remove_tmp(run)?;
+            self.unpin(repo, run)?;
+            self.liveness.forget(run);
+        }
+        Ok(swept
+            .removed
+            .iter()
+            .map(|one| format!("removed `{}`, left by a verification that died", one.id))
+            .collect())
+    }
+}
+
+/// Seeds and copies that are not there are the normal case for a repository without them.
+fn is_telling(note: &drive_core::sandbox::SandboxNote) -> bool {
+    use drive_core::sandbox::SandboxNote as Note;
+    match note {
+        Note::ShallowHistory | Note::NothingMatched { .. } => false,
+        Note::SubmodulesNotFetched | Note::FiltersNotRun { .. } | Note::NotBrought { .. } => true,
+    }
+}
+
+fn gone(workspace: &Workspace) -> Problem {
+    Problem::environment(
+        "workspaceGone",
+        format!("the workspace `{}` is gone", workspace.path.display()),
+    )
+}

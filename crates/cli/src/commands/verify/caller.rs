@@ -1,0 +1,99 @@
+//! The process that waits for the worker.
+
+use super::request::{WorkerAnswer, WorkerRequest};
+use super::worker::WORKER;
+use super::world::World;
+use crate::app::App;
+use drive_core::Problem;
+use drive_core::time::Timestamp;
+use drive_engine::verify::{Reports, Workspaces, lost};
+use std::io::Read;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+/// The longest answer that is read: two tails a stage, and hundreds of stages.
+const ANSWER_BYTES: u64 = 256 << 20;
+
+/// Starts a worker, waits for it, and answers in its place when it dies.
+pub(super) fn call(app: &App, request: &WorkerRequest) -> Result<WorkerAnswer, Problem> {
+    let started_at = app.now();
+    let mut worker = start(request)?;
+    let pid = i32::try_from(worker.id())
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
+    let _forwarding = app.cancel()?.on_cancel(move |_| {
+        if let Some(pid) = pid {
+            // Gone already means that its answer is on its way.
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
+    });
+    let mut text = Vec::new();
+    if let Some(out) = worker.stdout.take() {
+        // What cannot be read is no answer, which is found out below.
+        let _ = out.take(ANSWER_BYTES).read_to_end(&mut text);
+    }
+    let status = worker.wait().map_err(|error| {
+        Problem::environment("workerLost", "the end of the verifier cannot be seen").because(error)
+    })?;
+    match serde_json::from_slice(&text) {
+        Ok(answer) => Ok(answer),
+        Err(_) => Ok(in_its_place(app, request, started_at, status)),
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the worker is drive itself, and must not be bound by what it bounds"
+)]
+fn start(request: &WorkerRequest) -> Result<Child, Problem> {
+    let failed = |cause: String| {
+        Problem::environment("workerNotStarted", "the verifier cannot be started").cause(cause)
+    };
+    let request = serde_json::to_string(request).map_err(|error| failed(error.to_string()))?;
+    Command::new("/proc/self/exe")
+        .args([WORKER, &request])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        // An interrupt from the terminal reaches the caller, which passes it on once.
+        .process_group(0)
+        .spawn()
+        .map_err(|error| failed(error.to_string()))
+}
+
+/// The answer of a worker that cannot give one any more; what it left behind is removed.
+fn in_its_place(
+    app: &App,
+    request: &WorkerRequest,
+    started_at: Timestamp,
+    status: ExitStatus,
+) -> WorkerAnswer {
+    let how = match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("signal {signal} ended it"),
+        (None, code) => format!("it exited with code {}", code.unwrap_or(-1)),
+    };
+    let mut report = lost(request.run.clone(), started_at, app.now(), &how);
+    let cleaned = app
+        .settings()
+        .and_then(|settings| World::open(app, &settings.settings))
+        .and_then(|world| {
+            report.notes.extend(world.workspaces.sweep(&world.repo)?);
+            world.reports.save(&report)
+        });
+    if let Err(problem) = cleaned {
+        report
+            .notes
+            .push(format!("clean-up did not finish: {problem}"));
+    }
+    let reason = report
+        .failure
+        .as_ref()
+        .map(|f| f.reason.clone())
+        .unwrap_or_default();
+    WorkerAnswer {
+        problem: Some(
+            Problem::environment("verifierDied", reason)
+                .hint("run `drive verify` again; see `dmesg` if the machine ran out of memory"),
+        ),
+        report: Some(report),
+    }
+}

@@ -1,0 +1,59 @@
+//! `drive verify`: a thin caller that waits, and a worker process that verifies. When the worker is
+//! killed, somebody is still there to say so.
+
+mod caller;
+mod request;
+mod worker;
+mod world;
+
+pub(crate) use worker::worker_if_asked;
+
+use crate::answer::{Answer, Outcome};
+use crate::app::App;
+use clap::Args;
+use drive_core::verify::{SCHEMA, Verification, render};
+use request::WorkerRequest;
+use serde_json::Value;
+
+/// The arguments of `drive verify`.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// Verify this commit
+    #[arg(value_name = "REV", default_value = "HEAD")]
+    revision: String,
+
+    /// Judge what changed since this commit; without it the whole tree, which promotes nothing
+    #[arg(long, value_name = "REV")]
+    base: Option<String>,
+
+    /// Print the report as Markdown, for a pull request
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+}
+
+/// Verifies, and shows the report.
+pub(crate) fn run(args: &VerifyArgs, app: &App) -> Outcome {
+    let request = WorkerRequest::new(app, args.revision.clone(), args.base.clone())?;
+    let answer = caller::call(app, &request)?;
+    let Some(report) = &answer.report else {
+        return Err(answer.into_problem());
+    };
+    let text = match args.markdown {
+        true => render::markdown(report),
+        false => render::human(report),
+    };
+    let shown = Answer::new(SCHEMA, &without_schema(report), text)?;
+    Ok(match answer.problem {
+        Some(problem) => shown.ended(problem),
+        None => shown,
+    })
+}
+
+/// The frame puts the schema first by itself.
+fn without_schema(report: &Verification) -> Value {
+    let mut value = serde_json::to_value(report).unwrap_or_default();
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("schema");
+    }
+    value
+}

@@ -1,0 +1,66 @@
+//! The process that verifies.
+
+use super::request::{WorkerAnswer, WorkerRequest};
+use super::world::World;
+use crate::app::App;
+use drive_core::Problem;
+use drive_core::verify::Rules;
+use drive_engine::cancel::Urgency;
+use drive_engine::verify::VerifyRequest;
+use std::ffi::{OsStr, OsString};
+use std::io::{Read, Write};
+use std::process::ExitCode;
+
+/// The first argument that asks the binary to be the worker.
+pub(super) const WORKER: &str = "__verify-worker";
+
+/// Drive itself, also where its file was replaced by a newer one since it started.
+const OWN_PROGRAM: &str = "/proc/self/exe";
+
+/// Becomes the worker when the arguments ask for it: `__verify-worker JSON`.
+pub(crate) fn worker_if_asked(arguments: &[OsString]) -> Option<ExitCode> {
+    if arguments.get(1)? != OsStr::new(WORKER) {
+        return None;
+    }
+    let request = arguments.get(2).and_then(|text| text.to_str());
+    let answer = match request.and_then(|text| serde_json::from_str::<WorkerRequest>(text).ok()) {
+        Some(request) => answer(&request).unwrap_or_else(WorkerAnswer::problem),
+        None => WorkerAnswer::problem(Problem::environment("bug", "the worker was called wrongly")),
+    };
+    let written = serde_json::to_vec(&answer)
+        .map_err(std::io::Error::other)
+        .and_then(|text| std::io::stdout().write_all(&text));
+    Some(match written {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    })
+}
+
+fn answer(request: &WorkerRequest) -> Result<WorkerAnswer, Problem> {
+    let app = App::new(request.global());
+    let settings = app.settings()?;
+    let rules = Rules::from_settings(&settings.settings);
+    let world = World::open(&app, &settings.settings)?;
+    let cancel = app.cancel()?.clone();
+    let on_orphaned = cancel.clone();
+    std::thread::spawn(move || {
+        // The caller holds the other end as long as it lives.
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        on_orphaned.cancel(Urgency::Graceful);
+    });
+    let verify = VerifyRequest {
+        run: request.run.clone(),
+        repo: world.repo.clone(),
+        revision: request.revision.clone(),
+        base: request.base.clone(),
+        rules,
+        startup_helper: vec![OWN_PROGRAM.into(), drive_adapters::verify::STARTUP.into()],
+    };
+    let verified = world
+        .verifier()
+        .verify(&verify, &cancel, &mut |line| app.output().narrate(line));
+    Ok(WorkerAnswer {
+        report: Some(verified.report),
+        problem: verified.problem,
+    })
+}

@@ -1,0 +1,106 @@
+//! The adapters a verification works with.
+
+use crate::app::App;
+use drive_adapters::SystemClock;
+use drive_adapters::environment::HOME;
+use drive_adapters::git::Git;
+use drive_adapters::verify::{
+    FileReports, FileSlots, GitCandidates, ProjectReader, VerifyWorkspaces,
+};
+use drive_adapters::worktree::Worktrees;
+use drive_core::Problem;
+use drive_core::settings::Settings;
+use drive_engine::ports::{ProcessRunner, VersionControl};
+use drive_engine::verify::Verifier;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Everything, wired.
+pub(super) struct World {
+    /// The repository: the caller's checkout, or its git folder where it has none.
+    pub(super) repo: PathBuf,
+    pub(super) reports: FileReports,
+    pub(super) workspaces: VerifyWorkspaces,
+    worktrees: Arc<Worktrees>,
+    runner: Arc<dyn ProcessRunner>,
+    candidates: GitCandidates,
+    projects: ProjectReader,
+    slots: FileSlots,
+}
+
+impl World {
+    /// Wires the adapters for the repository the options name.
+    pub(super) fn open(app: &App, settings: &Settings) -> Result<Self, Problem> {
+        let runner = Arc::clone(app.runner());
+        let git = Git::new(Arc::clone(&runner), app.environment());
+        let found = git.discover(&app.start_dir()?)?;
+        let repo = found.top.unwrap_or(found.common_dir);
+        let state = app.state_dir()?.path();
+        let scratch = made(state.join("verify"))?;
+        let root = sandbox_root(app, settings, &repo)?;
+        let clock = Arc::new(SystemClock);
+        let worktrees = Arc::new(Worktrees::open(git.clone(), clock.clone(), &root, state)?);
+        let environment = app.environment().clone();
+        Ok(Self {
+            reports: FileReports::new(&made(state.join("verifications"))?),
+            workspaces: VerifyWorkspaces::new(
+                git.clone(),
+                worktrees.clone(),
+                environment,
+                state,
+                &scratch,
+            ),
+            candidates: GitCandidates::new(git, &scratch),
+            projects: ProjectReader::new(Arc::clone(&runner)),
+            slots: FileSlots::new(&scratch, clock),
+            worktrees,
+            runner,
+            repo,
+        })
+    }
+
+    /// The service over them.
+    pub(super) fn verifier(&self) -> Verifier<'_> {
+        Verifier {
+            clock: &SystemClock,
+            runner: &*self.runner,
+            candidates: &self.candidates,
+            workspaces: &self.workspaces,
+            projects: &self.projects,
+            slots: &self.slots,
+            reports: &self.reports,
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        // Files are deleted in the background; what a verification made must be gone when it ends.
+        self.worktrees.finish_deletions();
+    }
+}
+
+/// Absolute, below `~/`, or relative to the repository; the state directory's when left out.
+fn sandbox_root(app: &App, settings: &Settings, repo: &Path) -> Result<PathBuf, Problem> {
+    let Some(root) = &settings.sandbox.root else {
+        return Ok(app.state_dir()?.sandboxes());
+    };
+    match (
+        root.strip_prefix("~/"),
+        app.environment().absolute_path(HOME),
+    ) {
+        (Some(below), Some(home)) => Ok(home.join(below)),
+        (_, _) => Ok(repo.join(root)),
+    }
+}
+
+fn made(path: PathBuf) -> Result<PathBuf, Problem> {
+    std::fs::create_dir_all(&path).map_err(|error| {
+        Problem::environment(
+            "stateDirUnusable",
+            format!("cannot make `{}`", path.display()),
+        )
+        .because(error)
+    })?;
+    Ok(path)
+}
