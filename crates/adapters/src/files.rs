@@ -13,8 +13,13 @@ use std::path::{Path, PathBuf};
 
 /// The last bytes of a file, at most `most` of them.
 pub fn load_tail(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let length = std::fs::metadata(path)?.len();
+    load_from(path, length.saturating_sub(most), most)
+}
+
+/// The bytes of a file from `start` on, at most `most` of them.
+pub fn load_from(path: &Path, start: u64, most: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
-    let start = file.metadata()?.len().saturating_sub(most);
     file.seek(io::SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes)?;

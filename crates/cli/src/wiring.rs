@@ -10,6 +10,7 @@ use drive_adapters::git::Git;
 use drive_adapters::process::{BoundedRunner, ThisProcess};
 use drive_adapters::store::{Database, SqliteStore};
 use drive_adapters::worktree::Worktrees;
+use drive_adapters::{Environment, StateDir};
 use drive_core::Problem;
 use drive_core::agent::AgentConfig;
 use drive_core::ids::RunId;
@@ -35,25 +36,35 @@ pub(crate) struct Wiring {
     pub(crate) agents: Roster,
     pub(crate) runs_dir: PathBuf,
     database: Arc<Database>,
+    environment: Environment,
     isolation: IsolationMode,
 }
 
 impl Wiring {
-    /// Puts the parts together for the repository below `folder`.
+    /// Puts the parts together for the repository `folder` lies in.
     pub(crate) fn new(app: &App, settings: &Settings, folder: &Path) -> Result<Self, Problem> {
-        let state = app.state_dir()?;
+        Self::in_state(app.state_dir()?, app.environment(), settings, folder)
+    }
+
+    /// The same with a state directory and an environment of its own.
+    pub(crate) fn in_state(
+        state: &StateDir,
+        environment: &Environment,
+        settings: &Settings,
+        folder: &Path,
+    ) -> Result<Self, Problem> {
         let database = Arc::new(Database::open(&state.database())?);
         let runner = Arc::new(BoundedRunner::new());
         let clock = Arc::new(SystemClock);
-        let git = Git::new(runner.clone(), app.environment());
+        let git = Git::new(runner.clone(), environment);
         let root = match &settings.sandbox.root {
             None => state.sandboxes(),
-            Some(root) => expand(root, app, folder)?,
+            Some(root) => expand(root, environment, folder)?,
         };
         let sandboxes = Worktrees::open(git.clone(), clock.clone(), &root, state.path())?;
         let host = AgentHost {
             runner: runner.clone(),
-            environment: app.environment().clone(),
+            environment: environment.clone(),
             base: folder.to_owned(),
             scratch: state.path().join("agents"),
             forge_token_env: settings.forge.token_env.clone(),
@@ -72,6 +83,7 @@ impl Wiring {
             },
             runs_dir: state.path().join("runs"),
             database,
+            environment: environment.clone(),
             isolation: match settings.sandbox.isolation {
                 Isolation::Auto => IsolationMode::Auto,
                 Isolation::Require => IsolationMode::Require,
@@ -94,15 +106,10 @@ impl Wiring {
     }
 
     /// The forge of the repository `folder` lies in.
-    pub(crate) fn forge(
-        &self,
-        app: &App,
-        settings: &Settings,
-        folder: &Path,
-    ) -> Result<OpenForge, Problem> {
+    pub(crate) fn forge(&self, settings: &Settings, folder: &Path) -> Result<OpenForge, Problem> {
         let clock: Arc<dyn Clock> = self.clock.clone();
         let host = ForgeHost {
-            environment: app.environment(),
+            environment: &self.environment,
             runner: self.runner.as_ref(),
             git: &self.git,
             database: &self.database,
@@ -172,11 +179,11 @@ impl Wiring {
 }
 
 /// A folder from the settings: absolute, below `~/`, or relative to the repository.
-fn expand(root: &str, app: &App, folder: &Path) -> Result<PathBuf, Problem> {
+fn expand(root: &str, environment: &Environment, folder: &Path) -> Result<PathBuf, Problem> {
     let Some(below) = root.strip_prefix("~/") else {
         return Ok(folder.join(root));
     };
-    let home = app.environment().absolute_path(HOME).ok_or_else(|| {
+    let home = environment.absolute_path(HOME).ok_or_else(|| {
         Problem::usage(
             "noHome",
             "`sandbox.root` is below `~/`, and `HOME` is not set",

@@ -19,6 +19,7 @@
 
 mod completions;
 mod config;
+mod demo;
 mod doctor;
 mod pr;
 mod runs;
@@ -42,6 +43,8 @@ pub(crate) enum Command {
     Pr(pr::PrArgs),
     /// Verify a commit in a place of its own, within bounds
     Verify(verify::VerifyArgs),
+    /// Show the main job on a throw-away repository with a scripted agent
+    Demo(demo::DemoArgs),
     /// Say what is installed, what is missing and what this machine can enforce
     Doctor(doctor::DoctorArgs),
     /// Show, check or describe the settings
@@ -58,6 +61,7 @@ impl Command {
             Command::Runs(args) => runs::run(args, app),
             Command::Pr(args) => pr::run(args, app),
             Command::Verify(args) => verify::run(args, app),
+            Command::Demo(args) => demo::run(args, app),
             Command::Doctor(args) => doctor::run(args, app),
             Command::Config(args) => config::run(args, app),
             Command::Completions(args) => completions::run(args, app),

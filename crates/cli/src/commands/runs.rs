@@ -6,7 +6,7 @@ use crate::flown::document;
 use crate::wiring::Wiring;
 use clap::{Args, Subcommand};
 use drive_adapters::agents::TRANSCRIPT;
-use drive_adapters::files::load_tail;
+use drive_adapters::files::{load_from, load_tail};
 use drive_core::Problem;
 use drive_core::ids::RunId;
 use drive_core::run::Run;
@@ -14,9 +14,12 @@ use drive_engine::ports::{RunFilter, Store};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// How much of a log is shown at most.
 const LOG_BYTES: u64 = 4 * 1024 * 1024;
+/// How often a followed log is looked at.
+const FOLLOW_EVERY: Duration = Duration::from_millis(200);
 
 /// The arguments of `drive runs`.
 #[derive(Debug, Args)]
@@ -44,6 +47,9 @@ enum RunsCommand {
         /// The run; the newest when left out
         #[arg(value_name = "ID")]
         id: Option<String>,
+        /// Go on printing until the run has ended
+        #[arg(short, long)]
+        follow: bool,
     },
 }
 
@@ -55,7 +61,10 @@ pub(crate) fn run(args: &RunsArgs, app: &App) -> Outcome {
     match &args.command {
         RunsCommand::List { limit } => list(&wiring, *limit),
         RunsCommand::Show { id } => show(&wiring, &find(&wiring, id.as_deref())?),
-        RunsCommand::Logs { id } => logs(app, &find(&wiring, id.as_deref())?),
+        RunsCommand::Logs { id, follow: false } => logs(&wiring, &find(&wiring, id.as_deref())?),
+        RunsCommand::Logs { id, follow: true } => {
+            follow(app, &wiring, find(&wiring, id.as_deref())?)
+        }
     }
 }
 
@@ -108,20 +117,10 @@ fn show(wiring: &Wiring, run: &Run) -> Outcome {
     Answer::new("drive.runDetail/1", &body, text)
 }
 
-fn logs(app: &App, run: &Run) -> Outcome {
-    let Some(folder) = run.work.log.clone() else {
-        return Err(
-            Problem::usage("noLog", format!("no agent of run `{}` has a log", run.id))
-                .hint(format!("see how far it came: `drive runs show {}`", run.id)),
-        );
-    };
-    let path = transcript(&folder);
-    let bytes = load_tail(&path, LOG_BYTES).map_err(|error| {
-        Problem::environment("logUnreadable", format!("cannot read `{}`", path.display()))
-            .because(error)
-    })?;
+fn logs(wiring: &Wiring, run: &Run) -> Outcome {
+    let path = newest_log(wiring, run).ok_or_else(|| no_log(run))?;
+    let bytes = load_tail(&path, LOG_BYTES).map_err(|error| unreadable(&path, &error))?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    app.output().detail(format_args!("from {}", path.display()));
     Answer::new(
         "drive.runLog/1",
         &json!({ "runId": run.id, "path": path, "log": text }),
@@ -129,8 +128,58 @@ fn logs(app: &App, run: &Run) -> Outcome {
     )
 }
 
-fn transcript(folder: &Path) -> PathBuf {
-    folder.join(TRANSCRIPT)
+/// Prints what comes, line by line, until the run has ended or nobody reads any more.
+fn follow(app: &App, wiring: &Wiring, mut run: Run) -> Outcome {
+    let (mut shown, mut current) = (0, None);
+    loop {
+        let ended = !run.is_active();
+        let newest = newest_log(wiring, &run);
+        if newest != current {
+            (shown, current) = (0, newest);
+        }
+        if let Some(path) = &current {
+            let fresh =
+                load_from(path, shown, LOG_BYTES).map_err(|error| unreadable(path, &error))?;
+            let whole = fresh
+                .iter()
+                .rposition(|b| *b == b'\n')
+                .map_or(0, |end| end + 1);
+            for line in String::from_utf8_lossy(&fresh[..whole]).lines() {
+                if app.output().line(line).is_break() {
+                    break;
+                }
+            }
+            shown += whole as u64;
+        }
+        if ended || app.cancel()?.asked().is_some() {
+            return Answer::new(
+                "drive.runLog/1",
+                &json!({ "runId": run.id, "path": current }),
+                "",
+            );
+        }
+        std::thread::sleep(FOLLOW_EVERY);
+        run = wiring.journal().require(&run.id)?;
+    }
+}
+
+/// The log of the agent that worked last.
+fn newest_log(wiring: &Wiring, run: &Run) -> Option<PathBuf> {
+    let folders = std::fs::read_dir(wiring.runs_dir.join(run.id.as_str())).ok()?;
+    let logs = folders.filter_map(|entry| Some(entry.ok()?.path().join(TRANSCRIPT)));
+    logs.filter_map(|log| Some((log.metadata().ok()?.modified().ok()?, log)))
+        .max()
+        .map(|(_, log)| log)
+}
+
+fn no_log(run: &Run) -> Problem {
+    Problem::usage("noLog", format!("no agent of run `{}` has a log", run.id))
+        .hint(format!("see how far it came: `drive runs show {}`", run.id))
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Problem {
+    Problem::environment("logUnreadable", format!("cannot read `{}`", path.display()))
+        .because(error)
 }
 
 fn state(run: &Run) -> String {

@@ -109,7 +109,7 @@ pub(crate) fn run(args: &SpawnArgs, app: &App) -> Outcome {
     wiring.sweep(app)?;
     let forge = match args.no_pr {
         true => None,
-        false => Some(wiring.forge(app, &settings, &folder)?),
+        false => Some(wiring.forge(&settings, &folder)?),
     };
     if let Some(forge) = &forge {
         app.output()
