@@ -8,6 +8,7 @@
 )]
 
 mod journal;
+mod process;
 mod startup;
 mod table;
 
@@ -16,9 +17,14 @@ use table::Row;
 /// A benchmark: its name on the command line, and what measures it.
 type Bench = (&'static str, fn() -> Vec<Row>);
 
-const BENCHES: &[Bench] = &[("journal", journal::run), ("startup", startup::run)];
+const BENCHES: &[Bench] = &[
+    ("journal", journal::run),
+    ("process", process::run),
+    ("startup", startup::run),
+];
 
 fn main() {
+    drive_adapters::process::supervise_if_asked();
     let wanted: Vec<String> = std::env::args().skip(1).collect();
     let mut rows = Vec::new();
     for (name, run) in BENCHES {
