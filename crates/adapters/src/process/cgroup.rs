@@ -133,12 +133,31 @@ impl Cgroups {
         all
     }
 
-    /// Puts a process, and all it will start, into the groups.
-    pub(super) fn attach(&self, pid: i32) -> io::Result<()> {
+    /// Puts a process, and all it will start, into the groups. A group that may be made but not
+    /// entered is given up, and named.
+    pub(super) fn attach(&mut self, pid: i32) -> Vec<Missing> {
+        let mut missing = Vec::new();
         for folder in self.folders() {
-            put(&folder, "cgroup.procs", &pid.to_string())?;
+            let Err(error) = put(&folder, "cgroup.procs", &pid.to_string()) else {
+                continue;
+            };
+            let why = format!("its cgroup cannot be entered ({error})");
+            if self
+                .memory
+                .take_if(|memory| memory.folder == folder)
+                .is_some()
+            {
+                missing.push((LayerName::CgroupMemory, why.clone()));
+            }
+            if self.pids.take_if(|pids| *pids == folder).is_some() {
+                missing.push((LayerName::CgroupProcesses, why.clone()));
+            }
+            if self.unified.take_if(|unified| *unified == folder).is_some() {
+                missing.push((LayerName::CgroupKill, why));
+            }
+            remove_group(&folder);
         }
-        Ok(())
+        missing
     }
 
     /// Whether the kernel caps the memory.

@@ -2,17 +2,17 @@
 
 use super::input::{Feeder, Input};
 use super::wire::{Request, control, event, read_event, write_json};
-use super::{leftover, program};
+use super::{leftover, private_tmp, program};
 use drive_core::Problem;
-use drive_core::process::{LayerName, ProcessIdentity, ProcessReport};
+use drive_core::process::{LayerName, Limits, ProcessIdentity, ProcessReport};
 use drive_engine::CancelToken;
 use drive_engine::cancel::{CancelGuard, Urgency};
 use drive_engine::ports::{CommandSpec, OutputSink, Started, Stream, Writes};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde::de::DeserializeOwned;
 use std::ffi::OsString;
 use std::io::{self, PipeReader, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -41,18 +41,9 @@ fn compose(spec: &CommandSpec, without: &[LayerName], forward: bool) -> Result<R
     let executable = program::resolve(spec)?;
     let isolation = &spec.isolation;
     let mut writes = isolation.writes.clone();
-    let mut env = spec.env.clone();
-    if let Some(tmp) = &isolation.tmp {
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(tmp)
-            .map_err(|error| folder_problem(tmp, &error))?;
-        env.retain(|(key, _)| key != "TMPDIR");
-        env.push(("TMPDIR".into(), tmp.into()));
-        if let Writes::Only(folders) = &mut writes {
-            folders.push(tmp.clone());
-        }
+    let env = private_tmp(spec)?;
+    if let (Some(tmp), Writes::Only(folders)) = (&isolation.tmp, &mut writes) {
+        folders.push(tmp.clone());
     }
     let absolute = |path: &Path| std::path::absolute(path).map_err(|e| folder_problem(path, &e));
     Ok(Request {
@@ -74,6 +65,15 @@ fn compose(spec: &CommandSpec, without: &[LayerName], forward: bool) -> Result<R
         forward,
         without: without.to_vec(),
     })
+}
+
+/// How long the helper may stay silent: it ends everything by itself long before.
+fn patience(limits: &Limits) -> Duration {
+    let bounds = [limits.wall, limits.grace, limits.drain, HELPER_SLACK];
+    let sum = bounds
+        .iter()
+        .fold(Duration::ZERO, |sum, more| sum.saturating_add(*more));
+    sum.min(Duration::from_secs(u64::from(u32::MAX)))
 }
 
 fn folder_problem(path: &Path, error: &io::Error) -> Problem {
@@ -138,13 +138,9 @@ impl Helper {
         started: &mut Started<'_>,
         sink: &mut dyn OutputSink,
     ) -> Result<ProcessReport, Problem> {
-        let limits = &spec.limits;
-        let bounds = [limits.wall, limits.grace, limits.drain, HELPER_SLACK];
-        let patience = bounds
-            .iter()
-            .fold(Duration::ZERO, |sum, more| sum.saturating_add(*more));
-        let mut until = Instant::now() + patience.min(Duration::from_secs(u64::from(u32::MAX)));
-        let mut waker = None;
+        let patience = patience(&spec.limits);
+        let mut until = Instant::now() + patience;
+        let mut _waker = None;
         let mut payload = Vec::new();
         loop {
             let kind = self
@@ -159,26 +155,26 @@ impl Helper {
                     started(&identity)?;
                     self.identity = Some(identity);
                     let _ = self.control.write_all(&[control::GO]);
-                    waker = Some(self.wake_on(cancel).map_err(|e| self.lost(spec, &e))?);
-                    until = Instant::now() + patience.min(Duration::from_secs(u64::from(u32::MAX)));
+                    _waker = Some(self.wake_on(cancel).map_err(|e| self.lost(spec, &e))?);
+                    until = Instant::now() + patience;
                 }
-                event::REPORT => {
-                    drop(waker);
-                    let report = parse(&payload).map_err(|e| self.lost(spec, &e))?;
-                    let _ = self.process.wait();
-                    self.identity = None;
-                    return Ok(report);
-                }
-                event::PROBLEM => {
-                    drop(waker);
-                    let problem = parse(&payload).map_err(|e| self.lost(spec, &e))?;
-                    let _ = self.process.wait();
-                    self.identity = None;
-                    return Err(problem);
-                }
+                event::REPORT => return self.last_word(spec, &payload),
+                event::PROBLEM => return Err(self.last_word(spec, &payload)?),
                 _ => return Err(self.lost(spec, &io::Error::other("it said something unknown"))),
             }
         }
+    }
+
+    /// After its last word the helper ends by itself, and the tree has ended before.
+    fn last_word<T: DeserializeOwned>(
+        &mut self,
+        spec: &CommandSpec,
+        payload: &[u8],
+    ) -> Result<T, Problem> {
+        let word = parse(payload).map_err(|e| self.lost(spec, &e))?;
+        self.identity = None;
+        let _ = self.process.wait();
+        Ok(word)
     }
 
     fn wake_on(&self, cancel: &CancelToken) -> io::Result<CancelGuard> {
@@ -244,7 +240,7 @@ impl Helper {
     }
 }
 
-fn parse<T: serde::de::DeserializeOwned>(payload: &[u8]) -> io::Result<T> {
+fn parse<T: DeserializeOwned>(payload: &[u8]) -> io::Result<T> {
     Ok(serde_json::from_slice(payload)?)
 }
 

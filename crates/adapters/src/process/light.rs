@@ -4,7 +4,7 @@ use super::input::{Feeder, Input};
 use super::streams::{ORDER, Streams};
 use super::sys::{Reap, reap};
 use super::usage::Usage;
-use super::{procfs, program};
+use super::{private_tmp, procfs, program};
 use drive_core::Problem;
 use drive_core::process::{
     End, Layer, LayerName, LeaderEnd, Observed, ProcessIdentity, ProcessMark, ProcessReport,
@@ -21,6 +21,9 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+/// How long a killed child may take to be gone before it is given up and reported.
+const GIVE_UP: Duration = Duration::from_secs(10);
 
 /// Runs one command in its own process group.
 pub(super) fn run(
@@ -90,6 +93,7 @@ struct Child {
     last_output: Instant,
     /// When the next, harder step of ending it comes.
     step: Option<Instant>,
+    killed_at: Option<Instant>,
 }
 
 impl Child {
@@ -104,7 +108,7 @@ impl Child {
             .arg0(&spec.program)
             .args(&spec.args)
             .env_clear()
-            .envs(spec.env.iter().map(|(key, value)| (key, value)))
+            .envs(private_tmp(spec)?)
             .current_dir(&spec.cwd)
             .stdin(input.stdio)
             .stdout(Stdio::piped())
@@ -148,6 +152,7 @@ impl Child {
                     born: now,
                     last_output: now,
                     step: None,
+                    killed_at: None,
                 };
                 Ok((child, feeder))
             }
@@ -183,6 +188,9 @@ impl Child {
                 }
             }
             self.check_clocks(spec, now);
+            if self.seen.infra.is_some() {
+                break;
+            }
             let timeout = self
                 .next_deadline(spec, drained_by)
                 .saturating_duration_since(now);
@@ -194,7 +202,7 @@ impl Child {
             }
             if self.streams.total_bytes() > spec.limits.output_bytes && !self.seen.output {
                 self.seen.output = true;
-                self.signal(Signal::KILL);
+                self.kill(Instant::now());
             }
             if ready[2] {
                 self.reap_leader();
@@ -236,9 +244,10 @@ impl Child {
             return;
         }
         if let Some(step) = self.step {
-            if now >= step {
-                self.step = Some(now + spec.limits.grace.max(Duration::from_millis(100)));
-                self.signal(Signal::KILL);
+            if now >= step && self.killed_at.is_some_and(|at| now >= at + GIVE_UP) {
+                self.seen.infra = Some("it could not be killed".to_owned());
+            } else if now >= step {
+                self.kill(now);
             }
             return;
         }
@@ -275,8 +284,7 @@ impl Child {
         }
         self.seen.aborted = true;
         if byte[0] == 2 {
-            self.step = Some(Instant::now() + spec.limits.grace);
-            self.signal(Signal::KILL);
+            self.kill(Instant::now());
         } else if self.step.is_none() {
             self.terminate(spec, Instant::now());
         }
@@ -287,6 +295,13 @@ impl Child {
         self.signal(Signal::TERM);
         // A stopped process takes its TERM only once it goes on.
         self.signal(Signal::CONT);
+    }
+
+    /// Again and again, until it is gone or given up.
+    fn kill(&mut self, now: Instant) {
+        self.killed_at.get_or_insert(now);
+        self.step = Some(now + Duration::from_millis(100));
+        self.signal(Signal::KILL);
     }
 
     /// To the whole group. Its number stays taken as long as a member lives, and the leader is

@@ -29,8 +29,28 @@ use drive_engine::ports::{
     Writes,
 };
 use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// The environment of a child, with its private temporary folder made and named.
+fn private_tmp(spec: &CommandSpec) -> Result<Vec<(OsString, OsString)>, Problem> {
+    let mut env = spec.env.clone();
+    if let Some(tmp) = &spec.isolation.tmp {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(tmp);
+        made.map_err(|error| {
+            Problem::environment(
+                "folderUnusable",
+                format!("temporary folder `{}` cannot be made", tmp.display()),
+            )
+            .cause(error.to_string())
+        })?;
+        env.retain(|(key, _)| key != "TMPDIR");
+        env.push(("TMPDIR".into(), tmp.into()));
+    }
+    Ok(env)
+}
 
 /// Runs children within bounds.
 #[derive(Clone, Debug)]
@@ -105,10 +125,8 @@ impl ProcessRunner for BoundedRunner {
                 .map(|name| Layer::missing(name, why))
                 .collect()
         };
-        let Some(helper) = self.helper.first() else {
-            return missing("no helper is configured");
-        };
-        let mut spec = CommandSpec::new(helper.clone(), "/").args([NOTHING]);
+        // Resolved inside the helper, where it names the helper itself.
+        let mut spec = CommandSpec::new("/proc/self/exe", "/").args([NOTHING]);
         spec.limits = Limits {
             wall: Duration::from_secs(10),
             memory_bytes: Some(256 << 20),

@@ -138,29 +138,20 @@ pub(super) fn unblock_signals() -> io::Result<()> {
         libc::sigemptyset(set.as_mut_ptr());
         libc::sigprocmask(libc::SIG_SETMASK, set.as_ptr(), std::ptr::null_mut())
     };
-    if done == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
+    match done {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Keeps every descriptor above the standard three from the programs this process becomes: whoever
-/// started drive may have left some open.
-pub(super) fn close_others_on_exec() -> io::Result<()> {
-    // SAFETY: only a flag of descriptors is set; none is closed now.
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_close_range,
-            3,
-            libc::c_uint::MAX,
-            libc::CLOSE_RANGE_CLOEXEC,
-        )
-    };
-    if done == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
+/// Closes every descriptor above the standard three: whoever started drive may have left some open,
+/// which neither a helper that lives on nor the programs it starts should hold. To be called before
+/// anything else is opened.
+pub(super) fn close_inherited() -> io::Result<()> {
+    // SAFETY: it is called first of all, when nothing in this process owns a descriptor above 2.
+    match unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
@@ -183,10 +174,9 @@ pub(super) fn make_mounts_read_only() -> io::Result<()> {
             size_of::<libc::mount_attr>(),
         )
     };
-    if done == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
+    match done {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 

@@ -65,14 +65,25 @@ everyone! {
     }
 
     fn a_capped_fork_bomb_is_a_process_limit() {
-        let bomb = "my $end = time + 20; while (time < $end) { fork }";
-        for without in [&[][..], &[LayerName::CgroupProcesses]] {
-            let scene = Scene::without(without);
-            let mut spec = scene.perl(bomb);
-            spec.limits.processes = Some(40);
-            let report = scene.run(&spec);
-            assert_eq!(report.end, End::ProcessLimit, "{without:?}");
+        let scene = Scene::new();
+        let mut probe = scene.command("true");
+        probe.limits.processes = Some(40);
+        let report = scene.run(&probe);
+        // Never without a cap that the kernel holds: an own user namespace has one for its user.
+        if !is_active(&report, LayerName::CgroupProcesses) && crate::support::is_root() {
+            println!("skipped: root has no writable process cgroup here");
+            return;
         }
+        let mut spec = scene.perl("my $end = time + 10; while (time < $end) { fork }");
+        spec.limits.processes = Some(40);
+        assert_eq!(scene.run(&spec).end, End::ProcessLimit);
+    }
+
+    fn too_many_processes_are_a_process_limit_also_when_they_are_only_counted() {
+        let scene = Scene::without(&[LayerName::CgroupProcesses]);
+        let mut spec = scene.perl("for (1..100) { next if fork; sleep 20; exit 0 } sleep 20");
+        spec.limits.processes = Some(40);
+        assert_eq!(scene.run(&spec).end, End::ProcessLimit);
     }
 
     fn a_fake_killed_with_exit_137_is_an_exit_code() {

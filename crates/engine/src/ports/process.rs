@@ -73,7 +73,8 @@ pub enum Containment {
     /// By a helper process and every layer the machine has: agents, stages, anything foreign.
     Full,
     /// An own process group only, at nearly the cost of a bare start: trusted quick tools. Memory
-    /// and process caps are not enforced, and what starts its own session gets away.
+    /// and process caps are not enforced, what starts its own session gets away, and nobody ends it
+    /// when drive dies.
     Light,
 }
 

@@ -7,6 +7,7 @@
 //! words of a panic back).
 
 mod birth;
+mod caps;
 mod child;
 mod init;
 mod mounts;
@@ -45,7 +46,7 @@ const SET_UP: Duration = Duration::from_secs(30);
 /// How long drive may take to journal the identity.
 const JOURNAL: Duration = Duration::from_secs(300);
 /// How long the last event waits for a slow drive.
-const GOODBYE: Duration = Duration::from_secs(60);
+const GOODBYE: Duration = Duration::from_secs(600);
 
 /// Does the helper's work if the arguments say so, and ends the process then. To be called before
 /// anything else in `main`: the helper must have one thread and be small.
@@ -60,7 +61,7 @@ pub fn supervise_if_asked() {
 
 fn supervise() -> io::Result<()> {
     let _ = setsid();
-    sys::close_others_on_exec()?;
+    sys::close_inherited()?;
     set_child_subreaper(Pid::from_raw(1))?;
     let control = fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3)?;
     let mut outlet = Outlet::new(fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?)?;
@@ -81,9 +82,8 @@ fn supervise() -> io::Result<()> {
 
 /// Sets everything up, waits for the go, and watches to the end.
 fn run(request: &Request, control: OwnedFd, outlet: &mut Outlet) -> Result<Outcome, Problem> {
-    let name = format!("drive-{}", std::process::id());
-    let (groups, missing) = Cgroups::create(&name, &request.limits, &request.without);
-    let prepared = Prepared::new(request, &groups, missing).inspect_err(|_| groups.remove())?;
+    let (mut groups, missing) = Cgroups::create(&group_name(), &request.limits, &request.without);
+    let prepared = Prepared::new(request, &mut groups, missing).inspect_err(|_| groups.remove())?;
     let mut watch = Watch::new(request, control, outlet, groups, prepared);
     watch.offer_identity(JOURNAL);
     watch.watch();
@@ -93,6 +93,13 @@ fn run(request: &Request, control: OwnedFd, outlet: &mut Outlet) -> Result<Outco
         let _ = store_report(folder, report);
     }
     Ok(outcome)
+}
+
+/// With its start time, the name can never be that of another helper's group, now or later.
+fn group_name() -> String {
+    let own = std::process::id() as i32;
+    let start = procfs::mark(own).map_or(0, |mark| mark.start_ticks);
+    format!("drive-{own}-{start}")
 }
 
 /// A tree that is ready, with its child at the gate.
@@ -107,7 +114,7 @@ struct Prepared {
 impl Prepared {
     fn new(
         request: &Request,
-        groups: &Cgroups,
+        groups: &mut Cgroups,
         missing: Vec<(LayerName, String)>,
     ) -> Result<Self, Problem> {
         let failed = |error: io::Error| not_set_up(request, "prepare", &error);
@@ -154,14 +161,14 @@ impl Prepared {
 
     fn start_init(
         request: &Request,
-        groups: &Cgroups,
+        groups: &mut Cgroups,
         init: &mut Init,
     ) -> Result<(ProcessMark, Vec<(LayerName, String)>), Problem> {
         let failed = |error: io::Error| not_set_up(request, "start the tree", &error);
-        groups.attach(init.mark.pid).map_err(failed)?;
+        let mut missing = groups.attach(init.mark.pid);
         release_stdin_after(init).map_err(failed)?;
-        let missing = match read_json(&mut init.channel).map_err(failed)? {
-            Some(InitEvent::Ready(missing)) => missing,
+        match read_json(&mut init.channel).map_err(failed)? {
+            Some(InitEvent::Ready(more)) => missing.extend(more),
             Some(InitEvent::Failed { step, errno }) => {
                 return Err(not_set_up(
                     request,
@@ -172,7 +179,7 @@ impl Prepared {
             Some(InitEvent::Refused { .. } | InitEvent::LeaderEnded(_)) | None => {
                 return Err(failed(io::Error::other("it is gone")));
             }
-        };
+        }
         let child = procfs::descendants(init.mark.pid)
             .first()
             .map(|stat| stat.mark);

@@ -46,10 +46,13 @@ pub(super) fn confine_writes(request: &Request) -> io::Result<()> {
     };
     let mut writable = Vec::new();
     for folder in folders {
-        writable.push((
-            folder,
-            clone_tree(folder).map_err(|e| named("keep writable", folder, e))?,
-        ));
+        // A place is found by its real name: mounting does not follow a last symbolic link.
+        let folder = folder.canonicalize()?;
+        if folder == Path::new("/") {
+            return Ok(());
+        }
+        let tree = clone_tree(&folder).map_err(|e| named("keep writable", &folder, e))?;
+        writable.push((folder, tree));
     }
     make_mounts_read_only()?;
     for (folder, tree) in &writable {
@@ -57,7 +60,7 @@ pub(super) fn confine_writes(request: &Request) -> io::Result<()> {
             tree,
             "",
             CWD,
-            *folder,
+            folder,
             MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
         )
         .map_err(|e| named("keep writable", folder, e.into()))?;

@@ -9,7 +9,7 @@ use super::super::wire::{Request, control, event, read_json};
 use super::birth::Init;
 use super::init::InitEvent;
 use super::outlet::Outlet;
-use super::{Prepared, identify, next_control, refused};
+use super::{Prepared, caps, identify, next_control, refused};
 use drive_core::Problem;
 use drive_core::process::{
     Layer, LeaderEnd, Observed, ProcessMark, ProcessReport, TimeBound, classify,
@@ -20,12 +20,6 @@ use rustix::process::Signal;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// How often a cap is checked that the kernel does not hold.
-const POLL: Duration = Duration::from_millis(20);
-/// How often the kernel's own counters are read.
-const COUNTERS: Duration = Duration::from_millis(100);
-/// How often real shares of memory are added up, which is costly.
-const SHARES: Duration = Duration::from_millis(500);
 /// How long a tree whose streams are closed may take to end after its leader.
 const SETTLE: Duration = Duration::from_millis(100);
 /// How long the init may take to kill its tree before the supervisor does it.
@@ -56,26 +50,26 @@ enum Phase {
 
 /// One tree under watch.
 pub(super) struct Watch<'a> {
-    request: &'a Request,
+    pub(super) request: &'a Request,
     control: Option<OwnedFd>,
     outlet: &'a mut Outlet,
-    groups: Cgroups,
+    pub(super) groups: Cgroups,
     init: Init,
     init_gone: bool,
     child: ProcessMark,
     streams: Streams,
     signals: OwnedFd,
     layers: Vec<Layer>,
-    seen: Observed,
+    pub(super) seen: Observed,
     problem: Option<Problem>,
     usage: Usage,
-    sampled_bytes: u64,
+    pub(super) sampled_bytes: u64,
     phase: Phase,
-    empty: bool,
+    pub(super) empty: bool,
     born: Instant,
     last_output: Instant,
-    next_sample: Instant,
-    next_shares: Instant,
+    pub(super) next_sample: Instant,
+    pub(super) next_shares: Instant,
 }
 
 /// What became ready.
@@ -117,8 +111,8 @@ impl<'a> Watch<'a> {
             empty: false,
             born: now,
             last_output: now,
-            next_sample: now + POLL,
-            next_shares: now + COUNTERS,
+            next_sample: now + caps::POLL,
+            next_shares: now + caps::COUNTERS,
         }
     }
 
@@ -283,7 +277,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Everybody in the tree but its init.
-    fn tree(&self) -> Vec<Stat> {
+    pub(super) fn tree(&self) -> Vec<Stat> {
         let mut all = procfs::descendants(std::process::id() as i32);
         all.retain(|stat| stat.mark != self.init.mark);
         all
@@ -303,7 +297,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn kill(&mut self, now: Instant) {
+    pub(super) fn kill(&mut self, now: Instant) {
         if !matches!(self.phase, Phase::Killing(_)) {
             self.phase = Phase::Killing(now);
             self.init.order(control::KILL);
@@ -426,59 +420,6 @@ impl<'a> Watch<'a> {
                     return;
                 }
             }
-        }
-    }
-
-    fn sample(&mut self, now: Instant) {
-        if now < self.next_sample {
-            return;
-        }
-        let limits = &self.request.limits;
-        let polls_memory = limits.memory_bytes.is_some() && !self.groups.caps_memory();
-        let polls_processes = limits.processes.is_some() && !self.groups.caps_pids();
-        self.next_sample = now
-            + if polls_memory || polls_processes {
-                POLL
-            } else {
-                COUNTERS
-            };
-        self.read_counters();
-        if !(polls_memory || polls_processes || now >= self.next_shares) {
-            return;
-        }
-        let tree = self.tree();
-        if polls_processes {
-            let tasks: u64 = tree.iter().map(|stat| u64::from(stat.threads)).sum();
-            self.seen.processes |= limits.processes.is_some_and(|cap| tasks > u64::from(cap));
-        }
-        let resident: u64 = tree.iter().map(|stat| stat.rss_bytes).sum();
-        let suspicious = polls_memory && limits.memory_bytes.is_some_and(|cap| resident > cap);
-        if suspicious || (now >= self.next_shares && self.groups.used_bytes().is_none()) {
-            self.next_shares = now + SHARES;
-            // Resident sizes count shared pages once for each process; shares do not.
-            let shares: u64 = tree
-                .iter()
-                .filter_map(|stat| procfs::pss_bytes(stat.mark.pid))
-                .sum();
-            self.sampled_bytes = self.sampled_bytes.max(shares);
-            self.seen.memory |= suspicious && limits.memory_bytes.is_some_and(|cap| shares > cap);
-        }
-        if self.seen.memory || self.seen.processes {
-            self.kill(now);
-        }
-    }
-
-    /// What the kernel counted.
-    fn read_counters(&mut self) {
-        self.sampled_bytes = self
-            .sampled_bytes
-            .max(self.groups.used_bytes().unwrap_or(0));
-        let memory = self.groups.memory_kills() > 0;
-        let processes = self.groups.refused_forks() > 0;
-        self.seen.memory |= memory;
-        self.seen.processes |= processes;
-        if (memory || processes) && !self.empty {
-            self.kill(Instant::now());
         }
     }
 

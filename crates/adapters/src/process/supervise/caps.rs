@@ -1,0 +1,68 @@
+//! Memory and process caps: the kernel's counters where it holds them, a poll where it does not.
+
+use super::super::procfs;
+use super::watch::Watch;
+use std::time::{Duration, Instant};
+
+/// How often a cap is checked that the kernel does not hold, once the tree comes near to it.
+pub(super) const POLL: Duration = Duration::from_millis(20);
+/// The same for memory while the tree is far below: too little time to get there in between. A
+/// fork bomb is not that patient.
+const RELAXED_POLL: Duration = Duration::from_millis(60);
+/// How often the kernel's own counters are read.
+pub(super) const COUNTERS: Duration = Duration::from_millis(100);
+/// How often real shares of memory are added up, which is costly.
+const SHARES: Duration = Duration::from_millis(500);
+
+impl Watch<'_> {
+    /// Looks at what the tree uses, when it is time to, and ends it where that is too much.
+    pub(super) fn sample(&mut self, now: Instant) {
+        if now < self.next_sample {
+            return;
+        }
+        self.next_sample = now + COUNTERS;
+        self.read_counters();
+        let limits = &self.request.limits;
+        let memory_cap = limits.memory_bytes.filter(|_| !self.groups.caps_memory());
+        let task_cap = limits.processes.filter(|_| !self.groups.caps_pids());
+        let shares_due = now >= self.next_shares && self.groups.used_bytes().is_none();
+        if memory_cap.is_none() && task_cap.is_none() && !shares_due {
+            return;
+        }
+        let tree = self.tree();
+        let tasks: u64 = tree.iter().map(|stat| u64::from(stat.threads)).sum();
+        let resident: u64 = tree.iter().map(|stat| stat.rss_bytes).sum();
+        self.seen.processes |= task_cap.is_some_and(|cap| tasks > u64::from(cap));
+        let suspicious = memory_cap.is_some_and(|cap| resident > cap);
+        if suspicious || shares_due {
+            self.next_shares = now + SHARES;
+            // Resident sizes count shared pages once for each process; shares do not.
+            let shares = tree
+                .iter()
+                .filter_map(|stat| procfs::pss_bytes(stat.mark.pid));
+            let shares: u64 = shares.sum();
+            self.sampled_bytes = self.sampled_bytes.max(shares);
+            self.seen.memory |= memory_cap.is_some_and(|cap| shares > cap);
+        }
+        if self.seen.memory || self.seen.processes {
+            self.kill(now);
+        }
+        let near = task_cap.is_some() || memory_cap.is_some_and(|cap| resident > cap / 4);
+        if memory_cap.is_some() || task_cap.is_some() {
+            self.next_sample = now + if near { POLL } else { RELAXED_POLL };
+        }
+    }
+
+    /// What the kernel counted.
+    pub(super) fn read_counters(&mut self) {
+        let used = self.groups.used_bytes().unwrap_or(0);
+        self.sampled_bytes = self.sampled_bytes.max(used);
+        let memory = self.groups.memory_kills() > 0;
+        let processes = self.groups.refused_forks() > 0;
+        self.seen.memory |= memory;
+        self.seen.processes |= processes;
+        if (memory || processes) && !self.empty {
+            self.kill(Instant::now());
+        }
+    }
+}
