@@ -98,8 +98,12 @@ fn set_up(
     stderr: PipeWriter,
 ) -> Result<(Tree, Missing), Failure> {
     let step = |name: &'static str| move |error: io::Error| (name.to_owned(), error);
-    set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|e| ("follow the supervisor".to_owned(), e.into()))?;
+    // Without a supervisor the tree has to go. The end of a namespace's first process is the end of
+    // all others; anywhere else this process has to live on until it has killed them.
+    if birth.has(namespace::PID) {
+        set_parent_process_death_signal(Some(Signal::KILL))
+            .map_err(|e| ("follow the supervisor".to_owned(), e.into()))?;
+    }
     let _ = set_child_subreaper(rustix::process::Pid::from_raw(1));
     let signals = sys::child_signals().map_err(step("watch for ended children"))?;
     let mut missing = Vec::new();
