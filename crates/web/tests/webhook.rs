@@ -254,6 +254,31 @@ fn a_store_that_fails_costs_no_hint_and_is_reported() {
 }
 
 #[test]
+fn githubs_example_of_a_pull_request_is_read() {
+    let fixture = Fixture::new(Ledger::default());
+    let body = include_bytes!("../../testkit/data/github/examples/pulls__get.200.default.json");
+    let pull: serde_json::Value = serde_json::from_slice(body).unwrap();
+    let payload = serde_json::json!({
+        "action": "synchronize",
+        "repository": pull["base"]["repo"],
+        "pull_request": pull,
+    });
+    let body = serde_json::to_vec(&payload).unwrap();
+    for (event, id) in [
+        ("pull_request", "d1"),
+        ("pull_request_review", "d2"),
+        ("pull_request_review_comment", "d3"),
+    ] {
+        assert_eq!(fixture.deliver(event, id, &body), 202, "{event}");
+    }
+    let expected = Nudge {
+        repository: "octocat/Hello-World".to_owned(),
+        pr: 1347,
+    };
+    assert_eq!(fixture.finish().0, vec![expected; 3]);
+}
+
+#[test]
 fn only_loopback_is_listened_on_without_being_asked() {
     let everywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
     let here: SocketAddr = "127.0.0.1:8042".parse().unwrap();

@@ -8,4 +8,3 @@ mod select;
 
 pub use key_file::require_marker_key;
 pub use open::{ForgeHost, OpenForge, open};
-pub use select::select;

@@ -1,25 +1,47 @@
-//! Which forge this repository uses, from its remote and the settings.
+//! Which forge a repository uses, from its remote, the settings and the token there is.
 
-use crate::git::Git;
+use super::ForgeHost;
+use super::github::{GH_TOKEN, Token, find_token};
+use crate::Environment;
 use drive_core::Problem;
-use drive_core::forge::choice::{Choice, Surroundings, choose};
-use drive_core::settings::ForgeSettings;
+use drive_core::forge::choice::{Choice, Chosen, Surroundings, choose, web_host};
+use drive_core::settings::{ForgeKind, ForgeSettings};
 use drive_engine::ports::{Place, VersionControl};
 
-/// Chooses the forge. `token_from` says where a token was found, in words; `None` when there is none.
-pub fn select(
+/// The choice, and the token if it is GitHub. `gh` is asked only where its answer decides.
+pub(super) fn select(
     settings: &ForgeSettings,
-    git: &Git,
+    host: &ForgeHost<'_>,
     place: Place<'_>,
-    token_from: Option<&str>,
-) -> Result<Choice, Problem> {
-    let remote_url = git.remote_url(place, &settings.remote)?;
-    choose(&Surroundings {
+) -> Result<(Choice, Option<Token>), Problem> {
+    let remote_url = match settings.kind {
+        ForgeKind::Local => None,
+        ForgeKind::Auto | ForgeKind::Github => host.git.remote_url(place, &settings.remote)?,
+    };
+    let around = |token_from| Surroundings {
         wanted: settings.kind,
         repo: settings.repo.as_deref(),
         api_url: &settings.api_url,
         remote: &settings.remote,
         remote_url: remote_url.as_deref(),
         token_from,
-    })
+    };
+    let with_any_token = choose(&around(Some("any")))?;
+    if with_any_token.chosen == Chosen::Local {
+        return Ok((with_any_token, None));
+    }
+    let web = web_host(&settings.api_url);
+    let token = find_token(host.environment, &settings.token_env, &web, host.runner)?;
+    let from = token
+        .as_ref()
+        .map(|_| token_source(host.environment, &settings.token_env));
+    choose(&around(from.as_deref())).map(|choice| (choice, token))
+}
+
+fn token_source(environment: &Environment, token_env: &str) -> String {
+    let usable = |name: &&str| environment.text(name).and_then(Token::new).is_some();
+    match [token_env, GH_TOKEN].into_iter().find(usable) {
+        Some(name) => format!("`{name}`"),
+        None => "`gh auth token`".to_owned(),
+    }
 }

@@ -12,5 +12,6 @@ mod hands;
 mod heads;
 mod lines;
 mod merging;
+mod selecting;
 mod sharing;
 mod world;

@@ -188,7 +188,7 @@ pub fn parse_remote(url: &str) -> Option<RemoteAddress> {
 }
 
 /// The host people see, from the address of its API.
-fn web_host(api_url: &str) -> String {
+pub fn web_host(api_url: &str) -> String {
     let rest = api_url.split_once("://").map_or(api_url, |(_, rest)| rest);
     let authority = rest.split('/').next().unwrap_or(rest);
     let host = plain_host(
