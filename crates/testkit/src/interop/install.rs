@@ -64,7 +64,6 @@ impl AgentClis {
 
     fn install() -> Result<Self, String> {
         let node = find_program("node")?;
-        let npm = find_program("npm")?;
         let folder = cache_folder()?;
         let started = Instant::now();
         std::fs::create_dir_all(&folder)
@@ -72,6 +71,7 @@ impl AgentClis {
         // The lock ends with its file handle, also when the test is killed.
         let _lock = wait_for_lock(&folder.join("lock"), started)?;
         if !folder.join(COMPLETE).exists() {
+            let npm = find_program("npm")?;
             recent_failure(&folder.join(FAILED))?;
             if let Err(why) = npm_ci(&npm, &folder, started) {
                 write(&folder.join(FAILED), &why)?;
