@@ -10,6 +10,7 @@
 )]
 
 mod acp;
+mod ends;
 mod faults;
 mod lab;
 mod project;
