@@ -9,6 +9,7 @@
 
 mod journal;
 mod process;
+mod sandbox;
 mod startup;
 mod table;
 
@@ -20,6 +21,7 @@ type Bench = (&'static str, fn() -> Vec<Row>);
 const BENCHES: &[Bench] = &[
     ("journal", journal::run),
     ("process", process::run),
+    ("sandbox", sandbox::run),
     ("startup", startup::run),
 ];
 

@@ -1,0 +1,175 @@
+//! Making and removing a sandbox against plain `git worktree add` and `remove --force`, on a tree of
+//! 30,000 files.
+
+use crate::table::Row;
+use drive_adapters::git::Git;
+use drive_adapters::process::BoundedRunner;
+use drive_adapters::worktree::Worktrees;
+use drive_adapters::{Environment, SystemClock};
+use drive_core::ids::{RunId, SandboxId};
+use drive_core::sandbox::{Lifetime, SandboxSpec};
+use drive_engine::ports::Sandboxes;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const FOLDERS: usize = 300;
+const FILES: usize = 100;
+const ROUNDS: usize = 7;
+
+/// What each round measured.
+#[derive(Default)]
+struct Times {
+    plain_add: Vec<Duration>,
+    create: Vec<Duration>,
+    plain_remove: Vec<Duration>,
+    retire: Vec<Duration>,
+    remove: Vec<Duration>,
+}
+
+pub(crate) fn run() -> Vec<Row> {
+    let Ok(dir) = tempfile::tempdir() else {
+        eprintln!("skipped: no temporary folder");
+        return Vec::new();
+    };
+    let repo = dir.path().join("repo");
+    grow(&repo);
+    let home = dir.path().as_os_str().to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let environment = Environment::from_pairs([("PATH", path), ("HOME", home)]);
+    let git = Git::new(Arc::new(BoundedRunner::new()), &environment);
+    let (root, state) = (dir.path().join("sandboxes"), dir.path().join("state"));
+    let sandboxes = match Worktrees::open(git, Arc::new(SystemClock), &root, &state) {
+        Ok(sandboxes) => sandboxes,
+        Err(problem) => {
+            eprintln!("skipped: {problem}");
+            return Vec::new();
+        }
+    };
+    let mut times = Times::default();
+    for round in 0..ROUNDS {
+        // Whoever comes second meets a disk that is still busy with the first: take turns.
+        if round % 2 == 0 {
+            plain(&repo, dir.path(), round, &mut times);
+            ours(&repo, &sandboxes, round, &mut times);
+        } else {
+            ours(&repo, &sandboxes, round, &mut times);
+            plain(&repo, dir.path(), round, &mut times);
+        }
+    }
+    rows(times)
+}
+
+fn rows(mut times: Times) -> Vec<Row> {
+    let add = median(&mut times.plain_add);
+    let remove = median(&mut times.plain_remove);
+    let row = |what: &str, plain: Duration, ours: Duration, bound: &str| Row {
+        what: what.into(),
+        plain: shown(plain),
+        ours: shown(ours),
+        result: format!("{:.3}", ours.as_secs_f64() / plain.as_secs_f64()),
+        bound: bound.into(),
+    };
+    vec![
+        row(
+            "sandbox create against `git worktree add`, 30,000 files",
+            add,
+            median(&mut times.create),
+            "≤ 1.1",
+        ),
+        row(
+            "sandbox removed from its place (`retire`) against `git worktree remove --force`",
+            remove,
+            median(&mut times.retire),
+            "≤ 0.05",
+        ),
+        row(
+            "… until its work is proven safe and every trace but rubble is gone (`remove`)",
+            remove,
+            median(&mut times.remove),
+            "—",
+        ),
+    ]
+}
+
+fn plain(repo: &Path, dir: &Path, round: usize, times: &mut Times) {
+    let path = dir.join("plain");
+    let path = path.to_string_lossy();
+    let branch = format!("plain-{round}");
+    times.plain_add.push(timed(|| {
+        git(repo, &["worktree", "add", "--quiet", "-b", &branch, &path]);
+    }));
+    times.plain_remove.push(timed(|| {
+        git(repo, &["worktree", "remove", "--force", &path]);
+    }));
+}
+
+fn ours(repo: &Path, sandboxes: &Worktrees, round: usize, times: &mut Times) {
+    let spec = SandboxSpec {
+        id: SandboxId::new(format!("bench-{round}")),
+        run: RunId::new("bench"),
+        lifetime: Lifetime::Transient,
+        repo: repo.to_path_buf(),
+        base: "HEAD".into(),
+        branch: Some(format!("drive/bench-{round}")),
+        copy: Vec::new(),
+        seed: Vec::new(),
+    };
+    let start = Instant::now();
+    let sandbox = match sandboxes.create(&spec) {
+        Ok(sandbox) => sandbox,
+        Err(problem) => panic!("no sandbox: {problem}"),
+    };
+    times.create.push(start.elapsed());
+    let start = Instant::now();
+    let retired = sandboxes.retire(&sandbox);
+    times.retire.push(start.elapsed());
+    let settled = sandboxes.settle(&sandbox.id);
+    times.remove.push(start.elapsed());
+    assert!(retired == Ok(true) && settled == Ok(None), "not removed");
+    sandboxes.finish_deletions();
+}
+
+fn grow(repo: &Path) {
+    for folder in 0..FOLDERS {
+        let path = repo.join(format!("src/part{}/mod{folder}", folder % 20));
+        std::fs::create_dir_all(&path).unwrap_or_else(|error| panic!("{error}"));
+        for file in 0..FILES {
+            let text = format!("{folder} {file}\n").repeat(100);
+            std::fs::write(path.join(format!("file{file}.txt")), text)
+                .unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+    git(repo, &["init", "--quiet", "-b", "main"]);
+    git(repo, &["add", "-A"]);
+    git(repo, &["commit", "--quiet", "-m", "30,000 files"]);
+    git(repo, &["repack", "-adq"]);
+}
+
+fn git(repo: &Path, args: &[&str]) {
+    let status = Command::new("git")
+        .current_dir(repo)
+        .args(["-c", "user.name=bench", "-c", "user.email=bench@localhost"])
+        .args(["-c", "gc.auto=0"])
+        .args(args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    assert!(status.is_ok_and(|s| s.success()), "git {args:?} failed");
+}
+
+fn timed(call: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    call();
+    start.elapsed()
+}
+
+fn median(all: &mut [Duration]) -> Duration {
+    all.sort();
+    all[all.len() / 2]
+}
+
+fn shown(time: Duration) -> String {
+    format!("{:.1} ms", time.as_secs_f64() * 1e3)
+}
