@@ -15,13 +15,20 @@ pub(super) struct Found {
     pub(super) parents: Vec<String>,
 }
 
-pub(super) fn list(git: &Git, repo: &Path) -> Result<Vec<KeptWork>, Problem> {
+/// All saved work of a repository, oldest first.
+pub fn list(git: &Git, repo: &Path) -> Result<Vec<KeptWork>, Problem> {
     git.discover(repo)?;
     let found = load(git, &Location::checkout(repo), KEPT_PREFIX)?;
     Ok(found.into_iter().map(|one| one.work).collect())
 }
 
-pub(super) fn restore(
+/// Saved work by its full ref, by `RUN/N`, or by `RUN` where that has only one.
+pub fn find(git: &Git, repo: &Path, reference: &str) -> Result<KeptWork, Problem> {
+    require(git, repo, reference).map(|found| found.work)
+}
+
+/// Makes a branch at saved work.
+pub fn restore(
     git: &Git,
     repo: &Path,
     reference: &str,
@@ -36,7 +43,8 @@ pub(super) fn restore(
     Ok(found.work)
 }
 
-pub(super) fn drop(git: &Git, repo: &Path, reference: &str) -> Result<KeptWork, Problem> {
+/// Forgets saved work.
+pub fn drop(git: &Git, repo: &Path, reference: &str) -> Result<KeptWork, Problem> {
     let found = require(git, repo, reference)?;
     let at = Location::checkout(repo);
     refs::delete(git, &at, &found.work.reference, Some(&found.work.sha))?;

@@ -7,7 +7,7 @@ mod bring;
 mod create;
 mod evidence;
 mod keep;
-mod kept;
+pub mod kept;
 mod lock;
 mod record;
 mod refs;

@@ -21,6 +21,7 @@ mod completions;
 mod config;
 mod demo;
 mod doctor;
+mod kept;
 mod pr;
 mod runs;
 mod spawn;
@@ -39,6 +40,8 @@ pub(crate) enum Command {
     Spawn(spawn::SpawnArgs),
     /// See what ran and what came of it
     Runs(runs::RunsArgs),
+    /// List, restore or drop work saved from sandboxes
+    Kept(kept::KeptArgs),
     /// See, discuss and merge the pull requests of the local forge
     Pr(pr::PrArgs),
     /// Verify a commit in a place of its own, within bounds
@@ -59,6 +62,7 @@ impl Command {
         match self {
             Command::Spawn(args) => spawn::run(args, app),
             Command::Runs(args) => runs::run(args, app),
+            Command::Kept(args) => kept::run(args, app),
             Command::Pr(args) => pr::run(args, app),
             Command::Verify(args) => verify::run(args, app),
             Command::Demo(args) => demo::run(args, app),

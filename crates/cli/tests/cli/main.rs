@@ -10,6 +10,7 @@ mod config;
 mod config_files;
 mod config_schema;
 mod doctor;
+mod kept;
 mod output;
 mod pr;
 mod support;

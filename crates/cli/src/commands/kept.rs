@@ -1,0 +1,102 @@
+//! `drive kept`: work saved from sandboxes before they went.
+
+use crate::answer::{Answer, Outcome};
+use crate::app::App;
+use clap::{Args, Subcommand};
+use drive_adapters::git::Git;
+use drive_adapters::worktree::kept;
+use drive_core::Problem;
+use drive_core::sandbox::{BranchName, KEPT_PREFIX, KeptWork};
+use serde_json::json;
+use std::fmt::Write;
+use std::path::Path;
+
+/// The arguments of `drive kept`.
+#[derive(Debug, Args)]
+pub(crate) struct KeptArgs {
+    #[command(subcommand)]
+    command: KeptCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum KeptCommand {
+    /// List the saved work of this repository, oldest first
+    List,
+    /// Make a branch at saved work
+    Restore {
+        /// The saved work: its ref, `RUN/N`, or `RUN` where that has only one
+        #[arg(value_name = "REF")]
+        reference: String,
+        /// Call the branch this instead of `kept/RUN-N`
+        #[arg(long, value_name = "NAME")]
+        branch: Option<String>,
+    },
+    /// Forget saved work
+    Drop {
+        /// The saved work: its ref, `RUN/N`, or `RUN` where that has only one
+        #[arg(value_name = "REF")]
+        reference: String,
+    },
+}
+
+/// Lists, restores or drops saved work.
+pub(crate) fn run(args: &KeptArgs, app: &App) -> Outcome {
+    let git = Git::new(app.runner().clone(), app.environment());
+    let repo = app.start_dir()?;
+    match &args.command {
+        KeptCommand::List => list(&git, &repo),
+        KeptCommand::Restore { reference, branch } => {
+            restore(&git, &repo, reference, branch.as_deref())
+        }
+        KeptCommand::Drop { reference } => {
+            let work = kept::drop(&git, &repo, reference)?;
+            let text = format!("forgot {} (it was {})\n", work.reference, work.sha);
+            Answer::new("drive.kept/1", &json!({ "dropped": work }), text)
+        }
+    }
+}
+
+fn list(git: &Git, repo: &Path) -> Outcome {
+    let all = kept::list(git, repo)?;
+    let mut text = String::new();
+    for work in &all {
+        let _ = writeln!(text, "{}", line(work));
+    }
+    if all.is_empty() {
+        text.push_str("nothing is kept here\n");
+    }
+    Answer::new("drive.kept/1", &json!({ "kept": all }), text)
+}
+
+fn restore(git: &Git, repo: &Path, reference: &str, branch: Option<&str>) -> Outcome {
+    let work = kept::find(git, repo, reference)?;
+    let name = match branch {
+        Some(name) => BranchName::parse(name)?,
+        None => default_branch(&work)?,
+    };
+    let work = kept::restore(git, repo, &work.reference, &name)?;
+    let text = format!("made branch {name} from {}\n", work.reference);
+    let body = json!({ "restored": work, "branch": name });
+    Answer::new("drive.kept/1", &body, text)
+}
+
+fn default_branch(work: &KeptWork) -> Result<BranchName, Problem> {
+    let short = work.reference.strip_prefix(KEPT_PREFIX);
+    let short = short.unwrap_or(&work.reference).replace('/', "-");
+    BranchName::parse(&format!("kept/{short}"))
+}
+
+fn line(work: &KeptWork) -> String {
+    let about = &work.about;
+    let mut line = format!(
+        "{}  {}  {} files, {} commits",
+        work.reference, about.kept_at, about.dirty_files, about.unpushed_commits
+    );
+    if let Some(branch) = &about.branch {
+        let _ = write!(line, "  on {branch}");
+    }
+    if let Some(what) = about.in_progress {
+        let _ = write!(line, "  ({} in progress)", what.name());
+    }
+    line
+}
