@@ -12,6 +12,7 @@ mod process;
 mod sandbox;
 mod startup;
 mod table;
+mod verify;
 
 use table::Row;
 
@@ -23,6 +24,7 @@ const BENCHES: &[Bench] = &[
     ("process", process::run),
     ("sandbox", sandbox::run),
     ("startup", startup::run),
+    ("verify", verify::run),
 ];
 
 fn main() {

@@ -20,7 +20,7 @@ pub(crate) fn run() -> Vec<Row> {
 }
 
 /// The binary beside this one, as `cargo build --release` leaves it.
-fn built_drive() -> Option<PathBuf> {
+pub(crate) fn built_drive() -> Option<PathBuf> {
     let drive = std::env::current_exe().ok()?.with_file_name("drive");
     if drive.exists() {
         return Some(drive);

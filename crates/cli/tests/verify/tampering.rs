@@ -62,7 +62,7 @@ fn making_a_file_executable_is_tampering() {
 }
 
 #[test]
-fn writing_through_a_mapping_is_tampering() {
+fn writing_in_place_with_a_set_back_time_is_tampering() {
     tampered(
         "perl -e 'open F, \"+<\", \"tests/t\"; seek F, 0, 0; syswrite F, \"evil\"; utime 1, 1, \"tests/t\"'",
         "tests/t",

@@ -1,6 +1,8 @@
 //! The isolated verifier: preflight, a workspace of its own, stages in order, a report in any case.
 
 mod envelope;
+#[cfg(test)]
+mod fake_world;
 mod ports;
 mod room;
 mod service;

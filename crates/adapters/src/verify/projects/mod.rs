@@ -7,7 +7,6 @@ mod node;
 
 use drive_core::Problem;
 use drive_core::process::End;
-use drive_core::verify::Reach;
 use drive_core::verify::detect::{Makefile, Project, ProjectKind, PythonProject, make_targets};
 use drive_engine::CancelToken;
 use drive_engine::ports::{Collect, ProcessRunner};
@@ -109,8 +108,7 @@ impl Tree<'_> {
     /// What a tool prints about a project; a problem when it fails.
     fn describe(&self, dir: &str, argv: &[&str]) -> Result<Vec<u8>, Problem> {
         let args: Vec<String> = argv[1..].iter().map(|&arg| arg.to_owned()).collect();
-        let mut spec = self.room.command(argv[0], &args, &self.path(dir), DESCRIBE);
-        spec.isolation.network = Room::network(Reach::Open);
+        let spec = self.room.command(argv[0], &args, &self.path(dir), DESCRIBE);
         let mut output = Collect::new(DESCRIPTION_BYTES);
         let report = self
             .runner

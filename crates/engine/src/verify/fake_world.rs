@@ -1,0 +1,233 @@
+//! A world in memory for the tests of the service.
+
+use super::Room;
+use super::ports::{Candidates, Projects, Reports, Slot, Slots, Workspace, Workspaces};
+use crate::CancelToken;
+use crate::ports::{Clock, CommandSpec, OutputSink, ProcessRunner, Started, Stream};
+use drive_core::Problem;
+use drive_core::ids::RunId;
+use drive_core::process::{
+    End, Layer, LayerName, Presence, ProcessIdentity, ProcessReport, Resources, StreamReport,
+};
+use drive_core::time::Timestamp;
+use drive_core::verify::detect::{Makefile, Project, ProjectKind};
+use drive_core::verify::{Rules, Verification};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+pub(super) const HEAD: &str = "1111111111111111111111111111111111111111";
+pub(super) const BASE: &str = "2222222222222222222222222222222222222222";
+
+/// A world in which everything works unless a field says otherwise; it notes what was asked of it.
+#[derive(Default)]
+pub(super) struct World {
+    pub(super) conflicts: Vec<String>,
+    pub(super) changed: Vec<String>,
+    pub(super) altered_after: Option<&'static str>,
+    pub(super) altered_fails: bool,
+    pub(super) open_fails: bool,
+    pub(super) close_fails: bool,
+    pub(super) save_fails: bool,
+    pub(super) no_slot: bool,
+    pub(super) ends: Vec<(&'static str, End)>,
+    pub(super) output: &'static str,
+    pub(super) missing: Vec<LayerName>,
+    pub(super) log: Mutex<Vec<String>>,
+}
+
+impl World {
+    fn note(&self, what: impl Into<String>) {
+        self.log.lock().unwrap().push(what.into());
+    }
+
+    pub(super) fn ran(&self, program: &str) -> bool {
+        self.log.lock().unwrap().contains(&format!("run {program}"))
+    }
+}
+
+fn broken(what: &str) -> Problem {
+    Problem::environment("broken", format!("{what} is broken"))
+}
+
+impl Clock for World {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
+}
+
+impl Candidates for World {
+    fn resolve(&self, _: &Path, revision: &str) -> Result<String, Problem> {
+        match revision {
+            "head" => Ok(HEAD.to_owned()),
+            "base" => Ok(BASE.to_owned()),
+            other => Err(Problem::usage(
+                "unknownRevision",
+                format!("`{other}` names no commit here"),
+            )),
+        }
+    }
+
+    fn conflicts(&self, _: &Path, _: &str, _: &str) -> Result<Vec<String>, Problem> {
+        Ok(self.conflicts.clone())
+    }
+
+    fn changed_paths(&self, _: &Path, _: &str, _: &str) -> Result<Vec<String>, Problem> {
+        Ok(self.changed.clone())
+    }
+}
+
+impl Workspaces for World {
+    fn open(&self, run: &RunId, repo: &Path, _: &str, _: &Rules) -> Result<Workspace, Problem> {
+        if self.open_fails {
+            return Err(broken("the disk"));
+        }
+        self.note("open");
+        Ok(Workspace {
+            id: run.to_string(),
+            repo: repo.to_path_buf(),
+            path: "/w".into(),
+            tmp: "/t".into(),
+            env: Vec::new(),
+            protected: vec!["/w/.git".into()],
+            hidden: Vec::new(),
+            files: Vec::new().into(),
+            notes: Vec::new(),
+        })
+    }
+
+    fn altered(&self, _: &Workspace) -> Result<Vec<String>, Problem> {
+        if self.altered_fails {
+            return Err(broken("the tree"));
+        }
+        let altered = self.altered_after.is_some_and(|program| self.ran(program));
+        Ok(altered.then(|| "tests/a".to_owned()).into_iter().collect())
+    }
+
+    fn folder(&self, workspace: &Workspace, dir: &str) -> Result<PathBuf, Problem> {
+        Ok(workspace.path.join(dir))
+    }
+
+    fn program(&self, _: &Workspace, _: &Path, program: &str) -> Result<String, Problem> {
+        if program.starts_with("../") {
+            return Err(Problem::usage(
+                "outsideWorkspace",
+                format!("`{program}` lies outside the workspace"),
+            ));
+        }
+        Ok(program.to_owned())
+    }
+
+    fn close(&self, _: &Workspace) -> Result<(), Problem> {
+        self.note("close");
+        if self.close_fails {
+            Err(broken("the folder"))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn sweep(&self, _: &Path) -> Result<Vec<String>, Problem> {
+        Ok(Vec::new())
+    }
+}
+
+impl Projects for World {
+    fn read(&self, _: &Room, _: &CancelToken) -> Result<Vec<Project>, Problem> {
+        let targets = vec!["build".to_owned(), "test".to_owned()];
+        Ok(vec![Project {
+            dir: String::new(),
+            kind: ProjectKind::Make(Makefile { targets }),
+        }])
+    }
+}
+
+impl Slots for World {
+    fn acquire(&self, _: u32, _: Timestamp, _: &CancelToken) -> Result<Slot, Problem> {
+        if self.no_slot {
+            Err(broken("the slot"))
+        } else {
+            Ok(Slot::new(()))
+        }
+    }
+}
+
+impl Reports for World {
+    fn save(&self, report: &Verification) -> Result<(), Problem> {
+        self.note(format!("save {}", report.run_id));
+        if self.save_fails {
+            Err(broken("the store"))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl ProcessRunner for World {
+    fn run(
+        &self,
+        spec: &CommandSpec,
+        cancel: &CancelToken,
+        started: &mut Started<'_>,
+        sink: &mut dyn OutputSink,
+    ) -> Result<ProcessReport, Problem> {
+        let _ = started;
+        let program = spec.program.to_string_lossy().into_owned();
+        if program == "absent" {
+            return Err(Problem::environment(
+                "programNotFound",
+                "program `absent` is not installed",
+            ));
+        }
+        self.note(format!("run {program}"));
+        sink.chunk(Stream::Stdout, self.output.as_bytes());
+        let own = self
+            .ends
+            .iter()
+            .find(|(p, _)| *p == program)
+            .map(|(_, end)| end.clone());
+        let end = if cancel.asked().is_some() {
+            End::Aborted
+        } else {
+            own.unwrap_or(End::Exited { code: 0 })
+        };
+        let mut layers = vec![
+            Layer::active(LayerName::WriteScope),
+            Layer::active(LayerName::PidNamespace),
+        ];
+        for name in &self.missing {
+            layers.retain(|layer| layer.name != *name);
+            layers.push(Layer::missing(*name, "absent"));
+        }
+        Ok(ProcessReport {
+            end,
+            leader: None,
+            duration_ms: 5,
+            stdout: StreamReport {
+                log_error: None,
+                tail: self.output.as_bytes().to_vec(),
+                total_bytes: 1_000,
+                log: None,
+            },
+            stderr: StreamReport::default(),
+            resources: Resources::default(),
+            layers,
+            leaked: 0,
+        })
+    }
+
+    fn inspect(&self, _: &ProcessIdentity) -> Presence {
+        unreachable!("not asked")
+    }
+
+    fn end(&self, _: &ProcessIdentity) -> Result<u32, Problem> {
+        unreachable!("not asked")
+    }
+
+    fn load_report(&self, _: &ProcessIdentity) -> Result<Option<ProcessReport>, Problem> {
+        unreachable!("not asked")
+    }
+
+    fn probe(&self) -> Vec<Layer> {
+        Vec::new()
+    }
+}
