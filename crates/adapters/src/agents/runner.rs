@@ -11,7 +11,7 @@ use super::session::Session;
 use super::transcript::Transcript;
 use super::version::{find_version, warning};
 use crate::Environment;
-use crate::environment::HOME;
+use crate::environment::{HOME, PATH};
 use drive_core::Problem;
 use drive_core::agent::stream::StreamSetup;
 use drive_core::agent::{
@@ -161,7 +161,7 @@ impl AnyAgent {
         };
         let spec = CommandSpec {
             args: first_args.into_iter().chain(args).collect(),
-            env: environment(env, own_env, &folders),
+            env: environment(env, identity(&self.name).chain(own_env), &folders),
             stdin,
             limits: Limits {
                 // Raw output stays out of reports and log files: it is not redacted.
@@ -214,6 +214,7 @@ impl AnyAgent {
         let real_home = self.real_home();
         readable.push(program.root.clone());
         readable.extend(request.input.clone());
+        readable.extend(self.search_folders(real_home.as_deref()));
         let settings = real_home.iter().flat_map(|home| {
             let own = self.recipe.own_settings().iter();
             own.map(|entry| home.join(entry))
@@ -242,7 +243,7 @@ impl AnyAgent {
         let folders = prepare(&scratch, None, &[])?;
         let spec = CommandSpec {
             args: args.iter().map(OsString::from).collect(),
-            env: environment(env, Vec::new(), &folders),
+            env: environment(env, [], &folders),
             limits: VERSION_LIMITS,
             isolation: Isolation {
                 tmp: Some(folders.tmp.clone()),
@@ -320,6 +321,18 @@ impl AnyAgent {
         Ok((program, args.into_iter().map(OsString::from).collect()))
     }
 
+    /// Folders of the search path that are in the home: the tools in them stay usable.
+    fn search_folders(&self, real_home: Option<&Path>) -> Vec<PathBuf> {
+        let Some(home) = real_home else {
+            return Vec::new();
+        };
+        let search = self.host.environment.get(PATH).unwrap_or_default();
+        std::env::split_paths(search)
+            .filter_map(|folder| folder.canonicalize().ok())
+            .filter(|folder| folder.starts_with(home) && folder != home)
+            .collect()
+    }
+
     fn real_home(&self) -> Option<PathBuf> {
         let home = self.host.environment.absolute_path(HOME)?;
         Some(home.canonicalize().unwrap_or(home))
@@ -345,11 +358,25 @@ fn not_held(agent: &str) -> Problem {
     .hint("look at what it changed; run `drive doctor` for the layers of this machine")
 }
 
+/// Who commits when the agent does it by itself: the private home names nobody.
+fn identity(agent: &str) -> impl Iterator<Item = (OsString, OsString)> {
+    let name = OsString::from(agent);
+    let email = OsString::from(format!("{agent}@localhost"));
+    [
+        ("GIT_AUTHOR_NAME", name.clone()),
+        ("GIT_AUTHOR_EMAIL", email.clone()),
+        ("GIT_COMMITTER_NAME", name),
+        ("GIT_COMMITTER_EMAIL", email),
+    ]
+    .into_iter()
+    .map(|(variable, value)| (OsString::from(variable), value))
+}
+
 /// The whole environment of an agent: what it is allowed, its private folders, and what its kind
 /// needs, which wins.
 fn environment(
     allowed: BTreeMap<OsString, OsString>,
-    own: Vec<(OsString, OsString)>,
+    own: impl IntoIterator<Item = (OsString, OsString)>,
     folders: &AgentFolders,
 ) -> Vec<(OsString, OsString)> {
     let path = |path: &Path| path.as_os_str().to_owned();

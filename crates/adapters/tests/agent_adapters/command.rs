@@ -73,11 +73,12 @@ fn only_the_listed_variables_reach_a_program_and_the_forge_token_never_does() {
     let mut config = command("robot");
     config.env = vec!["MY_SETTING".to_owned()];
     let played = stage.play(&config, &stage.request(Role::Coder));
+    let of_the_shell = ["OLDPWD", "PWD", "SHLVL", "_"];
     let names: Vec<&str> = played
         .outcome()
         .text
         .lines()
-        .filter(|n| *n != "_" && *n != "PWD" && *n != "SHLVL" && *n != "OLDPWD")
+        .filter(|name| !of_the_shell.contains(name))
         .collect();
     assert_eq!(
         names,
@@ -85,6 +86,10 @@ fn only_the_listed_variables_reach_a_program_and_the_forge_token_never_does() {
             "DRIVE_ROLE",
             "DRIVE_ROUND",
             "DRIVE_RUN_ID",
+            "GIT_AUTHOR_EMAIL",
+            "GIT_AUTHOR_NAME",
+            "GIT_COMMITTER_EMAIL",
+            "GIT_COMMITTER_NAME",
             "HOME",
             "MY_SETTING",
             "PATH",

@@ -156,17 +156,35 @@ fn the_home_is_out_of_sight_but_for_what_the_settings_name() {
 }
 
 #[test]
+fn tools_of_the_search_path_stay_usable_when_they_are_in_the_home() {
+    let mut stage = Stage::new();
+    let tools = stage.root.join("home/tools/bin");
+    std::fs::create_dir_all(&tools).unwrap();
+    std::fs::rename(stage.root.join("bin"), stage.root.join("old-bin")).unwrap();
+    std::os::unix::fs::symlink(&tools, stage.root.join("bin")).unwrap();
+    stage.program("helper", "#!/bin/sh\necho helped\n");
+    stage.program("robot", "#!/bin/sh\nhelper\n");
+    stage.variables[0].1 = format!("{}:/usr/bin:/bin", tools.display());
+    let played = stage.play(&command("robot"), &stage.request(Role::Coder));
+    assert_eq!(played.outcome().text, "helped\n");
+}
+
+#[test]
 fn an_agent_commits_in_its_worktree_by_itself() {
     let stage = Stage::new();
     let request = in_a_worktree(&stage, Role::Coder);
     stage.program(
         "robot",
         "#!/bin/sh\ncat > /dev/null\necho x > a.txt\n\
-         git -c user.name=r -c user.email=r@example.org add a.txt && \
-         git -c user.name=r -c user.email=r@example.org commit -q -m mine && git log --format=%s -1\n",
+         git add a.txt && git commit -q -m mine && git log --format='%an: %s' -1\n",
     );
     let played = stage.play(&command("robot"), &request);
-    assert_eq!(played.outcome().text, "mine\n", "{:?}", played.outcome());
+    assert_eq!(
+        played.outcome().text,
+        "mine: mine\n",
+        "{:?}",
+        played.outcome()
+    );
 }
 
 #[test]

@@ -13,6 +13,8 @@ mod json_lines;
 mod lines;
 mod program;
 mod progress;
+mod text;
+mod verdict;
 
 use super::event::AgentEvent;
 use super::outcome::{AgentOutcome, Session};

@@ -1,43 +1,42 @@
 use super::diagnosis::{diagnose, wait_for};
+use super::text::{cut, one_line, push_bounded};
 use super::{Phase, StreamSetup};
 use crate::agent::event::{AgentEvent, Wait};
-use crate::agent::outcome::{AgentOutcome, Ending, Failure, Ignored, Session};
+use crate::agent::outcome::{Ending, Failure, Ignored};
 use crate::agent::permission::{Decision, PermissionRequest, decide};
 use crate::agent::role::Access;
 use crate::agent::usage::{Cost, Meter, Scope, Usage};
-use crate::process::End;
-use std::fmt::Write as _;
 
 /// Garbage lines tolerated before a stream counts as something else than events.
 pub(super) const MAX_GARBAGE_LINES: u64 = 200;
 /// Bytes of text kept for the outcome.
-const MAX_SAID: usize = 256 * 1024;
+pub(super) const MAX_SAID: usize = 256 * 1024;
 /// Bytes of text in one event.
 const MAX_EVENT_TEXT: usize = 64 * 1024;
 /// Bytes of the last message shown to people.
-const MAX_SUMMARY: usize = 4000;
+pub(super) const MAX_SUMMARY: usize = 4000;
 /// Bytes of standard error kept for the message of a failure.
 const MAX_STDERR: usize = 4000;
 
 /// What is known about a run so far, whichever agent's dialect it is told in.
 #[derive(Debug)]
 pub(super) struct Progress {
-    setup: StreamSetup,
-    meter: Meter,
-    events: Vec<AgentEvent>,
-    outgoing: Vec<Vec<u8>>,
-    session: Option<String>,
-    said: String,
-    message: String,
-    message_open: bool,
-    stderr: String,
-    last_error: Option<(Failure, String)>,
-    wait: Option<Wait>,
-    terminal: Option<Ending>,
-    abandoned: Option<(Failure, String)>,
-    escalations: u32,
-    ignored: Ignored,
-    understood: u64,
+    pub(super) setup: StreamSetup,
+    pub(super) meter: Meter,
+    pub(super) events: Vec<AgentEvent>,
+    pub(super) outgoing: Vec<Vec<u8>>,
+    pub(super) session: Option<String>,
+    pub(super) said: String,
+    pub(super) message: String,
+    pub(super) message_open: bool,
+    pub(super) stderr: String,
+    pub(super) last_error: Option<(Failure, String)>,
+    pub(super) wait: Option<Wait>,
+    pub(super) terminal: Option<Ending>,
+    pub(super) abandoned: Option<(Failure, String)>,
+    pub(super) escalations: u32,
+    pub(super) ignored: Ignored,
+    pub(super) understood: u64,
 }
 
 impl Progress {
@@ -339,85 +338,6 @@ impl Progress {
         self.said.ends_with(text)
     }
 
-    pub(super) fn outcome(&mut self, end: &End) -> AgentOutcome {
-        AgentOutcome {
-            ending: self.ending(end),
-            text: tail(&self.said, MAX_SAID).to_owned(),
-            summary: cut(self.message.trim(), MAX_SUMMARY),
-            usage: self.meter.usage(),
-            cost: self.meter.cost(),
-            session: self.session.take().map(|id| Session {
-                id,
-                totals: self.meter.totals(),
-            }),
-            escalations: self.escalations,
-            ignored: self.ignored,
-        }
-    }
-
-    fn ending(&mut self, end: &End) -> Ending {
-        if let Some((reason, message)) = self.abandoned.take() {
-            return Ending::Failed { reason, message };
-        }
-        match (self.terminal.take(), bound_reached(end)) {
-            (Some(Ending::Succeeded), _) => Ending::Succeeded,
-            // The last word of an agent that was stopped is about the stop, not about its work.
-            (_, Some(reason)) => Ending::Failed {
-                message: self.standstill(end),
-                reason,
-            },
-            (Some(failed @ Ending::Failed { .. }), None) => failed,
-            (None, None) => self.no_verdict(end),
-        }
-    }
-
-    fn no_verdict(&mut self, end: &End) -> Ending {
-        let said = self.stderr.trim().to_owned();
-        if self.understood == 0 && self.ignored.garbage_lines > 0 {
-            return Ending::Failed {
-                reason: Failure::Garbage,
-                message: said,
-            };
-        }
-        if let Some((reason, message)) = self.last_error.take()
-            && reason != Failure::Reported
-        {
-            return Ending::Failed { reason, message };
-        }
-        let (exit_code, signal) = match end {
-            End::Exited { code } => (Some(*code), None),
-            End::Signalled { signal } => (None, Some(*signal)),
-            End::TimedOut { .. }
-            | End::MemoryLimit
-            | End::ProcessLimit
-            | End::OutputLimit
-            | End::LeakedProcesses { .. }
-            | End::Aborted
-            | End::Infra { .. } => (None, None),
-        };
-        let spoken = diagnose(&said, None);
-        let told = matches!(spoken, Failure::LoginExpired | Failure::UsageLimit { .. });
-        Ending::Failed {
-            reason: match told {
-                true => spoken,
-                false => Failure::NoVerdict { exit_code, signal },
-            },
-            message: said,
-        }
-    }
-
-    /// What it was waiting for when a bound ended it.
-    fn standstill(&self, end: &End) -> String {
-        let mut message = String::new();
-        if let End::Infra { message: why } = end {
-            message.push_str(why);
-        }
-        if let Some(wait) = &self.wait {
-            let _ = write!(message, "{wait}");
-        }
-        message
-    }
-
     fn end_with(&mut self, ending: Ending) {
         if self.terminal.is_some() {
             return;
@@ -469,52 +389,4 @@ impl Tries {
             Wait::Permission { .. } | Wait::LoginExpired { .. } | Wait::UsageLimit { .. } => wait,
         }
     }
-}
-
-fn bound_reached(end: &End) -> Option<Failure> {
-    match end {
-        End::Exited { .. } | End::Signalled { .. } | End::LeakedProcesses { .. } => None,
-        End::TimedOut { bound } => Some(Failure::TimedOut { bound: *bound }),
-        End::MemoryLimit => Some(Failure::MemoryLimit),
-        End::ProcessLimit => Some(Failure::ProcessLimit),
-        End::OutputLimit => Some(Failure::OutputLimit),
-        End::Aborted => Some(Failure::Cancelled),
-        End::Infra { .. } => Some(Failure::Infra),
-    }
-}
-
-/// At most `max` bytes of `text`, cut between characters, with a mark where something is missing.
-pub(super) fn cut(text: &str, max: usize) -> String {
-    if text.len() <= max {
-        return text.to_owned();
-    }
-    let mut end = max;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!("{}…", &text[..end])
-}
-
-fn one_line(text: &str) -> String {
-    let first = text.trim().lines().next().unwrap_or_default();
-    cut(first, 200)
-}
-
-/// Appends, and forgets from the front what is too much. Works in halves, so that a long stream
-/// costs linear time.
-fn push_bounded(kept: &mut String, text: &str, max: usize) {
-    kept.push_str(text);
-    if kept.len() > max * 2 {
-        let from = kept.len() - tail(kept, max).len();
-        kept.drain(..from);
-    }
-}
-
-/// At most the last `max` bytes, from a whole character on.
-fn tail(text: &str, max: usize) -> &str {
-    let mut from = text.len().saturating_sub(max);
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    &text[from..]
 }

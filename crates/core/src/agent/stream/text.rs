@@ -1,0 +1,36 @@
+/// At most `max` bytes of `text`, cut between characters, with a mark where something is missing.
+pub(super) fn cut(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    let mut end = max;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}…", &text[..end])
+}
+
+/// The first line, as people are shown it.
+pub(super) fn one_line(text: &str) -> String {
+    let first = text.trim().lines().next().unwrap_or_default();
+    cut(first, 200)
+}
+
+/// Appends, and forgets from the front what is too much. Works in halves, so that a long stream
+/// costs linear time.
+pub(super) fn push_bounded(kept: &mut String, text: &str, max: usize) {
+    kept.push_str(text);
+    if kept.len() > max * 2 {
+        let from = kept.len() - tail(kept, max).len();
+        kept.drain(..from);
+    }
+}
+
+/// At most the last `max` bytes, from a whole character on.
+pub(super) fn tail(text: &str, max: usize) -> &str {
+    let mut from = text.len().saturating_sub(max);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    &text[from..]
+}

@@ -1,0 +1,102 @@
+use super::diagnosis::diagnose;
+use super::progress::Progress;
+use super::progress::{MAX_SAID, MAX_SUMMARY};
+use super::text::{cut, tail};
+use crate::agent::outcome::{AgentOutcome, Ending, Failure, Session};
+use crate::process::End;
+use std::fmt::Write as _;
+
+/// What came of it all: the agent's own terminal event first, then the bound that ended it, then
+/// what is left to be told from its last words.
+impl Progress {
+    pub(super) fn outcome(&mut self, end: &End) -> AgentOutcome {
+        AgentOutcome {
+            ending: self.ending(end),
+            text: tail(&self.said, MAX_SAID).to_owned(),
+            summary: cut(self.message.trim(), MAX_SUMMARY),
+            usage: self.meter.usage(),
+            cost: self.meter.cost(),
+            session: self.session.take().map(|id| Session {
+                id,
+                totals: self.meter.totals(),
+            }),
+            escalations: self.escalations,
+            ignored: self.ignored,
+        }
+    }
+
+    fn ending(&mut self, end: &End) -> Ending {
+        if let Some((reason, message)) = self.abandoned.take() {
+            return Ending::Failed { reason, message };
+        }
+        match (self.terminal.take(), bound_reached(end)) {
+            (Some(Ending::Succeeded), _) => Ending::Succeeded,
+            // The last word of an agent that was stopped is about the stop, not about its work.
+            (_, Some(reason)) => Ending::Failed {
+                message: self.standstill(end),
+                reason,
+            },
+            (Some(failed @ Ending::Failed { .. }), None) => failed,
+            (None, None) => self.no_verdict(end),
+        }
+    }
+
+    fn no_verdict(&mut self, end: &End) -> Ending {
+        let said = self.stderr.trim().to_owned();
+        if self.understood == 0 && self.ignored.garbage_lines > 0 {
+            return Ending::Failed {
+                reason: Failure::Garbage,
+                message: said,
+            };
+        }
+        if let Some((reason, message)) = self.last_error.take()
+            && reason != Failure::Reported
+        {
+            return Ending::Failed { reason, message };
+        }
+        let (exit_code, signal) = match end {
+            End::Exited { code } => (Some(*code), None),
+            End::Signalled { signal } => (None, Some(*signal)),
+            End::TimedOut { .. }
+            | End::MemoryLimit
+            | End::ProcessLimit
+            | End::OutputLimit
+            | End::LeakedProcesses { .. }
+            | End::Aborted
+            | End::Infra { .. } => (None, None),
+        };
+        let spoken = diagnose(&said, None);
+        let told = matches!(spoken, Failure::LoginExpired | Failure::UsageLimit { .. });
+        Ending::Failed {
+            reason: match told {
+                true => spoken,
+                false => Failure::NoVerdict { exit_code, signal },
+            },
+            message: said,
+        }
+    }
+
+    /// What it was waiting for when a bound ended it.
+    fn standstill(&self, end: &End) -> String {
+        let mut message = String::new();
+        if let End::Infra { message: why } = end {
+            message.push_str(why);
+        }
+        if let Some(wait) = &self.wait {
+            let _ = write!(message, "{wait}");
+        }
+        message
+    }
+}
+
+fn bound_reached(end: &End) -> Option<Failure> {
+    match end {
+        End::Exited { .. } | End::Signalled { .. } | End::LeakedProcesses { .. } => None,
+        End::TimedOut { bound } => Some(Failure::TimedOut { bound: *bound }),
+        End::MemoryLimit => Some(Failure::MemoryLimit),
+        End::ProcessLimit => Some(Failure::ProcessLimit),
+        End::OutputLimit => Some(Failure::OutputLimit),
+        End::Aborted => Some(Failure::Cancelled),
+        End::Infra { .. } => Some(Failure::Infra),
+    }
+}
