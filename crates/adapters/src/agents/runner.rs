@@ -92,9 +92,12 @@ impl Agent for AnyAgent {
 
     fn check(&self, cancel: &CancelToken) -> Result<AgentVersion, Problem> {
         let env = self.allowed();
-        let (program, _) = self.program(&env)?;
+        let (program, mut args) = self.program(&env)?;
         let version = match self.recipe.version_args() {
-            Some(args) => Some(self.ask_version(&program, args, env, cancel)?),
+            Some(asking) => {
+                args.extend(asking.iter().map(OsString::from));
+                Some(self.ask_version(&program, args, env, cancel)?)
+            }
             None => None,
         };
         let version = version.as_deref().and_then(find_version);
@@ -235,14 +238,14 @@ impl AnyAgent {
     fn ask_version(
         &self,
         program: &Program,
-        args: &[&str],
+        args: Vec<OsString>,
         env: BTreeMap<OsString, OsString>,
         cancel: &CancelToken,
     ) -> Result<String, Problem> {
         let scratch = self.host.scratch.join("check").join(&self.name);
         let folders = prepare(&scratch, None, &[])?;
         let spec = CommandSpec {
-            args: args.iter().map(OsString::from).collect(),
+            args,
             env: environment(env, [], &folders),
             limits: VERSION_LIMITS,
             isolation: Isolation {

@@ -77,11 +77,7 @@ fn the_installed_versions_are_the_verified_ones() {
         let Some(lab) = Lab::new(cli, |_| Script::default()) else {
             return;
         };
-        let mut config = lab.config();
-        if cli == Cli::Gemini {
-            config.command = vec![lab.clis.gemini.display().to_string()];
-        }
-        let checked = lab.agent(&config).check(&CancelToken::new()).unwrap();
+        let checked = lab.agent(&lab.config()).check(&CancelToken::new()).unwrap();
         assert_eq!(checked.warning, None);
         assert!(checked.version.is_some());
     }
@@ -201,4 +197,9 @@ fn a_resumed_claude_is_billed_for_its_own_run() {
 #[test]
 fn a_resumed_codex_is_billed_for_its_own_run() {
     resumed(Cli::Codex);
+}
+
+#[test]
+fn a_resumed_gemini_is_billed_for_its_own_run() {
+    resumed(Cli::Gemini);
 }
