@@ -24,15 +24,25 @@ pub enum Listen {
     Exposed(SocketAddr),
 }
 
+/// Whether the user wants to be reached from other machines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Exposure {
+    /// Not that they said.
+    #[default]
+    Unasked,
+    /// They said so.
+    Wanted,
+}
+
 impl Listen {
     /// What an address given by a user means. One that others may reach needs their consent.
-    pub fn parse(address: SocketAddr, expose: bool) -> Result<Self, Problem> {
+    pub fn parse(address: SocketAddr, exposure: Exposure) -> Result<Self, Problem> {
         if address.ip() == Ipv4Addr::LOCALHOST {
             return Ok(Listen::Loopback {
                 port: address.port(),
             });
         }
-        if expose || address.ip().is_loopback() {
+        if exposure == Exposure::Wanted || address.ip().is_loopback() {
             return Ok(Listen::Exposed(address));
         }
         Err(Problem::usage(

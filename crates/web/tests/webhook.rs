@@ -5,7 +5,7 @@ use drive_core::Problem;
 use drive_core::forge::webhook::{Nudge, WebhookSecret};
 use drive_core::time::Timestamp;
 use drive_engine::ports::{Clock, Deliveries};
-use drive_web::server::{Listen, Server};
+use drive_web::server::{Exposure, Listen, Server};
 use drive_web::webhook::{self, BODY_BYTES, Handlers, PATH};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -283,15 +283,17 @@ fn only_loopback_is_listened_on_without_being_asked() {
     let everywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
     let here: SocketAddr = "127.0.0.1:8042".parse().unwrap();
     assert_eq!(
-        Listen::parse(everywhere, false).unwrap_err().kind,
+        Listen::parse(everywhere, Exposure::Unasked)
+            .unwrap_err()
+            .kind,
         "listenExposed"
     );
     assert_eq!(
-        Listen::parse(everywhere, true),
+        Listen::parse(everywhere, Exposure::Wanted),
         Ok(Listen::Exposed(everywhere))
     );
     assert_eq!(
-        Listen::parse(here, false),
+        Listen::parse(here, Exposure::Unasked),
         Ok(Listen::Loopback { port: 8042 })
     );
     let fixture = Fixture::new(Ledger::default());

@@ -61,6 +61,10 @@ fn a_comment_that_says_nothing_too_much_or_as_drive_is_refused() {
     let talk = Remark::Conversation;
     assert_eq!(kind_of(&world, pr, None, " \n", talk), "bodyEmpty");
     assert_eq!(kind_of(&world, pr, None, &long, talk), "bodyTooLong");
+    let review = world
+        .forge
+        .personal_review(pr, None, ReviewState::Approved, &long);
+    assert_eq!(review.unwrap_err().kind, "bodyTooLong");
     assert_eq!(kind_of(&world, pr, Some("Drive"), "hi", talk), "nameTaken");
     assert_eq!(kind_of(&world, pr, Some(" "), "hi", talk), "nameUnusable");
     assert_eq!(kind_of(&world, 9, None, "hi", talk), "pullRequestNotFound");

@@ -69,6 +69,7 @@ impl LocalForge {
         verdict: ReviewState,
         body: &str,
     ) -> Result<CommentRef, Problem> {
+        require_short(body)?;
         let author = self.person(author)?;
         self.refresh()?;
         let row = self.require_pull(pr)?;
@@ -208,13 +209,17 @@ fn require_text(body: &str) -> Result<(), Problem> {
             "there is nothing to say: the text is empty",
         ));
     }
+    require_short(body)
+}
+
+fn require_short(body: &str) -> Result<(), Problem> {
     let length = body.chars().count();
-    if length > BODY_CHARS {
-        return Err(Problem::usage(
-            "bodyTooLong",
-            format!("the text has {length} characters, a comment at most {BODY_CHARS}"),
-        )
-        .hint("split it into several comments"));
+    if length <= BODY_CHARS {
+        return Ok(());
     }
-    Ok(())
+    Err(Problem::usage(
+        "bodyTooLong",
+        format!("the text has {length} characters, a comment at most {BODY_CHARS}"),
+    )
+    .hint("split it into several comments"))
 }
