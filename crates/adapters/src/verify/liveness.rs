@@ -6,7 +6,13 @@ use drive_core::sandbox::OwnerState;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often a lock is tried that only a look at it can hold.
+const ATTEMPTS: u32 = 200;
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(10);
 
 /// The lock files of all verifications.
 #[derive(Clone, Debug)]
@@ -33,19 +39,24 @@ impl Liveness {
         Self { dir }
     }
 
-    /// Takes the lock of a run.
+    /// Takes the lock of a run. A sweep may look at the file in the same moment, and may even have
+    /// taken it for a dead one's and removed it: then it is made again.
     pub(super) fn hold(&self, run: &RunId) -> Result<Alive, Problem> {
         let path = self.path(run);
         let failed = |error: io::Error| {
-            Problem::environment(
-                "livenessUnknown",
-                format!("cannot lock `{}`", path.display()),
-            )
-            .because(error)
+            let what = format!("cannot lock `{}`", path.display());
+            Problem::environment("livenessUnknown", what).because(error)
         };
-        let file = open(&path).map_err(failed)?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|e| failed(e.into()))?;
-        Ok(Alive { path, _file: file })
+        for _ in 0..ATTEMPTS {
+            let file = open(&path).map_err(failed)?;
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) if is_at(&file, &path) => return Ok(Alive { path, _file: file }),
+                Ok(()) => {}
+                Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(BETWEEN_ATTEMPTS),
+                Err(error) => return Err(failed(error.into())),
+            }
+        }
+        Err(failed(io::Error::from(io::ErrorKind::WouldBlock)))
     }
 
     /// Whether a run lives; runs that are no verifications are not ours to judge.
@@ -53,8 +64,7 @@ impl Liveness {
         let path = self.path(run);
         let file = match File::options().read(true).open(&path) {
             Ok(file) => file,
-            // The file is made before anything else of a run and goes after everything else.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return OwnerState::Unknown,
+            // Not a verification's, or already cleaned up after.
             Err(_) => return OwnerState::Unknown,
         };
         match flock(&file, FlockOperation::NonBlockingLockShared) {
@@ -78,13 +88,26 @@ impl Liveness {
 
     /// Forgets a run that is dead and cleaned up after.
     pub(super) fn forget(&self, run: &RunId) {
-        if self.owner(run) == OwnerState::Dead {
-            let _ = std::fs::remove_file(self.path(run));
+        let path = self.path(run);
+        let Ok(file) = File::options().read(true).open(&path) else {
+            return;
+        };
+        // Whoever holds the lock is alive after all.
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let _ = std::fs::remove_file(&path);
         }
     }
 
     fn path(&self, run: &RunId) -> PathBuf {
         self.dir.join(format!("{run}.alive"))
+    }
+}
+
+/// Whether the file is still the one of that name.
+fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), path.symlink_metadata()) {
+        (Ok(held), Ok(named)) => (held.dev(), held.ino()) == (named.dev(), named.ino()),
+        (Ok(_) | Err(_), _) => false,
     }
 }
 
@@ -95,4 +118,34 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
         .create(true)
         .truncate(false)
         .open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_alive_while_held_and_dead_when_its_file_stays_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let liveness = Liveness::new(dir.path().to_path_buf());
+        let run = RunId::new("r1");
+        assert_eq!(liveness.owner(&run), OwnerState::Unknown);
+        let held = liveness.hold(&run).unwrap();
+        assert_eq!(liveness.owner(&run), OwnerState::Alive);
+        liveness.forget(&run);
+        assert_eq!(
+            liveness.owner(&run),
+            OwnerState::Alive,
+            "a living run is not forgotten"
+        );
+        drop(held);
+        assert_eq!(liveness.owner(&run), OwnerState::Unknown);
+        drop(open(&liveness.path(&run)).unwrap());
+        assert_eq!(
+            (liveness.owner(&run), liveness.dead()),
+            (OwnerState::Dead, vec![run.clone()])
+        );
+        liveness.forget(&run);
+        assert_eq!(liveness.dead(), Vec::<RunId>::new());
+    }
 }

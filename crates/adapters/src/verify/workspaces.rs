@@ -2,21 +2,19 @@ use super::liveness::{Alive, Liveness};
 use super::seal::{Seal, TreeEntry, load_tree};
 use super::{environment, inside, private, seed_times};
 use crate::environment::HOME;
-use crate::git::{Git, Touches};
+use crate::git::Git;
 use crate::{Environment, files};
 use drive_core::Problem;
 use drive_core::ids::{RunId, SandboxId};
 use drive_core::sandbox::{Lifetime, Sandbox, SandboxSpec};
 use drive_core::verify::Rules;
-use drive_engine::ports::{Place, Sandboxes, VersionControl};
+use drive_engine::ports::{Sandboxes, VersionControl};
 use drive_engine::verify::{Workspace, Workspaces};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Where candidates are pinned while they are judged.
-const PINS: &str = "refs/drive/verify/";
 /// How often a removal is tried, and how long is waited in between.
 const REMOVALS: u32 = 3;
 const BETWEEN_REMOVALS: Duration = Duration::from_millis(200);
@@ -65,10 +63,6 @@ impl VerifyWorkspaces {
 
     fn tmp(&self, run: &RunId) -> PathBuf {
         self.scratch.join(format!("{run}.tmp"))
-    }
-
-    fn pin(&self, run: &RunId) -> String {
-        format!("{PINS}{run}")
     }
 
     /// The sandbox with its caches, sealed.
@@ -141,14 +135,6 @@ impl VerifyWorkspaces {
         }
     }
 
-    fn unpin(&self, repo: &Path, run: &RunId) -> Result<(), Problem> {
-        self.git
-            .call(Place::Checkout(repo), Touches::Objects)
-            .args(["update-ref", "-d", &self.pin(run)])
-            .ok()
-            .map(drop)
-    }
-
     fn remove_tmp(&self, run: &RunId) -> Result<(), Problem> {
         let tmp = self.tmp(run);
         files::remove_tree(&tmp).map_err(|error| {
@@ -157,13 +143,12 @@ impl VerifyWorkspaces {
         })
     }
 
-    fn undo(&self, repo: &Path, run: &RunId, sandbox: Option<&Sandbox>) {
+    fn undo(&self, run: &RunId, sandbox: Option<&Sandbox>) {
         // The problem that led here is the one worth telling; a sweep finishes what fails now.
         if let Some(sandbox) = sandbox {
             let _ = self.sandboxes.remove(sandbox);
         }
         let _ = self.remove_tmp(run);
-        let _ = self.unpin(repo, run);
     }
 }
 
@@ -176,10 +161,6 @@ impl Workspaces for VerifyWorkspaces {
         rules: &Rules,
     ) -> Result<Workspace, Problem> {
         let alive = self.liveness.hold(run)?;
-        self.git
-            .call(Place::Checkout(repo), Touches::Objects)
-            .args(["update-ref", &self.pin(run), head])
-            .ok()?;
         let spec = SandboxSpec {
             id: SandboxId::new(format!("verify-{run}")),
             run: run.clone(),
@@ -193,9 +174,9 @@ impl Workspaces for VerifyWorkspaces {
         let sandbox = self
             .sandboxes
             .create(&spec)
-            .inspect_err(|_| self.undo(repo, run, None))?;
+            .inspect_err(|_| self.undo(run, None))?;
         let furnished = self.furnish(run, repo, head, &sandbox, rules);
-        let (workspace, seal) = furnished.inspect_err(|_| self.undo(repo, run, Some(&sandbox)))?;
+        let (workspace, seal) = furnished.inspect_err(|_| self.undo(run, Some(&sandbox)))?;
         self.lock().insert(
             run.to_string(),
             Open {
@@ -241,10 +222,10 @@ impl Workspaces for VerifyWorkspaces {
                 break;
             }
         }
-        result.and(self.unpin(&workspace.repo, run))
+        result
     }
 
-    fn sweep(&self, repo: &Path) -> Result<Vec<String>, Problem> {
+    fn sweep(&self) -> Result<Vec<String>, Problem> {
         let dead = self.liveness.dead();
         if dead.is_empty() {
             return Ok(Vec::new());
@@ -257,7 +238,6 @@ impl Workspaces for VerifyWorkspaces {
                 continue;
             }
             self.remove_tmp(run)?;
-            self.unpin(repo, run)?;
             self.liveness.forget(run);
         }
         Ok(swept

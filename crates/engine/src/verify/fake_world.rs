@@ -126,7 +126,7 @@ impl Workspaces for World {
         }
     }
 
-    fn sweep(&self, _: &Path) -> Result<Vec<String>, Problem> {
+    fn sweep(&self) -> Result<Vec<String>, Problem> {
         Ok(Vec::new())
     }
 }

@@ -73,7 +73,7 @@ pub trait Workspaces: Send + Sync {
     fn close(&self, workspace: &Workspace) -> Result<(), Problem>;
 
     /// Removes what verifications that died left behind; remarks for the user.
-    fn sweep(&self, repo: &Path) -> Result<Vec<String>, Problem>;
+    fn sweep(&self) -> Result<Vec<String>, Problem>;
 }
 
 /// What kinds of project a workspace holds.

@@ -97,7 +97,7 @@ impl Verifier<'_> {
         let scope = self.preflight(request, draft)?;
         let rules = &request.rules;
         let _slot = self.slots.acquire(rules.max_parallel, deadline, cancel)?;
-        match self.workspaces.sweep(&request.repo) {
+        match self.workspaces.sweep() {
             Ok(notes) => notes.iter().for_each(|note| progress(note)),
             Err(problem) => draft.notes.push(format!(
                 "an earlier workspace could not be removed: {problem}"

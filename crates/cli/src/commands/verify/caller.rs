@@ -76,7 +76,7 @@ fn in_its_place(
         .settings()
         .and_then(|settings| World::open(app, &settings.settings))
         .and_then(|world| {
-            report.notes.extend(world.workspaces.sweep(&world.repo)?);
+            report.notes.extend(world.workspaces.sweep()?);
             world.reports.save(&report)
         });
     if let Err(problem) = cleaned {
