@@ -7,6 +7,7 @@
     reason = "a benchmark starts the plain tool bare, and prints its own table"
 )]
 
+mod agent;
 mod journal;
 mod process;
 mod sandbox;
@@ -20,6 +21,7 @@ use table::Row;
 type Bench = (&'static str, fn() -> Vec<Row>);
 
 const BENCHES: &[Bench] = &[
+    ("agent", agent::run),
     ("journal", journal::run),
     ("process", process::run),
     ("sandbox", sandbox::run),
