@@ -8,6 +8,7 @@
 )]
 
 mod agent;
+mod forge;
 mod journal;
 mod process;
 mod sandbox;
@@ -22,6 +23,7 @@ type Bench = (&'static str, fn() -> Vec<Row>);
 
 const BENCHES: &[Bench] = &[
     ("agent", agent::run),
+    ("forge", forge::run),
     ("journal", journal::run),
     ("process", process::run),
     ("sandbox", sandbox::run),
@@ -32,6 +34,9 @@ const BENCHES: &[Bench] = &[
 fn main() {
     drive_adapters::process::supervise_if_asked();
     let wanted: Vec<String> = std::env::args().skip(1).collect();
+    if wanted == [forge::SERVE] {
+        return forge::serve();
+    }
     let mut rows = Vec::new();
     for (name, run) in BENCHES {
         if wanted.is_empty() || wanted.iter().any(|w| w == name) {

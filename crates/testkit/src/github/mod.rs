@@ -68,6 +68,7 @@ impl Simulator {
             limits: limits::Limits::default(),
             log: log::Log::default(),
             schema: Schema::load(),
+            judging: true,
             git_root: folder.path().to_path_buf(),
         }));
         let server = match Server::start(Arc::clone(&service)) {
@@ -151,6 +152,11 @@ impl Simulator {
     /// What was asked so far.
     pub fn requests(&self) -> Vec<Logged> {
         self.lock().log.requests.clone()
+    }
+
+    /// Stops holding both sides to GitHub's description, for measurements.
+    pub fn stop_judging(&self) {
+        self.lock().judging = false;
     }
 
     /// Forgets what was asked so far.

@@ -406,8 +406,14 @@ impl Client {
             let wait = Duration::from_secs(u64::try_from(wait).unwrap_or(0));
             told.paused_until = Some(after(self.now(), wait));
         }
+        let known = self.budget()?;
+        // A pause that somebody else was asked for still holds, whatever this answer says.
+        let paused = known.as_ref().and_then(|known| known.paused_until);
+        told.paused_until = told
+            .paused_until
+            .max(paused.filter(|until| *until > self.now()));
         // An answer that costs nothing changes nothing, and so writes nothing.
-        if self.budget()?.as_ref() == Some(&told) {
+        if known.as_ref() == Some(&told) {
             return Ok(());
         }
         self.around.budgets.store(&self.fingerprint, &told)

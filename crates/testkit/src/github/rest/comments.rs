@@ -4,10 +4,10 @@ use super::super::actions::Remark;
 use super::super::http::{Answer, Refusal};
 use super::{Call, Outcome, text};
 use drive_core::time::Timestamp;
-use serde_json::{Value, json};
+use serde_json::json;
 
-/// One comment of a list: when it was made and last changed, its id, and how it looks.
-type Listed = (Timestamp, Timestamp, u64, Value);
+/// One comment of a list: when it was made and last changed, and its id.
+type Listed = (Timestamp, Timestamp, u64);
 
 pub(super) fn list_for_repo(call: &mut Call<'_>) -> Outcome {
     let notes = notes(call, None)?;
@@ -102,28 +102,19 @@ pub(super) fn react(call: &mut Call<'_>) -> Outcome {
 }
 
 fn notes(call: &Call<'_>, pr: Option<u64>) -> Result<Vec<Listed>, Refusal> {
-    let render = call.render()?;
-    let notes = render.repo.notes.values();
+    let notes = call.world.repo(&call.repo_name())?.notes.values();
     Ok(notes
         .filter(|note| pr.is_none_or(|pr| pr == note.pr))
-        .map(|note| (note.created_at, note.updated_at, note.id, render.note(note)))
+        .map(|note| (note.created_at, note.updated_at, note.id))
         .collect())
 }
 
 fn lines(call: &Call<'_>, pr: Option<u64>) -> Result<Vec<Listed>, Refusal> {
-    let render = call.render()?;
-    let lines = render.repo.line_notes.values();
+    let lines = call.world.repo(&call.repo_name())?.line_notes.values();
     Ok(lines
-        .filter(|line| pr.is_none_or(|pr| pr == line.note.pr))
-        .map(|line| {
-            let note = &line.note;
-            (
-                note.created_at,
-                note.updated_at,
-                note.id,
-                render.line_note(line),
-            )
-        })
+        .map(|line| &line.note)
+        .filter(|note| pr.is_none_or(|pr| pr == note.pr))
+        .map(|note| (note.created_at, note.updated_at, note.id))
         .collect())
 }
 
@@ -133,16 +124,20 @@ fn sorted(call: &Call<'_>, mut items: Vec<Listed>) -> Outcome {
         let since: Timestamp = since
             .parse()
             .map_err(|_| Refusal::new(422, "since is not a time"))?;
-        items.retain(|(_, updated, _, _)| *updated >= since);
+        items.retain(|(_, updated, _)| *updated >= since);
     }
     let by_update = call.query("sort").as_deref() == Some("updated");
-    items.sort_by_key(|(created, updated, id, _)| {
-        (if by_update { *updated } else { *created }, *id)
-    });
+    items.sort_by_key(|(created, updated, id)| (if by_update { *updated } else { *created }, *id));
     if call.query("direction").as_deref() == Some("desc") {
         items.reverse();
     }
-    Ok(call.page(items.into_iter().map(|(_, _, _, value)| value).collect()))
+    let render = call.render()?;
+    Ok(call.page(items, |(_, _, id)| {
+        let note = render.repo.notes.get(&id).map(|note| render.note(note));
+        let line = || render.repo.line_notes.get(&id);
+        note.or_else(|| line().map(|line| render.line_note(line)))
+            .unwrap_or_default()
+    }))
 }
 
 fn one(call: &Call<'_>, id: u64, status: u16) -> Outcome {

@@ -92,8 +92,8 @@ impl Call<'_> {
         self.request.query().remove(name)
     }
 
-    /// One page of a list, with the links to the others.
-    fn page(&self, items: Vec<Value>) -> Answer {
+    /// One page of a list, with the links to the others. Only that page is drawn.
+    fn page<T>(&self, items: Vec<T>, draw: impl Fn(T) -> Value) -> Answer {
         let number = |name: &str, fallback: usize| {
             self.query(name)
                 .and_then(|text| text.parse().ok())
@@ -106,6 +106,7 @@ impl Call<'_> {
             .into_iter()
             .skip((page - 1) * size)
             .take(size)
+            .map(draw)
             .collect();
         let answer = Answer::json(200, &Value::Array(slice));
         if page >= last {

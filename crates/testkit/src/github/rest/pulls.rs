@@ -42,7 +42,7 @@ pub(super) fn list(call: &mut Call<'_>) -> Outcome {
     } else {
         pulls.sort_by_key(|pull| at(pull));
     }
-    Ok(call.page(pulls.into_iter().map(|p| render.pull_simple(p)).collect()))
+    Ok(call.page(pulls, |pull| render.pull_simple(pull)))
 }
 
 pub(super) fn create(call: &mut Call<'_>) -> Outcome {
@@ -153,8 +153,8 @@ pub(super) fn labels(call: &mut Call<'_>) -> Outcome {
     }
     let render = call.render()?;
     let pull = call.world.pull(&repo, number)?;
-    let labels = pull.labels.iter().map(|name| render.label(name)).collect();
-    Ok(call.page(labels))
+    let labels: Vec<&String> = pull.labels.iter().collect();
+    Ok(call.page(labels, |name| render.label(name)))
 }
 
 fn whole(call: &Call<'_>, number: u64, status: u16) -> Outcome {

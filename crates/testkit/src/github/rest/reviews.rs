@@ -9,8 +9,8 @@ pub(super) fn list(call: &mut Call<'_>) -> Outcome {
     let pr = call.number("pull_number")?;
     let render = call.render()?;
     let reviews = render.repo.reviews.values();
-    let reviews = reviews.filter(|review| review.note.pr == pr);
-    Ok(call.page(reviews.map(|review| render.review(review)).collect()))
+    let reviews: Vec<_> = reviews.filter(|review| review.note.pr == pr).collect();
+    Ok(call.page(reviews, |review| render.review(review)))
 }
 
 pub(super) fn create(call: &mut Call<'_>) -> Outcome {
@@ -42,13 +42,13 @@ pub(super) fn list_lines(call: &mut Call<'_>) -> Outcome {
         return Err(Refusal::not_found());
     }
     let lines = render.repo.line_notes.values();
-    let lines = lines.filter(|line| line.review == id).map(|line| {
+    let lines: Vec<_> = lines.filter(|line| line.review == id).collect();
+    Ok(call.page(lines, |line| {
         let mut value = render.line_note(line);
         // This one list leaves out the line of an outdated comment instead of nulling it.
         if let Some(object) = value.as_object_mut() {
             object.retain(|name, value| name != "line" || *value != Value::Null);
         }
         value
-    });
-    Ok(call.page(lines.collect()))
+    }))
 }
