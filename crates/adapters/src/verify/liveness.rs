@@ -23,7 +23,14 @@ pub(super) struct Liveness {
 /// Held while the verification lives; its file goes with it.
 pub(super) struct Alive {
     path: PathBuf,
-    _file: File,
+    file: File,
+}
+
+impl Alive {
+    /// The locked file: no stage can reach it.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
 }
 
 impl Drop for Alive {
@@ -50,7 +57,7 @@ impl Liveness {
         for _ in 0..ATTEMPTS {
             let file = open(&path).map_err(failed)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) if is_at(&file, &path) => return Ok(Alive { path, _file: file }),
+                Ok(()) if is_at(&file, &path) => return Ok(Alive { path, file }),
                 Ok(()) => {}
                 Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(BETWEEN_ATTEMPTS),
                 Err(error) => return Err(failed(error.into())),

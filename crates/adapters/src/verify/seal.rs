@@ -7,10 +7,11 @@
 use crate::git::{Git, Touches};
 use drive_core::Problem;
 use drive_engine::ports::Place;
+use rustix::fs::{Timespec, Timestamps, UTIME_NOW, futimens};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
@@ -23,7 +24,9 @@ const RACY_NANOS: i128 = 50_000_000;
 struct Entry {
     path: PathBuf,
     kind: Kind,
-    stat: Option<Stat>,
+    stat: Stat,
+    /// When its content was known to be the commit's, by the disk's clock.
+    known_at: i128,
 }
 
 enum Kind {
@@ -100,24 +103,21 @@ pub(super) struct Seal {
     entries: Vec<Entry>,
     folders: BTreeSet<PathBuf>,
     pointer: Vec<u8>,
-    /// The file system's own idea of when the seal was taken.
-    taken: i128,
 }
 
 const LINK: u32 = 0o120_000;
 const SUBMODULE: u32 = 0o160_000;
 
 impl Seal {
-    /// Seals a fresh checkout. `probe` is a folder on the same disk.
+    /// Seals a fresh checkout. `clock` is a file of ours that no stage can touch: it tells the time
+    /// as the disk writes it.
     pub(super) fn take(
         root: &Path,
         repo: &Path,
         tree: &[TreeEntry],
-        probe: &Path,
+        clock: &File,
     ) -> io::Result<Self> {
-        let mark = probe.join("sealed");
-        crate::files::replace(&mark, b"")?;
-        let taken = Stat::of(&mark.symlink_metadata()?).ctime;
+        let known_at = disk_time(clock)?;
         let mut entries = Vec::with_capacity(tree.len());
         let mut folders = BTreeSet::new();
         for file in tree.iter().filter(|file| file.mode != SUBMODULE) {
@@ -127,7 +127,7 @@ impl Seal {
                 Kind::Link {
                     target: std::fs::read_link(&full)?,
                 }
-            } else if file.size == Some(meta.size()) {
+            } else if file.size == Some(meta.size()) && is_askable(&file.path) {
                 Kind::Blob {
                     oid: file.oid.clone(),
                 }
@@ -146,7 +146,8 @@ impl Seal {
             entries.push(Entry {
                 path: file.path.clone(),
                 kind,
-                stat: Some(Stat::of(&meta)),
+                stat: Stat::of(&meta),
+                known_at,
             });
         }
         Ok(Self {
@@ -155,12 +156,16 @@ impl Seal {
             entries,
             folders,
             pointer: std::fs::read(root.join(".git"))?,
-            taken,
         })
     }
 
-    /// What is not as it was sealed, sorted as the tree is.
-    pub(super) fn broken(&self, git: &Git) -> Result<Vec<String>, Problem> {
+    /// What is not as it was sealed. What had to be hashed and is still the same is known again from
+    /// now on, so that the next check need not hash it.
+    pub(super) fn broken(&mut self, git: &Git, clock: &File) -> Result<Vec<String>, Problem> {
+        let now = disk_time(clock).map_err(|error| {
+            Problem::environment("diskTimeUnknown", "the time of the disk cannot be told")
+                .because(error)
+        })?;
         let mut broken: BTreeSet<String> = BTreeSet::new();
         if std::fs::read(self.root.join(".git")).ok().as_ref() != Some(&self.pointer) {
             broken.insert(".git".to_owned());
@@ -177,16 +182,31 @@ impl Seal {
             }
         }
         let mut suspects = Vec::new();
-        for entry in &self.entries {
+        let mut settled = Vec::new();
+        for (index, entry) in self.entries.iter().enumerate() {
             match self.look(entry) {
-                Look::Same => {}
+                Look::Untouched => {}
+                Look::Same(stat) => settled.push((index, stat)),
                 Look::Altered => {
                     broken.insert(shown(&entry.path));
                 }
-                Look::Suspect(oid) => suspects.push((&entry.path, oid)),
+                Look::Suspect { stat, oid } => suspects.push((index, stat, oid)),
             }
         }
-        broken.extend(self.differing(git, &suspects)?);
+        let hashes = self.hashes(git, suspects.iter().map(|(index, ..)| *index))?;
+        let mut hashes = hashes.lines();
+        for (index, stat, oid) in suspects {
+            // A file that cannot be read any more ends the list early: it and the rest are altered.
+            if hashes.next() == Some(oid) {
+                settled.push((index, stat));
+            } else {
+                broken.insert(shown(&self.entries[index].path));
+            }
+        }
+        for (index, stat) in settled {
+            let entry = &mut self.entries[index];
+            (entry.stat, entry.known_at) = (stat, now);
+        }
         Ok(broken.into_iter().collect())
     }
 
@@ -196,74 +216,78 @@ impl Seal {
             return Look::Altered;
         };
         let stat = Stat::of(&meta);
-        let is_racy = stat.ctime + RACY_NANOS >= self.taken;
-        if entry.stat == Some(stat) && !is_racy {
-            return Look::Same;
+        let is_racy = stat.ctime + RACY_NANOS >= entry.known_at;
+        if entry.stat == stat && !is_racy {
+            return Look::Untouched;
         }
-        let same_mode = entry
-            .stat
-            .is_some_and(|old| old.mode & 0o170_100 == stat.mode & 0o170_100);
-        if !same_mode {
-            return Look::Altered;
-        }
-        match &entry.kind {
-            Kind::Link { target } => {
-                same(std::fs::read_link(&full).is_ok_and(|now| now == *target))
-            }
-            Kind::Converted { hash } => same(hash_of(&full).is_ok_and(|now| now == *hash)),
-            Kind::Blob { .. } if entry.stat.is_some_and(|old| old.size != stat.size) => {
-                Look::Altered
-            }
-            Kind::Blob { oid } => Look::Suspect(oid),
+        let is_same = match &entry.kind {
+            // Its kind, or whether it can be executed.
+            _ if entry.stat.mode & 0o170_100 != stat.mode & 0o170_100 => false,
+            Kind::Link { target } => std::fs::read_link(&full).is_ok_and(|now| now == *target),
+            Kind::Converted { hash } => hash_of(&full).is_ok_and(|now| now == *hash),
+            Kind::Blob { .. } if entry.stat.size != stat.size => false,
+            Kind::Blob { oid } => return Look::Suspect { stat, oid },
+        };
+        if is_same {
+            Look::Same(stat)
+        } else {
+            Look::Altered
         }
     }
 
-    /// Those of the suspects whose content is not the blob's.
-    fn differing(&self, git: &Git, suspects: &[(&PathBuf, &str)]) -> Result<Vec<String>, Problem> {
-        if suspects.is_empty() {
-            return Ok(Vec::new());
-        }
-        // A name with a line end cannot be asked for in a list: it counts as altered.
-        let (askable, odd): (Vec<_>, Vec<_>) = suspects
-            .iter()
-            .partition(|(path, _)| !path.as_os_str().as_bytes().contains(&b'\n'));
+    /// What git calls the content of these entries, one a line.
+    fn hashes(&self, git: &Git, entries: impl Iterator<Item = usize>) -> Result<String, Problem> {
         let mut list = Vec::new();
-        for (path, _) in &askable {
-            list.extend_from_slice(self.root.join(path).as_os_str().as_bytes());
+        for index in entries {
+            let full = self.root.join(&self.entries[index].path);
+            list.extend_from_slice(full.as_os_str().as_bytes());
             list.push(b'\n');
+        }
+        if list.is_empty() {
+            return Ok(String::new());
         }
         let answer = git
             .call(Place::Checkout(&self.repo), Touches::Objects)
             .args(["hash-object", "--no-filters", "--stdin-paths"])
             .stdin(list)
             .run()?;
-        let text = String::from_utf8_lossy(&answer.stdout).into_owned();
-        let mut hashes = text.lines();
-        // A file that cannot be read any more ends the list early: it and the rest are altered.
-        let differs = askable
-            .into_iter()
-            .filter(|(_, oid)| hashes.next() != Some(*oid));
-        Ok(differs.chain(odd).map(|(path, _)| shown(path)).collect())
+        Ok(String::from_utf8_lossy(&answer.stdout).into_owned())
     }
 }
 
 enum Look<'a> {
-    Same,
+    /// Nothing was done to it.
+    Untouched,
+    /// Something was, and its content is still the same.
+    Same(Stat),
+    /// It is another one.
     Altered,
-    /// Only the content can tell.
-    Suspect(&'a str),
+    /// Only git can tell.
+    Suspect { stat: Stat, oid: &'a str },
 }
 
-fn same(is_same: bool) -> Look<'static> {
-    if is_same { Look::Same } else { Look::Altered }
+/// A name with a line end cannot be in a list of lines.
+fn is_askable(path: &Path) -> bool {
+    !path.as_os_str().as_bytes().contains(&b'\n')
+}
+
+/// Now, as the disk writes it.
+fn disk_time(clock: &File) -> io::Result<i128> {
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: UTIME_NOW,
+    };
+    let times = Timestamps {
+        last_access: now,
+        last_modification: now,
+    };
+    futimens(clock, &times)?;
+    Ok(Stat::of(&clock.metadata()?).ctime)
 }
 
 fn hash_of(path: &Path) -> io::Result<[u8; 32]> {
     let mut hasher = Sha256::new();
-    io::copy(
-        &mut std::fs::File::open(path)?,
-        &mut HashWriter(&mut hasher),
-    )?;
+    io::copy(&mut File::open(path)?, &mut HashWriter(&mut hasher))?;
     Ok(hasher.finalize().into())
 }
 

@@ -34,7 +34,7 @@ pub struct VerifyWorkspaces {
 struct Open {
     sandbox: Sandbox,
     seal: Seal,
-    _alive: Alive,
+    alive: Alive,
 }
 
 impl VerifyWorkspaces {
@@ -73,6 +73,7 @@ impl VerifyWorkspaces {
         head: &str,
         sandbox: &Sandbox,
         rules: &Rules,
+        alive: &Alive,
     ) -> Result<(Workspace, Seal), Problem> {
         let tmp = self.tmp(run);
         let unusable = |error: std::io::Error| {
@@ -82,7 +83,7 @@ impl VerifyWorkspaces {
         std::fs::create_dir_all(tmp.join("home")).map_err(unusable)?;
         let tree = load_tree(&self.git, repo, head)?;
         self.align_times(repo, sandbox, &tree, rules);
-        let seal = Seal::take(&sandbox.path, repo, &tree, &tmp).map_err(|error| {
+        let seal = Seal::take(&sandbox.path, repo, &tree, alive.file()).map_err(|error| {
             Problem::environment(
                 "checkoutIncomplete",
                 "the fresh workspace does not hold the candidate's files",
@@ -175,23 +176,23 @@ impl Workspaces for VerifyWorkspaces {
             .sandboxes
             .create(&spec)
             .inspect_err(|_| self.undo(run, None))?;
-        let furnished = self.furnish(run, repo, head, &sandbox, rules);
+        let furnished = self.furnish(run, repo, head, &sandbox, rules, &alive);
         let (workspace, seal) = furnished.inspect_err(|_| self.undo(run, Some(&sandbox)))?;
         self.lock().insert(
             run.to_string(),
             Open {
                 sandbox,
                 seal,
-                _alive: alive,
+                alive,
             },
         );
         Ok(workspace)
     }
 
     fn altered(&self, workspace: &Workspace) -> Result<Vec<String>, Problem> {
-        let open = self.lock();
-        let known = open.get(&workspace.id).ok_or_else(|| gone(workspace))?;
-        known.seal.broken(&self.git)
+        let mut open = self.lock();
+        let known = open.get_mut(&workspace.id).ok_or_else(|| gone(workspace))?;
+        known.seal.broken(&self.git, known.alive.file())
     }
 
     fn folder(&self, workspace: &Workspace, dir: &str) -> Result<PathBuf, Problem> {
