@@ -297,12 +297,12 @@ fn missing_required(request: &Request, layers: &[Layer]) -> Option<Problem> {
     })
 }
 
-/// Whole or not at all: a reader never sees half a report.
+/// Whole or not at all: a reader never sees half a report. Not synced to the disk: after a power cut
+/// the process is gone whatever its report says, and the next drive treats a lost report so.
 fn store_report(folder: &Path, report: &ProcessReport) -> io::Result<()> {
     let temporary = folder.join(".report.json");
     let mut file = File::create(&temporary)?;
     file.write_all(&serde_json::to_vec(report)?)?;
-    file.sync_all()?;
     fs::rename(temporary, folder.join(super::leftover::REPORT))
 }
 
