@@ -73,7 +73,6 @@ fn schema() -> Row {
 
 /// One hour of watching, with somebody writing every minute in each repository when busy.
 fn hour(repos: u64, pulls: u64, busy: bool) -> Row {
-    let begun = Instant::now();
     let clock = SimClock::default();
     let simulator = Simulator::start_at(clock.clone());
     simulator.set_hourly_limit(1_000_000);
@@ -107,14 +106,10 @@ fn hour(repos: u64, pulls: u64, busy: bool) -> Row {
         }
         delivered += poll_all(&mut watchers, &watched);
     }
-    eprintln!(
-        "  {repos} × {pulls}, busy: {busy}: {:.1} s",
-        begun.elapsed().as_secs_f64()
-    );
     assert!(delivered >= written, "{delivered} of {written} arrived");
     let ours = Cost::of(&simulator.requests());
     let words = if busy { "busy" } else { "idle" };
-    Row {
+    let row = Row {
         what: format!(
             "{} watched pull requests in {repos} repositories, {words}, an hour",
             repos * pulls
@@ -135,7 +130,9 @@ fn hour(repos: u64, pulls: u64, busy: bool) -> Row {
             ours.counted as f64 * 100.0 / HOURLY as f64
         ),
         bound: if busy { "< 100 %" } else { "< 10 %" }.to_owned(),
-    }
+    };
+    eprintln!("  {}: {}", row.what, row.ours);
+    row
 }
 
 /// Somebody comments, or reviews, in turns.
