@@ -148,7 +148,7 @@ impl<'a> Saver<'a> {
         if copied {
             return Ok(());
         }
-        self.call(Touches::Objects)
+        self.call(Touches::Files)
             .args(["read-tree", &self.head])
             .ok()
             .map(drop)
@@ -182,7 +182,7 @@ impl<'a> Saver<'a> {
             return Ok(());
         }
         for flag in ["--no-assume-unchanged", "--no-skip-worktree"] {
-            self.call(Touches::Objects)
+            self.call(Touches::Files)
                 .args(["update-index", flag, "-z", "--stdin"])
                 .stdin(hidden.clone())
                 .ok()?;
@@ -207,7 +207,8 @@ impl<'a> Saver<'a> {
             .args(["add", "--all", "--sparse", "--", ":/"])
             .args(untouched)
             .ok()?;
-        self.call(Touches::Objects).arg("write-tree").line()
+        // Writing a tree may look at a file again that was touched a moment ago, through its filter.
+        self.call(Touches::Files).arg("write-tree").line()
     }
 
     fn parents(&self, tree: &str, in_progress: Option<InProgress>) -> Result<Vec<String>, Problem> {
@@ -227,7 +228,7 @@ impl<'a> Saver<'a> {
         if std::fs::copy(&own, &self.index).is_err() {
             return Ok(None);
         }
-        let answer = self.call(Touches::Objects).arg("write-tree").run()?;
+        let answer = self.call(Touches::Files).arg("write-tree").run()?;
         // Conflicts have no tree; they are in the folder with their marks.
         let staged = answer.line();
         if answer.code != 0 || staged == tree || staged == self.tree_of(&self.head)? {
