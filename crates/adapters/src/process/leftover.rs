@@ -75,9 +75,9 @@ pub(super) fn end(identity: &ProcessIdentity) -> Result<u32, Problem> {
             group.kill();
         }
         for mark in left {
-            if procfs::signal(mark, Signal::KILL) {
-                killed.insert((mark.pid, mark.start_ticks));
-            }
+            // It counts whether this signal or its group's end came first.
+            killed.insert((mark.pid, mark.start_ticks));
+            procfs::signal(mark, Signal::KILL);
         }
         std::thread::sleep(Duration::from_millis(2));
     }
