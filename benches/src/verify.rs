@@ -163,12 +163,12 @@ impl Repo {
         std::fs::write(self.path.join("drive.toml"), settings).expect("settings");
     }
 
-    /// Twelve crates in a row, each heavy enough to compile for a while.
+    /// Six crates in a row, each heavy enough to compile for a while.
     fn cargo_workspace(&self) {
         self.shell("cd repo && git rm -rq --cached src && rm -r src && echo target > .gitignore");
         let manifest = "[workspace]\nresolver = \"3\"\nmembers = [\"c*\"]\n";
         std::fs::write(self.path.join("Cargo.toml"), manifest).expect("a manifest");
-        for number in 0..12 {
+        for number in 0..6 {
             let dir = self.path.join(format!("c{number}"));
             std::fs::create_dir_all(dir.join("src")).expect("a folder");
             let mut manifest = format!(
@@ -189,7 +189,7 @@ impl Repo {
                 .args(["generate-lockfile", "--offline", "-q"])
                 .current_dir(&self.path),
         );
-        self.shell("cd repo && git add -A && git commit -qm crates && git tag -f base && echo '// changed' >> c11/src/lib.rs && git commit -qam change");
+        self.shell("cd repo && git add -A && git commit -qm crates && git tag -f base && echo '// changed' >> c5/src/lib.rs && git commit -qam change");
     }
 
     fn command(&self) -> Command {
@@ -229,7 +229,7 @@ impl Repo {
 /// A library of many small types with derived code, and a test.
 fn heavy() -> String {
     let mut text = String::new();
-    for number in 0..250 {
+    for number in 0..150 {
         let _ = write!(
             text,
             "#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]\npub struct T{number} {{ pub a: Vec<u64>, pub b: String, pub c: Option<Box<T{number}>> }}\nimpl T{number} {{ pub fn grow(&self) -> Self {{ let mut t = self.clone(); t.a.push({number}); t.a.sort(); t.b.push_str(&format!(\"{{:?}}\", self.a)); t }} }}\n"
