@@ -64,6 +64,7 @@ impl AgentClis {
 
     fn install() -> Result<Self, String> {
         let node = find_program("node")?;
+        require_node(&node)?;
         let folder = cache_folder()?;
         let started = Instant::now();
         std::fs::create_dir_all(&folder)
@@ -198,6 +199,33 @@ fn find_program(name: &str) -> Result<PathBuf, String> {
         .map(|folder| folder.join(name))
         .find(|candidate| candidate.is_file())
         .ok_or_else(|| format!("`{name}` is not installed"))
+}
+
+/// The oldest node that the pinned CLIs run on.
+const OLDEST_NODE: u32 = 20;
+
+fn require_node(node: &Path) -> Result<(), String> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the bounded runner is above this crate; node says its version and ends"
+    )]
+    let said = Command::new(node)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output();
+    let said = said.map_err(|error| format!("node: {error}"))?;
+    let text = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+    let major = text
+        .trim_start_matches('v')
+        .split('.')
+        .next()
+        .and_then(|n| n.parse::<u32>().ok());
+    match major {
+        Some(major) if major >= OLDEST_NODE => Ok(()),
+        Some(_) | None => Err(format!(
+            "node {OLDEST_NODE} or newer is needed, this is `{text}`"
+        )),
+    }
 }
 
 fn require_file(path: PathBuf) -> Result<PathBuf, String> {
