@@ -1,20 +1,17 @@
 //! Requests within their limits: conditional reads that may be repeated, writes that never are.
 
-use super::budget::{self, Budgets};
+use super::budget;
 use super::cache::{CacheKey, CachedAnswer, HttpCache};
 use super::endpoint::Endpoint;
 use super::refusal::{date, limited_until, rate_limited, refused, unreadable};
+use super::surroundings::Surroundings;
 use super::transport::{Ask, DIFF, JSON, Reply, Transport};
-use crate::SystemClock;
-use crate::store::{Database, SqliteForgeMemory};
 use drive_core::Problem;
 use drive_core::forge::{RequestBudget, pace};
 use drive_core::time::{Timestamp, after};
-use drive_engine::ports::Clock;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use std::sync::Arc;
 use std::time::Duration;
 use ureq::http::Method;
 
@@ -24,48 +21,6 @@ const ATTEMPTS: u32 = 4;
 const PAGES: usize = 50;
 /// The longest that a call waits for a limit; a longer wait is the caller's to plan.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
-
-/// Lets time pass. Tests let it pass at once.
-pub trait Pause: Send + Sync {
-    /// Returns after this long.
-    fn pause(&self, wait: Duration);
-}
-
-/// Waits by sleeping.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ThreadPause;
-
-impl Pause for ThreadPause {
-    fn pause(&self, wait: Duration) {
-        std::thread::sleep(wait);
-    }
-}
-
-/// Everything that a client shares with the rest of drive.
-#[derive(Clone)]
-pub struct Surroundings {
-    /// Answers kept between runs.
-    pub cache: Arc<dyn HttpCache>,
-    /// The budget of the token.
-    pub budgets: Arc<dyn Budgets>,
-    /// Civil time.
-    pub clock: Arc<dyn Clock>,
-    /// How to wait.
-    pub pause: Arc<dyn Pause>,
-}
-
-impl Surroundings {
-    /// The machine's own time, and a memory shared with every process that uses `database`.
-    pub fn of_machine(database: Arc<Database>) -> Self {
-        let memory = Arc::new(SqliteForgeMemory::new(database));
-        Self {
-            cache: memory.clone(),
-            budgets: memory,
-            clock: Arc::new(SystemClock),
-            pause: Arc::new(ThreadPause),
-        }
-    }
-}
 
 /// One page of an answer, understood.
 #[derive(Debug)]

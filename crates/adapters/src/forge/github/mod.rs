@@ -13,13 +13,14 @@ mod pulls;
 mod read;
 mod refusal;
 mod reviews;
+mod surroundings;
 mod token;
 mod transport;
 
 pub use budget::{Budgets, MemoryBudgets};
 pub use cache::{CACHE_ENTRIES, CacheKey, CachedAnswer, HttpCache, MemoryCache};
-pub use client::{Pause, Surroundings, ThreadPause};
 pub use endpoint::Endpoint;
+pub use surroundings::{Pause, Surroundings, ThreadPause};
 pub use token::{GH_TOKEN, Token, find_token};
 pub use transport::{Bounds, Route};
 
