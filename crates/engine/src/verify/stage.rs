@@ -7,7 +7,8 @@ use crate::ports::{CommandSpec, OutputSink, ProcessRunner, Stream};
 use drive_core::Problem;
 use drive_core::process::{End, Layer, ProcessReport, StreamReport};
 use drive_core::verify::{
-    Judgement, Observation, Source, Stage, StageResource, TestScan, TestsRan, Turn, judge, text,
+    Judgement, Observation, Source, Stage, StageName, StageResource, TestScan, TestsRan, Turn,
+    judge, text,
 };
 use std::ffi::OsString;
 
@@ -27,7 +28,10 @@ pub(super) struct StageRunner<'a> {
 impl StageRunner<'_> {
     /// Runs one stage to its end. The layers that held it come along.
     pub(super) fn run(&self, turn: &Turn) -> (Stage, Vec<Layer>) {
-        let mut scan = Scan::default();
+        let mut scan = Scan {
+            tests: TestScan::default(),
+            wanted: turn.name == StageName::TargetedTests,
+        };
         let spec = match self.spec(turn) {
             Ok(spec) => spec,
             Err(problem) => return (self.refused(turn, &problem), Vec::new()),
@@ -38,7 +42,10 @@ impl StageRunner<'_> {
         {
             Ok(report) => {
                 let layers = report.layers.clone();
-                (self.judged(turn, &spec, report, scan.0.finish()), layers)
+                (
+                    self.judged(turn, &spec, report, scan.tests.finish()),
+                    layers,
+                )
             }
             Err(problem) => (self.refused(turn, &problem), Vec::new()),
         }
@@ -185,8 +192,11 @@ fn no_helper() -> Problem {
     )
 }
 
-#[derive(Default)]
-struct Scan(TestScan);
+/// Listens to what a test runner says; other stages are not listened to at all.
+struct Scan {
+    tests: TestScan,
+    wanted: bool,
+}
 
 impl OutputSink for Scan {
     fn chunk(&mut self, stream: Stream, bytes: &[u8]) {
@@ -194,6 +204,10 @@ impl OutputSink for Scan {
             Stream::Stdout => Source::Stdout,
             Stream::Stderr => Source::Stderr,
         };
-        self.0.push(source, bytes);
+        self.tests.push(source, bytes);
+    }
+
+    fn wanted(&self) -> bool {
+        self.wanted
     }
 }
