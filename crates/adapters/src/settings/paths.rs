@@ -79,15 +79,15 @@ mod tests {
         let environment = Environment::from_pairs([("HOME", "/home/ann")]);
         let paths = SettingsPaths::locate(
             &environment,
-            Path::new("/work/repo/src"),
-            Some(Path::new("/work/repo")),
+            Path::new("/home/ada/repo/src"),
+            Some(Path::new("/home/ada/repo")),
             None,
         );
         assert_eq!(
             paths.optional,
             [
                 PathBuf::from("/home/ann/.config/infinite-improbability-drive/config.toml"),
-                PathBuf::from("/work/repo/drive.toml"),
+                PathBuf::from("/home/ada/repo/drive.toml"),
             ]
         );
         assert_eq!(paths.required, None);
@@ -100,7 +100,7 @@ mod tests {
             labels,
             [
                 "~/.config/infinite-improbability-drive/config.toml",
-                "/work/repo/drive.toml"
+                "/home/ada/repo/drive.toml"
             ]
         );
     }
@@ -110,8 +110,8 @@ mod tests {
         let environment = Environment::from_pairs([("XDG_CONFIG_HOME", "/cfg")]);
         let paths = SettingsPaths::locate(
             &environment,
-            Path::new("/work/repo"),
-            Some(Path::new("/work/repo")),
+            Path::new("/home/ada/repo"),
+            Some(Path::new("/home/ada/repo")),
             Some(Path::new("ci/drive.toml")),
         );
         assert_eq!(
@@ -122,10 +122,10 @@ mod tests {
         );
         assert_eq!(
             paths.required,
-            Some(PathBuf::from("/work/repo/ci/drive.toml"))
+            Some(PathBuf::from("/home/ada/repo/ci/drive.toml"))
         );
         assert_eq!(
-            paths.label(Path::new("/work/repo/ci/drive.toml")),
+            paths.label(Path::new("/home/ada/repo/ci/drive.toml")),
             "ci/drive.toml"
         );
     }
