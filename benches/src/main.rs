@@ -12,6 +12,7 @@ mod forge;
 mod journal;
 mod process;
 mod sandbox;
+mod spawn;
 mod startup;
 mod table;
 mod verify;
@@ -27,6 +28,7 @@ const BENCHES: &[Bench] = &[
     ("journal", journal::run),
     ("process", process::run),
     ("sandbox", sandbox::run),
+    ("spawn", spawn::run),
     ("startup", startup::run),
     ("verify", verify::run),
 ];

@@ -13,7 +13,9 @@ use drive_adapters::git::{Deadlines, Git};
 use drive_core::ids::RunId;
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::{BranchName, InProgress};
-use drive_engine::ports::{DiffStats, Leftovers, Place, Push, Pushed, VersionControl, WorkState};
+use drive_engine::ports::{
+    DiffStats, FileChange, Leftovers, Place, Push, Pushed, VersionControl, WorkState,
+};
 use proptest::prelude::*;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -130,6 +132,14 @@ fn a_rebase_in_progress_is_seen_and_leftovers_are_refused() {
     assert_eq!(problem.kind, "operationInProgress");
 }
 
+fn file_change(path: impl Into<PathBuf>, lines: Option<(u64, u64)>) -> FileChange {
+    FileChange {
+        path: path.into(),
+        insertions: lines.map(|(plus, _)| plus),
+        deletions: lines.map(|(_, minus)| minus),
+    }
+}
+
 #[test]
 fn history_is_told_in_values() {
     use std::os::unix::ffi::OsStrExt;
@@ -154,7 +164,12 @@ fn history_is_told_in_values() {
         DiffStats {
             files: 3,
             insertions: 3,
-            deletions: 1
+            deletions: 1,
+            listed: vec![
+                file_change("a.txt", Some((1, 1))),
+                file_change("blob.bin", None),
+                file_change(odd, Some((2, 0))),
+            ],
         }
     );
     assert_eq!(

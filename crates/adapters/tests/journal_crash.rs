@@ -130,7 +130,10 @@ impl FakePerformer {
             Effect::RemoveSandbox { .. } => {
                 world.sandbox = false;
                 world.removals += 1;
-                EffectResult::SandboxRemoved { kept: None }
+                EffectResult::SandboxRemoved {
+                    kept: None,
+                    branch: None,
+                }
             }
         }
     }

@@ -179,6 +179,34 @@ fn commits_that_a_remote_has_are_not_kept_again() {
 }
 
 #[test]
+fn commits_on_the_branch_of_the_sandbox_are_not_kept_a_second_time() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    write(&sandbox.path.join("new.txt"), "new");
+    world.git_in(&sandbox.path, ["add", "-A"]);
+    world.git_in(&sandbox.path, ["commit", "-qm", "on the branch"]);
+    let head = world.git_in(&sandbox.path, ["rev-parse", "HEAD"]);
+    assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
+    assert_eq!(world.git(["rev-parse", "drive/one"]), head);
+}
+
+#[test]
+fn commits_on_no_branch_are_kept() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    world.git_in(&sandbox.path, ["checkout", "-q", "--detach"]);
+    write(&sandbox.path.join("new.txt"), "new");
+    world.git_in(&sandbox.path, ["add", "-A"]);
+    world.git_in(&sandbox.path, ["commit", "-qm", "on no branch"]);
+    let head = world.git_in(&sandbox.path, ["rev-parse", "HEAD"]);
+    let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+    assert_eq!(kept.about.unpushed_commits, 1);
+    assert_eq!(world.git(["rev-parse", &format!("{}^", kept.sha)]), head);
+}
+
+#[test]
 fn a_rebase_left_half_done_is_kept_with_what_it_was_about() {
     let world = World::new();
     let sandboxes = world.worktrees();

@@ -1,18 +1,28 @@
 //! A run as the command that flew it answers: one `drive.run/1` document, one summary for people.
 
 use crate::answer::{Answer, Outcome};
+use crate::output::Printable;
+use drive_adapters::agents::TRANSCRIPT;
 use drive_core::Problem;
 use drive_core::run::{OutcomeStatus, Run};
-use drive_engine::ports::DiffStats;
+use drive_engine::ports::{DiffStats, FileChange};
 use serde_json::{Value, json};
 use std::fmt::Write;
+
+/// How many changed files are shown one by one.
+const FILES_SHOWN: usize = 10;
 
 /// The schema of a run.
 pub(crate) const RUN_SCHEMA: &str = "drive.run/1";
 
 /// The answer of a command whose run has ended.
-pub(crate) fn answer(run: &Run, changes: Option<DiffStats>) -> Outcome {
-    let answer = Answer::new(RUN_SCHEMA, &document(run), text(run, changes))?;
+pub(crate) fn answer(run: &Run, changes: Option<&DiffStats>) -> Outcome {
+    let mut body = document(run);
+    if let Value::Object(fields) = &mut body {
+        fields.insert("changes".to_owned(), changes.map_or(Value::Null, counted));
+    }
+    let text = Printable(&text(run, changes)).to_string();
+    let answer = Answer::new(RUN_SCHEMA, &body, text)?;
     Ok(match failure(run) {
         None => answer,
         Some(problem) => answer.failed(problem),
@@ -29,6 +39,23 @@ fn failure(run: &Run) -> Option<Problem> {
         Problem::work("runFailed", format!("run `{}` did not succeed", run.id))
             .hint(format!("see what happened: `drive runs show {}`", run.id))
     }))
+}
+
+/// Changes as a script reads them.
+fn counted(changes: &DiffStats) -> Value {
+    let file = |file: &FileChange| {
+        json!({
+            "path": file.path.to_string_lossy(),
+            "insertions": file.insertions,
+            "deletions": file.deletions,
+        })
+    };
+    json!({
+        "files": changes.files,
+        "insertions": changes.insertions,
+        "deletions": changes.deletions,
+        "listed": changes.listed.iter().map(file).collect::<Vec<_>>(),
+    })
 }
 
 /// The contract's fields of one run.
@@ -51,6 +78,8 @@ pub(crate) fn document(run: &Run) -> Value {
         "runId": run.id,
         "kind": request.map(|r| r.kind.as_str()),
         "status": outcome.map(|o| o.status),
+        // Only a team has one.
+        "verdict": null,
         "task": request.map(|r| r.task.as_str()),
         "branch": run.work.branch,
         "headSha": run.work.head_sha,
@@ -64,7 +93,8 @@ pub(crate) fn document(run: &Run) -> Value {
         "durationMs": duration,
         "kept": kept,
         "warnings": run.warnings,
-        "log": run.work.log,
+        "log": run.work.log.as_ref().map(|folder| folder.join(TRANSCRIPT)),
+        "sandbox": run.sandboxes.values().next().map(|sandbox| &sandbox.path),
         "failure": outcome.and_then(|o| o.failure.as_ref()).map(|f| json!({
             "kind": f.kind, "message": f.message, "hint": f.hint,
         })),
@@ -72,7 +102,7 @@ pub(crate) fn document(run: &Run) -> Value {
 }
 
 /// What a person wants to know at the end: what changed, where it is, what it cost.
-fn text(run: &Run, changes: Option<DiffStats>) -> String {
+fn text(run: &Run, changes: Option<&DiffStats>) -> String {
     let mut text = String::new();
     if let (Some(branch), Some(head)) = (&run.work.branch, &run.work.head_sha) {
         let _ = writeln!(text, "branch   {branch} at {}", short(head));
@@ -81,14 +111,20 @@ fn text(run: &Run, changes: Option<DiffStats>) -> String {
         let _ = writeln!(text, "commit   {} {}", short(&commit.sha), commit.subject);
     }
     if let Some(stats) = changes {
-        let (files, plus, minus) = (stats.files, stats.insertions, stats.deletions);
-        let _ = writeln!(text, "changes  {files} files, +{plus} -{minus}");
+        text.push_str(&by_file(stats));
     }
     if let Some(pr) = &run.work.pull_request {
         let _ = writeln!(text, "pull     #{} {}", pr.number, pr.url);
     }
     for kept in &run.kept {
-        let _ = writeln!(text, "kept     {}", kept.reference);
+        let _ = writeln!(
+            text,
+            "kept     {} (`drive kept restore {}`)",
+            kept.reference, run.id
+        );
+    }
+    for sandbox in run.sandboxes.values() {
+        let _ = writeln!(text, "sandbox  {}", sandbox.path.display());
     }
     for warning in &run.warnings {
         let _ = writeln!(text, "note     {warning}");
@@ -106,7 +142,55 @@ fn text(run: &Run, changes: Option<DiffStats>) -> String {
     text
 }
 
+/// One line for all changes and one for each of the first files.
+fn by_file(changes: &DiffStats) -> String {
+    let (files, plus, minus) = (changes.files, changes.insertions, changes.deletions);
+    let noun = if files == 1 { "file" } else { "files" };
+    let mut text = format!("changes  {files} {noun}, +{plus} -{minus}\n");
+    for file in changes.listed.iter().take(FILES_SHOWN) {
+        let lines = match (file.insertions, file.deletions) {
+            (Some(plus), Some(minus)) => format!("+{plus} -{minus}"),
+            (None, _) | (_, None) => "binary".to_owned(),
+        };
+        let _ = writeln!(text, "           {} {lines}", file.path.display());
+    }
+    let shown = changes.listed.len().min(FILES_SHOWN);
+    let more = files as usize - shown;
+    if more > 0 {
+        let _ = writeln!(text, "           and {more} more");
+    }
+    text
+}
+
 /// A hash as people say it.
 pub(crate) fn short(sha: &str) -> &str {
     sha.get(..10).unwrap_or(sha)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_shown_by_file_up_to_ten_of_them() {
+        let file = |number: u32| FileChange {
+            path: format!("f{number}").into(),
+            insertions: (number > 0).then_some(2),
+            deletions: (number > 0).then_some(1),
+        };
+        let changes = |files: u32| DiffStats {
+            files,
+            insertions: 4,
+            deletions: 2,
+            listed: (0..files).map(file).collect(),
+        };
+        assert_eq!(
+            by_file(&changes(2)),
+            "changes  2 files, +4 -2\n           f0 binary\n           f1 +2 -1\n"
+        );
+        assert!(by_file(&changes(1)).starts_with("changes  1 file, "));
+        let many = by_file(&changes(12));
+        assert_eq!(many.lines().count(), 12);
+        assert!(many.ends_with("f9 +2 -1\n           and 2 more\n"));
+    }
 }

@@ -18,6 +18,10 @@ const CYAN: &str = "\x1b[1;36m";
 const RESET: &str = "\x1b[0m";
 /// To the start of the line, and all of it away.
 const CLEAR_LINE: &str = "\r\x1b[2K";
+/// A line that is longer than the terminal is wide ends at its edge: a second row could not be
+/// cleared again.
+const NO_WRAP: &str = "\x1b[?7l";
+const WRAP: &str = "\x1b[?7h";
 
 /// How much narration is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -135,9 +139,16 @@ impl Output {
         let mut stderr = io::stderr().lock();
         if live.rewritable {
             live.shown = true;
-            let _ = write!(stderr, "{CLEAR_LINE}{line}");
+            let _ = write!(stderr, "{CLEAR_LINE}{NO_WRAP}{line}{WRAP}");
         } else {
             let _ = writeln!(stderr, "{line}");
+        }
+    }
+
+    /// The live line once more, with a clock that went on. Nothing where lines cannot be rewritten.
+    pub(crate) fn redraw(&self, line: &str) {
+        if lock(&self.live).rewritable {
+            self.live(line);
         }
     }
 

@@ -7,9 +7,12 @@ use drive_core::run::{Effect, EffectResult};
 use drive_core::sandbox::SandboxNote;
 use drive_engine::world::Observer;
 use std::fmt::Write;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+/// How often the clock on the terminal is brought up to date.
+const TICK: Duration = Duration::from_secs(1);
 /// The longest line an agent's words are cut to.
 const LONGEST: usize = 100;
 
@@ -24,6 +27,8 @@ pub(crate) struct Progress<'a> {
 struct Seen {
     usage: Usage,
     cost: Option<Cost>,
+    /// What the agent does now; nothing while no agent works.
+    now: Option<String>,
 }
 
 impl<'a> Progress<'a> {
@@ -39,10 +44,34 @@ impl<'a> Progress<'a> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Does `work` while the clock on the terminal goes on, also when the agent is silent.
+    pub(crate) fn ticking<T>(&self, work: impl FnOnce() -> T) -> T {
+        let (done, ended) = channel::<()>();
+        std::thread::scope(|threads| {
+            threads.spawn(move || {
+                while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                    if let Some(line) = self.line() {
+                        self.output.redraw(&line);
+                    }
+                }
+            });
+            let result = work();
+            drop(done);
+            result
+        })
+    }
+
     /// What the agent does now, with elapsed time, tokens and cost.
     fn now(&self, what: &str) {
+        self.seen().now = Some(cut(what));
+        if let Some(line) = self.line() {
+            self.output.live(&line);
+        }
+    }
+
+    fn line(&self) -> Option<String> {
         let seen = self.seen();
-        let mut line = format!("{} {}", elapsed(self.started), cut(what));
+        let mut line = format!("{} {}", elapsed(self.started), seen.now.as_ref()?);
         let tokens = seen.usage.counted();
         if tokens > 0 {
             let _ = write!(line, " · {tokens} tokens");
@@ -50,12 +79,21 @@ impl<'a> Progress<'a> {
         if let Some(cost) = seen.cost {
             let _ = write!(line, " · {cost}");
         }
-        self.output.live(&line);
+        Some(line)
     }
 }
 
 impl Observer for Progress<'_> {
     fn begun(&self, _: &RunId, _: &EffectKey, effect: &Effect) {
+        self.seen().now = match effect {
+            Effect::RunAgent { .. } => Some(intention(effect)),
+            Effect::CreateSandbox { .. }
+            | Effect::EndProcess { .. }
+            | Effect::CommitWork { .. }
+            | Effect::Push { .. }
+            | Effect::OpenPullRequest { .. }
+            | Effect::RemoveSandbox { .. } => None,
+        };
         self.output.narrate(format_args!(
             "{} {}",
             elapsed(self.started),

@@ -159,8 +159,17 @@ impl Wiring {
             ));
         }
         for gone in self.sandboxes.sweep(&|run| self.owner_state(run))?.removed {
+            let kept = match &gone.kept {
+                Some(kept) => format!(
+                    "; its work is kept: `drive kept restore {}`",
+                    kept.reference
+                ),
+                // What was half made when its run died was told above.
+                None if recovered.ended.iter().any(|run| run.id == gone.run) => continue,
+                None => String::new(),
+            };
             app.output().warn(format_args!(
-                "removed the left-over sandbox of run `{}`",
+                "removed the left-over sandbox of run `{}`{kept}",
                 gone.run
             ));
         }
@@ -195,12 +204,13 @@ fn expand(root: &str, environment: &Environment, folder: &Path) -> Result<PathBu
 
 /// One line about a run that was brought to its end.
 fn told(run: &Run) -> String {
-    let kept = match run.kept.last() {
-        None => "nothing was left uncommitted".to_owned(),
-        Some(kept) => format!("its work is kept: `drive kept restore {}`", kept.reference),
+    let work = match (run.kept.last(), &run.work.branch) {
+        (Some(kept), _) => format!("its work is kept: `drive kept restore {}`", kept.reference),
+        (None, Some(branch)) => format!("its work is on branch `{branch}`"),
+        (None, None) => "it had changed nothing".to_owned(),
     };
     format!(
-        "run `{}` was killed earlier; what it left running was ended, {kept}",
+        "run `{}` was killed earlier; what it left running was ended, {work}",
         run.id
     )
 }

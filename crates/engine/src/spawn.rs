@@ -20,7 +20,7 @@ pub const LONGEST_TASK: usize = 8 * 1024 * 1024;
 /// What a person asked for, with the settings that apply.
 #[derive(Clone, Debug)]
 pub struct SpawnOrder {
-    /// The task.
+    /// The task, which [`check_task`] took.
     pub task: String,
     /// A folder of the repository.
     pub repo: PathBuf,
@@ -54,15 +54,14 @@ pub fn request(
     run: &RunId,
     history: &dyn VersionControl,
 ) -> Result<Request, Problem> {
-    check_task(&order.task)?;
     let repository = history.discover(&order.repo)?;
     let place = Place::Checkout(&order.repo);
-    let base_sha = history.resolve(place, order.base.as_deref().unwrap_or("HEAD"))?;
-    let base_branch = match &order.base {
-        None => repository.branch.clone(),
+    let (base_sha, base_branch) = match order.base.as_deref() {
+        None | Some("HEAD") => (repository.head_sha.clone(), repository.branch.clone()),
         Some(base) => {
-            let full = format!("refs/heads/{base}");
-            history.resolve(place, &full).is_ok().then(|| base.clone())
+            let is_there = |full: String| history.resolve(place, &full).is_ok();
+            let branch = base_branch(base, &order.publish, &is_there);
+            (history.resolve(place, base)?, branch)
         }
     };
     if base_branch.is_none() && order.publish != Publish::BranchOnly {
@@ -95,6 +94,22 @@ pub fn request(
     })
 }
 
+/// The branch a pull request goes to when the work starts from `base`: that branch, or the one a
+/// remote-tracking branch of the forge's remote stands for.
+fn base_branch(base: &str, publish: &Publish, is_there: &dyn Fn(String) -> bool) -> Option<String> {
+    if is_there(format!("refs/heads/{base}")) {
+        return Some(base.to_owned());
+    }
+    let Publish::PullRequest {
+        remote: Some(remote),
+    } = publish
+    else {
+        return None;
+    };
+    let branch = base.strip_prefix(remote.as_str())?.strip_prefix('/')?;
+    is_there(format!("refs/remotes/{base}")).then(|| branch.to_owned())
+}
+
 /// Journals the request and flies the run to its end.
 pub fn fly(
     request: Request,
@@ -119,7 +134,8 @@ pub fn fly(
     .fly(&lease)
 }
 
-fn check_task(task: &str) -> Result<(), Problem> {
+/// Whether a text is a task: asked by a front end before it touches anything.
+pub fn check_task(task: &str) -> Result<(), Problem> {
     if task.trim().is_empty() {
         return Err(Problem::usage("taskEmpty", "the task is empty").hint(
             "say what is to be done: `drive spawn \"fix the login\"`, or `-` to read it from stdin",

@@ -32,6 +32,7 @@ pub struct Call<'a> {
     config: Vec<(String, String)>,
     env: Vec<(OsString, OsString)>,
     stdin: Stdin,
+    entries: Option<Vec<config::Entry>>,
 }
 
 /// What git answered. It ended by itself; whether its exit code is good is the caller's question.
@@ -57,6 +58,7 @@ impl<'a> Call<'a> {
             config: Vec::new(),
             env: Vec::new(),
             stdin: Stdin::Null,
+            entries: None,
         }
     }
 
@@ -92,6 +94,13 @@ impl<'a> Call<'a> {
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = Stdin::Bytes(bytes.into());
+        self
+    }
+
+    /// The settings in force, for a caller that has just read them.
+    #[must_use]
+    pub(super) fn knowing(mut self, entries: &[config::Entry]) -> Self {
+        self.entries = Some(entries.to_vec());
         self
     }
 
@@ -147,7 +156,10 @@ impl<'a> Call<'a> {
     fn overrides(&mut self) -> Result<config::Overrides, Problem> {
         let entries = match self.touches {
             Touches::Objects => return Ok(config::Overrides::default()),
-            Touches::Files | Touches::Network => load_config(self.git, &self.location)?,
+            Touches::Files | Touches::Network => match self.entries.take() {
+                Some(entries) => entries,
+                None => load_config(self.git, &self.location)?,
+            },
         };
         let mut overrides = config::content_overrides(&entries);
         if config::is_partial_clone(&entries) {

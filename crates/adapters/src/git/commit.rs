@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Who commits when the user has not said who they are.
-const FALLBACK: (&str, &str) = ("drive", "drive@localhost");
+const FALLBACK: [(&str, &str); 2] = [("user.name", "drive"), ("user.email", "drive@localhost")];
 
 pub(super) fn leftovers(
     git: &Git,
@@ -29,7 +29,13 @@ pub(super) fn leftovers(
         )
         .hint("finish or abort it there, then try again"));
     }
-    let mut status = state::status(git, location, None)?;
+    // No foreign code runs in between, so one look at the settings serves all of it.
+    let entries = load_config(git, location)?;
+    let call = || {
+        git.call_at(location.clone(), Touches::Files)
+            .knowing(&entries)
+    };
+    let mut status = state::status_by(call())?;
     let is_work = |path: &PathBuf| !brought.iter().any(|one| path.starts_with(&one.path));
     status.dirty.retain(is_work);
     status.nested.retain(is_work);
@@ -46,15 +52,13 @@ pub(super) fn leftovers(
     if status.dirty.is_empty() {
         return Ok(None);
     }
-    git.call_at(location.clone(), Touches::Files)
+    call()
         .args(["add", "--all", "--", ":/"])
         .args(brought.iter().map(|one| excluded(&one.path)))
         .ok()?;
-    let mut call = git.call_at(location.clone(), Touches::Files);
-    for (key, value) in identity(git, location)? {
-        call = call.config(&key, &value);
-    }
-    let answer = call
+    let answer = identity(&entries)
+        .iter()
+        .fold(call(), |call, (key, value)| call.config(key, value))
         .args([
             "commit",
             "--quiet",
@@ -93,10 +97,11 @@ pub(crate) fn commit_tree(
     parents: &[String],
     message: &str,
 ) -> Result<String, Problem> {
-    let mut call = git.call_at(location.clone(), Touches::Objects);
-    for (key, value) in identity(git, location)? {
-        call = call.config(&key, &value);
-    }
+    let entries = load_config(git, location)?;
+    let call = identity(&entries).iter().fold(
+        git.call_at(location.clone(), Touches::Objects),
+        |call, (key, value)| call.config(key, value),
+    );
     let parents = parents
         .iter()
         .flat_map(|parent| [OsString::from("-p"), OsString::from(parent)]);
@@ -108,16 +113,12 @@ pub(crate) fn commit_tree(
 }
 
 /// Settings that name a committer where the user's own do not.
-fn identity(git: &Git, location: &Location) -> Result<Vec<(String, String)>, Problem> {
-    let entries = load_config(git, location)?;
-    let has = |key: &str| config::last(&entries, key).is_some_and(|value| !value.is_empty());
-    if has("user.name") && has("user.email") {
-        return Ok(Vec::new());
+fn identity(entries: &[config::Entry]) -> &'static [(&'static str, &'static str)] {
+    let has = |key: &str| config::last(entries, key).is_some_and(|value| !value.is_empty());
+    match has("user.name") && has("user.email") {
+        true => &[],
+        false => &FALLBACK,
     }
-    Ok(vec![
-        ("user.name".to_owned(), FALLBACK.0.to_owned()),
-        ("user.email".to_owned(), FALLBACK.1.to_owned()),
-    ])
 }
 
 fn last_commit(git: &Git, location: &Location) -> Result<CommitSummary, Problem> {

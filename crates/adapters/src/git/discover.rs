@@ -10,6 +10,38 @@ pub(super) fn discover(git: &Git, path: &Path) -> Result<Repository, Problem> {
         return Err(not_a_repository(path));
     }
     let location = Location::checkout(path);
+    match in_one_look(git, &location)? {
+        Some(repository) => Ok(repository),
+        None => step_by_step(git, &location, path),
+    }
+}
+
+/// The usual case, a checkout with commits, in one call; `None` for everything else.
+fn in_one_look(git: &Git, location: &Location) -> Result<Option<Repository>, Problem> {
+    let answer = git
+        .call_at(location.clone(), Touches::Objects)
+        .args(["rev-parse", "--path-format=absolute", "--git-common-dir"])
+        .args(["--absolute-git-dir", "--is-shallow-repository"])
+        .args(["--show-toplevel", "HEAD^{commit}"])
+        .args(["--symbolic-full-name", "HEAD"])
+        .run()?;
+    let lines: Vec<&[u8]> = answer.stdout.split(|b| *b == b'\n').collect();
+    let (0, [common, own, shallow, top, head, name, b""]) = (answer.code, &lines[..]) else {
+        return Ok(None);
+    };
+    let branch = String::from_utf8_lossy(name);
+    Ok(Some(Repository {
+        common_dir: path_from(common),
+        git_dir: path_from(own),
+        top: Some(path_from(top)),
+        shallow: *shallow == b"true",
+        head_sha: String::from_utf8_lossy(head).into_owned(),
+        branch: branch.strip_prefix("refs/heads/").map(str::to_owned),
+    }))
+}
+
+/// Every case, and every mistake by its name.
+fn step_by_step(git: &Git, location: &Location, path: &Path) -> Result<Repository, Problem> {
     let answer = git
         .call_at(location.clone(), Touches::Objects)
         .args([
@@ -40,15 +72,15 @@ pub(super) fn discover(git: &Git, path: &Path) -> Result<Repository, Problem> {
     };
     let top = match bare {
         b"true" => None,
-        _ => load_top(git, &location)?,
+        _ => load_top(git, location)?,
     };
     Ok(Repository {
         common_dir: path_from(common),
         git_dir: path_from(own),
         top,
         shallow: shallow == b"true",
-        head_sha: require_head(git, &location, path)?,
-        branch: super::head_branch(git, &location)?,
+        head_sha: require_head(git, location, path)?,
+        branch: super::head_branch(git, location)?,
     })
 }
 

@@ -4,7 +4,7 @@ use super::call::path_from;
 use super::{Git, Location, Touches};
 use drive_core::Problem;
 use drive_core::run::CommitSummary;
-use drive_engine::ports::DiffStats;
+use drive_engine::ports::{DiffStats, FileChange};
 use std::path::PathBuf;
 
 /// What [`summary`] reads.
@@ -54,6 +54,16 @@ pub(crate) fn unpushed(
     list(git, location, &args)
 }
 
+/// Commits up to `head` that no branch, no remote and no tag has: they would be lost with it.
+pub(crate) fn unbranched(
+    git: &Git,
+    location: &Location,
+    head: &str,
+) -> Result<Vec<CommitSummary>, Problem> {
+    let args = [head, "--not", "--branches", "--remotes", "--tags"];
+    list(git, location, &args.map(str::to_owned))
+}
+
 pub(super) fn diff_stats(
     git: &Git,
     location: &Location,
@@ -61,7 +71,8 @@ pub(super) fn diff_stats(
     head: &str,
 ) -> Result<DiffStats, Problem> {
     let answer = git
-        .call_at(location.clone(), Touches::Files)
+        // No driver and no conversion of the repository runs, so its settings need no look.
+        .call_at(location.clone(), Touches::Objects)
         .args([
             "diff-tree",
             "-r",
@@ -74,13 +85,20 @@ pub(super) fn diff_stats(
         .ok()?;
     let mut stats = DiffStats::default();
     for row in answer.fields() {
-        let row = String::from_utf8_lossy(row);
-        let mut columns = row.splitn(3, '\t');
+        let mut columns = row.splitn(3, |byte| *byte == b'\t');
+        let mut number = || std::str::from_utf8(columns.next()?).ok()?.parse().ok();
         // A binary file has `-` in both columns.
-        let mut number = || columns.next().and_then(|text| text.parse::<u64>().ok());
-        stats.insertions += number().unwrap_or(0);
-        stats.deletions += number().unwrap_or(0);
+        let (insertions, deletions): (Option<u64>, Option<u64>) = (number(), number());
         stats.files += 1;
+        stats.insertions += insertions.unwrap_or(0);
+        stats.deletions += deletions.unwrap_or(0);
+        if stats.listed.len() < LIST_LIMIT {
+            stats.listed.push(FileChange {
+                path: path_from(columns.next().unwrap_or_default()),
+                insertions,
+                deletions,
+            });
+        }
     }
     Ok(stats)
 }

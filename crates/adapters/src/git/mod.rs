@@ -261,5 +261,5 @@ impl VersionControl for Git {
 pub(crate) use call::path_from;
 pub(crate) use commit::{commit_tree, excluded};
 pub(crate) use discover::{filters_of, has_submodules, tree_bytes};
-pub(crate) use history::{resolve, unpushed};
+pub(crate) use history::{resolve, unbranched, unpushed};
 pub(crate) use state::{Status, head_branch, in_progress, status};

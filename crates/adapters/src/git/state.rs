@@ -1,15 +1,19 @@
 //! What a worktree looks like now, whatever was done in it.
 
 use super::call::path_from;
-use super::{Git, Location, Touches};
+use super::{Call, Git, Location, Touches};
 use drive_core::Problem;
 use drive_core::sandbox::InProgress;
 use drive_engine::ports::WorkState;
 use std::path::{Path, PathBuf};
 
-/// The dirty files of a worktree.
+/// What git says about a worktree in one look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Status {
+    /// The commit checked out; `None` before the first one.
+    pub(crate) head: Option<String>,
+    /// The branch checked out; `None` on a detached head.
+    pub(crate) branch: Option<String>,
     /// Tracked files that changed, and untracked files that are not ignored.
     pub(crate) dirty: Vec<PathBuf>,
     /// Repositories inside the worktree that are no submodules.
@@ -23,8 +27,11 @@ pub(crate) struct Status {
 pub(super) fn load(git: &Git, location: &Location) -> Result<WorkState, Problem> {
     let status = status(git, location, None)?;
     Ok(WorkState {
-        head_sha: super::resolve(git, location, "HEAD")?,
-        branch: head_branch(git, location)?,
+        head_sha: match status.head {
+            Some(sha) => sha,
+            None => super::resolve(git, location, "HEAD")?,
+        },
+        branch: status.branch,
         in_progress: in_progress(&git_dir(git, location)?),
         dirty_files: u32::try_from(status.dirty.len()).unwrap_or(u32::MAX),
     })
@@ -36,15 +43,21 @@ pub(crate) fn status(
     location: &Location,
     index: Option<&Path>,
 ) -> Result<Status, Problem> {
-    let mut call = git
-        .call_at(location.clone(), Touches::Files)
-        .args(["status", "--porcelain=v2", "-z", "--untracked-files=all"])
-        .args(["--no-renames", "--ignore-submodules=none"])
-        .env("GIT_OPTIONAL_LOCKS", "0");
+    let mut call = git.call_at(location.clone(), Touches::Files);
     if let Some(index) = index {
         call = call.env("GIT_INDEX_FILE", index);
     }
-    let answer = call.ok()?;
+    status_by(call)
+}
+
+/// The same by a call that was prepared by the caller.
+pub(super) fn status_by(call: Call<'_>) -> Result<Status, Problem> {
+    let answer = call
+        .args(["status", "--porcelain=v2", "--branch", "-z"])
+        .args(["--untracked-files=all", "--no-ahead-behind"])
+        .args(["--no-renames", "--ignore-submodules=none"])
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .ok()?;
     let mut status = Status {
         // A folder that cannot be opened is only worth a warning to git. Its text is not read, that
         // there is one is enough.
@@ -98,6 +111,9 @@ pub(super) fn git_dir(git: &Git, location: &Location) -> Result<PathBuf, Problem
 
 impl Status {
     fn add(&mut self, row: &[u8]) {
+        if let Some(header) = row.strip_prefix(b"# branch.") {
+            return self.add_header(&String::from_utf8_lossy(header));
+        }
         // `1 XY sub mH mI mW hH hI path`, `u XY sub m1 m2 m3 mW h1 h2 h3 path`, `? path`.
         let columns_before_path = match row.first() {
             Some(b'1') => 8,
@@ -124,6 +140,15 @@ impl Status {
         }
         self.dirty.push(path_from(path));
     }
+
+    fn add_header(&mut self, header: &str) {
+        // In place of a name, `(initial)` before the first commit and `(detached)` without a branch.
+        match header.split_once(' ') {
+            Some(("oid", sha)) if !sha.starts_with('(') => self.head = Some(sha.to_owned()),
+            Some(("head", name)) if !name.starts_with('(') => self.branch = Some(name.to_owned()),
+            Some(_) | None => {}
+        }
+    }
 }
 
 #[cfg(test)]
@@ -141,6 +166,8 @@ mod tests {
     #[test]
     fn rows_of_the_status_are_read_with_spaces_and_odd_bytes_in_paths() {
         let status = parsed(&[
+            b"# branch.oid 17c03e78b2afefa6858593639477c83879db33ad",
+            b"# branch.head drive/fix",
             b"1 .M N... 100644 100644 100644 aa bb a b.txt",
             b"u UU N... 100644 100644 100644 100644 aa bb cc x y",
             b"1 .M S.M. 160000 160000 160000 aa bb sub",
@@ -151,6 +178,8 @@ mod tests {
         assert_eq!(
             status,
             Status {
+                head: Some("17c03e78b2afefa6858593639477c83879db33ad".into()),
+                branch: Some("drive/fix".into()),
                 dirty: vec![
                     "a b.txt".into(),
                     "x y".into(),
@@ -162,5 +191,11 @@ mod tests {
                 incomplete: false,
             }
         );
+    }
+
+    #[test]
+    fn a_detached_head_has_no_branch_and_an_empty_repository_no_head() {
+        let status = parsed(&[b"# branch.oid (initial)", b"# branch.head (detached)"]);
+        assert_eq!(status, Status::default());
     }
 }

@@ -19,13 +19,17 @@ pub(super) fn keep(all: &Worktrees, record: &Record) -> Result<Option<KeptWork>,
     }
     let saver = Saver::new(all, record)?;
     let status = saver.survey()?;
+    let in_progress = git::in_progress(&record.sandbox.admin_dir);
+    // A branch with commits stays when the sandbox goes: what it holds needs no second home.
+    if status.dirty.is_empty()
+        && in_progress.is_none()
+        && git::unbranched(&all.git, &saver.at, &saver.head)?.is_empty()
+    {
+        return Ok(None);
+    }
     let own = record.sandbox.branch.as_deref();
     let base = Some(record.sandbox.base_sha.as_str());
     let unpushed = git::unpushed(&all.git, &saver.at, own, base)?;
-    let in_progress = git::in_progress(&record.sandbox.admin_dir);
-    if status.dirty.is_empty() && unpushed.is_empty() && in_progress.is_none() {
-        return Ok(None);
-    }
     let tree = saver.tree(&status)?;
     if let Some(same) = saver.already_kept(&tree)? {
         return Ok(Some(same));

@@ -3,11 +3,13 @@
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::flown::document;
+use crate::output::Printable;
 use crate::wiring::Wiring;
 use clap::{Args, Subcommand};
 use drive_adapters::agents::TRANSCRIPT;
 use drive_adapters::files::{load_from, load_tail};
 use drive_core::Problem;
+use drive_core::agent::answer::title_of;
 use drive_core::ids::RunId;
 use drive_core::run::Run;
 use drive_engine::ports::{RunFilter, Store};
@@ -75,7 +77,7 @@ fn list(wiring: &Wiring, limit: u32) -> Outcome {
         let task = run
             .request
             .as_ref()
-            .map_or("", |r| r.task.lines().next().unwrap_or_default());
+            .map_or(String::new(), |request| title_of(&request.task));
         let _ = writeln!(text, "{:22} {:10} {}", run.id.as_str(), state(run), task);
     }
     if runs.is_empty() {
@@ -120,11 +122,12 @@ fn show(wiring: &Wiring, run: &Run) -> Outcome {
 fn logs(wiring: &Wiring, run: &Run) -> Outcome {
     let path = newest_log(wiring, run).ok_or_else(|| no_log(run))?;
     let bytes = load_tail(&path, LOG_BYTES).map_err(|error| unreadable(&path, &error))?;
-    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let text = String::from_utf8_lossy(&bytes);
+    let shown = Printable(&text).to_string();
     Answer::new(
         "drive.runLog/1",
         &json!({ "runId": run.id, "path": path, "log": text }),
-        text,
+        shown,
     )
 }
 
@@ -145,7 +148,7 @@ fn follow(app: &App, wiring: &Wiring, mut run: Run) -> Outcome {
                 .rposition(|b| *b == b'\n')
                 .map_or(0, |end| end + 1);
             for line in String::from_utf8_lossy(&fresh[..whole]).lines() {
-                if app.output().line(line).is_break() {
+                if app.output().line(Printable(line)).is_break() {
                     break;
                 }
             }

@@ -4,15 +4,15 @@ use crate::answer::Outcome;
 use crate::app::App;
 use crate::flown;
 use crate::progress::Progress;
-use crate::task::require_task;
+use crate::task::load_task;
 use crate::wiring::Wiring;
 use clap::Args;
 use drive_core::agent::{Budget, Cost};
-use drive_core::run::{AfterEnd, Publish};
+use drive_core::run::{AfterEnd, Publish, Run};
 use drive_core::settings::{Layer, Settings};
-use drive_engine::ports::{Place, VersionControl};
+use drive_engine::ports::{DiffStats, Place, VersionControl};
 use drive_engine::spawn::{self, SpawnOrder};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The arguments of `drive spawn`.
 #[derive(Debug, Args)]
@@ -102,7 +102,8 @@ impl SpawnArgs {
 /// Flies one agent from the task to the branch, and to the pull request where there is a forge.
 pub(crate) fn run(args: &SpawnArgs, app: &App) -> Outcome {
     let settings = app.settings_with(&args.layers())?.settings;
-    let task = require_task(&args.task)?;
+    let task = load_task(&args.task)?;
+    spawn::check_task(&task)?;
     let folder = app.start_dir()?;
     let wiring = Wiring::new(app, &settings, &folder)?;
     wiring.git.discover(&folder)?;
@@ -131,20 +132,24 @@ pub(crate) fn run(args: &SpawnArgs, app: &App) -> Outcome {
     let progress = Progress::new(app.output());
     let world = wiring.world(forge.as_ref().map(|open| open.forge.as_ref()), &progress);
     let cancel = app.cancel()?;
-    let run = spawn::fly(
-        request,
-        &id,
-        wiring.journal(),
-        &wiring.whoami,
-        &world,
-        cancel,
-    )?;
-    let changes = match (&run.work.head_sha, &run.request) {
-        (Some(head), Some(request)) => wiring
-            .git
-            .diff_stats(Place::Checkout(&folder), &request.base_sha, head)
-            .ok(),
-        _ => None,
-    };
-    flown::answer(&run, changes)
+    let run = progress.ticking(|| {
+        spawn::fly(
+            request,
+            &id,
+            wiring.journal(),
+            &wiring.whoami,
+            &world,
+            cancel,
+        )
+    })?;
+    flown::answer(&run, changes(&wiring, &run, &folder).as_ref())
+}
+
+/// What the run's branch changes, where it holds something.
+fn changes(wiring: &Wiring, run: &Run, folder: &Path) -> Option<DiffStats> {
+    let (head, request) = (run.work.head_sha.as_ref()?, run.request.as_ref()?);
+    wiring
+        .git
+        .diff_stats(Place::Checkout(folder), &request.base_sha, head)
+        .ok()
 }

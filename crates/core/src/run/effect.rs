@@ -1,4 +1,4 @@
-use super::outcome::{CommitSummary, Published};
+use super::outcome::{BranchTip, CommitSummary, Published};
 use crate::Problem;
 use crate::agent::{AgentOutcome, Budget, Role};
 use crate::ids::SandboxId;
@@ -143,6 +143,10 @@ pub enum EffectResult {
     SandboxRemoved {
         /// What was saved first.
         kept: Option<KeptWork>,
+        /// What stays on the run's branch, where that was not reported before: an agent that
+        /// failed or was stopped may have committed by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<BranchTip>,
     },
     /// It could not be done.
     Failed {

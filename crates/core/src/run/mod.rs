@@ -20,7 +20,7 @@ pub use event::{Event, Note};
 pub use format::{
     EVENT_FORMAT, STATE_FORMAT, UnreadableFormat, read_event, read_run, write_event, write_run,
 };
-pub use outcome::{CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
+pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
 pub use request::{AfterEnd, Kind, Publish, Request};
 pub use spawn::SpawnStage;
 pub use step::{IllegalEvent, fold, step};

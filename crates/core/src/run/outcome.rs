@@ -100,6 +100,16 @@ pub struct Work {
     pub log: Option<PathBuf>,
 }
 
+/// What a branch holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BranchTip {
+    /// Its tip.
+    pub head_sha: String,
+    /// Its commits since the base, oldest first.
+    pub commits: Vec<CommitSummary>,
+}
+
 /// One commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

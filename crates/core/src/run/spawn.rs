@@ -16,6 +16,9 @@ use crate::sandbox::{Lifetime, SandboxSpec};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+/// How many characters of a task a commit message and a pull request repeat.
+const LONGEST_REPEATED: usize = 8_000;
+
 /// How far a spawn has come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "stage")]
@@ -132,15 +135,16 @@ fn go_on(run: &mut Run, request: &Request, result: EffectResult, now: Timestamp)
         }
         EffectResult::AgentEnded { outcome, .. } => agent_ended(run, request, &outcome, now),
         EffectResult::WorkCommitted {
-            head_sha, commits, ..
+            head_sha,
+            commits,
+            warnings,
         } => {
             if commits.is_empty() {
-                leave(
-                    run,
-                    OutcomeStatus::Failed,
-                    Some(nothing_changed(request)),
-                    now,
-                );
+                let problem = match warnings.is_empty() {
+                    true => nothing_changed(request),
+                    false => nothing_on_branch(request),
+                };
+                leave(run, OutcomeStatus::Failed, Some(problem), now);
             } else {
                 publish(run, request, head_sha, now);
             }
@@ -310,7 +314,17 @@ fn commit_message(task: &str) -> String {
     if subject == task.trim() {
         subject
     } else {
-        format!("{subject}\n\n{}", task.trim())
+        format!("{subject}\n\n{}", shortened(task))
+    }
+}
+
+/// A task as a message repeats it: all of what a person writes, the beginning of what a program
+/// pastes. Forges refuse longer texts.
+fn shortened(task: &str) -> String {
+    let task = task.trim();
+    match task.char_indices().nth(LONGEST_REPEATED) {
+        None => task.to_owned(),
+        Some((end, _)) => format!("{}…\n\n(the task goes on)", task[..end].trim_end()),
     }
 }
 
@@ -321,10 +335,13 @@ fn pull_request_body(run: &Run, request: &Request) -> String {
         .as_deref()
         .map(str::trim)
         .unwrap_or_default();
-    let task = request.task.trim();
-    format!("{said}\n\n<details><summary>The task</summary>\n\n{task}\n\n</details>\n")
-        .trim_start()
-        .to_owned()
+    let task = shortened(&request.task);
+    let (run, agent) = (&run.id, &request.agent);
+    format!(
+        "{said}\n\n<details><summary>The task</summary>\n\n{task}\n\n</details>\n\nRun `{run}` of agent `{agent}`.\n"
+    )
+    .trim_start()
+    .to_owned()
 }
 
 fn nothing_changed(request: &Request) -> Problem {
@@ -333,4 +350,15 @@ fn nothing_changed(request: &Request) -> Problem {
         format!("the agent `{}` changed nothing", request.agent),
     )
     .hint("read what it said with `drive runs logs`, or make the task more concrete")
+}
+
+fn nothing_on_branch(request: &Request) -> Problem {
+    Problem::work(
+        "nothingOnBranch",
+        format!(
+            "the agent `{}` left nothing that can go on branch `{}`",
+            request.agent, request.branch
+        ),
+    )
+    .hint("what it left is kept: `drive kept list`")
 }

@@ -159,11 +159,16 @@ fn remember(run: &mut Run, effect: Option<Effect>, result: &EffectResult) {
         EffectResult::PullRequestOpened { pull_request } => {
             run.work.pull_request = Some(pull_request.clone());
         }
-        EffectResult::SandboxRemoved { kept } => {
+        EffectResult::SandboxRemoved { kept, branch } => {
             if let Some(Effect::RemoveSandbox { sandbox }) = effect {
                 run.sandboxes.remove(&sandbox);
             }
             run.kept.extend(kept.iter().cloned());
+            if let Some(tip) = branch {
+                run.work.branch = run.request.as_ref().map(|r| r.branch.clone());
+                run.work.head_sha = Some(tip.head_sha.clone());
+                run.work.commits.clone_from(&tip.commits);
+            }
         }
         EffectResult::ProcessEnded => {
             if let Some(Effect::EndProcess { identity }) = effect {

@@ -159,7 +159,10 @@ pub fn good(effect: &Effect) -> EffectResult {
                 url: "local:7".into(),
             },
         },
-        Effect::RemoveSandbox { .. } => EffectResult::SandboxRemoved { kept: Some(kept()) },
+        Effect::RemoveSandbox { .. } => EffectResult::SandboxRemoved {
+            kept: Some(kept()),
+            branch: None,
+        },
     }
 }
 
@@ -182,7 +185,10 @@ pub fn events() -> Vec<Event> {
                 url: "local:7".into(),
             },
         },
-        EffectResult::SandboxRemoved { kept: Some(kept()) },
+        EffectResult::SandboxRemoved {
+            kept: Some(kept()),
+            branch: None,
+        },
         EffectResult::Failed { problem: problem() },
     ];
     let notes = [

@@ -27,5 +27,5 @@ pub use store::{
     Store,
 };
 pub use version_control::{
-    DiffStats, Leftovers, Place, Push, Pushed, Repository, VersionControl, WorkState,
+    DiffStats, FileChange, Leftovers, Place, Push, Pushed, Repository, VersionControl, WorkState,
 };

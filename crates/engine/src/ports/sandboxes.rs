@@ -11,8 +11,8 @@ pub trait Sandboxes: Send + Sync {
     /// The sandbox of that name, as recorded outside of it; `None` when there is none in use.
     fn find(&self, id: &SandboxId) -> Result<Option<Sandbox>, Problem>;
 
-    /// Saves dirty, untracked and unpushed work under `refs/drive/kept/…`; `None` when there is
-    /// nothing that is not safe elsewhere. Ignored files are not work.
+    /// Saves dirty and untracked files, commits that are on no branch, and what is half done under
+    /// `refs/drive/kept/…`; `None` when everything is safe elsewhere. Ignored files are not work.
     fn keep(&self, sandbox: &Sandbox) -> Result<Option<KeptWork>, Problem>;
 
     /// Moves the sandbox aside, and returns at once. Its work is saved, and its files are deleted,

@@ -86,7 +86,7 @@ pub enum Pushed {
 }
 
 /// How much changed between two commits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffStats {
     /// Files changed.
     pub files: u32,
@@ -94,6 +94,19 @@ pub struct DiffStats {
     pub insertions: u64,
     /// Lines removed.
     pub deletions: u64,
+    /// The files one by one, at most 1,000.
+    pub listed: Vec<FileChange>,
+}
+
+/// How much one file changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// Its path in the repository.
+    pub path: PathBuf,
+    /// Lines added; `None` where the file has no lines.
+    pub insertions: Option<u64>,
+    /// Lines removed; `None` where the file has no lines.
+    pub deletions: Option<u64>,
 }
 
 /// History as the services need it.

@@ -5,12 +5,14 @@ mod publish;
 mod work;
 
 use crate::executor::{Performer, Task};
-use crate::ports::{AgentSource, Forge, IsolationMode, ProcessRunner, Sandboxes, VersionControl};
+use crate::ports::{
+    AgentSource, Forge, IsolationMode, Place, ProcessRunner, Sandboxes, VersionControl,
+};
 use drive_core::Problem;
 use drive_core::agent::AgentEvent;
 use drive_core::ids::{EffectKey, RunId, SandboxId};
-use drive_core::run::{Effect, EffectResult};
-use drive_core::sandbox::Sandbox;
+use drive_core::run::{BranchTip, Effect, EffectResult};
+use drive_core::sandbox::{BranchName, Sandbox};
 use std::path::PathBuf;
 
 /// Everything a run may touch.
@@ -113,10 +115,31 @@ impl World<'_> {
 
     /// The sandbox may never have been made, or may be gone already: both are fine.
     fn remove_sandbox(&self, task: &Task<'_>, id: &SandboxId) -> Result<EffectResult, Problem> {
-        let kept = match self.find_sandbox(task, id)? {
-            Some(sandbox) => self.sandboxes.remove(&sandbox)?.kept,
-            None => None,
+        let Some(sandbox) = self.find_sandbox(task, id)? else {
+            return Ok(EffectResult::SandboxRemoved {
+                kept: None,
+                branch: None,
+            });
         };
-        Ok(EffectResult::SandboxRemoved { kept })
+        let kept = self.sandboxes.remove(&sandbox)?.kept;
+        let branch = match task.run.work.branch {
+            Some(_) => None,
+            None => self.branch_tip(task, &sandbox),
+        };
+        Ok(EffectResult::SandboxRemoved { kept, branch })
+    }
+
+    /// What an agent that came to no good end committed by itself. Its branch is safe whether or
+    /// not that can be told.
+    fn branch_tip(&self, task: &Task<'_>, sandbox: &Sandbox) -> Option<BranchTip> {
+        let request = task.run.request.as_ref()?;
+        let place = Place::Checkout(&request.repo);
+        let branch = BranchName::parse(sandbox.branch.as_deref()?).ok()?;
+        let head_sha = self.history.resolve(place, &branch.full()).ok()?;
+        let commits = self
+            .history
+            .commits(place, &sandbox.base_sha, &head_sha)
+            .ok()?;
+        (!commits.is_empty()).then_some(BranchTip { head_sha, commits })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::executor::Task;
-use crate::ports::{Leftovers, Place};
+use crate::ports::{Leftovers, Place, WorkState};
 use drive_core::Problem;
 use drive_core::ids::SandboxId;
 use drive_core::run::EffectResult;
@@ -20,7 +20,7 @@ impl World<'_> {
         let sandbox = self.require_sandbox(task, id)?;
         let place = Place::Sandbox(&sandbox);
         let mut warnings = Vec::new();
-        let state = self.history.state(place)?;
+        let mut state = self.history.state(place)?;
         match state.in_progress {
             Some(what) => warnings.push(format!(
                 "the agent left a {} half done: its files are kept, not committed",
@@ -31,10 +31,12 @@ impl World<'_> {
                     run: task.run.id.clone(),
                     message: message.to_owned(),
                 };
-                self.history.commit_leftovers(place, &leftovers)?;
+                if let Some(commit) = self.history.commit_leftovers(place, &leftovers)? {
+                    state.head_sha = commit.sha;
+                }
             }
         }
-        let head_sha = self.bring_to_branch(&sandbox, &mut warnings)?;
+        let head_sha = self.bring_to_branch(&sandbox, &state, &mut warnings)?;
         let commits = self.history.commits(place, &sandbox.base_sha, &head_sha)?;
         Ok(EffectResult::WorkCommitted {
             head_sha,
@@ -48,26 +50,26 @@ impl World<'_> {
     fn bring_to_branch(
         &self,
         sandbox: &Sandbox,
+        state: &WorkState,
         warnings: &mut Vec<String>,
     ) -> Result<String, Problem> {
         let place = Place::Sandbox(sandbox);
-        let state = self.history.state(place)?;
+        let head = &state.head_sha;
         let Some(branch) = &sandbox.branch else {
-            return Ok(state.head_sha);
+            return Ok(head.clone());
         };
         if state.branch.as_ref() == Some(branch) {
-            return Ok(state.head_sha);
+            return Ok(head.clone());
         }
         let branch = BranchName::parse(branch)?;
         let tip = self.history.resolve(place, &branch.full())?;
         let elsewhere = state.branch.as_deref().unwrap_or("no branch");
-        if state.in_progress.is_none() && self.history.is_ancestor(place, &tip, &state.head_sha)? {
-            self.history
-                .advance_branch(place, &branch, &tip, &state.head_sha)?;
+        if state.in_progress.is_none() && self.history.is_ancestor(place, &tip, head)? {
+            self.history.advance_branch(place, &branch, &tip, head)?;
             warnings.push(format!(
                 "the agent had switched to {elsewhere}; its commits are on `{branch}`"
             ));
-            return Ok(state.head_sha);
+            return Ok(head.clone());
         }
         warnings.push(format!(
             "the agent ended on {elsewhere}, which does not build on `{branch}`: what it did there is kept apart"

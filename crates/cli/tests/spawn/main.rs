@@ -1,0 +1,19 @@
+//! `drive spawn` by the real binary: real repositories, the local forge, and agents that are small
+//! shell scripts, well-behaved and not.
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test starts the program and prepares its world"
+)]
+
+mod support;
+
+mod agents;
+mod crowd;
+mod deaths;
+mod flight;
+mod mistakes;
+mod narration;
+mod secrets;
+mod stops;

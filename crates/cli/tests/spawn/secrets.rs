@@ -1,0 +1,71 @@
+//! A value that is let through to an agent is seen nowhere else.
+
+use crate::support::{World, contents, text};
+
+const SECRET: &str = "s3cr3t-Value-0123456789abcdef";
+
+#[test]
+fn a_secret_an_agent_prints_is_in_no_log_no_journal_no_answer_and_no_pull_request() {
+    // Once whole, once in two writes with a pause between them, once on the other stream, once at
+    // the very end without a line's end.
+    let world = World::with_agent(
+        "echo \"the key is $MY_TOKEN, use it\"
+first=$(printf %s \"$MY_TOKEN\" | cut -c1-12); rest=$(printf %s \"$MY_TOKEN\" | cut -c13-)
+printf '%s' \"$first\"; sleep 0.3; printf '%s\\n' \"$rest\"
+echo \"$MY_TOKEN\" >&2
+echo new > new.txt
+printf '%s' \"$MY_TOKEN\"",
+    );
+    world.settings("env = [\"MY_TOKEN\"]\n");
+    let output = world
+        .drive_command(&["spawn", "Use the key", "--json", "-v"])
+        .env("MY_TOKEN", SECRET)
+        .output()
+        .unwrap();
+    let ended = crate::support::Ended::from(output);
+    let run = ended.run();
+    assert_eq!(ended.code, Some(0), "{run:#}");
+    assert!(
+        !ended.stdout.contains(SECRET) && !ended.stderr.contains(SECRET),
+        "{ended:?}"
+    );
+    let log = world.drive(&["runs", "logs"]);
+    assert!(log.stdout.contains("the key is "), "{log:?}");
+    assert!(!log.stdout.contains(SECRET), "{log:?}");
+    for args in [["pr", "show", "1"], ["runs", "show", &text(&run["runId"])]] {
+        let shown = world.drive(&[&args[..], &["--json"]].concat());
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+        assert!(!shown.stdout.contains(SECRET), "{shown:?}");
+    }
+    for (path, bytes) in contents(&world.path("state")) {
+        let found = bytes
+            .windows(SECRET.len())
+            .any(|window| window == SECRET.as_bytes());
+        assert!(!found, "{} holds the secret", path.display());
+    }
+    let branch = text(&run["branch"]);
+    assert!(!world.git(&format!("log -p {branch}")).contains(SECRET));
+}
+
+#[test]
+fn the_forge_token_and_what_was_not_named_never_reach_an_agent() {
+    let world = World::with_agent("env | cut -d= -f1 > names.txt");
+    let output = world
+        .drive_command(&["spawn", "List names", "--json"])
+        .env("GITHUB_TOKEN", SECRET)
+        .env("GH_TOKEN", SECRET)
+        .env("AWS_SECRET_ACCESS_KEY", SECRET)
+        .output()
+        .unwrap();
+    let run = crate::support::Ended::from(output).run();
+    let names = world.git(&format!("show {}:names.txt", text(&run["branch"])));
+    for name in [
+        "GITHUB_TOKEN",
+        "GH_TOKEN",
+        "AWS_SECRET_ACCESS_KEY",
+        "DRIVE_STATE_DIR",
+    ] {
+        assert!(!names.lines().any(|line| line == name), "{names}");
+    }
+    assert!(names.lines().any(|line| line == "DRIVE_RUN_ID"), "{names}");
+}
