@@ -13,6 +13,8 @@ use drive_adapters::git::{Deadlines, Git};
 use drive_core::ids::RunId;
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::{BranchName, InProgress};
+use drive_engine::CancelToken;
+use drive_engine::cancel::Urgency;
 use drive_engine::ports::{
     DiffStats, FileChange, Leftovers, Place, Push, Pushed, VersionControl, WorkState,
 };
@@ -295,4 +297,26 @@ fn programs_the_repository_names_for_the_network_do_not_run() {
     let git = world.builder();
     git.fetch(Place::Checkout(&world.repo), "origin").unwrap();
     assert!(!proof.exists());
+}
+
+#[test]
+fn a_remote_that_never_answers_does_not_hold_whoever_asks_for_a_stop() {
+    let world = World::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("git://{}/repository", listener.local_addr().unwrap());
+    world.git(["remote", "add", "hung", &url]);
+    let cancel = CancelToken::new();
+    let git = world.builder().with_cancel(cancel.clone());
+    let problem = std::thread::scope(|threads| {
+        threads.spawn(|| {
+            let _connection = listener.accept().unwrap();
+            cancel.cancel(Urgency::Graceful);
+        });
+        let branch = BranchName::parse("main").unwrap();
+        git.remote_head(Place::Checkout(&world.repo), "hung", &branch)
+            .unwrap_err()
+    });
+    assert_eq!(problem.kind, "interrupted");
+    // What saves work goes on.
+    git.state(Place::Checkout(&world.repo)).unwrap();
 }

@@ -43,7 +43,10 @@ pub(crate) struct Wiring {
 impl Wiring {
     /// Puts the parts together for the repository `folder` lies in.
     pub(crate) fn new(app: &App, settings: &Settings, folder: &Path) -> Result<Self, Problem> {
-        Self::in_state(app.state_dir()?, app.environment(), settings, folder)
+        let mut wiring = Self::in_state(app.state_dir()?, app.environment(), settings, folder)?;
+        // A remote that hangs must not hold a person who wants to stop.
+        wiring.git = wiring.git.with_cancel(app.cancel()?.clone());
+        Ok(wiring)
     }
 
     /// The same with a state directory and an environment of its own.

@@ -4,12 +4,13 @@
 mod common;
 
 use common::{agent_ended, at, committed, good, identity, kept, problem, request, run_id, sandbox};
+use drive_core::Problem;
 use drive_core::agent::Failure;
 use drive_core::ids::EffectKey;
 use drive_core::process::TimeBound;
 use drive_core::run::{
-    AfterEnd, Effect, EffectResult, Event, OutcomeStatus, Publish, Run, fold, read_run, step,
-    write_run,
+    AfterEnd, BranchTip, CommitSummary, Effect, EffectResult, Event, OutcomeStatus, Publish, Run,
+    fold, read_run, step, write_run,
 };
 use proptest::prelude::*;
 
@@ -100,21 +101,69 @@ fn a_sandbox_that_is_to_stay_is_not_removed() {
 
 #[test]
 fn an_agent_that_changes_nothing_is_a_clear_outcome_without_a_branch() {
+    let nothing = EffectResult::WorkCommitted {
+        head_sha: "a".repeat(40),
+        commits: Vec::new(),
+        warnings: Vec::new(),
+    };
+    for (result, kind) in [
+        (nothing, "nothingChanged"),
+        (committed(0), "nothingOnBranch"),
+    ] {
+        let run = ended(
+            begun(common::pull_request(), AfterEnd::Remove),
+            EffectResult::SandboxCreated {
+                sandbox: Box::new(sandbox()),
+            },
+        );
+        let run = ended(run, agent_ended(None));
+        let run = ended(run, result);
+        let (run, order) = to_the_end(run);
+        assert_eq!(order, ["removeSandbox/1"]);
+        assert_eq!(status(&run), (OutcomeStatus::Failed, Some(kind)));
+        assert_eq!((run.work.branch, run.work.head_sha), (None, None));
+    }
+}
+
+#[test]
+fn what_a_failed_agent_committed_by_itself_is_told_when_its_sandbox_goes() {
     let run = ended(
         begun(common::pull_request(), AfterEnd::Remove),
         EffectResult::SandboxCreated {
             sandbox: Box::new(sandbox()),
         },
     );
-    let run = ended(run, agent_ended(None));
-    let run = ended(run, committed(0));
-    let (run, order) = to_the_end(run);
-    assert_eq!(order, ["removeSandbox/1"]);
+    let run = ended(run, agent_ended(Some(Failure::Reported)));
+    let tip = BranchTip {
+        head_sha: "b".repeat(40),
+        commits: vec![CommitSummary {
+            sha: "b".repeat(40),
+            subject: "by itself".into(),
+        }],
+    };
+    let removed = EffectResult::SandboxRemoved {
+        kept: None,
+        branch: Some(tip.clone()),
+    };
+    let run = ended(run, removed);
+    assert_eq!(status(&run), (OutcomeStatus::Failed, Some("agentFailed")));
+    assert_eq!(run.work.branch.as_deref(), Some("drive/fix-the-login"));
+    assert_eq!(
+        (run.work.head_sha, run.work.commits),
+        (Some(tip.head_sha), tip.commits)
+    );
+}
+
+#[test]
+fn an_effect_that_was_interrupted_cancels_the_run() {
+    let run = begun(common::pull_request(), AfterEnd::Remove);
+    let problem = Problem::interrupted("`git push` was stopped");
+    let run = ended(run, EffectResult::Failed { problem });
+    let (run, _) = to_the_end(run);
     assert_eq!(
         status(&run),
-        (OutcomeStatus::Failed, Some("nothingChanged"))
+        (OutcomeStatus::Cancelled, Some("interrupted"))
     );
-    assert_eq!((run.work.branch, run.work.head_sha), (None, None));
 }
 
 #[test]

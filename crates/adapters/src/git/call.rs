@@ -1,6 +1,7 @@
 use super::{Git, Location, config};
 use drive_core::Problem;
 use drive_core::process::{End, LeakPolicy, Limits};
+use drive_engine::CancelToken;
 use drive_engine::ports::{Collect, CommandSpec, Containment, OrphanPolicy, Started, Stdin};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
@@ -33,6 +34,7 @@ pub struct Call<'a> {
     env: Vec<(OsString, OsString)>,
     stdin: Stdin,
     entries: Option<Vec<config::Entry>>,
+    cancel: CancelToken,
 }
 
 /// What git answered. It ended by itself; whether its exit code is good is the caller's question.
@@ -59,6 +61,7 @@ impl<'a> Call<'a> {
             env: Vec::new(),
             stdin: Stdin::Null,
             entries: None,
+            cancel: CancelToken::new(),
         }
     }
 
@@ -94,6 +97,13 @@ impl<'a> Call<'a> {
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = Stdin::Bytes(bytes.into());
+        self
+    }
+
+    /// Lets a stop that was asked for end it.
+    #[must_use]
+    pub(super) fn interruptible(mut self) -> Self {
+        self.cancel = self.git.cancel.clone();
         self
     }
 
@@ -187,7 +197,7 @@ impl<'a> Call<'a> {
         let report = self
             .git
             .runner
-            .run(&spec, &self.git.cancel, started, &mut sink)?;
+            .run(&spec, &self.cancel, started, &mut sink)?;
         let code = match report.end {
             End::Exited { code } => code,
             End::Aborted => return Err(Problem::interrupted(format!("`git {asked}` was stopped"))),

@@ -79,7 +79,8 @@ impl Git {
         self
     }
 
-    /// The same git, whose calls end when `cancel` asks for it.
+    /// The same git, whose talk with remotes ends when `cancel` asks for it. Everything else is
+    /// short, and needed to save work after a stop was asked for.
     #[must_use]
     pub fn with_cancel(mut self, cancel: CancelToken) -> Self {
         self.cancel = cancel;

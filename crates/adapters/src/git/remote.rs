@@ -21,6 +21,7 @@ pub(super) fn url(git: &Git, location: &Location, remote: &str) -> Result<Option
 pub(super) fn fetch(git: &Git, location: &Location, remote: &str) -> Result<(), Problem> {
     let answer = git
         .call_at(location.clone(), Touches::Network)
+        .interruptible()
         .args(["fetch", "--quiet", "--no-auto-gc", "--no-write-fetch-head"])
         .args([
             "--no-recurse-submodules",
@@ -44,6 +45,7 @@ pub(super) fn head(
     let full = branch.full();
     let answer = git
         .call_at(location.clone(), Touches::Network)
+        .interruptible()
         .args([
             "ls-remote",
             "--quiet",
@@ -83,6 +85,7 @@ pub(super) fn push(git: &Git, location: &Location, push: &Push) -> Result<Pushed
     );
     let answer = git
         .call_at(location.clone(), Touches::Network)
+        .interruptible()
         .args([
             "push",
             "--quiet",

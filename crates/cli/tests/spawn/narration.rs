@@ -56,7 +56,7 @@ fn with_json_standard_output_is_one_document_and_progress_goes_to_the_other_stre
 #[test]
 fn on_a_terminal_one_line_is_rewritten_and_gone_at_the_end() {
     let world = World::with_agent(
-        "echo 'I look around.'; while [ ! -e \"$HOME/../go\" ]; do sleep 0.05; done; echo new > new.txt",
+        "echo 'I look around.'; while [ ! -e .cruise/go ]; do sleep 0.05; done; echo new > new.txt",
     );
     if !std::path::Path::new("/usr/bin/script").exists() {
         eprintln!("skipped: there is no `script` to make a terminal with");
@@ -65,7 +65,7 @@ fn on_a_terminal_one_line_is_rewritten_and_gone_at_the_end() {
     let line = format!("{} spawn 'Add a file' --no-pr", env!("CARGO_BIN_EXE_drive"));
     let mut watched = world.command("script");
     watched
-        .args(["--quiet", "--return", "--log-out"])
+        .args(["--quiet", "--return", "--flush", "--log-out"])
         .arg(world.path("typescript"))
         .args(["--command", &line])
         .env("TERM", "xterm")
@@ -77,9 +77,9 @@ fn on_a_terminal_one_line_is_rewritten_and_gone_at_the_end() {
     crate::support::wait_for("a second look at the clock", || {
         seen().matches("] I look around.").count() >= 3
     });
-    let runs = std::fs::read_dir(world.path("state/runs")).unwrap();
-    for run in runs.flatten() {
-        std::fs::write(run.path().join("runAgent-1-1/go"), "").unwrap();
+    for sandbox in world.sandboxes() {
+        std::fs::create_dir(sandbox.join(".cruise")).unwrap();
+        std::fs::write(sandbox.join(".cruise/go"), "").unwrap();
     }
     assert!(child.wait().unwrap().success(), "{}", seen());
     let screen = seen();

@@ -8,12 +8,12 @@ use super::outcome::OutcomeStatus;
 use super::request::{AfterEnd, Publish, Request};
 use super::step::{Moment, end};
 use super::{Flow, Run};
-use crate::Problem;
 use crate::agent::answer::title_of;
 use crate::agent::{AgentOutcome, Role};
 use crate::ids::SandboxId;
 use crate::sandbox::{Lifetime, SandboxSpec};
 use crate::time::Timestamp;
+use crate::{Class, Problem};
 use serde::{Deserialize, Serialize};
 
 /// How many characters of a task a commit message and a pull request repeat.
@@ -151,7 +151,13 @@ fn go_on(run: &mut Run, request: &Request, result: EffectResult, now: Timestamp)
         }
         EffectResult::Pushed => open_pull_request(run, request, now),
         EffectResult::PullRequestOpened { .. } => leave(run, OutcomeStatus::Succeeded, None, now),
-        EffectResult::Failed { problem } => leave(run, OutcomeStatus::Failed, Some(problem), now),
+        EffectResult::Failed { problem } => {
+            let status = match problem.class {
+                Class::Interrupted => OutcomeStatus::Cancelled,
+                Class::Work | Class::Usage | Class::Environment => OutcomeStatus::Failed,
+            };
+            leave(run, status, Some(problem), now);
+        }
         // Decided only on the way out.
         EffectResult::ProcessEnded | EffectResult::SandboxRemoved { .. } => {}
     }
