@@ -58,35 +58,77 @@ fn a_commit_is_durable_and_in_the_write_ahead_log() {
     assert_eq!((mode.as_str(), synchronous), ("wal", 2));
 }
 
+/// Every step of the schema, with something that a drive of that version would have stored.
+const STEPS: [(&str, &str, &str); 4] = [
+    (
+        include_str!("../src/store/schema/0001_journal.sql"),
+        "INSERT INTO timers (run, name, due_at) VALUES ('r1', 'poll', '2026-11-15T00:00:00Z')",
+        "SELECT run || name || due_at FROM timers",
+    ),
+    (
+        include_str!("../src/store/schema/0002_local_forge.sql"),
+        "INSERT INTO local_repositories (git_dir, changed_at, comments) VALUES ('/repo/.git', 7, 2)",
+        "SELECT git_dir || changed_at || comments FROM local_repositories",
+    ),
+    (
+        include_str!("../src/store/schema/0003_webhook_deliveries.sql"),
+        "INSERT INTO webhook_deliveries (id, taken_at) VALUES ('d1', '2026-11-15T00:00:00Z')",
+        "SELECT id || taken_at FROM webhook_deliveries",
+    ),
+    (
+        include_str!("../src/store/schema/0004_forge_memory.sql"),
+        "INSERT INTO forge_budgets (token, most, remaining, resets_at) VALUES ('f1', 5000, 42, 3600)",
+        "SELECT token || most || remaining || resets_at FROM forge_budgets",
+    ),
+];
+
+/// What the samples of these steps say in a database.
+fn stored(path: &Path, steps: &[(&str, &str, &str)]) -> Vec<String> {
+    let connection = Connection::open(path).unwrap();
+    let row = |question| {
+        connection
+            .query_row(question, [], |row| row.get(0))
+            .unwrap()
+    };
+    steps.iter().map(|(_, _, question)| row(question)).collect()
+}
+
 #[test]
-fn an_older_database_is_taken_forward_with_its_data() {
-    let (_dir, path) = folder();
-    let first_step = include_str!("../src/store/schema/0001_journal.sql");
-    let old = Connection::open(&path).unwrap();
-    old.execute_batch(first_step).unwrap();
-    old.execute_batch(
-        "PRAGMA application_id = 1685219702; PRAGMA user_version = 1;
-         INSERT INTO timers (run, name, due_at) VALUES ('r1', 'poll', '2026-11-15T00:00:00Z');",
-    )
-    .unwrap();
-    drop(old);
-    let database = Database::open(&path).unwrap();
-    let timers: i64 = database
-        .read(|tx| {
-            Ok(tx
-                .query_row("SELECT count(*) FROM timers", [], |r| r.get(0))
-                .unwrap())
-        })
-        .unwrap();
-    assert_eq!(timers, 1);
-    drop(database);
-    let (_dir2, fresh) = folder();
+fn a_database_of_any_older_version_is_taken_forward_with_its_data() {
+    let (_dir, fresh) = folder();
     drop(Database::open(&fresh).unwrap());
+    let version = |path: &Path| -> i64 {
+        let connection = Connection::open(path).unwrap();
+        connection
+            .pragma_query_value(None, "user_version", |row| row.get(0))
+            .unwrap()
+    };
     assert_eq!(
-        schema(&path),
-        schema(&fresh),
-        "an upgraded database has the schema of a new one"
+        version(&fresh),
+        STEPS.len() as i64,
+        "every step has a sample"
     );
+    for taken in 1..=STEPS.len() {
+        let (_dir, path) = folder();
+        let old = Connection::open(&path).unwrap();
+        for (step, sample, _) in &STEPS[..taken] {
+            old.execute_batch(step).unwrap();
+            old.execute_batch(sample).unwrap();
+        }
+        old.pragma_update(None, "application_id", 0x6472_6976)
+            .unwrap();
+        old.pragma_update(None, "user_version", taken as i64)
+            .unwrap();
+        drop(old);
+        let before = stored(&path, &STEPS[..taken]);
+        drop(Database::open(&path).unwrap());
+        assert_eq!(stored(&path, &STEPS[..taken]), before, "from {taken}");
+        assert_eq!(
+            (version(&path), schema(&path)),
+            (version(&fresh), schema(&fresh)),
+            "upgraded from {taken} it is as a new one"
+        );
+    }
 }
 
 #[test]

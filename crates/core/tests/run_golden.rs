@@ -4,12 +4,15 @@
 
 mod common;
 
+use drive_core::agent::Role;
 use drive_core::run::{
-    EVENT_FORMAT, Event, STATE_FORMAT, UnreadableFormat, fold, read_event, read_run, write_event,
-    write_run,
+    AfterEnd, AgentJob, EVENT_FORMAT, Effect, Event, STATE_FORMAT, UnreadableFormat, fold,
+    read_event, read_run, write_event, write_run,
 };
+use drive_core::sandbox::{Lifetime, SandboxSpec};
 
 const EVENTS: &str = include_str!("golden/events-1.jsonl");
+const EFFECTS: &str = include_str!("golden/effects-1.jsonl");
 const RUN: &str = include_str!("golden/run-1.json");
 
 #[test]
@@ -32,6 +35,21 @@ fn events_of_the_golden_file_are_still_read() {
         .map(|line| read_event(EVENT_FORMAT, line).unwrap())
         .collect();
     assert_eq!(read, common::events());
+}
+
+#[test]
+fn effects_are_written_and_read_as_the_golden_file_says() {
+    let effects = every_effect();
+    let written: Vec<String> = effects
+        .iter()
+        .map(|effect| serde_json::to_string(effect).unwrap())
+        .collect();
+    assert_eq!(written.join("\n"), EFFECTS.trim_end());
+    let read: Vec<Effect> = EFFECTS
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(read, effects);
 }
 
 #[test]
@@ -65,10 +83,64 @@ fn damage_is_named_and_not_guessed_at() {
     ));
 }
 
+/// One of each.
+fn every_effect() -> Vec<Effect> {
+    let sandbox = common::sandbox().id;
+    let request = common::request(common::pull_request(), AfterEnd::Remove);
+    vec![
+        Effect::CreateSandbox {
+            spec: SandboxSpec {
+                id: sandbox.clone(),
+                run: common::run_id(),
+                lifetime: Lifetime::Transient,
+                repo: request.repo.clone(),
+                base: request.base_sha.clone(),
+                branch: Some(request.branch.clone()),
+                copy: request.copy.clone(),
+                seed: request.seed.clone(),
+            },
+        },
+        Effect::RunAgent {
+            sandbox: sandbox.clone(),
+            job: Box::new(AgentJob {
+                agent: "claude-code".into(),
+                role: Role::Coder,
+                round: 1,
+                domain: None,
+                prompt: request.task.clone(),
+                idle: request.idle_timeout,
+                total: request.total_timeout,
+                budget: request.budget,
+                max_escalations: request.max_escalations,
+            }),
+        },
+        Effect::EndProcess {
+            identity: common::identity(42),
+        },
+        Effect::CommitWork {
+            sandbox: sandbox.clone(),
+            message: "Fix the login".into(),
+        },
+        Effect::Push {
+            sandbox: sandbox.clone(),
+            remote: "origin".into(),
+            branch: request.branch.clone(),
+            head_sha: "b".repeat(40),
+        },
+        Effect::OpenPullRequest {
+            branch: request.branch,
+            base: "main".into(),
+            title: "Fix the login".into(),
+            body: "It fails for names with a dot.".into(),
+        },
+        Effect::RemoveSandbox { sandbox },
+    ]
+}
+
 /// A run with something in every field.
 fn busy_run() -> drive_core::run::Run {
     use drive_core::ids::EffectKey;
-    use drive_core::run::{AfterEnd, Note};
+    use drive_core::run::Note;
     let request = common::request(common::pull_request(), AfterEnd::Remove);
     let created = drive_core::run::EffectResult::SandboxCreated {
         sandbox: Box::new(common::sandbox()),

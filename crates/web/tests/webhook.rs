@@ -5,6 +5,7 @@ use drive_core::Problem;
 use drive_core::forge::webhook::{Nudge, WebhookSecret};
 use drive_core::time::Timestamp;
 use drive_engine::ports::{Clock, Deliveries};
+use drive_testkit::github::Simulator;
 use drive_web::server::{Exposure, Listen, Server};
 use drive_web::webhook::{self, BODY_BYTES, Handlers, PATH};
 use std::collections::BTreeSet;
@@ -16,6 +17,8 @@ use std::time::Duration;
 
 /// Protects against hanging; no test depends on how long anything takes.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+const SECRET: &str = "It's a Secret to Everybody";
 
 const COMMENT: &[u8] = br#"{"action":"created","repository":{"full_name":"octo/hello"},
     "issue":{"number":7,"pull_request":{}},"comment":{"id":1,"user":null}}"#;
@@ -75,7 +78,7 @@ struct Fixture {
 
 impl Fixture {
     fn new(ledger: Ledger) -> Self {
-        let secret = WebhookSecret::new("It's a Secret to Everybody").unwrap();
+        let secret = WebhookSecret::new(SECRET).unwrap();
         let (nudged, nudges) = sync_channel(16);
         let (reported, problems) = channel();
         let handlers = Handlers {
@@ -160,6 +163,27 @@ fn a_doubled_delivery_nudges_once() {
     let codes = ["d1", "d1", "d2"].map(|id| fixture.deliver("issue_comment", id, COMMENT));
     assert_eq!(codes, [202, 202, 202]);
     assert_eq!(fixture.finish().0, [nudge(7), nudge(7)]);
+}
+
+#[test]
+fn a_delivery_that_github_sends_twice_nudges_once() {
+    const REPO: &str = "octo/hello";
+    let fixture = Fixture::new(Ledger::default());
+    let simulator = Simulator::start();
+    simulator.add_repo("octo", "hello");
+    simulator.push_file(REPO, "feature", "a.txt", "a\n");
+    let pr = simulator.open_pull(REPO, "ann", "feature");
+    let url = format!("http://{}{PATH}", fixture.server.address());
+    simulator.add_hook(REPO, &url, SECRET);
+    simulator.comment(REPO, "ann", pr, "please look");
+
+    let deliveries = simulator.take_deliveries();
+    let [delivery] = deliveries.as_slice() else {
+        panic!("one comment, one delivery: {deliveries:?}");
+    };
+    let codes = [delivery.send().unwrap(), delivery.send().unwrap()];
+    assert_eq!(codes, [202, 202]);
+    assert_eq!(fixture.finish(), (vec![nudge(pr)], vec![]));
 }
 
 #[test]

@@ -1,15 +1,31 @@
-//! Which forge this repository would use, and whether a token is there. Never the token.
+//! Which forge this repository would use, whether a token is there, and what it may still ask.
+//! Never the token.
 
 use super::{Check, Doctor};
 use crate::environment::GH_TOKEN;
+use crate::forge::github::{Budgets, Token, find_token};
 use crate::git::{Git, Location, Touches};
-use drive_core::forge::choice::{Chosen, Surroundings, choose};
+use crate::store::{Database, SqliteForgeMemory};
+use crate::{StateDir, SystemClock};
+use drive_core::forge::RequestBudget;
+use drive_core::forge::choice::{Chosen, Surroundings, choose, web_host};
 use drive_core::settings::ForgeKind;
+use drive_core::time::Timestamp;
+use drive_engine::ports::Clock;
+use std::sync::Arc;
 
-/// The forge and its token.
+const BUDGET: &str = "forgeBudget";
+
+/// The forge, its token and the budget of the token.
 pub(super) fn checks(doctor: &Doctor<'_>) -> Vec<Check> {
     let forge = &doctor.settings.forge;
-    let token_from = token(doctor);
+    let found = find_token(
+        doctor.environment,
+        &forge.token_env,
+        &web_host(&forge.api_url),
+        doctor.runner.as_ref(),
+    );
+    let token_from = found.as_ref().map(|found| found.source.as_str());
     let remote_url = remote_url(doctor);
     let choice = choose(&Surroundings {
         wanted: forge.kind,
@@ -17,7 +33,7 @@ pub(super) fn checks(doctor: &Doctor<'_>) -> Vec<Check> {
         api_url: &forge.api_url,
         remote: &forge.remote,
         remote_url: remote_url.as_deref(),
-        token_from: token_from.as_deref(),
+        token_from,
     });
     let kind = match &choice {
         Ok(choice) => {
@@ -41,21 +57,45 @@ pub(super) fn checks(doctor: &Doctor<'_>) -> Vec<Check> {
             "only needed for GitHub: set one of them, or run `gh auth login`",
         ),
     };
-    vec![kind, token]
+    let mut checks = vec![kind, token];
+    checks.extend(found.map(|found| budget(doctor, &found.token)));
+    checks
 }
 
-/// Where a token is.
-fn token(doctor: &Doctor<'_>) -> Option<String> {
-    let own = doctor.settings.forge.token_env.as_str();
-    let variable = [own, GH_TOKEN]
-        .into_iter()
-        .find(|name| doctor.environment.get(name).is_some());
-    if let Some(name) = variable {
-        return Some(format!("`{name}`"));
+/// What the token may still ask, as any process of this machine was last told.
+fn budget(doctor: &Doctor<'_>, token: &Token) -> Check {
+    let known = StateDir::open(doctor.environment)
+        .and_then(|state_dir| Database::open(&state_dir.database()))
+        .and_then(|database| {
+            let memory = SqliteForgeMemory::new(Arc::new(database));
+            Budgets::load(&memory, &token.fingerprint())
+        });
+    match known {
+        Ok(Some(budget)) => spoken_budget(&budget, SystemClock.now()),
+        Ok(None) => Check::ok(BUDGET, "nothing was asked with this token yet"),
+        Err(problem) => Check::from_problem(BUDGET, &problem),
     }
-    let gh = doctor.find("gh")?;
-    let said = doctor.ask(&gh, &["auth", "token"])?;
-    (!said.trim().is_empty()).then(|| "`gh auth token`".to_owned())
+}
+
+fn spoken_budget(budget: &RequestBudget, now: Timestamp) -> Check {
+    let RequestBudget {
+        limit,
+        remaining,
+        resets_at,
+        paused_until,
+    } = budget;
+    if let Some(until) = paused_until.filter(|until| *until > now) {
+        let detail = format!("GitHub asked not to be called before {until}");
+        return Check::degraded(BUDGET, detail, "drive waits until then by itself");
+    }
+    if *resets_at <= now {
+        return Check::ok(BUDGET, format!("all {limit} requests of a new hour"));
+    }
+    let detail = format!("{remaining} of {limit} requests left until {resets_at}");
+    if *remaining == 0 {
+        return Check::degraded(BUDGET, detail, "drive waits until then by itself");
+    }
+    Check::ok(BUDGET, detail)
 }
 
 /// The address of the remote that is pushed to; none without git, repository or remote.
@@ -69,4 +109,60 @@ fn remote_url(doctor: &Doctor<'_>) -> Option<String> {
         .run()
         .ok()?;
     (answer.code == 0).then(|| answer.line())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_told_as_it_is_now() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let budget = |remaining, paused_until| RequestBudget {
+            limit: 5000,
+            remaining,
+            resets_at: at(3600),
+            paused_until,
+        };
+        let wait = "drive waits until then by itself";
+        let table = [
+            (
+                budget(42, None),
+                Check::ok(
+                    BUDGET,
+                    "42 of 5000 requests left until 1970-01-01T01:00:00Z",
+                ),
+            ),
+            (
+                budget(0, None),
+                Check::degraded(
+                    BUDGET,
+                    "0 of 5000 requests left until 1970-01-01T01:00:00Z",
+                    wait,
+                ),
+            ),
+            (
+                budget(42, Some(at(200))),
+                Check::degraded(
+                    BUDGET,
+                    "GitHub asked not to be called before 1970-01-01T00:03:20Z",
+                    wait,
+                ),
+            ),
+            (
+                budget(42, Some(at(50))),
+                Check::ok(
+                    BUDGET,
+                    "42 of 5000 requests left until 1970-01-01T01:00:00Z",
+                ),
+            ),
+        ];
+        for (budget, expected) in table {
+            assert_eq!(spoken_budget(&budget, at(100)), expected);
+        }
+        assert_eq!(
+            spoken_budget(&budget(0, None), at(3600)),
+            Check::ok(BUDGET, "all 5000 requests of a new hour")
+        );
+    }
 }

@@ -139,6 +139,18 @@ mod tests {
     }
 
     #[test]
+    fn the_file_is_the_secret_itself() {
+        let dir = tempfile::tempdir().unwrap();
+        write(&dir.path().join(NAME), &[7; BYTES]).unwrap();
+        let read = require_marker_key(dir.path()).unwrap();
+        let expected = MarkerKey::new(&[7; BYTES]);
+        assert_eq!(
+            read.stamp("hello", &place(), &claim()),
+            expected.stamp("hello", &place(), &claim())
+        );
+    }
+
+    #[test]
     fn a_key_others_can_read_or_half_a_key_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         require_marker_key(dir.path()).unwrap();

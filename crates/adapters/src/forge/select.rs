@@ -1,8 +1,7 @@
 //! Which forge a repository uses, from its remote, the settings and the token there is.
 
 use super::ForgeHost;
-use super::github::{GH_TOKEN, Token, find_token};
-use crate::Environment;
+use super::github::{Token, find_token};
 use drive_core::Problem;
 use drive_core::forge::choice::{Choice, Chosen, Surroundings, choose, web_host};
 use drive_core::settings::{ForgeKind, ForgeSettings};
@@ -31,17 +30,8 @@ pub(super) fn select(
         return Ok((with_any_token, None));
     }
     let web = web_host(&settings.api_url);
-    let token = find_token(host.environment, &settings.token_env, &web, host.runner)?;
-    let from = token
-        .as_ref()
-        .map(|_| token_source(host.environment, &settings.token_env));
-    choose(&around(from.as_deref())).map(|choice| (choice, token))
-}
-
-fn token_source(environment: &Environment, token_env: &str) -> String {
-    let usable = |name: &&str| environment.text(name).and_then(Token::new).is_some();
-    match [token_env, GH_TOKEN].into_iter().find(usable) {
-        Some(name) => format!("`{name}`"),
-        None => "`gh auth token`".to_owned(),
-    }
+    let found = find_token(host.environment, &settings.token_env, &web, host.runner);
+    let from = found.as_ref().map(|found| found.source.as_str());
+    let choice = choose(&around(from))?;
+    Ok((choice, found.map(|found| found.token)))
 }

@@ -157,3 +157,93 @@ pub(super) fn fresh_token() -> Result<String, Problem> {
     })?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drive_core::ids::RunId;
+    use drive_core::process::ProcessMark;
+    use drive_core::sandbox::{Brought, KeptAbout, Lifetime, SandboxNote};
+
+    const GOLDEN: &str = include_str!("../../tests/golden/sandbox-record-1.json");
+
+    /// A record with something in every field.
+    fn full() -> Record {
+        let run = RunId::new("r20261115-0942-k3f9a");
+        Record {
+            version: 1,
+            token: "00112233445566778899aabbccddeeff".to_owned(),
+            stage: Stage::Kept,
+            sandbox: Sandbox {
+                id: SandboxId::new("x"),
+                run: run.clone(),
+                lifetime: Lifetime::Persistent,
+                path: "/state/sandboxes/x".into(),
+                git_dir: "/repo/.git".into(),
+                admin_dir: "/repo/.git/worktrees/x".into(),
+                base_sha: "a".repeat(40),
+                branch: Some("drive/x".to_owned()),
+                created_at: "2026-11-15T09:42:00Z".parse().unwrap(),
+                notes: vec![SandboxNote::FiltersNotRun {
+                    filters: vec!["lfs".to_owned()],
+                }],
+                brought: vec![Brought {
+                    path: ".env".into(),
+                    stamp: Some((12, 1_790_000_000_000_000_000)),
+                }],
+            },
+            owns_branch: true,
+            process: Some(ProcessIdentity {
+                child: ProcessMark {
+                    pid: 42,
+                    start_ticks: 4711,
+                },
+                supervisor: None,
+                init: None,
+                pid_namespace: false,
+                cgroups: Vec::new(),
+                boot_id: "2f1c".to_owned(),
+                log_dir: None,
+            }),
+            kept: Some(KeptWork {
+                reference: "refs/drive/kept/x/1".to_owned(),
+                sha: "c".repeat(40),
+                about: KeptAbout {
+                    run,
+                    kept_at: "2026-11-15T09:43:00Z".parse().unwrap(),
+                    branch: Some("drive/x".to_owned()),
+                    dirty_files: 2,
+                    unpushed_commits: 1,
+                    in_progress: None,
+                },
+            }),
+        }
+    }
+
+    #[test]
+    fn a_record_is_written_and_read_as_the_golden_file_says() {
+        assert_eq!(
+            serde_json::to_string_pretty(&full()).unwrap(),
+            GOLDEN.trim_end()
+        );
+        assert_eq!(parse(GOLDEN.as_bytes()), Ok(full()));
+    }
+
+    #[test]
+    fn a_record_of_a_newer_drive_is_refused_and_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let records = Records::new(dir.path().to_owned());
+        let newer = Record {
+            version: VERSION + 1,
+            ..full()
+        };
+        records.save(&newer).unwrap();
+        let problem = records.find(&newer.sandbox.id).unwrap_err();
+        assert_eq!(problem.kind, "sandboxRecordUnreadable");
+        assert_eq!(
+            problem.causes,
+            ["written by a newer drive (version 2, this one reads 1)"]
+        );
+        assert_eq!(records.ids().unwrap(), [newer.sandbox.id]);
+    }
+}

@@ -98,6 +98,29 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn the_message_is_written_the_way_every_later_drive_reads_it() {
+        let about = KeptAbout {
+            run: RunId::new("r20261115-0942-k3f9a"),
+            kept_at: Timestamp::from_second(1_790_000_000).unwrap(),
+            branch: Some("drive/x".to_owned()),
+            dirty_files: 2,
+            unpushed_commits: 1,
+            in_progress: Some(InProgress::Rebase),
+        };
+        assert_eq!(
+            about.message(),
+            "Work kept from a sandbox of r20261115-0942-k3f9a\n\n\
+             Saved before the sandbox was removed; `drive kept restore` brings it back.\n\n\
+             Drive-Run: r20261115-0942-k3f9a\n\
+             Drive-Kept-At: 2026-09-21T14:13:20Z\n\
+             Drive-Dirty-Files: 2\n\
+             Drive-Unpushed-Commits: 1\n\
+             Drive-Branch: drive/x\n\
+             Drive-In-Progress: rebase\n"
+        );
+    }
+
     proptest! {
         #[test]
         fn what_a_message_carries_is_read_back_whole(

@@ -21,7 +21,7 @@ pub use budget::{Budgets, MemoryBudgets};
 pub use cache::{CACHE_ENTRIES, CacheKey, CachedAnswer, HttpCache, MemoryCache};
 pub use endpoint::Endpoint;
 pub use surroundings::{Pause, Surroundings, ThreadPause};
-pub use token::{GH_TOKEN, Token, find_token};
+pub use token::{FoundToken, Token, find_token};
 pub use transport::{Bounds, Route};
 
 use client::Client;

@@ -1,15 +1,12 @@
 //! The token: found in one place, shown nowhere.
 
 use crate::Environment;
-use drive_core::Problem;
+use crate::environment::GH_TOKEN;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Collect, CommandSpec, Containment, ProcessRunner};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::time::Duration;
-
-/// The variable that `gh` itself prefers.
-pub const GH_TOKEN: &str = "GH_TOKEN";
 
 /// What `gh` needs to find its own settings; nothing else reaches it.
 const GH_NEEDS: [&str; 5] = [
@@ -55,19 +52,32 @@ impl fmt::Debug for Token {
     }
 }
 
+/// A token, and where it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundToken {
+    /// The token.
+    pub token: Token,
+    /// Its place, as a person is told.
+    pub source: String,
+}
+
 /// The token from `token_env`, else `GH_TOKEN`, else `gh auth token`; `None` where there is none.
 pub fn find_token(
     environment: &Environment,
     token_env: &str,
     host: &str,
     runner: &dyn ProcessRunner,
-) -> Result<Option<Token>, Problem> {
+) -> Option<FoundToken> {
     for name in [token_env, GH_TOKEN] {
         if let Some(token) = environment.text(name).and_then(Token::new) {
-            return Ok(Some(token));
+            let source = format!("`{name}`");
+            return Some(FoundToken { token, source });
         }
     }
-    Ok(ask_gh(environment, host, runner))
+    ask_gh(environment, host, runner).map(|token| FoundToken {
+        token,
+        source: "`gh auth token`".to_owned(),
+    })
 }
 
 /// Asks `gh`. Whatever goes wrong there (not installed, not logged in) means that it has none.

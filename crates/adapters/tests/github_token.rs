@@ -1,0 +1,153 @@
+//! Where the token comes from, with a `gh` of our own in a private `PATH`, and what the doctor
+//! says of it.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    missing_docs,
+    unreachable_pub,
+    reason = "tests write scripts by hand"
+)]
+
+use drive_adapters::doctor::{Check, Doctor, Need, Status};
+use drive_adapters::forge::github::{Budgets, FoundToken, Token, find_token};
+use drive_adapters::process::BoundedRunner;
+use drive_adapters::store::{Database, SqliteForgeMemory};
+use drive_adapters::{Environment, StateDir};
+use drive_core::forge::RequestBudget;
+use drive_core::settings::resolve;
+use drive_core::time::Timestamp;
+use drive_engine::CancelToken;
+use drive_engine::ports::ProcessRunner;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// A home with nothing in it but a folder of programs.
+struct Home(TempDir);
+
+impl Home {
+    fn new() -> Self {
+        let home = Self(tempfile::tempdir().unwrap());
+        std::fs::create_dir(home.path("bin")).unwrap();
+        home
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn gh(&self, script: &str) {
+        let gh = self.path("bin/gh");
+        std::fs::write(&gh, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(gh, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn environment(&self, more: &[(&str, &str)]) -> Environment {
+        let own = [
+            ("PATH", self.path("bin")),
+            ("HOME", self.path("")),
+            ("DRIVE_STATE_DIR", self.path("state")),
+        ];
+        let own = own.map(|(name, value)| (name, value.into_os_string()));
+        let more = more.iter().map(|(name, value)| (*name, (*value).into()));
+        Environment::from_pairs(own.into_iter().chain(more))
+    }
+
+    /// The token and its source.
+    fn find(&self, more: &[(&str, &str)]) -> Option<FoundToken> {
+        let environment = self.environment(more);
+        find_token(&environment, "MINE", "ghe.example.org", runner().as_ref())
+    }
+}
+
+fn runner() -> Arc<dyn ProcessRunner> {
+    let helper = env!("CARGO_BIN_EXE_drive-supervise");
+    Arc::new(BoundedRunner::with_helper(helper))
+}
+
+fn found(token: &str, source: &str) -> Option<FoundToken> {
+    let token = Token::new(token).unwrap();
+    let source = source.to_owned();
+    Some(FoundToken { token, source })
+}
+
+#[test]
+fn the_first_of_the_own_variable_ghs_variable_and_gh_itself_is_taken() {
+    let home = Home::new();
+    home.gh("echo gho_asked");
+    let (mine, ghs) = (("MINE", "ghp_mine"), ("GH_TOKEN", "ghp_ghs"));
+    assert_eq!(home.find(&[mine, ghs]), found("ghp_mine", "`MINE`"));
+    assert_eq!(home.find(&[ghs]), found("ghp_ghs", "`GH_TOKEN`"));
+    assert_eq!(home.find(&[]), found("gho_asked", "`gh auth token`"));
+    let unusable = ("MINE", "two words");
+    assert_eq!(home.find(&[unusable, ghs]), found("ghp_ghs", "`GH_TOKEN`"));
+}
+
+#[test]
+fn gh_is_asked_for_this_host_and_sees_no_other_variable() {
+    let home = Home::new();
+    home.gh(r#"[ "$*" = "auth token --hostname ghe.example.org" ] && [ -z "$SECRET" ] && echo gho_asked"#);
+    let asked = home.find(&[("SECRET", "of somebody else")]);
+    assert_eq!(asked, found("gho_asked", "`gh auth token`"));
+}
+
+#[test]
+fn a_gh_that_fails_or_talks_means_no_token() {
+    let home = Home::new();
+    assert_eq!(home.find(&[]), None, "not installed");
+    for script in [
+        "echo gho_asked; exit 1",
+        "exit 0",
+        "echo 'no oauth token found'",
+        "echo gho_one; echo gho_two",
+        "kill -9 $$",
+    ] {
+        home.gh(script);
+        assert_eq!(home.find(&[]), None, "{script}");
+    }
+}
+
+fn budget_check(home: &Home, more: &[(&str, &str)]) -> Option<Check> {
+    let doctor = Doctor {
+        environment: &home.environment(more),
+        runner: &runner(),
+        cancel: &CancelToken::new(),
+        settings: &resolve(&[]).unwrap().settings,
+        folder: &home.path(""),
+    };
+    let mut checks = doctor.examine().into_iter();
+    checks.find(|check| check.name == "forgeBudget")
+}
+
+#[test]
+fn the_doctor_shows_what_the_token_may_still_ask() {
+    let home = Home::new();
+    let fine = |detail: &str| {
+        Some(Check {
+            name: "forgeBudget".to_owned(),
+            status: Status::Ok,
+            detail: detail.to_owned(),
+            hint: None,
+            need: Need::Optional,
+        })
+    };
+    let token = ("GH_TOKEN", "ghp_ghs");
+    assert_eq!(budget_check(&home, &[]), None);
+    let unused = fine("nothing was asked with this token yet");
+    assert_eq!(budget_check(&home, &[token]), unused);
+
+    let state_dir = StateDir::open(&home.environment(&[])).unwrap();
+    let database = Arc::new(Database::open(&state_dir.database()).unwrap());
+    let told = RequestBudget {
+        limit: 5000,
+        remaining: 4321,
+        resets_at: "2999-01-01T00:00:00Z".parse::<Timestamp>().unwrap(),
+        paused_until: None,
+    };
+    let fingerprint = Token::new("ghp_ghs").unwrap().fingerprint();
+    Budgets::store(&SqliteForgeMemory::new(database), &fingerprint, &told).unwrap();
+    let left = fine("4321 of 5000 requests left until 2999-01-01T00:00:00Z");
+    assert_eq!(budget_check(&home, &[token]), left);
+    assert_eq!(budget_check(&home, &[("GH_TOKEN", "ghp_other")]), unused);
+}
