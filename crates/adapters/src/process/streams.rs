@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 /// A larger pipe means fewer switches between the child and its reader.
-const PIPE_BYTES: usize = 1 << 20;
+pub(super) const PIPE_BYTES: usize = 1 << 20;
 
 /// The names of the log files.
 pub(super) const LOGS: [&str; 2] = ["stdout.log", "stderr.log"];

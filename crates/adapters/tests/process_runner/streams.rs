@@ -95,6 +95,15 @@ everyone! {
         assert_eq!((sink.0, report.stdout.total_bytes), (8_000_000, 8_000_000));
     }
 
+    fn a_slow_sink_hears_the_last_words_of_a_child_that_is_gone() {
+        let scene = Scene::new();
+        let mut spec = scene.shell("head -c 1000000 /dev/zero");
+        spec.limits.drain = Duration::from_millis(100);
+        let mut sink = Slow(0);
+        let report = scene.run_into(&spec, &CancelToken::new(), &mut sink).unwrap();
+        assert_eq!((report.end, sink.0), (End::Exited { code: 0 }, 1_000_000));
+    }
+
     fn bytes_that_are_no_text_come_through_unchanged() {
         let scene = Scene::new();
         let report = scene.run(&scene.shell("printf '\\377\\000\\033[2J\\376'"));

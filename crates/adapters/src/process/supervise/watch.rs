@@ -2,7 +2,7 @@
 
 use super::super::cgroup::Cgroups;
 use super::super::procfs::{self, Stat};
-use super::super::streams::{ORDER, Streams};
+use super::super::streams::{ORDER, PIPE_BYTES, Streams};
 use super::super::sys::{Reap, reap};
 use super::super::usage::Usage;
 use super::super::wire::{Request, control, event, read_json};
@@ -161,11 +161,18 @@ impl<'a> Watch<'a> {
         self.read_counters();
     }
 
-    /// What is left in the pipes, and what a process outside the tree may still write.
+    /// What is left in the pipes, and what a process outside the tree may still write. The clock
+    /// starts again while drive takes what the pipes held: a slow reader must not lose the last
+    /// words of a child.
     fn drain(&mut self) {
-        let until = Instant::now() + self.request.limits.drain;
+        let limit = self.request.limits.drain;
+        let held = self.streams.total_bytes() + 2 * PIPE_BYTES as u64;
+        let mut until = Instant::now() + limit;
         while self.streams.any_open() && Instant::now() < until {
             let ready = self.wait(until);
+            if ready.outlet && self.streams.total_bytes() <= held {
+                until = Instant::now() + limit;
+            }
             self.take_output(&ready);
             if ready.control {
                 self.take_control();
