@@ -106,6 +106,7 @@ fn remote_url(doctor: &Doctor<'_>) -> Option<String> {
     let answer = git
         .call_at(Location::checkout(doctor.folder), Touches::Objects)
         .args(["remote", "get-url", "--", &doctor.settings.forge.remote])
+        .interruptible()
         .run()
         .ok()?;
     (answer.code == 0).then(|| answer.line())

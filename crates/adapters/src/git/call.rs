@@ -102,7 +102,7 @@ impl<'a> Call<'a> {
 
     /// Lets a stop that was asked for end it.
     #[must_use]
-    pub(super) fn interruptible(mut self) -> Self {
+    pub(crate) fn interruptible(mut self) -> Self {
         self.cancel = self.git.cancel.clone();
         self
     }
