@@ -93,6 +93,9 @@ impl FakePerformer {
                 }
             }
             Effect::RunAgent { .. } => unreachable!("performed above"),
+            Effect::ChooseBranch { .. } | Effect::ReadDiff { .. } | Effect::OnForge { .. } => {
+                unreachable!("a spawn decides none")
+            }
             Effect::EndProcess { .. } => {
                 world.running = None;
                 EffectResult::ProcessEnded

@@ -4,7 +4,8 @@ use crate::answer::{Answer, Outcome};
 use crate::output::Printable;
 use drive_adapters::agents::TRANSCRIPT;
 use drive_core::Problem;
-use drive_core::run::{OutcomeStatus, Run};
+use drive_core::agent::answer::Verdict;
+use drive_core::run::{Flow, OutcomeStatus, Record, Run};
 use drive_engine::ports::{DiffStats, FileChange};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -74,12 +75,15 @@ pub(crate) fn document(run: &Run) -> Value {
         .iter()
         .map(|kept| kept.reference.as_str())
         .collect();
+    let team = match &run.flow {
+        Flow::Team { team } => Some(team),
+        Flow::Awaiting | Flow::Spawn { .. } => None,
+    };
+    let jobs = run.decided.get("runAgent").copied().unwrap_or(0);
     json!({
         "runId": run.id,
         "kind": request.map(|r| r.kind.as_str()),
         "status": outcome.map(|o| o.status),
-        // Only a team has one.
-        "verdict": null,
         "task": request.map(|r| r.task.as_str()),
         "branch": run.work.branch,
         "headSha": run.work.head_sha,
@@ -87,7 +91,9 @@ pub(crate) fn document(run: &Run) -> Value {
         "commits": run.work.commits,
         "prNumber": run.work.pull_request.as_ref().map(|pr| pr.number),
         "prUrl": run.work.pull_request.as_ref().map(|pr| pr.url.as_str()),
-        "rounds": run.decided.get("runAgent").copied().unwrap_or(0),
+        "verdict": team.and_then(|team| team.verdict),
+        "record": team.map(|team| &team.record),
+        "rounds": team.map_or(jobs, |team| u32::try_from(team.record.reviews.len()).unwrap_or(jobs)),
         "tokens": run.spent.usage.counted(),
         "costUsd": run.spent.cost.map(|cost| cost.usd()),
         "durationMs": duration,
@@ -115,6 +121,9 @@ fn text(run: &Run, changes: Option<&DiffStats>) -> String {
     }
     if let Some(pr) = &run.work.pull_request {
         let _ = writeln!(text, "pull     #{} {}", pr.number, pr.url);
+    }
+    if let Flow::Team { team } = &run.flow {
+        tell_reviews(&team.record, &mut text);
     }
     for kept in &run.kept {
         let _ = writeln!(
@@ -160,6 +169,30 @@ fn by_file(changes: &DiffStats) -> String {
         let _ = writeln!(text, "           and {more} more");
     }
     text
+}
+
+fn tell_reviews(record: &Record, text: &mut String) {
+    for review in &record.reviews {
+        let what = review.domain.map_or("everything", |domain| domain.name());
+        let verdict = match review.verdict {
+            Some(Verdict::Approved) => "approved",
+            Some(Verdict::NeedsChanges) => "needs changes",
+            None => "no verdict",
+        };
+        let (round, count) = (review.round, review.suggestions.len());
+        let _ = writeln!(
+            text,
+            "review   {what}, round {round}: {verdict}, {count} remarks"
+        );
+    }
+    for one in &record.ignored {
+        let author = one.author.as_deref().unwrap_or("nobody");
+        let _ = writeln!(
+            text,
+            "ignored  comment {} by {author}: {}",
+            one.comment.id, one.reason
+        );
+    }
 }
 
 /// A hash as people say it.

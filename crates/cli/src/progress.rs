@@ -3,7 +3,7 @@
 use crate::output::Output;
 use drive_core::agent::{AgentEvent, Cost, Usage};
 use drive_core::ids::{EffectKey, RunId};
-use drive_core::run::{Effect, EffectResult};
+use drive_core::run::{Effect, EffectResult, ForgeAct};
 use drive_core::sandbox::SandboxNote;
 use drive_engine::world::Observer;
 use std::fmt::Write;
@@ -87,7 +87,10 @@ impl Observer for Progress<'_> {
     fn begun(&self, _: &RunId, _: &EffectKey, effect: &Effect) {
         self.seen().now = match effect {
             Effect::RunAgent { .. } => Some(intention(effect)),
-            Effect::CreateSandbox { .. }
+            Effect::ChooseBranch { .. }
+            | Effect::ReadDiff { .. }
+            | Effect::OnForge { .. }
+            | Effect::CreateSandbox { .. }
             | Effect::EndProcess { .. }
             | Effect::CommitWork { .. }
             | Effect::Push { .. }
@@ -155,15 +158,34 @@ impl Observer for Progress<'_> {
 
 fn intention(effect: &Effect) -> String {
     match effect {
+        Effect::ChooseBranch { wanted, .. } => format!("choosing a branch like {wanted}"),
         Effect::CreateSandbox { spec } => format!("making sandbox {}", spec.id),
-        Effect::RunAgent { job, .. } => format!("{} works as {}", job.agent, job.role),
+        Effect::RunAgent { job, .. } => match &job.domain {
+            Some(domain) => format!("{} works as {} ({domain})", job.agent, job.role),
+            None => format!("{} works as {}", job.agent, job.role),
+        },
         Effect::EndProcess { identity } => format!("ending process {}", identity.child.pid),
         Effect::CommitWork { .. } => "committing what is left".to_owned(),
+        Effect::ReadDiff { .. } => "reading the change".to_owned(),
+        Effect::OnForge { pr, act } => on_forge(*pr, act),
         Effect::Push { branch, remote, .. } => format!("pushing {branch} to {remote}"),
         Effect::OpenPullRequest { branch, base, .. } => {
             format!("opening a pull request from {branch} to {base}")
         }
         Effect::RemoveSandbox { sandbox } => format!("removing sandbox {sandbox}"),
+    }
+}
+
+fn on_forge(pr: u64, act: &ForgeAct) -> String {
+    match act {
+        ForgeAct::Listen { .. } => format!("reading what people wrote on #{pr}"),
+        ForgeAct::PostReview { body, .. } | ForgeAct::PostComment { body } => {
+            format!("posting on #{pr}: {}", cut(body))
+        }
+        ForgeAct::Reply { to, .. } => format!("answering comment {} on #{pr}", to.id),
+        ForgeAct::ResolveThread { comment } => format!("resolving comment {}", comment.id),
+        ForgeAct::UpdateBody { .. } => format!("updating the description of #{pr}"),
+        ForgeAct::SetStatus { description, .. } => format!("setting the status: {description}"),
     }
 }
 

@@ -13,12 +13,14 @@ use drive_adapters::worktree::Worktrees;
 use drive_adapters::{Environment, StateDir};
 use drive_core::Problem;
 use drive_core::agent::AgentConfig;
+use drive_core::forge::trust::Trusted;
 use drive_core::ids::RunId;
 use drive_core::run::Run;
 use drive_core::sandbox::OwnerState;
 use drive_core::settings::{IsolationMode as Isolation, Settings};
+use drive_engine::forge::Conversation;
 use drive_engine::journal::Journal;
-use drive_engine::ports::{Agent, AgentSource, Clock, Forge, IsolationMode, Sandboxes, Store};
+use drive_engine::ports::{Agent, AgentSource, Clock, IsolationMode, Sandboxes, Store};
 use drive_engine::recovery;
 use drive_engine::world::{Observer, Unobserved, World};
 use std::collections::BTreeMap;
@@ -35,6 +37,7 @@ pub(crate) struct Wiring {
     pub(crate) sandboxes: Worktrees,
     pub(crate) agents: Roster,
     pub(crate) runs_dir: PathBuf,
+    state_dir: PathBuf,
     database: Arc<Database>,
     environment: Environment,
     isolation: IsolationMode,
@@ -85,6 +88,7 @@ impl Wiring {
                 host,
             },
             runs_dir: state.path().join("runs"),
+            state_dir: state.path().to_owned(),
             database,
             environment: environment.clone(),
             isolation: match settings.sandbox.isolation {
@@ -130,10 +134,24 @@ impl Wiring {
         Ok(())
     }
 
+    /// How drive speaks and listens on a forge.
+    pub(crate) fn conversation(
+        &self,
+        open: &OpenForge,
+        settings: &Settings,
+    ) -> Result<Conversation, Problem> {
+        Ok(Conversation::new(
+            open.forge.clone(),
+            forge::require_marker_key(&self.state_dir)?,
+            Trusted::new(&settings.forge.trusted),
+            self.clock.clone(),
+        ))
+    }
+
     /// What performs the effects of runs.
     pub(crate) fn world<'a>(
         &'a self,
-        forge: Option<&'a dyn Forge>,
+        forge: Option<&'a Conversation>,
         observer: &'a dyn Observer,
     ) -> World<'a> {
         World {

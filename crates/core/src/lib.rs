@@ -11,6 +11,7 @@ pub mod naming;
 pub mod path_text;
 pub mod problem;
 pub mod process;
+pub mod prompts;
 pub mod review;
 pub mod run;
 pub mod sandbox;

@@ -1,6 +1,12 @@
 //! What is written today is read by every later version: the golden files are never edited, a new
 //! format gets new files beside them.
-#![allow(clippy::unwrap_used, missing_docs, unreachable_pub, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    missing_docs,
+    unreachable_pub,
+    reason = "tests"
+)]
 
 mod common;
 
@@ -14,6 +20,7 @@ use drive_core::sandbox::{Lifetime, SandboxSpec};
 const EVENTS: &str = include_str!("golden/events-1.jsonl");
 const EFFECTS: &str = include_str!("golden/effects-1.jsonl");
 const RUN: &str = include_str!("golden/run-1.json");
+const TEAM_RUN: &str = include_str!("golden/team-run-1.json");
 
 #[test]
 fn events_are_written_as_the_golden_file_says() {
@@ -61,6 +68,17 @@ fn a_state_is_written_and_read_as_the_golden_file_says() {
         "the written format of states changed"
     );
     assert_eq!(read_run(STATE_FORMAT, RUN).unwrap(), run);
+}
+
+#[test]
+fn a_team_in_the_middle_of_its_work_is_written_and_read_as_the_golden_file_says() {
+    let run = busy_team();
+    assert_eq!(
+        write_run(&run).unwrap(),
+        TEAM_RUN.trim_end(),
+        "the written format of teams changed"
+    );
+    assert_eq!(read_run(STATE_FORMAT, TEAM_RUN).unwrap(), run);
 }
 
 #[test]
@@ -172,5 +190,32 @@ fn busy_run() -> drive_core::run::Run {
     let mut run = fold(common::run_id(), timed).unwrap();
     run.timers.insert("idle".into(), common::at(60));
     run.kept.push(common::kept());
+    run
+}
+
+/// A team whose reviewer asked for a change on a line, with the answer under way.
+fn busy_team() -> drive_core::run::Run {
+    use drive_core::run::{Effect, step};
+    use drive_core::settings::TeamMode;
+    const ASKS: &str = r#"{"verdict": "needs_changes", "suggestions": [
+        {"file": "src/login.rs", "line": 2, "issue": "not checked", "severity": "high"}]}"#;
+    let requested = Event::Requested {
+        request: Box::new(common::team_request(TeamMode::Github)),
+    };
+    let mut run = fold(common::run_id(), [(requested, common::at(0))]).unwrap();
+    while !run.pending.keys().any(|key| key.as_str() == "reply/1") {
+        let (key, effect) = run.pending.first_key_value().unwrap();
+        let result = match effect {
+            Effect::RunAgent { job, .. } if job.role == drive_core::agent::Role::Reviewer => {
+                common::agent_said(ASKS)
+            }
+            effect => common::good(effect),
+        };
+        let ended = Event::EffectEnded {
+            key: key.clone(),
+            result,
+        };
+        run = step(run, ended, common::at(1)).unwrap().0;
+    }
     run
 }

@@ -1,4 +1,4 @@
-//! `drive spawn`: from what a person typed to a run, and the run to its end.
+//! `drive spawn` and `drive spawn-team`: from what a person typed to a run, and the run to its end.
 
 use crate::cancel::CancelToken;
 use crate::executor::{Executor, Performer};
@@ -11,6 +11,7 @@ use drive_core::ids::{DedupeKey, RunId};
 use drive_core::naming::default_branch;
 use drive_core::run::{AfterEnd, Event, Kind, Publish, Request, Run};
 use drive_core::sandbox::BranchName;
+use drive_core::settings::TeamMode;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ pub const LONGEST_TASK: usize = 8 * 1024 * 1024;
 /// What a person asked for, with the settings that apply.
 #[derive(Clone, Debug)]
 pub struct SpawnOrder {
+    /// Which command, with what only that command needs.
+    pub kind: Kind,
     /// The task, which [`check_task`] took.
     pub task: String,
     /// A folder of the repository.
@@ -71,12 +74,13 @@ pub fn request(
         )
         .hint("start from a branch with `--base BRANCH`, or pass `--no-pr`"));
     }
+    require_pull_request(&order)?;
     let branch = order
         .branch
         .unwrap_or_else(|| default_branch(&order.task, run));
     BranchName::parse(&branch)?;
     Ok(Request {
-        kind: Kind::Spawn,
+        kind: order.kind,
         task: order.task,
         repo: repository.top.unwrap_or(repository.common_dir),
         base_sha,
@@ -132,6 +136,22 @@ pub fn fly(
         cancel,
     }
     .fly(&lease)
+}
+
+/// A review over a pull request needs one.
+fn require_pull_request(order: &SpawnOrder) -> Result<(), Problem> {
+    match &order.kind {
+        Kind::Team(terms)
+            if terms.mode == TeamMode::Github && order.publish == Publish::BranchOnly =>
+        {
+            Err(Problem::usage(
+                "modeNeedsPullRequest",
+                "the mode `github` reviews over a pull request, and `--no-pr` opens none",
+            )
+            .hint("leave out `--no-pr`, or pass `--mode pingpong`"))
+        }
+        Kind::Team(_) | Kind::Spawn => Ok(()),
+    }
 }
 
 /// Whether a text is a task: asked by a front end before it touches anything.

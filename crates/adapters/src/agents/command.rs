@@ -41,12 +41,7 @@ impl Recipe for Command {
                 .as_deref()
                 .map(|d| variable("DRIVE_DOMAIN", d)),
         );
-        env.extend(
-            request
-                .input
-                .as_deref()
-                .map(|path| variable("DRIVE_INPUT", path)),
-        );
+        env.extend(job.input.map(|path| variable("DRIVE_INPUT", path)));
         Ok(Launch {
             args: Vec::new(),
             env,

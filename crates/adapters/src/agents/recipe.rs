@@ -45,6 +45,8 @@ pub(super) struct Job<'a> {
     pub(super) name: &'a str,
     /// What is to be done.
     pub(super) request: &'a AgentRequest,
+    /// The file that says what is to be done as data.
+    pub(super) input: Option<&'a Path>,
     /// The model to use.
     pub(super) model: Option<&'a str>,
     /// The private folders.

@@ -12,6 +12,7 @@ use super::transcript::Transcript;
 use super::version::{find_version, warning};
 use crate::Environment;
 use crate::environment::{HOME, PATH};
+use crate::files::replace;
 use drive_core::Problem;
 use drive_core::agent::stream::StreamSetup;
 use drive_core::agent::{
@@ -71,6 +72,9 @@ pub struct AnyAgent {
     host: AgentHost,
     recipe: Box<dyn Recipe>,
 }
+
+/// The file that `DRIVE_INPUT` names.
+const INPUT: &str = "input.json";
 
 /// How long an agent may take to say its version.
 const VERSION_LIMITS: Limits = Limits {
@@ -135,9 +139,12 @@ impl AnyAgent {
         let (program, first_args) = self.program(&env)?;
         let real_home = self.real_home();
         let folders = prepare(&request.scratch, real_home.as_deref(), &self.home_entries())?;
+        make_workplace(request)?;
+        let data = write_input(request)?;
         let launch = self.recipe.launch(&Job {
             name: &self.name,
             request,
+            input: data.as_deref(),
             model: request.model.as_deref().or(self.config.model.as_deref()),
             folders: &folders,
             real_home: real_home.as_deref(),
@@ -149,10 +156,11 @@ impl AnyAgent {
             args,
             env: own_env,
             input,
-            readable,
+            mut readable,
             relies_on,
             stream,
         } = launch;
+        readable.extend(data);
         let (stdin, writer) = match input {
             Input::Once(bytes) => (Stdin::Bytes(bytes), None),
             Input::Dialogue(first) => {
@@ -216,7 +224,6 @@ impl AnyAgent {
     ) -> Isolation {
         let real_home = self.real_home();
         readable.push(program.root.clone());
-        readable.extend(request.input.clone());
         readable.extend(self.search_folders(real_home.as_deref()));
         let settings = real_home.iter().flat_map(|home| {
             let own = self.recipe.own_settings().iter();
@@ -346,6 +353,30 @@ impl AnyAgent {
         own.chain(self.config.home.iter().map(|entry| Entry::Whole(entry)))
             .collect()
     }
+}
+
+fn make_workplace(request: &AgentRequest) -> Result<(), Problem> {
+    if !request.sandbox.starts_with(&request.scratch) {
+        return Ok(());
+    }
+    std::fs::create_dir_all(&request.sandbox).map_err(|error| {
+        let path = request.sandbox.display();
+        Problem::environment("agentFolder", format!("cannot make `{path}`")).because(error)
+    })
+}
+
+/// Writes what is to be done as data beside the agent's private folders, where it can read it and
+/// not change it.
+fn write_input(request: &AgentRequest) -> Result<Option<PathBuf>, Problem> {
+    let Some(input) = &request.input else {
+        return Ok(None);
+    };
+    let path = request.scratch.join(INPUT);
+    replace(&path, input.as_bytes()).map_err(|error| {
+        Problem::environment("agentInput", format!("cannot write `{}`", path.display()))
+            .because(error)
+    })?;
+    Ok(Some(path))
 }
 
 fn is_active(report: &ProcessReport, name: LayerName) -> bool {

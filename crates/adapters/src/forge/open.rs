@@ -31,7 +31,7 @@ pub struct ForgeHost<'a> {
 /// A forge, and why it is this one.
 pub struct OpenForge {
     /// The forge.
-    pub forge: Box<dyn Forge>,
+    pub forge: Arc<dyn Forge>,
     /// Which, and why.
     pub choice: Choice,
     /// The remote that branches are pushed to before the forge sees them; `None` for a forge that
@@ -62,7 +62,7 @@ pub fn open(
         );
         let remote = Some(settings.remote.clone());
         return Ok(OpenForge {
-            forge: Box::new(github),
+            forge: Arc::new(github),
             choice,
             remote,
         });
@@ -74,7 +74,7 @@ pub fn open(
         &repository.common_dir,
     )?;
     Ok(OpenForge {
-        forge: Box::new(local),
+        forge: Arc::new(local),
         choice,
         remote: None,
     })

@@ -4,7 +4,7 @@ use super::call::path_from;
 use super::{Git, Location, Touches};
 use drive_core::Problem;
 use drive_core::run::CommitSummary;
-use drive_engine::ports::{DiffStats, FileChange};
+use drive_engine::ports::{DiffStats, DiffText, FileChange};
 use std::path::PathBuf;
 
 /// What [`summary`] reads.
@@ -101,6 +101,40 @@ pub(super) fn diff_stats(
         }
     }
     Ok(stats)
+}
+
+/// A diff in the one form readers know, whatever the user's settings.
+pub(super) fn diff(
+    git: &Git,
+    location: &Location,
+    base: &str,
+    head: &str,
+    limit: usize,
+) -> Result<DiffText, Problem> {
+    let answer = git
+        .call_at(location.clone(), Touches::Files)
+        .args(["diff", "--no-color", "--no-ext-diff", "--no-textconv"])
+        .args(["--no-renames", "--src-prefix=a/", "--dst-prefix=b/"])
+        .args(["--end-of-options", base, head, "--"])
+        .ok()?;
+    let text = String::from_utf8_lossy(&answer.stdout);
+    if text.len() <= limit {
+        return Ok(DiffText {
+            text: text.into_owned(),
+            cut: false,
+        });
+    }
+    let mut shown = String::with_capacity(limit);
+    for line in text.split_inclusive('\n') {
+        if shown.len() + line.len() > limit {
+            break;
+        }
+        shown.push_str(line);
+    }
+    Ok(DiffText {
+        text: shown,
+        cut: true,
+    })
 }
 
 pub(super) fn changed_paths(

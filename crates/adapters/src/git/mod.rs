@@ -22,7 +22,8 @@ use drive_core::run::CommitSummary;
 use drive_core::sandbox::{BranchName, Brought};
 use drive_engine::CancelToken;
 use drive_engine::ports::{
-    DiffStats, Leftovers, Place, ProcessRunner, Push, Pushed, Repository, VersionControl, WorkState,
+    DiffStats, DiffText, Leftovers, Place, ProcessRunner, Push, Pushed, Repository, VersionControl,
+    WorkState,
 };
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -200,6 +201,16 @@ impl VersionControl for Git {
 
     fn diff_stats(&self, place: Place<'_>, base: &str, head: &str) -> Result<DiffStats, Problem> {
         history::diff_stats(self, &Location::of(place), base, head)
+    }
+
+    fn diff(
+        &self,
+        place: Place<'_>,
+        base: &str,
+        head: &str,
+        limit: usize,
+    ) -> Result<DiffText, Problem> {
+        history::diff(self, &Location::of(place), base, head, limit)
     }
 
     fn changed_paths(

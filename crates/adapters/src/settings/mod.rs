@@ -5,8 +5,10 @@
 
 mod file;
 mod paths;
+mod prompts;
 
 pub use paths::{SettingsPaths, checkout_root};
+pub use prompts::{PROMPTS_FOLDER, load_prompts};
 
 use drive_core::Problem;
 use drive_core::settings::{Effective, Findings, Layer, resolve};

@@ -15,11 +15,9 @@ fn a_program_is_told_its_job_by_environment_and_input_and_answers_with_its_last_
          echo work > made.txt\n\
          printf '```json\\n{\"comments\":[{\"id\":7,\"action\":\"fixed\",\"note\":\"done\"}]}\\n```\\n'\n",
     );
-    let input = stage.root.join("input.json");
-    std::fs::write(&input, "{\"task\":\"x\"}").unwrap();
     let mut request = stage.request(Role::Fixer);
     request.domain = Some("security".to_owned());
-    request.input = Some(input.clone());
+    request.input = Some("{\"task\":\"x\"}".to_owned());
     let played = stage.play(&command("robot"), &request);
     let outcome = played.outcome();
     assert_eq!(outcome.ending, Ending::Succeeded);
@@ -29,7 +27,7 @@ fn a_program_is_told_its_job_by_environment_and_input_and_answers_with_its_last_
         "DRIVE_RUN_ID=r1".to_owned(),
         "DRIVE_ROUND=2".to_owned(),
         "DRIVE_DOMAIN=security".to_owned(),
-        format!("DRIVE_INPUT={}", input.display()),
+        format!("DRIVE_INPUT={}", at("run/input.json")),
         format!("HOME={}", at("run/home")),
         format!("TMPDIR={}", at("run/tmp")),
         format!("cwd {}", at("sandbox")),

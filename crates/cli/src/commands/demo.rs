@@ -12,7 +12,7 @@ use drive_adapters::git::Touches;
 use drive_adapters::{Environment, StateDir};
 use drive_core::Problem;
 use drive_core::agent::Budget;
-use drive_core::run::{AfterEnd, Publish, Run};
+use drive_core::run::{AfterEnd, Kind, Publish, Run};
 use drive_core::settings::{Findings, Layer, Settings, resolve};
 use drive_engine::ports::{Place, VersionControl};
 use drive_engine::spawn::{self, SpawnOrder};
@@ -67,6 +67,7 @@ fn fly(app: &App, place: &DemoPlace) -> Result<(Run, String), Problem> {
     let open = wiring.forge(&settings, &place.repo)?;
     let id = wiring.new_run()?;
     let order = SpawnOrder {
+        kind: Kind::Spawn,
         task: TASK.to_owned(),
         repo: place.repo.clone(),
         base: None,
@@ -86,7 +87,8 @@ fn fly(app: &App, place: &DemoPlace) -> Result<(Run, String), Problem> {
     let request = spawn::request(order, &id, &wiring.git)?;
     let base = request.base_sha.clone();
     let progress = Progress::new(app.output());
-    let world = wiring.world(Some(open.forge.as_ref()), &progress);
+    let conversation = wiring.conversation(&open, &settings)?;
+    let world = wiring.world(Some(&conversation), &progress);
     let run = spawn::fly(
         request,
         &id,

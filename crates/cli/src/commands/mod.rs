@@ -21,10 +21,12 @@ mod completions;
 mod config;
 mod demo;
 mod doctor;
+mod flight;
 mod kept;
 mod pr;
 mod runs;
 mod spawn;
+mod spawn_team;
 mod verify;
 
 pub(crate) use verify::worker_if_asked;
@@ -38,6 +40,8 @@ use clap::Subcommand;
 pub(crate) enum Command {
     /// Let one agent do a task in a throw-away worktree
     Spawn(spawn::SpawnArgs),
+    /// Let one agent do a task and another one review it, in one throw-away worktree
+    SpawnTeam(spawn_team::SpawnTeamArgs),
     /// See what ran and what came of it
     Runs(runs::RunsArgs),
     /// List, restore or drop work saved from sandboxes
@@ -61,6 +65,7 @@ impl Command {
     pub(crate) fn run(&self, app: &App) -> Outcome {
         match self {
             Command::Spawn(args) => spawn::run(args, app),
+            Command::SpawnTeam(args) => spawn_team::run(args, app),
             Command::Runs(args) => runs::run(args, app),
             Command::Kept(args) => kept::run(args, app),
             Command::Pr(args) => pr::run(args, app),

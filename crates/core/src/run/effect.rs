@@ -1,3 +1,4 @@
+use super::forge_act::{ForgeAct, ForgeAnswer};
 use super::outcome::{BranchTip, CommitSummary, Published};
 use crate::Problem;
 use crate::agent::{AgentOutcome, Budget, Role};
@@ -13,15 +14,22 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "effect")]
 pub enum Effect {
+    /// Find a branch name that nobody uses.
+    ChooseBranch {
+        /// The name to have if it is free; else it gets a suffix.
+        wanted: String,
+        /// The remote on which it must be free as well.
+        remote: Option<String>,
+    },
     /// Make a sandbox.
     CreateSandbox {
         /// Which.
         spec: SandboxSpec,
     },
-    /// Let an agent work in a sandbox.
+    /// Let an agent work.
     RunAgent {
-        /// Where.
-        sandbox: SandboxId,
+        /// In which sandbox; `None` for a job that needs no files.
+        sandbox: Option<SandboxId>,
         /// What it is to do.
         job: Box<AgentJob>,
     },
@@ -36,6 +44,15 @@ pub enum Effect {
         sandbox: SandboxId,
         /// The message of the commit for what the agent left uncommitted.
         message: String,
+    },
+    /// Read what a branch changes.
+    ReadDiff {
+        /// Where.
+        sandbox: SandboxId,
+        /// Against which commit.
+        base: String,
+        /// Up to which commit.
+        head: String,
     },
     /// Push the branch.
     Push {
@@ -59,6 +76,13 @@ pub enum Effect {
         /// Its description.
         body: String,
     },
+    /// Do something on a pull request.
+    OnForge {
+        /// Which.
+        pr: u64,
+        /// What.
+        act: ForgeAct,
+    },
     /// Keep what is safe nowhere else, then remove a sandbox.
     RemoveSandbox {
         /// Which.
@@ -80,6 +104,10 @@ pub struct AgentJob {
     pub domain: Option<String>,
     /// What it is told.
     pub prompt: String,
+    /// The same as data, for programs.
+    pub input: JobInput,
+    /// The model, where it is not the agent's own.
+    pub model: Option<String>,
     /// How long it may be silent.
     pub idle: Duration,
     /// How long it may work.
@@ -90,16 +118,47 @@ pub struct AgentJob {
     pub max_escalations: u32,
 }
 
+/// What a job is about, as data: the file that `DRIVE_INPUT` names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobInput {
+    /// The task of the run.
+    pub task: String,
+    /// The commit that the work is compared with.
+    pub diff_base: Option<String>,
+    /// The pull request, once it is open.
+    pub pull_request: Option<Published>,
+    /// The comments to act on.
+    pub comments: Vec<JobComment>,
+}
+
+/// One comment to act on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobComment {
+    /// Its id, as the answer must name it.
+    pub id: String,
+    /// Who wrote it.
+    pub author: String,
+    /// The file it is about.
+    pub file: Option<String>,
+    /// The line it is about.
+    pub line: Option<u64>,
+    /// What it says.
+    pub body: String,
+}
+
 impl Effect {
     /// The first half of its key.
     pub fn name(&self) -> &'static str {
         match self {
+            Effect::ChooseBranch { .. } => "chooseBranch",
             Effect::CreateSandbox { .. } => "createSandbox",
             Effect::RunAgent { .. } => "runAgent",
             Effect::EndProcess { .. } => "endProcess",
             Effect::CommitWork { .. } => "commitWork",
+            Effect::ReadDiff { .. } => "readDiff",
             Effect::Push { .. } => "push",
             Effect::OpenPullRequest { .. } => "openPullRequest",
+            Effect::OnForge { act, .. } => act.name(),
             Effect::RemoveSandbox { .. } => "removeSandbox",
         }
     }
@@ -109,6 +168,11 @@ impl Effect {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "result")]
 pub enum EffectResult {
+    /// This name is free.
+    BranchChosen {
+        /// It.
+        branch: String,
+    },
     /// The sandbox is there.
     SandboxCreated {
         /// It.
@@ -132,12 +196,24 @@ pub enum EffectResult {
         /// What a person should know, such as a rebase that was left in progress.
         warnings: Vec<String>,
     },
+    /// The change, as a unified diff.
+    DiffRead {
+        /// Its text.
+        diff: String,
+        /// Whether it was too long and its end is missing.
+        cut: bool,
+    },
     /// The remote has it.
     Pushed,
     /// The pull request is open.
     PullRequestOpened {
         /// It.
         pull_request: Published,
+    },
+    /// The forge did it.
+    OnForge {
+        /// What it answered.
+        answer: ForgeAnswer,
     },
     /// The sandbox is gone.
     SandboxRemoved {

@@ -58,6 +58,11 @@ pub enum Note {
         /// By which rule.
         rule: String,
     },
+    /// It ran a command.
+    Command {
+        /// The command line, without secrets.
+        line: String,
+    },
     /// A warning.
     Warning {
         /// In words.

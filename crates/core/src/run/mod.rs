@@ -9,22 +9,32 @@
 
 mod effect;
 mod event;
+mod forge_act;
 mod format;
+mod leaving;
 mod outcome;
 mod request;
 mod spawn;
 mod step;
+mod team;
 
-pub use effect::{AgentJob, Effect, EffectResult};
+pub use effect::{AgentJob, Effect, EffectResult, JobComment, JobInput};
 pub use event::{Event, Note};
+pub use forge_act::{ForgeAct, ForgeAnswer, IgnoredComment, LineRemark};
 pub use format::{
     EVENT_FORMAT, STATE_FORMAT, UnreadableFormat, read_event, read_run, write_event, write_run,
 };
+pub use leaving::{Leaving, WayOut};
 pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
-pub use request::{AfterEnd, Kind, Publish, Request};
+pub use request::{AfterEnd, Kind, Publish, Request, TeamTerms};
 pub use spawn::SpawnStage;
 pub use step::{IllegalEvent, fold, step};
+pub use team::{
+    Errand, ErrandStep, JobRecord, PermissionRecord, Record, Remark, RemarkRecord, ReviewRecord,
+    Team, TeamStage,
+};
 
+use crate::forge::CommentRef;
 use crate::ids::{EffectKey, RunId, SandboxId};
 use crate::process::ProcessIdentity;
 use crate::sandbox::{KeptWork, Sandbox};
@@ -60,8 +70,14 @@ pub struct Run {
     pub work: Work,
     /// Things a person should know that did not stop the run.
     pub warnings: Vec<String>,
+    /// What it posted on the forge, by the effect that did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub posts: Vec<OwnPost>,
     /// Where its flow stands.
     pub flow: Flow,
+    /// Set once it is on its way out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leaving: Option<Leaving>,
     /// How it ended; `None` while it lives.
     pub outcome: Option<Outcome>,
 }
@@ -77,6 +93,21 @@ pub enum Flow {
         /// Its stage.
         stage: SpawnStage,
     },
+    /// A primary and a reviewer in one sandbox.
+    Team {
+        /// Where they stand.
+        team: Box<Team>,
+    },
+}
+
+/// A comment of ours.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OwnPost {
+    /// Which.
+    pub comment: CommentRef,
+    /// The effect that posted it.
+    pub effect: EffectKey,
 }
 
 impl Run {
@@ -95,7 +126,9 @@ impl Run {
             spent: Spent::default(),
             work: Work::default(),
             warnings: Vec::new(),
+            posts: Vec::new(),
             flow: Flow::Awaiting,
+            leaving: None,
             outcome: None,
         }
     }
@@ -103,6 +136,11 @@ impl Run {
     /// Whether anything may still happen.
     pub fn is_active(&self) -> bool {
         self.outcome.is_none()
+    }
+
+    /// The name of its sandbox.
+    fn sandbox_id(&self) -> SandboxId {
+        SandboxId::new(self.id.as_str())
     }
 
     /// Decides an effect: from now on it may happen.

@@ -1,6 +1,6 @@
-use crate::Problem;
 use crate::agent::{AgentOutcome, Cost, Ending, Failure, Usage};
 use crate::time::Timestamp;
+use crate::{Class, Problem};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -33,6 +33,14 @@ pub enum OutcomeStatus {
 }
 
 impl OutcomeStatus {
+    /// What it means for a run that something it needs could not be done.
+    pub fn of_problem(problem: &Problem) -> Self {
+        match problem.class {
+            Class::Interrupted => OutcomeStatus::Cancelled,
+            Class::Work | Class::Usage | Class::Environment => OutcomeStatus::Failed,
+        }
+    }
+
     /// What an agent's ending means for a run that has nobody else to ask.
     pub fn of_agent(ending: &Ending) -> Self {
         let Ending::Failed { reason, .. } = ending else {

@@ -1,4 +1,7 @@
 use crate::agent::Budget;
+use crate::prompts::Prompts;
+use crate::review::ReviewPlan;
+use crate::settings::TeamMode;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -40,19 +43,53 @@ pub struct Request {
     pub seed: Vec<String>,
 }
 
-/// Which command a run serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Which command a run serves, with what only that command needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Kind {
     /// `drive spawn`.
     Spawn,
+    /// `drive spawn-team`.
+    Team(Box<TeamTerms>),
 }
 
 impl Kind {
     /// The name used in listings and in JSON.
-    pub fn as_str(self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Kind::Spawn => "spawn",
+            Kind::Team(_) => "spawn-team",
+        }
+    }
+}
+
+/// How a team works.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TeamTerms {
+    /// How primary and reviewer take turns.
+    pub mode: TeamMode,
+    /// How often the same thing is reviewed at most.
+    pub max_iterations: u32,
+    /// The agent that reviews, by its name in the settings.
+    pub reviewer: String,
+    /// The agent that finds a title and a branch name.
+    pub namer: String,
+    /// The model it uses, where it is not the agent's own.
+    pub namer_model: Option<String>,
+    /// The branch the person asked for; the namer finds one when left out.
+    pub branch: Option<String>,
+    /// What agents are told.
+    pub prompts: Prompts,
+}
+
+impl TeamTerms {
+    /// What is reviewed, and how often.
+    pub fn plan(&self) -> ReviewPlan {
+        match self.mode {
+            TeamMode::Sequential => ReviewPlan::sequential(),
+            TeamMode::Pingpong => ReviewPlan::pingpong(self.max_iterations),
+            TeamMode::Github => ReviewPlan::by_domain(self.max_iterations),
         }
     }
 }

@@ -1,8 +1,9 @@
 use super::effect::{Effect, EffectResult};
 use super::event::{Event, Note};
+use super::forge_act::ForgeAnswer;
 use super::outcome::{Outcome, OutcomeStatus};
 use super::request::{Kind, Request};
-use super::{Flow, Run, spawn};
+use super::{Flow, OwnPost, Run, leaving, spawn, team};
 use crate::Problem;
 use crate::ids::{EffectKey, RunId};
 use crate::time::Timestamp;
@@ -34,13 +35,16 @@ pub fn step(
         }
         Event::Noted { key, note } => {
             require_pending(&run, &key, "a note")?;
+            if let Flow::Team { team } = &mut run.flow {
+                team.record.note(&note);
+            }
             match note {
                 Note::Warning { text } => run.warnings.push(text),
-                Note::Waiting { .. } | Note::Permission { .. } => {}
+                Note::Waiting { .. } | Note::Permission { .. } | Note::Command { .. } => {}
             }
         }
         Event::EffectEnded { key, result } => effect_ended(&mut run, &key, result, now)?,
-        Event::CancelAsked => advance(&mut run, Moment::CancelAsked, now),
+        Event::CancelAsked => cancel_asked(&mut run, now),
         Event::OwnerLost => owner_lost(&mut run, now),
     }
     let decided = run
@@ -64,30 +68,16 @@ pub fn fold(
     Ok(run)
 }
 
-/// What a flow is told, after the part that is the same for every run was done.
-pub(super) enum Moment {
-    /// The run begins.
-    Begun,
-    /// An effect ended.
-    Ended(EffectResult),
-    /// A stop was asked for.
-    CancelAsked,
-    /// The owner died; nothing of its effects is pending any more.
-    OwnerLost,
-}
-
 fn begin(run: &mut Run, request: Request, now: Timestamp) -> Result<(), IllegalEvent> {
     if run.request.is_some() {
         return Err(illegal(run, "a second request"));
     }
-    run.flow = match request.kind {
-        Kind::Spawn => Flow::Spawn {
-            stage: spawn::SpawnStage::CreatingSandbox,
-        },
-    };
-    run.request = Some(request);
+    run.request = Some(request.clone());
     run.started_at = Some(now);
-    advance(run, Moment::Begun, now);
+    match &request.kind {
+        Kind::Spawn => spawn::begin(run, &request),
+        Kind::Team(terms) => team::begin(run, &request, terms, now),
+    }
     Ok(())
 }
 
@@ -111,8 +101,10 @@ fn effect_ended(
     }
     let effect = run.pending.remove(key);
     run.processes.remove(key);
-    remember(run, effect, &result);
-    advance(run, Moment::Ended(result), now);
+    remember(run, key, effect, &result);
+    if run.outcome.is_none() {
+        advance(run, result, now);
+    }
     Ok(())
 }
 
@@ -120,12 +112,15 @@ fn effect_ended(
 fn fits(effect: &Effect, result: &EffectResult) -> bool {
     match result {
         EffectResult::Failed { .. } => true,
+        EffectResult::BranchChosen { .. } => matches!(effect, Effect::ChooseBranch { .. }),
         EffectResult::SandboxCreated { sandbox } => {
             matches!(effect, Effect::CreateSandbox { spec } if spec.id == sandbox.id)
         }
         EffectResult::AgentEnded { .. } => matches!(effect, Effect::RunAgent { .. }),
         EffectResult::ProcessEnded => matches!(effect, Effect::EndProcess { .. }),
         EffectResult::WorkCommitted { .. } => matches!(effect, Effect::CommitWork { .. }),
+        EffectResult::DiffRead { .. } => matches!(effect, Effect::ReadDiff { .. }),
+        EffectResult::OnForge { .. } => matches!(effect, Effect::OnForge { .. }),
         EffectResult::Pushed => matches!(effect, Effect::Push { .. }),
         EffectResult::PullRequestOpened { .. } => matches!(effect, Effect::OpenPullRequest { .. }),
         EffectResult::SandboxRemoved { .. } => matches!(effect, Effect::RemoveSandbox { .. }),
@@ -133,7 +128,7 @@ fn fits(effect: &Effect, result: &EffectResult) -> bool {
 }
 
 /// Takes over what is true whatever the flow makes of it.
-fn remember(run: &mut Run, effect: Option<Effect>, result: &EffectResult) {
+fn remember(run: &mut Run, key: &EffectKey, effect: Option<Effect>, result: &EffectResult) {
     match result {
         EffectResult::SandboxCreated { sandbox } => {
             run.sandboxes
@@ -150,7 +145,8 @@ fn remember(run: &mut Run, effect: Option<Effect>, result: &EffectResult) {
             warnings,
         } => {
             if !commits.is_empty() {
-                run.work.branch = run.request.as_ref().map(|r| r.branch.clone());
+                let sandbox = run.sandboxes.get(&run.sandbox_id());
+                run.work.branch = sandbox.and_then(|sandbox| sandbox.branch.clone());
                 run.work.head_sha = Some(head_sha.clone());
             }
             run.work.commits.clone_from(commits);
@@ -160,12 +156,14 @@ fn remember(run: &mut Run, effect: Option<Effect>, result: &EffectResult) {
             run.work.pull_request = Some(pull_request.clone());
         }
         EffectResult::SandboxRemoved { kept, branch } => {
+            let mut gone = None;
             if let Some(Effect::RemoveSandbox { sandbox }) = effect {
-                run.sandboxes.remove(&sandbox);
+                gone = run.sandboxes.remove(&sandbox);
             }
             run.kept.extend(kept.iter().cloned());
             if let Some(tip) = branch {
-                run.work.branch = run.request.as_ref().map(|r| r.branch.clone());
+                let asked = run.request.as_ref().map(|r| r.branch.clone());
+                run.work.branch = gone.and_then(|sandbox| sandbox.branch).or(asked);
                 run.work.head_sha = Some(tip.head_sha.clone());
                 run.work.commits.clone_from(&tip.commits);
             }
@@ -175,8 +173,28 @@ fn remember(run: &mut Run, effect: Option<Effect>, result: &EffectResult) {
                 run.processes.retain(|_, running| *running != identity);
             }
         }
-        EffectResult::Pushed | EffectResult::Failed { .. } => {}
+        EffectResult::OnForge { answer } => remember_posts(run, key, answer),
+        EffectResult::BranchChosen { .. }
+        | EffectResult::DiffRead { .. }
+        | EffectResult::Pushed
+        | EffectResult::Failed { .. } => {}
     }
+}
+
+/// What drive posted is known by its id, whatever becomes of its text.
+fn remember_posts(run: &mut Run, key: &EffectKey, answer: &ForgeAnswer) {
+    let comments = match answer {
+        ForgeAnswer::ReviewPosted { review, lines } => {
+            [std::slice::from_ref(review), lines.as_slice()].concat()
+        }
+        ForgeAnswer::Posted { comment } => vec![*comment],
+        ForgeAnswer::Heard { .. } | ForgeAnswer::Done => Vec::new(),
+    };
+    run.posts
+        .extend(comments.into_iter().map(|comment| OwnPost {
+            comment,
+            effect: key.clone(),
+        }));
 }
 
 /// The owner died: what it was doing is ended, not repeated. Work is collected by the flow.
@@ -189,21 +207,28 @@ fn owner_lost(run: &mut Run, now: Timestamp) {
     for identity in run.processes.values().cloned().collect::<Vec<_>>() {
         run.decide(Effect::EndProcess { identity });
     }
-    advance(run, Moment::OwnerLost, now);
+    leaving::owner_lost(run, now);
 }
 
-fn advance(run: &mut Run, moment: Moment, now: Timestamp) {
+fn cancel_asked(run: &mut Run, now: Timestamp) {
     if run.outcome.is_some() {
         return;
     }
+    if run.request.is_none() {
+        let problem = Problem::interrupted("stopped before it began");
+        return end(run, OutcomeStatus::Cancelled, Some(problem), now);
+    }
+    leaving::cancel_asked(run);
+}
+
+fn advance(run: &mut Run, result: EffectResult, now: Timestamp) {
+    if let Some(leaving) = run.leaving.clone() {
+        return leaving::ended(run, leaving, &result, now);
+    }
     match run.flow.clone() {
-        Flow::Awaiting => {
-            if let Moment::CancelAsked = moment {
-                let problem = Problem::interrupted("stopped before it began");
-                end(run, OutcomeStatus::Cancelled, Some(problem), now);
-            }
-        }
-        Flow::Spawn { stage } => spawn::advance(run, stage, moment, now),
+        Flow::Awaiting => {}
+        Flow::Spawn { .. } => spawn::ended(run, result, now),
+        Flow::Team { team } => team::ended(run, *team, result, now),
     }
 }
 

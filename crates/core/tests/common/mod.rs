@@ -3,12 +3,17 @@
 
 use drive_core::Problem;
 use drive_core::agent::{AgentOutcome, Budget, Cost, Ending, Failure, Ignored, Usage};
+use drive_core::forge::trust::Reason;
+use drive_core::forge::{Author, Comment, CommentKey, CommentRef, Surface};
 use drive_core::ids::{EffectKey, RunId, SandboxId};
 use drive_core::process::{ProcessIdentity, ProcessMark, TimeBound};
+use drive_core::prompts::Prompts;
 use drive_core::run::{
-    AfterEnd, CommitSummary, Effect, EffectResult, Event, Kind, Note, Publish, Published, Request,
+    AfterEnd, CommitSummary, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, IgnoredComment,
+    Kind, Note, Publish, Published, Request, TeamTerms,
 };
 use drive_core::sandbox::{KeptWork, Lifetime, Sandbox};
+use drive_core::settings::TeamMode;
 use drive_core::time::Timestamp;
 use std::time::Duration;
 
@@ -48,6 +53,70 @@ pub fn request(publish: Publish, after_end: AfterEnd) -> Request {
         copy: vec![".env.example".into()],
         seed: vec!["target".into()],
     }
+}
+
+/// A team of two in this mode, with at most two reviews of the same thing.
+pub fn team_request(mode: TeamMode) -> Request {
+    let terms = TeamTerms {
+        mode,
+        max_iterations: 2,
+        reviewer: "gemini-cli".into(),
+        namer: "claude-code".into(),
+        namer_model: Some("small".into()),
+        branch: None,
+        prompts: Prompts::default()
+            .replace("name.md", "Name {{task}}")
+            .unwrap(),
+    };
+    Request {
+        kind: Kind::Team(Box::new(terms)),
+        ..request(pull_request(), AfterEnd::Remove)
+    }
+}
+
+pub fn comment_ref(surface: Surface, id: u64) -> CommentRef {
+    CommentRef { surface, id }
+}
+
+/// What a person wrote on line 2 of the diff.
+pub fn comment(id: u64, body: &str) -> Comment {
+    Comment {
+        key: CommentKey {
+            surface: Surface::Inline,
+            id,
+            updated_at: at(5),
+        },
+        pr: 7,
+        author: Author {
+            login: Some("ann".into()),
+            is_bot: false,
+        },
+        body: body.into(),
+        path: Some("src/login.rs".into()),
+        line: Some(2),
+        commit: None,
+        in_reply_to: None,
+        review: None,
+        created_at: at(5),
+        url: None,
+    }
+}
+
+pub fn ignored() -> IgnoredComment {
+    IgnoredComment {
+        comment: comment_ref(Surface::Conversation, 66),
+        author: Some("mallory".into()),
+        reason: Reason::NoWritePermission,
+    }
+}
+
+/// An agent that ended well and said this.
+pub fn agent_said(text: &str) -> EffectResult {
+    let EffectResult::AgentEnded { mut outcome, log } = agent_ended(None) else {
+        unreachable!("that is what it makes");
+    };
+    outcome.text = text.into();
+    EffectResult::AgentEnded { outcome, log }
 }
 
 pub fn identity(pid: i32) -> ProcessIdentity {
@@ -149,7 +218,17 @@ pub fn good(effect: &Effect) -> EffectResult {
         Effect::CreateSandbox { .. } => EffectResult::SandboxCreated {
             sandbox: Box::new(sandbox()),
         },
+        Effect::ChooseBranch { wanted, .. } => EffectResult::BranchChosen {
+            branch: wanted.clone(),
+        },
         Effect::RunAgent { .. } => agent_ended(None),
+        Effect::ReadDiff { .. } => EffectResult::DiffRead {
+            diff: DIFF.into(),
+            cut: false,
+        },
+        Effect::OnForge { act, .. } => EffectResult::OnForge {
+            answer: forge_answer(act),
+        },
         Effect::EndProcess { .. } => EffectResult::ProcessEnded,
         Effect::CommitWork { .. } => committed(2),
         Effect::Push { .. } => EffectResult::Pushed,
@@ -166,10 +245,56 @@ pub fn good(effect: &Effect) -> EffectResult {
     }
 }
 
+/// A new file of five lines.
+pub const DIFF: &str = "--- /dev/null\n+++ b/src/login.rs\n@@ -0,0 +1,5 @@\n+a\n+b\n+c\n+d\n+e\n";
+
+fn forge_answer(act: &ForgeAct) -> ForgeAnswer {
+    match act {
+        ForgeAct::Listen { .. } => ForgeAnswer::Heard {
+            comments: Vec::new(),
+            ignored: Vec::new(),
+            next: Some(at(3)),
+        },
+        ForgeAct::PostReview { lines, .. } => ForgeAnswer::ReviewPosted {
+            review: comment_ref(Surface::Review, 100),
+            lines: (0..lines.len() as u64)
+                .map(|n| comment_ref(Surface::Inline, 200 + n))
+                .collect(),
+        },
+        ForgeAct::PostComment { .. } | ForgeAct::Reply { .. } => ForgeAnswer::Posted {
+            comment: comment_ref(Surface::Conversation, 300),
+        },
+        ForgeAct::ResolveThread { .. }
+        | ForgeAct::UpdateBody { .. }
+        | ForgeAct::SetStatus { .. } => ForgeAnswer::Done,
+    }
+}
+
 /// Every kind of event, with every kind of result and note.
 pub fn events() -> Vec<Event> {
     let key = EffectKey::new("runAgent/1");
+    let on_forge = |answer| EffectResult::OnForge { answer };
     let results = [
+        EffectResult::BranchChosen {
+            branch: "fix-the-login".into(),
+        },
+        EffectResult::DiffRead {
+            diff: DIFF.into(),
+            cut: true,
+        },
+        on_forge(ForgeAnswer::Heard {
+            comments: vec![comment(5, "check the name")],
+            ignored: vec![ignored()],
+            next: Some(at(6)),
+        }),
+        on_forge(ForgeAnswer::ReviewPosted {
+            review: comment_ref(Surface::Review, 100),
+            lines: vec![comment_ref(Surface::Inline, 200)],
+        }),
+        on_forge(ForgeAnswer::Posted {
+            comment: comment_ref(Surface::Conversation, 300),
+        }),
+        on_forge(ForgeAnswer::Done),
         EffectResult::SandboxCreated {
             sandbox: Box::new(sandbox()),
         },
@@ -200,6 +325,9 @@ pub fn events() -> Vec<Event> {
             granted: true,
             rule: "allow[0]".into(),
         },
+        Note::Command {
+            line: "cargo test".into(),
+        },
         Note::Warning {
             text: "unknown version".into(),
         },
@@ -207,6 +335,9 @@ pub fn events() -> Vec<Event> {
     let mut all = vec![
         Event::Requested {
             request: Box::new(request(pull_request(), AfterEnd::Remove)),
+        },
+        Event::Requested {
+            request: Box::new(team_request(TeamMode::Github)),
         },
         Event::ProcessStarted {
             key: key.clone(),

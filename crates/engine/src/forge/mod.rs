@@ -1,5 +1,7 @@
 //! What happens between a forge and the runs that watch it.
 
+mod conversation;
 mod permissions;
 
+pub use conversation::Conversation;
 pub use permissions::{Judgement, PERMISSION_LIFETIME, Permissions};

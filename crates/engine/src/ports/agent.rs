@@ -19,9 +19,10 @@ pub struct AgentRequest {
     pub domain: Option<String>,
     /// What it is asked to do.
     pub prompt: String,
-    /// A JSON file with the task, the plan's path, comments, diff base and pull request.
-    pub input: Option<PathBuf>,
-    /// The sandbox it works in.
+    /// The same as JSON, for programs: task, comments, diff base and pull request. It stands in a
+    /// file that the agent is told of.
+    pub input: Option<String>,
+    /// The sandbox it works in. A folder below `scratch` is made when it is missing.
     pub sandbox: PathBuf,
     /// The repository's common git folder; its hooks and its configuration are never writable.
     pub git_dir: Option<PathBuf>,

@@ -27,5 +27,6 @@ pub use store::{
     Store,
 };
 pub use version_control::{
-    DiffStats, FileChange, Leftovers, Place, Push, Pushed, Repository, VersionControl, WorkState,
+    DiffStats, DiffText, FileChange, Leftovers, Place, Push, Pushed, Repository, VersionControl,
+    WorkState,
 };

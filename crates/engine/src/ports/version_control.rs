@@ -109,6 +109,15 @@ pub struct FileChange {
     pub deletions: Option<u64>,
 }
 
+/// A unified diff.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiffText {
+    /// The text, whole lines.
+    pub text: String,
+    /// Whether lines are missing at its end.
+    pub cut: bool,
+}
+
 /// History as the services need it.
 pub trait VersionControl: Send + Sync {
     /// The repository a path lies in.
@@ -141,6 +150,15 @@ pub trait VersionControl: Send + Sync {
 
     /// How much `head` changes against `base`.
     fn diff_stats(&self, place: Place<'_>, base: &str, head: &str) -> Result<DiffStats, Problem>;
+
+    /// What `head` changes against `base`, as a unified diff of at most `limit` bytes.
+    fn diff(
+        &self,
+        place: Place<'_>,
+        base: &str,
+        head: &str,
+        limit: usize,
+    ) -> Result<DiffText, Problem>;
 
     /// The paths that differ between two commits.
     fn changed_paths(

@@ -13,15 +13,19 @@ use std::cell::Cell;
 /// How many notes of one agent are journaled: enough for every wait and permission of a long job,
 /// and a bound on what a babbling one can write.
 const MOST_NOTES: u32 = 500;
+/// Where a job without a sandbox works: a folder of its own with nothing in it.
+const EMPTY: &str = "empty";
 
 impl World<'_> {
     pub(super) fn run_agent(
         &self,
         task: &Task<'_>,
-        sandbox: &SandboxId,
+        sandbox: Option<&SandboxId>,
         job: &AgentJob,
     ) -> Result<EffectResult, Problem> {
-        let sandbox = self.require_sandbox(task, sandbox)?;
+        let sandbox = sandbox
+            .map(|id| self.require_sandbox(task, id))
+            .transpose()?;
         // An earlier owner may have died while its agent lived: never start a twin.
         if let Some(identity) = task.run.processes.get(&task.claimed.key) {
             self.processes.end(identity)?;
@@ -38,11 +42,13 @@ impl World<'_> {
             round: job.round,
             domain: job.domain.clone(),
             prompt: job.prompt.clone(),
-            input: None,
-            sandbox: sandbox.path.clone(),
-            git_dir: Some(sandbox.git_dir.clone()),
+            input: serde_json::to_string_pretty(&job.input).ok(),
+            sandbox: sandbox
+                .as_ref()
+                .map_or(scratch.join(EMPTY), |sandbox| sandbox.path.clone()),
+            git_dir: sandbox.map(|sandbox| sandbox.git_dir),
             scratch: scratch.clone(),
-            model: None,
+            model: job.model.clone(),
             resume: None,
             limits: Limits {
                 wall: job.total,
@@ -105,12 +111,14 @@ fn note_of(event: &AgentEvent) -> Option<Note> {
             granted: *decision == Decision::Grant,
             rule: reason_of(decision),
         }),
+        AgentEvent::Command { command, .. } => Some(Note::Command {
+            line: command.clone(),
+        }),
         AgentEvent::Started { .. }
         | AgentEvent::Text { .. }
         | AgentEvent::Thinking { .. }
         | AgentEvent::ToolUse { .. }
         | AgentEvent::FileChange { .. }
-        | AgentEvent::Command { .. }
         | AgentEvent::Usage { .. }
         | AgentEvent::Resumed
         | AgentEvent::PermissionAsked { .. }

@@ -1,13 +1,13 @@
 //! Performs effects through the ports: one file for each kind of thing that is touched.
 
 mod agent;
+mod forge;
 mod publish;
 mod work;
 
 use crate::executor::{Performer, Task};
-use crate::ports::{
-    AgentSource, Forge, IsolationMode, Place, ProcessRunner, Sandboxes, VersionControl,
-};
+use crate::forge::Conversation;
+use crate::ports::{AgentSource, IsolationMode, Place, ProcessRunner, Sandboxes, VersionControl};
 use drive_core::Problem;
 use drive_core::agent::AgentEvent;
 use drive_core::ids::{EffectKey, RunId, SandboxId};
@@ -26,7 +26,7 @@ pub struct World<'a> {
     /// Processes of earlier owners.
     pub processes: &'a dyn ProcessRunner,
     /// Where pull requests live; `None` where the run opens none.
-    pub forge: Option<&'a dyn Forge>,
+    pub forge: Option<&'a Conversation>,
     /// Where each run has a folder for logs and private files.
     pub runs_dir: PathBuf,
     /// Whether agents may run without the kernel's help.
@@ -69,16 +69,25 @@ impl Performer for World<'_> {
 impl World<'_> {
     fn do_it(&self, task: &Task<'_>) -> Result<EffectResult, Problem> {
         match &task.claimed.effect {
+            Effect::ChooseBranch { wanted, remote } => {
+                self.choose_branch(task, wanted, remote.as_deref())
+            }
             Effect::CreateSandbox { spec } => {
                 let sandbox = Box::new(self.sandboxes.create(spec)?);
                 Ok(EffectResult::SandboxCreated { sandbox })
             }
-            Effect::RunAgent { sandbox, job } => self.run_agent(task, sandbox, job),
+            Effect::RunAgent { sandbox, job } => self.run_agent(task, sandbox.as_ref(), job),
             Effect::EndProcess { identity } => {
                 self.processes.end(identity)?;
                 Ok(EffectResult::ProcessEnded)
             }
             Effect::CommitWork { sandbox, message } => self.commit_work(task, sandbox, message),
+            Effect::ReadDiff {
+                sandbox,
+                base,
+                head,
+            } => self.read_diff(task, sandbox, base, head),
+            Effect::OnForge { pr, act } => self.on_forge(task, *pr, act),
             Effect::Push {
                 sandbox,
                 remote,

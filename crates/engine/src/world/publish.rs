@@ -52,11 +52,7 @@ impl World<'_> {
         title: &str,
         body: &str,
     ) -> Result<EffectResult, Problem> {
-        let forge = self.forge.ok_or_else(|| {
-            Problem::usage("noForge", "there is no forge to open a pull request on")
-                .hint("pass `--no-pr`, or set `kind` in `[forge]`")
-        })?;
-        let opened = forge.open(&NewPullRequest {
+        let opened = self.require_forge()?.forge.open(&NewPullRequest {
             title: title.to_owned(),
             body: body.to_owned(),
             branch: branch.to_owned(),

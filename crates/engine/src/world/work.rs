@@ -7,6 +7,12 @@ use drive_core::Problem;
 use drive_core::ids::SandboxId;
 use drive_core::run::EffectResult;
 use drive_core::sandbox::{BranchName, Sandbox};
+use std::path::Path;
+
+/// How much of a change a reviewer is shown; the rest it reads from the files.
+const DIFF_BYTES: usize = 128 * 1024;
+/// How many names are tried before a person is asked for one.
+const MOST_NAMES: u32 = 50;
 
 impl World<'_> {
     /// Commits leftovers and tells what the run's branch holds. Doing it again finds nothing left
@@ -43,6 +49,62 @@ impl World<'_> {
             commits,
             warnings,
         })
+    }
+
+    /// What the branch changes, within what an agent can be told.
+    pub(super) fn read_diff(
+        &self,
+        task: &Task<'_>,
+        id: &SandboxId,
+        base: &str,
+        head: &str,
+    ) -> Result<EffectResult, Problem> {
+        let sandbox = self.require_sandbox(task, id)?;
+        let diff = self
+            .history
+            .diff(Place::Sandbox(&sandbox), base, head, DIFF_BYTES)?;
+        Ok(EffectResult::DiffRead {
+            diff: diff.text,
+            cut: diff.cut,
+        })
+    }
+
+    /// The wanted name, or the first one with a number behind it that is free here and there. A
+    /// branch of an earlier attempt of this run is its sandbox's, which then exists already.
+    pub(super) fn choose_branch(
+        &self,
+        task: &Task<'_>,
+        wanted: &str,
+        remote: Option<&str>,
+    ) -> Result<EffectResult, Problem> {
+        let repo = task
+            .run
+            .request
+            .as_ref()
+            .map_or(Path::new("."), |request| request.repo.as_path());
+        let place = Place::Checkout(repo);
+        for number in 1..=MOST_NAMES {
+            let branch = match number {
+                1 => wanted.to_owned(),
+                _ => format!("{wanted}-{number}"),
+            };
+            let name = BranchName::parse(&branch)?;
+            let is_here = self.history.resolve(place, &name.full()).is_ok();
+            let is_there = match remote {
+                Some(remote) if !is_here => {
+                    self.history.remote_head(place, remote, &name)?.is_some()
+                }
+                Some(_) | None => false,
+            };
+            if !is_here && !is_there {
+                return Ok(EffectResult::BranchChosen { branch });
+            }
+        }
+        Err(Problem::usage(
+            "branchTaken",
+            format!("branch `{wanted}` and {MOST_NAMES} names like it are taken"),
+        )
+        .hint("pass `--branch` with another name"))
     }
 
     /// The tip of the run's branch. An agent that switched to a branch of its own, or to none, has

@@ -1,0 +1,73 @@
+//! `drive spawn-team`: a primary and a reviewer in one throw-away worktree.
+
+use super::flight::{Crew, FlightArgs, layers};
+use crate::answer::Outcome;
+use crate::app::App;
+use clap::Args;
+use drive_adapters::settings::{checkout_root, load_prompts};
+use drive_core::prompts::Prompts;
+use drive_core::run::{Kind, TeamTerms};
+use drive_core::settings::Layer;
+
+/// The arguments of `drive spawn-team`.
+#[derive(Debug, Args)]
+pub(crate) struct SpawnTeamArgs {
+    #[command(flatten)]
+    flight: FlightArgs,
+
+    /// How they take turns: `sequential`, `pingpong` or `github`
+    #[arg(long, value_name = "MODE")]
+    mode: Option<String>,
+
+    /// Review the same thing at most this often
+    #[arg(long, value_name = "N")]
+    max_iterations: Option<u32>,
+
+    /// Let this agent of the settings do the work
+    #[arg(long, value_name = "NAME")]
+    primary: Option<String>,
+
+    /// Let this agent of the settings review it
+    #[arg(long, value_name = "NAME")]
+    reviewer: Option<String>,
+}
+
+/// Flies a team.
+pub(crate) fn run(args: &SpawnTeamArgs, app: &App) -> Outcome {
+    let mut flags = args.flight.layers();
+    flags.extend(layers(&[
+        ("--mode", "spawn-team.mode", &args.mode),
+        ("--primary", "spawn-team.primary_llm", &args.primary),
+        ("--reviewer", "spawn-team.reviewer_llm", &args.reviewer),
+    ]));
+    flags.extend(args.max_iterations.map(|most| {
+        Layer::flag(
+            "--max-iterations",
+            "spawn-team.max_iterations",
+            i64::from(most),
+        )
+    }));
+    let settings = app.settings_with(&flags)?.settings;
+    let team = &settings.spawn_team;
+    let namer = team.namer_llm.as_ref().unwrap_or(&team.primary_llm);
+    let prompts = match checkout_root(&app.start_dir()?) {
+        Some(root) => load_prompts(&root)?,
+        None => Prompts::default(),
+    };
+    let terms = TeamTerms {
+        mode: team.mode,
+        max_iterations: team.max_iterations,
+        reviewer: team.reviewer_llm.clone(),
+        namer: namer.clone(),
+        namer_model: team.namer_model.clone(),
+        branch: args.flight.branch().map(str::to_owned),
+        prompts,
+    };
+    let crew = Crew {
+        others: vec![terms.reviewer.clone()],
+        kind: Kind::Team(Box::new(terms)),
+        agent: team.primary_llm.clone(),
+        max_escalations: team.max_escalations,
+    };
+    args.flight.fly(app, &settings, crew)
+}

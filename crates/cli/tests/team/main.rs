@@ -1,0 +1,15 @@
+//! `drive spawn-team` as a user calls it: the real binary, real git, the local forge, and scripts
+//! as agents.
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "tests start programs and write fixtures"
+)]
+
+mod modes;
+mod people;
+mod sandbox;
+mod stage;
+mod verdicts;

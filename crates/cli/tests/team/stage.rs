@@ -1,0 +1,176 @@
+//! A repository, a home, a team of scripts.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+/// Names the work, writes a file, and appends to it whatever it is asked to fix.
+pub(crate) const PRIMARY: &str = r#"
+prompt=$(cat)
+case "$DRIVE_ROLE" in
+namer) printf '```json\n{"pr_title": "Greet by name", "branch_name": "greet-by-name"}\n```\n' ;;
+coder) printf 'one\ntwo\nthree\n' > greet.txt; echo "A greeting." ;;
+fixer) echo fixed >> greet.txt; echo "Appended." ;;
+esac
+"#;
+
+/// Approves once the file it looks at was fixed.
+pub(crate) const REVIEWER: &str = r#"
+cat > /dev/null
+if grep -q fixed greet.txt; then
+  echo '{"verdict": "approved"}'
+else
+  echo '{"verdict": "needs_changes", "suggestions": [{"file": "greet.txt", "line": 2, "issue": "two is wrong", "severity": "high"}]}'
+fi
+"#;
+
+pub(crate) const APPROVES: &str = "cat > /dev/null\necho '{\"verdict\": \"approved\"}'\n";
+
+/// What one call did.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) document: Value,
+}
+
+pub(crate) struct Stage {
+    folder: TempDir,
+}
+
+impl Stage {
+    /// A repository with one commit on `main`, and these scripts as primary and reviewer.
+    pub(crate) fn new(primary: &str, reviewer: &str) -> Self {
+        let stage = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        for folder in ["home", "repo", "agents"] {
+            fs::create_dir(stage.path(folder)).unwrap();
+        }
+        fs::write(
+            stage.path("home/.gitconfig"),
+            "[user]\nname = Ann\nemail = ann@example.org\n",
+        )
+        .unwrap();
+        stage.script("primary", primary);
+        stage.script("reviewer", reviewer);
+        let agent = |name: &str| {
+            let path = stage.path(&format!("agents/{name}"));
+            format!("[agents.{name}]\nkind = \"command\"\ncommand = [\"/bin/sh\", {path:?}]\n")
+        };
+        let settings = format!(
+            "[spawn-team]\nprimary_llm = \"primary\"\nreviewer_llm = \"reviewer\"\n[forge]\nkind = \"local\"\n{}{}",
+            agent("primary"),
+            agent("reviewer")
+        );
+        fs::write(stage.path("repo/README.md"), "read me\n").unwrap();
+        stage.git(&["init", "--quiet", "--initial-branch=main"]);
+        stage.git(&["add", "--all"]);
+        stage.git(&["commit", "--quiet", "--message=First"]);
+        // Not committed: settings are the caller's.
+        fs::write(stage.path("repo/drive.toml"), settings).unwrap();
+        stage
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(name)
+    }
+
+    pub(crate) fn script(&self, name: &str, text: &str) {
+        fs::write(self.path(&format!("agents/{name}")), text).unwrap();
+    }
+
+    fn command(&self, program: impl AsRef<Path>) -> Command {
+        let mut command = Command::new(program.as_ref());
+        command
+            .env_clear()
+            .env("HOME", self.path("home"))
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .current_dir(self.path("repo"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        let output = self.command("git").args(args).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {output:?}");
+        String::from_utf8(output.stdout)
+            .unwrap()
+            .trim_end()
+            .to_owned()
+    }
+
+    /// Starts `drive … --json`.
+    pub(crate) fn start(&self, args: &[&str]) -> Child {
+        self.command(env!("CARGO_BIN_EXE_drive"))
+            .args(args)
+            .arg("--json")
+            .spawn()
+            .unwrap()
+    }
+
+    /// Runs `drive … --json` to its end.
+    pub(crate) fn drive(&self, args: &[&str]) -> Ended {
+        ended(self.start(args))
+    }
+
+    pub(crate) fn team(&self, mode: &str) -> Ended {
+        self.drive(&["spawn-team", "Greet people by name", "--mode", mode])
+    }
+
+    /// The pull request with everything on it.
+    pub(crate) fn pull_request(&self) -> Value {
+        let ended = self.drive(&["pr", "show", "1"]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.document
+    }
+}
+
+/// Waits for a started `drive`.
+pub(crate) fn ended(child: Child) -> Ended {
+    let output = child.wait_with_output().unwrap();
+    // Shown when the test fails.
+    eprintln!("{}", String::from_utf8_lossy(&output.stderr));
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    Ended {
+        code: output.status.code(),
+        document: serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}")),
+    }
+}
+
+/// The texts on a pull request without their hidden lines, oldest first.
+pub(crate) fn said(pull_request: &Value) -> Vec<String> {
+    pull_request["comments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|comment| {
+            let body = comment["body"].as_str().unwrap();
+            let visible = body.split("\n\n<!-- drive:").next().unwrap();
+            visible.trim_end().to_owned()
+        })
+        .collect()
+}
+
+/// The fields of a run that do not differ from run to run.
+pub(crate) fn gist(document: &Value) -> Value {
+    let commits: Vec<&Value> = document["commits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|commit| &commit["subject"])
+        .collect();
+    serde_json::json!({
+        "kind": document["kind"],
+        "status": document["status"],
+        "verdict": document["verdict"],
+        "branch": document["branch"],
+        "prNumber": document["prNumber"],
+        "rounds": document["rounds"],
+        "commits": commits,
+        "failure": document["failure"]["kind"],
+    })
+}

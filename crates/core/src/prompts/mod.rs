@@ -1,0 +1,293 @@
+//! What agents are told: templates with typed inputs, each of which a user can replace.
+//!
+//! Text that somebody else wrote (a task, a diff, a comment) goes in between fences that it cannot
+//! close, and the template calls it data.
+
+#[cfg(test)]
+mod tests;
+
+use crate::Problem;
+use crate::review::Domain;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The longest template, in bytes.
+pub const LONGEST_TEMPLATE: usize = 64 * 1024;
+
+/// Which template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PromptName {
+    /// Find a title and a branch name.
+    Name,
+    /// Review everything at once.
+    Review,
+    /// Review one domain of a pull request.
+    ReviewDomain,
+    /// Work a review's remarks in.
+    Fix,
+    /// Resolve one comment.
+    Resolve,
+}
+
+impl PromptName {
+    /// All of them.
+    pub const ALL: [PromptName; 5] = [
+        PromptName::Name,
+        PromptName::Review,
+        PromptName::ReviewDomain,
+        PromptName::Fix,
+        PromptName::Resolve,
+    ];
+
+    /// The name of its file, without `.md`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PromptName::Name => "name",
+            PromptName::Review => "review",
+            PromptName::ReviewDomain => "review-domain",
+            PromptName::Fix => "fix",
+            PromptName::Resolve => "resolve",
+        }
+    }
+
+    fn shipped(self) -> &'static str {
+        match self {
+            PromptName::Name => include_str!("name.md"),
+            PromptName::Review => include_str!("review.md"),
+            PromptName::ReviewDomain => include_str!("review-domain.md"),
+            PromptName::Fix => include_str!("fix.md"),
+            PromptName::Resolve => include_str!("resolve.md"),
+        }
+    }
+
+    /// What may stand between double braces in it.
+    fn inputs(self) -> &'static [&'static str] {
+        match self {
+            PromptName::Name => &["task"],
+            PromptName::Review => &["task", "base", "diff"],
+            PromptName::ReviewDomain => &[
+                "task",
+                "base",
+                "diff",
+                "domain",
+                "instructions",
+                "pull_request",
+            ],
+            PromptName::Fix => &["task", "remarks"],
+            PromptName::Resolve => &["task", "id", "author", "place", "body"],
+        }
+    }
+}
+
+/// One prompt with its inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prompt<'a> {
+    /// Find a title and a branch name.
+    Name {
+        /// The task.
+        task: &'a str,
+    },
+    /// Review everything at once.
+    Review {
+        /// The task.
+        task: &'a str,
+        /// The commit it is compared with.
+        base: &'a str,
+        /// The change.
+        diff: &'a str,
+    },
+    /// Review one domain of a pull request.
+    ReviewDomain {
+        /// The task.
+        task: &'a str,
+        /// The commit it is compared with.
+        base: &'a str,
+        /// The change.
+        diff: &'a str,
+        /// What is looked at.
+        domain: Domain,
+        /// The pull request's address.
+        pull_request: &'a str,
+    },
+    /// Work a review's remarks in.
+    Fix {
+        /// The task.
+        task: &'a str,
+        /// The remarks.
+        remarks: &'a str,
+    },
+    /// Resolve one comment.
+    Resolve {
+        /// The task.
+        task: &'a str,
+        /// The comment's id, for the answer.
+        id: &'a str,
+        /// Who wrote it.
+        author: &'a str,
+        /// The file it stands on.
+        file: Option<&'a str>,
+        /// The line it stands on.
+        line: Option<u64>,
+        /// What it says, with its thread.
+        body: &'a str,
+    },
+}
+
+impl Prompt<'_> {
+    /// Which template it fills.
+    pub fn name(&self) -> PromptName {
+        match self {
+            Prompt::Name { .. } => PromptName::Name,
+            Prompt::Review { .. } => PromptName::Review,
+            Prompt::ReviewDomain { .. } => PromptName::ReviewDomain,
+            Prompt::Fix { .. } => PromptName::Fix,
+            Prompt::Resolve { .. } => PromptName::Resolve,
+        }
+    }
+
+    fn values(&self) -> Vec<(&'static str, String)> {
+        match *self {
+            Prompt::Name { task } => vec![("task", fenced(task, ""))],
+            Prompt::Review { task, base, diff } => vec![
+                ("task", fenced(task, "")),
+                ("base", base.to_owned()),
+                ("diff", fenced(diff, "diff")),
+            ],
+            Prompt::ReviewDomain {
+                task,
+                base,
+                diff,
+                domain,
+                pull_request,
+            } => vec![
+                ("task", fenced(task, "")),
+                ("base", base.to_owned()),
+                ("diff", fenced(diff, "diff")),
+                ("domain", domain.name().to_owned()),
+                ("instructions", domain.instructions().to_owned()),
+                ("pull_request", one_line(pull_request)),
+            ],
+            Prompt::Fix { task, remarks } => {
+                vec![("task", fenced(task, "")), ("remarks", fenced(remarks, ""))]
+            }
+            Prompt::Resolve {
+                task,
+                id,
+                author,
+                file,
+                line,
+                body,
+            } => vec![
+                ("task", fenced(task, "")),
+                ("id", id.to_owned()),
+                ("author", one_line(author)),
+                ("place", place(file, line)),
+                ("body", fenced(body, "")),
+            ],
+        }
+    }
+}
+
+/// The templates of a run: the shipped ones, and what a user put over them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Prompts(BTreeMap<PromptName, String>);
+
+impl Prompts {
+    /// The same with one template replaced. `file` is its name, such as `review.md`.
+    pub fn replace(mut self, file: &str, text: &str) -> Result<Self, Problem> {
+        let known = |name: &PromptName| file == format!("{}.md", name.as_str());
+        let Some(name) = PromptName::ALL.into_iter().find(known) else {
+            let names = PromptName::ALL.map(|name| format!("`{}.md`", name.as_str()));
+            return Err(
+                Problem::usage("unknownPrompt", format!("there is no prompt `{file}`"))
+                    .hint(format!("prompts are {}", names.join(", "))),
+            );
+        };
+        if text.len() > LONGEST_TEMPLATE {
+            return Err(Problem::usage(
+                "promptTooLong",
+                format!(
+                    "prompt `{file}` has {} bytes, at most {LONGEST_TEMPLATE} are taken",
+                    text.len()
+                ),
+            ));
+        }
+        if let Some(stranger) = holes(text).find(|hole| !name.inputs().contains(hole)) {
+            let inputs: Vec<String> = name
+                .inputs()
+                .iter()
+                .map(|input| format!("`{{{{{input}}}}}`"))
+                .collect();
+            return Err(Problem::usage(
+                "unknownPromptInput",
+                format!("prompt `{file}` asks for `{{{{{stranger}}}}}`, which it is not given"),
+            )
+            .hint(format!("it is given {}", inputs.join(", "))));
+        }
+        self.0.insert(name, text.to_owned());
+        Ok(self)
+    }
+
+    /// The text for an agent. What is filled in is not looked at again.
+    pub fn render(&self, prompt: &Prompt<'_>) -> String {
+        let name = prompt.name();
+        let values = prompt.values();
+        let mut rest = self.0.get(&name).map_or(name.shipped(), String::as_str);
+        let mut text = String::with_capacity(rest.len());
+        while let Some((before, hole, after)) = next_hole(rest) {
+            text.push_str(before);
+            if let Some((_, value)) = values.iter().find(|(input, _)| *input == hole) {
+                text.push_str(value);
+            }
+            rest = after;
+        }
+        text.push_str(rest);
+        text
+    }
+}
+
+/// Text of others between fences that are longer than any run of backticks in it.
+pub fn fenced(text: &str, language: &str) -> String {
+    let longest = text
+        .split(|c| c != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
+    let mut out = String::with_capacity(text.len() + 2 * fence.len() + 8);
+    let _ = write!(out, "{fence}{language}\n{}\n{fence}", text.trim_end());
+    out
+}
+
+fn holes(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (_, hole, after) = next_hole(rest)?;
+        rest = after;
+        Some(hole)
+    })
+}
+
+/// The text before the next `{{name}}`, the name, and the text after it.
+fn next_hole(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once("{{")?;
+    let (hole, after) = rest.split_once("}}")?;
+    Some((before, hole.trim(), after))
+}
+
+/// A name from elsewhere that must not begin a line of its own.
+fn one_line(text: &str) -> String {
+    let clean: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
+    clean.replace('`', "'")
+}
+
+fn place(file: Option<&str>, line: Option<u64>) -> String {
+    match (file, line) {
+        (Some(file), Some(line)) => format!("`{}` line {line}", one_line(file)),
+        (Some(file), None) => format!("`{}`", one_line(file)),
+        (None, _) => "the pull request".to_owned(),
+    }
+}

@@ -1,0 +1,123 @@
+use crate::forge::trust::Reason;
+use crate::forge::{Comment, CommentRef};
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Something to be done on a pull request. Each may be repeated: what already stands is found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "act")]
+pub enum ForgeAct {
+    /// See what people wrote.
+    Listen {
+        /// From when on, by the forge's clock; `None` is from the beginning.
+        since: Option<Timestamp>,
+    },
+    /// Post a review with remarks on lines.
+    PostReview {
+        /// The commit it was given on.
+        head: String,
+        /// Its text.
+        body: String,
+        /// Its remarks on lines of the diff.
+        lines: Vec<LineRemark>,
+    },
+    /// Post in the conversation.
+    PostComment {
+        /// The text.
+        body: String,
+    },
+    /// Answer a comment.
+    Reply {
+        /// Which.
+        to: CommentRef,
+        /// The text.
+        body: String,
+    },
+    /// Resolve the thread of a comment.
+    ResolveThread {
+        /// Which.
+        comment: CommentRef,
+    },
+    /// Replace the description.
+    UpdateBody {
+        /// The new one.
+        body: String,
+    },
+    /// Say on a commit what the review came to.
+    SetStatus {
+        /// Which commit.
+        sha: String,
+        /// Whether it is good.
+        passed: bool,
+        /// In a few words.
+        description: String,
+    },
+}
+
+impl ForgeAct {
+    /// The first half of its key.
+    pub fn name(&self) -> &'static str {
+        match self {
+            ForgeAct::Listen { .. } => "listen",
+            ForgeAct::PostReview { .. } => "postReview",
+            ForgeAct::PostComment { .. } => "postComment",
+            ForgeAct::Reply { .. } => "reply",
+            ForgeAct::ResolveThread { .. } => "resolveThread",
+            ForgeAct::UpdateBody { .. } => "updateBody",
+            ForgeAct::SetStatus { .. } => "setStatus",
+        }
+    }
+}
+
+/// A remark on one line of the diff.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LineRemark {
+    /// The file.
+    pub path: String,
+    /// The line in the new version of the file.
+    pub line: u64,
+    /// The remark.
+    pub body: String,
+}
+
+/// What a forge answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "answer")]
+pub enum ForgeAnswer {
+    /// What people wrote since.
+    Heard {
+        /// Comments of people who are listened to.
+        comments: Vec<Comment>,
+        /// Comments that are kept and shown, and go no further.
+        ignored: Vec<IgnoredComment>,
+        /// Where the next look starts.
+        next: Option<Timestamp>,
+    },
+    /// The review stands.
+    ReviewPosted {
+        /// Its body.
+        review: CommentRef,
+        /// Its remarks on lines, in their order.
+        lines: Vec<CommentRef>,
+    },
+    /// The comment stands.
+    Posted {
+        /// Which.
+        comment: CommentRef,
+    },
+    /// It is so now.
+    Done,
+}
+
+/// A comment that nobody acts on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IgnoredComment {
+    /// Which.
+    pub comment: CommentRef,
+    /// Who wrote it.
+    pub author: Option<String>,
+    /// Why it is ignored.
+    pub reason: Reason,
+}

@@ -1,0 +1,127 @@
+//! The last words: a status on the commit, the record in the description, then the way out.
+
+use super::super::effect::EffectResult;
+use super::super::forge_act::ForgeAct;
+use super::super::outcome::OutcomeStatus;
+use super::texts::pull_request_body;
+use super::{Flight, TeamStage};
+use crate::Problem;
+use crate::agent::answer::Verdict;
+use crate::review::{Domain, LastWord};
+use crate::settings::TeamMode;
+
+impl Flight<'_> {
+    /// Every review is through.
+    pub(super) fn finish(&mut self, word: LastWord) {
+        self.team.verdict = Some(word);
+        let open = self.open_reviews();
+        match (word, self.terms.mode) {
+            (LastWord::Approved, _) | (LastWord::NeedsChanges, TeamMode::Sequential) => {
+                self.last_words(OutcomeStatus::Succeeded, None);
+            }
+            (LastWord::NeedsChanges, TeamMode::Pingpong | TeamMode::Github) => {
+                let problem = Problem::work(
+                    "notApproved",
+                    format!("the reviewer `{}` still asks for changes{open}", self.terms.reviewer),
+                )
+                .hint("read its remarks on the pull request or in `drive runs show`; `--max-iterations` gives more rounds");
+                self.last_words(OutcomeStatus::Failed, Some(problem));
+            }
+            (LastWord::Inconclusive, _) => {
+                let problem = Problem::work(
+                    "reviewInconclusive",
+                    format!(
+                        "the reviewer `{}` gave no usable verdict{open}",
+                        self.terms.reviewer
+                    ),
+                )
+                .hint(
+                    "look at the change yourself; what the reviewer said is in `drive runs logs`",
+                );
+                self.last_words(OutcomeStatus::NeedsHuman, Some(problem));
+            }
+        }
+    }
+
+    /// Stops before every review is through, and says what is open.
+    pub(super) fn stop(&mut self, status: OutcomeStatus, problem: Problem) {
+        if self.run.work.pull_request.is_none() {
+            return self.leave(status, Some(problem));
+        }
+        self.team.verdict = Some(LastWord::Inconclusive);
+        let waiting = self.team.queue.len();
+        let problem = match waiting {
+            0 => problem,
+            _ => problem.cause(format!("{waiting} remarks are still open")),
+        };
+        self.last_words(status, Some(problem));
+    }
+
+    fn last_words(&mut self, status: OutcomeStatus, failure: Option<Problem>) {
+        let passed = status == OutcomeStatus::Succeeded;
+        let description = failure
+            .as_ref()
+            .map_or("the review is through".to_owned(), |why| {
+                why.message.clone()
+            });
+        self.team.stage = TeamStage::Finishing { status, failure };
+        let head = self.run.work.head_sha.clone();
+        let status = head
+            .filter(|_| self.terms.mode == TeamMode::Github)
+            .map(|sha| ForgeAct::SetStatus {
+                sha,
+                passed,
+                description,
+            });
+        if let Some(status) = status {
+            self.on_forge(status);
+        }
+        let body = pull_request_body(self.run, &self.team, self.request);
+        self.on_forge(ForgeAct::UpdateBody { body });
+        self.leave_when_said();
+    }
+
+    /// Words that could not be said are no reason to end otherwise.
+    pub(super) fn said(
+        &mut self,
+        status: OutcomeStatus,
+        failure: Option<Problem>,
+        result: EffectResult,
+    ) {
+        if let EffectResult::Failed { problem } = result {
+            self.run
+                .warnings
+                .push(format!("the pull request could not be updated: {problem}"));
+        }
+        self.team.stage = TeamStage::Finishing { status, failure };
+        self.leave_when_said();
+    }
+
+    fn leave_when_said(&mut self) {
+        if let TeamStage::Finishing { status, failure } = self.team.stage.clone()
+            && self.run.pending.is_empty()
+        {
+            self.leave(status, failure);
+        }
+    }
+
+    /// The domains whose last review did not approve, in words.
+    fn open_reviews(&self) -> String {
+        let reviews = &self.team.record.reviews;
+        let is_open = |domain: &Domain| {
+            let mut of_domain = reviews.iter().filter(|one| one.domain == Some(*domain));
+            of_domain
+                .next_back()
+                .is_some_and(|last| last.verdict != Some(Verdict::Approved))
+        };
+        let open: Vec<&str> = Domain::ALL
+            .iter()
+            .filter(|domain| is_open(domain))
+            .map(|domain| domain.name())
+            .collect();
+        match open.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", open.join(", ")),
+        }
+    }
+}

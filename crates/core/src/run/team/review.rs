@@ -1,0 +1,277 @@
+//! The reviewer looks, and what it says is told on the pull request.
+
+use super::super::effect::{AgentJob, Effect, EffectResult};
+use super::super::forge_act::{ForgeAct, ForgeAnswer, LineRemark};
+use super::super::outcome::OutcomeStatus;
+use super::record::ReviewRecord;
+use super::resolving::Remark;
+use super::texts::{pull_request_body, review_body, suggestion_text};
+use super::{Flight, TeamStage};
+use crate::agent::answer::{Review, Suggestion, Verdict, read_review};
+use crate::agent::{AgentOutcome, Role};
+use crate::forge::inline::{FileDiff, parse_diff, require_line};
+use crate::prompts::Prompt;
+use crate::review::{Move, Reviewed};
+use crate::settings::TeamMode;
+
+/// How many remarks of one review stand on lines of their own; the rest stand in its body.
+const MOST_LINES: usize = 50;
+
+impl Flight<'_> {
+    pub(super) fn read_diff(&mut self) {
+        self.team.stage = TeamStage::ReadingDiff;
+        self.run.decide(Effect::ReadDiff {
+            sandbox: self.run.sandbox_id(),
+            base: self.request.base_sha.clone(),
+            head: self.run.work.head_sha.clone().unwrap_or_default(),
+        });
+    }
+
+    /// A diff that cannot be read is left out: the reviewer has the files.
+    pub(super) fn diff_read(&mut self, result: EffectResult) {
+        let mut shown = String::new();
+        if let EffectResult::DiffRead { diff, cut } = result {
+            let note = if cut {
+                "\n(cut: the rest is in the files)"
+            } else {
+                ""
+            };
+            shown = diff + note;
+        } else if let EffectResult::Failed { problem } = result {
+            self.run
+                .warnings
+                .push(format!("the reviewer saw no diff: {problem}"));
+        }
+        let diff = shown;
+        let (domain, round) = self.under_review();
+        let (task, base) = (&self.request.task, self.request.base_sha.as_str());
+        let base = self.request.base_branch.as_deref().unwrap_or(base);
+        let pr = self.run.work.pull_request.as_ref();
+        let prompt = match domain {
+            None => Prompt::Review {
+                task,
+                base,
+                diff: &diff,
+            },
+            Some(domain) => Prompt::ReviewDomain {
+                task,
+                base,
+                diff: &diff,
+                domain,
+                pull_request: pr.map_or("", |pr| pr.url.as_str()),
+            },
+        };
+        let job = AgentJob {
+            round,
+            domain: domain.map(|domain| domain.name().to_owned()),
+            ..self.job(
+                self.terms.reviewer.clone(),
+                Role::Reviewer,
+                self.terms.prompts.render(&prompt),
+            )
+        };
+        self.team.stage = TeamStage::Reviewing { diff };
+        let sandbox = Some(self.run.sandbox_id());
+        self.start(sandbox, job);
+    }
+
+    /// A reviewer that fails does not stop the work, and does not approve it either.
+    pub(super) fn reviewed(&mut self, diff: &str, result: &EffectResult) {
+        let (domain, round) = self.under_review();
+        let (mut review, mut failure) = (Reviewed::Failed, None);
+        if let EffectResult::AgentEnded { outcome, .. } = result {
+            (review, failure) = judged(outcome, &self.terms.reviewer);
+        } else if let EffectResult::Failed { problem } = result {
+            self.team.record.job_failed(problem, self.now);
+            failure = Some(problem.to_string());
+        }
+        let (verdict, mut suggestions) = match &review {
+            Reviewed::Judged {
+                verdict,
+                suggestions,
+            } => (Some(*verdict), suggestions.clone()),
+            Reviewed::Unreadable | Reviewed::Failed => (None, Vec::new()),
+        };
+        if let (Some(Verdict::NeedsChanges), true, EffectResult::AgentEnded { outcome, .. }) =
+            (verdict, suggestions.is_empty(), result)
+        {
+            suggestions.push(in_its_own_words(outcome));
+        }
+        self.team.record.reviews.push(ReviewRecord {
+            domain,
+            round,
+            verdict,
+            failure,
+            suggestions: suggestions.clone(),
+        });
+        self.team.next = self.team.review.reviewed(review);
+        self.team.listened = false;
+        let asks_again = matches!(self.team.next, Move::Review { again: true, .. });
+        if asks_again {
+            return self.proceed();
+        }
+        self.tell(diff, &suggestions);
+    }
+
+    /// Tells the newest review on the pull request, where the mode says so.
+    fn tell(&mut self, diff: &str, suggestions: &[Suggestion]) {
+        let Some(record) = self.team.record.reviews.last().cloned() else {
+            return self.proceed();
+        };
+        let remark = |suggestion: &Suggestion| {
+            Remark::of_suggestion(
+                suggestion,
+                &self.terms.reviewer,
+                record.domain,
+                record.round,
+            )
+        };
+        let (on_lines, others) = by_place(suggestions, &parse_diff(diff));
+        let told = match self.terms.mode {
+            TeamMode::Sequential => false,
+            TeamMode::Pingpong => {
+                let body = pull_request_body(self.run, &self.team, self.request);
+                self.on_forge(ForgeAct::UpdateBody { body })
+            }
+            TeamMode::Github => {
+                let body = review_body(&record, on_lines.len(), &others);
+                self.on_forge(match record.verdict {
+                    Some(_) => ForgeAct::PostReview {
+                        head: self.run.work.head_sha.clone().unwrap_or_default(),
+                        body,
+                        lines: on_lines.iter().map(line_remark).collect(),
+                    },
+                    None => ForgeAct::PostComment { body },
+                })
+            }
+        };
+        let remarks = match (&self.team.next, self.terms.mode) {
+            (Move::Fix { .. }, TeamMode::Github) if told => {
+                let mut remarks: Vec<Remark> = on_lines.iter().map(remark).collect();
+                remarks.extend(together(others.iter().map(remark).collect()));
+                remarks
+            }
+            (Move::Fix { .. }, _) => together(suggestions.iter().map(remark).collect()),
+            (Move::Review { .. } | Move::Done(_), _) => Vec::new(),
+        };
+        self.team.stage = TeamStage::Telling { remarks };
+        if !told {
+            self.told_nowhere();
+        }
+    }
+
+    fn told_nowhere(&mut self) {
+        if let TeamStage::Telling { remarks } = self.team.stage.clone() {
+            self.team.queue.extend(remarks);
+        }
+        self.proceed();
+    }
+
+    /// The review stands on the pull request: now its remarks have comments to answer.
+    pub(super) fn told(&mut self, mut remarks: Vec<Remark>, result: EffectResult) {
+        if let EffectResult::OnForge {
+            answer: ForgeAnswer::ReviewPosted { review, lines },
+        } = result
+        {
+            let on_lines = remarks
+                .iter()
+                .filter(|one| one.line.is_some() && one.file.is_some());
+            // A forge that could not put every remark on its line has them in the body.
+            let is_complete = on_lines.count() == lines.len();
+            let mut lines = lines.into_iter();
+            for remark in &mut remarks {
+                let own = match (is_complete, &remark.file, remark.line) {
+                    (true, Some(_), Some(_)) => lines.next(),
+                    _ => None,
+                };
+                remark.comment = Some(own.unwrap_or(review));
+            }
+        } else if let EffectResult::Failed { problem } = result {
+            self.run
+                .warnings
+                .push(format!("a review could not be posted: {problem}"));
+            remarks = together(remarks);
+        }
+        self.team.queue.extend(remarks);
+        self.proceed();
+    }
+}
+
+fn judged(outcome: &AgentOutcome, reviewer: &str) -> (Reviewed, Option<String>) {
+    if OutcomeStatus::of_agent(&outcome.ending) != OutcomeStatus::Succeeded {
+        let why = outcome.problem(reviewer).map(|problem| problem.to_string());
+        return (Reviewed::Failed, why);
+    }
+    match read_review(&outcome.text) {
+        Ok(Review {
+            verdict,
+            suggestions,
+        }) => (
+            Reviewed::Judged {
+                verdict,
+                suggestions,
+            },
+            None,
+        ),
+        Err(inconclusive) => (Reviewed::Unreadable, Some(inconclusive.reason)),
+    }
+}
+
+/// A reviewer that asks for changes and lists none has said in prose what it wants.
+fn in_its_own_words(outcome: &AgentOutcome) -> Suggestion {
+    Suggestion {
+        file: None,
+        line: None,
+        issue: outcome.summary.clone(),
+        suggestion: None,
+        severity: None,
+    }
+}
+
+/// Suggestions that can stand on a line of the diff, and the others.
+fn by_place(suggestions: &[Suggestion], diff: &[FileDiff]) -> (Vec<Suggestion>, Vec<Suggestion>) {
+    let (mut on_lines, mut others) = (Vec::new(), Vec::new());
+    for suggestion in suggestions {
+        let mut suggestion = suggestion.clone();
+        let file = suggestion.file.as_deref();
+        suggestion.file = file.map(|file| file.trim_start_matches("./").to_owned());
+        let stands = match (&suggestion.file, suggestion.line) {
+            (Some(file), Some(line)) => require_line(diff, file, line).is_ok(),
+            (Some(_) | None, _) => false,
+        };
+        match stands && on_lines.len() < MOST_LINES {
+            true => on_lines.push(suggestion),
+            false => others.push(suggestion),
+        }
+    }
+    (on_lines, others)
+}
+
+fn line_remark(suggestion: &Suggestion) -> LineRemark {
+    LineRemark {
+        path: suggestion.file.clone().unwrap_or_default(),
+        line: suggestion.line.unwrap_or_default(),
+        body: suggestion_text(suggestion),
+    }
+}
+
+/// Remarks that have no place of their own are worked in together.
+fn together(remarks: Vec<Remark>) -> Vec<Remark> {
+    let Some(first) = remarks.first().cloned() else {
+        return Vec::new();
+    };
+    let body: Vec<String> = remarks
+        .iter()
+        .map(|remark| match (&remark.file, remark.line) {
+            (Some(file), Some(line)) => format!("- `{file}` line {line}: {}", remark.body),
+            (Some(file), None) => format!("- `{file}`: {}", remark.body),
+            (None, _) => format!("- {}", remark.body),
+        })
+        .collect();
+    vec![Remark {
+        file: None,
+        line: None,
+        body: body.join("\n"),
+        ..first
+    }]
+}

@@ -1,0 +1,287 @@
+//! The primary at work: on the task, or on one remark. What it changed is committed and pushed, and
+//! the remark's author is answered.
+
+use super::super::effect::{AgentJob, Effect, EffectResult, JobComment};
+use super::super::forge_act::{ForgeAct, ForgeAnswer};
+use super::super::outcome::{CommitSummary, OutcomeStatus};
+use super::super::request::Publish;
+use super::super::spawn::nothing_changed;
+use super::record::RemarkRecord;
+use super::resolving::{Remark, commit_message_for, reply_to};
+use super::texts::{commit_message, pull_request_body};
+use super::{Flight, TeamStage};
+use crate::Problem;
+use crate::agent::answer::{CommentAction, read_fixer};
+use crate::agent::{AgentOutcome, Role};
+use crate::prompts::Prompt;
+use serde::{Deserialize, Serialize};
+
+/// One piece of work of the primary.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Errand {
+    /// The remark it is about; `None` for the task itself.
+    pub remark: Option<Remark>,
+    /// How far it is.
+    pub step: ErrandStep,
+    /// The branch's tip before it.
+    pub head_before: Option<String>,
+    /// What the primary did about the remark, as far as it said.
+    pub action: Option<CommentAction>,
+    /// What it said, or why it failed.
+    pub note: String,
+}
+
+/// How far an errand is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ErrandStep {
+    /// The agent works.
+    Agent,
+    /// What it left is being committed.
+    Commit,
+    /// The branch is being pushed.
+    Push,
+    /// The author is being answered.
+    Reply,
+    /// The thread is being resolved.
+    Resolve,
+}
+
+impl Flight<'_> {
+    /// Sets the primary to work.
+    pub(super) fn work(&mut self, remark: Option<Remark>) {
+        let job = match &remark {
+            None => self.primary(Role::Coder, self.request.task.clone()),
+            Some(remark) => self.resolver(remark),
+        };
+        let errand = Errand {
+            remark,
+            step: ErrandStep::Agent,
+            head_before: self.run.work.head_sha.clone(),
+            action: None,
+            note: String::new(),
+        };
+        self.at(errand);
+        let sandbox = Some(self.run.sandbox_id());
+        self.start(sandbox, job);
+    }
+
+    fn primary(&self, role: Role, prompt: String) -> AgentJob {
+        self.job(self.request.agent.clone(), role, prompt)
+    }
+
+    fn resolver(&self, remark: &Remark) -> AgentJob {
+        let task = &self.request.task;
+        let id = remark.id();
+        let prompt = match remark.comment {
+            None => Prompt::Fix {
+                task,
+                remarks: &remark.body,
+            },
+            Some(_) => Prompt::Resolve {
+                task,
+                id: &id,
+                author: &remark.author,
+                file: remark.file.as_deref(),
+                line: remark.line,
+                body: &remark.body,
+            },
+        };
+        let prompt = self.terms.prompts.render(&prompt);
+        let mut job = self.primary(Role::Fixer, prompt);
+        job.round = remark.round;
+        job.domain = remark.domain.map(|domain| domain.name().to_owned());
+        job.input.comments.push(JobComment {
+            id,
+            author: remark.author.clone(),
+            file: remark.file.clone(),
+            line: remark.line,
+            body: remark.body.clone(),
+        });
+        job
+    }
+
+    fn at(&mut self, errand: Errand) {
+        let errand = Box::new(errand);
+        self.team.stage = TeamStage::Working { errand };
+    }
+
+    pub(super) fn worked(&mut self, errand: Errand, result: EffectResult) {
+        match result {
+            EffectResult::AgentEnded { outcome, .. } => self.agent_worked(errand, &outcome),
+            EffectResult::WorkCommitted {
+                head_sha, commits, ..
+            } => self.committed(errand, head_sha, &commits),
+            EffectResult::Pushed => self.published(errand),
+            EffectResult::OnForge {
+                answer: ForgeAnswer::Posted { .. },
+            } => self.replied(errand),
+            EffectResult::OnForge { .. } => self.proceed(),
+            EffectResult::Failed { problem } => self.work_failed(errand, problem),
+            // Results of effects that no errand decides.
+            EffectResult::BranchChosen { .. }
+            | EffectResult::SandboxCreated { .. }
+            | EffectResult::ProcessEnded
+            | EffectResult::DiffRead { .. }
+            | EffectResult::PullRequestOpened { .. }
+            | EffectResult::SandboxRemoved { .. } => {}
+        }
+    }
+
+    fn agent_worked(&mut self, mut errand: Errand, outcome: &AgentOutcome) {
+        let failure = outcome.problem(&self.request.agent);
+        let message = match &errand.remark {
+            None => {
+                let status = OutcomeStatus::of_agent(&outcome.ending);
+                if status != OutcomeStatus::Succeeded {
+                    return self.leave(status, failure);
+                }
+                self.team.summary.clone_from(&outcome.summary);
+                commit_message(&self.team.title, &self.request.task)
+            }
+            Some(remark) => {
+                let message = commit_message_for(remark, failure.is_some());
+                match failure {
+                    Some(problem) => errand.note = problem.to_string(),
+                    None => {
+                        let answer = read_fixer(&outcome.text).ok().and_then(|answer| {
+                            let mut all = answer.comments.into_iter();
+                            all.find(|one| one.id == remark.id())
+                        });
+                        errand.action = Some(
+                            answer
+                                .as_ref()
+                                .map_or(CommentAction::Fixed, |one| one.action),
+                        );
+                        errand.note = answer.map_or(String::new(), |one| one.note);
+                    }
+                }
+                message
+            }
+        };
+        errand.step = ErrandStep::Commit;
+        self.at(errand);
+        let sandbox = self.run.sandbox_id();
+        self.run.decide(Effect::CommitWork { sandbox, message });
+    }
+
+    fn committed(&mut self, mut errand: Errand, head_sha: String, commits: &[CommitSummary]) {
+        if commits.is_empty() {
+            let problem = nothing_changed(&self.request.agent);
+            return self.leave(OutcomeStatus::Failed, Some(problem));
+        }
+        let is_new = errand.head_before.as_ref() != Some(&head_sha);
+        errand.step = ErrandStep::Push;
+        match self.remote().map(str::to_owned) {
+            Some(remote) if is_new => {
+                let branch = self.run.work.branch.clone().unwrap_or_default();
+                self.at(errand);
+                let sandbox = self.run.sandbox_id();
+                self.run.decide(Effect::Push {
+                    sandbox,
+                    remote,
+                    branch,
+                    head_sha,
+                });
+            }
+            Some(_) | None => self.published(errand),
+        }
+    }
+
+    /// The work is where others see it.
+    fn published(&mut self, mut errand: Errand) {
+        let Some(remark) = errand.remark.clone() else {
+            return self.open_pull_request();
+        };
+        let head = self.run.work.head_sha.clone();
+        let commit = head.filter(|head| errand.head_before.as_ref() != Some(head));
+        let is_fixed = errand.action == Some(CommentAction::Fixed) && commit.is_some();
+        self.team.record.remarks.push(RemarkRecord {
+            comment: remark.comment,
+            file: remark.file.clone(),
+            line: remark.line,
+            commit: commit.clone(),
+            note: errand.note.clone(),
+            resolved: is_fixed,
+        });
+        let reply = remark.comment.map(|to| ForgeAct::Reply {
+            to,
+            body: reply_to(errand.action, commit.as_deref(), &errand.note),
+        });
+        errand.step = ErrandStep::Reply;
+        self.at(errand);
+        if !reply.is_some_and(|reply| self.on_forge(reply)) {
+            self.proceed();
+        }
+    }
+
+    fn replied(&mut self, mut errand: Errand) {
+        let resolved = self
+            .team
+            .record
+            .remarks
+            .last()
+            .is_some_and(|last| last.resolved);
+        let comment = errand.remark.as_ref().and_then(|remark| remark.comment);
+        errand.step = ErrandStep::Resolve;
+        self.at(errand);
+        match comment {
+            Some(comment) if resolved => {
+                self.on_forge(ForgeAct::ResolveThread { comment });
+            }
+            Some(_) | None => self.proceed(),
+        }
+    }
+
+    /// The task itself must work out; a remark that cannot be resolved is noted, and the next one
+    /// is taken. Work that others cannot see is of no use to them, so a push must work out too.
+    fn work_failed(&mut self, mut errand: Errand, problem: Problem) {
+        match errand.step {
+            ErrandStep::Push => self.fail(problem),
+            ErrandStep::Agent | ErrandStep::Commit => {
+                if errand.remark.is_none() {
+                    return self.fail(problem);
+                }
+                if errand.step == ErrandStep::Agent {
+                    self.team.record.job_failed(&problem, self.now);
+                }
+                self.run
+                    .warnings
+                    .push(format!("a remark could not be worked in: {problem}"));
+                errand.action = None;
+                errand.note = problem.to_string();
+                self.published(errand);
+            }
+            ErrandStep::Reply | ErrandStep::Resolve => {
+                self.run
+                    .warnings
+                    .push(format!("a comment could not be answered: {problem}"));
+                self.proceed();
+            }
+        }
+    }
+
+    fn open_pull_request(&mut self) {
+        let base = match (&self.request.publish, &self.request.base_branch) {
+            (Publish::PullRequest { .. }, Some(base)) => base.clone(),
+            (Publish::PullRequest { .. }, None) | (Publish::BranchOnly, _) => {
+                return self.proceed();
+            }
+        };
+        self.team.stage = TeamStage::OpeningPullRequest;
+        self.run.decide(Effect::OpenPullRequest {
+            branch: self.run.work.branch.clone().unwrap_or_default(),
+            base,
+            title: self.team.title.clone(),
+            body: pull_request_body(self.run, &self.team, self.request),
+        });
+    }
+
+    pub(super) fn pull_request_opened(&mut self, result: EffectResult) {
+        if self.run.work.pull_request.is_none() {
+            return self.give_up(result);
+        }
+        self.proceed();
+    }
+}
