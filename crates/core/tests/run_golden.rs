@@ -11,9 +11,10 @@
 mod common;
 
 use drive_core::agent::Role;
+use drive_core::forge::Surface;
 use drive_core::run::{
-    AfterEnd, AgentJob, EVENT_FORMAT, Effect, Event, STATE_FORMAT, UnreadableFormat, fold,
-    read_event, read_run, write_event, write_run,
+    AfterEnd, AgentJob, EVENT_FORMAT, Effect, Event, ForgeAct, JobComment, JobInput, LineRemark,
+    STATE_FORMAT, UnreadableFormat, fold, read_event, read_run, write_event, write_run,
 };
 use drive_core::sandbox::{Lifetime, SandboxSpec};
 
@@ -105,7 +106,7 @@ fn damage_is_named_and_not_guessed_at() {
 fn every_effect() -> Vec<Effect> {
     let sandbox = common::sandbox().id;
     let request = common::request(common::pull_request(), AfterEnd::Remove);
-    vec![
+    [
         Effect::CreateSandbox {
             spec: SandboxSpec {
                 id: sandbox.clone(),
@@ -119,13 +120,26 @@ fn every_effect() -> Vec<Effect> {
             },
         },
         Effect::RunAgent {
-            sandbox: sandbox.clone(),
+            sandbox: Some(sandbox.clone()),
             job: Box::new(AgentJob {
                 agent: "claude-code".into(),
                 role: Role::Coder,
                 round: 1,
                 domain: None,
                 prompt: request.task.clone(),
+                input: JobInput {
+                    task: request.task.clone(),
+                    diff_base: Some(request.base_sha.clone()),
+                    pull_request: None,
+                    comments: vec![JobComment {
+                        id: "5".into(),
+                        author: "ann".into(),
+                        file: Some("src/login.rs".into()),
+                        line: Some(2),
+                        body: "check the name".into(),
+                    }],
+                },
+                model: Some("small".into()),
                 idle: request.idle_timeout,
                 total: request.total_timeout,
                 budget: request.budget,
@@ -151,7 +165,52 @@ fn every_effect() -> Vec<Effect> {
             title: "Fix the login".into(),
             body: "It fails for names with a dot.".into(),
         },
-        Effect::RemoveSandbox { sandbox },
+        Effect::RemoveSandbox {
+            sandbox: sandbox.clone(),
+        },
+        Effect::ChooseBranch {
+            wanted: "fix-the-login".into(),
+            remote: Some("origin".into()),
+        },
+        Effect::ReadDiff {
+            sandbox,
+            base: "a".repeat(40),
+            head: "b".repeat(40),
+        },
+    ]
+    .into_iter()
+    .chain(every_act().map(|act| Effect::OnForge { pr: 7, act }))
+    .collect()
+}
+
+fn every_act() -> [ForgeAct; 7] {
+    let comment = common::comment_ref(Surface::Inline, 200);
+    let body = || "Fixed in b.".to_owned();
+    [
+        ForgeAct::Listen {
+            since: Some(common::at(3)),
+        },
+        ForgeAct::PostReview {
+            head: "b".repeat(40),
+            body: "[SECURITY REVIEW - NEEDS CHANGES]".into(),
+            lines: vec![LineRemark {
+                path: "src/login.rs".into(),
+                line: 2,
+                body: "check the name".into(),
+            }],
+        },
+        ForgeAct::PostComment { body: body() },
+        ForgeAct::Reply {
+            to: comment,
+            body: body(),
+        },
+        ForgeAct::ResolveThread { comment },
+        ForgeAct::UpdateBody { body: body() },
+        ForgeAct::SetStatus {
+            sha: "b".repeat(40),
+            passed: true,
+            description: "the review is through".into(),
+        },
     ]
 }
 
