@@ -8,6 +8,7 @@
     reason = "tests start programs and write fixtures"
 )]
 
+mod github;
 mod modes;
 mod people;
 mod sandbox;

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Waits in its second domain until it may go on.
-fn waiting_reviewer(stage: &Stage) -> String {
+pub(crate) fn waiting_reviewer(stage: &Stage) -> String {
     let go = stage.path("agents/go");
     format!(
         "cat > /dev/null\nif [ \"$DRIVE_DOMAIN\" = TechnicalFeasibility ]; then\n\
@@ -42,7 +42,7 @@ fn forge(stage: &Stage) -> LocalForge {
     .unwrap()
 }
 
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
         assert!(Instant::now() < deadline, "{what} did not come");

@@ -1,5 +1,6 @@
 //! A repository, a home, a team of scripts.
 
+use drive_testkit::github::Simulator;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,26 @@ pub(crate) struct Stage {
 impl Stage {
     /// A repository with one commit on `main`, and these scripts as primary and reviewer.
     pub(crate) fn new(primary: &str, reviewer: &str) -> Self {
+        let stage = Self::with_settings(primary, reviewer, "[forge]\nkind = \"local\"\n");
+        fs::write(stage.path("repo/README.md"), "read me\n").unwrap();
+        stage.git(&["init", "--quiet", "--initial-branch=main"]);
+        stage.git(&["add", "README.md"]);
+        stage.git(&["commit", "--quiet", "--message=First"]);
+        stage
+    }
+
+    /// A clone of a repository that a forge keeps.
+    pub(crate) fn clone_of(url: &str, settings: &str, primary: &str, reviewer: &str) -> Self {
+        let stage = Self::with_settings(primary, reviewer, settings);
+        stage.git(&["init", "--quiet", "--initial-branch=main"]);
+        stage.git(&["remote", "add", "origin", url]);
+        stage.git(&["fetch", "--quiet", "origin"]);
+        stage.git(&["reset", "--quiet", "--hard", "origin/main"]);
+        stage
+    }
+
+    /// The settings are not committed: they are the caller's.
+    fn with_settings(primary: &str, reviewer: &str, settings: &str) -> Self {
         let stage = Self {
             folder: tempfile::tempdir().unwrap(),
         };
@@ -60,15 +81,10 @@ impl Stage {
             format!("[agents.{name}]\nkind = \"command\"\ncommand = [\"/bin/sh\", {path:?}]\n")
         };
         let settings = format!(
-            "[spawn-team]\nprimary_llm = \"primary\"\nreviewer_llm = \"reviewer\"\n[forge]\nkind = \"local\"\n{}{}",
+            "[spawn-team]\nprimary_llm = \"primary\"\nreviewer_llm = \"reviewer\"\n{settings}{}{}",
             agent("primary"),
             agent("reviewer")
         );
-        fs::write(stage.path("repo/README.md"), "read me\n").unwrap();
-        stage.git(&["init", "--quiet", "--initial-branch=main"]);
-        stage.git(&["add", "--all"]);
-        stage.git(&["commit", "--quiet", "--message=First"]);
-        // Not committed: settings are the caller's.
         fs::write(stage.path("repo/drive.toml"), settings).unwrap();
         stage
     }
@@ -87,6 +103,7 @@ impl Stage {
             .env_clear()
             .env("HOME", self.path("home"))
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("GITHUB_TOKEN", Simulator::TOKEN)
             .current_dir(self.path("repo"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
