@@ -620,4 +620,37 @@ proptest! {
             }
         }
     }
+
+    /// Whenever its owner dies: what it left running is ended, its sandbox goes, and it ends.
+    #[test]
+    fn a_team_whose_owner_dies_is_brought_to_its_end(steps in 0_usize..40, agents in any::<bool>()) {
+        let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+        let requested = Event::Requested { request: Box::new(team_request(TeamMode::Github)) };
+        let mut run = fold(run_id(), [(requested, at(0))]).unwrap();
+        for _ in 0..steps {
+            let Some((key, effect)) = run.pending.first_key_value() else { break };
+            let ended = Event::EffectEnded { key: key.clone(), result: scene.perform(effect) };
+            run = step(run, ended, at(1)).unwrap().0;
+        }
+        prop_assume!(run.outcome.is_none());
+        if let (true, Some(key)) = (agents, run.pending.keys().next().cloned()) {
+            let started = Event::ProcessStarted { key, identity: common::identity(42) };
+            run = step(run, started, at(2)).unwrap().0;
+        }
+        let had_process = !run.processes.is_empty();
+        run = step(run, Event::OwnerLost, at(3)).unwrap().0;
+        let mut order = Vec::new();
+        while let Some((key, effect)) = run.pending.first_key_value() {
+            order.push(effect.name());
+            let ended = Event::EffectEnded { key: key.clone(), result: good(effect) };
+            run = step(run, ended, at(4)).unwrap().0;
+        }
+        let expected: &[&str] = match had_process {
+            true => &["endProcess", "removeSandbox"],
+            false => &["removeSandbox"],
+        };
+        prop_assert_eq!(order.as_slice(), expected);
+        let kind = run.outcome.unwrap().failure.map(|problem| problem.kind);
+        prop_assert!(run.leaving.unwrap().status == OutcomeStatus::Succeeded || kind.as_deref() == Some("ownerLost"));
+    }
 }
