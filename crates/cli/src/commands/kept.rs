@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
+use crate::wiring::Wiring;
 use clap::{Args, Subcommand};
 use drive_adapters::git::Git;
 use drive_adapters::worktree::kept;
@@ -41,8 +42,11 @@ enum KeptCommand {
 
 /// Lists, restores or drops saved work.
 pub(crate) fn run(args: &KeptArgs, app: &App) -> Outcome {
-    let git = Git::new(app.runner().clone(), app.environment());
     let repo = app.start_dir()?;
+    let wiring = Wiring::new(app, &app.settings()?.settings, &repo)?;
+    // What a killed drive had no time to keep is kept first, so that it is there to be seen.
+    wiring.sweep(app)?;
+    let git = wiring.git;
     match &args.command {
         KeptCommand::List => list(&git, &repo),
         KeptCommand::Restore { reference, branch } => {
