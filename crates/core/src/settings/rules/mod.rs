@@ -276,12 +276,21 @@ fn agents(settings: &Settings) -> Vec<Broken> {
         }
         let problem = agent.check(name, token_env).err()?;
         Some(Broken {
-            paths: vec![agent_path(name)],
+            paths: agent_culprits(name),
             message: problem.message,
             hint: problem.hint,
         })
     });
     checked.collect()
+}
+
+/// Whatever of these was set last is what made an agent impossible.
+fn agent_culprits(name: &str) -> Vec<KeyPath> {
+    let fields = ["kind", "command", "env", "home"].map(|field| agent_path(name).join(field));
+    std::iter::once(agent_path(name))
+        .chain(fields)
+        .chain([KeyPath::dotted("forge.token_env")])
+        .collect()
 }
 
 fn agent_path(name: &str) -> KeyPath {

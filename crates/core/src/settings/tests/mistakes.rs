@@ -439,3 +439,16 @@ fn many_mistakes_are_counted_and_cut() {
         Some("and 80 more")
     );
 }
+
+#[test]
+fn a_mistake_in_one_field_of_a_built_in_agent_is_shown_on_its_line() {
+    for text in [
+        "\n[agents.codex]\nhome = [\"\"]\n",
+        "\n[agents.codex]\nenv = [\"GITHUB_TOKEN\"]\n",
+        "\n[agents.codex]\nkind = \"acp\"\ncommand = []\n",
+    ] {
+        let findings = resolve(&[file(text)]).unwrap_err().0;
+        let places: Vec<String> = findings.iter().map(|f| f.origin.to_string()).collect();
+        assert_eq!(places, ["drive.toml:3"], "{text}");
+    }
+}
