@@ -100,9 +100,7 @@ fn the_commands_of_the_readme_run() {
                 continue;
             }
             "cargo install --path crates/cli" => continue,
-            line if line.starts_with("cargo run -q -- ") => {
-                line.trim_start_matches("cargo run -q -- ")
-            }
+            "bash scripts/demo" => "demo",
             line if line.starts_with("drive ") => line.trim_start_matches("drive "),
             other => panic!("README.md shows `{other}`, and no test runs it"),
         };
