@@ -51,7 +51,7 @@ pub(crate) fn unpushed(
         args.push(format!("--exclude={}", glob_escaped(branch)));
     }
     args.extend(["--branches", "--remotes", "--tags"].map(str::to_owned));
-    list(git, location, &args)
+    list_among_refs(git, location, &args)
 }
 
 /// Commits up to `head` that no branch, no remote and no tag has: they would be lost with it.
@@ -61,7 +61,27 @@ pub(crate) fn unbranched(
     head: &str,
 ) -> Result<Vec<CommitSummary>, Problem> {
     let args = [head, "--not", "--branches", "--remotes", "--tags"];
-    list(git, location, &args.map(str::to_owned))
+    list_among_refs(git, location, &args.map(str::to_owned))
+}
+
+/// How often a list against all refs is asked for.
+const REF_RACES: usize = 20;
+
+/// Lists against all refs. Somebody may delete a branch between git's look at its name and its look
+/// at its commit; git gives up then, and is asked again.
+fn list_among_refs(
+    git: &Git,
+    location: &Location,
+    args: &[String],
+) -> Result<Vec<CommitSummary>, Problem> {
+    let mut tried = list(git, location, args);
+    for _ in 1..REF_RACES {
+        match &tried {
+            Err(problem) if problem.kind == "gitFailed" => tried = list(git, location, args),
+            Ok(_) | Err(_) => break,
+        }
+    }
+    tried
 }
 
 pub(super) fn diff_stats(
