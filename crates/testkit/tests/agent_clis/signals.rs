@@ -52,7 +52,8 @@ fn codex_answers_term_with_143_and_int_with_1_and_no_final_event() {
 
 #[test]
 fn killing_a_cli_leaves_its_tool_running() {
-    for cli in Cli::ALL {
+    // Not codex: its own sandbox ends the tool with it, a moment sooner or later.
+    for cli in [Cli::Claude, Cli::Gemini] {
         let Some(ran) = signalled(cli, Signal::KILL) else {
             return;
         };
