@@ -263,7 +263,7 @@ fn a_task_of_five_megabytes_reaches_the_agent_whole() {
 }
 
 #[test]
-fn work_is_pushed_to_a_remote_that_is_there_and_the_users_checkout_is_untouched() {
+fn the_users_dirty_checkout_is_untouched() {
     let world = World::with_agent(WRITES_A_FILE);
     world.shell("cd repo && echo dirty >> a.txt && echo note > note.txt");
     let before = world.git("status --porcelain");
