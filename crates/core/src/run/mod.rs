@@ -14,6 +14,7 @@ mod format;
 mod leaving;
 mod outcome;
 mod request;
+mod reviewing;
 mod spawn;
 mod step;
 mod team;
@@ -27,12 +28,10 @@ pub use format::{
 pub use leaving::{Leaving, WayOut};
 pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
 pub use request::{AfterEnd, Kind, Publish, Request, TeamTerms};
+pub use reviewing::{JobRecord, PermissionRecord, Record, Remark, RemarkRecord, ReviewRecord};
 pub use spawn::SpawnStage;
 pub use step::{IllegalEvent, fold, step};
-pub use team::{
-    Errand, ErrandStep, JobRecord, PermissionRecord, Record, Remark, RemarkRecord, ReviewRecord,
-    Team, TeamStage,
-};
+pub use team::{Errand, ErrandStep, Team, TeamStage};
 
 use crate::forge::CommentRef;
 use crate::ids::{EffectKey, RunId, SandboxId};

@@ -6,14 +6,11 @@
 //! the pull request meanwhile comes before the next move.
 
 mod finishing;
-mod record;
-mod resolving;
+mod listening;
 mod review;
 mod texts;
 mod work;
 
-pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord};
-pub use resolving::Remark;
 pub use work::{Errand, ErrandStep};
 
 use super::effect::{AgentJob, Effect, EffectResult, JobInput};
@@ -21,6 +18,7 @@ use super::forge_act::ForgeAct;
 use super::leaving::leave;
 use super::outcome::OutcomeStatus;
 use super::request::{Kind, Publish, Request, TeamTerms};
+use super::reviewing::{Record, Remark};
 use super::spawn::sandbox_spec;
 use super::{Flow, Run};
 use crate::Problem;

@@ -1,21 +1,18 @@
 //! The reviewer looks, and what it says is told on the pull request.
 
 use super::super::effect::{AgentJob, Effect, EffectResult};
-use super::super::forge_act::{ForgeAct, ForgeAnswer, LineRemark};
-use super::super::outcome::OutcomeStatus;
-use super::record::ReviewRecord;
-use super::resolving::Remark;
-use super::texts::{pull_request_body, review_body, suggestion_text};
+use super::super::forge_act::{ForgeAct, ForgeAnswer};
+use super::super::reviewing::{
+    Remark, ReviewRecord, by_place, in_its_own_words, judged, line_remark, review_body, together,
+};
+use super::texts::pull_request_body;
 use super::{Flight, TeamStage};
-use crate::agent::answer::{Review, Suggestion, Verdict, read_review};
-use crate::agent::{AgentOutcome, Role};
-use crate::forge::inline::{FileDiff, parse_diff, require_line};
+use crate::agent::Role;
+use crate::agent::answer::{Suggestion, Verdict};
+use crate::forge::inline::parse_diff;
 use crate::prompts::Prompt;
 use crate::review::{Move, Reviewed};
 use crate::settings::TeamMode;
-
-/// How many remarks of one review stand on lines of their own; the rest stand in its body.
-const MOST_LINES: usize = 50;
 
 impl Flight<'_> {
     pub(super) fn read_diff(&mut self) {
@@ -195,83 +192,4 @@ impl Flight<'_> {
         self.team.queue.extend(remarks);
         self.proceed();
     }
-}
-
-fn judged(outcome: &AgentOutcome, reviewer: &str) -> (Reviewed, Option<String>) {
-    if OutcomeStatus::of_agent(&outcome.ending) != OutcomeStatus::Succeeded {
-        let why = outcome.problem(reviewer).map(|problem| problem.to_string());
-        return (Reviewed::Failed, why);
-    }
-    match read_review(&outcome.text) {
-        Ok(Review {
-            verdict,
-            suggestions,
-        }) => (
-            Reviewed::Judged {
-                verdict,
-                suggestions,
-            },
-            None,
-        ),
-        Err(inconclusive) => (Reviewed::Unreadable, Some(inconclusive.reason)),
-    }
-}
-
-/// A reviewer that asks for changes and lists none has said in prose what it wants.
-fn in_its_own_words(outcome: &AgentOutcome) -> Suggestion {
-    Suggestion {
-        file: None,
-        line: None,
-        issue: outcome.summary.clone(),
-        suggestion: None,
-        severity: None,
-    }
-}
-
-/// Suggestions that can stand on a line of the diff, and the others.
-fn by_place(suggestions: &[Suggestion], diff: &[FileDiff]) -> (Vec<Suggestion>, Vec<Suggestion>) {
-    let (mut on_lines, mut others) = (Vec::new(), Vec::new());
-    for suggestion in suggestions {
-        let mut suggestion = suggestion.clone();
-        let file = suggestion.file.as_deref();
-        suggestion.file = file.map(|file| file.trim_start_matches("./").to_owned());
-        let stands = match (&suggestion.file, suggestion.line) {
-            (Some(file), Some(line)) => require_line(diff, file, line).is_ok(),
-            (Some(_) | None, _) => false,
-        };
-        match stands && on_lines.len() < MOST_LINES {
-            true => on_lines.push(suggestion),
-            false => others.push(suggestion),
-        }
-    }
-    (on_lines, others)
-}
-
-fn line_remark(suggestion: &Suggestion) -> LineRemark {
-    LineRemark {
-        path: suggestion.file.clone().unwrap_or_default(),
-        line: suggestion.line.unwrap_or_default(),
-        body: suggestion_text(suggestion),
-    }
-}
-
-/// Remarks that have no place of their own are worked in together.
-fn together(remarks: Vec<Remark>) -> Vec<Remark> {
-    let Some(first) = remarks.first().cloned() else {
-        return Vec::new();
-    };
-    let body: Vec<String> = remarks
-        .iter()
-        .map(|remark| match (&remark.file, remark.line) {
-            (Some(file), Some(line)) => format!("- `{file}` line {line}: {}", remark.body),
-            (Some(file), None) => format!("- `{file}`: {}", remark.body),
-            (None, _) => format!("- {}", remark.body),
-        })
-        .collect();
-    vec![Remark {
-        file: None,
-        line: None,
-        body: body.join("\n"),
-        ..first
-    }]
 }

@@ -2,13 +2,11 @@
 
 use super::super::Run;
 use super::super::request::{Kind, Request};
+use super::super::reviewing::review_body;
 use super::super::spawn::shortened;
 use super::Team;
-use super::record::ReviewRecord;
-use crate::agent::answer::{Suggestion, Verdict};
 use crate::forge::text::{BODY_CHARS, fit};
 use crate::prompts::fenced;
-use crate::review::Domain;
 use crate::settings::TeamMode;
 use std::fmt::Write;
 
@@ -21,61 +19,6 @@ pub(super) fn commit_message(title: &str, task: &str) -> String {
         true => title.to_owned(),
         false => format!("{title}\n\n{}", shortened(task)),
     }
-}
-
-/// One suggestion in words.
-pub(super) fn suggestion_text(suggestion: &Suggestion) -> String {
-    let mut text = match &suggestion.severity {
-        Some(severity) => format!("**{severity}** {}", suggestion.issue),
-        None => suggestion.issue.clone(),
-    };
-    if let Some(what) = &suggestion.suggestion {
-        let _ = write!(text, "\n\n{what}");
-    }
-    text
-}
-
-/// The text of a review: its heading, and what stands on no line.
-pub(super) fn review_body(review: &ReviewRecord, on_lines: usize, others: &[Suggestion]) -> String {
-    let mut text = heading(review);
-    if let Some(failure) = &review.failure {
-        let _ = write!(
-            text,
-            "\n\nThere is no verdict: {failure}. The work goes on."
-        );
-    }
-    if on_lines > 0 {
-        let _ = write!(text, "\n\n{on_lines} remarks stand on lines of the diff.");
-    }
-    if !others.is_empty() {
-        text.push_str("\n\n");
-        text.push_str(&listed(others));
-    }
-    text
-}
-
-fn heading(review: &ReviewRecord) -> String {
-    match (review.domain, review.verdict) {
-        (Some(domain), Some(verdict)) => domain.heading(verdict),
-        (Some(domain), None) => format!("[{} REVIEW - INCONCLUSIVE]", domain.title()),
-        (None, Some(Verdict::Approved)) => "[REVIEW - APPROVED]".to_owned(),
-        (None, Some(Verdict::NeedsChanges)) => "[REVIEW - NEEDS CHANGES]".to_owned(),
-        (None, None) => "[REVIEW - INCONCLUSIVE]".to_owned(),
-    }
-}
-
-fn listed(suggestions: &[Suggestion]) -> String {
-    let mut text = String::new();
-    for suggestion in suggestions {
-        let place = match (&suggestion.file, suggestion.line) {
-            (Some(file), Some(line)) => format!("`{file}` line {line}: "),
-            (Some(file), None) => format!("`{file}`: "),
-            (None, _) => String::new(),
-        };
-        let words = suggestion_text(suggestion).replace('\n', "\n  ");
-        let _ = writeln!(text, "- {place}{words}");
-    }
-    text
 }
 
 /// The pull request's description as it stands now: what was said, the task, in pingpong what the
@@ -114,9 +57,4 @@ fn is_pingpong(request: &Request) -> bool {
         Kind::Team(terms) => terms.mode == TeamMode::Pingpong,
         Kind::Spawn => false,
     }
-}
-
-/// How a review is called in a list.
-pub(super) fn review_name(domain: Option<Domain>) -> &'static str {
-    domain.map_or("everything", Domain::name)
 }

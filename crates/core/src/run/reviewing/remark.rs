@@ -1,21 +1,16 @@
 //! Remarks: from a review or from a person, one by one.
 
-use super::super::effect::EffectResult;
-use super::super::forge_act::{ForgeAct, ForgeAnswer};
 use super::texts::suggestion_text;
-use super::{Flight, TeamStage};
 use crate::agent::answer::{CommentAction, Suggestion};
 use crate::forge::marker::visible;
 use crate::forge::{Comment, CommentRef};
-use crate::review::{Domain, Move};
+use crate::review::Domain;
 use serde::{Deserialize, Serialize};
 
-/// How often people may have something to say after the last review before the run ends anyway.
-const MOST_LATE_ROUNDS: u32 = 10;
 /// How much of a remark a commit's first line shows.
 const SUBJECT_CHARS: usize = 50;
 
-/// Something the primary is asked to change.
+/// Something an agent is asked to change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Remark {
@@ -45,7 +40,7 @@ impl Remark {
     }
 
     /// One suggestion of a reviewer.
-    pub(super) fn of_suggestion(
+    pub(in crate::run) fn of_suggestion(
         suggestion: &Suggestion,
         reviewer: &str,
         domain: Option<Domain>,
@@ -62,7 +57,8 @@ impl Remark {
         }
     }
 
-    fn of_comment(comment: &Comment) -> Self {
+    /// What a person wrote.
+    pub(in crate::run) fn of_comment(comment: &Comment) -> Self {
         Self {
             comment: Some(comment.key.comment()),
             author: comment.author.login.clone().unwrap_or_default(),
@@ -75,54 +71,8 @@ impl Remark {
     }
 }
 
-impl Flight<'_> {
-    /// Looks at what people wrote, before the next move.
-    pub(super) fn listen(&mut self) {
-        self.team.stage = TeamStage::Listening;
-        let since = self.team.cursor;
-        self.on_forge(ForgeAct::Listen { since });
-    }
-
-    /// A forge that cannot be asked now must not stop the work: it is asked again before the next
-    /// move, from the same point on.
-    pub(super) fn listened(&mut self, result: EffectResult) {
-        self.team.listened = true;
-        if let EffectResult::OnForge {
-            answer:
-                ForgeAnswer::Heard {
-                    comments,
-                    ignored,
-                    next,
-                },
-        } = result
-        {
-            self.team.cursor = next;
-            for one in ignored {
-                if !self.team.record.ignored.contains(&one) {
-                    self.team.record.ignored.push(one);
-                }
-            }
-            for comment in comments {
-                if self.team.heard.insert(comment.key.clone()) {
-                    self.team.queue.push_back(Remark::of_comment(&comment));
-                }
-            }
-        } else if let EffectResult::Failed { problem } = result {
-            self.run
-                .warnings
-                .push(format!("the pull request could not be read: {problem}"));
-        }
-        // What was said after the last review may be followed by more.
-        if let (Move::Done(_), false) = (&self.team.next, self.team.queue.is_empty()) {
-            self.team.late_rounds += 1;
-            self.team.listened = self.team.late_rounds >= MOST_LATE_ROUNDS;
-        }
-        self.proceed();
-    }
-}
-
 /// The message of a commit for what a remark asked for: it names the comment.
-pub(super) fn commit_message_for(remark: &Remark, failed: bool) -> String {
+pub(in crate::run) fn commit_message_for(remark: &Remark, failed: bool) -> String {
     let first = remark.body.lines().find(|line| !line.trim().is_empty());
     let plain: String = first
         .unwrap_or_default()
@@ -141,7 +91,11 @@ pub(super) fn commit_message_for(remark: &Remark, failed: bool) -> String {
 }
 
 /// What the author of a comment reads.
-pub(super) fn reply_to(action: Option<CommentAction>, commit: Option<&str>, note: &str) -> String {
+pub(in crate::run) fn reply_to(
+    action: Option<CommentAction>,
+    commit: Option<&str>,
+    note: &str,
+) -> String {
     let said = match (action, commit) {
         (Some(CommentAction::Fixed), Some(commit)) => format!("Fixed in {commit}."),
         (Some(CommentAction::Fixed), None) => "Nothing was changed for this.".to_owned(),

@@ -1,4 +1,4 @@
-//! What a team did, for people and for scripts: who worked how long and at what price, which
+//! What the agents of a run did, for people and for scripts: who worked how long and at what price, which
 //! commands it ran and what it asked for, what reviewers said, and what became of each remark.
 
 use super::super::Run;
@@ -109,7 +109,7 @@ pub struct RemarkRecord {
 }
 
 impl Record {
-    pub(super) fn job_started(&mut self, job: &AgentJob, now: Timestamp) {
+    pub(in crate::run) fn job_started(&mut self, job: &AgentJob, now: Timestamp) {
         self.jobs.push(JobRecord {
             agent: job.agent.clone(),
             role: job.role,
@@ -125,7 +125,7 @@ impl Record {
         });
     }
 
-    pub(super) fn job_ended(&mut self, outcome: &AgentOutcome, now: Timestamp) {
+    pub(in crate::run) fn job_ended(&mut self, outcome: &AgentOutcome, now: Timestamp) {
         if let Some(job) = self.jobs.last_mut() {
             job.ended_at = Some(now);
             job.usage = outcome.usage;
@@ -136,7 +136,7 @@ impl Record {
         }
     }
 
-    pub(super) fn job_failed(&mut self, problem: &Problem, now: Timestamp) {
+    pub(in crate::run) fn job_failed(&mut self, problem: &Problem, now: Timestamp) {
         if let Some(job) = self.jobs.last_mut() {
             job.ended_at = Some(now);
             job.failure = Some(problem.to_string());
@@ -144,7 +144,7 @@ impl Record {
     }
 
     /// Takes up what the agent at work did. Only one works at a time.
-    pub(in super::super) fn note(&mut self, note: &Note) {
+    pub(in crate::run) fn note(&mut self, note: &Note) {
         let Some(job) = self.jobs.last_mut() else {
             return;
         };

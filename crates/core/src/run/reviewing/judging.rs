@@ -1,0 +1,38 @@
+//! What a reviewer's answer amounts to.
+
+use super::super::outcome::OutcomeStatus;
+use crate::agent::AgentOutcome;
+use crate::agent::answer::{Review, Suggestion, read_review};
+use crate::review::Reviewed;
+
+/// What a reviewer's answer amounts to, and why there is no verdict where there is none.
+pub(in crate::run) fn judged(outcome: &AgentOutcome, reviewer: &str) -> (Reviewed, Option<String>) {
+    if OutcomeStatus::of_agent(&outcome.ending) != OutcomeStatus::Succeeded {
+        let why = outcome.problem(reviewer).map(|problem| problem.to_string());
+        return (Reviewed::Failed, why);
+    }
+    match read_review(&outcome.text) {
+        Ok(Review {
+            verdict,
+            suggestions,
+        }) => (
+            Reviewed::Judged {
+                verdict,
+                suggestions,
+            },
+            None,
+        ),
+        Err(inconclusive) => (Reviewed::Unreadable, Some(inconclusive.reason)),
+    }
+}
+
+/// A reviewer that asks for changes and lists none has said in prose what it wants.
+pub(in crate::run) fn in_its_own_words(outcome: &AgentOutcome) -> Suggestion {
+    Suggestion {
+        file: None,
+        line: None,
+        issue: outcome.summary.clone(),
+        suggestion: None,
+        severity: None,
+    }
+}

@@ -1,0 +1,70 @@
+//! A review in words.
+
+use super::record::ReviewRecord;
+use crate::agent::answer::{Suggestion, Verdict};
+use crate::review::Domain;
+use std::fmt::Write;
+
+/// One suggestion in words.
+pub(in crate::run) fn suggestion_text(suggestion: &Suggestion) -> String {
+    let mut text = match &suggestion.severity {
+        Some(severity) => format!("**{severity}** {}", suggestion.issue),
+        None => suggestion.issue.clone(),
+    };
+    if let Some(what) = &suggestion.suggestion {
+        let _ = write!(text, "\n\n{what}");
+    }
+    text
+}
+
+/// The text of a review: its heading, and what stands on no line.
+pub(in crate::run) fn review_body(
+    review: &ReviewRecord,
+    on_lines: usize,
+    others: &[Suggestion],
+) -> String {
+    let mut text = heading(review);
+    if let Some(failure) = &review.failure {
+        let _ = write!(
+            text,
+            "\n\nThere is no verdict: {failure}. The work goes on."
+        );
+    }
+    if on_lines > 0 {
+        let _ = write!(text, "\n\n{on_lines} remarks stand on lines of the diff.");
+    }
+    if !others.is_empty() {
+        text.push_str("\n\n");
+        text.push_str(&listed(others));
+    }
+    text
+}
+
+fn heading(review: &ReviewRecord) -> String {
+    match (review.domain, review.verdict) {
+        (Some(domain), Some(verdict)) => domain.heading(verdict),
+        (Some(domain), None) => format!("[{} REVIEW - INCONCLUSIVE]", domain.title()),
+        (None, Some(Verdict::Approved)) => "[REVIEW - APPROVED]".to_owned(),
+        (None, Some(Verdict::NeedsChanges)) => "[REVIEW - NEEDS CHANGES]".to_owned(),
+        (None, None) => "[REVIEW - INCONCLUSIVE]".to_owned(),
+    }
+}
+
+fn listed(suggestions: &[Suggestion]) -> String {
+    let mut text = String::new();
+    for suggestion in suggestions {
+        let place = match (&suggestion.file, suggestion.line) {
+            (Some(file), Some(line)) => format!("`{file}` line {line}: "),
+            (Some(file), None) => format!("`{file}`: "),
+            (None, _) => String::new(),
+        };
+        let words = suggestion_text(suggestion).replace('\n', "\n  ");
+        let _ = writeln!(text, "- {place}{words}");
+    }
+    text
+}
+
+/// How a review is called in a list.
+pub(super) fn review_name(domain: Option<Domain>) -> &'static str {
+    domain.map_or("everything", Domain::name)
+}
