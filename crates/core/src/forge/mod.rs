@@ -1,5 +1,6 @@
 //! Pull requests and comments, whichever forge keeps them.
 
+pub mod approval;
 pub mod choice;
 pub mod github;
 pub mod inline;
@@ -9,6 +10,8 @@ pub mod pace;
 pub mod text;
 pub mod trust;
 pub mod webhook;
+
+pub use approval::Approval;
 
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};

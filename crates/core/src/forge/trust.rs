@@ -129,13 +129,18 @@ pub fn judge(
     if let Some(reason) = ours(comment.key.comment(), own, marker) {
         return Verdict::Ignore(reason);
     }
-    let Some(login) = known_login(&comment.author) else {
+    judge_author(&comment.author, permission, trusted)
+}
+
+/// Judges who speaks, whatever they say: the whole question for an approval, which drive never gives.
+pub fn judge_author(author: &Author, permission: Option<Permission>, trusted: &Trusted) -> Verdict {
+    let Some(login) = known_login(author) else {
         return Verdict::Ignore(Reason::NoAuthor);
     };
     if trusted.contains(login) {
         return Verdict::Act;
     }
-    if is_bot(&comment.author) {
+    if is_bot(author) {
         return Verdict::Ignore(Reason::UnlistedBot);
     }
     match permission {

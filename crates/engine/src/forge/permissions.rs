@@ -4,7 +4,7 @@ use crate::ports::{Clock, Forge};
 use drive_core::Problem;
 use drive_core::forge::marker::MarkerCheck;
 use drive_core::forge::trust::{self, OwnPosts, Trusted, Verdict};
-use drive_core::forge::{Comment, Permission};
+use drive_core::forge::{Approval, Author, Comment, Permission};
 use drive_core::time::{Timestamp, after};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -57,20 +57,37 @@ impl Permissions {
         own: &OwnPosts,
         marker: &MarkerCheck,
     ) -> Judgement {
-        let asked = match comment.author.login.as_deref() {
-            Some(login) if trust::needs_permission(comment, trusted, own, marker) => {
-                Some(self.of(login))
-            }
-            Some(_) | None => None,
-        };
-        let (permission, problem) = match asked {
-            Some(Ok(permission)) => (Some(permission), None),
-            Some(Err(problem)) => (None, Some(problem)),
-            None => (None, None),
+        let (permission, problem) = match trust::needs_permission(comment, trusted, own, marker) {
+            true => self.ask(&comment.author),
+            false => (None, None),
         };
         Judgement {
             verdict: trust::judge(comment, permission, trusted, own, marker),
             problem,
+        }
+    }
+
+    /// Judges whether an approval counts: given by somebody who could merge the change themselves, or
+    /// whom the settings list.
+    pub fn judge_approval(&self, approval: &Approval, trusted: &Trusted) -> Judgement {
+        let author = &approval.author;
+        let unknown = trust::judge_author(author, None, trusted);
+        let (permission, problem) = match unknown {
+            Verdict::Ignore(trust::Reason::PermissionUnknown) => self.ask(author),
+            Verdict::Ignore(_) | Verdict::Act => (None, None),
+        };
+        Judgement {
+            verdict: trust::judge_author(author, permission, trusted),
+            problem,
+        }
+    }
+
+    /// What the forge says about an author, or why it said nothing.
+    fn ask(&self, author: &Author) -> (Option<Permission>, Option<Problem>) {
+        match author.login.as_deref().map(|login| self.of(login)) {
+            Some(Ok(permission)) => (Some(permission), None),
+            Some(Err(problem)) => (None, Some(problem)),
+            None => (None, None),
         }
     }
 

@@ -1,5 +1,5 @@
 use drive_core::Problem;
-use drive_core::forge::{Comment, CommentRef, Permission, PullRequest, RequestBudget};
+use drive_core::forge::{Approval, Comment, CommentRef, Permission, PullRequest, RequestBudget};
 use drive_core::time::Timestamp;
 
 /// A pull request to open.
@@ -151,6 +151,8 @@ pub trait Forge: Send + Sync {
     fn fetch(&self, pr: u64) -> Result<PullRequest, Problem>;
     /// What changed on the watched pull requests. A hundred cost as many requests as one.
     fn poll(&self, watched: &[u64], since: Since) -> Result<Polled, Problem>;
+    /// The approvals that stand, each with the commit it was given for.
+    fn approvals(&self, pr: u64) -> Result<Vec<Approval>, Problem>;
     /// What a login may do here. Unknown people may do nothing; an error is not an answer.
     fn permission(&self, login: &str) -> Result<Permission, Problem>;
     /// Posts in the conversation.

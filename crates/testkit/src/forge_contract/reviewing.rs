@@ -2,7 +2,7 @@
 
 use super::ForgeFixture;
 use super::fixture::{all_comments, containing, open, post};
-use drive_core::forge::{Permission, PullRequest, Surface};
+use drive_core::forge::{Permission, PullRequest, ReviewState, Surface};
 use drive_engine::ports::{LineComment, NewReview, PostedReview};
 
 const REVIEW: &str = "<!-- drive:test:review -->";
@@ -109,4 +109,58 @@ pub fn a_thread_is_resolved_by_any_of_its_comments(fixture: &dyn ForgeFixture) {
     );
     let remark = fixture.comment("wim", pr, "in general");
     fixture.forge().resolve(pr, remark).unwrap();
+}
+
+/// A push after an approval is not approved by it; a remark does not take it back.
+pub fn an_approval_stands_for_the_head_it_was_given_for(fixture: &dyn ForgeFixture) {
+    fixture.add_person("wim", Permission::Write);
+    fixture.add_person("ada", Permission::Admin);
+    let pr = open(fixture, "feat/approve");
+    give(fixture, &pr, 4);
+    assert_eq!(approved(fixture, &pr), []);
+    fixture.review("wim", pr.number, ReviewState::Approved, "");
+    fixture.pass_time();
+    let pushed = fixture.push("feat/approve", "late.txt", "late\n");
+    fixture.review(
+        "wim",
+        pr.number,
+        ReviewState::Commented,
+        "looks good so far",
+    );
+    fixture.review("ada", pr.number, ReviewState::Approved, "fine");
+    assert_ne!(pr.head_sha, pushed);
+    assert_eq!(
+        approved(fixture, &pr),
+        [
+            ("wim".to_owned(), pr.head_sha.clone()),
+            ("ada".to_owned(), pushed),
+        ]
+    );
+}
+
+/// The newest verdict counts, and approving again binds the newest head.
+pub fn a_later_verdict_of_the_same_person_takes_an_approval_back(fixture: &dyn ForgeFixture) {
+    fixture.add_person("wim", Permission::Write);
+    let pr = open(fixture, "feat/unapprove");
+    fixture.review("wim", pr.number, ReviewState::Approved, "fine");
+    fixture.pass_time();
+    fixture.review(
+        "wim",
+        pr.number,
+        ReviewState::ChangesRequested,
+        "on second thought",
+    );
+    assert_eq!(approved(fixture, &pr), []);
+    fixture.pass_time();
+    let pushed = fixture.push("feat/unapprove", "fixed.txt", "fixed\n");
+    fixture.review("wim", pr.number, ReviewState::Approved, "now it is");
+    assert_eq!(approved(fixture, &pr), [("wim".to_owned(), pushed)]);
+}
+
+/// Who approves which commit.
+fn approved(fixture: &dyn ForgeFixture, pr: &PullRequest) -> Vec<(String, String)> {
+    let standing = fixture.forge().approvals(pr.number).unwrap().into_iter();
+    standing
+        .map(|approval| (approval.author.login.unwrap(), approval.head))
+        .collect()
 }

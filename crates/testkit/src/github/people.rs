@@ -86,6 +86,15 @@ impl Simulator {
         }
     }
 
+    /// A maintainer takes the verdict of a review away.
+    pub fn dismiss(&self, repo: &str, review: CommentRef) {
+        let mut service = self.lock();
+        let repo = ok(service.world.repo_mut(repo));
+        if let Some(review) = repo.reviews.get_mut(&review.id) {
+            review.state = "DISMISSED";
+        }
+    }
+
     /// The author changes a comment.
     pub fn edit(&self, repo: &str, comment: CommentRef, body: &str) {
         ok(self.lock().world.edit(repo, comment.id, body));

@@ -26,7 +26,7 @@ pub use transport::{Bounds, Route};
 
 use client::Client;
 use drive_core::Problem;
-use drive_core::forge::{CommentRef, Permission, PullRequest, RequestBudget, Surface};
+use drive_core::forge::{Approval, CommentRef, Permission, PullRequest, RequestBudget, Surface};
 use drive_engine::ports::{
     CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post, Posted,
     PostedReview, Reaction, Since,
@@ -70,6 +70,10 @@ impl Forge for GitHub {
 
     fn poll(&self, watched: &[u64], since: Since) -> Result<Polled, Problem> {
         self.client.poll(watched, since)
+    }
+
+    fn approvals(&self, pr: u64) -> Result<Vec<Approval>, Problem> {
+        self.client.approvals(pr)
     }
 
     fn permission(&self, login: &str) -> Result<Permission, Problem> {

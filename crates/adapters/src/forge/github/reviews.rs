@@ -6,7 +6,7 @@ use super::read;
 use super::refusal::{refused, unreadable};
 use drive_core::Problem;
 use drive_core::forge::inline::{parse_diff, require_line};
-use drive_core::forge::{Comment, CommentRef, text};
+use drive_core::forge::{Approval, Comment, CommentRef, approval, text};
 use drive_engine::ports::{LineComment, NewReview, PostedReview, Reaction};
 use serde_json::{Value, json};
 use ureq::http::Method;
@@ -24,9 +24,7 @@ enum Tried {
 
 impl Client {
     pub(super) fn review(&self, pr: u64, review: &NewReview<'_>) -> Result<PostedReview, Problem> {
-        let list = self
-            .endpoint
-            .rest(&format!("pulls/{pr}/reviews?per_page=100"));
+        let list = self.review_list(pr);
         let comment = self.once(
             || {
                 Ok(marked(
@@ -49,6 +47,16 @@ impl Client {
             review: posted(comment),
             lines: lines.iter().map(|line| line.key.comment()).collect(),
         })
+    }
+
+    pub(super) fn approvals(&self, pr: u64) -> Result<Vec<Approval>, Problem> {
+        let reviews = self.get_all(&self.review_list(pr), read::reviews)?;
+        Ok(approval::standing(&reviews))
+    }
+
+    fn review_list(&self, pr: u64) -> String {
+        self.endpoint
+            .rest(&format!("pulls/{pr}/reviews?per_page=100"))
     }
 
     /// GitHub refuses a whole review for one line outside the diff, so such remarks move into the

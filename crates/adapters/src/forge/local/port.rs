@@ -6,7 +6,8 @@ use drive_core::Problem;
 use drive_core::forge::inline::require_line;
 use drive_core::forge::text::compose;
 use drive_core::forge::{
-    CommentRef, Permission, PrState, PullRequest, RequestBudget, ReviewState, Surface,
+    Approval, CommentRef, Permission, PrState, PullRequest, RequestBudget, ReviewState, Surface,
+    approval,
 };
 use drive_engine::ports::{
     CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
@@ -80,6 +81,13 @@ impl Forge for LocalForge {
             pull_requests,
             next: Since(Some(instant(next.max(from)))),
         })
+    }
+
+    fn approvals(&self, pr: u64) -> Result<Vec<Approval>, Problem> {
+        self.require_pull(pr)?;
+        let reviews =
+            self.read(|tx| self.load_comments(tx, "pr = ?2 AND surface = 'review'", "id", &[&pr]))?;
+        Ok(approval::standing(&reviews))
     }
 
     fn permission(&self, login: &str) -> Result<Permission, Problem> {

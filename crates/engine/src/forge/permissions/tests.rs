@@ -4,7 +4,7 @@ use crate::ports::{
     Reaction, Since,
 };
 use drive_core::forge::trust::Reason;
-use drive_core::forge::{Author, CommentKey, CommentRef, PullRequest, RequestBudget, Surface};
+use drive_core::forge::{CommentKey, CommentRef, PullRequest, RequestBudget, Surface};
 
 /// A forge that knows one maintainer, counts what it is asked, and can be cut off.
 #[derive(Default)]
@@ -54,6 +54,7 @@ impl Forge for People {
         find(&str) -> Option<PullRequest>;
         fetch(u64) -> PullRequest;
         poll(&[u64], Since) -> Polled;
+        approvals(u64) -> Vec<Approval>;
         post(u64, Post<'_>) -> Posted;
         review(u64, &NewReview<'_>) -> PostedReview;
         reply(u64, CommentRef, Post<'_>) -> Posted;
@@ -179,4 +180,34 @@ fn strangers_without_end_do_not_fill_the_memory() {
         judge(&permissions, &format!("stranger{n}"));
     }
     assert!(permissions.lock().len() <= REMEMBERED);
+}
+
+#[test]
+fn an_approval_counts_from_those_who_could_push_the_change_themselves() {
+    let people = People::with_maintainer("ford");
+    let permissions = Permissions::new(people.clone(), Arc::new(Hands::default()));
+    let verdict = |login: Option<&str>| {
+        let approval = Approval {
+            author: Author {
+                login: login.map(str::to_owned),
+                is_bot: login.is_some_and(|login| login.ends_with("[bot]")),
+            },
+            head: "f00d".to_owned(),
+            at: Timestamp::UNIX_EPOCH,
+        };
+        let judged = permissions.judge_approval(&approval, &Trusted::new(["trillian"]));
+        (judged.verdict, judged.problem.map(|problem| problem.kind))
+    };
+    let ignored = |reason| (Verdict::Ignore(reason), None);
+    assert_eq!(verdict(Some("ford")), (Verdict::Act, None));
+    assert_eq!(verdict(Some("trillian")), (Verdict::Act, None));
+    assert_eq!(verdict(Some("zaphod")), ignored(Reason::NoWritePermission));
+    assert_eq!(verdict(Some("eddie[bot]")), ignored(Reason::UnlistedBot));
+    assert_eq!(verdict(None), ignored(Reason::NoAuthor));
+    assert_eq!(people.asked(), ["ford", "zaphod"]);
+
+    *people.down.lock().unwrap() = true;
+    let (verdict, problem) = verdict(Some("marvin"));
+    assert_eq!(verdict, Verdict::Ignore(Reason::PermissionUnknown));
+    assert_eq!(problem.as_deref(), Some("forgeUnreachable"));
 }
