@@ -7,8 +7,12 @@
 pub mod agent;
 pub mod forge;
 pub mod ids;
+mod markdown;
 pub mod naming;
+mod nearest;
 pub mod path_text;
+pub mod phase;
+pub mod plan;
 pub mod problem;
 pub mod process;
 pub mod prompts;

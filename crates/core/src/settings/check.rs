@@ -5,9 +5,9 @@
 use super::finding::Finding;
 use super::key_path::KeyPath;
 use super::layer::{Layer, Place};
-use super::nearest::{nearest, suggestion};
 use super::tree::{Kind, Node};
 use super::units::{self, UNIT_KEYWORD};
+use crate::nearest::{nearest, suggestion};
 use serde_json::{Map, Value};
 
 /// Whether keys may be missing.

@@ -10,7 +10,6 @@ mod finding;
 mod key_path;
 mod layer;
 mod model;
-mod nearest;
 mod resolve;
 mod rules;
 mod schema;

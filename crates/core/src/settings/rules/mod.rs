@@ -4,8 +4,8 @@ mod routes;
 
 use super::key_path::{KeyPath, is_bare};
 use super::model::{ForgeSettings, SandboxSettings, Settings, TeamSettings};
-use super::nearest::suggestion;
 use super::units::Period;
+use crate::nearest::suggestion;
 use std::collections::BTreeMap;
 
 /// A rule that does not hold.

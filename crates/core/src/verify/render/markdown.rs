@@ -1,4 +1,5 @@
 use super::{deciding, duration, overall_word, short_hash, status_word, telling_tail};
+use crate::markdown::{self, longest_run};
 use crate::verify::envelope::{Stage, Verification};
 use crate::verify::text;
 use std::fmt::Write;
@@ -112,54 +113,10 @@ fn tail(stage: &Stage, room: usize) -> String {
     wrap(text::tail_lines(all.trim_end(), left))
 }
 
-/// Foreign text as one table cell: no column, no tag, no mention, no line break.
 fn cell(text: &str) -> String {
-    let line = text::one_line(text);
-    let mut out = String::new();
-    for c in line.chars().take(CELL_CHARS) {
-        match c {
-            '|' => out.push_str("\\|"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '@' => out.push_str("&#64;"),
-            '#' => out.push_str("&#35;"),
-            '[' => out.push_str("\\["),
-            c => out.push(c),
-        }
-    }
-    if line.chars().count() > CELL_CHARS {
-        out.push('…');
-    }
-    out
+    markdown::cell(text, CELL_CHARS)
 }
 
-/// Foreign text as inline code.
 fn code(text: &str) -> String {
-    let line: String = text::one_line(text)
-        .chars()
-        .take(CELL_CHARS)
-        .collect::<String>()
-        .replace('|', "\\|");
-    let ticks = "`".repeat(longest_run(&line, '`') + 1);
-    let pad = if line.starts_with('`') || line.ends_with('`') {
-        " "
-    } else {
-        ""
-    };
-    if line.is_empty() {
-        String::new()
-    } else {
-        format!("{ticks}{pad}{line}{pad}{ticks}")
-    }
-}
-
-fn longest_run(text: &str, wanted: char) -> usize {
-    let mut longest = 0;
-    let mut run = 0;
-    for c in text.chars() {
-        run = if c == wanted { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    longest
+    markdown::code_cell(text, CELL_CHARS)
 }

@@ -4,7 +4,7 @@
 const ALIKE: f64 = 0.78;
 
 /// The candidate nearest to what was written, when one is near enough.
-pub(super) fn nearest<'a>(
+pub(crate) fn nearest<'a>(
     written: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
@@ -25,7 +25,7 @@ fn likeness(written: &str, candidate: &str) -> f64 {
 }
 
 /// `did you mean …`, or the whole list when nothing is near and the list is short.
-pub(super) fn suggestion<'a>(
+pub(crate) fn suggestion<'a>(
     written: &str,
     candidates: impl IntoIterator<Item = &'a str> + Clone,
 ) -> Option<String> {

@@ -1,0 +1,59 @@
+//! Text of others inside our own Markdown: it stays in its place and means nothing there.
+
+use crate::verify::text::one_line;
+
+/// As one table cell: no column, no tag, no mention, no link, no line break; cut after `most`
+/// characters.
+pub(crate) fn cell(text: &str, most: usize) -> String {
+    let line = one_line(text);
+    let mut out = String::new();
+    for c in line.chars().take(most) {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '|' => out.push_str("\\|"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '@' => out.push_str("&#64;"),
+            '#' => out.push_str("&#35;"),
+            '[' => out.push_str("\\["),
+            c => out.push(c),
+        }
+    }
+    if line.chars().count() > most {
+        out.push('…');
+    }
+    out
+}
+
+/// As inline code, cut after `most` characters; nothing for nothing.
+pub(crate) fn code(text: &str, most: usize) -> String {
+    let line: String = one_line(text).chars().take(most).collect();
+    let ticks = "`".repeat(longest_run(&line, '`') + 1);
+    let pad = if line.starts_with('`') || line.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
+    if line.is_empty() {
+        String::new()
+    } else {
+        format!("{ticks}{pad}{line}{pad}{ticks}")
+    }
+}
+
+/// As inline code within a table cell.
+pub(crate) fn code_cell(text: &str, most: usize) -> String {
+    code(text, most).replace('|', "\\|")
+}
+
+/// How often a character stands in a row at most.
+pub(crate) fn longest_run(text: &str, wanted: char) -> usize {
+    let mut longest = 0;
+    let mut run = 0;
+    for c in text.chars() {
+        run = if c == wanted { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    longest
+}

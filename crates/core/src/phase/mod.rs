@@ -1,0 +1,9 @@
+//! One phase of a cruise, as people and tools see it, and the pace at which it looks for news.
+
+mod backoff;
+mod state_file;
+
+pub use backoff::Backoff;
+pub use state_file::{
+    Evidence, LONGEST_STATE_FILE, MOST_PENDING, Phase, PhaseState, STATE_FILE_VERSION,
+};

@@ -1,0 +1,215 @@
+//! `.cruise/phase-state.json`: what a phase tells about itself inside its sandbox.
+//!
+//! Whoever works in the sandbox can write it, so reading it is reading a stranger's words: it is
+//! bounded, every field is checked, and nothing follows from it before [`PhaseState::check`] has
+//! compared it with what git and the forge say.
+
+mod read;
+#[cfg(test)]
+mod tests;
+
+use crate::Problem;
+use crate::forge::PullRequest;
+use crate::ids::RunId;
+use crate::review::Domain;
+use crate::sandbox::BranchName;
+use crate::time::{Timestamp, after};
+use serde::{Deserialize, Serialize};
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+/// The version of the format written.
+pub const STATE_FILE_VERSION: u64 = 1;
+/// The longest file that is read, in bytes.
+pub const LONGEST_STATE_FILE: usize = 1024 * 1024;
+/// The most comments a file may name as pending.
+pub const MOST_PENDING: usize = 10_000;
+
+/// How far a clock may have been set back before a file is from the future.
+const CLOCK_SLACK: Duration = Duration::from_secs(24 * 3600);
+
+/// What a cruise is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Writing the plan.
+    Planning,
+    /// Carrying its tasks out.
+    Building,
+    /// Comparing what was built with the plan.
+    Validating,
+}
+
+/// The content of the file. Fields may be added, never renamed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseState {
+    /// The version of the format.
+    pub version: u64,
+    /// Whose it is.
+    pub run_id: RunId,
+    /// The task, in the person's words.
+    pub task: String,
+    /// The folder that carries the file.
+    #[serde(with = "crate::path_text")]
+    pub sandbox_path: PathBuf,
+    /// The branch with the work.
+    pub branch_name: BranchName,
+    /// The branch the pull request goes to.
+    pub base_branch: BranchName,
+    /// The commit the work started from.
+    pub base_sha: String,
+    /// A link to the pull request, once it is open.
+    pub pr_url: Option<String>,
+    /// Its number.
+    pub pr_number: Option<u64>,
+    /// What the cruise is doing.
+    pub phase: Phase,
+    /// What a reviewer looks at right now.
+    pub current_review_domain: Option<Domain>,
+    /// When anything last happened.
+    pub last_activity: Timestamp,
+    /// The wait before the next look at the forge.
+    pub backoff_interval_secs: u64,
+    /// The comments that have no answer yet.
+    pub pending_comment_ids: Vec<u64>,
+    /// How many fixer rounds were completed.
+    pub completed_rounds: u32,
+}
+
+/// What is known from elsewhere about a sandbox that carries such a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence<'a> {
+    /// The folder the file was read from, without links in it.
+    pub read_from: &'a Path,
+    /// The folder of all sandboxes, without links in it.
+    pub sandboxes_root: &'a Path,
+    /// The branch checked out there; `None` for none.
+    pub worktree_branch: Option<&'a str>,
+    /// What the forge knows under the number that the file names; `None` for nothing.
+    pub pull_request: Option<&'a PullRequest>,
+    /// The time now.
+    pub now: Timestamp,
+}
+
+impl PhaseState {
+    /// The state in a file, or why it cannot be one.
+    pub fn read(bytes: &[u8]) -> Result<PhaseState, Problem> {
+        read::read(bytes)
+    }
+
+    /// The file.
+    pub fn write(&self) -> Result<String, Problem> {
+        let json = serde_json::to_string_pretty(self).map_err(|error| {
+            Problem::environment(
+                "phaseStateUnwritable",
+                "the state of the phase cannot be written",
+            )
+            .because(error)
+        })?;
+        Ok(json + "\n")
+    }
+
+    /// Refuses a state that git or the forge contradict.
+    pub fn check(&self, evidence: &Evidence<'_>) -> Result<(), Problem> {
+        self.check_place(evidence)?;
+        self.check_branch(evidence)?;
+        self.check_pull_request(evidence)?;
+        if self.last_activity > after(evidence.now, CLOCK_SLACK) {
+            return Err(contradicted(
+                "phaseStateFromTheFuture",
+                format!(
+                    "says that something happened at `{}`, which is yet to come",
+                    self.last_activity
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_place(&self, evidence: &Evidence<'_>) -> Result<(), Problem> {
+        let path = &self.sandbox_path;
+        let is_plain = path
+            .components()
+            .all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+        let is_inside = is_plain && path.parent() == Some(evidence.sandboxes_root);
+        if !is_inside {
+            return Err(contradicted(
+                "phaseStateOutside",
+                format!(
+                    "points at `{}`, which is no sandbox in `{}`",
+                    shown(path),
+                    shown(evidence.sandboxes_root)
+                ),
+            ));
+        }
+        if path != evidence.read_from {
+            return Err(contradicted(
+                "phaseStateMoved",
+                format!(
+                    "is of the sandbox `{}`, and was found in `{}`",
+                    shown(path),
+                    shown(evidence.read_from)
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_branch(&self, evidence: &Evidence<'_>) -> Result<(), Problem> {
+        if evidence.worktree_branch == Some(self.branch_name.as_str()) {
+            return Ok(());
+        }
+        let there = evidence
+            .worktree_branch
+            .map_or_else(|| "no branch".to_owned(), |name| format!("`{name}`"));
+        Err(contradicted(
+            "phaseStateBranch",
+            format!(
+                "is of branch `{}`, and the sandbox is on {there}",
+                self.branch_name
+            ),
+        ))
+    }
+
+    fn check_pull_request(&self, evidence: &Evidence<'_>) -> Result<(), Problem> {
+        let Some(number) = self.pr_number else {
+            return Ok(());
+        };
+        let Some(known) = evidence.pull_request.filter(|pr| pr.number == number) else {
+            return Err(contradicted(
+                "phaseStatePullRequest",
+                format!("names pull request {number}, which the forge does not know"),
+            ));
+        };
+        if known.branch != self.branch_name.as_str() {
+            return Err(contradicted(
+                "phaseStatePullRequest",
+                format!(
+                    "names pull request {number}, which is of branch `{}` and not of `{}`",
+                    known.branch, self.branch_name
+                ),
+            ));
+        }
+        if self.pr_url.as_ref().is_some_and(|url| *url != known.url) {
+            return Err(contradicted(
+                "phaseStatePullRequest",
+                format!(
+                    "gives pull request {number} an address that is not `{}`",
+                    known.url
+                ),
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn contradicted(kind: &str, what: String) -> Problem {
+    Problem::environment(kind, format!("the state file of the phase {what}")).hint(
+        "an agent may have changed `.cruise/phase-state.json`; look at it, and start the cruise anew if it cannot be trusted",
+    )
+}
+
+/// A path for a message: nothing in it can act on a terminal.
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().escape_debug().to_string()
+}

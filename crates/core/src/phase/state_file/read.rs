@@ -1,0 +1,140 @@
+use super::{LONGEST_STATE_FILE, MOST_PENDING, PhaseState, STATE_FILE_VERSION};
+use crate::Problem;
+use crate::ids::SandboxId;
+use crate::sandbox::{BranchName, check_folder_name};
+use crate::time::Timestamp;
+use serde_json::Value;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path};
+
+/// The longest link, in bytes.
+const LONGEST_URL: usize = 2048;
+/// The longest path, in bytes: the kernel takes no longer ones.
+const LONGEST_PATH: usize = 4096;
+/// The longest wait that makes sense, in seconds: a week.
+const LONGEST_WAIT_SECS: u64 = 7 * 24 * 3600;
+/// The most rounds anybody would count.
+const MOST_ROUNDS: u32 = 1_000_000;
+/// No cruise was before this, and none will be after that: 2020 and 2200.
+const EARLIEST: i64 = 1_577_836_800;
+const LATEST: i64 = 7_258_118_400;
+
+pub(super) fn read(bytes: &[u8]) -> Result<PhaseState, Problem> {
+    if bytes.len() > LONGEST_STATE_FILE {
+        return Err(damaged(format!(
+            "is longer than {LONGEST_STATE_FILE} bytes"
+        )));
+    }
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|error| damaged("is cut off or not JSON").because(error))?;
+    check_version(&value)?;
+    let state: PhaseState = serde_json::from_value(value)
+        .map_err(|error| damaged("holds something unexpected").because(error))?;
+    match broken_rule(&state) {
+        None => Ok(state),
+        Some(rule) => Err(damaged(rule)),
+    }
+}
+
+fn check_version(value: &Value) -> Result<(), Problem> {
+    let Some(version) = value.get("version") else {
+        return Err(damaged("names no `version`"));
+    };
+    match version.as_u64() {
+        Some(STATE_FILE_VERSION) => Ok(()),
+        Some(newer) if newer > STATE_FILE_VERSION => Err(Problem::environment(
+            "phaseStateNewer",
+            format!(
+                "the state file of the phase has version {newer}, and this drive knows {STATE_FILE_VERSION}"
+            ),
+        )
+        .hint("a newer drive wrote it: use that one")),
+        Some(_) | None => Err(damaged("names a `version` there never was")),
+    }
+}
+
+/// The first rule that the fields break.
+fn broken_rule(state: &PhaseState) -> Option<String> {
+    let is_time = |at: &Timestamp| (EARLIEST..LATEST).contains(&at.as_second());
+    let rules: [(bool, &str); 11] = [
+        (
+            check_folder_name(&SandboxId::new(state.run_id.as_str())).is_ok(),
+            "has a `run_id` that is no plain name",
+        ),
+        (
+            is_safe_path(&state.sandbox_path),
+            "has a `sandbox_path` that is not a whole, plain path",
+        ),
+        (
+            BranchName::parse(state.branch_name.as_str()).is_ok(),
+            "has a `branch_name` that git would not take",
+        ),
+        (
+            BranchName::parse(state.base_branch.as_str()).is_ok(),
+            "has a `base_branch` that git would not take",
+        ),
+        (
+            is_hash(&state.base_sha),
+            "has a `base_sha` that is no full hash",
+        ),
+        (
+            state.pr_url.as_deref().is_none_or(is_link),
+            "has a `pr_url` that is no link",
+        ),
+        (
+            state.pr_number != Some(0),
+            "has the `pr_number` 0, which no forge gives",
+        ),
+        (
+            is_time(&state.last_activity),
+            "has a `last_activity` in another century",
+        ),
+        (
+            state.backoff_interval_secs <= LONGEST_WAIT_SECS,
+            "has a `backoff_interval_secs` of more than a week",
+        ),
+        (
+            state.pending_comment_ids.len() <= MOST_PENDING,
+            "names more pending comments than anybody wrote",
+        ),
+        (
+            state.completed_rounds <= MOST_ROUNDS,
+            "counts more rounds than there can have been",
+        ),
+    ];
+    let broken = rules.into_iter().find(|(holds, _)| !holds);
+    broken.map(|(_, rule)| rule.to_owned())
+}
+
+/// Absolute, without `..`, of a bearable length, and with nothing in it that hides.
+fn is_safe_path(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_bytes();
+    bytes.len() <= LONGEST_PATH
+        && path.is_absolute()
+        && !bytes.iter().any(u8::is_ascii_control)
+        && path
+            .components()
+            .all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
+}
+
+fn is_hash(text: &str) -> bool {
+    matches!(text.len(), 40 | 64)
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+}
+
+fn is_link(text: &str) -> bool {
+    let schemes = ["https://", "http://", "local://"];
+    text.len() <= LONGEST_URL
+        && schemes.iter().any(|scheme| text.starts_with(scheme))
+        && !text.chars().any(|c| c.is_control() || c.is_whitespace())
+}
+
+fn damaged(what: impl AsRef<str>) -> Problem {
+    Problem::environment(
+        "phaseStateDamaged",
+        format!("the state file of the phase {}", what.as_ref()),
+    )
+    .hint("it is only a copy: `drive cruise status` shows what drive itself knows")
+}

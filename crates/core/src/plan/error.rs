@@ -1,0 +1,343 @@
+use super::{LONGEST_ID, LONGEST_PLAN, LONGEST_TITLE, MOST_ENTRIES, MOST_TASKS};
+use crate::markdown::code;
+use std::fmt;
+
+/// How many mistakes are told in full.
+const MOST_TOLD: usize = 50;
+/// How much of the plan's own words a message repeats, in characters.
+const QUOTED: usize = 80;
+
+/// Everything that is wrong with a plan: at least one thing.
+///
+/// Shown, it is a list in plain Markdown that can stand in a prompt and in a comment: what it
+/// repeats of the plan is code within its line, and its length is bounded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanErrors {
+    list: Vec<PlanError>,
+    more: usize,
+}
+
+/// One thing that is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanError {
+    /// The line of the plan, from 1, where it can be told.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub mistake: PlanMistake,
+}
+
+/// What can be wrong with a plan. `task` is the id, or `#3` for the third task when it has none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanMistake {
+    /// The whole text is longer than is taken.
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// There is no task block. The line, where given, is of a JSON block that is not called tasks.
+    NoBlock,
+    /// There is more than one.
+    TwoBlocks {
+        /// The line of the first.
+        first: usize,
+    },
+    /// Nothing closes the fence on this line.
+    UnclosedFence,
+    /// The block is not JSON.
+    BadJson {
+        /// What the parser says, without its place.
+        why: String,
+    },
+    /// The block is JSON and no list.
+    NotAList,
+    /// The list is empty.
+    NoTasks,
+    /// The list is longer than is taken.
+    TooManyTasks {
+        /// Its length.
+        tasks: usize,
+    },
+    /// An entry of the list is not an object.
+    NotATask {
+        /// Which.
+        task: String,
+    },
+    /// A key stands twice in one task.
+    RepeatedKey {
+        /// Of which task.
+        task: String,
+        /// The key.
+        key: String,
+    },
+    /// A key that is nearly a known one.
+    MisspeltKey {
+        /// Of which task.
+        task: String,
+        /// As written.
+        key: String,
+        /// The known one.
+        known: &'static str,
+    },
+    /// A field that must be there is missing or empty.
+    Missing {
+        /// Of which task.
+        task: String,
+        /// The field.
+        field: &'static str,
+    },
+    /// A field, or an entry of it, is not what it must be.
+    WrongType {
+        /// Of which task.
+        task: String,
+        /// The field.
+        field: &'static str,
+        /// What it must be.
+        wanted: &'static str,
+    },
+    /// A list has more entries than are taken.
+    TooManyEntries {
+        /// Of which task.
+        task: String,
+        /// The field.
+        field: &'static str,
+        /// How many.
+        entries: usize,
+    },
+    /// An id that could not be part of a branch or of a folder's name.
+    BadId {
+        /// As written.
+        id: String,
+    },
+    /// Two tasks whose ids are the same, or differ only in case.
+    DuplicateId {
+        /// The later one.
+        id: String,
+        /// The line of the earlier one, where it is known.
+        first: Option<usize>,
+    },
+    /// A title that is too long.
+    LongTitle {
+        /// Of which task.
+        task: String,
+        /// Its length in characters.
+        chars: usize,
+    },
+    /// A dependency that is no task.
+    UnknownDependency {
+        /// Of which task.
+        task: String,
+        /// As written.
+        dependency: String,
+        /// The task most likely meant.
+        nearest: Option<String>,
+    },
+    /// A task that depends on itself.
+    SelfDependency {
+        /// Which.
+        task: String,
+    },
+    /// Tasks that wait for each other.
+    Cycle {
+        /// Each depends on the next, the last on the first.
+        tasks: Vec<String>,
+    },
+    /// A path that is not one inside the repository.
+    BadPath {
+        /// Of which task.
+        task: String,
+        /// As written.
+        path: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+}
+
+impl PlanErrors {
+    pub(super) fn one(line: Option<usize>, mistake: PlanMistake) -> Self {
+        Self {
+            list: vec![PlanError { line, mistake }],
+            more: 0,
+        }
+    }
+
+    /// What is wrong, in the order of the plan.
+    pub fn list(&self) -> &[PlanError] {
+        &self.list
+    }
+
+    /// How many more mistakes there are than the list tells.
+    pub fn more(&self) -> usize {
+        self.more
+    }
+}
+
+/// Collects mistakes; from a certain number on it only counts them.
+#[derive(Default)]
+pub(super) struct Collector {
+    list: Vec<PlanError>,
+    more: usize,
+}
+
+impl Collector {
+    /// `mistake` is only made when it will be told: suggestions cost time.
+    pub(super) fn add(&mut self, line: Option<usize>, mistake: impl FnOnce() -> PlanMistake) {
+        if self.list.len() < MOST_TOLD {
+            let mistake = mistake();
+            self.list.push(PlanError { line, mistake });
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// The value, unless something was wrong.
+    pub(super) fn or<T>(mut self, value: T) -> Result<T, PlanErrors> {
+        if self.list.is_empty() {
+            return Ok(value);
+        }
+        self.list.sort_by_key(|error| error.line);
+        Err(PlanErrors {
+            list: self.list,
+            more: self.more,
+        })
+    }
+}
+
+impl fmt::Display for PlanErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the plan cannot be used:")?;
+        for error in &self.list {
+            write!(f, "\n- {error}")?;
+        }
+        match self.more {
+            0 => Ok(()),
+            more => write!(f, "\n- and {more} more mistakes"),
+        }
+    }
+}
+
+impl std::error::Error for PlanErrors {}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
+        }
+        self.mistake.fmt(f)
+    }
+}
+
+impl fmt::Display for PlanMistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { bytes } => write!(
+                f,
+                "it has {bytes} bytes, at most {LONGEST_PLAN} are taken"
+            ),
+            Self::NoBlock => f.write_str(
+                "there is no task block: a fence opened by three backticks and `json tasks`, with a list of \
+                 tasks in it",
+            ),
+            Self::TwoBlocks { first } => write!(
+                f,
+                "there is a second task block (the first is on line {first}): write one"
+            ),
+            Self::UnclosedFence => f.write_str("the fence that opens here is never closed"),
+            Self::BadJson { why } => write!(f, "the task block is not JSON: {}", code(why, 200)),
+            Self::NotAList => f.write_str("the task block must be a list: `[{\"id\": …}, …]`"),
+            Self::NoTasks => f.write_str("the list of tasks is empty"),
+            Self::TooManyTasks { tasks } => write!(
+                f,
+                "the plan has {tasks} tasks, at most {MOST_TASKS} are taken: make them larger, or plan less"
+            ),
+            Self::NotATask { task } => write!(f, "task {} is not an object", quote(task)),
+            Self::RepeatedKey { task, key } => {
+                write!(f, "task {} has the key {} twice", quote(task), quote(key))
+            }
+            Self::MisspeltKey { task, key, known } => write!(
+                f,
+                "task {} has the unknown key {}; did you mean `{known}`?",
+                quote(task),
+                quote(key)
+            ),
+            Self::Missing { task, field } => {
+                write!(f, "task {} has no `{field}`", quote(task))
+            }
+            Self::WrongType {
+                task,
+                field,
+                wanted,
+            } => write!(f, "`{field}` of task {} must be {wanted}", quote(task)),
+            Self::TooManyEntries {
+                task,
+                field,
+                entries,
+            } => write!(
+                f,
+                "`{field}` of task {} has {entries} entries, at most {MOST_ENTRIES} are taken",
+                quote(task)
+            ),
+            Self::BadId { id } => write!(
+                f,
+                "{} cannot be an id: use at most {LONGEST_ID} letters, digits, `-`, `_` and `.`, and begin with a \
+                 letter or a digit",
+                quote(id)
+            ),
+            Self::DuplicateId { id, first } => {
+                write!(f, "the id {} is taken", quote(id))?;
+                match first {
+                    Some(line) => write!(f, " by the task on line {line}"),
+                    None => f.write_str(" by an earlier task"),
+                }
+            }
+            Self::LongTitle { task, chars } => write!(
+                f,
+                "the title of task {} has {chars} characters, at most {LONGEST_TITLE} are taken",
+                quote(task)
+            ),
+            Self::UnknownDependency {
+                task,
+                dependency,
+                nearest,
+            } => {
+                write!(
+                    f,
+                    "task {} depends on {}, which is no task",
+                    quote(task),
+                    quote(dependency)
+                )?;
+                match nearest {
+                    Some(name) => write!(f, "; did you mean {}?", quote(name)),
+                    None => Ok(()),
+                }
+            }
+            Self::SelfDependency { task } => write!(f, "task {} depends on itself", quote(task)),
+            Self::Cycle { tasks } => {
+                let circle: Vec<&str> = tasks
+                    .iter()
+                    .chain(tasks.first())
+                    .map(String::as_str)
+                    .collect();
+                write!(
+                    f,
+                    "tasks wait for each other: {}",
+                    code(&circle.join(" -> "), 2000)
+                )
+            }
+            Self::BadPath { task, path, why } => write!(
+                f,
+                "the path {} of task {} {why}",
+                quote(path),
+                quote(task)
+            ),
+        }
+    }
+}
+
+fn quote(text: &str) -> String {
+    let quoted = code(text, QUOTED);
+    if quoted.is_empty() {
+        "(nothing)".to_owned()
+    } else {
+        quoted
+    }
+}

@@ -1,0 +1,93 @@
+use super::PlanTask;
+use std::collections::HashMap;
+
+/// For each task, the places of the tasks it depends on. Unknown ones and itself are left out; of
+/// two tasks with one id the first is meant.
+pub(super) fn edges(tasks: &[PlanTask]) -> Vec<Vec<usize>> {
+    let mut places = HashMap::with_capacity(tasks.len());
+    for (index, task) in tasks.iter().enumerate().filter(|(_, t)| !t.id.is_empty()) {
+        places.entry(task.id.as_str()).or_insert(index);
+    }
+    let mut edges: Vec<Vec<usize>> = Vec::with_capacity(tasks.len());
+    for (index, task) in tasks.iter().enumerate() {
+        let known = task.depends_on.iter();
+        let mut one: Vec<usize> = known
+            .filter_map(|id| places.get(id.as_str()).copied())
+            .filter(|place| *place != index)
+            .collect();
+        one.sort_unstable();
+        one.dedup();
+        edges.push(one);
+    }
+    edges
+}
+
+/// Layers in which each task needs only earlier layers, and the tasks that no layer can hold:
+/// those in a circle, and those that wait for one.
+pub(super) fn layers(edges: &[Vec<usize>]) -> (Vec<Vec<usize>>, Vec<usize>) {
+    let mut waits: Vec<usize> = edges.iter().map(Vec::len).collect();
+    let mut dependents = vec![Vec::new(); edges.len()];
+    for (index, needs) in edges.iter().enumerate() {
+        for &need in needs {
+            dependents[need].push(index);
+        }
+    }
+    let free = |(index, count): (usize, &usize)| (*count == 0).then_some(index);
+    let mut layer: Vec<usize> = waits.iter().enumerate().filter_map(free).collect();
+    let mut layers = Vec::new();
+    while !layer.is_empty() {
+        let mut next = Vec::new();
+        for &done in &layer {
+            for &dependent in &dependents[done] {
+                waits[dependent] -= 1;
+                if waits[dependent] == 0 {
+                    next.push(dependent);
+                }
+            }
+        }
+        next.sort_unstable();
+        layers.push(std::mem::replace(&mut layer, next));
+    }
+    let stuck = |(index, count): (usize, &usize)| (*count > 0).then_some(index);
+    (layers, waits.iter().enumerate().filter_map(stuck).collect())
+}
+
+/// Circles of tasks that wait for each other: at least one in every knot, none that shares a task
+/// with another. Each task depends on the next, the last on the first.
+pub(super) fn cycles(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut edges = edges.to_vec();
+    let mut cycles = Vec::new();
+    loop {
+        let (_, stuck) = layers(&edges);
+        let Some(&start) = stuck.first() else {
+            return cycles;
+        };
+        let cycle = cycle_from(&edges, &stuck, start);
+        for &index in &cycle {
+            edges[index].clear();
+        }
+        cycles.push(cycle);
+    }
+}
+
+/// Every stuck task needs a stuck one, so going from one to the next comes back to where it was.
+fn cycle_from(edges: &[Vec<usize>], stuck: &[usize], start: usize) -> Vec<usize> {
+    let mut walk: Vec<usize> = vec![start];
+    loop {
+        let here = walk[walk.len() - 1];
+        let next = edges[here]
+            .iter()
+            .find(|need| stuck.binary_search(need).is_ok());
+        let Some(&next) = next else {
+            return walk;
+        };
+        if let Some(from) = walk.iter().position(|seen| *seen == next) {
+            let mut cycle = walk.split_off(from);
+            let first = cycle.iter().enumerate().min_by_key(|(_, index)| **index);
+            let turn = first.map_or(0, |(at, _)| at);
+            cycle.rotate_left(turn);
+            return cycle;
+        }
+        walk.push(next);
+    }
+}
