@@ -59,7 +59,7 @@ fn a_commit_is_durable_and_in_the_write_ahead_log() {
 }
 
 /// Every step of the schema, with something that a drive of that version would have stored.
-const STEPS: [(&str, &str, &str); 4] = [
+const STEPS: [(&str, &str, &str); 5] = [
     (
         include_str!("../src/store/schema/0001_journal.sql"),
         "INSERT INTO timers (run, name, due_at) VALUES ('r1', 'poll', '2026-11-15T00:00:00Z')",
@@ -79,6 +79,11 @@ const STEPS: [(&str, &str, &str); 4] = [
         include_str!("../src/store/schema/0004_forge_memory.sql"),
         "INSERT INTO forge_budgets (token, most, remaining, resets_at) VALUES ('f1', 5000, 42, 3600)",
         "SELECT token || most || remaining || resets_at FROM forge_budgets",
+    ),
+    (
+        include_str!("../src/store/schema/0005_nudges.sql"),
+        "INSERT INTO nudges (repository, pr, at) VALUES ('acme/widgets', 7, '2026-11-15T00:00:00Z')",
+        "SELECT number || repository || pr || at FROM nudges",
     ),
 ];
 

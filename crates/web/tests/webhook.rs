@@ -1,10 +1,11 @@
 //! The receiver over real HTTP on loopback.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use drive_adapters::store::{Database, SqliteDeliveries, SqliteNudges};
 use drive_core::Problem;
 use drive_core::forge::webhook::{Nudge, WebhookSecret};
 use drive_core::time::Timestamp;
-use drive_engine::ports::{Clock, Deliveries};
+use drive_engine::ports::{Clock, Deliveries, NudgeLog, Nudges};
 use drive_testkit::github::Simulator;
 use drive_web::server::{Exposure, Listen, Server};
 use drive_web::webhook::{self, BODY_BYTES, Handlers, PATH};
@@ -78,12 +79,17 @@ struct Fixture {
 
 impl Fixture {
     fn new(ledger: Ledger) -> Self {
+        Self::with(Arc::new(ledger), None)
+    }
+
+    /// Nudges go to the channel where no other place is given.
+    fn with(deliveries: Arc<dyn Deliveries>, place: Option<Arc<dyn Nudges>>) -> Self {
         let secret = WebhookSecret::new(SECRET).unwrap();
         let (nudged, nudges) = sync_channel(16);
         let (reported, problems) = channel();
         let handlers = Handlers {
-            deliveries: Arc::new(ledger),
-            nudges: Arc::new(nudged),
+            deliveries,
+            nudges: place.unwrap_or(Arc::new(nudged)),
             clock: Arc::new(Standing),
             report: Box::new(move |problem| reported.send(problem).unwrap()),
         };
@@ -165,10 +171,23 @@ fn a_doubled_delivery_nudges_once() {
     assert_eq!(fixture.finish().0, [nudge(7), nudge(7)]);
 }
 
+/// The ledger and the nudges of a state directory, as `drive serve` uses them.
+fn durable(state: &tempfile::TempDir) -> (SqliteDeliveries, SqliteNudges) {
+    let database = Database::open(&state.path().join("drive.sqlite3")).unwrap();
+    let database = Arc::new(database);
+    let nudges = SqliteNudges::new(database.clone(), Arc::new(Standing));
+    (SqliteDeliveries::new(database), nudges)
+}
+
 #[test]
-fn a_delivery_that_github_sends_twice_nudges_once() {
+fn a_delivery_that_github_sends_twice_nudges_once_even_across_a_restart() {
     const REPO: &str = "octo/hello";
-    let fixture = Fixture::new(Ledger::default());
+    let state = tempfile::tempdir().unwrap();
+    let start = || {
+        let (deliveries, nudges) = durable(&state);
+        Fixture::with(Arc::new(deliveries), Some(Arc::new(nudges)))
+    };
+    let fixture = start();
     let simulator = Simulator::start();
     simulator.add_repo("octo", "hello");
     simulator.push_file(REPO, "feature", "a.txt", "a\n");
@@ -183,7 +202,17 @@ fn a_delivery_that_github_sends_twice_nudges_once() {
     };
     let codes = [delivery.send().unwrap(), delivery.send().unwrap()];
     assert_eq!(codes, [202, 202]);
-    assert_eq!(fixture.finish(), (vec![nudge(pr)], vec![]));
+    assert_eq!(fixture.finish().1, []);
+
+    // Another process takes the place, and GitHub sends it once more.
+    let again = start();
+    let (event, id) = ("issue_comment", delivery.id.as_str());
+    assert_eq!(again.deliver(event, id, &delivery.body), 202);
+    assert_eq!(again.deliver(event, "another", &delivery.body), 202);
+    assert_eq!(again.finish().1, []);
+    let heard = durable(&state).1.newer_than(0, REPO).unwrap();
+    let heard: Vec<Nudge> = heard.into_iter().map(|kept| kept.nudge).collect();
+    assert_eq!(heard, [nudge(pr), nudge(pr)], "one for each id");
 }
 
 #[test]

@@ -6,8 +6,10 @@ mod deliveries;
 mod forge_memory;
 mod journal;
 mod migrations;
+mod nudges;
 
 pub use database::{Database, sql_problem};
 pub use deliveries::SqliteDeliveries;
 pub use forge_memory::SqliteForgeMemory;
 pub use journal::SqliteStore;
+pub use nudges::SqliteNudges;

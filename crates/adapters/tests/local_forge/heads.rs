@@ -46,6 +46,105 @@ fn a_fast_forward_made_by_hand_is_a_merge() {
 }
 
 #[test]
+fn a_squash_made_by_hand_is_a_merge_even_after_the_branch_was_deleted() {
+    let world = World::checked_out();
+    let pr = world.open("feat/squash");
+    let head = world.push("feat/squash", "second.txt", "second\n");
+    world.push("main", "other.txt", "other\n");
+    world.git(["reset", "-q", "--hard", "main"]);
+    world.git(["merge", "-q", "--squash", "feat/squash"]);
+    world.git(["commit", "-q", "-m", "all at once"]);
+    let squashed = world.git(["rev-parse", "main"]);
+    world.push("main", "later.txt", "later\n");
+    assert_eq!(
+        seen(&world, pr.number),
+        (PrState::Merged, head, Some(squashed))
+    );
+
+    let pr = {
+        world.push("feat/deleted", "gone.txt", "gone\n");
+        world.open_as_is("feat/deleted")
+    };
+    world.git(["reset", "-q", "--hard", "main"]);
+    world.git(["merge", "-q", "--squash", "feat/deleted"]);
+    world.git(["commit", "-q", "-m", "and gone"]);
+    world.git(["branch", "-q", "-D", "feat/deleted"]);
+    let squashed = world.git(["rev-parse", "main"]);
+    assert_eq!(
+        seen(&world, pr.number),
+        (PrState::Merged, pr.head_sha, Some(squashed))
+    );
+}
+
+#[test]
+fn commits_picked_one_by_one_are_a_merge_with_the_last_of_them() {
+    let world = World::checked_out();
+    let pr = world.open("feat/picked");
+    world.push("feat/picked", "second.txt", "second\n");
+    world.push("main", "other.txt", "other\n");
+    world.git(["reset", "-q", "--hard", "main"]);
+    world.git(["cherry-pick", "feat/picked~1"]);
+    assert_eq!(world.forge.fetch(pr.number).unwrap().state, PrState::Open);
+    world.git(["cherry-pick", "feat/picked"]);
+    assert_eq!(world.forge.fetch(pr.number).unwrap().state, PrState::Merged);
+}
+
+#[test]
+fn a_squash_that_changed_something_on_the_way_proves_nothing() {
+    let world = World::checked_out();
+    let pr = world.open("feat/amended");
+    world.git(["merge", "-q", "--squash", "feat/amended"]);
+    world.write("src/lib.rs", "one\ntwo\nthree\n");
+    world.git(["commit", "-q", "-a", "-m", "most of it"]);
+    assert_eq!(world.forge.fetch(pr.number).unwrap().state, PrState::Open);
+}
+
+#[test]
+fn an_unrelated_or_empty_commit_on_the_base_is_not_a_merge() {
+    let world = World::checked_out();
+    let pr = world.open("feat/open");
+    world.git(["commit", "-q", "--allow-empty", "-m", "nothing"]);
+    world.push("main", "other.txt", "other\n");
+    assert_eq!(world.forge.fetch(pr.number).unwrap().state, PrState::Open);
+
+    // Work that takes itself back merges to nothing, and so does an empty commit.
+    let nothing = world.open("feat/nothing");
+    world.push("feat/nothing", "src/lib.rs", "");
+    let tree = world.git(["rev-parse", "main^{tree}"]);
+    let zero = world.git(["commit-tree", "-p", "main", "-m", "zero", &tree]);
+    world.git(["update-ref", "refs/heads/feat/nothing", &zero]);
+    world.forge.fetch(nothing.number).unwrap();
+    world.git(["reset", "-q", "--hard", "main"]);
+    world.git(["commit", "-q", "--allow-empty", "-m", "nothing again"]);
+    assert_eq!(
+        world.forge.fetch(nothing.number).unwrap().state,
+        PrState::Open
+    );
+}
+
+#[test]
+fn a_head_that_git_no_longer_has_stays_open() {
+    let world = World::checked_out();
+    let pr = world.open("feat/collected");
+    world.git(["update-ref", "-d", "refs/heads/feat/collected"]);
+    world.git(["reflog", "expire", "--expire=now", "--all"]);
+    world.git(["gc", "-q", "--prune=now"]);
+    world.push("main", "other.txt", "other\n");
+    assert_eq!(world.forge.list().unwrap()[0].state, PrState::Open);
+    assert_eq!(world.forge.list().unwrap()[0].head_sha, pr.head_sha);
+}
+
+/// State, head, and the commit on the base.
+fn seen(world: &World, pr: u64) -> (PrState, String, Option<String>) {
+    let now = world.forge.fetch(pr).unwrap();
+    let merged = world.forge.merge(pr, &now.head_sha).unwrap();
+    let drive_engine::ports::MergeOutcome::Merged { sha } = merged else {
+        return (now.state, now.head_sha, None);
+    };
+    (now.state, now.head_sha, sha)
+}
+
+#[test]
 fn a_branch_reset_to_its_base_is_not_a_merge() {
     let world = World::bare();
     let pr = world.open("feat/reset");

@@ -16,7 +16,7 @@ pub use forge::{
     CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
     Posted, PostedReview, Reaction, Since, StatusState,
 };
-pub use nudges::{Deliveries, Nudges};
+pub use nudges::{Deliveries, KeptNudge, NudgeLog, Nudges};
 pub use process::{
     Collect, CommandSpec, Containment, Discard, Isolation, Network, OrphanPolicy, OutputSink,
     ProcessRunner, Started, Stdin, Stream, Writes,

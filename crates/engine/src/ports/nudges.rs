@@ -22,6 +22,27 @@ impl Nudges for std::sync::mpsc::SyncSender<Nudge> {
     }
 }
 
+/// A nudge as it was written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptNudge {
+    /// Its place; a later nudge has a higher one.
+    pub number: u64,
+    /// Where to look. The name of the repository is in lower case.
+    pub nudge: Nudge,
+    /// When it was heard.
+    pub at: Timestamp,
+}
+
+/// Nudges that one process heard, for the owners of runs in other processes.
+///
+/// An owner remembers the highest number it has seen, looks here between two polls (reading costs
+/// the forge nothing), and polls at once when something is newer.
+pub trait NudgeLog: Send + Sync {
+    /// The nudges of a repository, as `owner/name`, above a number; oldest first. 0 gives all that are
+    /// still kept.
+    fn newer_than(&self, number: u64, repository: &str) -> Result<Vec<KeptNudge>, Problem>;
+}
+
 /// The webhook deliveries that were taken, across restarts.
 pub trait Deliveries: Send + Sync {
     /// Records a delivery. Says whether it is the first of its id.

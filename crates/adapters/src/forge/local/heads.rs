@@ -4,6 +4,7 @@
 //! asked something.
 
 use super::LocalForge;
+use super::merging::Trial;
 use super::pulls::PullRow;
 use super::words::Word;
 use drive_core::Problem;
@@ -12,6 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Merges looked through for the one that brought a branch in.
 const MERGES_READ: &str = "--max-count=10000";
+
+/// New commits of a base that are looked at for a head squashed by hand. One that was brought in
+/// with many others is not found, and its pull request stays open.
+const SQUASHES_TRIED: &str = "--max-count=20";
 
 /// What the branches say about an open pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,16 +89,26 @@ impl LocalForge {
         let merged = base != &row.base_sha
             && self.is_in(head, base)?
             && (head == &row.head_sha || self.is_in(&row.head_sha, base)?);
-        Ok(Some(if merged {
-            Seen::Merged {
+        if merged {
+            let commit = self.merge_of(head, base)?;
+            return Ok(Some(Seen::Merged {
                 head: head.clone(),
-                commit: self.merge_of(head, base)?,
-            }
-        } else {
-            Seen::Moved {
+                commit,
+            }));
+        }
+        let squash = match base != &row.base_sha {
+            true => self.squash_of(head, &row.base_sha, base)?,
+            false => None,
+        };
+        Ok(Some(match squash {
+            Some(commit) => Seen::Merged {
+                head: head.clone(),
+                commit: Some(commit),
+            },
+            None => Seen::Moved {
                 head: head.clone(),
                 base: base.clone(),
-            }
+            },
         }))
     }
 
@@ -163,5 +178,43 @@ impl LocalForge {
                 .then(|| commit.to_owned())
         });
         Ok(merge.or_else(|| (head == base).then(|| head.to_owned())))
+    }
+
+    /// The new commit on the base that holds exactly what merging the head into its parent gives:
+    /// the head squashed by hand, or the last of its commits picked one by one. Whatever was changed
+    /// on the way, such as a conflict resolved, proves nothing.
+    fn squash_of(&self, head: &str, old: &str, base: &str) -> Result<Option<String>, Problem> {
+        if self.is_in(head, base)? || !self.exists(head)? {
+            return Ok(None);
+        }
+        let answer = self
+            .objects()
+            .args(["rev-list", "--first-parent", "--no-merges", "--parents"])
+            .arg(SQUASHES_TRIED)
+            .arg(format!("{old}..{base}"))
+            .run()?;
+        let text = String::from_utf8_lossy(&answer.stdout);
+        for (commit, parent) in text.lines().filter_map(|line| line.split_once(' ')) {
+            let Trial::Clean(tree) = self.try_merge(parent, head)? else {
+                continue;
+            };
+            if tree == self.tree_of(commit)? && tree != self.tree_of(parent)? {
+                return Ok(Some(commit.to_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    fn exists(&self, commit: &str) -> Result<bool, Problem> {
+        let object = format!("{commit}^{{commit}}");
+        let answer = self.objects().args(["cat-file", "-e", &object]).run()?;
+        Ok(answer.code == 0)
+    }
+
+    fn tree_of(&self, commit: &str) -> Result<String, Problem> {
+        let tree = format!("{commit}^{{tree}}");
+        self.objects()
+            .args(["rev-parse", "--verify", "--quiet", &tree])
+            .line()
     }
 }

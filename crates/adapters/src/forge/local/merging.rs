@@ -13,7 +13,7 @@ const CONFLICTS_NAMED: usize = 5;
 
 /// What merging two commits gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Trial {
+pub(super) enum Trial {
     /// This tree.
     Clean(String),
     /// These files cannot be merged.
@@ -65,7 +65,7 @@ impl LocalForge {
         }
     }
 
-    fn try_merge(&self, base: &str, head: &str) -> Result<Trial, Problem> {
+    pub(super) fn try_merge(&self, base: &str, head: &str) -> Result<Trial, Problem> {
         let answer = self
             .contents()
             .args([
