@@ -11,8 +11,8 @@ mod support;
 
 use drive_adapters::worktree::Worktrees;
 use drive_core::Problem;
-use drive_core::sandbox::{OwnerState, Sandbox, SandboxNote, SandboxSpec};
-use drive_engine::ports::{Sandboxes, VersionControl};
+use drive_core::sandbox::{OwnerState, Refusal, Sandbox, SandboxNote, SandboxSpec};
+use drive_engine::ports::{Sandboxes, VersionControl, WhyLeft};
 use rustix::mount::{MountFlags, UnmountFlags};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -269,6 +269,22 @@ fn a_record_that_cannot_be_read_proves_nothing() {
         assert_eq!((report.removed.len(), report.left.len()), (0, 1));
         assert!(sandbox.path.join("a.txt").exists());
     }
+}
+
+#[test]
+fn a_record_that_points_at_a_folder_of_the_users_moves_nothing() {
+    let world = World::new();
+    let sandbox = made(&world);
+    write(&world.path().join("mine/one/file.txt"), "mine");
+    let record = world.state.join("worktrees/records/one.json");
+    let text = std::fs::read_to_string(&record).unwrap();
+    let theirs = world.path().join("mine/one");
+    let forged = text.replace(sandbox.path.to_str().unwrap(), theirs.to_str().unwrap());
+    std::fs::write(&record, forged).unwrap();
+    let report = world.worktrees().sweep(&|_| OwnerState::Dead).unwrap();
+    assert_eq!(report.left[0].why, WhyLeft::Refused(Refusal::OutsideRoot));
+    assert_eq!(report.removed, Vec::new());
+    assert!(theirs.join("file.txt").exists() && sandbox.path.exists());
 }
 
 /// A small disk of its own for a test; `None` where this user may not mount one.

@@ -4,6 +4,7 @@
 //! [`app`] every command takes, run one of the [`commands`], show its [`answer`] through
 //! [`output`], end with one of the [`exit`] codes.
 
+mod aftermath;
 mod answer;
 mod app;
 mod args;

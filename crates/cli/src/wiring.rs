@@ -63,10 +63,7 @@ impl Wiring {
         let runner = Arc::new(BoundedRunner::new());
         let clock = Arc::new(SystemClock);
         let git = Git::new(runner.clone(), environment);
-        let root = match &settings.sandbox.root {
-            None => state.sandboxes(),
-            Some(root) => expand(root, environment, folder)?,
-        };
+        let root = sandbox_root(state, environment, settings, folder)?;
         let sandboxes = Worktrees::open(git.clone(), clock.clone(), &root, state.path())?;
         let host = AgentHost {
             runner: runner.clone(),
@@ -208,8 +205,17 @@ impl Wiring {
     }
 }
 
-/// A folder from the settings: absolute, below `~/`, or relative to the repository.
-fn expand(root: &str, environment: &Environment, folder: &Path) -> Result<PathBuf, Problem> {
+/// The folder sandboxes are made in. From the settings: absolute, below `~/`, or relative to the
+/// repository.
+pub(crate) fn sandbox_root(
+    state: &StateDir,
+    environment: &Environment,
+    settings: &Settings,
+    folder: &Path,
+) -> Result<PathBuf, Problem> {
+    let Some(root) = &settings.sandbox.root else {
+        return Ok(state.sandboxes());
+    };
     let Some(below) = root.strip_prefix("~/") else {
         return Ok(folder.join(root));
     };

@@ -57,6 +57,12 @@ impl VerifyWorkspaces {
         }
     }
 
+    /// Whether a verification that kept its private folder in `scratch` died.
+    #[must_use]
+    pub fn is_any_dead(scratch: &Path) -> bool {
+        !Liveness::new(scratch.to_path_buf()).dead().is_empty()
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Open>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }

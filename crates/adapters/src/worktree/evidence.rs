@@ -27,7 +27,7 @@ pub(super) fn gather(all: &Worktrees, loaded: &Probe<Record>) -> Evidence {
         }
     };
     Evidence {
-        record: Probe::Found(record.fact(&all.root)),
+        record: Probe::Found(record.fact()),
         token: load_token(&record.sandbox.admin_dir),
         folder: exists(&all.folder_of(record)),
     }

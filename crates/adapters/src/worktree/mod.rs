@@ -33,6 +33,9 @@ use std::time::Duration;
 use steps::Steps;
 use trash::Trash;
 
+/// Drive's own files on sandboxes, below the state directory.
+const OWN: &str = "worktrees";
+const RECORDS: &str = "records";
 /// How long one process waits for another at a repository or a sandbox.
 const LOCK_WAIT: Duration = Duration::from_secs(120);
 
@@ -58,7 +61,7 @@ impl Worktrees {
     ) -> Result<Self, Problem> {
         let root = made(root).map_err(|error| root_problem(root, &error))?;
         let trash = made(&root.join(trash::FOLDER)).map_err(|error| root_problem(&root, &error))?;
-        let own = state.join("worktrees");
+        let own = state.join(OWN);
         let folder = |name: &str| {
             let path = own.join(name);
             made(&path).map_err(|error| storage_problem(&path, &error))
@@ -67,7 +70,7 @@ impl Worktrees {
             git,
             clock,
             locks: folder("locks")?,
-            records: Records::new(folder("records")?),
+            records: Records::new(folder(RECORDS)?),
             trash: Trash::new(trash),
             root,
             steps: Steps::default(),
@@ -106,7 +109,7 @@ impl Worktrees {
         match record.stage {
             Stage::Creating | Stage::Ready => record.sandbox.path.clone(),
             Stage::Removing | Stage::Kept => {
-                let aside = self.trash.place(&record.sandbox.id, &record.token);
+                let aside = self.trash.place(record);
                 // The record is written before the move.
                 if aside.exists() {
                     aside
@@ -185,6 +188,16 @@ impl Sandboxes for Worktrees {
     fn drop_kept(&self, repo: &Path, reference: &str) -> Result<KeptWork, Problem> {
         kept::drop(&self.git, repo, reference)
     }
+}
+
+/// Whether there is a sandbox in use or left over, or rubble in the root's trash. A glance, so that
+/// a sweep with nothing to do costs nothing.
+#[must_use]
+pub fn is_anything_left(root: &Path, state: &Path) -> bool {
+    let has_entries = |folder: &Path| {
+        std::fs::read_dir(folder).is_ok_and(|mut entries| entries.any(|entry| entry.is_ok()))
+    };
+    has_entries(&state.join(OWN).join(RECORDS)) || trash::has_dead(&root.join(trash::FOLDER))
 }
 
 fn made(path: &Path) -> io::Result<PathBuf> {

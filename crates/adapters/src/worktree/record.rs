@@ -1,5 +1,6 @@
 //! Ownership records: what drive knows of its sandboxes, outside of their reach.
 
+use super::trash::root_of;
 use crate::files;
 use drive_core::Problem;
 use drive_core::ids::SandboxId;
@@ -46,12 +47,12 @@ impl Record {
     }
 
     /// What the decision about a removal needs of it.
-    pub(super) fn fact(&self, root: &Path) -> RecordFact {
+    pub(super) fn fact(&self) -> RecordFact {
         RecordFact {
             token: self.token.clone(),
             lifetime: self.sandbox.lifetime,
             stage: self.stage,
-            inside_root: self.sandbox.path == root.join(self.sandbox.id.as_str()),
+            inside_root: root_of(&self.sandbox).is_some(),
         }
     }
 }

@@ -79,7 +79,7 @@ fn set_aside(all: &Worktrees, mut record: Record) -> Result<Record, Problem> {
         all.steps.done(Step::RemovalWritten);
     }
     if record.stage == Stage::Removing {
-        let aside = all.trash.place(&record.sandbox.id, &record.token);
+        let aside = all.trash.place(&record);
         rename(&record.sandbox.path, &aside)?;
         all.steps.done(Step::MovedAside);
     }
@@ -110,7 +110,7 @@ fn save_work(all: &Worktrees, mut record: Record) -> Result<Record, Problem> {
 
 /// The work could not be saved: the sandbox stands again where it was.
 fn put_back(all: &Worktrees, mut record: Record) -> Result<(), Problem> {
-    let aside = all.trash.place(&record.sandbox.id, &record.token);
+    let aside = all.trash.place(&record);
     rename(&aside, &record.sandbox.path)?;
     record.stage = Stage::Ready;
     all.records.save(&record)
@@ -118,7 +118,7 @@ fn put_back(all: &Worktrees, mut record: Record) -> Result<(), Problem> {
 
 /// Removes every trace but the files, which are left to the background.
 fn dismantle(all: &Worktrees, record: &Record) -> Result<(), Problem> {
-    let aside = all.trash.place(&record.sandbox.id, &record.token);
+    let aside = all.trash.place(record);
     let is_proven = load_token(&record.sandbox.admin_dir) == Probe::Found(record.token.clone());
     if is_proven && !aside.exists() {
         rename(&record.sandbox.path, &aside)?;
@@ -137,7 +137,7 @@ fn dismantle(all: &Worktrees, record: &Record) -> Result<(), Problem> {
     all.steps.done(Step::MarkedDead);
     all.records.delete(&record.sandbox.id)?;
     all.steps.done(Step::Forgotten);
-    all.trash.empty_in_background();
+    all.trash.empty_in_background(&aside);
     Ok(())
 }
 

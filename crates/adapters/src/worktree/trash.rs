@@ -4,8 +4,9 @@
 //! `dead-…`, and from then on anyone may delete it.
 
 use super::lock::FileLock;
+use super::record::Record;
 use crate::files;
-use drive_core::ids::SandboxId;
+use drive_core::sandbox::Sandbox;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -31,9 +32,12 @@ impl Trash {
         }
     }
 
-    /// Where a sandbox is moved to.
-    pub(super) fn place(&self, id: &SandboxId, token: &str) -> PathBuf {
-        self.dir.join(format!("{id}-{token}"))
+    /// Where a sandbox is moved to: beside where it was made, for settings may name another root by
+    /// now, and a move must stay on one disk.
+    pub(super) fn place(&self, record: &Record) -> PathBuf {
+        let beside = root_of(&record.sandbox).map(|root| root.join(FOLDER));
+        let name = format!("{}-{}", record.sandbox.id, record.token);
+        beside.as_deref().unwrap_or(&self.dir).join(name)
     }
 
     /// Marks remains whose work is saved, so that they need no record any more.
@@ -43,15 +47,15 @@ impl Trash {
         };
         let mut dead = std::ffi::OsString::from(DEAD);
         dead.push(name);
-        match std::fs::rename(place, self.dir.join(dead)) {
+        match std::fs::rename(place, place.with_file_name(dead)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             other => other,
         }
     }
 
-    /// Deletes everything dead, in the background.
-    pub(super) fn empty_in_background(&self) {
-        let dir = self.dir.clone();
+    /// Deletes everything dead beside this place, in the background.
+    pub(super) fn empty_in_background(&self, place: &Path) {
+        let dir = place.parent().unwrap_or(&self.dir).to_path_buf();
         let handle = std::thread::Builder::new()
             .name("trash".to_owned())
             .spawn(move || {
@@ -81,6 +85,14 @@ impl Trash {
     }
 }
 
+/// The sandbox root a sandbox was made in: a folder with a trash of its own that holds the sandbox
+/// under its own name. `None` where the recorded folder is no such place.
+pub(super) fn root_of(sandbox: &Sandbox) -> Option<&Path> {
+    let root = sandbox.path.parent()?;
+    let is_root = root.join(FOLDER).is_dir() && sandbox.path == root.join(sandbox.id.as_str());
+    is_root.then_some(root)
+}
+
 /// One deleter at a time: two would only get into each other's way.
 fn empty(dir: &Path) -> u32 {
     let mut deleted = 0;
@@ -96,6 +108,11 @@ fn empty(dir: &Path) -> u32 {
         }
     }
     deleted
+}
+
+/// Whether there is something to delete.
+pub(super) fn has_dead(dir: &Path) -> bool {
+    !dead(dir).is_empty()
 }
 
 fn dead(dir: &Path) -> Vec<PathBuf> {

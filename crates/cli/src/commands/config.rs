@@ -15,6 +15,16 @@ pub(crate) struct ConfigArgs {
     command: ConfigCommand,
 }
 
+impl ConfigArgs {
+    /// Whether it is about this machine's files, and not only a text.
+    pub(super) fn reads_files(&self) -> bool {
+        match self.command {
+            ConfigCommand::Show | ConfigCommand::Check => true,
+            ConfigCommand::Schema | ConfigCommand::Default => false,
+        }
+    }
+}
+
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
     /// Show every setting in force and where it came from

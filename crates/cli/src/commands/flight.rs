@@ -91,7 +91,6 @@ impl FlightArgs {
         let folder = app.start_dir()?;
         let wiring = Wiring::new(app, settings, &folder)?;
         wiring.git.discover(&folder)?;
-        wiring.sweep(app)?;
         let forge = match self.no_pr {
             true => None,
             false => Some(wiring.forge(settings, &folder)?),

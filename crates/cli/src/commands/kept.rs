@@ -44,8 +44,6 @@ enum KeptCommand {
 pub(crate) fn run(args: &KeptArgs, app: &App) -> Outcome {
     let repo = app.start_dir()?;
     let wiring = Wiring::new(app, &app.settings()?.settings, &repo)?;
-    // What a killed drive had no time to keep is kept first, so that it is there to be seen.
-    wiring.sweep(app)?;
     let git = wiring.git;
     match &args.command {
         KeptCommand::List => list(&git, &repo),

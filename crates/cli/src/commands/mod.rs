@@ -31,6 +31,7 @@ mod verify;
 
 pub(crate) use verify::worker_if_asked;
 
+use crate::aftermath;
 use crate::answer::Outcome;
 use crate::app::App;
 use clap::Subcommand;
@@ -61,8 +62,11 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs the command.
+    /// Runs the command, after what a killed drive left was put in order.
     pub(crate) fn run(&self, app: &App) -> Outcome {
+        if self.meets_the_state() {
+            aftermath::put_in_order(app);
+        }
         match self {
             Command::Spawn(args) => spawn::run(args, app),
             Command::SpawnTeam(args) => spawn_team::run(args, app),
@@ -74,6 +78,22 @@ impl Command {
             Command::Doctor(args) => doctor::run(args, app),
             Command::Config(args) => config::run(args, app),
             Command::Completions(args) => completions::run(args, app),
+        }
+    }
+
+    /// Whether the command has to do with the state of this machine. The demonstration has one of
+    /// its own; some only print a text.
+    fn meets_the_state(&self) -> bool {
+        match self {
+            Command::Spawn(_)
+            | Command::SpawnTeam(_)
+            | Command::Runs(_)
+            | Command::Kept(_)
+            | Command::Pr(_)
+            | Command::Verify(_)
+            | Command::Doctor(_) => true,
+            Command::Config(args) => args.reads_files(),
+            Command::Demo(_) | Command::Completions(_) => false,
         }
     }
 }

@@ -59,7 +59,6 @@ enum RunsCommand {
 pub(crate) fn run(args: &RunsArgs, app: &App) -> Outcome {
     let settings = &app.settings()?.settings;
     let wiring = Wiring::new(app, settings, &app.start_dir()?)?;
-    wiring.sweep(app)?;
     match &args.command {
         RunsCommand::List { limit } => list(&wiring, *limit),
         RunsCommand::Show { id } => show(&wiring, &find(&wiring, id.as_deref())?),

@@ -6,14 +6,14 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// Writes, starts children in sessions of their own, and never ends.
-const STUBBORN: &str = "trap '' TERM INT HUP
+pub(crate) const STUBBORN: &str = "trap '' TERM INT HUP
 echo half > half.txt; echo changed > a.txt
 (setsid sh -c 'trap \"\" TERM HUP; (sleep 301 &) ; sleep 302' > /dev/null 2>&1 &)
 (sleep 303 &)
 echo ready > ready.txt
 while :; do sleep 304; done";
 
-fn kill(child: &mut Child) {
+pub(crate) fn kill(child: &mut Child) {
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     kill_process(pid, Signal::KILL).unwrap();
     child.wait().unwrap();

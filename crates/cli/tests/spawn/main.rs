@@ -9,6 +9,7 @@
 
 mod support;
 
+mod aftermath;
 mod agents;
 mod crowd;
 mod deaths;

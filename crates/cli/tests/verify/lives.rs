@@ -42,6 +42,21 @@ fn worker(caller: &Child) -> Pid {
     Pid::from_raw(children.trim().parse().unwrap()).unwrap()
 }
 
+/// Kills caller and worker at once; the name of the workspace they left.
+fn kill_everything(scene: &Scene) -> String {
+    let mut child = hanging(scene);
+    let worker = worker(&child);
+    kill_process(pid(&child), Signal::KILL).unwrap();
+    kill_process(worker, Signal::KILL).unwrap();
+    child.wait().unwrap();
+    assert_eq!(scene.survivors(), Vec::<String>::new());
+    let entries = std::fs::read_dir(scene.path("state/sandboxes")).unwrap();
+    let mut names = entries
+        .flatten()
+        .map(|entry| entry.file_name().into_string().unwrap());
+    names.find(|name| name.starts_with("verify-")).unwrap()
+}
+
 fn ended(scene: &Scene, child: Child) -> (Answer, Output) {
     let output = child.wait_with_output().unwrap();
     (scene.answer(&output), output)
@@ -85,17 +100,22 @@ everyone! {
     }
 
     fn what_a_kill_of_everything_leaves_is_removed_by_the_next_start(scene) {
-        let mut child = hanging(&scene);
-        let worker = worker(&child);
-        kill_process(pid(&child), Signal::KILL).unwrap();
-        kill_process(worker, Signal::KILL).unwrap();
-        child.wait().unwrap();
-        assert_eq!(scene.survivors(), Vec::<String>::new());
-        let left = std::fs::read_dir(scene.path("state/sandboxes")).unwrap().flatten().any(|e| e.file_name().to_string_lossy().starts_with("verify-"));
-        assert!(left, "the kill left a workspace");
+        kill_everything(&scene);
         scene.settings(&scene.text_of("repo/drive.toml").replace("sleep 300", "exit 0"));
         scene.change();
         assert_eq!(scene.verify().text("/overall"), "pass");
+    }
+
+    fn what_a_kill_of_everything_leaves_is_removed_by_any_next_command(scene) {
+        let workspace = kill_everything(&scene);
+        let next = scene.drive(&["pr", "list"]).output().unwrap();
+        assert_eq!(
+            String::from_utf8_lossy(&next.stderr),
+            format!("warning: removed `{workspace}`, left by a verification that died\n")
+        );
+        scene.assert_nothing_is_left();
+        let again = scene.drive(&["pr", "list"]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&again.stderr), "");
     }
 }
 

@@ -37,7 +37,7 @@ pub struct RecordFact {
     pub lifetime: Lifetime,
     /// How far it has come.
     pub stage: Stage,
-    /// Whether the recorded folder lies where this drive keeps its sandboxes.
+    /// Whether the recorded folder lies where drive keeps sandboxes.
     pub inside_root: bool,
 }
 
@@ -95,7 +95,7 @@ pub enum Refusal {
     SomebodyElses,
     /// The token is missing while the folder is there.
     NoToken,
-    /// The record points outside the sandbox root.
+    /// The record points outside of any sandbox root.
     OutsideRoot,
     /// A probe failed, which proves nothing.
     CannotTell(String),

@@ -1,8 +1,9 @@
 //! The adapters a verification works with.
 
+use crate::aftermath::scratch;
 use crate::app::App;
+use crate::wiring::sandbox_root;
 use drive_adapters::SystemClock;
-use drive_adapters::environment::HOME;
 use drive_adapters::git::Git;
 use drive_adapters::verify::{
     FileReports, FileSlots, GitCandidates, ProjectReader, VerifyWorkspaces,
@@ -12,7 +13,7 @@ use drive_core::Problem;
 use drive_core::settings::Settings;
 use drive_engine::ports::{ProcessRunner, VersionControl};
 use drive_engine::verify::Verifier;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Everything, wired.
@@ -36,8 +37,8 @@ impl World {
         let found = git.discover(&app.start_dir()?)?;
         let repo = found.top.unwrap_or(found.common_dir);
         let state = app.state_dir()?.path();
-        let scratch = made(state.join("verify"))?;
-        let root = sandbox_root(app, settings, &repo)?;
+        let scratch = made(scratch(app.state_dir()?))?;
+        let root = sandbox_root(app.state_dir()?, app.environment(), settings, &repo)?;
         let clock = Arc::new(SystemClock);
         let worktrees = Arc::new(Worktrees::open(git.clone(), clock.clone(), &root, state)?);
         let environment = app.environment().clone();
@@ -77,20 +78,6 @@ impl Drop for World {
     fn drop(&mut self) {
         // Files are deleted in the background; what a verification made must be gone when it ends.
         self.worktrees.finish_deletions();
-    }
-}
-
-/// Absolute, below `~/`, or relative to the repository; the state directory's when left out.
-fn sandbox_root(app: &App, settings: &Settings, repo: &Path) -> Result<PathBuf, Problem> {
-    let Some(root) = &settings.sandbox.root else {
-        return Ok(app.state_dir()?.sandboxes());
-    };
-    match (
-        root.strip_prefix("~/"),
-        app.environment().absolute_path(HOME),
-    ) {
-        (Some(below), Some(home)) => Ok(home.join(below)),
-        (_, _) => Ok(repo.join(root)),
     }
 }
 
