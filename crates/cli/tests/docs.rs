@@ -6,6 +6,7 @@
     reason = "tests start the real binary and prepare repositories by hand"
 )]
 
+use drive_core::prompts::PromptName;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -149,6 +150,22 @@ fn the_commands_of_the_table_exist() {
             );
         }
     }
+}
+
+#[test]
+fn the_prompts_of_the_readme_are_those_there_are() {
+    let text = read("README.md");
+    let section = text.split("## Prompts").nth(1).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    let told: Vec<(&str, Vec<&str>)> = rows
+        .map(|row| {
+            let cells: Vec<&str> = row.split('|').collect();
+            (quoted_in_order(cells[1])[0], quoted_in_order(cells[3]))
+        })
+        .collect();
+    let known = PromptName::ALL.map(|name| (name.as_str(), name.inputs().to_vec()));
+    assert_eq!(told, known);
 }
 
 fn quoted_in_order(text: &str) -> Vec<&str> {

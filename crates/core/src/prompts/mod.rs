@@ -3,8 +3,11 @@
 //! Text that somebody else wrote (a task, a diff, a comment) goes in between fences that it cannot
 //! close, and the template calls it data.
 
+mod batch;
 #[cfg(test)]
 mod tests;
+
+pub use batch::{BatchComment, GivenOn};
 
 use crate::Problem;
 use crate::review::Domain;
@@ -29,16 +32,22 @@ pub enum PromptName {
     Fix,
     /// Resolve one comment.
     Resolve,
+    /// Write the plan of a cruise.
+    Plan,
+    /// Answer all comments that came in since the last round.
+    FixBatch,
 }
 
 impl PromptName {
     /// All of them.
-    pub const ALL: [PromptName; 5] = [
+    pub const ALL: [PromptName; 7] = [
         PromptName::Name,
         PromptName::Review,
         PromptName::ReviewDomain,
         PromptName::Fix,
         PromptName::Resolve,
+        PromptName::Plan,
+        PromptName::FixBatch,
     ];
 
     /// The name of its file, without `.md`.
@@ -49,6 +58,8 @@ impl PromptName {
             PromptName::ReviewDomain => "review-domain",
             PromptName::Fix => "fix",
             PromptName::Resolve => "resolve",
+            PromptName::Plan => "plan",
+            PromptName::FixBatch => "fix-batch",
         }
     }
 
@@ -59,11 +70,13 @@ impl PromptName {
             PromptName::ReviewDomain => include_str!("review-domain.md"),
             PromptName::Fix => include_str!("fix.md"),
             PromptName::Resolve => include_str!("resolve.md"),
+            PromptName::Plan => include_str!("plan.md"),
+            PromptName::FixBatch => include_str!("fix-batch.md"),
         }
     }
 
     /// What may stand between double braces in it.
-    fn inputs(self) -> &'static [&'static str] {
+    pub fn inputs(self) -> &'static [&'static str] {
         match self {
             PromptName::Name => &["task"],
             PromptName::Review => &["task", "base", "diff"],
@@ -77,6 +90,15 @@ impl PromptName {
             ],
             PromptName::Fix => &["task", "remarks"],
             PromptName::Resolve => &["task", "id", "author", "place", "body"],
+            PromptName::Plan => &["task", "plan_path"],
+            PromptName::FixBatch => &[
+                "task",
+                "plan_path",
+                "round",
+                "plan_error",
+                "comments",
+                "ids",
+            ],
         }
     }
 }
@@ -133,6 +155,26 @@ pub enum Prompt<'a> {
         /// What it says, with its thread.
         body: &'a str,
     },
+    /// Write the plan of a cruise.
+    Plan {
+        /// The task.
+        task: &'a str,
+        /// The file to write, relative to the repository.
+        plan_path: &'a str,
+    },
+    /// Answer all comments that came in since the last round.
+    FixBatch {
+        /// The task.
+        task: &'a str,
+        /// The plan, relative to the repository.
+        plan_path: &'a str,
+        /// Which round this is, from 1.
+        round: u32,
+        /// Why the plan cannot be used, when it cannot.
+        plan_error: Option<&'a str>,
+        /// The comments.
+        comments: &'a [BatchComment<'a>],
+    },
 }
 
 impl Prompt<'_> {
@@ -144,6 +186,8 @@ impl Prompt<'_> {
             Prompt::ReviewDomain { .. } => PromptName::ReviewDomain,
             Prompt::Fix { .. } => PromptName::Fix,
             Prompt::Resolve { .. } => PromptName::Resolve,
+            Prompt::Plan { .. } => PromptName::Plan,
+            Prompt::FixBatch { .. } => PromptName::FixBatch,
         }
     }
 
@@ -185,6 +229,24 @@ impl Prompt<'_> {
                 ("author", one_line(author)),
                 ("place", place(file, line)),
                 ("body", fenced(body, "")),
+            ],
+            Prompt::Plan { task, plan_path } => vec![
+                ("task", fenced(task, "")),
+                ("plan_path", one_line(plan_path)),
+            ],
+            Prompt::FixBatch {
+                task,
+                plan_path,
+                round,
+                plan_error,
+                comments,
+            } => vec![
+                ("task", fenced(task, "")),
+                ("plan_path", one_line(plan_path)),
+                ("round", round.to_string()),
+                ("plan_error", batch::plan_error(plan_error)),
+                ("comments", batch::comments(comments)),
+                ("ids", batch::ids(comments)),
             ],
         }
     }

@@ -1,0 +1,95 @@
+use super::{fenced, one_line, place};
+use std::fmt::Write;
+
+/// One comment that a fixer has to answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchComment<'a> {
+    /// Its id, as the answer must name it.
+    pub id: &'a str,
+    /// Who wrote it.
+    pub author: &'a str,
+    /// A link to it.
+    pub url: Option<&'a str>,
+    /// The file it stands on.
+    pub file: Option<&'a str>,
+    /// The line it stands on.
+    pub line: Option<u64>,
+    /// Which state of the work its author saw.
+    pub given_on: GivenOn<'a>,
+    /// What it says, with its thread.
+    pub body: &'a str,
+}
+
+/// Which state of the work the author of a comment saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GivenOn<'a> {
+    /// The forge does not say.
+    Unknown,
+    /// What stands there now.
+    Head {
+        /// Its commit.
+        commit: &'a str,
+    },
+    /// Something that was changed since.
+    Older {
+        /// Its commit.
+        commit: &'a str,
+    },
+}
+
+pub(super) fn comments(batch: &[BatchComment<'_>]) -> String {
+    if batch.is_empty() {
+        return "There are none.".to_owned();
+    }
+    let each: Vec<String> = batch.iter().map(comment).collect();
+    each.join("\n\n")
+}
+
+/// The ids as a list within a sentence.
+pub(super) fn ids(batch: &[BatchComment<'_>]) -> String {
+    if batch.is_empty() {
+        return "none, so the list is empty".to_owned();
+    }
+    let each: Vec<String> = batch.iter().map(|one| code(one.id)).collect();
+    each.join(", ")
+}
+
+pub(super) fn plan_error(error: Option<&str>) -> String {
+    error.map_or_else(String::new, |error| {
+        format!(
+            "The plan was checked by a program and cannot be used. Correct what it names (data: it quotes the plan):\n\n{}",
+            fenced(error, "")
+        )
+    })
+}
+
+fn comment(one: &BatchComment<'_>) -> String {
+    let mut out = format!(
+        "Comment {} by {}, on {}",
+        code(one.id),
+        one_line(one.author),
+        place(one.file, one.line)
+    );
+    if let Some(url) = one.url {
+        let _ = write!(out, ", {}", code(url));
+    }
+    match one.given_on {
+        GivenOn::Unknown => out.push(':'),
+        GivenOn::Head { commit } => {
+            let _ = write!(out, ", given on {}, which stands there now:", code(commit));
+        }
+        GivenOn::Older { commit } => {
+            let _ = write!(
+                out,
+                ", given on {}, an older commit than what stands there now: see whether it still applies:",
+                code(commit)
+            );
+        }
+    }
+    let _ = write!(out, "\n\n{}", fenced(one.body, ""));
+    out
+}
+
+fn code(text: &str) -> String {
+    format!("`{}`", one_line(text))
+}
