@@ -9,6 +9,7 @@ use drive_core::Problem;
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -48,6 +49,8 @@ pub(crate) struct Output {
     /// The first failure to write the answer, a reader that went away excepted.
     broken: Mutex<Option<io::Error>>,
     live: Mutex<Live>,
+    /// Whether the answer was already given, by a command that goes on after it.
+    answered: AtomicBool,
 }
 
 /// The live line at the bottom of a terminal.
@@ -86,6 +89,7 @@ impl Output {
                 rewritable: is_rewritable(environment),
                 ..Live::default()
             }),
+            answered: AtomicBool::new(false),
         }
     }
 
@@ -97,6 +101,7 @@ impl Output {
             colour: wants_colour(color, &Environment::load()),
             broken: Mutex::new(None),
             live: Mutex::new(Live::default()),
+            answered: AtomicBool::new(false),
         }
     }
 
@@ -184,11 +189,20 @@ impl Output {
         }
     }
 
+    /// Gives the answer now, of a command that goes on until somebody ends it. It is the only one:
+    /// what comes of the command later is told on standard error and by its exit code.
+    pub(crate) fn answer_now(&self, answer: &Answer) {
+        self.answered.store(true, Ordering::Relaxed);
+        let _ = self.write_answer(&self.rendered(answer));
+    }
+
     /// Shows what came of a command and says what the program ends with.
     pub(crate) fn finish(&self, outcome: Outcome) -> Exit {
         let answer = outcome.unwrap_or_else(Answer::from_problem);
         // Whoever looks at a terminal should see the answer before the complaint about it.
-        let _ = self.write_answer(&self.rendered(&answer));
+        if !self.answered.load(Ordering::Relaxed) {
+            let _ = self.write_answer(&self.rendered(&answer));
+        }
         if let Some(problem) = answer.failure() {
             self.problem(problem);
         }

@@ -5,6 +5,7 @@ use drive_adapters::agents::{self, AgentHost};
 use drive_adapters::clock::SystemClock;
 use drive_adapters::entropy::random_u32;
 use drive_adapters::environment::HOME;
+use drive_adapters::forge::local::LocalForge;
 use drive_adapters::forge::{self, ForgeHost, OpenForge};
 use drive_adapters::git::Git;
 use drive_adapters::process::{BoundedRunner, ThisProcess};
@@ -20,7 +21,9 @@ use drive_core::sandbox::OwnerState;
 use drive_core::settings::{IsolationMode as Isolation, Settings};
 use drive_engine::forge::Conversation;
 use drive_engine::journal::Journal;
-use drive_engine::ports::{Agent, AgentSource, Clock, IsolationMode, Sandboxes, Store};
+use drive_engine::ports::{
+    Agent, AgentSource, Clock, IsolationMode, Sandboxes, Store, VersionControl,
+};
 use drive_engine::recovery;
 use drive_engine::world::{Observer, Unobserved, World};
 use std::collections::BTreeMap;
@@ -120,6 +123,22 @@ impl Wiring {
             clock: &clock,
         };
         forge::open(&settings.forge, &host, folder)
+    }
+
+    /// The local forge of the repository `folder` lies in, whichever forge the settings ask for.
+    pub(crate) fn local_forge(&self, folder: &Path) -> Result<LocalForge, Problem> {
+        let repository = self.git.discover(folder)?;
+        LocalForge::open(
+            self.database.clone(),
+            self.git.clone(),
+            self.clock.clone(),
+            &repository.common_dir,
+        )
+    }
+
+    /// What must survive.
+    pub(crate) fn database(&self) -> &Arc<Database> {
+        &self.database
     }
 
     /// Whether an agent is there, before anything is made for it. Says what is odd about it.

@@ -12,6 +12,9 @@ use tokio::sync::oneshot;
 /// How long requests under way may take to end after a stop was asked for.
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
 
+/// Pages made at once: each may ask the database and git.
+const BLOCKING_THREADS: usize = 4;
+
 /// Where to listen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listen {
@@ -49,7 +52,7 @@ impl Listen {
             "listenExposed",
             format!("`{address}` can be reached from other machines"),
         )
-        .hint("listen on `127.0.0.1` behind a proxy with TLS, or say that you want it exposed"))
+        .hint("listen on `127.0.0.1` behind a proxy with TLS, or say what others may reach: `--expose webhooks`"))
     }
 
     fn address(self) -> SocketAddr {
@@ -81,6 +84,7 @@ impl Server {
         listener.set_nonblocking(true).map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
+            .max_blocking_threads(BLOCKING_THREADS)
             .enable_all()
             .build()
             .map_err(cannot)?;
@@ -98,6 +102,13 @@ impl Server {
             stop: Some(stop),
             thread: Some(thread),
         })
+    }
+
+    /// Whether it still serves.
+    pub fn is_running(&self) -> bool {
+        self.thread
+            .as_ref()
+            .is_some_and(|thread| !thread.is_finished())
     }
 
     /// Where it listens.

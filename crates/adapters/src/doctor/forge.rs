@@ -78,24 +78,11 @@ fn budget(doctor: &Doctor<'_>, token: &Token) -> Check {
 }
 
 fn spoken_budget(budget: &RequestBudget, now: Timestamp) -> Check {
-    let RequestBudget {
-        limit,
-        remaining,
-        resets_at,
-        paused_until,
-    } = budget;
-    if let Some(until) = paused_until.filter(|until| *until > now) {
-        let detail = format!("GitHub asked not to be called before {until}");
-        return Check::degraded(BUDGET, detail, "drive waits until then by itself");
+    let standing = budget.standing(now);
+    match standing.waits {
+        true => Check::degraded(BUDGET, standing.words, "drive waits until then by itself"),
+        false => Check::ok(BUDGET, standing.words),
     }
-    if *resets_at <= now {
-        return Check::ok(BUDGET, format!("all {limit} requests of a new hour"));
-    }
-    let detail = format!("{remaining} of {limit} requests left until {resets_at}");
-    if *remaining == 0 {
-        return Check::degraded(BUDGET, detail, "drive waits until then by itself");
-    }
-    Check::ok(BUDGET, detail)
 }
 
 /// The address of the remote that is pushed to; none without git, repository or remote.
@@ -117,53 +104,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_budget_is_told_as_it_is_now() {
+    fn a_budget_that_makes_everybody_wait_is_degraded() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let budget = |remaining, paused_until| RequestBudget {
-            limit: 5000,
-            remaining,
-            resets_at: at(3600),
-            paused_until,
+        let check = |remaining| {
+            let budget = RequestBudget {
+                limit: 5000,
+                remaining,
+                resets_at: at(3600),
+                paused_until: None,
+            };
+            spoken_budget(&budget, at(100))
         };
+        let words = |count| format!("{count} of 5000 requests left until 1970-01-01T01:00:00Z");
+        assert_eq!(check(42), Check::ok(BUDGET, words(42)));
         let wait = "drive waits until then by itself";
-        let table = [
-            (
-                budget(42, None),
-                Check::ok(
-                    BUDGET,
-                    "42 of 5000 requests left until 1970-01-01T01:00:00Z",
-                ),
-            ),
-            (
-                budget(0, None),
-                Check::degraded(
-                    BUDGET,
-                    "0 of 5000 requests left until 1970-01-01T01:00:00Z",
-                    wait,
-                ),
-            ),
-            (
-                budget(42, Some(at(200))),
-                Check::degraded(
-                    BUDGET,
-                    "GitHub asked not to be called before 1970-01-01T00:03:20Z",
-                    wait,
-                ),
-            ),
-            (
-                budget(42, Some(at(50))),
-                Check::ok(
-                    BUDGET,
-                    "42 of 5000 requests left until 1970-01-01T01:00:00Z",
-                ),
-            ),
-        ];
-        for (budget, expected) in table {
-            assert_eq!(spoken_budget(&budget, at(100)), expected);
-        }
-        assert_eq!(
-            spoken_budget(&budget(0, None), at(3600)),
-            Check::ok(BUDGET, "all 5000 requests of a new hour")
-        );
+        assert_eq!(check(0), Check::degraded(BUDGET, words(0), wait));
     }
 }

@@ -25,6 +25,7 @@ mod flight;
 mod kept;
 mod pr;
 mod runs;
+mod serve;
 mod spawn;
 mod spawn_team;
 mod verify;
@@ -49,6 +50,8 @@ pub(crate) enum Command {
     Kept(kept::KeptArgs),
     /// See, discuss and merge the pull requests of the local forge
     Pr(pr::PrArgs),
+    /// Show runs and pull requests in a browser, and take webhooks
+    Serve(serve::ServeArgs),
     /// Verify a commit in a place of its own, within bounds
     Verify(verify::VerifyArgs),
     /// Show the main job on a throw-away repository with a scripted agent
@@ -73,6 +76,7 @@ impl Command {
             Command::Runs(args) => runs::run(args, app),
             Command::Kept(args) => kept::run(args, app),
             Command::Pr(args) => pr::run(args, app),
+            Command::Serve(args) => serve::run(args, app),
             Command::Verify(args) => verify::run(args, app),
             Command::Demo(args) => demo::run(args, app),
             Command::Doctor(args) => doctor::run(args, app),
@@ -90,6 +94,7 @@ impl Command {
             | Command::Runs(_)
             | Command::Kept(_)
             | Command::Pr(_)
+            | Command::Serve(_)
             | Command::Verify(_)
             | Command::Doctor(_) => true,
             Command::Config(args) => args.reads_files(),

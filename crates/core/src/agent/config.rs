@@ -123,7 +123,7 @@ impl AgentConfig {
         if let Some(variable) = self.env.iter().find(|v| is_withheld(v, forge_token_env)) {
             return Err(Problem::usage(
                 "forgeTokenForAgent",
-                format!("agent `{name}` would be given the forge's token in `{variable}`"),
+                format!("agent `{name}` would be given a secret of the forge in `{variable}`"),
             )
             .hint(format!(
                 "remove `{variable}` from `env` in `[agents.{name}]`: drive itself pushes and posts"
@@ -168,11 +168,12 @@ fn default_env(kind: AgentKind) -> &'static [&'static str] {
 const ALWAYS: [&str; 5] = ["PATH", "LANG", "LC_ALL", "TERM", "TZ"];
 
 /// Variables no agent gets: with one of these, a read-only role could write to the forge.
-const NEVER: [&str; 4] = [
+const NEVER: [&str; 5] = [
     "GITHUB_TOKEN",
     "GH_TOKEN",
     "GH_ENTERPRISE_TOKEN",
     "GITHUB_ENTERPRISE_TOKEN",
+    "DRIVE_WEBHOOK_SECRET",
 ];
 
 fn is_withheld(variable: &str, forge_token_env: &str) -> bool {
@@ -282,13 +283,18 @@ mod tests {
 
     #[test]
     fn listing_a_forge_token_is_an_error_of_the_settings() {
-        for variable in ["GITHUB_TOKEN", "GH_TOKEN", "MY_FORGE"] {
+        for variable in [
+            "GITHUB_TOKEN",
+            "GH_TOKEN",
+            "DRIVE_WEBHOOK_SECRET",
+            "MY_FORGE",
+        ] {
             let problem = config(&[variable]).check("robot", "MY_FORGE").unwrap_err();
             assert_eq!(
                 problem,
                 Problem::usage(
                     "forgeTokenForAgent",
-                    format!("agent `robot` would be given the forge's token in `{variable}`")
+                    format!("agent `robot` would be given a secret of the forge in `{variable}`")
                 )
                 .hint(format!(
                     "remove `{variable}` from `env` in `[agents.robot]`: drive itself pushes and posts"

@@ -1,6 +1,7 @@
 //! Pull requests and comments, whichever forge keeps them.
 
 pub mod approval;
+pub mod budget;
 pub mod choice;
 pub mod github;
 pub mod inline;
@@ -12,6 +13,7 @@ pub mod trust;
 pub mod webhook;
 
 pub use approval::Approval;
+pub use budget::RequestBudget;
 
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -164,18 +166,4 @@ pub struct PullRequest {
     pub updated_at: Timestamp,
     /// A link for people.
     pub url: String,
-}
-
-/// What one token may still ask of its forge, shared by every process that uses the token.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RequestBudget {
-    /// Requests an hour.
-    pub limit: u64,
-    /// What is left of them.
-    pub remaining: u64,
-    /// When the count starts anew.
-    pub resets_at: Timestamp,
-    /// Until when the forge asked not to be called at all.
-    pub paused_until: Option<Timestamp>,
 }

@@ -141,6 +141,8 @@ pub struct ForgeSettings {
     pub api_url: String,
     /// The variable its token is in; else `GH_TOKEN`, else `gh auth token`.
     pub token_env: String,
+    /// The variable the secret of its webhooks is in; without one `drive serve` takes none.
+    pub webhook_secret_env: String,
     /// The git remote that is pushed to.
     pub remote: String,
     /// Logins whose comments count besides those with write permission.

@@ -6,6 +6,7 @@ mod clock;
 mod forge;
 mod nudges;
 mod process;
+mod pull_requests;
 mod sandboxes;
 mod store;
 mod version_control;
@@ -21,6 +22,7 @@ pub use process::{
     Collect, CommandSpec, Containment, Discard, Isolation, Network, OrphanPolicy, OutputSink,
     ProcessRunner, Started, Stdin, Stream, Writes,
 };
+pub use pull_requests::PullRequests;
 pub use sandboxes::{Left, Removal, Sandboxes, SweepReport, Swept, WhyLeft};
 pub use store::{
     Append, Appended, Claimed, Entry, Fold, LeaseAnswer, LeaseToken, Liveness, Owner, RunFilter,

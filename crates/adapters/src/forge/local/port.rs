@@ -6,12 +6,12 @@ use drive_core::Problem;
 use drive_core::forge::inline::require_line;
 use drive_core::forge::text::compose;
 use drive_core::forge::{
-    Approval, CommentRef, Permission, PrState, PullRequest, RequestBudget, ReviewState, Surface,
-    approval,
+    Approval, Comment, CommentRef, Permission, PrState, PullRequest, RequestBudget, ReviewState,
+    Surface, approval,
 };
 use drive_engine::ports::{
     CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
-    Posted, PostedReview, Reaction, Since,
+    Posted, PostedReview, PullRequests, Reaction, Since,
 };
 use rusqlite::Transaction;
 use std::collections::BTreeSet;
@@ -198,6 +198,20 @@ impl Forge for LocalForge {
 
     fn budget(&self) -> Result<Option<RequestBudget>, Problem> {
         Ok(None)
+    }
+}
+
+impl PullRequests for LocalForge {
+    fn list(&self) -> Result<Vec<PullRequest>, Problem> {
+        LocalForge::list(self)
+    }
+
+    fn show(&self, number: u64) -> Result<Option<(PullRequest, Vec<Comment>)>, Problem> {
+        let known = self.read(|tx| self.load_rows(tx, "number = ?2", &[&number]))?;
+        if known.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some((self.fetch(number)?, self.comments(number)?)))
     }
 }
 

@@ -184,16 +184,20 @@ fn forge(forge: &ForgeSettings) -> Vec<Broken> {
             ),
         );
     }
-    if !is_variable(&forge.token_env) {
-        let message = format!(
-            "`forge.token_env` is no name of a variable: `{}`",
-            forge.token_env
-        );
-        broken.push(
-            Broken::new(&["forge.token_env"], message).hint(
-                "it is the name of the variable that holds the token, never the token itself",
-            ),
-        );
+    for (key, name, what) in [
+        ("forge.token_env", &forge.token_env, "token"),
+        (
+            "forge.webhook_secret_env",
+            &forge.webhook_secret_env,
+            "secret",
+        ),
+    ] {
+        if !is_variable(name) {
+            let message = format!("`{key}` is no name of a variable: `{name}`");
+            broken.push(Broken::new(&[key], message).hint(format!(
+                "it is the name of the variable that holds the {what}, never the {what} itself"
+            )));
+        }
     }
     if forge.remote.is_empty()
         || forge.remote.starts_with('-')
@@ -264,7 +268,10 @@ fn is_inside(path: &str) -> bool {
 }
 
 fn agents(settings: &Settings) -> Vec<Broken> {
-    let token_env = &settings.forge.token_env;
+    let secrets = [
+        &settings.forge.token_env,
+        &settings.forge.webhook_secret_env,
+    ];
     let checked = settings.agents.iter().filter_map(|(name, agent)| {
         // The name goes into flags, file names and reports.
         if !is_bare(name) {
@@ -274,7 +281,8 @@ fn agents(settings: &Settings) -> Vec<Broken> {
                 hint: Some("use letters, digits, `-` and `_`".to_owned()),
             });
         }
-        let problem = agent.check(name, token_env).err()?;
+        let checks = secrets.iter().map(|secret| agent.check(name, secret));
+        let problem = checks.filter_map(Result::err).next()?;
         Some(Broken {
             paths: agent_culprits(name),
             message: problem.message,
@@ -289,7 +297,7 @@ fn agent_culprits(name: &str) -> Vec<KeyPath> {
     let fields = ["kind", "command", "env", "home"].map(|field| agent_path(name).join(field));
     std::iter::once(agent_path(name))
         .chain(fields)
-        .chain([KeyPath::dotted("forge.token_env")])
+        .chain(["forge.token_env", "forge.webhook_secret_env"].map(KeyPath::dotted))
         .collect()
 }
 

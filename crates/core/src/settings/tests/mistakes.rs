@@ -268,6 +268,20 @@ fn a_token_pasted_into_token_env_is_refused() {
 }
 
 #[test]
+fn a_secret_pasted_into_webhook_secret_env_or_given_to_an_agent_is_refused() {
+    assert_mistake(
+        "[forge]\nwebhook_secret_env = \"s3cret!\"",
+        "drive.toml:2: `forge.webhook_secret_env` is no name of a variable: `s3cret!` \
+         (it is the name of the variable that holds the secret, never the secret itself)",
+    );
+    assert_mistake(
+        "[forge]\nwebhook_secret_env = \"MY_HOOK\"\n[agents.codex]\nenv = [\"MY_HOOK\"]",
+        "drive.toml:4: agent `codex` would be given a secret of the forge in `MY_HOOK` \
+         (remove `MY_HOOK` from `env` in `[agents.codex]`: drive itself pushes and posts)",
+    );
+}
+
+#[test]
 fn an_agent_that_is_not_described_suggests_one_that_is() {
     assert_mistake(
         "[spawn]\nagent = \"claude\"\n",
@@ -293,7 +307,7 @@ fn an_agent_without_a_kind_or_with_a_strange_name_or_a_token_is_refused() {
     );
     let leaky = mistakes("[agents.codex]\nenv = [\"GITHUB_TOKEN\"]\n");
     assert!(
-        leaky[0].contains("would be given the forge's token"),
+        leaky[0].contains("would be given a secret of the forge"),
         "{leaky:?}"
     );
 }

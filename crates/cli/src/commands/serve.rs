@@ -1,0 +1,233 @@
+//! `drive serve`: the dashboard and the webhook receiver, until somebody ends it.
+
+use crate::answer::{Answer, Outcome};
+use crate::app::App;
+use crate::wiring::Wiring;
+use clap::{Args, ValueEnum};
+use drive_adapters::store::{SqliteDeliveries, SqliteNudges};
+use drive_core::Problem;
+use drive_core::forge::choice::Chosen;
+use drive_core::forge::webhook::{Nudge, WebhookSecret};
+use drive_engine::ports::{Clock, Nudges};
+use drive_web::dashboard::{self, Hosts, ShownForge, Sources};
+use drive_web::server::{Exposure, Listen, Server};
+use drive_web::{Router, webhook};
+use serde_json::json;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// How often a stop is looked for while nothing is heard.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// The arguments of `drive serve`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Webhooks are taken once the variable that `forge.webhook_secret_env` names \
+                  (DRIVE_WEBHOOK_SECRET) holds the secret they are signed with. Ctrl-C ends it, with 0."
+)]
+pub(crate) struct ServeArgs {
+    /// Listen on this address; port 0 takes any free one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4242")]
+    listen: SocketAddr,
+
+    /// Let other machines reach signed webhooks only, or all: the dashboard too, without a password
+    #[arg(long, value_name = "WHAT", value_enum)]
+    expose: Option<Expose>,
+
+    /// Answer to this name besides addresses and `localhost`; may be given more than once
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
+}
+
+/// What others may reach. Plain comments, so that `--help` stays one line an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Expose {
+    // The receiver.
+    Webhooks,
+    // The dashboard too.
+    All,
+}
+
+/// What happens while it serves.
+enum Heard {
+    Nudge(Nudge),
+    Problem(Problem),
+}
+
+/// Serves until a stop is asked for.
+pub(crate) fn run(args: &ServeArgs, app: &App) -> Outcome {
+    let cancel = app.cancel()?.clone();
+    let exposure = match args.expose {
+        Some(Expose::Webhooks | Expose::All) => Exposure::Wanted,
+        None => Exposure::Unasked,
+    };
+    let listen = Listen::parse(args.listen, exposure)?;
+    let shows = shows_dashboard(args.listen, args.expose);
+
+    let settings = &app.settings()?.settings;
+    let wiring = Wiring::new(app, settings, &app.start_dir()?)?;
+    let (tell, heard) = channel();
+    let variable = &settings.forge.webhook_secret_env;
+    let secret = match app.environment().text(variable) {
+        Some(secret) => Some(WebhookSecret::new(secret)?),
+        None => None,
+    };
+    if !shows && secret.is_none() {
+        return Err(Problem::usage(
+            "nothingToServe",
+            format!("the dashboard is not exposed, and `{variable}` holds no secret for webhooks"),
+        )
+        .hint(format!("set `{variable}`, or say `--expose all`")));
+    }
+    let mut router = match shows {
+        true => dashboard::router(sources(app, &wiring)?, Hosts::new(&args.hosts)),
+        false => Router::new(),
+    };
+    let receives = secret.is_some();
+    if let Some(secret) = secret {
+        router = router.merge(receiver(&wiring, secret, tell)?);
+    }
+    let server = Server::start(listen, router)?;
+    let url = format!("http://{}", server.address());
+    app.output()
+        .answer_now(&announcement(&url, shows, receives, variable)?);
+    if args.expose == Some(Expose::All) && !args.listen.ip().is_loopback() {
+        app.output()
+            .warn("whoever reaches this address can read the dashboard");
+    }
+    while cancel.asked().is_none() {
+        if !server.is_running() {
+            return Err(
+                Problem::environment("serverEnded", "the server ended by itself")
+                    .hint("start it again"),
+            );
+        }
+        say_next(app, &heard);
+    }
+    drop(server);
+    app.output().narrate("stopped");
+    Answer::new("drive.serve/1", &json!({ "url": url }), "")
+}
+
+/// Strangers may send what is signed; the dashboard they see only when somebody says so.
+fn shows_dashboard(listen: SocketAddr, expose: Option<Expose>) -> bool {
+    listen.ip().is_loopback() || expose == Some(Expose::All)
+}
+
+/// Waits a moment for something to tell.
+fn say_next(app: &App, heard: &Receiver<Heard>) {
+    match heard.recv_timeout(LOOK_EVERY) {
+        Ok(Heard::Nudge(nudge)) => app.output().narrate(format_args!(
+            "something changed on pull request {} of {}",
+            nudge.pr, nudge.repository
+        )),
+        Ok(Heard::Problem(problem)) => app.output().warn(&problem),
+        Err(RecvTimeoutError::Timeout) => {}
+        // Without a receiver nobody tells anything; there is still a stop to wait for.
+        Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK_EVERY),
+    }
+}
+
+fn announcement(url: &str, shows: bool, receives: bool, variable: &str) -> Outcome {
+    let webhooks = format!("{url}{}", webhook::PATH);
+    let mut text = match shows {
+        true => format!("dashboard  {url}\n"),
+        false => "dashboard  off: it is not exposed\n".to_owned(),
+    };
+    text.push_str(&match receives {
+        true => format!("webhooks   {webhooks}\n"),
+        false => format!("webhooks   off: set `{variable}` to the secret of the webhook\n"),
+    });
+    let document = json!({
+        "url": url,
+        "dashboard": shows,
+        "webhooks": receives.then_some(webhooks),
+    });
+    Answer::new("drive.serve/1", &document, text)
+}
+
+/// What the dashboard shows from here: every run, and the pull requests and the forge of the
+/// repository, where there is one.
+fn sources(app: &App, wiring: &Wiring) -> Result<Sources, Problem> {
+    let settings = &app.settings()?.settings;
+    let folder = app.start_dir()?;
+    let forge = wiring.forge(settings, &folder).map(|open| ShownForge {
+        name: match &open.choice.chosen {
+            Chosen::Github { repo } => format!("GitHub, `{repo}`: {}", open.choice.why),
+            Chosen::Local => format!("the local forge: {}", open.choice.why),
+        },
+        forge: open.forge,
+    });
+    Ok(Sources {
+        runs: Arc::new(wiring.store.clone()),
+        pull_requests: wiring
+            .local_forge(&folder)
+            .map(|local| Arc::new(local) as _),
+        forge,
+        clock: wiring.clock.clone(),
+    })
+}
+
+fn receiver(
+    wiring: &Wiring,
+    secret: WebhookSecret,
+    tell: Sender<Heard>,
+) -> Result<Router, Problem> {
+    let clock: Arc<dyn Clock> = wiring.clock.clone();
+    let board = Board {
+        kept: SqliteNudges::new(wiring.database().clone(), clock.clone()),
+        tell: tell.clone(),
+    };
+    let handlers = webhook::Handlers {
+        deliveries: Arc::new(SqliteDeliveries::new(wiring.database().clone())),
+        nudges: Arc::new(board),
+        clock,
+        // Nobody listens any more once a stop was asked for.
+        report: Box::new(move |problem| drop(tell.send(Heard::Problem(problem)))),
+    };
+    webhook::router(secret, handlers)
+}
+
+/// Writes nudges down for the owners of runs, and says so here.
+struct Board {
+    kept: SqliteNudges,
+    tell: Sender<Heard>,
+}
+
+impl Nudges for Board {
+    fn nudge(&self, nudge: Nudge) -> Result<(), Problem> {
+        self.kept.nudge(nudge.clone())?;
+        drop(self.tell.send(Heard::Nudge(nudge)));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_dashboard_is_shown_here_and_elsewhere_only_on_request() {
+        let here = ["127.0.0.1:1", "127.0.0.2:1", "[::1]:1"];
+        let elsewhere = ["0.0.0.0:1", "[::]:1", "192.0.2.1:1"];
+        for (addresses, expose, shown) in [
+            (here, None, true),
+            (here, Some(Expose::Webhooks), true),
+            (here, Some(Expose::All), true),
+            (elsewhere, None, false),
+            (elsewhere, Some(Expose::Webhooks), false),
+            (elsewhere, Some(Expose::All), true),
+        ] {
+            for address in addresses {
+                let address = address.parse().unwrap();
+                assert_eq!(
+                    shows_dashboard(address, expose),
+                    shown,
+                    "{address} {expose:?}"
+                );
+            }
+        }
+    }
+}

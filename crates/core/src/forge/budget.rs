@@ -1,0 +1,83 @@
+//! What a token may still ask.
+
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// What one token may still ask of its forge, shared by every process that uses the token.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestBudget {
+    /// Requests an hour.
+    pub limit: u64,
+    /// What is left of them.
+    pub remaining: u64,
+    /// When the count starts anew.
+    pub resets_at: Timestamp,
+    /// Until when the forge asked not to be called at all.
+    pub paused_until: Option<Timestamp>,
+}
+
+/// How a budget stands at an instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// In words.
+    pub words: String,
+    /// Whether whoever asks must wait.
+    pub waits: bool,
+}
+
+impl RequestBudget {
+    /// How it stands now. What was told in an hour that is over no longer counts.
+    pub fn standing(&self, now: Timestamp) -> Standing {
+        let Self {
+            limit,
+            remaining,
+            resets_at,
+            paused_until,
+        } = self;
+        if let Some(until) = paused_until.filter(|until| *until > now) {
+            return Standing {
+                words: format!("GitHub asked not to be called before {until}"),
+                waits: true,
+            };
+        }
+        if *resets_at <= now {
+            return Standing {
+                words: format!("all {limit} requests of a new hour"),
+                waits: false,
+            };
+        }
+        Standing {
+            words: format!("{remaining} of {limit} requests left until {resets_at}"),
+            waits: *remaining == 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_told_as_it_is_now() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let told = |remaining, paused_until: Option<i64>, now| {
+            let budget = RequestBudget {
+                limit: 5000,
+                remaining,
+                resets_at: at(3600),
+                paused_until: paused_until.map(at),
+            };
+            let standing = budget.standing(at(now));
+            (standing.words, standing.waits)
+        };
+        let left = |count: u64| format!("{count} of 5000 requests left until 1970-01-01T01:00:00Z");
+        let paused = "GitHub asked not to be called before 1970-01-01T00:03:20Z";
+        assert_eq!(told(42, None, 100), (left(42), false));
+        assert_eq!(told(0, None, 100), (left(0), true));
+        assert_eq!(told(42, Some(200), 100), (paused.to_owned(), true));
+        assert_eq!(told(42, Some(50), 100), (left(42), false));
+        let anew = "all 5000 requests of a new hour".to_owned();
+        assert_eq!(told(0, None, 3600), (anew, false));
+    }
+}

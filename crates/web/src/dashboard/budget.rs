@@ -1,0 +1,32 @@
+//! What the token of the forge may still ask.
+
+use super::ShownForge;
+use super::page::{Refresh, page, tell};
+use drive_core::Problem;
+use drive_core::time::Timestamp;
+
+/// The page of the request budget.
+pub(super) fn budget_page(
+    shown: Result<&ShownForge, &Problem>,
+    now: Timestamp,
+) -> Result<String, Problem> {
+    let forge = match shown {
+        Ok(forge) => forge,
+        Err(problem) => {
+            return Ok(page("request budget", Refresh::Still, |html| {
+                tell(html, problem);
+            }));
+        }
+    };
+    let words = match forge.forge.budget()? {
+        Some(budget) => budget.standing(now).words,
+        None => "nothing was asked with this token yet, or nothing is counted here".to_owned(),
+    };
+    Ok(page("request budget", Refresh::Live, |html| {
+        html.raw("<dl>\n");
+        html.fact("forge", Some(&forge.name));
+        html.fact("budget", Some(words));
+        html.raw("</dl>\n");
+        html.raw("<p>Every process of this machine that uses the token shares it.</p>\n");
+    }))
+}

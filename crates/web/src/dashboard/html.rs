@@ -1,0 +1,153 @@
+//! Markup that cannot carry what somebody else wrote: only this program's own source is taken as it
+//! stands, everything else is escaped on its way in.
+
+use std::fmt::Display;
+
+/// A page under construction.
+#[derive(Debug, Default)]
+pub(super) struct Html(String);
+
+impl Html {
+    /// Markup from this program's source.
+    pub(super) fn raw(&mut self, markup: &'static str) -> &mut Self {
+        self.0.push_str(markup);
+        self
+    }
+
+    /// Text from anywhere.
+    pub(super) fn text(&mut self, text: impl Display) -> &mut Self {
+        push_escaped(&mut self.0, &text.to_string());
+        self
+    }
+
+    /// Text in an element that has no attributes.
+    pub(super) fn element(&mut self, name: &'static str, text: impl Display) -> &mut Self {
+        self.raw("<").raw(name).raw(">");
+        self.text(text);
+        self.raw("</").raw(name).raw(">")
+    }
+
+    /// A link within the dashboard: a folder of it and a name in that folder.
+    pub(super) fn link(&mut self, folder: &'static str, name: &str, text: impl Display) {
+        self.raw("<a href=\"").raw(folder);
+        self.0.push_str(&percent_encoded(name));
+        self.raw("\">").text(text).raw("</a>");
+    }
+
+    /// A link to elsewhere where it is one that a browser may follow, else its text.
+    pub(super) fn outward(&mut self, url: &str, text: impl Display) {
+        let followed = ["https://", "http://"]
+            .iter()
+            .any(|scheme| url.starts_with(scheme));
+        if !followed {
+            self.text(text);
+            return;
+        }
+        self.raw("<a rel=\"noreferrer noopener\" href=\"").text(url);
+        self.raw("\">").text(text).raw("</a>");
+    }
+
+    /// One line of a list of facts, left out when there is nothing to say.
+    pub(super) fn fact(&mut self, name: &'static str, value: Option<impl Display>) {
+        if let Some(value) = value {
+            self.element("dt", name).element("dd", value).raw("\n");
+        }
+    }
+
+    /// The page.
+    pub(super) fn finish(self) -> String {
+        self.0
+    }
+}
+
+/// The first characters of a text, and a mark where there were more.
+pub(super) fn clip(text: &str, most: usize) -> String {
+    let mut clipped: String = text.chars().take(most).collect();
+    if clipped.len() < text.len() {
+        clipped.push('…');
+    }
+    clipped
+}
+
+/// The last `most` of a list, and how many come before them.
+pub(super) fn newest<T>(items: &[T], most: usize) -> (&[T], usize) {
+    let hidden = items.len().saturating_sub(most);
+    (&items[hidden..], hidden)
+}
+
+fn push_escaped(out: &mut String, text: &str) {
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' | '\t' => out.push(character),
+            // What a reader cannot see must not change what the reader believes to see.
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => out.push('\u{fffd}'),
+            hidden if hidden.is_control() => out.push('\u{fffd}'),
+            plain => out.push(plain),
+        }
+    }
+}
+
+fn percent_encoded(name: &str) -> String {
+    let mut encoded = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_becomes_text_whatever_it_is() {
+        let mut html = Html::default();
+        html.text("<script>alert('x' & \"y\")</script>\0\u{202e}a\n");
+        assert_eq!(
+            html.finish(),
+            "&lt;script&gt;alert(&#39;x&#39; &amp; &quot;y&quot;)&lt;/script&gt;\u{fffd}\u{fffd}a\n"
+        );
+    }
+
+    #[test]
+    fn a_link_leaves_neither_its_attribute_nor_its_folder() {
+        let mut html = Html::default();
+        html.link("/runs/", "\" onclick=\"x/../..", "it");
+        assert_eq!(
+            html.finish(),
+            "<a href=\"/runs/%22%20onclick%3D%22x%2F..%2F..\">it</a>"
+        );
+    }
+
+    #[test]
+    fn only_web_addresses_become_links() {
+        let shown = |url: &str| {
+            let mut html = Html::default();
+            html.outward(url, "it");
+            html.finish()
+        };
+        assert_eq!(shown("javascript:alert(1)"), "it");
+        assert_eq!(shown("local:///repo/.git/pull/1"), "it");
+        assert_eq!(
+            shown("https://a.example/\"x"),
+            "<a rel=\"noreferrer noopener\" href=\"https://a.example/&quot;x\">it</a>"
+        );
+    }
+
+    #[test]
+    fn long_things_are_cut_and_say_so() {
+        assert_eq!(clip("héllo", 5), "héllo");
+        assert_eq!(clip("héllo", 2), "hé…");
+        assert_eq!(newest(&[1, 2, 3], 2), (&[2, 3][..], 1));
+        assert_eq!(newest(&[1], 2), (&[1][..], 0));
+    }
+}

@@ -1,0 +1,159 @@
+//! The dashboard: plain pages, made here, that show and change nothing.
+//!
+//! A page per noun. Every text that drive did not write itself is escaped by the type that carries
+//! it (`html`), every list is cut, no page has a script, and the browser is told to run none.
+
+mod budget;
+mod hosts;
+mod html;
+mod page;
+mod pulls;
+mod record;
+mod runs;
+
+pub use hosts::Hosts;
+
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::http::header::{REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use drive_core::Problem;
+use drive_engine::ports::{Clock, Forge, PullRequests, Store};
+use page::problem_page;
+use std::sync::Arc;
+
+/// What the dashboard shows.
+pub struct Sources {
+    /// Runs.
+    pub runs: Arc<dyn Store>,
+    /// Pull requests of the local forge, or why there are none.
+    pub pull_requests: Result<Arc<dyn PullRequests>, Problem>,
+    /// The forge whose budget is shown, or why there is none.
+    pub forge: Result<ShownForge, Problem>,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// The forge of the repository.
+pub struct ShownForge {
+    /// The forge.
+    pub forge: Arc<dyn Forge>,
+    /// Which it is, and why.
+    pub name: String,
+}
+
+/// Nothing but our own style sheet is loaded, nothing runs, nothing frames us.
+const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'";
+
+const HTML: &str = "text/html; charset=utf-8";
+
+/// The pages, for requests that name one of these hosts.
+pub fn router(sources: Sources, hosts: Hosts) -> Router {
+    Router::new()
+        .route("/", get(list_runs))
+        .route("/runs/{id}", get(show_run))
+        .route("/pulls", get(list_pulls))
+        .route("/pulls/{number}", get(show_pull))
+        .route("/budget", get(show_budget))
+        .route("/style.css", get(style))
+        .with_state(Arc::new(sources))
+        .layer(from_fn_with_state(Arc::new(hosts), guard))
+}
+
+/// Refuses foreign hosts, and says to the browser what it must not do.
+async fn guard(State(hosts): State<Arc<Hosts>>, request: Request, next: Next) -> Response {
+    let mut response = match hosts.accept(request.headers()) {
+        true => next.run(request).await,
+        false => (
+            StatusCode::MISDIRECTED_REQUEST,
+            "this name is not answered to; use the address, or start with --host NAME\n",
+        )
+            .into_response(),
+    };
+    let corp = HeaderName::from_static("cross-origin-resource-policy");
+    for (name, value) in [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+        (REFERRER_POLICY, "no-referrer"),
+        (CACHE_CONTROL, "no-store"),
+        (corp, "same-origin"),
+    ] {
+        let headers = response.headers_mut();
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+type Shared = State<Arc<Sources>>;
+
+async fn list_runs(State(sources): Shared) -> Response {
+    answer(move || runs::list_page(sources.runs.as_ref()).map(Some)).await
+}
+
+async fn show_run(State(sources): Shared, Path(id): Path<String>) -> Response {
+    answer(move || runs::show_page(sources.runs.as_ref(), &id)).await
+}
+
+async fn list_pulls(State(sources): Shared) -> Response {
+    answer(move || {
+        let source = sources.pull_requests.as_ref().map(Arc::as_ref);
+        pulls::list_page(source).map(Some)
+    })
+    .await
+}
+
+async fn show_pull(State(sources): Shared, Path(number): Path<String>) -> Response {
+    answer(move || {
+        let (Ok(pulls), Ok(number)) = (&sources.pull_requests, number.parse()) else {
+            return Ok(None);
+        };
+        let Some((pull, comments)) = pulls.show(number)? else {
+            return Ok(None);
+        };
+        Ok(Some(pulls::show_page(&pull, &comments)))
+    })
+    .await
+}
+
+async fn show_budget(State(sources): Shared) -> Response {
+    answer(move || {
+        let now = sources.clock.now();
+        budget::budget_page(sources.forge.as_ref(), now).map(Some)
+    })
+    .await
+}
+
+async fn style() -> Response {
+    let css = include_str!("style.css");
+    ([(CONTENT_TYPE, "text/css; charset=utf-8")], css).into_response()
+}
+
+/// Makes a page where waiting for the database or for git stops nobody else.
+async fn answer<F>(make: F) -> Response
+where
+    F: FnOnce() -> Result<Option<String>, Problem> + Send + 'static,
+{
+    let (status, page) = match tokio::task::spawn_blocking(make).await {
+        Ok(Ok(Some(page))) => (StatusCode::OK, page),
+        Ok(Ok(None)) => (StatusCode::NOT_FOUND, problem_page(&not_found())),
+        Ok(Err(problem)) => (StatusCode::INTERNAL_SERVER_ERROR, problem_page(&problem)),
+        Err(_) => (
+            StatusCode::INTERNAL_SERVER_ERROR,
+            problem_page(&Problem::environment(
+                "pageFailed",
+                "this page cannot be made",
+            )),
+        ),
+    };
+    (status, [(CONTENT_TYPE, HTML)], page).into_response()
+}
+
+fn not_found() -> Problem {
+    Problem::usage("notFound", "there is nothing of that name here")
+}

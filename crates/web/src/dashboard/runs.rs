@@ -1,0 +1,174 @@
+//! Runs: the newest of them, and one with everything that is known about it.
+
+use super::html::{Html, clip, newest};
+use super::page::{Refresh, instant, left_out, page};
+use super::record::tell_record;
+use drive_core::Problem;
+use drive_core::ids::RunId;
+use drive_core::run::{Flow, OutcomeStatus, Run};
+use drive_engine::ports::{Entry, RunFilter, Store};
+use serde_json::Value;
+
+/// Runs in the list.
+const RUNS: u32 = 100;
+/// Characters of a task in the list.
+const TITLE: usize = 120;
+/// Characters of a task on its own page.
+const TASK: usize = 20_000;
+/// Commits, warnings and events shown of one run.
+const LINES: usize = 200;
+
+/// The list, newest first.
+pub(super) fn list_page(store: &dyn Store) -> Result<String, Problem> {
+    let runs = store.list(RunFilter::All, RUNS)?;
+    Ok(page("runs", Refresh::Live, |html| {
+        if runs.is_empty() {
+            html.raw("<p>no runs yet: <code>drive spawn TASK</code> starts one</p>\n");
+            return;
+        }
+        html.raw("<table>\n<tr><th>run<th>kind<th>state<th>task<th>cost<th>pull request</tr>\n");
+        for run in &runs {
+            row(html, run);
+        }
+        html.raw("</table>\n");
+        if runs.len() >= RUNS as usize {
+            html.raw("<p>older runs are not shown; <code>drive runs list</code> knows them</p>\n");
+        }
+    }))
+}
+
+fn row(html: &mut Html, run: &Run) {
+    html.raw("<tr><td>");
+    html.link("/runs/", run.id.as_str(), &run.id);
+    html.raw("</td>").element("td", kind(run));
+    html.element("td", state(run));
+    let task = run.request.as_ref().map_or("", |request| &request.task);
+    let first = task.lines().next().unwrap_or_default();
+    html.element("td", clip(first, TITLE));
+    html.element("td", cost(run).unwrap_or_default());
+    html.raw("<td>");
+    pull_request(html, run);
+    html.raw("</td></tr>\n");
+}
+
+/// One run; `None` where there is none of that name.
+pub(super) fn show_page(store: &dyn Store, id: &str) -> Result<Option<String>, Problem> {
+    let id = RunId::new(id);
+    let Some(run) = store.load(&id)? else {
+        return Ok(None);
+    };
+    let journal = store.journal(&id)?;
+    let refresh = match run.is_active() {
+        true => Refresh::Live,
+        false => Refresh::Still,
+    };
+    let title = format!("run {}", run.id);
+    Ok(Some(page(&title, refresh, |html| {
+        facts(html, &run);
+        let task = run.request.as_ref().map_or("", |request| &request.task);
+        html.raw("<h2>Task</h2>\n").element("pre", clip(task, TASK));
+        commits(html, &run);
+        warnings(html, &run);
+        if let Flow::Team { team } = &run.flow {
+            tell_record(html, &team.record);
+        }
+        events(html, &journal);
+    })))
+}
+
+fn facts(html: &mut Html, run: &Run) {
+    let request = run.request.as_ref();
+    let outcome = run.outcome.as_ref();
+    let failure = outcome.and_then(|outcome| outcome.failure.as_ref());
+    html.raw("<dl>\n");
+    html.fact("state", Some(state(run)));
+    html.fact("kind", Some(kind(run)));
+    html.fact("failure", failure.map(|failure| &failure.message));
+    html.fact("hint", failure.and_then(|failure| failure.hint.as_ref()));
+    html.fact("repository", request.map(|request| request.repo.display()));
+    html.fact("agent", request.map(|request| &request.agent));
+    html.fact("branch", run.work.branch.as_ref());
+    html.fact("head", run.work.head_sha.as_ref());
+    html.fact("base", request.map(|request| &request.base_sha));
+    html.raw("<dt>pull request</dt><dd>");
+    pull_request(html, run);
+    html.raw("</dd>\n");
+    html.fact("cost", cost(run));
+    html.fact("tokens", Some(run.spent.usage.counted()));
+    html.fact("started", run.started_at.map(instant));
+    html.fact("ended", outcome.map(|outcome| instant(outcome.ended_at)));
+    for kept in &run.kept {
+        html.fact("kept", Some(&kept.reference));
+    }
+    html.raw("</dl>\n");
+}
+
+fn pull_request(html: &mut Html, run: &Run) {
+    match &run.work.pull_request {
+        Some(pr) => html.outward(&pr.url, format_args!("#{} {}", pr.number, pr.url)),
+        None => {
+            html.text("none");
+        }
+    }
+}
+
+fn commits(html: &mut Html, run: &Run) {
+    let (shown, hidden) = newest(&run.work.commits, LINES);
+    html.raw("\n<h2>Commits</h2>\n<ul>\n");
+    for commit in shown {
+        let line = format!("{} {}", clip(&commit.sha, 10), commit.subject);
+        html.element("li", line).raw("\n");
+    }
+    html.raw("</ul>\n");
+    left_out(html, hidden, "commits");
+}
+
+fn warnings(html: &mut Html, run: &Run) {
+    let (shown, hidden) = newest(&run.warnings, LINES);
+    if shown.is_empty() {
+        return;
+    }
+    html.raw("<h2>Warnings</h2>\n<ul>\n");
+    for warning in shown {
+        html.element("li", warning).raw("\n");
+    }
+    html.raw("</ul>\n");
+    left_out(html, hidden, "warnings");
+}
+
+fn events(html: &mut Html, journal: &[Entry]) {
+    let (shown, hidden) = newest(journal, LINES);
+    html.raw("<h2>Journal</h2>\n");
+    left_out(html, hidden, "events");
+    html.raw("<table>\n<tr><th>when<th>event<th>of</tr>\n");
+    for entry in shown {
+        let event = serde_json::to_value(&entry.event).unwrap_or(Value::Null);
+        let word = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
+        html.raw("<tr>").element("td", instant(entry.at));
+        html.element("td", word("event")).element("td", word("key"));
+        html.raw("</tr>\n");
+    }
+    html.raw("</table>\n");
+}
+
+fn kind(run: &Run) -> &'static str {
+    match &run.request {
+        Some(request) => request.kind.as_str(),
+        None => "not asked for yet",
+    }
+}
+
+fn cost(run: &Run) -> Option<String> {
+    run.spent.cost.map(|cost| cost.to_string())
+}
+
+fn state(run: &Run) -> &'static str {
+    match run.outcome.as_ref().map(|outcome| outcome.status) {
+        None => "running",
+        Some(OutcomeStatus::Succeeded) => "succeeded",
+        Some(OutcomeStatus::Failed) => "failed",
+        Some(OutcomeStatus::TimedOut) => "timed out",
+        Some(OutcomeStatus::Cancelled) => "cancelled",
+        Some(OutcomeStatus::NeedsHuman) => "needs a person",
+    }
+}
