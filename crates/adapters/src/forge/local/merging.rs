@@ -49,6 +49,10 @@ impl LocalForge {
         let Some(base) = self.tip(&row.base)? else {
             return Ok(refused(format!("its base `{}` is gone", row.base)));
         };
+        if base != row.base_sha && self.is_in(&row.head_sha, &base)? {
+            // Another process merged it between our two looks: the next look finds that.
+            return self.merge_pull(pr, expected_head);
+        }
         let tree = match self.try_merge(&base, &row.head_sha)? {
             Trial::Clean(tree) => tree,
             Trial::Conflicts(files) => return Ok(refused(conflict(&row, &files))),
