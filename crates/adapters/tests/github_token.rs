@@ -13,14 +13,17 @@ use drive_adapters::forge::github::{Budgets, FoundToken, Token, find_token};
 use drive_adapters::process::BoundedRunner;
 use drive_adapters::store::{Database, SqliteForgeMemory};
 use drive_adapters::{Environment, StateDir};
+use drive_core::Problem;
 use drive_core::forge::RequestBudget;
 use drive_core::settings::resolve;
 use drive_core::time::Timestamp;
 use drive_engine::CancelToken;
+use drive_engine::cancel::Urgency;
 use drive_engine::ports::ProcessRunner;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A home with nothing in it but a folder of programs.
@@ -56,8 +59,17 @@ impl Home {
 
     /// The token and its source.
     fn find(&self, more: &[(&str, &str)]) -> Option<FoundToken> {
+        self.find_until(&CancelToken::new(), more).unwrap()
+    }
+
+    fn find_until(
+        &self,
+        cancel: &CancelToken,
+        more: &[(&str, &str)],
+    ) -> Result<Option<FoundToken>, Problem> {
         let environment = self.environment(more);
-        find_token(&environment, "MINE", "ghe.example.org", runner().as_ref())
+        let host = "ghe.example.org";
+        find_token(&environment, "MINE", host, runner().as_ref(), cancel)
     }
 }
 
@@ -106,6 +118,34 @@ fn a_gh_that_fails_or_talks_means_no_token() {
         home.gh(script);
         assert_eq!(home.find(&[]), None, "{script}");
     }
+}
+
+#[test]
+fn a_gh_that_hangs_ends_when_a_stop_is_asked_for_and_proves_nothing() {
+    let home = Home::new();
+    home.gh("echo $$ > \"$HOME/asked\"; while :; do /bin/sleep 300; done");
+    let cancel = CancelToken::new();
+    let asked = home.path("asked");
+    let stop = cancel.clone();
+    let stopper = std::thread::spawn(move || {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while std::fs::read_to_string(&asked)
+            .unwrap_or_default()
+            .is_empty()
+        {
+            assert!(Instant::now() < deadline, "gh was never asked");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        stop.cancel(Urgency::Graceful);
+    });
+    let problem = home.find_until(&cancel, &[]).unwrap_err();
+    stopper.join().unwrap();
+    assert_eq!(problem, Problem::interrupted("`gh auth token` was stopped"));
+    let pid = std::fs::read_to_string(home.path("asked")).unwrap();
+    assert!(!PathBuf::from(format!("/proc/{}", pid.trim())).exists());
+    // A variable needs no `gh`, stopped or not.
+    let found_anyway = home.find_until(&cancel, &[("MINE", "ghp_mine")]);
+    assert_eq!(found_anyway.unwrap(), found("ghp_mine", "`MINE`"));
 }
 
 fn budget_check(home: &Home, more: &[(&str, &str)]) -> Option<Check> {

@@ -19,6 +19,7 @@ use drive_core::ids::RunId;
 use drive_core::run::Run;
 use drive_core::sandbox::OwnerState;
 use drive_core::settings::{IsolationMode as Isolation, Settings};
+use drive_engine::CancelToken;
 use drive_engine::forge::Conversation;
 use drive_engine::journal::Journal;
 use drive_engine::ports::{
@@ -44,6 +45,7 @@ pub(crate) struct Wiring {
     database: Arc<Database>,
     environment: Environment,
     isolation: IsolationMode,
+    cancel: CancelToken,
 }
 
 impl Wiring {
@@ -51,7 +53,8 @@ impl Wiring {
     pub(crate) fn new(app: &App, settings: &Settings, folder: &Path) -> Result<Self, Problem> {
         let mut wiring = Self::in_state(app.state_dir()?, app.environment(), settings, folder)?;
         // A remote that hangs must not hold a person who wants to stop.
-        wiring.git = wiring.git.with_cancel(app.cancel()?.clone());
+        wiring.cancel = app.cancel()?.clone();
+        wiring.git = wiring.git.with_cancel(wiring.cancel.clone());
         Ok(wiring)
     }
 
@@ -91,6 +94,7 @@ impl Wiring {
             state_dir: state.path().to_owned(),
             database,
             environment: environment.clone(),
+            cancel: CancelToken::new(),
             isolation: match settings.sandbox.isolation {
                 Isolation::Auto => IsolationMode::Auto,
                 Isolation::Require => IsolationMode::Require,
@@ -121,6 +125,7 @@ impl Wiring {
             git: &self.git,
             database: &self.database,
             clock: &clock,
+            cancel: &self.cancel,
         };
         forge::open(&settings.forge, &host, folder)
     }
@@ -187,6 +192,7 @@ impl Wiring {
         let world = self.world(None, &Unobserved);
         let recovered = recovery::sweep(self.journal(), &self.whoami, &world, app.cancel()?)?;
         for run in &recovered.ended {
+            self.agents.tidy(&self.runs_dir.join(run.id.as_str()));
             app.output().warn(format_args!("{}", told(run)));
         }
         for (run, problem) in &recovered.failed {
@@ -281,5 +287,9 @@ impl AgentSource for Roster {
             );
         };
         Ok(Box::new(agents::agent(name, config, &self.host)?))
+    }
+
+    fn tidy(&self, run: &Path) {
+        agents::discard_homes(run);
     }
 }

@@ -1,5 +1,7 @@
 use super::files::{make_private, unusable, write_private};
+use crate::files::remove_tree;
 use drive_core::Problem;
+use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +38,11 @@ impl<'a> Entry<'a> {
     }
 }
 
+/// The private home below a scratch folder.
+const HOME: &str = "home";
+/// The temporary folder below a scratch folder.
+const TMP: &str = "tmp";
+
 /// Toolchains people keep in their home. None of these holds a login.
 const TOOLS: [&str; 9] = [
     ".rustup",
@@ -60,8 +67,8 @@ pub(super) fn prepare(
 ) -> Result<AgentFolders, Problem> {
     let mut folders = AgentFolders {
         scratch: scratch.to_path_buf(),
-        home: scratch.join("home"),
-        tmp: scratch.join("tmp"),
+        home: scratch.join(HOME),
+        tmp: scratch.join(TMP),
         passed: Vec::new(),
         tools: Vec::new(),
     };
@@ -91,6 +98,23 @@ pub(super) fn prepare(
         }
     }
     Ok(folders)
+}
+
+/// Removes the private home and the temporary folder: they may hold copies of logins. Links in them
+/// are removed, what they point at stays.
+pub(super) fn discard(scratch: &Path) -> io::Result<()> {
+    [HOME, TMP]
+        .into_iter()
+        .try_for_each(|name| remove_tree(&scratch.join(name)))
+}
+
+/// Removes what agents of a killed drive left below the folder of their run. The agents themselves
+/// are gone by then. What cannot be removed stays readable for its owner only.
+pub fn discard_homes(run: &Path) {
+    let entries = std::fs::read_dir(run).into_iter().flatten().flatten();
+    for entry in entries {
+        let _ = discard(&entry.path());
+    }
 }
 
 fn link(real: &Path, private: &Path) -> Result<(), Problem> {
@@ -132,6 +156,8 @@ fn copy(real: &Path, private: &Path) -> Result<(), Problem> {
 #[expect(clippy::disallowed_methods, reason = "tests write their own fixtures")]
 mod tests {
     use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn the_private_home_holds_the_named_entries_and_nothing_else_of_the_real_one() {
@@ -165,6 +191,32 @@ mod tests {
             assert_eq!(read(".claude.json").unwrap(), "state");
             assert!(read(".cargo/credentials.toml").is_err());
         }
+    }
+
+    #[test]
+    fn discarding_removes_copies_and_links_and_nothing_they_point_at() {
+        let root = tempfile::tempdir().unwrap();
+        let real = root.path().join("real");
+        std::fs::create_dir_all(real.join(".claude")).unwrap();
+        std::fs::write(real.join(".claude/.credentials.json"), "login").unwrap();
+        std::fs::write(real.join(".claude.json"), "state").unwrap();
+        let scratch = root.path().join("run/agent-1");
+        let entries = [".claude", ".claude.json"].map(Entry::Whole);
+        let folders = prepare(&scratch, Some(&real), &entries).unwrap();
+        std::fs::write(scratch.join("agent.log"), "said").unwrap();
+        // Agents make folders nobody may enter, too.
+        std::fs::create_dir(folders.tmp.join("odd")).unwrap();
+        std::fs::set_permissions(folders.tmp.join("odd"), Permissions::from_mode(0)).unwrap();
+        for _ in 0..2 {
+            discard_homes(&root.path().join("run"));
+            let left: Vec<_> = std::fs::read_dir(&scratch)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name())
+                .collect();
+            assert_eq!(left, ["agent.log"]);
+        }
+        let login = std::fs::read_to_string(real.join(".claude/.credentials.json"));
+        assert_eq!(login.unwrap(), "login");
     }
 
     #[test]

@@ -24,7 +24,10 @@ pub(super) fn checks(doctor: &Doctor<'_>) -> Vec<Check> {
         &forge.token_env,
         &web_host(&forge.api_url),
         doctor.runner.as_ref(),
-    );
+        doctor.cancel,
+    )
+    // Whoever stopped the doctor does not read on.
+    .unwrap_or_default();
     let token_from = found.as_ref().map(|found| found.source.as_str());
     let remote_url = remote_url(doctor);
     let choice = choose(&Surroundings {

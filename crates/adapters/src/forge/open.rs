@@ -9,6 +9,7 @@ use crate::store::Database;
 use drive_core::Problem;
 use drive_core::forge::choice::{Choice, Chosen};
 use drive_core::settings::ForgeSettings;
+use drive_engine::CancelToken;
 use drive_engine::ports::{Clock, Forge, Place, ProcessRunner, VersionControl};
 use std::path::Path;
 use std::sync::Arc;
@@ -26,6 +27,8 @@ pub struct ForgeHost<'a> {
     pub database: &'a Arc<Database>,
     /// Tells the time.
     pub clock: &'a Arc<dyn Clock>,
+    /// Ends the asking.
+    pub cancel: &'a CancelToken,
 }
 
 /// A forge, and why it is this one.

@@ -30,7 +30,13 @@ pub(super) fn select(
         return Ok((with_any_token, None));
     }
     let web = web_host(&settings.api_url);
-    let found = find_token(host.environment, &settings.token_env, &web, host.runner);
+    let found = find_token(
+        host.environment,
+        &settings.token_env,
+        &web,
+        host.runner,
+        host.cancel,
+    )?;
     let from = found.as_ref().map(|found| found.source.as_str());
     let choice = choose(&around(from))?;
     Ok((choice, found.map(|found| found.token)))

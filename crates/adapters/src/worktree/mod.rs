@@ -9,6 +9,7 @@ mod evidence;
 mod keep;
 pub mod kept;
 mod lock;
+mod mend;
 mod record;
 mod refs;
 mod remove;
@@ -157,6 +158,15 @@ impl Sandboxes for Worktrees {
         match self.records.find(&sandbox.id)? {
             Some(record) => keep::keep(self, &record),
             None => Ok(None),
+        }
+    }
+
+    fn mend(&self, sandbox: &Sandbox) -> Result<Vec<String>, Problem> {
+        drive_core::sandbox::check_folder_name(&sandbox.id)?;
+        let _lock = self.lock_sandbox(&sandbox.id, "being looked over")?;
+        match self.records.find(&sandbox.id)? {
+            Some(record) => mend::mend(self, &record),
+            None => Ok(Vec::new()),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::evidence::{gather, refused};
 use super::record::{Record, load_token};
 use super::steps::Step;
-use super::{Worktrees, keep, refs, storage_problem};
+use super::{Worktrees, keep, mend, refs, storage_problem};
 use crate::files;
 use crate::git::{self, Location};
 use drive_core::Problem;
@@ -69,6 +69,8 @@ pub(super) fn settle_locked(all: &Worktrees, record: Record) -> Result<Option<Ke
 }
 
 fn set_aside(all: &Worktrees, mut record: Record) -> Result<Record, Problem> {
+    // What cannot be put right is found out, and said, when the work is saved.
+    let _ = mend::mend_head(all, &record);
     if record.stage == Stage::Ready && record.sandbox.admin_dir.join("modules").is_dir() {
         // Submodules know their git folder by a relative path, which a move would break.
         return save_work(all, record);

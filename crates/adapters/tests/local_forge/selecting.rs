@@ -8,6 +8,7 @@ use drive_adapters::process::BoundedRunner;
 use drive_adapters::store::Database;
 use drive_core::forge::choice::Chosen;
 use drive_core::settings::{ForgeKind, ForgeSettings, resolve};
+use drive_engine::CancelToken;
 use drive_engine::ports::{Clock, ProcessRunner};
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -33,6 +34,7 @@ fn chosen(
         git: &Git::new(runner.clone(), &environment),
         database: &Arc::new(database),
         clock: &clock,
+        cancel: &CancelToken::new(),
     };
     let selected = open(&settings, &host, &world.repo);
     selected

@@ -225,5 +225,5 @@ fn nothing_on_branch(request: &Request) -> Problem {
             request.agent, request.branch
         ),
     )
-    .hint("what it left is kept: `drive kept list`")
+    .hint("what it left is on a branch of its own, or in `drive kept list`")
 }

@@ -4,7 +4,7 @@ use drive_core::Problem;
 use drive_core::agent::{AgentEvent, AgentKind, AgentOutcome, Budget, Role, Session};
 use drive_core::ids::RunId;
 use drive_core::process::Limits;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// One job for one agent.
 #[derive(Clone, Debug)]
@@ -26,8 +26,8 @@ pub struct AgentRequest {
     pub sandbox: PathBuf,
     /// The repository's common git folder; its hooks and its configuration are never writable.
     pub git_dir: Option<PathBuf>,
-    /// A folder of this run outside the sandbox: the agent's private home and temporary folder and
-    /// its redacted log are made here.
+    /// A folder of this run outside the sandbox, for the agent's redacted log, and for its private
+    /// home and temporary folder, which go when it ends.
     pub scratch: PathBuf,
     /// The model, when the caller overrides the settings.
     pub model: Option<String>,
@@ -94,4 +94,8 @@ pub trait Agent: Send + Sync {
 pub trait AgentSource: Send + Sync {
     /// The agent of that name; a problem that lists the names when there is none.
     fn agent(&self, name: &str) -> Result<Box<dyn Agent>, Problem>;
+
+    /// Removes the private folders that agents of a killed drive left below the folder of their
+    /// run. Their processes are gone by then; fine when there are none.
+    fn tidy(&self, run: &Path);
 }

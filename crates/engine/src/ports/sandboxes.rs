@@ -11,6 +11,10 @@ pub trait Sandboxes: Send + Sync {
     /// The sandbox of that name, as recorded outside of it; `None` when there is none in use.
     fn find(&self, id: &SandboxId) -> Result<Option<Sandbox>, Problem>;
 
+    /// Puts right what an agent did to the files by which its work is found: its folder, its head,
+    /// its branch. Tells what was missing, for a person; its files and commits stay as they are.
+    fn mend(&self, sandbox: &Sandbox) -> Result<Vec<String>, Problem>;
+
     /// Saves dirty and untracked files, commits that are on no branch, and what is half done under
     /// `refs/drive/kept/…`; `None` when everything is safe elsewhere. Ignored files are not work.
     fn keep(&self, sandbox: &Sandbox) -> Result<Option<KeptWork>, Problem>;

@@ -124,6 +124,7 @@ impl World<'_> {
 
     /// The sandbox may never have been made, or may be gone already: both are fine.
     fn remove_sandbox(&self, task: &Task<'_>, id: &SandboxId) -> Result<EffectResult, Problem> {
+        self.agents.tidy(&self.runs_dir.join(task.run.id.as_str()));
         let Some(sandbox) = self.find_sandbox(task, id)? else {
             return Ok(EffectResult::SandboxRemoved {
                 kept: None,

@@ -25,7 +25,7 @@ impl World<'_> {
     ) -> Result<EffectResult, Problem> {
         let sandbox = self.require_sandbox(task, id)?;
         let place = Place::Sandbox(&sandbox);
-        let mut warnings = Vec::new();
+        let mut warnings = self.sandboxes.mend(&sandbox)?;
         let mut state = self.history.state(place)?;
         match state.in_progress {
             Some(what) => warnings.push(format!(

@@ -2,7 +2,9 @@
 
 use super::http::{Answer, Request};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Permissions;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -89,6 +91,19 @@ impl GitStore {
 
     pub(crate) fn delete_branch(&self, branch: &str) {
         self.run(&["update-ref", "-d", &format!("refs/heads/{branch}")]);
+    }
+
+    /// Lets git refuse every push, as a rule of the server would.
+    pub(crate) fn refuse_pushes(&self, why: &str) -> bool {
+        let GitStore::Bare(bare) = self else {
+            return false;
+        };
+        let hook = bare.join("hooks/pre-receive");
+        let script = format!("#!/bin/sh\ncat > /dev/null\necho '{why}' >&2\nexit 1\n");
+        std::fs::create_dir_all(bare.join("hooks"))
+            .and_then(|()| std::fs::write(&hook, script))
+            .and_then(|()| std::fs::set_permissions(&hook, Permissions::from_mode(0o755)))
+            .is_ok()
     }
 
     /// Commits one file on top of a branch, as a push would leave it.

@@ -21,6 +21,7 @@ mod webhooks;
 pub use clock::SimClock;
 pub use faults::{Fault, FaultKind};
 pub use log::Logged;
+pub use people::PullSeen;
 pub use webhooks::Delivery;
 
 use git::GitStore;

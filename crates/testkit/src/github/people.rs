@@ -9,6 +9,23 @@ use super::webhooks::Hook;
 use drive_core::forge::{CommentRef, Permission, ReviewState, Surface};
 use std::collections::BTreeSet;
 
+/// A pull request as a person sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PullSeen {
+    /// Its number.
+    pub number: u64,
+    /// Its title.
+    pub title: String,
+    /// Its text.
+    pub body: String,
+    /// Where the work is.
+    pub branch: String,
+    /// The commit there.
+    pub head_sha: String,
+    /// Where it goes.
+    pub base: String,
+}
+
 impl Simulator {
     /// Commits one file on top of a branch, as a push would leave it. Returns the new head.
     pub fn push_file(&self, repo: &str, branch: &str, path: &str, content: &str) -> String {
@@ -98,6 +115,32 @@ impl Simulator {
     /// The author changes a comment.
     pub fn edit(&self, repo: &str, comment: CommentRef, body: &str) {
         ok(self.lock().world.edit(repo, comment.id, body));
+    }
+
+    /// Every pull request there ever was, oldest first.
+    pub fn pull_requests(&self, repo: &str) -> Vec<PullSeen> {
+        let service = self.lock();
+        let repo = service.world.repos.get(repo);
+        let pulls = repo.into_iter().flat_map(|repo| repo.pulls.values());
+        pulls
+            .map(|pull| PullSeen {
+                number: pull.number,
+                title: pull.title.clone(),
+                body: pull.body.clone(),
+                branch: pull.branch.clone(),
+                head_sha: pull.head_sha.clone(),
+                base: pull.base.clone(),
+            })
+            .collect()
+    }
+
+    /// From now on every push is refused, with these words.
+    pub fn refuse_pushes(&self, repo: &str, why: &str) {
+        let service = self.lock();
+        let git = service.world.repos.get(repo).map(|repo| &repo.git);
+        if !git.is_some_and(|git| git.refuse_pushes(why)) {
+            panic!("could not refuse pushes to {repo}");
+        }
     }
 
     /// An account is deleted: its comments stay, without an author.

@@ -2,6 +2,8 @@
 
 use crate::Environment;
 use crate::environment::GH_TOKEN;
+use drive_core::Problem;
+use drive_core::process::LeakPolicy;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Collect, CommandSpec, Containment, ProcessRunner};
 use sha2::{Digest, Sha256};
@@ -16,6 +18,9 @@ const GH_NEEDS: [&str; 5] = [
     "XDG_CONFIG_HOME",
     "DBUS_SESSION_BUS_ADDRESS",
 ];
+
+/// How long `gh` may take: it only reads its own settings, or asks a keyring.
+const GH_WALL: Duration = Duration::from_secs(20);
 
 /// More than any token has.
 const TOKEN_BYTES: usize = 4096;
@@ -62,26 +67,38 @@ pub struct FoundToken {
 }
 
 /// The token from `token_env`, else `GH_TOKEN`, else `gh auth token`; `None` where there is none.
+/// A stop that was asked for is an error: it says nothing about whether there is one.
 pub fn find_token(
     environment: &Environment,
     token_env: &str,
     host: &str,
     runner: &dyn ProcessRunner,
-) -> Option<FoundToken> {
+    cancel: &CancelToken,
+) -> Result<Option<FoundToken>, Problem> {
     for name in [token_env, GH_TOKEN] {
         if let Some(token) = environment.text(name).and_then(Token::new) {
             let source = format!("`{name}`");
-            return Some(FoundToken { token, source });
+            return Ok(Some(FoundToken { token, source }));
         }
     }
-    ask_gh(environment, host, runner).map(|token| FoundToken {
+    let asked = ask_gh(environment, host, runner, cancel);
+    if asked.is_none() && cancel.asked().is_some() {
+        return Err(Problem::interrupted("`gh auth token` was stopped"));
+    }
+    Ok(asked.map(|token| FoundToken {
         token,
         source: "`gh auth token`".to_owned(),
-    })
+    }))
 }
 
-/// Asks `gh`. Whatever goes wrong there (not installed, not logged in) means that it has none.
-fn ask_gh(environment: &Environment, host: &str, runner: &dyn ProcessRunner) -> Option<Token> {
+/// Asks `gh`. Whatever goes wrong there (not installed, not logged in, no answer) means that it
+/// has none.
+fn ask_gh(
+    environment: &Environment,
+    host: &str,
+    runner: &dyn ProcessRunner,
+    cancel: &CancelToken,
+) -> Option<Token> {
     let mut spec = CommandSpec::new("gh", "/").args(["auth", "token", "--hostname", host]);
     for name in GH_NEEDS {
         if let Some(value) = environment.get(name) {
@@ -89,9 +106,10 @@ fn ask_gh(environment: &Environment, host: &str, runner: &dyn ProcessRunner) -> 
         }
     }
     spec.containment = Containment::Light;
-    spec.limits.wall = Duration::from_secs(20);
+    spec.limits.wall = GH_WALL;
+    spec.leaks = LeakPolicy::Kill;
     let mut heard = Collect::new(TOKEN_BYTES + 2);
-    let report = runner.run(&spec, &CancelToken::new(), &mut |_| Ok(()), &mut heard);
+    let report = runner.run(&spec, cancel, &mut |_| Ok(()), &mut heard);
     report.ok().filter(|report| report.end.is_success())?;
     let text = String::from_utf8(heard.stdout).ok()?;
     let mut lines = text.lines();

@@ -1,0 +1,177 @@
+//! Putting right what somebody who worked in a sandbox did to git's own files there.
+//!
+//! Only what git needs to see the work again is made anew: the worktree's registration, its head,
+//! its index, the branch it was made for. Files and commits are not touched. Nobody works in the
+//! sandbox while this is done, so what stands in the way of a lock is left over.
+
+use super::record::{Record, TOKEN_FILE, load_token};
+use super::{Worktrees, refs, storage_problem};
+use crate::files;
+use crate::git::{self, Location, Touches};
+use drive_core::Problem;
+use drive_core::sandbox::{Probe, Stage};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The shortest index there is: its head and its checksum.
+const INDEX_BYTES: u64 = 32;
+const INDEX_MAGIC: &[u8] = b"DIRC";
+
+/// Makes a sandbox whole after an agent worked in it, and tells what was missing.
+pub(super) fn mend(all: &Worktrees, record: &Record) -> Result<Vec<String>, Problem> {
+    let mut notes = Vec::new();
+    if record.stage != Stage::Ready {
+        return Ok(notes);
+    }
+    let path = &record.sandbox.path;
+    if is_absent(path) {
+        std::fs::create_dir(path).map_err(|error| storage_problem(path, &error))?;
+        notes.push("the agent had deleted its whole folder".to_owned());
+    }
+    if load_token(&record.sandbox.admin_dir) == Probe::Absent && is_nobodys(record) {
+        register_again(record)?;
+        notes.push("the agent had deleted git's own files of its folder".to_owned());
+    }
+    notes.extend(mend_head(all, record)?);
+    Ok(notes)
+}
+
+/// Makes head, branch and index readable again, where the sandbox is proven to be ours.
+pub(super) fn mend_head(all: &Worktrees, record: &Record) -> Result<Vec<String>, Problem> {
+    let mut notes = Vec::new();
+    let admin = &record.sandbox.admin_dir;
+    if record.stage != Stage::Ready || load_token(admin) != Probe::Found(record.token.clone()) {
+        return Ok(notes);
+    }
+    for lock in ["index.lock", "HEAD.lock"] {
+        discard(&admin.join(lock))?;
+    }
+    let common = Location::bare(&record.sandbox.git_dir);
+    let own = record.sandbox.branch.as_ref();
+    let own = own.map(|branch| (branch, format!("refs/heads/{branch}")));
+    if let Some((branch, full)) = &own
+        && !has_ref(all, record, full)?
+    {
+        refs::create(&all.git, &common, full, &record.sandbox.base_sha)?;
+        notes.push(format!(
+            "the agent had deleted branch `{branch}`; it was made again"
+        ));
+    }
+    let is_sound = match load_head(admin) {
+        Head::At => true,
+        Head::On(name) => has_ref(all, record, &name)?,
+        Head::Damaged => false,
+    };
+    if !is_sound {
+        let head = match &own {
+            Some((_, full)) => format!("ref: {full}\n"),
+            None => format!("{}\n", record.sandbox.base_sha),
+        };
+        put(&admin.join("HEAD"), head.as_bytes())?;
+        notes.push("the agent had left no commit checked out".to_owned());
+    }
+    if !is_index(&admin.join("index")) {
+        discard(&admin.join("index"))?;
+        all.git
+            .call_at(all.location_of(record), Touches::Files)
+            .args(["read-tree", "HEAD"])
+            .ok()?;
+        notes.push("the agent had damaged git's index".to_owned());
+    }
+    Ok(notes)
+}
+
+/// What a worktree's head says.
+enum Head {
+    /// A commit.
+    At,
+    /// A ref, which may not exist.
+    On(String),
+    /// Nothing git understands.
+    Damaged,
+}
+
+fn load_head(admin: &Path) -> Head {
+    let path = admin.join("HEAD");
+    // A link could lead anywhere.
+    if !path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
+        return Head::Damaged;
+    }
+    let bytes = files::load_from(&path, 0, 4096).unwrap_or_default();
+    let Ok(text) = String::from_utf8(bytes) else {
+        return Head::Damaged;
+    };
+    let text = text.trim_end();
+    match text.strip_prefix("ref: ") {
+        Some(name) if name.starts_with("refs/") => Head::On(name.to_owned()),
+        None if matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit()) => {
+            Head::At
+        }
+        Some(_) | None => Head::Damaged,
+    }
+}
+
+/// Whether a ref exists: a file of its own in most cases, and git's answer otherwise.
+fn has_ref(all: &Worktrees, record: &Record, name: &str) -> Result<bool, Problem> {
+    let file = record.sandbox.git_dir.join(name);
+    if file
+        .metadata()
+        .is_ok_and(|meta| meta.is_file() && meta.len() >= 40)
+    {
+        return Ok(true);
+    }
+    let common = Location::bare(&record.sandbox.git_dir);
+    Ok(refs::value_of(&all.git, &common, name)?.is_some())
+}
+
+fn is_index(path: &Path) -> bool {
+    let long_enough = path
+        .symlink_metadata()
+        .is_ok_and(|meta| meta.is_file() && meta.len() >= INDEX_BYTES);
+    long_enough && files::load_from(path, 0, 4).is_ok_and(|magic| magic == INDEX_MAGIC)
+}
+
+/// Whether the git folder is gone, empty, or still says that it belongs to this sandbox.
+fn is_nobodys(record: &Record) -> bool {
+    let says = std::fs::read(record.sandbox.admin_dir.join("gitdir"));
+    match says {
+        Ok(bytes) => git::path_from(bytes.trim_ascii_end()) == record.sandbox.path.join(".git"),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
+/// Writes what `git worktree add` wrote.
+fn register_again(record: &Record) -> Result<(), Problem> {
+    let admin = &record.sandbox.admin_dir;
+    std::fs::create_dir_all(admin).map_err(|error| storage_problem(admin, &error))?;
+    let line = |path: PathBuf| {
+        let mut bytes = path.into_os_string().into_encoded_bytes();
+        bytes.push(b'\n');
+        bytes
+    };
+    put(
+        &admin.join("commondir"),
+        &line(record.sandbox.git_dir.clone()),
+    )?;
+    put(
+        &admin.join("gitdir"),
+        &line(record.sandbox.path.join(".git")),
+    )?;
+    put(&admin.join("locked"), b"a sandbox of drive\n")?;
+    put(&admin.join(TOKEN_FILE), record.token.as_bytes())
+}
+
+/// Writes a file anew. A link in its place is removed, not followed.
+fn put(path: &Path, content: &[u8]) -> Result<(), Problem> {
+    discard(path)?;
+    files::replace(path, content).map_err(|error| storage_problem(path, &error))
+}
+
+fn discard(path: &Path) -> Result<(), Problem> {
+    files::remove_tree(path).map_err(|error| storage_problem(path, &error))
+}
+
+fn is_absent(path: &Path) -> bool {
+    let looked = path.symlink_metadata();
+    looked.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}

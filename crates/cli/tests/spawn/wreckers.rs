@@ -1,0 +1,142 @@
+//! Agents that go for git itself: its refs, its head, its index, the folder they work in.
+
+use crate::agents::{COMMIT, flown, flown_with, warnings};
+use crate::support::text;
+
+/// Nothing of the kernel's keeps it from git's own files.
+const UNCONFINED: &str = "[sandbox]\nisolation = \"off\"\n";
+
+#[test]
+fn one_that_deletes_its_whole_folder_has_a_commit_that_says_so() {
+    let script = "cd /; rm -rf \"$OLDPWD\" 2> /dev/null; true";
+    // Where the kernel holds it, the empty folder is out of its reach.
+    let (confined, code, run) = flown(script);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(confined.files("mine"), "");
+    let (free, code, run) = flown_with(UNCONFINED, script);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(free.files("mine"), "");
+    assert_eq!(warnings(&run), "the agent had deleted its whole folder");
+    for world in [confined, free] {
+        assert_eq!(world.files("main"), "a.txt src/b.txt");
+        assert_eq!(world.git("fsck --no-progress 2>&1"), "");
+    }
+}
+
+#[test]
+fn one_that_deletes_its_whole_folder_and_fails_is_a_failure_by_its_own_name() {
+    let script = "cd /; rm -rf \"$OLDPWD\" 2> /dev/null; exit 7";
+    let (world, code, run) = flown_with(UNCONFINED, script);
+    let failure = (code, text(&run["failure"]["kind"]));
+    assert_eq!(failure, (Some(1), "agentNoVerdict".into()), "{run:#}");
+    assert_eq!(
+        world.git("for-each-ref --format='%(refname)'"),
+        "refs/heads/main"
+    );
+}
+
+#[test]
+fn one_that_deletes_the_runs_branch_has_its_work_on_it_again() {
+    let script = format!(
+        "echo x > x.txt; {COMMIT} 'My own'; echo y > y.txt; git update-ref -d refs/heads/mine"
+    );
+    let (world, code, run) = flown_with(UNCONFINED, &script);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(world.files("mine"), "a.txt src/b.txt x.txt y.txt");
+    assert_eq!(world.git("log --format=%s main..mine"), "Do it");
+    assert_eq!(
+        warnings(&run),
+        "the agent had deleted branch `mine`; it was made again"
+    );
+}
+
+#[test]
+fn one_that_renames_the_runs_branch_has_its_commits_on_both() {
+    let script = format!("git branch -m mine theirs; echo x > x.txt; {COMMIT} 'Elsewhere'");
+    let (world, code, run) = flown_with(UNCONFINED, &script);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(world.git("log --format=%s main..mine"), "Elsewhere");
+    assert_eq!(world.git("log --format=%s main..theirs"), "Elsewhere");
+    assert_eq!(
+        warnings(&run),
+        "the agent had deleted branch `mine`; it was made again\n\
+         the agent had switched to theirs; its commits are on `mine`"
+    );
+}
+
+#[test]
+fn one_that_deletes_the_branch_it_switched_to_has_its_files_on_the_runs_branch() {
+    let script = format!(
+        "git checkout -q -b other; echo x > x.txt; {COMMIT} 'Lost'; git update-ref -d refs/heads/other"
+    );
+    let (world, code, run) = flown_with(UNCONFINED, &script);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(world.git("log --format=%s main..mine"), "Do it");
+    assert_eq!(world.files("mine"), "a.txt src/b.txt x.txt");
+    assert_eq!(warnings(&run), "the agent had left no commit checked out");
+}
+
+#[test]
+fn one_that_wipes_gits_own_files_of_its_folder_has_its_work_committed() {
+    for (damage, told) in [
+        (
+            "rm -rf \"$(git rev-parse --git-dir)\"/*",
+            "the agent had deleted git's own files of its folder\n\
+             the agent had left no commit checked out\n\
+             the agent had damaged git's index",
+        ),
+        (
+            "echo garbage > \"$(git rev-parse --git-dir)/HEAD\"",
+            "the agent had left no commit checked out",
+        ),
+        (
+            "echo garbage > \"$(git rev-parse --git-dir)/index\"",
+            "the agent had damaged git's index",
+        ),
+        ("touch \"$(git rev-parse --git-dir)/index.lock\"", ""),
+    ] {
+        let (world, code, run) = flown(&format!("echo new > new.txt; {damage}; true"));
+        assert_eq!(code, Some(0), "{damage}: {run:#}");
+        assert_eq!(world.files("mine"), "a.txt new.txt src/b.txt", "{damage}");
+        assert_eq!(warnings(&run), told, "{damage}");
+    }
+}
+
+#[test]
+fn one_that_leads_gits_files_elsewhere_has_nothing_of_the_user_overwritten() {
+    let (world, code, run) = flown_with(
+        UNCONFINED,
+        "echo new > new.txt; state=$(cd \"$TMPDIR/../../../..\" && pwd); cd \"$(git rev-parse --git-dir)\"
+for name in HEAD index; do rm $name; echo mine > \"$state/$name\"; ln -s \"$state/$name\" $name; done",
+    );
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(world.files("mine"), "a.txt new.txt src/b.txt");
+    for name in ["HEAD", "index"] {
+        let path = world.path("state").join(name);
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "mine\n", "{name}");
+    }
+}
+
+#[test]
+fn one_that_fails_after_it_wiped_its_head_has_its_files_kept() {
+    let (world, code, run) =
+        flown("echo half > half.txt; rm \"$(git rev-parse --git-dir)/HEAD\"; exit 7");
+    assert_eq!(code, Some(1), "{run:#}");
+    assert_eq!(
+        world.files(&text(&run["kept"][0])),
+        "a.txt half.txt src/b.txt"
+    );
+}
+
+#[test]
+fn one_that_ends_on_an_unrelated_history_has_it_left_alone_and_named() {
+    let script = format!("git checkout -q --orphan x; echo x > x.txt; {COMMIT} 'Unrelated'");
+    let (world, code, run) = flown(&script);
+    let failure = (code, text(&run["failure"]["kind"]));
+    assert_eq!(failure, (Some(1), "nothingOnBranch".into()), "{run:#}");
+    assert_eq!(
+        warnings(&run),
+        "the agent ended on x, which does not build on `mine`: what it did there is kept apart"
+    );
+    assert_eq!(world.git("log --format=%s x"), "Unrelated");
+}
