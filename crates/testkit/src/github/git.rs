@@ -94,6 +94,10 @@ impl GitStore {
     }
 
     /// Lets git refuse every push, as a rule of the server would.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a hook of the simulated server, written once"
+    )]
     pub(crate) fn refuse_pushes(&self, why: &str) -> bool {
         let GitStore::Bare(bare) = self else {
             return false;
