@@ -206,7 +206,7 @@ mod tests {
         std::fs::write(scratch.join("agent.log"), "said").unwrap();
         // Agents make folders nobody may enter, too.
         std::fs::create_dir(folders.tmp.join("odd")).unwrap();
-        std::fs::set_permissions(folders.tmp.join("odd"), Permissions::from_mode(0)).unwrap();
+        std::fs::set_permissions(folders.tmp.join("odd"), Permissions::from_mode(0o0)).unwrap();
         for _ in 0..2 {
             discard_homes(&root.path().join("run"));
             let left: Vec<_> = std::fs::read_dir(&scratch)
