@@ -21,11 +21,11 @@ use drive_core::process::{ProcessIdentity, ProcessMark};
 use drive_core::run::{CommitSummary, Effect, EffectResult, Event, OutcomeStatus, Published, Run};
 use drive_core::time::Timestamp;
 use drive_engine::CancelToken;
-use drive_engine::executor::{Executor, Performer, Task};
+use drive_engine::executor::{Executor, OnStop, Performer, Task};
 use drive_engine::journal::Journal;
 use drive_engine::lease::{Lease, Whoami};
 use drive_engine::ports::{
-    Append, Appended, Claimed, Clock, Entry, Fold, LeaseAnswer, LeaseToken, Liveness, Owner,
+    Append, Appended, Claimed, Clock, Entry, Fold, LeaseAnswer, LeaseToken, Liveness, News, Owner,
     RunFilter, Store,
 };
 use drive_engine::recovery::sweep;
@@ -93,7 +93,11 @@ impl FakePerformer {
                 }
             }
             Effect::RunAgent { .. } => unreachable!("performed above"),
-            Effect::ChooseBranch { .. } | Effect::ReadDiff { .. } | Effect::OnForge { .. } => {
+            Effect::ChooseBranch { .. }
+            | Effect::ReadDiff { .. }
+            | Effect::WriteFile { .. }
+            | Effect::ReadFile { .. }
+            | Effect::OnForge { .. } => {
                 unreachable!("a spawn decides none")
             }
             Effect::EndProcess { .. } => {
@@ -195,6 +199,9 @@ impl Store for DyingStore<'_> {
     fn journal(&self, run: &RunId) -> Result<Vec<Entry>, Problem> {
         self.inner.journal(run)
     }
+    fn news(&self, mark: u64) -> Result<News, Problem> {
+        self.inner.news(mark)
+    }
     fn acquire(
         &self,
         run: &RunId,
@@ -267,6 +274,7 @@ fn fly(
         journal,
         performer,
         cancel: &CancelToken::new(),
+        on_stop: OnStop::End,
     }
     .fly(&lease)
 }
@@ -304,6 +312,7 @@ fn points() -> i64 {
         journal,
         performer: &performer(),
         cancel: &CancelToken::new(),
+        on_stop: OnStop::End,
     }
     .fly(&lease)
     .unwrap();
@@ -443,6 +452,7 @@ fn a_performer_that_panics_fails_its_effect_and_the_sandbox_still_goes() {
         journal,
         performer: &performer,
         cancel: &CancelToken::new(),
+        on_stop: OnStop::End,
     }
     .fly(&lease)
     .unwrap();

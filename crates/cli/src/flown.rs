@@ -75,9 +75,10 @@ pub(crate) fn document(run: &Run) -> Value {
         .iter()
         .map(|kept| kept.reference.as_str())
         .collect();
-    let team = match &run.flow {
-        Flow::Team { team } => Some(team),
-        Flow::Awaiting | Flow::Spawn { .. } => None,
+    let (verdict, record) = match &run.flow {
+        Flow::Team { team } => (team.verdict, Some(&team.record)),
+        Flow::Cruise { cruise } => (cruise.verdict(), Some(&cruise.record)),
+        Flow::Awaiting | Flow::Spawn { .. } => (None, None),
     };
     let jobs = run.decided.get("runAgent").copied().unwrap_or(0);
     json!({
@@ -91,9 +92,9 @@ pub(crate) fn document(run: &Run) -> Value {
         "commits": run.work.commits,
         "prNumber": run.work.pull_request.as_ref().map(|pr| pr.number),
         "prUrl": run.work.pull_request.as_ref().map(|pr| pr.url.as_str()),
-        "verdict": team.and_then(|team| team.verdict),
-        "record": team.map(|team| &team.record),
-        "rounds": team.map_or(jobs, |team| u32::try_from(team.record.reviews.len()).unwrap_or(jobs)),
+        "verdict": verdict,
+        "record": record,
+        "rounds": rounds(run).unwrap_or(jobs),
         "tokens": run.spent.usage.counted(),
         "costUsd": run.spent.cost.map(|cost| cost.usd()),
         "durationMs": duration,
@@ -105,6 +106,15 @@ pub(crate) fn document(run: &Run) -> Value {
             "kind": f.kind, "message": f.message, "hint": f.hint,
         })),
     })
+}
+
+/// Rounds as each flow counts them.
+fn rounds(run: &Run) -> Option<u32> {
+    match &run.flow {
+        Flow::Team { team } => u32::try_from(team.record.reviews.len()).ok(),
+        Flow::Cruise { cruise } => Some(cruise.rounds),
+        Flow::Awaiting | Flow::Spawn { .. } => None,
+    }
 }
 
 /// What a person wants to know at the end: what changed, where it is, what it cost.
@@ -122,8 +132,10 @@ fn text(run: &Run, changes: Option<&DiffStats>) -> String {
     if let Some(pr) = &run.work.pull_request {
         let _ = writeln!(text, "pull     #{} {}", pr.number, pr.url);
     }
-    if let Flow::Team { team } = &run.flow {
-        tell_reviews(&team.record, &mut text);
+    match &run.flow {
+        Flow::Team { team } => tell_reviews(&team.record, &mut text),
+        Flow::Cruise { cruise } => tell_reviews(&cruise.record, &mut text),
+        Flow::Awaiting | Flow::Spawn { .. } => {}
     }
     for kept in &run.kept {
         let _ = writeln!(

@@ -89,6 +89,8 @@ impl Observer for Progress<'_> {
             Effect::RunAgent { .. } => Some(intention(effect)),
             Effect::ChooseBranch { .. }
             | Effect::ReadDiff { .. }
+            | Effect::WriteFile { .. }
+            | Effect::ReadFile { .. }
             | Effect::OnForge { .. }
             | Effect::CreateSandbox { .. }
             | Effect::EndProcess { .. }
@@ -167,7 +169,9 @@ fn intention(effect: &Effect) -> String {
         Effect::EndProcess { identity } => format!("ending process {}", identity.child.pid),
         Effect::CommitWork { .. } => "committing what is left".to_owned(),
         Effect::ReadDiff { .. } => "reading the change".to_owned(),
-        Effect::OnForge { pr, act } => on_forge(*pr, act),
+        Effect::OnForge { pr, act, .. } => on_forge(*pr, act),
+        Effect::WriteFile { path, .. } => format!("writing {path}"),
+        Effect::ReadFile { path, .. } => format!("reading {path}"),
         Effect::Push { branch, remote, .. } => format!("pushing {branch} to {remote}"),
         Effect::OpenPullRequest { branch, base, .. } => {
             format!("opening a pull request from {branch} to {base}")
@@ -179,6 +183,8 @@ fn intention(effect: &Effect) -> String {
 fn on_forge(pr: u64, act: &ForgeAct) -> String {
     match act {
         ForgeAct::Listen { .. } => format!("reading what people wrote on #{pr}"),
+        ForgeAct::Look { .. } => format!("looking at #{pr}"),
+        ForgeAct::React { comment } => format!("comment {} on #{pr} was seen", comment.id),
         ForgeAct::PostReview { body, .. } | ForgeAct::PostComment { body } => {
             format!("posting on #{pr}: {}", cut(body))
         }

@@ -137,7 +137,11 @@ fn every_effect() -> Vec<Effect> {
                         file: Some("src/login.rs".into()),
                         line: Some(2),
                         body: "check the name".into(),
+                        url: None,
+                        commit: None,
+                        is_older: false,
                     }],
+                    plan_path: None,
                 },
                 model: Some("small".into()),
                 idle: request.idle_timeout,
@@ -179,7 +183,11 @@ fn every_effect() -> Vec<Effect> {
         },
     ]
     .into_iter()
-    .chain(every_act().map(|act| Effect::OnForge { pr: 7, act }))
+    .chain(every_act().map(|act| Effect::OnForge {
+        pr: 7,
+        act,
+        proof: None,
+    }))
     .collect()
 }
 

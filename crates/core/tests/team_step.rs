@@ -133,7 +133,10 @@ impl PopFrontIf for VecDeque<ForgeAnswer> {
 /// What somebody on the pull request sees of an act.
 fn telling(act: &ForgeAct) -> Option<String> {
     match act {
-        ForgeAct::Listen { .. } | ForgeAct::UpdateBody { .. } => None,
+        ForgeAct::Listen { .. }
+        | ForgeAct::Look { .. }
+        | ForgeAct::React { .. }
+        | ForgeAct::UpdateBody { .. } => None,
         ForgeAct::PostReview { body, lines, .. } => Some(format!(
             "{} +{} lines",
             body.lines().next().unwrap(),
@@ -149,7 +152,7 @@ fn telling(act: &ForgeAct) -> Option<String> {
 fn team(run: &Run) -> &Team {
     match &run.flow {
         Flow::Team { team } => team,
-        Flow::Awaiting | Flow::Spawn { .. } => panic!("no team"),
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => panic!("no team"),
     }
 }
 

@@ -1,27 +1,30 @@
 //! The third verb: performing what a run decided, and delivering what came of it.
 //!
-//! One dispatcher linearises everything that happens to a run; each effect is performed on a
-//! thread of its own. Nothing that matters is in memory only: kill the process at any instant, and
-//! the next owner finds the same effects pending.
+//! One dispatcher linearises everything that happens to its runs, be it one or a thousand; each
+//! effect is performed on a thread of its own. Nothing that matters is in memory only: kill the
+//! process at any instant, and the next owner finds the same effects pending and the same timers set.
 
-use crate::cancel::{CancelToken, Urgency};
+use crate::cancel::CancelToken;
+use crate::dispatch::Dispatch;
 use crate::journal::Journal;
-use crate::lease::{HEARTBEAT, Lease};
+use crate::lease::Lease;
 use crate::ports::Claimed;
 use drive_core::Problem;
-use drive_core::ids::{DedupeKey, EffectKey};
+use drive_core::ids::DedupeKey;
 use drive_core::process::ProcessIdentity;
 use drive_core::run::{EffectResult, Event, Note, Run};
-use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::{Scope, scope};
 
 /// Does what an effect says, in the world.
 pub trait Performer: Sync {
     /// Performs one effect. It may have been performed before (`task.attempt > 1`): then the
     /// performer asks the world first.
     fn perform(&self, task: &Task<'_>) -> Result<EffectResult, Problem>;
+
+    /// A run has changed. What is shown of it elsewhere is brought up to date.
+    fn changed(&self, run: &Run) {
+        let _ = run;
+    }
 }
 
 /// One effect to perform, and how to speak while it lasts.
@@ -51,7 +54,7 @@ impl Task<'_> {
     }
 }
 
-/// Performs the effects of one run until it has ended.
+/// Performs the effects of runs until they have ended.
 pub struct Executor<'a> {
     /// Where events go.
     pub journal: Journal<'a>,
@@ -59,83 +62,47 @@ pub struct Executor<'a> {
     pub performer: &'a dyn Performer,
     /// A stop asked for from above.
     pub cancel: &'a CancelToken,
+    /// What a stop means.
+    pub on_stop: OnStop,
 }
 
-enum Message {
-    Ended(EffectKey, EffectResult),
-    CancelAsked,
+/// What a stop asked for from above means for a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnStop {
+    /// It ends, and keeps its work.
+    End,
+    /// Its owner lets go of it: what was not finished is begun again by the next owner.
+    LetGo,
 }
 
 impl Executor<'_> {
-    /// Goes on with a run, under its lease, until nothing is pending any more.
+    /// Goes on with a run, under its lease, until nothing is pending and no timer is set any more,
+    /// or until its owner lets go.
     pub fn fly(&self, lease: &Lease<'_>) -> Result<Run, Problem> {
-        let (sender, receiver) = channel();
-        let asked = sender.clone();
-        let _guard = self.cancel.on_cancel(move |_| {
-            let _ = asked.send(Message::CancelAsked);
-        });
-        scope(|threads| {
-            let flown = self.dispatch(lease, threads, &sender, &receiver);
-            if flown.is_err() {
-                // What is still performed cannot be recorded any more: it must stop at once.
-                self.cancel.cancel(Urgency::Now);
-            }
-            flown
-        })
+        let mut flown = Dispatch::new(self).fly(vec![lease]);
+        flown
+            .pop()
+            .unwrap_or_else(|| self.journal.require(lease.run()))
     }
 
-    fn dispatch<'scope, 'env>(
-        &'env self,
-        lease: &'env Lease<'env>,
-        threads: &'scope Scope<'scope, 'env>,
-        sender: &Sender<Message>,
-        receiver: &Receiver<Message>,
-    ) -> Result<Run, Problem> {
-        let mut under_way = BTreeSet::new();
-        loop {
-            let run = self.journal.require(lease.run())?;
-            for claimed in self.journal.store.claim(lease.run(), lease.token())? {
-                under_way.insert(claimed.key.clone());
-                let (run, sender) = (run.clone(), sender.clone());
-                threads.spawn(move || {
-                    let key = claimed.key.clone();
-                    let result = self.perform(lease, &run, &claimed);
-                    let _ = sender.send(Message::Ended(key, result));
-                });
-            }
-            if under_way.is_empty() {
-                return self.journal.require(lease.run());
-            }
-            match receiver.recv_timeout(HEARTBEAT) {
-                Ok(Message::Ended(key, result)) => {
-                    under_way.remove(&key);
-                    let dedupe = DedupeKey::new(format!("result/{key}"));
-                    self.deliver(lease, Event::EffectEnded { key, result }, dedupe)?;
-                }
-                Ok(Message::CancelAsked) => {
-                    self.deliver(lease, Event::CancelAsked, DedupeKey::new("cancel"))?;
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => unreachable!("`sender` lives on this stack"),
-            }
-            self.beat(lease)?;
-        }
-    }
-
-    fn beat(&self, lease: &Lease<'_>) -> Result<(), Problem> {
-        if lease.beat()? {
-            return Ok(());
-        }
-        Err(lease_lost(lease))
+    /// The same with many runs at once; one answer for each, in the order they ended.
+    pub fn fly_all(&self, leases: &[Lease<'_>]) -> Vec<Result<Run, Problem>> {
+        Dispatch::new(self).fly(leases.iter().collect())
     }
 
     /// A performer that panics has failed, and takes nothing else with it.
-    fn perform(&self, lease: &Lease<'_>, run: &Run, claimed: &Claimed) -> EffectResult {
-        let say = |event, dedupe| self.deliver(lease, event, dedupe);
+    pub(crate) fn perform(
+        &self,
+        lease: &Lease<'_>,
+        run: &Run,
+        claimed: &Claimed,
+        cancel: &CancelToken,
+    ) -> EffectResult {
+        let say = |event, dedupe| self.deliver(lease, &event, &dedupe);
         let task = Task {
             run,
             claimed,
-            cancel: self.cancel,
+            cancel,
             say: &say,
         };
         let result = catch_unwind(AssertUnwindSafe(|| self.performer.perform(&task)));
@@ -152,17 +119,14 @@ impl Executor<'_> {
         }
     }
 
-    fn deliver(&self, lease: &Lease<'_>, event: Event, dedupe: DedupeKey) -> Result<(), Problem> {
+    pub(crate) fn deliver(
+        &self,
+        lease: &Lease<'_>,
+        event: &Event,
+        dedupe: &DedupeKey,
+    ) -> Result<(), Problem> {
         self.journal
-            .deliver(lease.run(), &event, &dedupe, Some(lease.token()))
+            .deliver(lease.run(), event, dedupe, Some(lease.token()))
             .map(|_| ())
     }
-}
-
-fn lease_lost(lease: &Lease<'_>) -> Problem {
-    Problem::environment(
-        "leaseLost",
-        format!("another process took over run `{}`", lease.run()),
-    )
-    .hint("this happens after a long suspend; the other process goes on with it")
 }

@@ -4,6 +4,7 @@
 //! each command. No concrete tool is named here: git, GitHub, SQLite and the agents are adapters.
 
 pub mod cancel;
+mod dispatch;
 pub mod executor;
 pub mod forge;
 pub mod journal;

@@ -2,13 +2,13 @@
 //! removes the sandbox, and says so.
 
 use crate::cancel::CancelToken;
-use crate::executor::{Executor, Performer};
+use crate::executor::{Executor, OnStop, Performer};
 use crate::journal::Journal;
 use crate::lease::{Lease, Whoami};
 use crate::ports::RunFilter;
 use drive_core::Problem;
 use drive_core::ids::DedupeKey;
-use drive_core::run::{Event, Run};
+use drive_core::run::{Event, Run, is_cruise};
 
 /// How many unfinished runs one command looks at.
 const SWEEP_LIMIT: u32 = 10_000;
@@ -32,6 +32,10 @@ pub fn sweep(
 ) -> Result<Recovered, Problem> {
     let mut recovered = Recovered::default();
     for run in journal.store.list(RunFilter::Active, SWEEP_LIMIT)? {
+        // A cruise outlives its owners: the next one goes on with it.
+        if is_cruise(&run) {
+            continue;
+        }
         let Ok(lease) = Lease::acquire(journal.store, journal.clock, whoami, &run.id)? else {
             continue;
         };
@@ -39,6 +43,7 @@ pub fn sweep(
             journal,
             performer,
             cancel,
+            on_stop: OnStop::End,
         };
         match bring_to_end(journal, &lease, &executor) {
             Ok(Some(run)) => recovered.ended.push(run),

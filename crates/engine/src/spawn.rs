@@ -1,7 +1,7 @@
 //! `drive spawn` and `drive spawn-team`: from what a person typed to a run, and the run to its end.
 
 use crate::cancel::CancelToken;
-use crate::executor::{Executor, Performer};
+use crate::executor::{Executor, OnStop, Performer};
 use crate::journal::Journal;
 use crate::lease::{Lease, Whoami, held_by};
 use crate::ports::{Place, VersionControl};
@@ -126,6 +126,7 @@ pub fn fly(
     // The lease comes first: a sweep in another process must never take this run for an orphan.
     let lease = Lease::acquire(journal.store, journal.clock, whoami, run)?
         .map_err(|owner| held_by(run, &owner))?;
+    let is_cruise = matches!(request.kind, Kind::Cruise(_));
     let event = Event::Requested {
         request: Box::new(request),
     };
@@ -134,6 +135,10 @@ pub fn fly(
         journal,
         performer,
         cancel,
+        on_stop: match is_cruise {
+            true => OnStop::LetGo,
+            false => OnStop::End,
+        },
     }
     .fly(&lease)
 }
@@ -150,7 +155,12 @@ fn require_pull_request(order: &SpawnOrder) -> Result<(), Problem> {
             )
             .hint("leave out `--no-pr`, or pass `--mode pingpong`"))
         }
-        Kind::Team(_) | Kind::Spawn => Ok(()),
+        Kind::Cruise(_) if order.publish == Publish::BranchOnly => Err(Problem::usage(
+            "cruiseNeedsPullRequest",
+            "a cruise lives on a pull request, and there is no forge to open one on",
+        )
+        .hint("set `kind` in `[forge]`; `local` needs nothing")),
+        Kind::Team(_) | Kind::Cruise(_) | Kind::Spawn => Ok(()),
     }
 }
 

@@ -84,6 +84,39 @@ fn list_among_refs(
     tried
 }
 
+pub(super) fn read_file(
+    git: &Git,
+    location: &Location,
+    commit: &str,
+    path: &str,
+    limit: u64,
+) -> Result<Option<String>, Problem> {
+    let name = format!("{commit}:{path}");
+    let call = || git.call_at(location.clone(), Touches::Objects);
+    let answer = call()
+        .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
+        .arg(name.as_str())
+        .run()?;
+    if answer.code != 0 {
+        return Ok(None);
+    }
+    let blob = answer.line();
+    let kind = call().args(["cat-file", "-t", &blob]).line()?;
+    if kind != "blob" {
+        return Ok(None);
+    }
+    let size = call().args(["cat-file", "-s", &blob]).line()?;
+    if size.parse::<u64>().is_ok_and(|size| size > limit) {
+        return Err(Problem::work(
+            "fileTooLarge",
+            format!("`{path}` has {size} bytes, at most {limit} are read"),
+        )
+        .hint("make it shorter"));
+    }
+    let answer = call().args(["cat-file", "blob", &blob]).ok()?;
+    Ok(Some(String::from_utf8_lossy(&answer.stdout).into_owned()))
+}
+
 pub(super) fn diff_stats(
     git: &Git,
     location: &Location,

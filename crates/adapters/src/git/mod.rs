@@ -213,6 +213,16 @@ impl VersionControl for Git {
         history::diff(self, &Location::of(place), base, head, limit)
     }
 
+    fn read_file(
+        &self,
+        place: Place<'_>,
+        commit: &str,
+        path: &str,
+        limit: u64,
+    ) -> Result<Option<String>, Problem> {
+        history::read_file(self, &Location::of(place), commit, path, limit)
+    }
+
     fn changed_paths(
         &self,
         place: Place<'_>,

@@ -9,8 +9,8 @@ use drive_core::run::{
 };
 use drive_core::time::Timestamp;
 use drive_engine::ports::{
-    Append, Appended, Claimed, Entry, Fold, LeaseAnswer, LeaseToken, Liveness, Owner, RunFilter,
-    Store,
+    Append, Appended, Claimed, Entry, Fold, LeaseAnswer, LeaseToken, Liveness, News, Owner,
+    RunFilter, Store,
 };
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use std::collections::BTreeSet;
@@ -223,6 +223,24 @@ impl Store for SqliteStore {
             ))?;
             let rows = self.sql(statement.query_map([run.as_str()], entry_row))?;
             rows.map(|row| read_entry(run, self.sql(row)?)).collect()
+        })
+    }
+
+    fn news(&self, mark: u64) -> Result<News, Problem> {
+        self.database.read(|tx| {
+            let last: Option<u64> =
+                self.sql(tx.query_row("SELECT max(rowid) FROM events", [], |row| row.get(0)))?;
+            let last = last.unwrap_or_default();
+            let mut runs = Vec::new();
+            if last > mark {
+                let mut statement = self
+                    .sql(tx.prepare_cached("SELECT DISTINCT run FROM events WHERE rowid > ?1"))?;
+                let rows = self.sql(statement.query_map([mark], |row| row.get::<_, String>(0)))?;
+                for row in rows {
+                    runs.push(RunId::new(self.sql(row)?));
+                }
+            }
+            Ok(News { runs, mark: last })
         })
     }
 

@@ -153,6 +153,15 @@ impl Sandboxes for Worktrees {
             .map(|record| record.sandbox))
     }
 
+    fn write_file(&self, sandbox: &Sandbox, name: &str, text: &str) -> Result<(), Problem> {
+        let path = sandbox.path.join(name);
+        files::replace(&path, text.as_bytes()).map_err(|error| {
+            Problem::environment("notWritten", format!("cannot write `{}`", path.display()))
+                .because(error)
+                .hint("see that the disk has room and the sandbox is there")
+        })
+    }
+
     fn keep(&self, sandbox: &Sandbox) -> Result<Option<KeptWork>, Problem> {
         let _lock = self.lock_sandbox(&sandbox.id, "keeping its work")?;
         match self.records.find(&sandbox.id)? {

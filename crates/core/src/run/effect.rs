@@ -45,6 +45,24 @@ pub enum Effect {
         /// The message of the commit for what the agent left uncommitted.
         message: String,
     },
+    /// Write one file of a sandbox.
+    WriteFile {
+        /// Where.
+        sandbox: SandboxId,
+        /// Which, relative to its root.
+        path: String,
+        /// What it will hold.
+        text: String,
+    },
+    /// Read one file of a commit.
+    ReadFile {
+        /// Where.
+        sandbox: SandboxId,
+        /// Of which commit.
+        commit: String,
+        /// Which, relative to its root.
+        path: String,
+    },
     /// Read what a branch changes.
     ReadDiff {
         /// Where.
@@ -82,6 +100,10 @@ pub enum Effect {
         pr: u64,
         /// What.
         act: ForgeAct,
+        /// The name under which a post is found again, where it is not the effect's own key: what
+        /// is tried a second time under a new key must not stand twice.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proof: Option<String>,
     },
     /// Keep what is safe nowhere else, then remove a sandbox.
     RemoveSandbox {
@@ -129,6 +151,9 @@ pub struct JobInput {
     pub pull_request: Option<Published>,
     /// The comments to act on.
     pub comments: Vec<JobComment>,
+    /// Where the plan stands, relative to the sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_path: Option<String>,
 }
 
 /// One comment to act on.
@@ -144,6 +169,15 @@ pub struct JobComment {
     pub line: Option<u64>,
     /// What it says.
     pub body: String,
+    /// A link for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The commit it was given on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Whether the branch has moved on since that commit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_older: bool,
 }
 
 impl Effect {
@@ -155,6 +189,8 @@ impl Effect {
             Effect::RunAgent { .. } => "runAgent",
             Effect::EndProcess { .. } => "endProcess",
             Effect::CommitWork { .. } => "commitWork",
+            Effect::WriteFile { .. } => "writeFile",
+            Effect::ReadFile { .. } => "readFile",
             Effect::ReadDiff { .. } => "readDiff",
             Effect::Push { .. } => "push",
             Effect::OpenPullRequest { .. } => "openPullRequest",
@@ -195,6 +231,13 @@ pub enum EffectResult {
         commits: Vec<CommitSummary>,
         /// What a person should know, such as a rebase that was left in progress.
         warnings: Vec<String>,
+    },
+    /// The file holds it.
+    FileWritten,
+    /// The file holds this.
+    FileRead {
+        /// Its text; `None` when there is no such file.
+        text: Option<String>,
     },
     /// The change, as a unified diff.
     DiffRead {

@@ -1,3 +1,4 @@
+use super::cruise::Ask;
 use super::effect::EffectResult;
 use super::request::Request;
 use crate::ids::EffectKey;
@@ -33,6 +34,16 @@ pub enum Event {
         key: EffectKey,
         /// Its result.
         result: EffectResult,
+    },
+    /// An instant that the run waited for has come.
+    Woken {
+        /// The name of the timer.
+        timer: String,
+    },
+    /// A person asked a cruise for something, from any terminal.
+    Asked {
+        /// For what.
+        ask: Ask,
     },
     /// A person or a signal asked for a stop.
     CancelAsked,

@@ -1,5 +1,6 @@
+use super::cruise::Approved;
 use crate::forge::trust::Reason;
-use crate::forge::{Comment, CommentRef};
+use crate::forge::{Comment, CommentRef, PrState};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,16 @@ pub enum ForgeAct {
     Listen {
         /// From when on, by the forge's clock; `None` is from the beginning.
         since: Option<Timestamp>,
+    },
+    /// See what became of the pull request, and what people wrote.
+    Look {
+        /// From when on, by the forge's clock; `None` is from the beginning.
+        since: Option<Timestamp>,
+    },
+    /// Show that a comment was seen.
+    React {
+        /// Which.
+        comment: CommentRef,
     },
     /// Post a review with remarks on lines.
     PostReview {
@@ -59,6 +70,8 @@ impl ForgeAct {
     pub fn name(&self) -> &'static str {
         match self {
             ForgeAct::Listen { .. } => "listen",
+            ForgeAct::Look { .. } => "look",
+            ForgeAct::React { .. } => "react",
             ForgeAct::PostReview { .. } => "postReview",
             ForgeAct::PostComment { .. } => "postComment",
             ForgeAct::Reply { .. } => "reply",
@@ -94,6 +107,11 @@ pub enum ForgeAnswer {
         /// Where the next look starts.
         next: Option<Timestamp>,
     },
+    /// How the pull request stands.
+    Looked {
+        /// What was seen.
+        seen: Box<Seen>,
+    },
     /// The review stands.
     ReviewPosted {
         /// Its body.
@@ -108,6 +126,24 @@ pub enum ForgeAnswer {
     },
     /// It is so now.
     Done,
+}
+
+/// What one look at a pull request showed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Seen {
+    /// Whether it still lives; `None` when that did not change.
+    pub state: Option<PrState>,
+    /// Comments of people who are listened to.
+    pub comments: Vec<Comment>,
+    /// Approvals of people who are listened to.
+    pub approvals: Vec<Approved>,
+    /// Comments that are kept and shown, and go no further.
+    pub ignored: Vec<IgnoredComment>,
+    /// The names of replies of this run that stand there.
+    pub answered: Vec<String>,
+    /// Where the next look starts.
+    pub next: Option<Timestamp>,
 }
 
 /// A comment that nobody acts on.

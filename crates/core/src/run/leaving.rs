@@ -92,6 +92,32 @@ pub(super) fn owner_lost(run: &mut Run, now: Timestamp) {
     });
 }
 
+/// Ends a run from wherever it stands: nothing new is begun, what was started is ended, and then the
+/// sandbox goes.
+pub(super) fn abandon(
+    run: &mut Run,
+    status: OutcomeStatus,
+    failure: Option<Problem>,
+    now: Timestamp,
+) {
+    if run.leaving.is_some() || run.outcome.is_some() {
+        return;
+    }
+    run.pending.clear();
+    run.timers.clear();
+    for identity in run.processes.values().cloned().collect::<Vec<_>>() {
+        run.decide(Effect::EndProcess { identity });
+    }
+    if run.pending.is_empty() {
+        return leave(run, status, failure, now);
+    }
+    run.leaving = Some(Leaving {
+        step: WayOut::EndingProcesses,
+        status,
+        failure,
+    });
+}
+
 /// Something ended on the way out.
 pub(super) fn ended(run: &mut Run, leaving: Leaving, result: &EffectResult, now: Timestamp) {
     let Leaving {

@@ -7,6 +7,7 @@
 //! A run moves only by [`step`]. The engine journals the event, folds it, and performs what is
 //! [pending](Run::pending); results come back as events.
 
+mod cruise;
 mod effect;
 mod event;
 mod forge_act;
@@ -19,15 +20,20 @@ mod spawn;
 mod step;
 mod team;
 
+pub use cruise::{
+    Answer, Approved, Ask, Cruise, CruiseStatus, Entry, Injected, Ledger, Life, PLAN_PATH,
+    PlanCheck, Retry, Round, RoundJob, RoundStep, Stage, Watch, Word, cruise_status, is_actionable,
+    is_cruise, phase_state, proof_of_reply,
+};
 pub use effect::{AgentJob, Effect, EffectResult, JobComment, JobInput};
 pub use event::{Event, Note};
-pub use forge_act::{ForgeAct, ForgeAnswer, IgnoredComment, LineRemark};
+pub use forge_act::{ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, Seen};
 pub use format::{
     EVENT_FORMAT, STATE_FORMAT, UnreadableFormat, read_event, read_run, write_event, write_run,
 };
 pub use leaving::{Leaving, WayOut};
 pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
-pub use request::{AfterEnd, Kind, Publish, Request, TeamTerms};
+pub use request::{Adopted, AfterEnd, CruiseTerms, Kind, Publish, Request, TeamTerms};
 pub use reviewing::{JobRecord, PermissionRecord, Record, Remark, RemarkRecord, ReviewRecord};
 pub use spawn::SpawnStage;
 pub use step::{IllegalEvent, fold, step};
@@ -91,6 +97,11 @@ pub enum Flow {
     Spawn {
         /// Its stage.
         stage: SpawnStage,
+    },
+    /// A phase with a sandbox and a pull request of its own.
+    Cruise {
+        /// Where it stands.
+        cruise: Box<Cruise>,
     },
     /// A primary and a reviewer in one sandbox.
     Team {

@@ -1,6 +1,8 @@
+use super::outcome::Published;
 use crate::agent::Budget;
 use crate::prompts::Prompts;
-use crate::review::ReviewPlan;
+use crate::review::{Domain, ReviewPlan};
+use crate::sandbox::Sandbox;
 use crate::settings::TeamMode;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -51,6 +53,8 @@ pub enum Kind {
     Spawn,
     /// `drive spawn-team`.
     Team(Box<TeamTerms>),
+    /// `drive cruise`.
+    Cruise(Box<CruiseTerms>),
 }
 
 impl Kind {
@@ -59,6 +63,7 @@ impl Kind {
         match self {
             Kind::Spawn => "spawn",
             Kind::Team(_) => "spawn-team",
+            Kind::Cruise(_) => "cruise",
         }
     }
 }
@@ -92,6 +97,61 @@ impl TeamTerms {
             TeamMode::Github => ReviewPlan::by_domain(self.max_iterations),
         }
     }
+}
+
+/// How a cruise works.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CruiseTerms {
+    /// The agent that reviews, by its name in the settings.
+    pub reviewer: String,
+    /// The agent that fixes; a fresh one for every batch of comments.
+    pub fixer: String,
+    /// The agent that finds a title and a branch name.
+    pub namer: String,
+    /// The model it uses, where it is not the agent's own.
+    pub namer_model: Option<String>,
+    /// The branch the person asked for; the namer finds one when left out.
+    pub branch: Option<String>,
+    /// How often one domain is reviewed at most.
+    pub max_iterations: u32,
+    /// The first pause between two looks at the pull request.
+    pub poll_initial: Duration,
+    /// How long that pause may grow.
+    pub poll_max: Duration,
+    /// After so long without anything new the phase ends.
+    pub inactivity_timeout: Duration,
+    /// Fixer rounds before a person is asked.
+    pub max_rounds: u32,
+    /// Whether only the plan was asked for.
+    pub plan_only: bool,
+    /// Whether a plan that every domain approved needs no person.
+    pub auto_approve: bool,
+    /// The plan, where the person brought one.
+    pub plan: Option<String>,
+    /// What agents are told.
+    pub prompts: Prompts,
+    /// What an earlier journal left, where this cruise goes on without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adopted: Option<Adopted>,
+}
+
+/// A phase whose journal is gone, as its sandbox, history and forge show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Adopted {
+    /// Its sandbox.
+    pub sandbox: Sandbox,
+    /// Its pull request.
+    pub pull_request: Published,
+    /// The pull request's title.
+    pub title: String,
+    /// The tip of its branch.
+    pub head_sha: String,
+    /// The domain that was under review.
+    pub domain: Option<Domain>,
+    /// The fixer rounds it had.
+    pub rounds: u32,
 }
 
 /// Where the work goes besides its branch.

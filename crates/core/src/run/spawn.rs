@@ -77,6 +77,8 @@ pub(super) fn ended(run: &mut Run, result: EffectResult, now: Timestamp) {
         EffectResult::ProcessEnded
         | EffectResult::SandboxRemoved { .. }
         | EffectResult::BranchChosen { .. }
+        | EffectResult::FileWritten
+        | EffectResult::FileRead { .. }
         | EffectResult::DiffRead { .. }
         | EffectResult::OnForge { .. } => {}
     }

@@ -1,9 +1,10 @@
+use super::cruise::Ask;
 use super::effect::{Effect, EffectResult};
 use super::event::{Event, Note};
 use super::forge_act::ForgeAnswer;
 use super::outcome::{Outcome, OutcomeStatus};
 use super::request::{Kind, Request};
-use super::{Flow, OwnPost, Run, leaving, spawn, team};
+use super::{Flow, OwnPost, Run, cruise, leaving, spawn, team};
 use crate::Problem;
 use crate::ids::{EffectKey, RunId};
 use crate::time::Timestamp;
@@ -35,8 +36,10 @@ pub fn step(
         }
         Event::Noted { key, note } => {
             require_pending(&run, &key, "a note")?;
-            if let Flow::Team { team } = &mut run.flow {
-                team.record.note(&note);
+            match &mut run.flow {
+                Flow::Team { team } => team.record.note(&note),
+                Flow::Cruise { cruise } => cruise.record.note(&note),
+                Flow::Awaiting | Flow::Spawn { .. } => {}
             }
             match note {
                 Note::Warning { text } => run.warnings.push(text),
@@ -44,6 +47,8 @@ pub fn step(
             }
         }
         Event::EffectEnded { key, result } => effect_ended(&mut run, &key, result, now)?,
+        Event::Woken { timer } => woken(&mut run, &timer, now),
+        Event::Asked { ask } => asked(&mut run, ask, now)?,
         Event::CancelAsked => cancel_asked(&mut run, now),
         Event::OwnerLost => owner_lost(&mut run, now),
     }
@@ -77,6 +82,7 @@ fn begin(run: &mut Run, request: Request, now: Timestamp) -> Result<(), IllegalE
     match &request.kind {
         Kind::Spawn => spawn::begin(run, &request),
         Kind::Team(terms) => team::begin(run, &request, terms, now),
+        Kind::Cruise(terms) => cruise::begin(run, &request, terms, now),
     }
     Ok(())
 }
@@ -99,11 +105,13 @@ fn effect_ended(
             &format!("a result of another kind for `{key}`"),
         ));
     }
-    let effect = run.pending.remove(key);
+    let Some(effect) = run.pending.remove(key) else {
+        return Ok(());
+    };
     run.processes.remove(key);
-    remember(run, key, effect, &result);
+    remember(run, key, &effect, &result);
     if run.outcome.is_none() {
-        advance(run, result, now);
+        advance(run, key, effect, result, now);
     }
     Ok(())
 }
@@ -119,6 +127,8 @@ fn fits(effect: &Effect, result: &EffectResult) -> bool {
         EffectResult::AgentEnded { .. } => matches!(effect, Effect::RunAgent { .. }),
         EffectResult::ProcessEnded => matches!(effect, Effect::EndProcess { .. }),
         EffectResult::WorkCommitted { .. } => matches!(effect, Effect::CommitWork { .. }),
+        EffectResult::FileWritten => matches!(effect, Effect::WriteFile { .. }),
+        EffectResult::FileRead { .. } => matches!(effect, Effect::ReadFile { .. }),
         EffectResult::DiffRead { .. } => matches!(effect, Effect::ReadDiff { .. }),
         EffectResult::OnForge { .. } => matches!(effect, Effect::OnForge { .. }),
         EffectResult::Pushed => matches!(effect, Effect::Push { .. }),
@@ -128,7 +138,7 @@ fn fits(effect: &Effect, result: &EffectResult) -> bool {
 }
 
 /// Takes over what is true whatever the flow makes of it.
-fn remember(run: &mut Run, key: &EffectKey, effect: Option<Effect>, result: &EffectResult) {
+fn remember(run: &mut Run, key: &EffectKey, effect: &Effect, result: &EffectResult) {
     match result {
         EffectResult::SandboxCreated { sandbox } => {
             run.sandboxes
@@ -157,8 +167,8 @@ fn remember(run: &mut Run, key: &EffectKey, effect: Option<Effect>, result: &Eff
         }
         EffectResult::SandboxRemoved { kept, branch } => {
             let mut gone = None;
-            if let Some(Effect::RemoveSandbox { sandbox }) = effect {
-                gone = run.sandboxes.remove(&sandbox);
+            if let Effect::RemoveSandbox { sandbox } = effect {
+                gone = run.sandboxes.remove(sandbox);
             }
             run.kept.extend(kept.iter().cloned());
             if let Some(tip) = branch {
@@ -169,12 +179,23 @@ fn remember(run: &mut Run, key: &EffectKey, effect: Option<Effect>, result: &Eff
             }
         }
         EffectResult::ProcessEnded => {
-            if let Some(Effect::EndProcess { identity }) = effect {
-                run.processes.retain(|_, running| *running != identity);
+            if let Effect::EndProcess { identity } = effect {
+                run.processes.retain(|_, running| running != identity);
             }
         }
-        EffectResult::OnForge { answer } => remember_posts(run, key, answer),
+        EffectResult::OnForge { answer } => {
+            let mut name = key.clone();
+            if let Effect::OnForge {
+                proof: Some(proof), ..
+            } = effect
+            {
+                name = EffectKey::new(proof.as_str());
+            }
+            remember_posts(run, &name, answer);
+        }
         EffectResult::BranchChosen { .. }
+        | EffectResult::FileWritten
+        | EffectResult::FileRead { .. }
         | EffectResult::DiffRead { .. }
         | EffectResult::Pushed
         | EffectResult::Failed { .. } => {}
@@ -188,7 +209,7 @@ fn remember_posts(run: &mut Run, key: &EffectKey, answer: &ForgeAnswer) {
             [std::slice::from_ref(review), lines.as_slice()].concat()
         }
         ForgeAnswer::Posted { comment } => vec![*comment],
-        ForgeAnswer::Heard { .. } | ForgeAnswer::Done => Vec::new(),
+        ForgeAnswer::Heard { .. } | ForgeAnswer::Looked { .. } | ForgeAnswer::Done => Vec::new(),
     };
     run.posts
         .extend(comments.into_iter().map(|comment| OwnPost {
@@ -199,7 +220,9 @@ fn remember_posts(run: &mut Run, key: &EffectKey, answer: &ForgeAnswer) {
 
 /// The owner died: what it was doing is ended, not repeated. Work is collected by the flow.
 fn owner_lost(run: &mut Run, now: Timestamp) {
-    if run.outcome.is_some() || run.request.is_none() {
+    // The next owner of a cruise goes on with what is pending.
+    let is_cruise = matches!(run.flow, Flow::Cruise { .. }) && run.leaving.is_none();
+    if run.outcome.is_some() || run.request.is_none() || is_cruise {
         return;
     }
     run.pending.clear();
@@ -218,10 +241,33 @@ fn cancel_asked(run: &mut Run, now: Timestamp) {
         let problem = Problem::interrupted("stopped before it began");
         return end(run, OutcomeStatus::Cancelled, Some(problem), now);
     }
+    if let Flow::Cruise { .. } = run.flow {
+        let problem = Problem::interrupted("stopped on request");
+        return leaving::abandon(run, OutcomeStatus::Cancelled, Some(problem), now);
+    }
     leaving::cancel_asked(run);
 }
 
-fn advance(run: &mut Run, result: EffectResult, now: Timestamp) {
+/// A timer that is not set any more, or never was, wakes nobody.
+fn woken(run: &mut Run, timer: &str, now: Timestamp) {
+    if let (Flow::Cruise { cruise }, true, None) = (run.flow.clone(), run.is_active(), &run.leaving)
+    {
+        cruise::woken(run, *cruise, timer, now);
+    }
+}
+
+/// Somebody who asks too late asks nobody.
+fn asked(run: &mut Run, ask: Ask, now: Timestamp) -> Result<(), IllegalEvent> {
+    let Flow::Cruise { cruise } = run.flow.clone() else {
+        return Err(illegal(run, "a request to a cruise"));
+    };
+    if run.is_active() && run.leaving.is_none() {
+        cruise::asked(run, *cruise, ask, now);
+    }
+    Ok(())
+}
+
+fn advance(run: &mut Run, key: &EffectKey, effect: Effect, result: EffectResult, now: Timestamp) {
     if let Some(leaving) = run.leaving.clone() {
         return leaving::ended(run, leaving, &result, now);
     }
@@ -229,6 +275,7 @@ fn advance(run: &mut Run, result: EffectResult, now: Timestamp) {
         Flow::Awaiting => {}
         Flow::Spawn { .. } => spawn::ended(run, result, now),
         Flow::Team { team } => team::ended(run, *team, result, now),
+        Flow::Cruise { cruise } => cruise::ended(run, *cruise, key, effect, result, now),
     }
 }
 

@@ -222,6 +222,10 @@ pub fn good(effect: &Effect) -> EffectResult {
             branch: wanted.clone(),
         },
         Effect::RunAgent { .. } => agent_ended(None),
+        Effect::WriteFile { .. } => EffectResult::FileWritten,
+        Effect::ReadFile { .. } => EffectResult::FileRead {
+            text: Some(PLAN.into()),
+        },
         Effect::ReadDiff { .. } => EffectResult::DiffRead {
             diff: DIFF.into(),
             cut: false,
@@ -245,6 +249,9 @@ pub fn good(effect: &Effect) -> EffectResult {
     }
 }
 
+/// A plan of one task.
+pub const PLAN: &str = "One step.\n\n```json tasks\n[{\"id\": \"a\", \"title\": \"A\", \"description\": \"do a\", \"acceptance\": [\"a is done\"], \"depends_on\": [], \"paths\": []}]\n```\n";
+
 /// A new file of five lines.
 pub const DIFF: &str = "--- /dev/null\n+++ b/src/login.rs\n@@ -0,0 +1,5 @@\n+a\n+b\n+c\n+d\n+e\n";
 
@@ -264,7 +271,11 @@ fn forge_answer(act: &ForgeAct) -> ForgeAnswer {
         ForgeAct::PostComment { .. } | ForgeAct::Reply { .. } => ForgeAnswer::Posted {
             comment: comment_ref(Surface::Conversation, 300),
         },
-        ForgeAct::ResolveThread { .. }
+        ForgeAct::Look { .. } => ForgeAnswer::Looked {
+            seen: Box::default(),
+        },
+        ForgeAct::React { .. }
+        | ForgeAct::ResolveThread { .. }
         | ForgeAct::UpdateBody { .. }
         | ForgeAct::SetStatus { .. } => ForgeAnswer::Done,
     }

@@ -25,8 +25,8 @@ pub use process::{
 pub use pull_requests::PullRequests;
 pub use sandboxes::{Left, Removal, Sandboxes, SweepReport, Swept, WhyLeft};
 pub use store::{
-    Append, Appended, Claimed, Entry, Fold, LeaseAnswer, LeaseToken, Liveness, Owner, RunFilter,
-    Store,
+    Append, Appended, Claimed, Entry, Fold, LeaseAnswer, LeaseToken, Liveness, News, Owner,
+    RunFilter, Store,
 };
 pub use version_control::{
     DiffStats, DiffText, FileChange, Leftovers, Place, Push, Pushed, Repository, VersionControl,

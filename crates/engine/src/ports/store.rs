@@ -24,6 +24,10 @@ pub trait Store: Send + Sync {
     /// What happened in a run, in order.
     fn journal(&self, run: &RunId) -> Result<Vec<Entry>, Problem>;
 
+    /// Which runs something happened to after `mark`, by whoever delivered it, and the mark for the
+    /// next look. A mark beyond the end asks only for the mark.
+    fn news(&self, mark: u64) -> Result<News, Problem>;
+
     /// Marks the effects that this owner has not begun yet as begun, and returns them. What an
     /// earlier owner began is returned again, with a higher attempt.
     fn claim(&self, run: &RunId, token: LeaseToken) -> Result<Vec<Claimed>, Problem>;
@@ -77,6 +81,15 @@ impl Appended {
             Appended::Folded(run) | Appended::Duplicate(run) => *run,
         }
     }
+}
+
+/// What happened since a look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct News {
+    /// To whom.
+    pub runs: Vec<RunId>,
+    /// Where the next look starts.
+    pub mark: u64,
 }
 
 /// One line of a journal.

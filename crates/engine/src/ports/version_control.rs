@@ -160,6 +160,16 @@ pub trait VersionControl: Send + Sync {
         limit: usize,
     ) -> Result<DiffText, Problem>;
 
+    /// One file of a commit, as text; `None` when there is no such file. One that is longer than
+    /// `limit` is an error.
+    fn read_file(
+        &self,
+        place: Place<'_>,
+        commit: &str,
+        path: &str,
+        limit: u64,
+    ) -> Result<Option<String>, Problem>;
+
     /// The paths that differ between two commits.
     fn changed_paths(
         &self,

@@ -3,13 +3,17 @@
 use super::World;
 use crate::executor::Task;
 use crate::forge::Conversation;
-use crate::ports::{CommitStatus, Forge, LineComment, NewReview, Post, Since, StatusState};
+use crate::ports::{
+    CommitStatus, Forge, LineComment, NewReview, Polled, Post, Reaction, Since, StatusState,
+};
 use drive_core::Problem;
-use drive_core::forge::marker::{Claim, Place};
+use drive_core::forge::marker::{Claim, MarkerCheck, Place};
 use drive_core::forge::trust::{OwnPosts, Reason, Verdict};
-use drive_core::forge::{Surface, text};
+use drive_core::forge::{Comment, ReviewState, Surface, text};
 use drive_core::ids::EffectKey;
-use drive_core::run::{EffectResult, ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, Run};
+use drive_core::run::{
+    Approved, EffectResult, ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, Run, Seen,
+};
 use drive_core::time::Timestamp;
 
 /// Under which name the status of a commit is set.
@@ -30,12 +34,24 @@ impl World<'_> {
         task: &Task<'_>,
         pr: u64,
         act: &ForgeAct,
+        proof: Option<&str>,
     ) -> Result<EffectResult, Problem> {
         let talk = self.require_forge()?;
         let forge: &dyn Forge = talk.forge.as_ref();
-        let signer = Signer { talk, task, pr };
+        let name = proof.unwrap_or(task.claimed.key.as_str());
+        let signer = Signer {
+            talk,
+            task,
+            pr,
+            name,
+        };
         let answer = match act {
             ForgeAct::Listen { since } => listen(talk, task.run, pr, *since)?,
+            ForgeAct::Look { since } => look(talk, task.run, pr, *since)?,
+            ForgeAct::React { comment } => {
+                forge.react(pr, *comment, Reaction::Eyes)?;
+                ForgeAnswer::Done
+            }
             ForgeAct::PostReview { head, body, lines } => signer.review(head, body, lines)?,
             ForgeAct::PostComment { body } => {
                 let (body, marker) = signer.sign(body, Surface::Conversation, "");
@@ -90,6 +106,8 @@ struct Signer<'a> {
     talk: &'a Conversation,
     task: &'a Task<'a>,
     pr: u64,
+    /// What makes this post the same post when it is tried again.
+    name: &'a str,
 }
 
 impl Signer<'_> {
@@ -98,7 +116,7 @@ impl Signer<'_> {
         let body = text::fit(body, text::BODY_CHARS - MARKER_ROOM);
         let claim = Claim {
             run: self.task.run.id.clone(),
-            key: EffectKey::new(format!("{}{part}", self.task.claimed.key)),
+            key: EffectKey::new(format!("{}{part}", self.name)),
         };
         let place = Place::Comment {
             pr: self.pr,
@@ -150,41 +168,110 @@ fn listen(
     pr: u64,
     since: Option<Timestamp>,
 ) -> Result<ForgeAnswer, Problem> {
-    let mut own = OwnPosts::default();
-    for post in &run.posts {
-        own.record(post.comment, post.effect.clone());
-    }
     let polled = talk.forge.poll(&[pr], Since(since))?;
-    let (mut comments, mut ignored) = (Vec::new(), Vec::new());
-    let mut is_settled = true;
-    for comment in polled.comments {
-        let place = Place::Comment {
-            pr,
-            surface: comment.key.surface,
-        };
-        let marker = talk.key.check(&comment.body, &place);
-        let judged = talk
-            .permissions
-            .judge(&comment, &talk.trusted, &own, &marker);
-        match judged.verdict {
-            Verdict::Act if comment.body.trim().is_empty() => {}
-            Verdict::Act => comments.push(comment),
-            Verdict::Ignore(Reason::Own) => {}
-            Verdict::Ignore(reason) => {
-                is_settled &= reason.is_final();
-                ignored.push(IgnoredComment {
-                    comment: comment.key.comment(),
-                    author: comment.author.login,
-                    reason,
-                });
+    let heard = Heard::sort(talk, run, pr, &polled);
+    Ok(ForgeAnswer::Heard {
+        next: heard.next(since, &polled),
+        comments: heard.comments,
+        ignored: heard.ignored,
+    })
+}
+
+/// The same, with what became of the pull request, who approved it, and what this run has answered.
+fn look(
+    talk: &Conversation,
+    run: &Run,
+    pr: u64,
+    since: Option<Timestamp>,
+) -> Result<ForgeAnswer, Problem> {
+    let polled = talk.forge.poll(&[pr], Since(since))?;
+    let mut heard = Heard::sort(talk, run, pr, &polled);
+    let mut approvals = Vec::new();
+    let is_approval = |comment: &Comment| comment.review == Some(ReviewState::Approved);
+    if polled.comments.iter().any(is_approval) {
+        for approval in talk.forge.approvals(pr)? {
+            let judged = talk.permissions.judge_approval(&approval, &talk.trusted);
+            match judged.verdict {
+                Verdict::Act => approvals.push(Approved {
+                    by: approval.author.login.unwrap_or_default(),
+                    head: approval.head,
+                }),
+                Verdict::Ignore(reason) => heard.is_settled &= reason.is_final(),
             }
         }
     }
-    // A comment that could not be judged yet is looked at again.
-    let next = if is_settled { polled.next.0 } else { since };
-    Ok(ForgeAnswer::Heard {
-        comments,
-        ignored,
-        next,
+    let found = polled.pull_requests.iter().find(|one| one.number == pr);
+    let seen = Seen {
+        state: found.map(|found| found.state),
+        next: heard.next(since, &polled),
+        comments: heard.comments,
+        approvals,
+        ignored: heard.ignored,
+        answered: heard.answered,
+    };
+    Ok(ForgeAnswer::Looked {
+        seen: Box::new(seen),
     })
+}
+
+/// Comments by who is listened to.
+struct Heard {
+    comments: Vec<Comment>,
+    ignored: Vec<IgnoredComment>,
+    /// The names of this run's own posts.
+    answered: Vec<String>,
+    /// Whether everything could be judged.
+    is_settled: bool,
+}
+
+impl Heard {
+    fn sort(talk: &Conversation, run: &Run, pr: u64, polled: &Polled) -> Self {
+        let mut own = OwnPosts::default();
+        for post in &run.posts {
+            own.record(post.comment, post.effect.clone());
+        }
+        let mut heard = Heard {
+            comments: Vec::new(),
+            ignored: Vec::new(),
+            answered: Vec::new(),
+            is_settled: true,
+        };
+        for comment in &polled.comments {
+            let place = Place::Comment {
+                pr,
+                surface: comment.key.surface,
+            };
+            let marker = talk.key.check(&comment.body, &place);
+            if let MarkerCheck::Ours(claim) = &marker
+                && claim.run == run.id
+            {
+                heard.answered.push(claim.key.as_str().to_owned());
+            }
+            let judged = talk
+                .permissions
+                .judge(comment, &talk.trusted, &own, &marker);
+            match judged.verdict {
+                Verdict::Act if comment.body.trim().is_empty() => {}
+                Verdict::Act => heard.comments.push(comment.clone()),
+                Verdict::Ignore(Reason::Own) => {}
+                Verdict::Ignore(reason) => {
+                    heard.is_settled &= reason.is_final();
+                    heard.ignored.push(IgnoredComment {
+                        comment: comment.key.comment(),
+                        author: comment.author.login.clone(),
+                        reason,
+                    });
+                }
+            }
+        }
+        heard
+    }
+
+    /// Where the next look starts. A comment that could not be judged yet is looked at again.
+    fn next(&self, since: Option<Timestamp>, polled: &Polled) -> Option<Timestamp> {
+        match self.is_settled {
+            true => polled.next.0,
+            false => since,
+        }
+    }
 }

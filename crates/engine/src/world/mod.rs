@@ -82,12 +82,26 @@ impl World<'_> {
                 Ok(EffectResult::ProcessEnded)
             }
             Effect::CommitWork { sandbox, message } => self.commit_work(task, sandbox, message),
+            Effect::WriteFile {
+                sandbox,
+                path,
+                text,
+            } => {
+                let sandbox = self.require_sandbox(task, sandbox)?;
+                self.sandboxes.write_file(&sandbox, path, text)?;
+                Ok(EffectResult::FileWritten)
+            }
+            Effect::ReadFile {
+                sandbox,
+                commit,
+                path,
+            } => self.read_file(task, sandbox, commit, path),
             Effect::ReadDiff {
                 sandbox,
                 base,
                 head,
             } => self.read_diff(task, sandbox, base, head),
-            Effect::OnForge { pr, act } => self.on_forge(task, *pr, act),
+            Effect::OnForge { pr, act, proof } => self.on_forge(task, *pr, act, proof.as_deref()),
             Effect::Push {
                 sandbox,
                 remote,

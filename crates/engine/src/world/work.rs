@@ -11,6 +11,8 @@ use std::path::Path;
 
 /// How much of a change a reviewer is shown; the rest it reads from the files.
 const DIFF_BYTES: usize = 128 * 1024;
+/// How long a file may be that a run reads.
+const FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// How many names are tried before a person is asked for one.
 const MOST_NAMES: u32 = 50;
 
@@ -49,6 +51,20 @@ impl World<'_> {
             commits,
             warnings,
         })
+    }
+
+    /// One file of a commit.
+    pub(super) fn read_file(
+        &self,
+        task: &Task<'_>,
+        id: &SandboxId,
+        commit: &str,
+        path: &str,
+    ) -> Result<EffectResult, Problem> {
+        let sandbox = self.require_sandbox(task, id)?;
+        let place = Place::Sandbox(&sandbox);
+        let text = self.history.read_file(place, commit, path, FILE_BYTES)?;
+        Ok(EffectResult::FileRead { text })
     }
 
     /// What the branch changes, within what an agent can be told.

@@ -281,6 +281,7 @@ impl Flight<'_> {
                 diff_base: Some(self.request.base_sha.clone()),
                 pull_request: self.run.work.pull_request.clone(),
                 comments: Vec::new(),
+                plan_path: None,
             },
             model: None,
             idle: self.request.idle_timeout,
@@ -298,7 +299,11 @@ impl Flight<'_> {
         let Some(pr) = self.run.work.pull_request.as_ref().map(|pr| pr.number) else {
             return false;
         };
-        self.run.decide(Effect::OnForge { pr, act });
+        self.run.decide(Effect::OnForge {
+            pr,
+            act,
+            proof: None,
+        });
         true
     }
 

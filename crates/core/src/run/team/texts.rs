@@ -55,6 +55,6 @@ pub(super) fn pull_request_body(run: &Run, team: &Team, request: &Request) -> St
 fn is_pingpong(request: &Request) -> bool {
     match &request.kind {
         Kind::Team(terms) => terms.mode == TeamMode::Pingpong,
-        Kind::Spawn => false,
+        Kind::Spawn | Kind::Cruise(_) => false,
     }
 }

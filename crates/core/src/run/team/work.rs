@@ -97,6 +97,9 @@ impl Flight<'_> {
             file: remark.file.clone(),
             line: remark.line,
             body: remark.body.clone(),
+            url: None,
+            commit: None,
+            is_older: false,
         });
         job
     }
@@ -122,6 +125,8 @@ impl Flight<'_> {
             EffectResult::BranchChosen { .. }
             | EffectResult::SandboxCreated { .. }
             | EffectResult::ProcessEnded
+            | EffectResult::FileWritten
+            | EffectResult::FileRead { .. }
             | EffectResult::DiffRead { .. }
             | EffectResult::PullRequestOpened { .. }
             | EffectResult::SandboxRemoved { .. } => {}

@@ -1,0 +1,106 @@
+//! The limits and the last words.
+
+use super::super::effect::{Effect, EffectResult};
+use super::super::forge_act::ForgeAct;
+use super::super::outcome::OutcomeStatus;
+use super::texts::{approved_comment, limit_comment, pull_request_body};
+use super::{Approved, Flight, Stage, Word};
+use crate::Problem;
+use crate::ids::EffectKey;
+
+impl Flight<'_> {
+    /// Which limit keeps an agent from starting, in words.
+    pub(super) fn limit_reached(&self) -> Option<String> {
+        let spent = self.run.spent;
+        if let Some(overrun) = self.request.budget.overrun(spent.usage, spent.cost) {
+            return Some(format!("the run {overrun}"));
+        }
+        let most = self
+            .terms
+            .max_rounds
+            .saturating_add(self.cruise.extra_rounds);
+        (self.cruise.rounds >= most).then(|| format!("{most} fixer rounds are used up"))
+    }
+
+    /// One comment says what is open and who must act.
+    pub(super) fn tell_limit(&mut self, limit: String) {
+        let body = limit_comment(&limit, &self.cruise.ledger);
+        let proof = format!("limit/{}/{}", self.cruise.rounds, self.cruise.extra_rounds);
+        self.cruise.limit = Some(limit);
+        self.cruise.stage = Stage::TellingLimit;
+        self.on_forge(ForgeAct::PostComment { body }, Some(proof));
+    }
+
+    pub(super) fn limit_told(&mut self, key: &EffectKey, effect: Effect, result: EffectResult) {
+        if let EffectResult::Failed { problem } = result {
+            return self.try_again(key, effect, &problem);
+        }
+        self.proceed();
+    }
+
+    /// The plan is approved: as far as a cruise goes.
+    pub(super) fn finish(&mut self, approved: &Approved) {
+        let body = pull_request_body(self.run, &self.cruise, self.request, true);
+        let words = vec![
+            Word {
+                act: ForgeAct::SetStatus {
+                    sha: approved.head.clone(),
+                    passed: true,
+                    description: "the plan is approved".to_owned(),
+                },
+                proof: None,
+            },
+            Word {
+                act: ForgeAct::UpdateBody { body },
+                proof: None,
+            },
+            Word {
+                act: ForgeAct::PostComment {
+                    body: approved_comment(approved, self.terms.plan_only),
+                },
+                proof: Some(format!("approved/{}", approved.head)),
+            },
+        ];
+        self.end_with(words, OutcomeStatus::Succeeded, None);
+    }
+
+    /// Says these words, then ends like this.
+    pub(super) fn end_with(
+        &mut self,
+        mut words: Vec<Word>,
+        status: OutcomeStatus,
+        failure: Option<Problem>,
+    ) {
+        self.run.pending.clear();
+        self.run.timers.clear();
+        self.cruise.retry = None;
+        if words.is_empty() {
+            return self.leave(status, failure);
+        }
+        let word = words.remove(0);
+        self.cruise.stage = Stage::Ending {
+            words,
+            status,
+            failure: failure.clone(),
+        };
+        if !self.on_forge(word.act, word.proof) {
+            self.leave(status, failure);
+        }
+    }
+
+    /// Words that could not be said are no reason to end otherwise.
+    pub(super) fn said(
+        &mut self,
+        words: Vec<Word>,
+        status: OutcomeStatus,
+        failure: Option<Problem>,
+        result: &EffectResult,
+    ) {
+        if let EffectResult::Failed { problem } = result {
+            self.run
+                .warnings
+                .push(format!("the pull request was not told: {problem}"));
+        }
+        self.end_with(words, status, failure);
+    }
+}

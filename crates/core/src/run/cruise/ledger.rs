@@ -1,0 +1,429 @@
+//! The comment ledger: what became of every comment that somebody is listened to for.
+//!
+//! A comment lives as seen → dispatched → answered → pushed → replied. Its key holds the time of its
+//! last edit, so an edit makes it a new comment: one that was not dispatched yet is replaced by its
+//! newer version, one that was is answered again.
+
+use crate::agent::answer::CommentAction;
+use crate::forge::marker::visible;
+use crate::forge::{Comment, CommentKey, CommentRef, Surface};
+use crate::review::REVIEW_COMPLETE;
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How much of a comment stays once it was answered: enough to recognise it in a list.
+const REMEMBERED_CHARS: usize = 200;
+/// How often one comment is given to a fixer that fails.
+pub(super) const MOST_TRIES: u32 = 3;
+/// How many comments one fixer gets at once; the rest waits for the next round.
+const MOST_IN_BATCH: usize = 50;
+/// How many characters of one comment a fixer gets.
+const LONGEST_BODY: usize = 32 * 1024;
+
+/// Every comment that counts, by its version.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ledger {
+    #[serde(with = "as_list")]
+    entries: BTreeMap<CommentKey, Entry>,
+}
+
+/// One comment and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Entry {
+    /// Which comment, in which version.
+    pub key: CommentKey,
+    /// Who wrote it.
+    pub author: String,
+    /// The file it is about.
+    pub path: Option<String>,
+    /// The line it is about.
+    pub line: Option<u64>,
+    /// The commit it was given on.
+    pub commit: Option<String>,
+    /// A link for people.
+    pub url: Option<String>,
+    /// What it says; only its beginning once it was answered.
+    pub body: String,
+    /// When it was seen.
+    pub seen_at: Timestamp,
+    /// How often a fixer got it.
+    pub tries: u32,
+    /// How far it is.
+    pub life: Life,
+}
+
+/// How far a comment is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "life")]
+pub enum Life {
+    /// It waits for a fixer.
+    Seen,
+    /// A fixer has it.
+    Dispatched {
+        /// In which round.
+        round: u32,
+    },
+    /// A fixer dealt with it; what it changed is being pushed.
+    Answered {
+        /// How.
+        answer: Answer,
+    },
+    /// What it asked for is where others see it; its author is to be told.
+    Pushed {
+        /// How it was dealt with.
+        answer: Answer,
+    },
+    /// Its author was told.
+    Replied {
+        /// How it was dealt with.
+        answer: Answer,
+        /// Our reply, where its place is known.
+        reply: Option<CommentRef>,
+    },
+    /// Its author cannot be told any more.
+    Unanswerable {
+        /// Why.
+        why: String,
+    },
+    /// It was edited before anybody took it up; the newer version counts.
+    Superseded,
+}
+
+/// How a comment was dealt with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer {
+    /// What the fixer did; `None` when it failed.
+    pub action: Option<CommentAction>,
+    /// The commit that holds it.
+    pub commit: Option<String>,
+    /// What the fixer said.
+    pub note: String,
+}
+
+impl Ledger {
+    /// Takes up a comment. Says whether it is new, and so has to be acted on.
+    pub fn see(&mut self, comment: &Comment, now: Timestamp) -> bool {
+        let body = visible(&comment.body);
+        if !is_actionable(body) {
+            return false;
+        }
+        self.insert(Entry {
+            key: comment.key.clone(),
+            author: comment.author.login.clone().unwrap_or_default(),
+            path: comment.path.clone(),
+            line: comment.line,
+            commit: comment.commit.clone(),
+            url: comment.url.clone(),
+            body: shortened(body),
+            seen_at: now,
+            tries: 0,
+            life: Life::Seen,
+        })
+    }
+
+    /// Takes up an entry, unless this version or a newer one is known.
+    pub(super) fn insert(&mut self, entry: Entry) -> bool {
+        let comment = entry.key.comment();
+        if self.versions(comment).any(|known| known.key >= entry.key) {
+            return false;
+        }
+        let older: Vec<CommentKey> = self
+            .versions(comment)
+            .filter(|known| known.life == Life::Seen)
+            .map(|known| known.key.clone())
+            .collect();
+        for key in older {
+            self.set(&key, Life::Superseded);
+        }
+        self.entries.insert(entry.key.clone(), entry);
+        true
+    }
+
+    fn versions(&self, comment: CommentRef) -> impl Iterator<Item = &Entry> {
+        self.entries
+            .values()
+            .filter(move |entry| entry.key.comment() == comment)
+    }
+
+    /// All of them, by surface and id.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+
+    /// One of them.
+    pub fn get(&self, key: &CommentKey) -> Option<&Entry> {
+        self.entries.get(key)
+    }
+
+    /// Those that wait for a fixer or have one, or whose author waits for an answer.
+    pub fn open(&self) -> impl Iterator<Item = &Entry> {
+        self.entries().filter(|entry| entry.life.is_open())
+    }
+
+    /// Whether one waits for a fixer.
+    pub fn has_waiting(&self) -> bool {
+        self.entries().any(|entry| entry.life == Life::Seen)
+    }
+
+    /// Gives the oldest waiting comments to a fixer.
+    pub(super) fn dispatch(&mut self, round: u32) -> Vec<CommentKey> {
+        let mut waiting: Vec<&Entry> = self
+            .entries()
+            .filter(|entry| entry.life == Life::Seen)
+            .collect();
+        waiting.sort_by(|a, b| (a.seen_at, &a.key).cmp(&(b.seen_at, &b.key)));
+        let batch: Vec<CommentKey> = waiting
+            .into_iter()
+            .take(MOST_IN_BATCH)
+            .map(|entry| entry.key.clone())
+            .collect();
+        for key in &batch {
+            if let Some(entry) = self.entries.get_mut(key) {
+                entry.tries += 1;
+                entry.life = Life::Dispatched { round };
+            }
+        }
+        batch
+    }
+
+    /// Moves one on. What was dealt with needs only the beginning of its text.
+    pub(super) fn set(&mut self, key: &CommentKey, life: Life) {
+        if let Some(entry) = self.entries.get_mut(key) {
+            if !life.is_open() {
+                entry.body = entry.body.chars().take(REMEMBERED_CHARS).collect();
+            }
+            entry.life = life;
+        }
+    }
+
+    /// A reply of ours proves that a comment was dealt with before this ledger knew it.
+    pub(super) fn proven(&mut self, proof: &str) {
+        let found = self
+            .entries()
+            .find(|entry| entry.life == Life::Seen && entry.proof() == proof);
+        if let Some(key) = found.map(|entry| entry.key.clone()) {
+            let answer = Answer {
+                action: None,
+                commit: None,
+                note: "answered before".to_owned(),
+            };
+            self.set(
+                &key,
+                Life::Replied {
+                    answer,
+                    reply: None,
+                },
+            );
+        }
+    }
+}
+
+impl Entry {
+    /// The name under which a fixer answers it, unique over all surfaces.
+    pub fn id(&self) -> String {
+        format!("{}-{}", surface_name(self.key.surface), self.key.id)
+    }
+
+    /// What our reply to this version carries, so that it is found again.
+    pub fn proof(&self) -> String {
+        proof_of_reply(&self.key)
+    }
+}
+
+/// The name of the one reply that a version of a comment gets.
+pub fn proof_of_reply(key: &CommentKey) -> String {
+    format!(
+        "reply/{}-{}-{}",
+        surface_name(key.surface),
+        key.id,
+        key.updated_at.as_millisecond()
+    )
+}
+
+impl Life {
+    /// What a fixer made of it, while that is being pushed.
+    pub(super) fn answered(&self) -> Option<&Answer> {
+        if let Life::Answered { answer } = self {
+            return Some(answer);
+        }
+        None
+    }
+
+    /// What its author is to be told.
+    pub(super) fn pushed(&self) -> Option<&Answer> {
+        if let Life::Pushed { answer } = self {
+            return Some(answer);
+        }
+        None
+    }
+
+    /// Whether somebody still waits for something.
+    pub fn is_open(&self) -> bool {
+        match self {
+            Life::Seen | Life::Dispatched { .. } | Life::Answered { .. } | Life::Pushed { .. } => {
+                true
+            }
+            Life::Replied { .. } | Life::Unanswerable { .. } | Life::Superseded => false,
+        }
+    }
+}
+
+fn surface_name(surface: Surface) -> &'static str {
+    match surface {
+        Surface::Conversation => "conversation",
+        Surface::Inline => "inline",
+        Surface::Review => "review",
+    }
+}
+
+/// Whether a text asks for anything. The marker that ends a review does not.
+pub fn is_actionable(body: &str) -> bool {
+    let rest = body.replace(REVIEW_COMPLETE, "");
+    !rest.trim().is_empty()
+}
+
+fn shortened(body: &str) -> String {
+    match body.char_indices().nth(LONGEST_BODY) {
+        None => body.to_owned(),
+        Some((end, _)) => format!("{}…\n\n(the comment goes on)", &body[..end]),
+    }
+}
+
+/// A map whose keys are no text is written as the list of its values.
+mod as_list {
+    use super::{CommentKey, Entry};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::collections::BTreeMap;
+
+    pub(super) fn serialize<S: Serializer>(
+        entries: &BTreeMap<CommentKey, Entry>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        entries.values().collect::<Vec<_>>().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<CommentKey, Entry>, D::Error> {
+        let entries = Vec::<Entry>::deserialize(deserializer)?;
+        Ok(entries
+            .into_iter()
+            .map(|entry| (entry.key.clone(), entry))
+            .collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forge::Author;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn comment(id: u64, edited: i64, body: &str) -> Comment {
+        Comment {
+            key: CommentKey {
+                surface: Surface::Conversation,
+                id,
+                updated_at: at(edited),
+            },
+            pr: 1,
+            author: Author {
+                login: Some("ann".into()),
+                is_bot: false,
+            },
+            body: body.into(),
+            path: None,
+            line: None,
+            commit: None,
+            in_reply_to: None,
+            review: None,
+            created_at: at(0),
+            url: None,
+        }
+    }
+
+    fn lives(ledger: &Ledger) -> Vec<(String, Life)> {
+        let entries = ledger.entries();
+        entries
+            .map(|entry| (entry.body.clone(), entry.life.clone()))
+            .collect()
+    }
+
+    #[test]
+    fn a_comment_that_comes_twice_counts_once() {
+        let mut ledger = Ledger::default();
+        assert!(ledger.see(&comment(7, 10, "please"), at(10)));
+        assert!(!ledger.see(&comment(7, 10, "please"), at(20)));
+        assert_eq!(lives(&ledger), [("please".to_owned(), Life::Seen)]);
+    }
+
+    #[test]
+    fn an_older_version_that_comes_late_changes_nothing() {
+        let mut ledger = Ledger::default();
+        assert!(ledger.see(&comment(7, 20, "new"), at(20)));
+        assert!(!ledger.see(&comment(7, 10, "old"), at(21)));
+        assert_eq!(lives(&ledger), [("new".to_owned(), Life::Seen)]);
+    }
+
+    #[test]
+    fn an_edit_before_dispatch_replaces_and_an_edit_after_it_comes_again() {
+        let mut ledger = Ledger::default();
+        ledger.see(&comment(7, 10, "one"), at(10));
+        assert!(ledger.see(&comment(7, 20, "two"), at(20)));
+        assert_eq!(ledger.dispatch(1).len(), 1);
+        assert!(ledger.see(&comment(7, 30, "three"), at(30)));
+        assert_eq!(
+            lives(&ledger),
+            [
+                ("one".to_owned(), Life::Superseded),
+                ("two".to_owned(), Life::Dispatched { round: 1 }),
+                ("three".to_owned(), Life::Seen),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_marker_is_detected_and_is_not_itself_actionable() {
+        let mut ledger = Ledger::default();
+        assert!(!ledger.see(&comment(7, 10, " [REVIEW COMPLETE]\n"), at(10)));
+        assert!(!ledger.see(&comment(8, 10, "  "), at(10)));
+        assert!(ledger.see(&comment(9, 10, "fix it [REVIEW COMPLETE]"), at(10)));
+        assert!(ledger.see(&comment(10, 10, "![a screenshot](shot.png)"), at(10)));
+    }
+
+    #[test]
+    fn a_comment_of_sixty_kilobytes_is_cut_with_a_note() {
+        let mut ledger = Ledger::default();
+        ledger.see(&comment(7, 10, &"ü".repeat(60_000)), at(10));
+        let body = &ledger.entries().next().unwrap().body;
+        assert!(body.ends_with("(the comment goes on)"));
+        assert_eq!(body.chars().filter(|c| *c == 'ü').count(), LONGEST_BODY);
+    }
+
+    #[test]
+    fn the_same_id_on_two_surfaces_is_two_comments() {
+        let mut ledger = Ledger::default();
+        let mut inline = comment(7, 10, "b");
+        inline.key.surface = Surface::Inline;
+        ledger.see(&comment(7, 10, "a"), at(10));
+        assert!(ledger.see(&inline, at(10)));
+        let ids: Vec<String> = ledger.entries().map(Entry::id).collect();
+        assert_eq!(ids, ["conversation-7", "inline-7"]);
+    }
+
+    #[test]
+    fn what_was_written_is_read_again() {
+        let mut ledger = Ledger::default();
+        ledger.see(&comment(7, 10, "one"), at(10));
+        ledger.dispatch(1);
+        let text = serde_json::to_string(&ledger).unwrap();
+        assert_eq!(serde_json::from_str::<Ledger>(&text).unwrap(), ledger);
+    }
+}

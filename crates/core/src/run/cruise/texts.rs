@@ -1,0 +1,143 @@
+//! What people read on the pull request of a phase, and in its history.
+
+use super::super::Run;
+use super::super::request::Request;
+use super::super::spawn::shortened;
+use super::ledger::{Entry, Ledger};
+use super::{Approved, Cruise, PlanCheck};
+use crate::forge::text::{BODY_CHARS, fit};
+use crate::prompts::fenced;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// How many comments are listed by name.
+const MOST_LISTED: usize = 20;
+/// How much of the description the plan may take.
+const PLAN_CHARS: usize = 30_000;
+/// The least room that the record needs to be worth showing.
+const LEAST_RECORD: usize = 500;
+const LINE_CHARS: usize = 80;
+
+/// The message of the planner's commit.
+pub(super) fn plan_message(title: &str, task: &str) -> String {
+    format!("Plan: {title}\n\n{}", shortened(task))
+}
+
+/// The message of a fixer's commit: it names every comment it answers.
+pub(super) fn fix_message<'a>(round: u32, entries: impl Iterator<Item = &'a Entry>) -> String {
+    let entries: Vec<&Entry> = entries.collect();
+    let mut text = match entries.as_slice() {
+        [] => format!("Fix round {round}: make the plan sound"),
+        [one] => format!("Fix round {round}: {}", first_line(&one.body)),
+        many => format!("Fix round {round}: {} comments", many.len()),
+    };
+    if !entries.is_empty() {
+        text.push_str("\n\n");
+    }
+    for entry in entries {
+        let _ = writeln!(text, "Comment: {} by {}", entry.id(), plain(&entry.author));
+    }
+    text.trim_end().to_owned()
+}
+
+/// What stands where a session ended by silence. Users look for these very words.
+pub(super) fn timed_out(after: Duration) -> String {
+    let hours = after.as_secs() / 3600;
+    let span = match (hours, after.as_secs() % 3600) {
+        (hours, 0) if hours > 0 => format!("{hours}h"),
+        _ => format!("{}s", after.as_secs()),
+    };
+    format!("Cruise-control session timed out after {span} of inactivity")
+}
+
+/// A comment from the command line as it stands on the pull request.
+pub(super) fn injected_body(author: &str, text: &str) -> String {
+    format!("From the command line, by {}:\n\n{text}", plain(author))
+}
+
+/// One comment for a limit: what is open, and who must act.
+pub(super) fn limit_comment(limit: &str, ledger: &Ledger) -> String {
+    let mut text = format!(
+        "Stopped here: {limit}. A person must act: merge, close or approve this pull request, or run \
+         `drive cruise fix` for one more round.\n"
+    );
+    let open: Vec<&Entry> = ledger.open().collect();
+    if !open.is_empty() {
+        text.push_str("\nStill open:\n\n");
+    }
+    for entry in open.iter().take(MOST_LISTED) {
+        let _ = writeln!(
+            text,
+            "- {} by {}: {}",
+            entry.id(),
+            plain(&entry.author),
+            first_line(&entry.body)
+        );
+    }
+    if open.len() > MOST_LISTED {
+        let _ = writeln!(text, "- and {} more", open.len() - MOST_LISTED);
+    }
+    text.trim_end().to_owned()
+}
+
+/// What is said when the plan is approved.
+pub(super) fn approved_comment(approved: &Approved, plan_only: bool) -> String {
+    let (by, head) = (plain(&approved.by), &approved.head);
+    let rest = match plan_only {
+        true => "Only the plan was asked for, so the cruise ends here.",
+        false => "This is as far as a cruise goes for now: building it is up to you.",
+    };
+    format!("The plan is approved at {head} by {by}. {rest}")
+}
+
+/// The description as it stands now: what was said, the task, the plan's graph or what is wrong with
+/// it, and at the end the record. Within what a forge takes.
+pub(super) fn pull_request_body(
+    run: &Run,
+    cruise: &Cruise,
+    request: &Request,
+    with_record: bool,
+) -> String {
+    let mut text = cruise.summary.trim().to_owned();
+    let task = fenced(&shortened(&request.task), "text");
+    let _ = write!(
+        text,
+        "\n\n<details><summary>The task</summary>\n\n{task}\n\n</details>\n"
+    );
+    match &cruise.plan {
+        PlanCheck::Unread => {}
+        PlanCheck::Valid { plan } => {
+            let _ = write!(text, "\n{}\n", plan.summary_markdown(PLAN_CHARS));
+        }
+        PlanCheck::Invalid { errors } => {
+            let errors = fenced(errors, "text");
+            let _ = write!(text, "\nThe plan is not sound yet:\n\n{errors}\n");
+        }
+    }
+    let mut text = fit(text.trim_start(), BODY_CHARS);
+    if with_record {
+        let open = "\n<details><summary>What happened</summary>\n\n";
+        let close = "\n</details>\n";
+        let room = BODY_CHARS.saturating_sub(text.chars().count() + open.len() + close.len());
+        if room >= LEAST_RECORD {
+            let record = fit(&cruise.record.markdown(run), room);
+            text = format!("{text}{open}{record}{close}");
+        }
+    }
+    text
+}
+
+fn first_line(body: &str) -> String {
+    let line = body.lines().find(|line| !line.trim().is_empty());
+    plain(line.unwrap_or_default())
+}
+
+/// Somebody else's words as part of one line.
+fn plain(text: &str) -> String {
+    let text: String = text
+        .chars()
+        .filter(|c| !c.is_control() && !matches!(c, '*' | '`' | '#' | '<' | '>'))
+        .take(LINE_CHARS)
+        .collect();
+    text.trim().to_owned()
+}

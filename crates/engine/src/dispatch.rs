@@ -1,0 +1,386 @@
+//! The loop of the executor: one thread that starts what is pending, takes what came of it, and wakes
+//! runs when their instants come.
+
+use crate::cancel::{CancelGuard, CancelToken, Urgency};
+use crate::executor::{Executor, OnStop};
+use crate::lease::{HEARTBEAT, Lease};
+use drive_core::Problem;
+use drive_core::agent::Ending;
+use drive_core::ids::{DedupeKey, EffectKey, RunId};
+use drive_core::run::{Effect, EffectResult, Event, Run};
+use drive_core::time::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{Scope, scope};
+use std::time::{Duration, Instant};
+
+/// How often the journal is looked at for what other processes delivered to runs that wait.
+const PEEK: Duration = Duration::from_millis(250);
+/// The shortest wait between two turns.
+const LEAST_WAIT: Duration = Duration::from_millis(1);
+
+enum Message {
+    Ended(RunId, EffectKey, Box<EffectResult>),
+    StopAsked,
+}
+
+/// The dispatcher of one executor.
+pub(crate) struct Dispatch<'env> {
+    executor: &'env Executor<'env>,
+    flights: BTreeMap<RunId, Flight<'env>>,
+    dirty: BTreeSet<RunId>,
+    ended: Vec<Result<Run, Problem>>,
+    /// How far the journal was read.
+    mark: u64,
+    peeked: Instant,
+    stopping: bool,
+}
+
+/// One run in the air.
+struct Flight<'env> {
+    lease: &'env Lease<'env>,
+    under_way: BTreeMap<EffectKey, UnderWay>,
+    timers: BTreeMap<String, Due>,
+}
+
+struct UnderWay {
+    effect: Effect,
+    cancel: CancelToken,
+    _linked: CancelGuard,
+}
+
+/// An instant by both clocks: civil time goes on while the machine sleeps, and the steady clock goes
+/// on when somebody sets civil time back.
+#[derive(Clone, Copy)]
+struct Due {
+    civil: Timestamp,
+    steady: Instant,
+}
+
+impl<'env> Dispatch<'env> {
+    pub(crate) fn new(executor: &'env Executor<'env>) -> Self {
+        Self {
+            executor,
+            flights: BTreeMap::new(),
+            dirty: BTreeSet::new(),
+            ended: Vec::new(),
+            mark: 0,
+            peeked: Instant::now(),
+            stopping: false,
+        }
+    }
+
+    pub(crate) fn fly(mut self, leases: Vec<&'env Lease<'env>>) -> Vec<Result<Run, Problem>> {
+        for lease in leases {
+            self.dirty.insert(lease.run().clone());
+            let flight = Flight {
+                lease,
+                under_way: BTreeMap::new(),
+                timers: BTreeMap::new(),
+            };
+            self.flights.insert(lease.run().clone(), flight);
+        }
+        let (sender, receiver) = channel();
+        let asked = sender.clone();
+        let _guard = self.executor.cancel.on_cancel(move |_| {
+            let _ = asked.send(Message::StopAsked);
+        });
+        match self.executor.journal.store.news(u64::MAX) {
+            Ok(news) => self.mark = news.mark,
+            Err(problem) => return vec![Err(problem)],
+        }
+        scope(|threads| {
+            while !self.flights.is_empty() {
+                self.turn(threads, &sender, &receiver);
+            }
+        });
+        self.ended
+    }
+
+    fn turn<'scope>(
+        &mut self,
+        threads: &'scope Scope<'scope, 'env>,
+        sender: &Sender<Message>,
+        receiver: &Receiver<Message>,
+    ) {
+        for run in std::mem::take(&mut self.dirty) {
+            let looked = self.look_at(&run, threads, sender);
+            self.settle(&run, looked);
+        }
+        if self.flights.is_empty() {
+            return;
+        }
+        match receiver.recv_timeout(self.wait()) {
+            Ok(message) => {
+                self.take(message);
+                while let Ok(message) = receiver.try_recv() {
+                    self.take(message);
+                }
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        }
+        self.peek();
+        self.wake();
+        self.beat();
+    }
+
+    /// Starts what is pending, ends what is not wanted any more, and sees which instants are waited
+    /// for. `Some` once nothing more will happen.
+    fn look_at<'scope>(
+        &mut self,
+        id: &RunId,
+        threads: &'scope Scope<'scope, 'env>,
+        sender: &Sender<Message>,
+    ) -> Result<Option<Run>, Problem> {
+        let executor = self.executor;
+        let Some(flight) = self.flights.get_mut(id) else {
+            return Ok(None);
+        };
+        let run = executor.journal.require(id)?;
+        executor.performer.changed(&run);
+        for (key, under_way) in &flight.under_way {
+            if !run.pending.contains_key(key) {
+                under_way.cancel.cancel(Urgency::Graceful);
+            }
+        }
+        flight.set_timers(&run, executor.journal.clock.now());
+        let lease = flight.lease;
+        if !self.stopping || executor.on_stop == OnStop::End {
+            let is_new = |key: &EffectKey| !flight.under_way.contains_key(key);
+            let claimed = match run.pending.keys().any(is_new) {
+                true => executor.journal.store.claim(id, lease.token())?,
+                false => Vec::new(),
+            };
+            for claimed in claimed {
+                let cancel = CancelToken::new();
+                let child = cancel.clone();
+                let under_way = UnderWay {
+                    effect: claimed.effect.clone(),
+                    cancel: cancel.clone(),
+                    _linked: executor
+                        .cancel
+                        .on_cancel(move |urgency| child.cancel(urgency)),
+                };
+                flight.under_way.insert(claimed.key.clone(), under_way);
+                let (run, sender) = (run.clone(), sender.clone());
+                threads.spawn(move || {
+                    let result = executor.perform(lease, &run, &claimed, &cancel);
+                    let _ = sender.send(Message::Ended(run.id, claimed.key, Box::new(result)));
+                });
+            }
+        }
+        let waits = !run.timers.is_empty() && run.is_active() && !self.stopping;
+        let is_over = flight.under_way.is_empty() && !waits;
+        Ok(is_over.then_some(run))
+    }
+
+    /// A run whose journal cannot be written any more is let go: what is still performed for it
+    /// must stop at once.
+    fn settle(&mut self, id: &RunId, looked: Result<Option<Run>, Problem>) {
+        match looked {
+            Ok(None) => {}
+            Ok(Some(run)) => {
+                self.flights.remove(id);
+                self.ended.push(Ok(run));
+            }
+            Err(problem) => {
+                if let Some(flight) = self.flights.remove(id) {
+                    for under_way in flight.under_way.values() {
+                        under_way.cancel.cancel(Urgency::Now);
+                    }
+                    self.ended.push(Err(problem));
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Ended(id, key, result) => {
+                let taken = self.take_result(&id, &key, *result);
+                self.settle(&id, taken.map(|()| None));
+                self.dirty.insert(id);
+            }
+            Message::StopAsked => {
+                self.stopping = true;
+                let runs: Vec<RunId> = self.flights.keys().cloned().collect();
+                for id in runs {
+                    if self.executor.on_stop == OnStop::End {
+                        let told = self.tell(&id, &Event::CancelAsked, "cancel".to_owned());
+                        self.settle(&id, told.map(|()| None));
+                    }
+                    self.dirty.insert(id);
+                }
+            }
+        }
+    }
+
+    fn take_result(
+        &mut self,
+        id: &RunId,
+        key: &EffectKey,
+        result: EffectResult,
+    ) -> Result<(), Problem> {
+        let Some(flight) = self.flights.get_mut(id) else {
+            return Ok(());
+        };
+        let Some(under_way) = flight.under_way.remove(key) else {
+            return Ok(());
+        };
+        let lets_go = self.stopping && self.executor.on_stop == OnStop::LetGo;
+        if lets_go && is_cut_short(&under_way.effect, &result) {
+            return Ok(());
+        }
+        if !self.is_pending(id, key)? {
+            return Ok(());
+        }
+        let event = Event::EffectEnded {
+            key: key.clone(),
+            result,
+        };
+        let told = self.tell(id, &event, format!("result/{key}"));
+        match told {
+            // Somebody asked for something else between the look and the word.
+            Err(problem) if problem.kind == "illegalEvent" && !self.is_pending(id, key)? => Ok(()),
+            told => told,
+        }
+    }
+
+    fn is_pending(&self, id: &RunId, key: &EffectKey) -> Result<bool, Problem> {
+        let run = self.executor.journal.require(id)?;
+        Ok(run.pending.contains_key(key))
+    }
+
+    fn tell(&self, id: &RunId, event: &Event, dedupe: String) -> Result<(), Problem> {
+        match self.flights.get(id) {
+            Some(flight) => self
+                .executor
+                .deliver(flight.lease, event, &DedupeKey::new(dedupe)),
+            None => Ok(()),
+        }
+    }
+
+    /// How long nothing will happen by itself.
+    fn wait(&self) -> Duration {
+        let now = self.executor.journal.clock.now();
+        let mut wait = HEARTBEAT;
+        for flight in self.flights.values() {
+            if !flight.timers.is_empty() {
+                wait = wait.min(PEEK);
+            }
+            for due in flight.timers.values() {
+                wait = wait.min(due.left(now));
+            }
+        }
+        wait.max(LEAST_WAIT)
+    }
+
+    /// Sees what other processes delivered to runs that wait.
+    fn peek(&mut self) {
+        let is_waiting = self.flights.values().any(|one| !one.timers.is_empty());
+        if !is_waiting || self.peeked.elapsed() < PEEK {
+            return;
+        }
+        self.peeked = Instant::now();
+        // A journal that cannot be read now is read again; one that is gone shows at the next write.
+        if let Ok(news) = self.executor.journal.store.news(self.mark) {
+            self.mark = news.mark;
+            self.dirty.extend(news.runs);
+            self.dirty.retain(|run| self.flights.contains_key(run));
+        }
+    }
+
+    /// Wakes runs whose instants have come.
+    fn wake(&mut self) {
+        if self.stopping {
+            return;
+        }
+        let now = self.executor.journal.clock.now();
+        let mut due = Vec::new();
+        for (id, flight) in &mut self.flights {
+            let names: Vec<String> = flight
+                .timers
+                .iter()
+                .filter(|(_, due)| due.left(now).is_zero())
+                .map(|(name, _)| name.clone())
+                .collect();
+            for name in names {
+                if let Some(when) = flight.timers.remove(&name) {
+                    due.push((id.clone(), name, when.civil));
+                }
+            }
+        }
+        for (id, timer, at) in due {
+            let dedupe = format!("timer/{timer}/{at}");
+            let told = self.tell(&id, &Event::Woken { timer }, dedupe);
+            self.settle(&id, told.map(|()| None));
+            self.dirty.insert(id);
+        }
+    }
+
+    fn beat(&mut self) {
+        let runs: Vec<RunId> = self.flights.keys().cloned().collect();
+        for id in runs {
+            let held = match self.flights.get(&id) {
+                Some(flight) => flight.lease.beat(),
+                None => Ok(true),
+            };
+            match held {
+                Ok(true) => {}
+                Ok(false) => self.settle(&id, Err(lease_lost(&id))),
+                Err(problem) => self.settle(&id, Err(problem)),
+            }
+        }
+    }
+}
+
+impl Flight<'_> {
+    fn set_timers(&mut self, run: &Run, now: Timestamp) {
+        let known = std::mem::take(&mut self.timers);
+        for (name, civil) in &run.timers {
+            let same = known.get(name).filter(|due| due.civil == *civil);
+            let due = same.copied().unwrap_or_else(|| Due::at(*civil, now));
+            self.timers.insert(name.clone(), due);
+        }
+    }
+}
+
+impl Due {
+    fn at(civil: Timestamp, now: Timestamp) -> Self {
+        let left = left(civil, now);
+        let steady = Instant::now();
+        Self {
+            civil,
+            steady: steady.checked_add(left).unwrap_or(steady),
+        }
+    }
+
+    /// How long until the first of both clocks has come.
+    fn left(&self, now: Timestamp) -> Duration {
+        let steady = self.steady.saturating_duration_since(Instant::now());
+        steady.min(left(self.civil, now))
+    }
+}
+
+fn left(civil: Timestamp, now: Timestamp) -> Duration {
+    Duration::try_from(civil.duration_since(now)).unwrap_or_default()
+}
+
+/// Whether something ended because its owner lets go, and not by itself.
+fn is_cut_short(effect: &Effect, result: &EffectResult) -> bool {
+    match (effect, result) {
+        (_, EffectResult::Failed { .. }) => true,
+        (Effect::RunAgent { .. }, EffectResult::AgentEnded { outcome, .. }) => {
+            outcome.ending != Ending::Succeeded
+        }
+        _ => false,
+    }
+}
+
+fn lease_lost(run: &RunId) -> Problem {
+    Problem::environment(
+        "leaseLost",
+        format!("another process took over run `{run}`"),
+    )
+    .hint("this happens after a long suspend; the other process goes on with it")
+}
