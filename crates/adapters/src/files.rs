@@ -115,7 +115,7 @@ fn parent_of(path: &Path) -> io::Result<&Path> {
 }
 
 /// Flags to open a folder without following a link to it.
-const FOLDER: OFlags = OFlags::RDONLY
+pub(crate) const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);

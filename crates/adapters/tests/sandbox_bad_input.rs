@@ -13,10 +13,9 @@ use drive_adapters::worktree::Worktrees;
 use drive_core::Problem;
 use drive_core::sandbox::{OwnerState, Refusal, Sandbox, SandboxNote, SandboxSpec};
 use drive_engine::ports::{Sandboxes, VersionControl, WhyLeft};
-use rustix::mount::{MountFlags, UnmountFlags};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use support::{FixedClock, World, write};
+use support::{FixedClock, SmallDisk, World, write};
 
 fn refused(world: &World, spec: &SandboxSpec) -> Problem {
     let problem = world.worktrees().create(spec).unwrap_err();
@@ -285,34 +284,6 @@ fn a_record_that_points_at_a_folder_of_the_users_moves_nothing() {
     assert_eq!(report.left[0].why, WhyLeft::Refused(Refusal::OutsideRoot));
     assert_eq!(report.removed, Vec::new());
     assert!(theirs.join("file.txt").exists() && sandbox.path.exists());
-}
-
-/// A small disk of its own for a test; `None` where this user may not mount one.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    fn mount(at: &Path, options: &std::ffi::CStr) -> Option<Self> {
-        std::fs::create_dir_all(at).unwrap();
-        let flags = MountFlags::empty();
-        match rustix::mount::mount("tmpfs", at, "tmpfs", flags, Some(options)) {
-            Ok(()) => Some(Self(at.to_path_buf())),
-            Err(error) => {
-                eprintln!("skipped: no disk of its own can be mounted here: {error}");
-                None
-            }
-        }
-    }
-
-    fn make_read_only(&self) {
-        let flags = MountFlags::RDONLY;
-        rustix::mount::mount_remount(&self.0, flags, c"").unwrap();
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = rustix::mount::unmount(&self.0, UnmountFlags::DETACH);
-    }
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn cruise_files_are_excluded_once_and_the_users_lines_stay() {
         assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
     }
     let content = std::fs::read_to_string(world.repo.join(".git/info/exclude")).unwrap();
-    assert_eq!(content, "mine\n/.cruise/\n");
+    assert_eq!(content, "mine\n/.cruise\n");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::call::load_config;
 use super::{Git, Location, Touches, config, history, state};
 use drive_core::Problem;
+use drive_core::phase::{STATE_FILE, STATE_FOLDER};
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::{Brought, RUN_TRAILER};
 use drive_engine::ports::Leftovers;
@@ -36,7 +37,10 @@ pub(super) fn leftovers(
             .knowing(&entries)
     };
     let mut status = state::status_by(call())?;
-    let is_work = |path: &PathBuf| !brought.iter().any(|one| path.starts_with(&one.path));
+    let state_file = Path::new(STATE_FOLDER).join(STATE_FILE);
+    let is_work = |path: &PathBuf| {
+        *path != state_file && !brought.iter().any(|one| path.starts_with(&one.path))
+    };
     status.dirty.retain(is_work);
     status.nested.retain(is_work);
     if let Some(nested) = status.nested.first() {
@@ -54,6 +58,8 @@ pub(super) fn leftovers(
     }
     call()
         .args(["add", "--all", "--", ":/"])
+        // An ignore file of the work may say otherwise than git's own exclude file.
+        .arg(excluded(&state_file))
         .args(brought.iter().map(|one| excluded(&one.path)))
         .ok()?;
     let answer = identity(&entries)

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 /// How often registering is tried again when something else disturbs it, such as a prune.
 const TRIES: u32 = 5;
-/// What no commit of ours may contain.
-const EXCLUDED: &str = "/.cruise/";
+/// What no commit of ours may contain, be it a folder or what somebody put in its place.
+const EXCLUDED: &str = "/.cruise";
 
 /// Everything that can be checked before anything is touched.
 struct Plan {

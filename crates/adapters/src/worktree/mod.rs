@@ -10,6 +10,7 @@ mod keep;
 pub mod kept;
 mod lock;
 mod mend;
+mod phase_files;
 mod record;
 mod refs;
 mod remove;
@@ -23,8 +24,9 @@ use crate::files;
 use crate::git::{Git, Location, Pinned};
 use drive_core::Problem;
 use drive_core::ids::{RunId, SandboxId};
+use drive_core::phase::PhaseState;
 use drive_core::sandbox::{BranchName, KeptWork, OwnerState, Sandbox, SandboxSpec, Stage};
-use drive_engine::ports::{Clock, Sandboxes, SweepReport};
+use drive_engine::ports::{Clock, FoundState, PhaseFiles, Sandboxes, SweepReport};
 use lock::FileLock;
 use record::{Record, Records};
 use std::io;
@@ -217,6 +219,24 @@ pub fn is_anything_left(root: &Path, state: &Path) -> bool {
         std::fs::read_dir(folder).is_ok_and(|mut entries| entries.any(|entry| entry.is_ok()))
     };
     has_entries(&state.join(OWN).join(RECORDS)) || trash::has_dead(&root.join(trash::FOLDER))
+}
+
+impl PhaseFiles for Worktrees {
+    fn write(&self, sandbox: &Sandbox, state: &PhaseState) -> Result<(), Problem> {
+        phase_files::write(&sandbox.path, state)
+    }
+
+    fn read(&self, sandbox_path: &Path) -> Result<Option<PhaseState>, Problem> {
+        phase_files::read(sandbox_path)
+    }
+
+    fn list(&self) -> Result<Vec<FoundState>, Problem> {
+        phase_files::list(&self.root)
+    }
+
+    fn root(&self) -> &Path {
+        &self.root
+    }
 }
 
 fn made(path: &Path) -> io::Result<PathBuf> {

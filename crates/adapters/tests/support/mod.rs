@@ -17,6 +17,7 @@ use drive_core::ids::{RunId, SandboxId};
 use drive_core::sandbox::{Lifetime, SandboxSpec};
 use drive_core::time::Timestamp;
 use drive_engine::ports::{Clock, ProcessRunner};
+use rustix::mount::{MountFlags, UnmountFlags};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -223,4 +224,32 @@ pub fn child_test(name: &str, environment: &[(&str, &OsStr)]) -> Command {
 
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
+}
+
+/// A small disk of its own for a test; `None` where this user may not mount one.
+pub struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    pub fn mount(at: &Path, options: &std::ffi::CStr) -> Option<Self> {
+        std::fs::create_dir_all(at).unwrap();
+        let flags = MountFlags::empty();
+        match rustix::mount::mount("tmpfs", at, "tmpfs", flags, Some(options)) {
+            Ok(()) => Some(Self(at.to_path_buf())),
+            Err(error) => {
+                eprintln!("skipped: no disk of its own can be mounted here: {error}");
+                None
+            }
+        }
+    }
+
+    pub fn make_read_only(&self) {
+        let flags = MountFlags::RDONLY;
+        rustix::mount::mount_remount(&self.0, flags, c"").unwrap();
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = rustix::mount::unmount(&self.0, UnmountFlags::DETACH);
+    }
 }

@@ -18,6 +18,10 @@ use serde::{Deserialize, Serialize};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
+/// The folder that carries the file, in a sandbox.
+pub const STATE_FOLDER: &str = ".cruise";
+/// The file, in its folder.
+pub const STATE_FILE: &str = "phase-state.json";
 /// The version of the format written.
 pub const STATE_FILE_VERSION: u64 = 1;
 /// The longest file that is read, in bytes.

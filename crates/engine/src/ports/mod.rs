@@ -5,6 +5,7 @@ mod agent;
 mod clock;
 mod forge;
 mod nudges;
+mod phase_files;
 mod process;
 mod pull_requests;
 mod sandboxes;
@@ -18,6 +19,7 @@ pub use forge::{
     Posted, PostedReview, Reaction, Since, StatusState,
 };
 pub use nudges::{Deliveries, KeptNudge, NudgeLog, Nudges};
+pub use phase_files::{FoundState, PhaseFiles};
 pub use process::{
     Collect, CommandSpec, Containment, Discard, Isolation, Network, OrphanPolicy, OutputSink,
     ProcessRunner, Started, Stdin, Stream, Writes,

@@ -1,0 +1,146 @@
+//! The state file of a phase, in a folder in which an agent works.
+//!
+//! The agent may have put a link in place of the folder or of the file, a pipe, or gigabytes. So
+//! each step is taken from an open folder, no link is followed, and what is read is a plain file of
+//! a bounded size.
+
+use super::storage_problem;
+use crate::files::FOLDER;
+use drive_core::Problem;
+use drive_core::phase::{LONGEST_STATE_FILE, PhaseState, STATE_FILE, STATE_FOLDER};
+use drive_engine::ports::FoundState;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+pub(super) fn write(sandbox: &Path, state: &PhaseState) -> Result<(), Problem> {
+    let text = state.write()?;
+    let Some(top) = open_sandbox(sandbox)? else {
+        return Err(Problem::environment(
+            "sandboxGone",
+            format!("the sandbox `{}` is gone", sandbox.display()),
+        )
+        .hint("it was removed by hand or by a clean-up; its commits are on its branch"));
+    };
+    let path = sandbox.join(STATE_FOLDER);
+    match mkdirat(&top, STATE_FOLDER, Mode::from_raw_mode(0o755)) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(error) => return Err(storage_problem(&path, &error.into())),
+    }
+    let Some(folder) = open_folder(top.as_fd(), &path)? else {
+        return Err(storage_problem(&path, &Errno::NOENT.into()));
+    };
+    replace(folder.as_fd(), text.as_bytes())
+        .map_err(|error| storage_problem(&path.join(STATE_FILE), &error))
+}
+
+pub(super) fn read(sandbox: &Path) -> Result<Option<PhaseState>, Problem> {
+    let Some(top) = open_sandbox(sandbox)? else {
+        return Ok(None);
+    };
+    let path = sandbox.join(STATE_FOLDER);
+    let Some(folder) = open_folder(top.as_fd(), &path)? else {
+        return Ok(None);
+    };
+    let path = path.join(STATE_FILE);
+    // Opening a pipe must not wait for somebody to write into it.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match openat(&folder, STATE_FILE, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT) => return Ok(None),
+        Err(Errno::LOOP | Errno::NXIO) => return Err(not_plain(&path, "file")),
+        Err(error) => return Err(storage_problem(&path, &error.into())),
+    };
+    let failed = |error: io::Error| storage_problem(&path, &error);
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(not_plain(&path, "file"));
+    }
+    // One byte more than allowed is enough to be refused.
+    let mut bytes = Vec::new();
+    file.take(LONGEST_STATE_FILE as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    PhaseState::read(&bytes).map(Some)
+}
+
+pub(super) fn list(root: &Path) -> Result<Vec<FoundState>, Problem> {
+    let failed = |error: io::Error| storage_problem(root, &error);
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(root).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        // What is moved aside before it goes lies in a hidden folder.
+        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        if is_hidden || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let sandbox_path = entry.path();
+        if let Some(state) = read(&sandbox_path).transpose() {
+            found.push(FoundState {
+                sandbox_path,
+                state,
+            });
+        }
+    }
+    found.sort_by(|one, other| one.sandbox_path.cmp(&other.sandbox_path));
+    Ok(found)
+}
+
+fn open_sandbox(path: &Path) -> Result<Option<OwnedFd>, Problem> {
+    match openat(CWD, path, FOLDER, Mode::empty()) {
+        Ok(folder) => Ok(Some(folder)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(Errno::LOOP | Errno::NOTDIR) => Err(not_plain(path, "folder")),
+        Err(error) => Err(storage_problem(path, &error.into())),
+    }
+}
+
+fn open_folder(top: BorrowedFd<'_>, path: &Path) -> Result<Option<OwnedFd>, Problem> {
+    match openat(top, STATE_FOLDER, FOLDER, Mode::empty()) {
+        Ok(folder) => Ok(Some(folder)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(Errno::LOOP | Errno::NOTDIR) => Err(not_plain(path, "folder")),
+        Err(error) => Err(storage_problem(path, &error.into())),
+    }
+}
+
+/// After a crash at any instant the old or the new content is there, never a part. What stands in
+/// the file's place is replaced itself, whatever it is, and never written through.
+fn replace(folder: BorrowedFd<'_>, content: &[u8]) -> io::Result<()> {
+    let (name, mut file) = create_temporary(folder)?;
+    let written = file
+        .write_all(content)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| Ok(renameat(folder, &name, folder, STATE_FILE)?))
+        .and_then(|()| Ok(rustix::fs::fsync(folder)?));
+    if written.is_err() {
+        // The unfinished copy is of no use to anyone; failing to remove it changes nothing.
+        let _ = unlinkat(folder, &name, AtFlags::empty());
+    }
+    written
+}
+
+fn create_temporary(folder: BorrowedFd<'_>) -> io::Result<(String, File)> {
+    const TRIES: u32 = 100;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mode = Mode::from_raw_mode(0o644);
+    for attempt in 0..TRIES {
+        let name = format!("{STATE_FILE}.{}.{attempt}.tmp", std::process::id());
+        match openat(folder, &name, flags, mode) {
+            Ok(file) => return Ok((name, File::from(file))),
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+fn not_plain(path: &Path, wanted: &str) -> Problem {
+    Problem::environment(
+        "phaseFileNotPlain",
+        format!("`{}` is not a plain {wanted}", path.display()),
+    )
+    .hint("an agent put something else there; nothing was followed: remove it")
+}
