@@ -12,6 +12,7 @@ mod config_schema;
 mod doctor;
 mod kept;
 mod output;
+mod plugin;
 mod pr;
 mod support;
 mod usage;

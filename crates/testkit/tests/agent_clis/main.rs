@@ -11,6 +11,7 @@
 mod bare;
 mod codex_sandbox;
 mod permissions;
+mod plugin;
 mod project_settings;
 mod prompts;
 mod read_only;
