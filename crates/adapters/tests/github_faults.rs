@@ -294,6 +294,9 @@ fn a_skewed_clock_loses_nothing() {
             seen.extend(new.filter(|comment| *comment == written));
         }
         assert_eq!(seen.len(), 3, "skew {skew}");
+        hub.lose_next_answer();
+        hub.forge.post(pr, post("<!-- drive:1 -->")).unwrap();
+        assert_eq!(times(&standing(&hub, pr), "<!-- drive:1 -->"), 1);
         hub.simulator
             .inject(Fault::next("GET", "/pulls/1", FaultKind::PrimaryLimit));
         assert_eq!(hub.forge.fetch(pr).unwrap_err().kind, "rateLimited");

@@ -288,3 +288,60 @@ fn gh_merges_and_closes() {
     assert!(!branches.contains("refs/heads/other"), "{branches}");
     desk.done();
 }
+
+/// Sends one document as `gh` does.
+fn graphql(simulator: &Simulator, query: &str, variables: &Value) -> Value {
+    let agent = ureq::Agent::config_builder()
+        .proxy(None)
+        .build()
+        .new_agent();
+    let body = json!({"query": query, "variables": variables}).to_string();
+    let answer = agent
+        .post(format!("{}/graphql", simulator.api_url()))
+        .header("authorization", format!("Bearer {}", Simulator::TOKEN))
+        .send(body);
+    let text = answer.unwrap().body_mut().read_to_string().unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn every_query_that_an_old_and_a_new_gh_send_is_answered() {
+    let recorded = include_str!("../../testkit/data/github/gh-queries.json");
+    let recorded: Vec<Value> = serde_json::from_str(recorded).unwrap();
+    let mut refused = Vec::new();
+    for one in &recorded {
+        let query = one["query"].as_str().unwrap();
+        let simulator = Simulator::start();
+        simulator.add_repo("acme", "widgets");
+        simulator.push_file(REPO, "feat", "a.rs", "one\n");
+        if !query.contains("createPullRequest") {
+            simulator.open_pull(REPO, "rita", "feat");
+        }
+        let ids = graphql(
+            &simulator,
+            "query { repository(owner: \"acme\", name: \"widgets\") { id pullRequests(first: 1) { nodes { id } } } }",
+            &json!({}),
+        );
+        let ids = &ids["data"]["repository"];
+        let id = |value: &Value| value.as_str().unwrap_or("none").to_owned();
+        let variables = one["variables"]
+            .to_string()
+            .replace("PR_7", &id(&ids["pullRequests"]["nodes"][0]["id"]))
+            .replace("\"R_1\"", &ids["id"].to_string())
+            .replace(":7,", ":1,")
+            .replace(":7}", ":1}");
+        let answer = graphql(
+            &simulator,
+            query,
+            &serde_json::from_str(&variables).unwrap(),
+        );
+        if answer["errors"].is_array() || !answer["data"].is_object() {
+            refused.push(format!(
+                "{}: {} for {query} {variables}",
+                one["gh"], answer["errors"]
+            ));
+        }
+    }
+    assert_eq!(refused, Vec::<String>::new());
+    assert_eq!(recorded.len(), 38);
+}

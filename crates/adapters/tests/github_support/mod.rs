@@ -1,5 +1,7 @@
 //! The GitHub adapter in front of the simulator, with time that passes only when told to.
 
+pub mod operations;
+
 use drive_adapters::forge::github::{
     Bounds, Endpoint, GitHub, HttpCache, MemoryBudgets, MemoryCache, Pause, Route, Surroundings,
     Token,
@@ -8,6 +10,7 @@ use drive_core::forge::{CommentRef, Permission, ReviewState};
 use drive_engine::ports::{Forge, Reaction, StatusState};
 use drive_testkit::forge_contract::ForgeFixture;
 use drive_testkit::github::{Fault, FaultKind, SimClock, Simulator};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,6 +71,9 @@ impl Drop for Hub {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             assert_eq!(self.simulator.violations(), Vec::<String>::new());
+            let mut unlisted = self.simulator.operations();
+            unlisted.retain(|asked| !operations::CALLED.contains(&asked.as_str()));
+            assert_eq!(unlisted, BTreeSet::new());
         }
     }
 }

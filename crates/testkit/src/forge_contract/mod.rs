@@ -28,6 +28,7 @@ macro_rules! forge_contract {
                 a_draft_becomes_ready_and_stays_ready,
                 the_head_follows_a_push,
                 the_description_is_replaced,
+                a_description_too_long_is_cut_with_a_note,
                 closing_twice_is_closing_once,
                 an_unknown_pull_request_is_a_typed_problem,
                 permissions_are_told_and_strangers_have_none,

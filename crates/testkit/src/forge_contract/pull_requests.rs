@@ -2,6 +2,7 @@
 
 use super::ForgeFixture;
 use super::fixture::{new_pull_request, open};
+use drive_core::forge::text::{self, BODY_CHARS};
 use drive_core::forge::{Permission, PrState};
 use drive_engine::ports::{CommitStatus, NewPullRequest, StatusState};
 
@@ -80,6 +81,26 @@ pub fn the_description_is_replaced(fixture: &dyn ForgeFixture) {
         (now.title, now.body),
         (pr.title, "Something else.".to_owned())
     );
+}
+
+/// A forge takes so many characters of a description and no more.
+pub fn a_description_too_long_is_cut_with_a_note(fixture: &dyn ForgeFixture) {
+    let head = fixture.push("feat/verbose", "a.txt", "a\n");
+    let long = "ü".repeat(BODY_CHARS + 1);
+    let new = NewPullRequest {
+        body: long.clone(),
+        ..new_pull_request("feat/verbose")
+    };
+    let pr = fixture.forge().open(&new).unwrap();
+    assert_eq!(pr.head_sha, head);
+    let cut = text::fit(&long, BODY_CHARS);
+    assert_eq!(cut.chars().count(), BODY_CHARS);
+    assert_eq!(fixture.forge().fetch(pr.number).unwrap().body, cut);
+    let exact = "x".repeat(BODY_CHARS);
+    fixture.forge().update_body(pr.number, &exact).unwrap();
+    assert_eq!(fixture.forge().fetch(pr.number).unwrap().body, exact);
+    fixture.forge().update_body(pr.number, &long).unwrap();
+    assert_eq!(fixture.forge().fetch(pr.number).unwrap().body, cut);
 }
 
 /// Closing is final and repeatable.

@@ -2,6 +2,7 @@
 
 use super::http::Request;
 use super::service::Carried;
+use std::collections::BTreeSet;
 
 /// One request and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +50,8 @@ impl Logged {
 #[derive(Default)]
 pub(crate) struct Log {
     pub(crate) requests: Vec<Logged>,
+    /// The operations that were ever asked for, as the description names them.
+    pub(crate) operations: BTreeSet<String>,
     pub(crate) violations: Vec<String>,
 }
 

@@ -29,6 +29,7 @@ use schema::Schema;
 use server::{Server, Shared};
 use service::Service;
 use state::World;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
 
@@ -153,6 +154,11 @@ impl Simulator {
     /// What was asked so far.
     pub fn requests(&self) -> Vec<Logged> {
         self.lock().log.requests.clone()
+    }
+
+    /// The operations of the REST API that were ever asked for, as GitHub's description names them.
+    pub fn operations(&self) -> BTreeSet<String> {
+        self.lock().log.operations.clone()
     }
 
     /// Stops holding both sides to GitHub's description, for measurements.

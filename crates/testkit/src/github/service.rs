@@ -110,6 +110,7 @@ impl Service {
             self.log.violation(text);
             return Refusal::not_found().answer();
         };
+        self.log.operations.insert(matched.operation.id.clone());
         self.judge(|schema| schema.check_request(&matched.operation, request));
         let answer = if matched.operation.id == "rate-limit/get" {
             self.rate_limit(token, now)

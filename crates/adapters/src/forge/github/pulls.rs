@@ -160,7 +160,9 @@ impl Client {
             || self.merged(pr),
             || match self.write(Method::PUT, &url, &body)? {
                 Written::Answered(reply) if reply.status == 200 => {
-                    Ok(readable(merged_sha(&reply), &self.repo()))
+                    let merged = read::merged(&reply.body);
+                    let merged = merged.map(|sha| MergeOutcome::Merged { sha });
+                    Ok(readable(merged, &self.repo()))
                 }
                 Written::Answered(reply) if matches!(reply.status, 405 | 409 | 422) => {
                     self.not_merged(pr, expected, &reply).map(Act::Done)
@@ -202,11 +204,4 @@ pub(super) fn readable<T>(read: Result<T, serde_json::Error>, repo: &str) -> Act
         Ok(value) => Act::Done(value),
         Err(error) => Act::Unknown(unreadable(repo, error)),
     }
-}
-
-fn merged_sha(reply: &Reply) -> Result<MergeOutcome, serde_json::Error> {
-    let value: Value = serde_json::from_slice(&reply.body)?;
-    Ok(MergeOutcome::Merged {
-        sha: value["sha"].as_str().map(str::to_owned),
-    })
 }

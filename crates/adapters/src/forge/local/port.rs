@@ -4,7 +4,7 @@ use super::comments::{NewComment, Spot};
 use super::{ACCOUNT, LocalForge, instant};
 use drive_core::Problem;
 use drive_core::forge::inline::require_line;
-use drive_core::forge::text::compose;
+use drive_core::forge::text::{BODY_CHARS, compose, fit};
 use drive_core::forge::{
     Approval, Comment, CommentRef, Permission, PrState, PullRequest, RequestBudget, ReviewState,
     Surface, approval,
@@ -36,7 +36,11 @@ impl Forge for LocalForge {
             )
             .hint("commit something on it first"));
         }
-        let number = self.insert_pull(new, &head, &base)?;
+        let new = NewPullRequest {
+            body: fit(&new.body, BODY_CHARS),
+            ..new.clone()
+        };
+        let number = self.insert_pull(&new, &head, &base)?;
         self.fetch(number)
     }
 
@@ -184,6 +188,7 @@ impl Forge for LocalForge {
 
     fn update_body(&self, pr: u64, body: &str) -> Result<(), Problem> {
         let row = self.require_pull(pr)?;
+        let body = fit(body, BODY_CHARS);
         if row.body != body {
             self.set_while(pr, row.state, "body", &body)?;
         }
