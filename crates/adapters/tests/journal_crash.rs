@@ -97,9 +97,10 @@ impl FakePerformer {
             | Effect::ReadDiff { .. }
             | Effect::WriteFile { .. }
             | Effect::ReadFile { .. }
-            | Effect::OnForge { .. } => {
-                unreachable!("a spawn decides none")
-            }
+            | Effect::OnForge { .. }
+            | Effect::Integrate { .. }
+            | Effect::ConcludeMerge { .. }
+            | Effect::RollBack { .. } => unreachable!("a spawn decides none"),
             Effect::EndProcess { .. } => {
                 world.running = None;
                 EffectResult::ProcessEnded

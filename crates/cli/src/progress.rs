@@ -3,7 +3,7 @@
 use crate::output::Output;
 use drive_core::agent::{AgentEvent, Cost, Usage};
 use drive_core::ids::{EffectKey, RunId};
-use drive_core::run::{Effect, EffectResult, ForgeAct};
+use drive_core::run::{Effect, EffectResult, ForgeAct, MergeWhen};
 use drive_core::sandbox::SandboxNote;
 use drive_engine::world::Observer;
 use std::fmt::Write;
@@ -97,6 +97,9 @@ impl Observer for Progress<'_> {
             | Effect::CommitWork { .. }
             | Effect::Push { .. }
             | Effect::OpenPullRequest { .. }
+            | Effect::Integrate { .. }
+            | Effect::ConcludeMerge { .. }
+            | Effect::RollBack { .. }
             | Effect::RemoveSandbox { .. } => None,
         };
         self.output.narrate(format_args!(
@@ -176,6 +179,12 @@ fn intention(effect: &Effect) -> String {
         Effect::OpenPullRequest { branch, base, .. } => {
             format!("opening a pull request from {branch} to {base}")
         }
+        Effect::Integrate { from, when, .. } => match when {
+            MergeWhen::Always => format!("merging {from}"),
+            MergeWhen::Conflicting => format!("seeing whether {from} can still be merged"),
+        },
+        Effect::ConcludeMerge { from, .. } => format!("committing the merge of {from}"),
+        Effect::RollBack { to, .. } => format!("putting the branch back to {to}"),
         Effect::RemoveSandbox { sandbox } => format!("removing sandbox {sandbox}"),
     }
 }

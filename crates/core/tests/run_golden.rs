@@ -13,8 +13,9 @@ mod common;
 use drive_core::agent::Role;
 use drive_core::forge::Surface;
 use drive_core::run::{
-    AfterEnd, AgentJob, EVENT_FORMAT, Effect, Event, ForgeAct, JobComment, JobInput, LineRemark,
-    STATE_FORMAT, UnreadableFormat, fold, read_event, read_run, write_event, write_run,
+    AfterEnd, AgentJob, BranchAt, EVENT_FORMAT, Effect, Event, ForgeAct, JobComment, JobInput,
+    LineRemark, MergeWhen, STATE_FORMAT, UnreadableFormat, fold, read_event, read_run, write_event,
+    write_run,
 };
 use drive_core::sandbox::{Lifetime, SandboxSpec};
 
@@ -102,6 +103,13 @@ fn damage_is_named_and_not_guessed_at() {
     ));
 }
 
+fn origin(branch: &str) -> BranchAt {
+    BranchAt {
+        remote: Some("origin".into()),
+        branch: branch.into(),
+    }
+}
+
 /// One of each.
 fn every_effect() -> Vec<Effect> {
     let sandbox = common::sandbox().id;
@@ -142,6 +150,7 @@ fn every_effect() -> Vec<Effect> {
                         is_older: false,
                     }],
                     plan_path: None,
+                    conflicts: vec!["src/login.rs".into()],
                 },
                 model: Some("small".into()),
                 idle: request.idle_timeout,
@@ -149,6 +158,23 @@ fn every_effect() -> Vec<Effect> {
                 budget: request.budget,
                 max_escalations: request.max_escalations,
             }),
+        },
+        Effect::Integrate {
+            sandbox: sandbox.clone(),
+            from: origin(&request.branch),
+            when: MergeWhen::Always,
+            base: Some(origin("main")),
+        },
+        Effect::ConcludeMerge {
+            sandbox: sandbox.clone(),
+            from: origin("main"),
+            ours: "b".repeat(40),
+            theirs: "d".repeat(40),
+            base: None,
+        },
+        Effect::RollBack {
+            sandbox: sandbox.clone(),
+            to: "b".repeat(40),
         },
         Effect::EndProcess {
             identity: common::identity(42),

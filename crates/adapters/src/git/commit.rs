@@ -5,13 +5,24 @@ use super::{Git, Location, Touches, config, history, state};
 use drive_core::Problem;
 use drive_core::phase::{STATE_FILE, STATE_FOLDER};
 use drive_core::run::CommitSummary;
-use drive_core::sandbox::{Brought, RUN_TRAILER};
+use drive_core::sandbox::{Brought, InProgress, RUN_TRAILER};
 use drive_engine::ports::Leftovers;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Who commits when the user has not said who they are.
 const FALLBACK: [(&str, &str); 2] = [("user.name", "drive"), ("user.email", "drive@localhost")];
+
+/// Commits what is staged, with the message on standard input.
+pub(super) const COMMIT: [&str; 7] = [
+    "commit",
+    "--quiet",
+    "--no-verify",
+    "--no-gpg-sign",
+    "--cleanup=verbatim",
+    "-F",
+    "-",
+];
 
 pub(super) fn leftovers(
     git: &Git,
@@ -20,15 +31,7 @@ pub(super) fn leftovers(
     brought: &[Brought],
 ) -> Result<Option<CommitSummary>, Problem> {
     if let Some(what) = state::in_progress(&state::git_dir(git, location)?) {
-        return Err(Problem::work(
-            "operationInProgress",
-            format!(
-                "a {} was left half done in `{}`",
-                what.name(),
-                location.dir.display()
-            ),
-        )
-        .hint("finish or abort it there, then try again"));
+        return Err(in_progress(what, location));
     }
     // No foreign code runs in between, so one look at the settings serves all of it.
     let entries = load_config(git, location)?;
@@ -56,29 +59,12 @@ pub(super) fn leftovers(
     if status.dirty.is_empty() {
         return Ok(None);
     }
-    call()
-        .args(["add", "--all", "--", ":/"])
-        // An ignore file of the work may say otherwise than git's own exclude file.
-        .arg(excluded(&state_file))
-        .args(brought.iter().map(|one| excluded(&one.path)))
-        .ok()?;
+    call().args(everything(brought)).ok()?;
     let answer = identity(&entries)
         .iter()
         .fold(call(), |call, (key, value)| call.config(key, value))
-        .args([
-            "commit",
-            "--quiet",
-            "--no-verify",
-            "--no-gpg-sign",
-            "--cleanup=verbatim",
-            "-F",
-            "-",
-        ])
-        .stdin(format!(
-            "{}\n\n{RUN_TRAILER}: {}\n",
-            leftovers.message.trim_end(),
-            leftovers.run
-        ))
+        .args(COMMIT)
+        .stdin(signed(leftovers))
         .run()?;
     match answer.code {
         0 => last_commit(git, location).map(Some),
@@ -86,6 +72,37 @@ pub(super) fn leftovers(
         1 => Ok(None),
         _ => Err(answer.problem()),
     }
+}
+
+/// Something was left half done where a commit is to be made.
+pub(super) fn in_progress(what: InProgress, location: &Location) -> Problem {
+    Problem::work(
+        "operationInProgress",
+        format!(
+            "a {} was left half done in `{}`",
+            what.name(),
+            location.dir.display()
+        ),
+    )
+    .hint("finish or abort it there, then try again")
+}
+
+/// What stages everything but what was brought along and what drive itself wrote.
+pub(super) fn everything(brought: &[Brought]) -> Vec<OsString> {
+    let mut all: Vec<OsString> = ["add", "--all", "--", ":/"].map(Into::into).into();
+    // An ignore file of the work may say otherwise than git's own exclude file.
+    all.push(excluded(&Path::new(STATE_FOLDER).join(STATE_FILE)));
+    all.extend(brought.iter().map(|one| excluded(&one.path)));
+    all
+}
+
+/// The message with the run's trailer.
+pub(super) fn signed(leftovers: &Leftovers) -> String {
+    format!(
+        "{}\n\n{RUN_TRAILER}: {}\n",
+        leftovers.message.trim_end(),
+        leftovers.run
+    )
 }
 
 /// A pathspec that leaves one path out.
@@ -119,7 +136,7 @@ pub(crate) fn commit_tree(
 }
 
 /// Settings that name a committer where the user's own do not.
-fn identity(entries: &[config::Entry]) -> &'static [(&'static str, &'static str)] {
+pub(super) fn identity(entries: &[config::Entry]) -> &'static [(&'static str, &'static str)] {
     let has = |key: &str| config::last(entries, key).is_some_and(|value| !value.is_empty());
     match has("user.name") && has("user.email") {
         true => &[],

@@ -215,7 +215,7 @@ pub(super) fn merge_base(
         .optional_line()
 }
 
-pub(super) fn is_ancestor(
+pub(crate) fn is_ancestor(
     git: &Git,
     location: &Location,
     ancestor: &str,

@@ -9,6 +9,7 @@ mod config;
 mod discover;
 mod environment;
 mod history;
+mod merge;
 mod remote;
 mod state;
 
@@ -22,8 +23,8 @@ use drive_core::run::CommitSummary;
 use drive_core::sandbox::{BranchName, Brought};
 use drive_engine::CancelToken;
 use drive_engine::ports::{
-    DiffStats, DiffText, Leftovers, Place, ProcessRunner, Push, Pushed, Repository, VersionControl,
-    WorkState,
+    DiffStats, DiffText, Leftovers, Merged, Place, ProcessRunner, Push, Pushed, Repository,
+    VersionControl, WorkState,
 };
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -157,6 +158,14 @@ impl Location {
     }
 }
 
+/// What lies in a place and is nobody's work there.
+fn brought(place: Place<'_>) -> &[Brought] {
+    match place {
+        Place::Checkout(_) => &[],
+        Place::Sandbox(sandbox) => &sandbox.brought,
+    }
+}
+
 impl VersionControl for Git {
     fn discover(&self, path: &Path) -> Result<Repository, Problem> {
         discover::discover(self, path)
@@ -175,11 +184,7 @@ impl VersionControl for Git {
         place: Place<'_>,
         leftovers: &Leftovers,
     ) -> Result<Option<CommitSummary>, Problem> {
-        let brought: &[Brought] = match place {
-            Place::Checkout(_) => &[],
-            Place::Sandbox(sandbox) => &sandbox.brought,
-        };
-        commit::leftovers(self, &Location::of(place), leftovers, brought)
+        commit::leftovers(self, &Location::of(place), leftovers, brought(place))
     }
 
     fn commits(
@@ -266,6 +271,56 @@ impl VersionControl for Git {
         remote::fetch(self, &Location::of(place), remote)
     }
 
+    fn fetch_branch(
+        &self,
+        place: Place<'_>,
+        remote: &str,
+        branch: &BranchName,
+    ) -> Result<Option<String>, Problem> {
+        remote::fetch_branch(self, &Location::of(place), remote, branch)
+    }
+
+    fn conflicts(
+        &self,
+        place: Place<'_>,
+        ours: &str,
+        theirs: &str,
+    ) -> Result<Vec<PathBuf>, Problem> {
+        merge::conflicts(self, &Location::of(place), ours, theirs)
+    }
+
+    fn merge(
+        &self,
+        place: Place<'_>,
+        theirs: &str,
+        leftovers: &Leftovers,
+    ) -> Result<Merged, Problem> {
+        merge::merge(
+            self,
+            &Location::of(place),
+            theirs,
+            leftovers,
+            brought(place),
+        )
+    }
+
+    fn conclude_merge(
+        &self,
+        place: Place<'_>,
+        ours: &str,
+        theirs: &str,
+        leftovers: &Leftovers,
+    ) -> Result<Merged, Problem> {
+        let sides = merge::Sides { ours, theirs };
+        merge::conclude(
+            self,
+            &Location::of(place),
+            &sides,
+            leftovers,
+            brought(place),
+        )
+    }
+
     fn remote_head(
         &self,
         place: Place<'_>,
@@ -283,5 +338,5 @@ impl VersionControl for Git {
 pub(crate) use call::path_from;
 pub(crate) use commit::{commit_tree, excluded};
 pub(crate) use discover::{filters_of, has_submodules, tree_bytes};
-pub(crate) use history::{resolve, unbranched, unpushed};
+pub(crate) use history::{is_ancestor, resolve, unbranched, unpushed};
 pub(crate) use state::{Status, head_branch, in_progress, status};

@@ -36,6 +36,42 @@ pub(super) fn fetch(git: &Git, location: &Location, remote: &str) -> Result<(), 
     }
 }
 
+/// How often a branch that moves under the fetch is fetched.
+const FETCHES: usize = 5;
+
+/// Brings in one branch, and tells what it points at. The remote is asked for the name first and
+/// fetched from afterwards, so a branch that was rewritten in between is asked for again.
+pub(super) fn fetch_branch(
+    git: &Git,
+    location: &Location,
+    remote: &str,
+    branch: &BranchName,
+) -> Result<Option<String>, Problem> {
+    for _ in 0..FETCHES {
+        let Some(sha) = head(git, location, remote, branch)? else {
+            return Ok(None);
+        };
+        if history::resolve(git, location, &sha).is_ok() {
+            return Ok(Some(sha));
+        }
+        let answer = git
+            .call_at(location.clone(), Touches::Network)
+            .interruptible()
+            .args(["fetch", "--quiet", "--no-auto-gc", "--no-write-fetch-head"])
+            .args(["--no-tags", "--no-recurse-submodules", UPLOAD_PACK])
+            .args(["--end-of-options", remote, &branch.full()])
+            .run()?;
+        if answer.code != 0 && head(git, location, remote, branch)?.as_ref() == Some(&sha) {
+            return Err(unreachable_remote("fetch from", remote, &answer));
+        }
+    }
+    Err(Problem::environment(
+        "branchKeepsMoving",
+        format!("branch `{branch}` moved each of the {FETCHES} times it was fetched"),
+    )
+    .hint("see who rewrites it, then try again"))
+}
+
 pub(super) fn head(
     git: &Git,
     location: &Location,

@@ -12,7 +12,29 @@ use std::path::{Path, PathBuf};
 /// How many refs one run may need.
 const REFS_LIMIT: u32 = 10_000;
 
+/// Saves what would be lost with the sandbox. Its branch stays, and so does what is on it.
 pub(super) fn keep(all: &Worktrees, record: &Record) -> Result<Option<KeptWork>, Problem> {
+    keep_but(all, record, |head| {
+        git::unbranched(&all.git, &all.location_of(record), head).map(|commits| commits.is_empty())
+    })
+}
+
+/// Saves what would be lost when the sandbox's branch goes back to a commit.
+pub(super) fn keep_after(
+    all: &Worktrees,
+    record: &Record,
+    to: &str,
+) -> Result<Option<KeptWork>, Problem> {
+    keep_but(all, record, |head| {
+        git::is_ancestor(&all.git, &all.location_of(record), head, to)
+    })
+}
+
+fn keep_but(
+    all: &Worktrees,
+    record: &Record,
+    is_safe: impl Fn(&str) -> Result<bool, Problem>,
+) -> Result<Option<KeptWork>, Problem> {
     let nobodys = record.sandbox.lifetime == Lifetime::Disposable;
     if nobodys || record.stage == Stage::Creating {
         return Ok(None);
@@ -20,11 +42,7 @@ pub(super) fn keep(all: &Worktrees, record: &Record) -> Result<Option<KeptWork>,
     let saver = Saver::new(all, record)?;
     let status = saver.survey()?;
     let in_progress = git::in_progress(&record.sandbox.admin_dir);
-    // A branch with commits stays when the sandbox goes: what it holds needs no second home.
-    if status.dirty.is_empty()
-        && in_progress.is_none()
-        && git::unbranched(&all.git, &saver.at, &saver.head)?.is_empty()
-    {
+    if status.dirty.is_empty() && in_progress.is_none() && is_safe(&saver.head)? {
         return Ok(None);
     }
     let own = record.sandbox.branch.as_deref();

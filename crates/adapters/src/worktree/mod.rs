@@ -14,6 +14,7 @@ mod phase_files;
 mod record;
 mod refs;
 mod remove;
+mod roll_back;
 mod steps;
 mod sweep;
 mod trash;
@@ -181,6 +182,14 @@ impl Sandboxes for Worktrees {
         }
     }
 
+    fn roll_back(&self, sandbox: &Sandbox, to: &str) -> Result<Option<KeptWork>, Problem> {
+        let _lock = self.lock_sandbox(&sandbox.id, "being put back")?;
+        match self.records.find(&sandbox.id)? {
+            Some(record) => roll_back::roll_back(self, &record, to),
+            None => Err(gone(&sandbox.id)),
+        }
+    }
+
     fn retire(&self, sandbox: &Sandbox) -> Result<bool, Problem> {
         remove::retire(self, &sandbox.id)
     }
@@ -237,6 +246,14 @@ impl PhaseFiles for Worktrees {
     fn root(&self) -> &Path {
         &self.root
     }
+}
+
+fn gone(id: &SandboxId) -> Problem {
+    Problem::environment(
+        "sandboxGone",
+        format!("sandbox `{id}` is not there any more"),
+    )
+    .hint("it was removed by hand; what was committed is still on its branch")
 }
 
 fn made(path: &Path) -> io::Result<PathBuf> {

@@ -8,7 +8,9 @@
     reason = "tests start programs and write fixtures"
 )]
 
+mod arena;
 mod github;
+mod merging;
 mod modes;
 mod people;
 mod sandbox;

@@ -36,11 +36,13 @@ pub enum PromptName {
     Plan,
     /// Answer all comments that came in since the last round.
     FixBatch,
+    /// Resolve the conflicts of a merge.
+    Merge,
 }
 
 impl PromptName {
     /// All of them.
-    pub const ALL: [PromptName; 7] = [
+    pub const ALL: [PromptName; 8] = [
         PromptName::Name,
         PromptName::Review,
         PromptName::ReviewDomain,
@@ -48,6 +50,7 @@ impl PromptName {
         PromptName::Resolve,
         PromptName::Plan,
         PromptName::FixBatch,
+        PromptName::Merge,
     ];
 
     /// The name of its file, without `.md`.
@@ -60,6 +63,7 @@ impl PromptName {
             PromptName::Resolve => "resolve",
             PromptName::Plan => "plan",
             PromptName::FixBatch => "fix-batch",
+            PromptName::Merge => "merge",
         }
     }
 
@@ -72,6 +76,7 @@ impl PromptName {
             PromptName::Resolve => include_str!("resolve.md"),
             PromptName::Plan => include_str!("plan.md"),
             PromptName::FixBatch => include_str!("fix-batch.md"),
+            PromptName::Merge => include_str!("merge.md"),
         }
     }
 
@@ -99,6 +104,7 @@ impl PromptName {
                 "comments",
                 "ids",
             ],
+            PromptName::Merge => &["task", "branch", "files"],
         }
     }
 }
@@ -175,6 +181,15 @@ pub enum Prompt<'a> {
         /// The comments.
         comments: &'a [BatchComment<'a>],
     },
+    /// Resolve the conflicts of a merge.
+    Merge {
+        /// The task.
+        task: &'a str,
+        /// What is merged in.
+        branch: &'a str,
+        /// The files with conflicts, one a line.
+        files: &'a str,
+    },
 }
 
 impl Prompt<'_> {
@@ -188,6 +203,7 @@ impl Prompt<'_> {
             Prompt::Resolve { .. } => PromptName::Resolve,
             Prompt::Plan { .. } => PromptName::Plan,
             Prompt::FixBatch { .. } => PromptName::FixBatch,
+            Prompt::Merge { .. } => PromptName::Merge,
         }
     }
 
@@ -247,6 +263,15 @@ impl Prompt<'_> {
                 ("plan_error", batch::plan_error(plan_error)),
                 ("comments", batch::comments(comments)),
                 ("ids", batch::ids(comments)),
+            ],
+            Prompt::Merge {
+                task,
+                branch,
+                files,
+            } => vec![
+                ("task", fenced(task, "")),
+                ("branch", one_line(branch)),
+                ("files", fenced(files, "")),
             ],
         }
     }

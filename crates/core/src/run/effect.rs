@@ -6,6 +6,7 @@ use crate::ids::SandboxId;
 use crate::process::ProcessIdentity;
 use crate::sandbox::{KeptWork, Sandbox, SandboxSpec};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -105,11 +106,72 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<String>,
     },
+    /// Bring the commits of another branch in, by a merge. Conflicts stay in the sandbox, with the
+    /// merge in progress.
+    Integrate {
+        /// Into the branch of this sandbox.
+        sandbox: SandboxId,
+        /// Whose commits.
+        from: BranchAt,
+        /// Whether a merge that needs nobody's help is made as well.
+        when: MergeWhen,
+        /// The branch that the work goes to, to tell what the work is compared with afterwards.
+        base: Option<BranchAt>,
+    },
+    /// Commit a merge whose conflicts somebody was asked to resolve.
+    ConcludeMerge {
+        /// Where.
+        sandbox: SandboxId,
+        /// The name of what is merged, for the message.
+        from: BranchAt,
+        /// The branch's tip before.
+        ours: String,
+        /// The commit that is merged in.
+        theirs: String,
+        /// The branch that the work goes to.
+        base: Option<BranchAt>,
+    },
+    /// Put the branch of a sandbox back to a commit; what that takes away is kept first.
+    RollBack {
+        /// Where.
+        sandbox: SandboxId,
+        /// To which commit.
+        to: String,
+    },
     /// Keep what is safe nowhere else, then remove a sandbox.
     RemoveSandbox {
         /// Which.
         sandbox: SandboxId,
     },
+}
+
+/// A branch, here or elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BranchAt {
+    /// On which remote; `None` for this very repository.
+    pub remote: Option<String>,
+    /// Its name there.
+    pub branch: String,
+}
+
+impl fmt::Display for BranchAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.remote {
+            Some(remote) => write!(f, "{remote}/{}", self.branch),
+            None => f.write_str(&self.branch),
+        }
+    }
+}
+
+/// When another branch is merged in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum MergeWhen {
+    /// Whenever it holds something new.
+    Always,
+    /// Only when the two cannot be merged without somebody's help.
+    Conflicting,
 }
 
 /// One job for one agent.
@@ -154,6 +216,9 @@ pub struct JobInput {
     /// Where the plan stands, relative to the sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_path: Option<String>,
+    /// Files whose conflicts are to be resolved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<String>,
 }
 
 /// One comment to act on.
@@ -195,6 +260,9 @@ impl Effect {
             Effect::Push { .. } => "push",
             Effect::OpenPullRequest { .. } => "openPullRequest",
             Effect::OnForge { act, .. } => act.name(),
+            Effect::Integrate { .. } => "integrate",
+            Effect::ConcludeMerge { .. } => "concludeMerge",
+            Effect::RollBack { .. } => "rollBack",
             Effect::RemoveSandbox { .. } => "removeSandbox",
         }
     }
@@ -248,6 +316,36 @@ pub enum EffectResult {
     },
     /// The remote has it.
     Pushed,
+    /// The remote's branch holds commits that this one does not. Nothing was pushed.
+    BranchMoved {
+        /// Its tip.
+        remote_head: Option<String>,
+    },
+    /// The branch holds both, or nothing had to be done.
+    Integrated {
+        /// Its tip.
+        head_sha: String,
+        /// What the work is compared with now; `None` when that cannot be told and nothing changes.
+        base_sha: Option<String>,
+        /// Its commits since then, oldest first.
+        commits: Vec<CommitSummary>,
+        /// What a person should know.
+        warnings: Vec<String>,
+    },
+    /// The merge is in progress and needs somebody.
+    Conflicted {
+        /// The branch's tip before.
+        ours: String,
+        /// The commit that is merged in.
+        theirs: String,
+        /// The files to look at.
+        files: Vec<String>,
+    },
+    /// The sandbox is at that commit.
+    RolledBack {
+        /// What was saved first.
+        kept: Option<KeptWork>,
+    },
     /// The pull request is open.
     PullRequestOpened {
         /// It.

@@ -12,6 +12,7 @@ mod effect;
 mod event;
 mod forge_act;
 mod format;
+mod integrating;
 mod leaving;
 mod outcome;
 mod request;
@@ -25,12 +26,13 @@ pub use cruise::{
     PlanCheck, Retry, Round, RoundJob, RoundStep, Stage, Watch, Word, cruise_status, is_actionable,
     is_cruise, phase_state, proof_of_reply,
 };
-pub use effect::{AgentJob, Effect, EffectResult, JobComment, JobInput};
+pub use effect::{AgentJob, BranchAt, Effect, EffectResult, JobComment, JobInput, MergeWhen};
 pub use event::{Event, Note};
 pub use forge_act::{ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, Seen};
 pub use format::{
     EVENT_FORMAT, STATE_FORMAT, UnreadableFormat, read_event, read_run, write_event, write_run,
 };
+pub use integrating::{Integrating, IntegratingStep};
 pub use leaving::{Leaving, WayOut};
 pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
 pub use request::{Adopted, AfterEnd, CruiseTerms, Kind, Publish, Request, TeamTerms};
@@ -146,6 +148,13 @@ impl Run {
     /// Whether anything may still happen.
     pub fn is_active(&self) -> bool {
         self.outcome.is_none()
+    }
+
+    /// The commit that its work is compared with.
+    fn base_sha(&self) -> String {
+        let started_at = self.request.as_ref().map(|request| &request.base_sha);
+        let base = self.work.base_sha.as_ref().or(started_at);
+        base.cloned().unwrap_or_default()
     }
 
     /// The name of its sandbox.

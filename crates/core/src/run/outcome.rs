@@ -98,6 +98,10 @@ pub struct Work {
     pub branch: Option<String>,
     /// Its tip.
     pub head_sha: Option<String>,
+    /// What it is compared with, where that is no longer the commit it started from: the branch it
+    /// goes to was merged in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_sha: Option<String>,
     /// Its commits, oldest first.
     pub commits: Vec<CommitSummary>,
     /// The pull request.

@@ -69,6 +69,10 @@ pub(super) fn ended(run: &mut Run, result: EffectResult, now: Timestamp) {
             }
         }
         EffectResult::Pushed => open_pull_request(run, request, now),
+        EffectResult::BranchMoved { .. } => {
+            let problem = branch_moved(&request.branch);
+            leave(run, OutcomeStatus::Failed, Some(problem), now);
+        }
         EffectResult::PullRequestOpened { .. } => leave(run, OutcomeStatus::Succeeded, None, now),
         EffectResult::Failed { problem } => {
             leave(run, OutcomeStatus::of_problem(&problem), Some(problem), now);
@@ -80,6 +84,9 @@ pub(super) fn ended(run: &mut Run, result: EffectResult, now: Timestamp) {
         | EffectResult::FileWritten
         | EffectResult::FileRead { .. }
         | EffectResult::DiffRead { .. }
+        | EffectResult::Integrated { .. }
+        | EffectResult::Conflicted { .. }
+        | EffectResult::RolledBack { .. }
         | EffectResult::OnForge { .. } => {}
     }
 }
@@ -209,6 +216,16 @@ fn pull_request_body(run: &Run, request: &Request) -> String {
     )
     .trim_start()
     .to_owned()
+}
+
+pub(super) fn branch_moved(branch: &str) -> Problem {
+    Problem::work(
+        "branchMoved",
+        format!("branch `{branch}` on the remote holds commits that this run does not have"),
+    )
+    .hint(format!(
+        "the work is on the local branch `{branch}`; pass `--branch` with another name next time"
+    ))
 }
 
 pub(super) fn nothing_changed(agent: &str) -> Problem {

@@ -131,7 +131,14 @@ fn fits(effect: &Effect, result: &EffectResult) -> bool {
         EffectResult::FileRead { .. } => matches!(effect, Effect::ReadFile { .. }),
         EffectResult::DiffRead { .. } => matches!(effect, Effect::ReadDiff { .. }),
         EffectResult::OnForge { .. } => matches!(effect, Effect::OnForge { .. }),
-        EffectResult::Pushed => matches!(effect, Effect::Push { .. }),
+        EffectResult::Pushed | EffectResult::BranchMoved { .. } => {
+            matches!(effect, Effect::Push { .. })
+        }
+        EffectResult::Integrated { .. } | EffectResult::Conflicted { .. } => matches!(
+            effect,
+            Effect::Integrate { .. } | Effect::ConcludeMerge { .. }
+        ),
+        EffectResult::RolledBack { .. } => matches!(effect, Effect::RollBack { .. }),
         EffectResult::PullRequestOpened { .. } => matches!(effect, Effect::OpenPullRequest { .. }),
         EffectResult::SandboxRemoved { .. } => matches!(effect, Effect::RemoveSandbox { .. }),
     }
@@ -162,6 +169,21 @@ fn remember(run: &mut Run, key: &EffectKey, effect: &Effect, result: &EffectResu
             run.work.commits.clone_from(commits);
             run.warnings.extend(warnings.iter().cloned());
         }
+        EffectResult::Integrated {
+            head_sha,
+            base_sha,
+            commits,
+            warnings,
+        } => {
+            run.work.head_sha = Some(head_sha.clone());
+            let started_at = run.request.as_ref().map(|request| &request.base_sha);
+            if let Some(base) = base_sha.as_ref().filter(|sha| Some(*sha) != started_at) {
+                run.work.base_sha = Some(base.clone());
+            }
+            run.work.commits.clone_from(commits);
+            run.warnings.extend(warnings.iter().cloned());
+        }
+        EffectResult::RolledBack { kept } => run.kept.extend(kept.iter().cloned()),
         EffectResult::PullRequestOpened { pull_request } => {
             run.work.pull_request = Some(pull_request.clone());
         }
@@ -198,6 +220,8 @@ fn remember(run: &mut Run, key: &EffectKey, effect: &Effect, result: &EffectResu
         | EffectResult::FileRead { .. }
         | EffectResult::DiffRead { .. }
         | EffectResult::Pushed
+        | EffectResult::BranchMoved { .. }
+        | EffectResult::Conflicted { .. }
         | EffectResult::Failed { .. } => {}
     }
 }

@@ -212,6 +212,28 @@ pub fn committed(commits: usize) -> EffectResult {
     }
 }
 
+/// A branch that holds the others' work as well.
+pub fn integrated(head: char) -> EffectResult {
+    EffectResult::Integrated {
+        head_sha: head.to_string().repeat(40),
+        base_sha: Some("e".repeat(40)),
+        commits: vec![CommitSummary {
+            sha: head.to_string().repeat(40),
+            subject: "Merge origin/main".into(),
+        }],
+        warnings: Vec::new(),
+    }
+}
+
+/// A merge that needs somebody.
+pub fn conflicted() -> EffectResult {
+    EffectResult::Conflicted {
+        ours: "b".repeat(40),
+        theirs: "d".repeat(40),
+        files: vec!["src/login.rs".into()],
+    }
+}
+
 /// A good result for an effect.
 pub fn good(effect: &Effect) -> EffectResult {
     match effect {
@@ -236,6 +258,8 @@ pub fn good(effect: &Effect) -> EffectResult {
         Effect::EndProcess { .. } => EffectResult::ProcessEnded,
         Effect::CommitWork { .. } => committed(2),
         Effect::Push { .. } => EffectResult::Pushed,
+        Effect::Integrate { .. } | Effect::ConcludeMerge { .. } => integrated('b'),
+        Effect::RollBack { .. } => EffectResult::RolledBack { kept: Some(kept()) },
         Effect::OpenPullRequest { .. } => EffectResult::PullRequestOpened {
             pull_request: Published {
                 number: 7,
@@ -315,6 +339,12 @@ pub fn events() -> Vec<Event> {
         EffectResult::ProcessEnded,
         committed(1),
         EffectResult::Pushed,
+        EffectResult::BranchMoved {
+            remote_head: Some("d".repeat(40)),
+        },
+        integrated('f'),
+        conflicted(),
+        EffectResult::RolledBack { kept: Some(kept()) },
         EffectResult::PullRequestOpened {
             pull_request: Published {
                 number: 7,

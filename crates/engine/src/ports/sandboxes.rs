@@ -22,6 +22,10 @@ pub trait Sandboxes: Send + Sync {
     /// `refs/drive/kept/…`; `None` when everything is safe elsewhere. Ignored files are not work.
     fn keep(&self, sandbox: &Sandbox) -> Result<Option<KeptWork>, Problem>;
 
+    /// Puts a sandbox and its branch back to a commit. What that takes away is saved first: commits
+    /// after it, dirty and untracked files, and what is half done.
+    fn roll_back(&self, sandbox: &Sandbox, to: &str) -> Result<Option<KeptWork>, Problem>;
+
     /// Moves the sandbox aside, and returns at once. Its work is saved, and its files are deleted,
     /// by [`settle`](Self::settle) or by the next sweep. Tells whether there was one.
     fn retire(&self, sandbox: &Sandbox) -> Result<bool, Problem>;

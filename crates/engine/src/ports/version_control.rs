@@ -85,6 +85,15 @@ pub enum Pushed {
     },
 }
 
+/// How a merge ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Merged {
+    /// The checkout holds both sides.
+    Done,
+    /// These files need somebody; the merge is in progress.
+    Conflicts(Vec<PathBuf>),
+}
+
 /// How much changed between two commits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffStats {
@@ -203,6 +212,42 @@ pub trait VersionControl: Send + Sync {
 
     /// Brings in a remote's branches.
     fn fetch(&self, place: Place<'_>, remote: &str) -> Result<(), Problem>;
+
+    /// Brings in one branch of a remote, and tells what it points at; `None` when it does not exist.
+    fn fetch_branch(
+        &self,
+        place: Place<'_>,
+        remote: &str,
+        branch: &BranchName,
+    ) -> Result<Option<String>, Problem>;
+
+    /// The files in which two commits conflict; none when they can be merged. Nothing is touched.
+    fn conflicts(
+        &self,
+        place: Place<'_>,
+        ours: &str,
+        theirs: &str,
+    ) -> Result<Vec<PathBuf>, Problem>;
+
+    /// Merges a commit into what is checked out, and commits where nothing conflicts. One that is
+    /// in progress is found.
+    fn merge(
+        &self,
+        place: Place<'_>,
+        theirs: &str,
+        leftovers: &Leftovers,
+    ) -> Result<Merged, Problem>;
+
+    /// Commits a merge whose conflicts somebody resolved, once no file has a conflict marker that
+    /// neither `ours` nor `theirs` has. One that was committed already is looked at all the same;
+    /// one that was given up is begun again.
+    fn conclude_merge(
+        &self,
+        place: Place<'_>,
+        ours: &str,
+        theirs: &str,
+        leftovers: &Leftovers,
+    ) -> Result<Merged, Problem>;
 
     /// What a remote's branch points at now; `None` when it does not exist.
     fn remote_head(

@@ -2,9 +2,11 @@
 
 mod agent;
 mod forge;
+mod merge;
 mod publish;
 mod work;
 
+use self::merge::Merging;
 use crate::executor::{Performer, Task};
 use crate::forge::Conversation;
 use crate::ports::{AgentSource, IsolationMode, Place, ProcessRunner, Sandboxes, VersionControl};
@@ -114,6 +116,33 @@ impl World<'_> {
                 title,
                 body,
             } => self.open_pull_request(branch, base, title, body),
+            Effect::Integrate {
+                sandbox,
+                from,
+                when,
+                base,
+            } => self.integrate(task, sandbox, from, *when, base.as_ref()),
+            Effect::ConcludeMerge {
+                sandbox,
+                from,
+                ours,
+                theirs,
+                base,
+            } => {
+                let sandbox = self.require_sandbox(task, sandbox)?;
+                let merging = Merging {
+                    task,
+                    sandbox: &sandbox,
+                    from,
+                    base: base.as_ref(),
+                };
+                self.conclude_merge(&merging, ours, theirs)
+            }
+            Effect::RollBack { sandbox, to } => {
+                let sandbox = self.require_sandbox(task, sandbox)?;
+                let kept = self.sandboxes.roll_back(&sandbox, to)?;
+                Ok(EffectResult::RolledBack { kept })
+            }
             Effect::RemoveSandbox { sandbox } => self.remove_sandbox(task, sandbox),
         }
     }

@@ -30,11 +30,7 @@ impl World<'_> {
         };
         match self.history.push(place, &push)? {
             Pushed::Done | Pushed::UpToDate => Ok(EffectResult::Pushed),
-            Pushed::Moved { .. } => Err(Problem::work(
-                "branchMoved",
-                format!("branch `{branch}` on `{remote}` holds commits that this run does not have"),
-            )
-            .hint(format!("the work is on the local branch `{branch}`; pass `--branch` with another name next time"))),
+            Pushed::Moved { remote_head } => Ok(EffectResult::BranchMoved { remote_head }),
             Pushed::Refused { reason } => Err(Problem::environment(
                 "pushRefused",
                 format!("`{remote}` refused branch `{branch}`"),

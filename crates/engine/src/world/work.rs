@@ -45,7 +45,10 @@ impl World<'_> {
             }
         }
         let head_sha = self.bring_to_branch(&sandbox, &state, &mut warnings)?;
-        let commits = self.history.commits(place, &sandbox.base_sha, &head_sha)?;
+        let base = task.run.work.base_sha.as_ref();
+        let commits = self
+            .history
+            .commits(place, base.unwrap_or(&sandbox.base_sha), &head_sha)?;
         Ok(EffectResult::WorkCommitted {
             head_sha,
             commits,
@@ -125,7 +128,7 @@ impl World<'_> {
 
     /// The tip of the run's branch. An agent that switched to a branch of its own, or to none, has
     /// its commits brought back, as long as that only adds to the run's branch.
-    fn bring_to_branch(
+    pub(super) fn bring_to_branch(
         &self,
         sandbox: &Sandbox,
         state: &WorkState,

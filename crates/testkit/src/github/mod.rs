@@ -16,12 +16,14 @@ mod schema;
 mod server;
 mod service;
 mod state;
+mod views;
 mod webhooks;
 
 pub use clock::SimClock;
 pub use faults::{Fault, FaultKind};
 pub use log::Logged;
 pub use people::PullSeen;
+pub use views::SeenPull;
 pub use webhooks::Delivery;
 
 use git::GitStore;

@@ -428,8 +428,8 @@ impl Flight<'_> {
                 task: self.request.task.clone(),
                 diff_base: Some(self.request.base_sha.clone()),
                 pull_request: self.run.work.pull_request.clone(),
-                comments: Vec::new(),
                 plan_path: Some(PLAN_PATH.to_owned()),
+                ..JobInput::default()
             },
             model: None,
             idle: self.request.idle_timeout,

@@ -43,6 +43,12 @@ impl Flight<'_> {
         }
     }
 
+    /// Every review is through, and something else is in the way.
+    pub(super) fn finish_with(&mut self, word: LastWord, status: OutcomeStatus, problem: Problem) {
+        self.team.verdict = Some(word);
+        self.last_words(status, Some(problem));
+    }
+
     /// Stops before every review is through, and says what is open.
     pub(super) fn stop(&mut self, status: OutcomeStatus, problem: Problem) {
         if self.run.work.pull_request.is_none() {

@@ -6,6 +6,7 @@
 //! the pull request meanwhile comes before the next move.
 
 mod finishing;
+mod integration;
 mod listening;
 mod review;
 mod texts;
@@ -15,6 +16,7 @@ pub use work::{Errand, ErrandStep};
 
 use super::effect::{AgentJob, Effect, EffectResult, JobInput};
 use super::forge_act::ForgeAct;
+use super::integrating::Integrating;
 use super::leaving::leave;
 use super::outcome::OutcomeStatus;
 use super::request::{Kind, Publish, Request, TeamTerms};
@@ -53,6 +55,9 @@ pub struct Team {
     pub listened: bool,
     /// How often people had something to say after the last review.
     pub late_rounds: u32,
+    /// How often the branch that the work goes to was looked at before the end.
+    #[serde(default)]
+    pub base_looks: u32,
     /// Up to where people were listened to.
     pub cursor: Option<Timestamp>,
     /// Versions of comments that were taken up.
@@ -76,6 +81,13 @@ pub enum TeamStage {
     /// The primary works: on the task, or on a remark.
     Working {
         /// On what, and how far it is.
+        errand: Box<Errand>,
+    },
+    /// Others' commits are being brought in; then the errand is pushed.
+    Integrating {
+        /// Whose, and how far it is.
+        merge: Box<Integrating>,
+        /// The errand.
         errand: Box<Errand>,
     },
     /// The pull request is being opened.
@@ -124,6 +136,7 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &TeamTerms, now: Ti
         queue: VecDeque::new(),
         listened: false,
         late_rounds: 0,
+        base_looks: 0,
         cursor: None,
         heard: BTreeSet::new(),
         verdict: None,
@@ -179,6 +192,7 @@ impl Flight<'_> {
             TeamStage::ChoosingBranch => self.branch_chosen(result),
             TeamStage::CreatingSandbox => self.sandbox_created(result),
             TeamStage::Working { errand } => self.worked(*errand, result),
+            TeamStage::Integrating { merge, errand } => self.integrated(*merge, *errand, result),
             TeamStage::OpeningPullRequest => self.pull_request_opened(result),
             TeamStage::Listening => self.listened(result),
             TeamStage::ReadingDiff => self.diff_read(result),
@@ -250,7 +264,11 @@ impl Flight<'_> {
         }
         match self.team.next.clone() {
             Move::Review { .. } => self.read_diff(),
-            Move::Done(word) => self.finish(word),
+            Move::Done(word) => {
+                if !self.look_at_base(word) {
+                    self.finish(word);
+                }
+            }
             // A fix was turned into what follows it above.
             Move::Fix { .. } => {}
         }
@@ -278,10 +296,9 @@ impl Flight<'_> {
             prompt,
             input: JobInput {
                 task: self.request.task.clone(),
-                diff_base: Some(self.request.base_sha.clone()),
+                diff_base: Some(self.run.base_sha()),
                 pull_request: self.run.work.pull_request.clone(),
-                comments: Vec::new(),
-                plan_path: None,
+                ..JobInput::default()
             },
             model: None,
             idle: self.request.idle_timeout,

@@ -19,7 +19,7 @@ impl Flight<'_> {
         self.team.stage = TeamStage::ReadingDiff;
         self.run.decide(Effect::ReadDiff {
             sandbox: self.run.sandbox_id(),
-            base: self.request.base_sha.clone(),
+            base: self.run.base_sha(),
             head: self.run.work.head_sha.clone().unwrap_or_default(),
         });
     }
@@ -41,8 +41,8 @@ impl Flight<'_> {
         }
         let diff = shown;
         let (domain, round) = self.under_review();
-        let (task, base) = (&self.request.task, self.request.base_sha.as_str());
-        let base = self.request.base_branch.as_deref().unwrap_or(base);
+        let (task, sha) = (&self.request.task, self.run.base_sha());
+        let base = self.request.base_branch.as_deref().unwrap_or(&sha);
         let pr = self.run.work.pull_request.as_ref();
         let prompt = match domain {
             None => Prompt::Review {

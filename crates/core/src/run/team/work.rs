@@ -29,6 +29,9 @@ pub struct Errand {
     pub action: Option<CommentAction>,
     /// What it said, or why it failed.
     pub note: String,
+    /// How often the branch had moved when it was to be pushed.
+    #[serde(default)]
+    pub moved: u32,
 }
 
 /// How far an errand is.
@@ -60,13 +63,14 @@ impl Flight<'_> {
             head_before: self.run.work.head_sha.clone(),
             action: None,
             note: String::new(),
+            moved: 0,
         };
         self.at(errand);
         let sandbox = Some(self.run.sandbox_id());
         self.start(sandbox, job);
     }
 
-    fn primary(&self, role: Role, prompt: String) -> AgentJob {
+    pub(super) fn primary(&self, role: Role, prompt: String) -> AgentJob {
         self.job(self.request.agent.clone(), role, prompt)
     }
 
@@ -104,7 +108,7 @@ impl Flight<'_> {
         job
     }
 
-    fn at(&mut self, errand: Errand) {
+    pub(super) fn at(&mut self, errand: Errand) {
         let errand = Box::new(errand);
         self.team.stage = TeamStage::Working { errand };
     }
@@ -116,6 +120,7 @@ impl Flight<'_> {
                 head_sha, commits, ..
             } => self.committed(errand, head_sha, &commits),
             EffectResult::Pushed => self.published(errand),
+            EffectResult::BranchMoved { .. } => self.branch_moved(errand),
             EffectResult::OnForge {
                 answer: ForgeAnswer::Posted { .. },
             } => self.replied(errand),
@@ -129,6 +134,9 @@ impl Flight<'_> {
             | EffectResult::FileRead { .. }
             | EffectResult::DiffRead { .. }
             | EffectResult::PullRequestOpened { .. }
+            | EffectResult::Integrated { .. }
+            | EffectResult::Conflicted { .. }
+            | EffectResult::RolledBack { .. }
             | EffectResult::SandboxRemoved { .. } => {}
         }
     }
@@ -170,11 +178,16 @@ impl Flight<'_> {
         self.run.decide(Effect::CommitWork { sandbox, message });
     }
 
-    fn committed(&mut self, mut errand: Errand, head_sha: String, commits: &[CommitSummary]) {
+    fn committed(&mut self, errand: Errand, head_sha: String, commits: &[CommitSummary]) {
         if commits.is_empty() {
             let problem = nothing_changed(&self.request.agent);
             return self.leave(OutcomeStatus::Failed, Some(problem));
         }
+        self.push(errand, head_sha);
+    }
+
+    /// Puts the branch where others see it.
+    pub(super) fn push(&mut self, mut errand: Errand, head_sha: String) {
         let is_new = errand.head_before.as_ref() != Some(&head_sha);
         errand.step = ErrandStep::Push;
         match self.remote().map(str::to_owned) {
@@ -267,6 +280,9 @@ impl Flight<'_> {
     }
 
     fn open_pull_request(&mut self) {
+        if self.run.work.pull_request.is_some() {
+            return self.proceed();
+        }
         let base = match (&self.request.publish, &self.request.base_branch) {
             (Publish::PullRequest { .. }, Some(base)) => base.clone(),
             (Publish::PullRequest { .. }, None) | (Publish::BranchOnly, _) => {

@@ -1,0 +1,295 @@
+//! Merges in a checkout. Nobody's commits are rewritten, and no conflict marker is committed.
+
+use super::call::{load_config, path_from};
+use super::{Git, Location, Touches, commit, history, state};
+use drive_core::Problem;
+use drive_core::sandbox::{Brought, InProgress};
+use drive_engine::ports::{Leftovers, Merged};
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+
+/// How git begins the lines that part the sides of a conflict, at least.
+const MARKERS: [&[u8]; 3] = [b"<<<<<<<", b"|||||||", b">>>>>>>"];
+/// The index on which a resolution is tried, so that the real one stays as it is.
+const TRIAL_INDEX: &str = "drive-merge.index";
+
+/// The files in which two commits conflict.
+pub(super) fn conflicts(
+    git: &Git,
+    location: &Location,
+    ours: &str,
+    theirs: &str,
+) -> Result<Vec<PathBuf>, Problem> {
+    let answer = git
+        .call_at(location.clone(), Touches::Files)
+        .args([
+            "merge-tree",
+            "--write-tree",
+            "-z",
+            "--name-only",
+            "--no-messages",
+        ])
+        .args([ours, theirs])
+        .run()?;
+    match answer.code {
+        0 => Ok(Vec::new()),
+        // The first field is the tree.
+        1 => Ok(unique(
+            answer.fields().skip(1).filter(|row| !row.is_empty()),
+        )),
+        _ => Err(answer.problem()),
+    }
+}
+
+pub(super) fn merge(
+    git: &Git,
+    location: &Location,
+    theirs: &str,
+    leftovers: &Leftovers,
+    brought: &[Brought],
+) -> Result<Merged, Problem> {
+    let git_dir = state::git_dir(git, location)?;
+    match state::in_progress(&git_dir) {
+        Some(InProgress::Merge) => {
+            let files = unmerged(git, location)?;
+            if !files.is_empty() {
+                return Ok(Merged::Conflicts(files));
+            }
+            // It was stopped between the merge and its commit.
+            let ours = &history::resolve(git, location, "HEAD")?;
+            return conclude(git, location, &Sides { ours, theirs }, leftovers, brought);
+        }
+        Some(other) => return Err(commit::in_progress(other, location)),
+        None => {}
+    }
+    if history::is_ancestor(git, location, theirs, "HEAD")? {
+        return Ok(Merged::Done);
+    }
+    let entries = load_config(git, location)?;
+    let call = commit::identity(&entries).iter().fold(
+        git.call_at(location.clone(), Touches::Files)
+            .knowing(&entries),
+        |call, (key, value)| call.config(key, value),
+    );
+    let answer = call
+        .config("merge.conflictStyle", "merge")
+        .config("rerere.enabled", "false")
+        .args(["merge", "--quiet", "--ff", "--commit", "--no-squash"])
+        .args(["--no-stat", "--no-autostash", "--no-verify", "--no-edit"])
+        .args(["--no-gpg-sign", "--no-verify-signatures"])
+        .args(["-m", &commit::signed(leftovers), theirs])
+        .run()?;
+    match (answer.code, state::in_progress(&git_dir)) {
+        (0, None) => Ok(Merged::Done),
+        (_, Some(InProgress::Merge)) => unmerged(git, location).map(Merged::Conflicts),
+        (_, Some(_) | None) => Err(answer.problem()),
+    }
+}
+
+pub(super) fn conclude(
+    git: &Git,
+    location: &Location,
+    sides: &Sides<'_>,
+    leftovers: &Leftovers,
+    brought: &[Brought],
+) -> Result<Merged, Problem> {
+    let git_dir = state::git_dir(git, location)?;
+    match state::in_progress(&git_dir) {
+        Some(InProgress::Merge) => {}
+        Some(other) => return Err(commit::in_progress(other, location)),
+        None if history::is_ancestor(git, location, sides.theirs, "HEAD")? => {
+            // Whoever resolved it committed it as well. What came after is part of it.
+            commit::leftovers(git, location, leftovers, brought)?;
+            let tree = tree_of(git, location, "HEAD")?;
+            return judged(sides.leftover_markers(git, location, &tree)?);
+        }
+        None => return merge(git, location, sides.theirs, leftovers, brought),
+    }
+    let merged = history::resolve(git, location, "MERGE_HEAD")?;
+    if merged != sides.theirs {
+        return Err(
+            commit::in_progress(InProgress::Merge, location).cause(format!(
+                "it is a merge of {merged}, not of {}",
+                sides.theirs
+            )),
+        );
+    }
+    let tree = resolved_tree(git, location, &git_dir, brought)?;
+    let files = sides.leftover_markers(git, location, &tree)?;
+    if !files.is_empty() {
+        return Ok(Merged::Conflicts(files));
+    }
+    let entries = load_config(git, location)?;
+    let call = || {
+        git.call_at(location.clone(), Touches::Files)
+            .knowing(&entries)
+    };
+    call().args(commit::everything(brought)).ok()?;
+    commit::identity(&entries)
+        .iter()
+        .fold(call(), |call, (key, value)| call.config(key, value))
+        .args(commit::COMMIT)
+        .stdin(commit::signed(leftovers))
+        .ok()?;
+    Ok(Merged::Done)
+}
+
+/// The two sides of a merge.
+pub(super) struct Sides<'a> {
+    pub(super) ours: &'a str,
+    pub(super) theirs: &'a str,
+}
+
+impl Sides<'_> {
+    /// Files of a tree with a marker that stands in neither side. Only a file that differs from both
+    /// can have one.
+    fn leftover_markers(
+        &self,
+        git: &Git,
+        location: &Location,
+        tree: &str,
+    ) -> Result<Vec<PathBuf>, Problem> {
+        let from = |side: &str| history::changed_paths(git, location, side, tree);
+        let theirs: HashSet<PathBuf> = from(self.theirs)?.into_iter().collect();
+        let mut files = Vec::new();
+        for path in from(self.ours)? {
+            if theirs.contains(&path) && self.has_leftover(git, location, tree, &path)? {
+                files.push(path);
+            }
+        }
+        Ok(files)
+    }
+
+    fn has_leftover(
+        &self,
+        git: &Git,
+        location: &Location,
+        tree: &str,
+        path: &Path,
+    ) -> Result<bool, Problem> {
+        let mut lines = marker_lines(&content(git, location, tree, path)?);
+        for side in [self.ours, self.theirs] {
+            if !lines.is_empty() {
+                let known = marker_lines(&content(git, location, side, path)?);
+                lines.retain(|line| !known.contains(line));
+            }
+        }
+        Ok(!lines.is_empty())
+    }
+}
+
+fn judged(files: Vec<PathBuf>) -> Result<Merged, Problem> {
+    Ok(match files.is_empty() {
+        true => Merged::Done,
+        false => Merged::Conflicts(files),
+    })
+}
+
+/// The tree as the files lie there, by an index of its own.
+fn resolved_tree(
+    git: &Git,
+    location: &Location,
+    git_dir: &Path,
+    brought: &[Brought],
+) -> Result<String, Problem> {
+    let index = git_dir.join(TRIAL_INDEX);
+    std::fs::copy(git_dir.join("index"), &index).map_err(|error| {
+        Problem::environment(
+            "indexUnreadable",
+            format!("cannot copy the index in `{}`", git_dir.display()),
+        )
+        .because(error)
+    })?;
+    let call = || {
+        git.call_at(location.clone(), Touches::Files)
+            .env("GIT_INDEX_FILE", &index)
+    };
+    let tree = call()
+        .args(commit::everything(brought))
+        .ok()
+        .and_then(|_| call().arg("write-tree").line());
+    // A stray copy goes with the git folder at the latest.
+    let _ = std::fs::remove_file(&index);
+    tree
+}
+
+/// Files of which git has more than one version.
+fn unmerged(git: &Git, location: &Location) -> Result<Vec<PathBuf>, Problem> {
+    let answer = git
+        .call_at(location.clone(), Touches::Objects)
+        .args(["ls-files", "--unmerged", "-z"])
+        .ok()?;
+    // `mode hash stage<TAB>path`.
+    let paths = answer.fields().filter_map(|row| {
+        row.iter()
+            .position(|byte| *byte == b'\t')
+            .map(|at| &row[at + 1..])
+    });
+    Ok(unique(paths))
+}
+
+fn unique<'a>(paths: impl Iterator<Item = &'a [u8]>) -> Vec<PathBuf> {
+    let sorted: BTreeSet<PathBuf> = paths.map(path_from).collect();
+    sorted.into_iter().collect()
+}
+
+fn tree_of(git: &Git, location: &Location, commit: &str) -> Result<String, Problem> {
+    git.call_at(location.clone(), Touches::Objects)
+        .args(["rev-parse", "--verify", "--quiet"])
+        .arg(format!("{commit}^{{tree}}"))
+        .line()
+}
+
+/// A file of a commit or tree; nothing where it has none.
+fn content(git: &Git, location: &Location, at: &str, path: &Path) -> Result<Vec<u8>, Problem> {
+    let mut name = std::ffi::OsString::from(format!("{at}:"));
+    name.push(path);
+    let answer = git
+        .call_at(location.clone(), Touches::Objects)
+        .args(["cat-file", "blob"])
+        .arg(name)
+        .run()?;
+    Ok(if answer.code == 0 {
+        answer.stdout
+    } else {
+        Vec::new()
+    })
+}
+
+fn marker_lines(content: &[u8]) -> HashSet<Vec<u8>> {
+    content
+        .split(|byte| *byte == b'\n')
+        .filter(|line| is_marker(line))
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line).to_vec())
+        .collect()
+}
+
+/// A marker is its sign at least seven times, then a blank or nothing.
+fn is_marker(line: &[u8]) -> bool {
+    let Some(marker) = MARKERS.iter().find(|marker| line.starts_with(marker)) else {
+        return false;
+    };
+    let after = line.iter().find(|byte| **byte != marker[0]);
+    matches!(after, None | Some(b' ' | b'\r'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_line_that_parts_the_sides_of_a_conflict_is_a_marker() {
+        for line in [
+            "<<<<<<< HEAD",
+            ">>>>>>> abc",
+            "<<<<<<<<<<< x",
+            "|||||||",
+            ">>>>>>>\r",
+        ] {
+            assert!(is_marker(line.as_bytes()), "{line}");
+        }
+        for line in ["<<<<<< x", " <<<<<<< x", "<<<<<<<x", "=======", "", "a"] {
+            assert!(!is_marker(line.as_bytes()), "{line}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The pull request's description.
+
+use crate::common::{at, run_id, team_request};
+use crate::scene::{APPROVED, OBJECTS, Scene};
+use drive_core::run::{Effect, Event, ForgeAct, fold, step};
+use drive_core::settings::TeamMode;
+use serde_json::json;
+
+#[test]
+fn the_description_carries_the_task_the_feedback_and_the_record_within_its_limit() {
+    let long = json!({"verdict": "needs_changes", "suggestions": [{"issue": "x".repeat(70_000)}]});
+    for (said, has_record) in [
+        (OBJECTS.to_owned(), true),
+        (format!("```json\n{long}\n```"), false),
+    ] {
+        let mut scene = Scene::reviews(&[&said, APPROVED]);
+        let mut bodies = Vec::new();
+        let requested = Event::Requested {
+            request: Box::new(team_request(TeamMode::Pingpong)),
+        };
+        let mut run = fold(run_id(), [(requested, at(0))]).unwrap();
+        while let Some((key, effect)) = run.pending.first_key_value() {
+            if let Effect::OnForge {
+                act: ForgeAct::UpdateBody { body },
+                ..
+            } = effect
+            {
+                bodies.push(body.clone());
+            }
+            let ended = Event::EffectEnded {
+                key: key.clone(),
+                result: scene.perform(effect),
+            };
+            run = step(run, ended, at(1)).unwrap().0;
+        }
+        let last = bodies.last().unwrap();
+        assert_eq!(bodies.len(), 3);
+        assert!(last.contains("<summary>The task</summary>"), "{last}");
+        assert!(last.contains("[REVIEW - NEEDS CHANGES]"));
+        assert_eq!(
+            last.contains("<summary>What happened</summary>"),
+            has_record
+        );
+        assert!(bodies.iter().all(|body| body.chars().count() <= 65_536));
+    }
+}

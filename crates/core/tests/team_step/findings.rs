@@ -1,0 +1,89 @@
+//! What a reviewer finds, and what becomes of it.
+
+use crate::common::{agent_ended, agent_said, team_request};
+use crate::scene::{APPROVED, OBJECTS, Scene, end, team};
+use drive_core::agent::{Failure, Role};
+use drive_core::review::LastWord;
+use drive_core::run::{AgentJob, OutcomeStatus};
+use drive_core::settings::TeamMode;
+use serde_json::json;
+
+#[test]
+fn a_finding_becomes_a_comment_a_commit_that_names_it_a_reply_and_a_resolved_thread() {
+    let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(end(&run).2, Some(LastWord::Approved));
+    let fix = &scene.commits[1];
+    assert_eq!(
+        scene.told[..4],
+        [
+            "[SECURITY REVIEW - NEEDS CHANGES] +1 lines".to_owned(),
+            format!("to 200: Fixed in {}.", fix.sha),
+            "resolved 200".to_owned(),
+            "[SECURITY REVIEW - APPROVED] +0 lines".to_owned(),
+        ]
+    );
+    assert_eq!(fix.subject, "Resolve comment 200: the name is not checked");
+    let remark = &team(&run).record.remarks[0];
+    assert_eq!(
+        (remark.commit.as_ref(), remark.resolved),
+        (Some(&fix.sha), true)
+    );
+}
+
+#[test]
+fn a_finding_outside_the_diff_stands_in_the_body_and_is_answered_there() {
+    let outside = OBJECTS.replace("\"line\": 2", "\"line\": 99");
+    let mut scene = Scene::reviews(&[&outside, APPROVED]);
+    scene.fly(team_request(TeamMode::Github));
+    assert_eq!(scene.told[0], "[SECURITY REVIEW - NEEDS CHANGES] +0 lines");
+    assert!(
+        scene.told[1].starts_with("to 100: Fixed in "),
+        "{:?}",
+        scene.told
+    );
+}
+
+#[test]
+fn two_hundred_findings_are_all_told_and_worked_in_within_bounds() {
+    let suggestions: Vec<_> = (0..200)
+        .map(|n| json!({"file": "src/login.rs", "line": n % 5 + 1, "issue": format!("issue {n}")}))
+        .collect();
+    let many = json!({"verdict": "needs_changes", "suggestions": suggestions}).to_string();
+    let mut scene = Scene::reviews(&[&many, APPROVED]);
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(end(&run).2, Some(LastWord::Approved));
+    assert_eq!(scene.told[0], "[SECURITY REVIEW - NEEDS CHANGES] +50 lines");
+    let fixers: Vec<&AgentJob> = scene
+        .jobs
+        .iter()
+        .filter(|job| job.role == Role::Fixer)
+        .collect();
+    assert_eq!(fixers.len(), 51);
+    for n in 0..200 {
+        let issue = format!("issue {n}");
+        let told = |job: &&AgentJob| job.prompt.lines().any(|line| line.ends_with(&issue));
+        assert_eq!(fixers.iter().filter(|job| told(job)).count(), 1, "{issue}");
+    }
+}
+
+#[test]
+fn a_fixer_may_decline_and_its_thread_stays_open() {
+    let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+    scene.fixer = Some(agent_said(
+        r#"{"comments": [{"id": 200, "action": "declined", "note": "It is checked above."}]}"#,
+    ));
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert!(!scene.told.contains(&"resolved 200".to_owned()));
+    assert!(!team(&run).record.remarks[0].resolved);
+}
+
+#[test]
+fn a_comment_that_cannot_be_resolved_is_noted_and_the_next_one_is_taken() {
+    let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+    scene.fixer = Some(agent_ended(Some(Failure::Reported)));
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert!(scene.told[1].starts_with("to 200: This could not be resolved"));
+    assert!(!scene.told.contains(&"resolved 200".to_owned()));
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+}

@@ -1,0 +1,43 @@
+//! People on the pull request.
+
+use crate::common::{comment, ignored, team_request};
+use crate::scene::{APPROVED, NOBODY, Scene, end, heard, team};
+use drive_core::review::LastWord;
+use drive_core::run::{AgentJob, OutcomeStatus};
+use drive_core::settings::TeamMode;
+
+#[test]
+fn a_person_in_the_middle_is_heard_once_and_a_stranger_is_only_shown() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let said = comment(5, "please rename it");
+    scene.people = [NOBODY, heard(vec![said.clone()]), heard(vec![said])].into();
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(end(&run).2, Some(LastWord::Approved));
+    assert_eq!(
+        scene.roles()[2..5],
+        [
+            "reviewer Security",
+            "fixer",
+            "reviewer TechnicalFeasibility"
+        ]
+    );
+    assert_eq!(scene.commits.len(), 2);
+    let sha = &scene.commits[1].sha;
+    assert!(scene.told.contains(&format!("to 5: Fixed in {sha}.")));
+    assert!(scene.told.contains(&"resolved 5".to_owned()));
+    assert_eq!(team(&run).record.ignored, [ignored()]);
+    let asked = |job: &AgentJob| job.prompt.contains("mallory");
+    assert!(!scene.jobs.iter().any(asked));
+}
+
+#[test]
+fn what_is_said_after_the_last_review_is_still_worked_in() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.people = [NOBODY, NOBODY, NOBODY, NOBODY, NOBODY]
+        .into_iter()
+        .chain([heard(vec![comment(5, "one more thing")])])
+        .collect();
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(scene.commits.len(), 2);
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+}

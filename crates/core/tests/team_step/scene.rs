@@ -1,0 +1,196 @@
+//! A world in which a team flies: it answers what it is told to, and otherwise all goes well.
+
+use crate::common::{agent_ended, agent_said, at, good, ignored, problem, run_id};
+use drive_core::agent::Role;
+use drive_core::review::LastWord;
+use drive_core::run::{
+    AgentJob, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAct, ForgeAnswer,
+    OutcomeStatus, Request, Run, Team, fold, step,
+};
+use std::collections::{BTreeMap, VecDeque};
+
+pub const APPROVED: &str = r#"{"verdict": "approved"}"#;
+pub const OBJECTS: &str = r#"{"verdict": "needs_changes", "suggestions": [
+    {"file": "src/login.rs", "line": 2, "issue": "the name is not checked"}]}"#;
+
+/// A world that answers what it is told to, and otherwise lets everything succeed. Every coder and
+/// fixer adds a commit.
+#[derive(Default)]
+pub struct Scene {
+    pub reviews: VecDeque<EffectResult>,
+    /// What people say at each look.
+    pub people: VecDeque<ForgeAnswer>,
+    pub fixer: Option<EffectResult>,
+    pub fails: Option<&'static str>,
+    /// What it answers to effects of a name, before all goes well.
+    pub answers: BTreeMap<&'static str, VecDeque<EffectResult>>,
+    pub performed: Vec<Effect>,
+    pub head: Option<String>,
+    pub commits: Vec<CommitSummary>,
+    pub told: Vec<String>,
+    pub jobs: Vec<AgentJob>,
+}
+
+impl Scene {
+    pub fn reviews(said: &[&str]) -> Self {
+        Self {
+            reviews: said.iter().map(|text| agent_said(text)).collect(),
+            ..Self::default()
+        }
+    }
+
+    pub fn answers(&mut self, name: &'static str, answers: impl IntoIterator<Item = EffectResult>) {
+        self.answers.entry(name).or_default().extend(answers);
+    }
+
+    pub fn performed_as(&self, name: &str) -> Vec<&Effect> {
+        let all = self.performed.iter();
+        all.filter(|effect| effect.name() == name).collect()
+    }
+
+    pub fn fly(&mut self, request: Request) -> Run {
+        let requested = Event::Requested {
+            request: Box::new(request),
+        };
+        let mut run = fold(run_id(), [(requested, at(0))]).unwrap();
+        for second in 1..5_000 {
+            let Some((key, effect)) = run.pending.first_key_value() else {
+                return run;
+            };
+            let result = self.perform(effect);
+            let ended = Event::EffectEnded {
+                key: key.clone(),
+                result,
+            };
+            run = step(run, ended, at(second)).unwrap().0;
+        }
+        panic!("no end: {:?}", self.told);
+    }
+
+    pub fn perform(&mut self, effect: &Effect) -> EffectResult {
+        self.performed.push(effect.clone());
+        if self.fails == Some(effect.name()) {
+            return EffectResult::Failed { problem: problem() };
+        }
+        let answers = self.answers.get_mut(effect.name());
+        if let Some(answer) = answers.and_then(VecDeque::pop_front) {
+            self.head = match &answer {
+                EffectResult::Integrated { head_sha, .. } => Some(head_sha.clone()),
+                _ => self.head.take(),
+            };
+            return answer;
+        }
+        match effect {
+            Effect::RunAgent { job, .. } => self.run_agent(job),
+            Effect::CommitWork { message, .. } => {
+                let n = self.commits.len();
+                self.commits.push(CommitSummary {
+                    sha: format!("{:040}", n + 1),
+                    subject: message.lines().next().unwrap().to_owned(),
+                });
+                self.head = Some(self.commits[n].sha.clone());
+                EffectResult::WorkCommitted {
+                    head_sha: self.commits[n].sha.clone(),
+                    commits: self.commits.clone(),
+                    warnings: Vec::new(),
+                }
+            }
+            Effect::OnForge { act, .. } => {
+                self.told.extend(telling(act));
+                match (act, self.people.pop_front_if_listening(act)) {
+                    (_, Some(answer)) => EffectResult::OnForge { answer },
+                    (_, None) => good(effect),
+                }
+            }
+            Effect::Integrate { .. } => EffectResult::Integrated {
+                head_sha: self.head.clone().unwrap_or_default(),
+                base_sha: None,
+                commits: self.commits.clone(),
+                warnings: Vec::new(),
+            },
+            effect => good(effect),
+        }
+    }
+
+    fn run_agent(&mut self, job: &AgentJob) -> EffectResult {
+        self.jobs.push(job.clone());
+        match job.role {
+            Role::Reviewer => match self.reviews.len() {
+                0 | 1 => self.reviews.front().unwrap().clone(),
+                _ => self.reviews.pop_front().unwrap(),
+            },
+            Role::Namer => {
+                agent_said(r#"{"pr_title": "Check names", "branch_name": "check-names"}"#)
+            }
+            Role::Fixer => self.fixer.clone().unwrap_or_else(|| agent_ended(None)),
+            Role::Coder | Role::Planner | Role::Validator => agent_ended(None),
+        }
+    }
+
+    pub fn roles(&self) -> Vec<String> {
+        let name = |job: &AgentJob| match &job.domain {
+            Some(domain) => format!("{} {domain}", job.role),
+            None => job.role.to_string(),
+        };
+        self.jobs.iter().map(name).collect()
+    }
+}
+
+pub trait PopFrontIf {
+    fn pop_front_if_listening(&mut self, act: &ForgeAct) -> Option<ForgeAnswer>;
+}
+
+impl PopFrontIf for VecDeque<ForgeAnswer> {
+    fn pop_front_if_listening(&mut self, act: &ForgeAct) -> Option<ForgeAnswer> {
+        matches!(act, ForgeAct::Listen { .. }).then(|| self.pop_front())?
+    }
+}
+
+/// What somebody on the pull request sees of an act.
+pub fn telling(act: &ForgeAct) -> Option<String> {
+    match act {
+        ForgeAct::Listen { .. }
+        | ForgeAct::Look { .. }
+        | ForgeAct::React { .. }
+        | ForgeAct::UpdateBody { .. } => None,
+        ForgeAct::PostReview { body, lines, .. } => Some(format!(
+            "{} +{} lines",
+            body.lines().next().unwrap(),
+            lines.len()
+        )),
+        ForgeAct::PostComment { body } => Some(body.lines().next().unwrap().to_owned()),
+        ForgeAct::Reply { to, body } => Some(format!("to {}: {body}", to.id)),
+        ForgeAct::ResolveThread { comment } => Some(format!("resolved {}", comment.id)),
+        ForgeAct::SetStatus { passed, .. } => Some(format!("status {passed}")),
+    }
+}
+
+pub fn team(run: &Run) -> &Team {
+    match &run.flow {
+        Flow::Team { team } => team,
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => panic!("no team"),
+    }
+}
+
+pub fn end(run: &Run) -> (OutcomeStatus, Option<&str>, Option<LastWord>) {
+    let outcome = run.outcome.as_ref().unwrap();
+    let kind = outcome
+        .failure
+        .as_ref()
+        .map(|problem| problem.kind.as_str());
+    (outcome.status, kind, team(run).verdict)
+}
+
+pub fn heard(comments: Vec<drive_core::forge::Comment>) -> ForgeAnswer {
+    ForgeAnswer::Heard {
+        comments,
+        ignored: vec![ignored()],
+        next: Some(at(6)),
+    }
+}
+
+pub const NOBODY: ForgeAnswer = ForgeAnswer::Heard {
+    comments: Vec::new(),
+    ignored: Vec::new(),
+    next: None,
+};

@@ -1,0 +1,156 @@
+//! Others' commits, brought into a sandbox's branch.
+
+use super::World;
+use crate::executor::Task;
+use crate::ports::{Leftovers, Merged, Place};
+use drive_core::Problem;
+use drive_core::ids::SandboxId;
+use drive_core::run::{BranchAt, EffectResult, MergeWhen};
+use drive_core::sandbox::{BranchName, Sandbox};
+use std::path::PathBuf;
+
+/// How many files an answer names.
+const MOST_FILES: usize = 100;
+
+/// One merge: who asked, where, of what.
+pub(super) struct Merging<'a> {
+    pub(super) task: &'a Task<'a>,
+    pub(super) sandbox: &'a Sandbox,
+    pub(super) from: &'a BranchAt,
+    pub(super) base: Option<&'a BranchAt>,
+}
+
+impl Merging<'_> {
+    fn place(&self) -> Place<'_> {
+        Place::Sandbox(self.sandbox)
+    }
+
+    fn leftovers(&self) -> Leftovers {
+        Leftovers {
+            run: self.task.run.id.clone(),
+            message: format!("Merge {}", self.from),
+        }
+    }
+}
+
+impl World<'_> {
+    /// Merges. Doing it again finds the merge done, or in progress; what a killed attempt left
+    /// between the two is kept and done anew.
+    pub(super) fn integrate(
+        &self,
+        task: &Task<'_>,
+        id: &SandboxId,
+        from: &BranchAt,
+        when: MergeWhen,
+        base: Option<&BranchAt>,
+    ) -> Result<EffectResult, Problem> {
+        let sandbox = &self.require_sandbox(task, id)?;
+        let merging = Merging {
+            task,
+            sandbox,
+            from,
+            base,
+        };
+        let place = merging.place();
+        let mut state = self.history.state(place)?;
+        if task.claimed.attempt > 1 && state.in_progress.is_none() {
+            self.sandboxes.roll_back(sandbox, &state.head_sha)?;
+            state = self.history.state(place)?;
+        }
+        let Some(theirs) = self.tip(place, from)? else {
+            // Nobody has such a branch any more: there is nothing to bring in.
+            return self.integrated(&merging);
+        };
+        let ours = state.head_sha;
+        if when == MergeWhen::Conflicting
+            && state.in_progress.is_none()
+            && self.history.conflicts(place, &ours, &theirs)?.is_empty()
+        {
+            return self.integrated(&merging);
+        }
+        match self.history.merge(place, &theirs, &merging.leftovers())? {
+            Merged::Done => self.integrated(&merging),
+            Merged::Conflicts(files) => Ok(conflicted(ours, theirs, &files)),
+        }
+    }
+
+    pub(super) fn conclude_merge(
+        &self,
+        merging: &Merging<'_>,
+        ours: &str,
+        theirs: &str,
+    ) -> Result<EffectResult, Problem> {
+        let place = merging.place();
+        let merged = self
+            .history
+            .conclude_merge(place, ours, theirs, &merging.leftovers())?;
+        match merged {
+            Merged::Done => {
+                let result = self.integrated(merging)?;
+                let EffectResult::Integrated { head_sha, .. } = &result else {
+                    return Ok(result);
+                };
+                // An agent that switched away has merged something else.
+                if !self.history.is_ancestor(place, theirs, head_sha)? {
+                    return Err(not_merged(merging));
+                }
+                Ok(result)
+            }
+            Merged::Conflicts(files) => Ok(conflicted(ours.to_owned(), theirs.to_owned(), &files)),
+        }
+    }
+
+    fn integrated(&self, merging: &Merging<'_>) -> Result<EffectResult, Problem> {
+        let place = merging.place();
+        let mut warnings = Vec::new();
+        let state = self.history.state(place)?;
+        let head_sha = self.bring_to_branch(merging.sandbox, &state, &mut warnings)?;
+        let started_at = &merging.sandbox.base_sha;
+        let base_sha = self.base_of(merging, &head_sha);
+        let base_sha = base_sha.or_else(|| merging.task.run.work.base_sha.clone());
+        let commits =
+            self.history
+                .commits(place, base_sha.as_ref().unwrap_or(started_at), &head_sha)?;
+        Ok(EffectResult::Integrated {
+            head_sha,
+            base_sha,
+            commits,
+            warnings,
+        })
+    }
+
+    /// The newest commit that the work and the branch it goes to both have. Where that cannot be
+    /// told, what was known before holds.
+    fn base_of(&self, merging: &Merging<'_>, head: &str) -> Option<String> {
+        let place = merging.place();
+        let tip = self.tip(place, merging.base?).ok()??;
+        self.history.merge_base(place, head, &tip).ok()?
+    }
+
+    fn tip(&self, place: Place<'_>, at: &BranchAt) -> Result<Option<String>, Problem> {
+        let name = BranchName::parse(&at.branch)?;
+        match &at.remote {
+            Some(remote) => self.history.fetch_branch(place, remote, &name),
+            None => Ok(self.history.resolve(place, &name.full()).ok()),
+        }
+    }
+}
+
+fn conflicted(ours: String, theirs: String, files: &[PathBuf]) -> EffectResult {
+    let shown = files.iter().take(MOST_FILES);
+    EffectResult::Conflicted {
+        ours,
+        theirs,
+        files: shown
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect(),
+    }
+}
+
+fn not_merged(merging: &Merging<'_>) -> Problem {
+    Problem::work(
+        "notMerged",
+        format!("`{}` is not in the branch after its merge", merging.from),
+    )
+    .hint("merge it by hand; what was tried is in `drive kept list`")
+}

@@ -1,0 +1,51 @@
+//! What a person sees on a pull request, and what they change there, without a request.
+
+use super::Simulator;
+
+/// A pull request as a person sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenPull {
+    /// Its title.
+    pub title: String,
+    /// Its description.
+    pub body: String,
+    /// Whether it is a draft.
+    pub draft: bool,
+    /// Whether it was merged.
+    pub merged: bool,
+    /// The tip of its branch.
+    pub head_sha: String,
+    /// Every text on it, oldest first: conversation, lines, reviews.
+    pub texts: Vec<String>,
+}
+
+impl Simulator {
+    /// The pull request, if there is one.
+    pub fn look(&self, repo: &str, pr: u64) -> Option<SeenPull> {
+        let service = self.lock();
+        let repo = service.world.repos.get(repo)?;
+        let pull = repo.pulls.get(&pr)?;
+        let lines = repo.line_notes.values().map(|line| &line.note);
+        let reviews = repo.reviews.values().map(|review| &review.note);
+        let mut notes: Vec<_> = repo.notes.values().chain(lines).chain(reviews).collect();
+        notes.retain(|note| note.pr == pr && !note.body.is_empty());
+        notes.sort_by_key(|note| note.id);
+        Some(SeenPull {
+            title: pull.title.clone(),
+            body: pull.body.clone(),
+            draft: pull.draft,
+            merged: pull.merged.is_some(),
+            head_sha: pull.head_sha.clone(),
+            texts: notes.into_iter().map(|note| note.body.clone()).collect(),
+        })
+    }
+
+    /// A person rewrites the description.
+    pub fn rewrite_body(&self, repo: &str, pr: u64, rewrite: impl FnOnce(&str) -> String) {
+        let mut service = self.lock();
+        let repo = service.world.repos.get_mut(repo);
+        if let Some(pull) = repo.and_then(|repo| repo.pulls.get_mut(&pr)) {
+            pull.body = rewrite(&pull.body);
+        }
+    }
+}
