@@ -136,6 +136,19 @@ mod tests {
 
     proptest! {
         #[test]
+        fn every_task_is_found_whatever_its_texts_are(texts in prop::collection::vec(any::<String>(), 1..6)) {
+            let tasks: Vec<_> = texts
+                .iter()
+                .map(|text| serde_json::json!({"a": text, "z": {"id": text}}).to_string())
+                .collect();
+            let places = Places::of(&format!("[\n{}]", tasks.join(",\n")), 1);
+            let lines: Vec<_> = (0..=texts.len()).map(|n| places.key_of(n, "z")).collect();
+            let expected = (0..texts.len()).map(|n| Some(n + 2)).chain([None]);
+            prop_assert_eq!(lines, expected.collect::<Vec<_>>());
+            prop_assert!(places.tasks.iter().all(|task| task.keys.len() == 2));
+        }
+
+        #[test]
         fn no_text_makes_it_panic(text in "[\\[\\]{}\",:\\\\né 1a]{0,60}") {
             let _ = Places::of(&text, 1);
         }

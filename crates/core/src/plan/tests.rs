@@ -101,6 +101,20 @@ fn a_plan_beyond_its_bounds_is_refused() {
 }
 
 #[test]
+fn an_id_can_be_a_part_of_a_branch_and_of_a_folder() {
+    let is_taken = |id: &str| Plan::parse(&written(&[task(id, &[])])).is_ok();
+    for good in ["a", "7", "user-table_2.b", "A", &"x".repeat(LONGEST_ID)] {
+        assert!(is_taken(good), "{good}");
+    }
+    let long = "x".repeat(LONGEST_ID + 1);
+    for bad in [
+        "-a", ".a", "a/b", "a b", "a..b", "a.", "a.lock", "é", "HEAD", "a\u{7}", &long,
+    ] {
+        assert!(!is_taken(bad), "{bad}");
+    }
+}
+
+#[test]
 fn a_cycle_is_shown_as_a_way_around() {
     let tasks = [
         task("after", &["c"]),

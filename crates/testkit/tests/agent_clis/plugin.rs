@@ -112,7 +112,8 @@ fn a_slash_command_reaches_the_model_and_drive_runs_without_being_asked_for() {
     let told = turns[0].body["messages"].to_string();
     assert!(told.contains("drive spawn --json - <<'TASK'"), "{told}");
     assert!(told.contains("--no-pr say `hello` & "), "{told}");
-    assert!(!turns[1].tool_results[0].is_error, "{turns:#?}");
+    let result = &turns[1].tool_results[0];
+    assert!(!result.is_error, "{result:#?}");
     assert_eq!(
         fs::read_to_string(log).unwrap(),
         "drive spawn --no-pr --json -\nsay `hello` & \"goodbye\"\n"
