@@ -29,6 +29,10 @@ pub const LONGEST_STATE_FILE: usize = 1024 * 1024;
 /// The most comments a file may name as pending.
 pub const MOST_PENDING: usize = 10_000;
 
+/// How much of a task is written, in bytes, so that what was written can always be read: JSON may
+/// need six bytes for one.
+const MOST_TASK: usize = 100 * 1024;
+
 /// How far a clock may have been set back before a file is from the future.
 const CLOCK_SLACK: Duration = Duration::from_secs(24 * 3600);
 
@@ -101,9 +105,14 @@ impl PhaseState {
         read::read(bytes)
     }
 
-    /// The file.
+    /// The file. Of a very long task it holds the beginning.
     pub fn write(&self) -> Result<String, Problem> {
-        let json = serde_json::to_string_pretty(self).map_err(|error| {
+        let cut = (self.task.len() > MOST_TASK).then(|| Self {
+            task: beginning(&self.task, MOST_TASK),
+            ..self.clone()
+        });
+        let told = cut.as_ref().unwrap_or(self);
+        let json = serde_json::to_string_pretty(told).map_err(|error| {
             Problem::environment(
                 "phaseStateUnwritable",
                 "the state of the phase cannot be written",
@@ -205,6 +214,14 @@ impl PhaseState {
         }
         Ok(())
     }
+}
+
+fn beginning(text: &str, most: usize) -> String {
+    let mut end = most.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}…", &text[..end])
 }
 
 fn contradicted(kind: &str, what: String) -> Problem {

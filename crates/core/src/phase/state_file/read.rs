@@ -7,12 +7,12 @@ use serde_json::Value;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 
-/// The longest link, in bytes.
-const LONGEST_URL: usize = 2048;
+/// The longest link, in bytes: one of the local forge holds a path.
+const LONGEST_URL: usize = 8192;
 /// The longest path, in bytes: the kernel takes no longer ones.
 const LONGEST_PATH: usize = 4096;
-/// The longest wait that makes sense, in seconds: a week.
-const LONGEST_WAIT_SECS: u64 = 7 * 24 * 3600;
+/// The longest wait that makes sense, in seconds: a century.
+const LONGEST_WAIT_SECS: u64 = 100 * 366 * 24 * 3600;
 /// The most rounds anybody would count.
 const MOST_ROUNDS: u32 = 1_000_000;
 /// No cruise was before this, and none will be after that: 2020 and 2200.
@@ -91,7 +91,7 @@ fn broken_rule(state: &PhaseState) -> Option<String> {
         ),
         (
             state.backoff_interval_secs <= LONGEST_WAIT_SECS,
-            "has a `backoff_interval_secs` of more than a week",
+            "has a `backoff_interval_secs` of more than a century",
         ),
         (
             state.pending_comment_ids.len() <= MOST_PENDING,
@@ -125,10 +125,13 @@ fn is_hash(text: &str) -> bool {
 }
 
 fn is_link(text: &str) -> bool {
-    let schemes = ["https://", "http://", "local://"];
-    text.len() <= LONGEST_URL
-        && schemes.iter().any(|scheme| text.starts_with(scheme))
-        && !text.chars().any(|c| c.is_control() || c.is_whitespace())
+    // The local forge names a folder, and folders may have spaces in their names.
+    let is_local = text.starts_with("local://");
+    let is_web = ["https://", "http://"]
+        .iter()
+        .any(|scheme| text.starts_with(scheme));
+    let breaks = |c: char| c.is_control() || (is_web && c.is_whitespace());
+    text.len() <= LONGEST_URL && (is_local || is_web) && !text.chars().any(breaks)
 }
 
 fn damaged(what: impl AsRef<str>) -> Problem {

@@ -74,6 +74,33 @@ fn a_state_before_its_pull_request_is_saved_and_loaded() {
     assert_eq!(PhaseState::read(text.as_bytes()), Ok(early));
 }
 
+#[test]
+fn the_largest_state_there_can_be_is_read_again() {
+    let largest = PhaseState {
+        task: "\u{1}".repeat(8 << 20),
+        sandbox_path: PathBuf::from(format!("/{}", "\u{e9}".repeat(2000))),
+        branch_name: BranchName::parse(&"b".repeat(200)).unwrap(),
+        pr_url: Some(format!("local:///home/my work/{}/pull/7", "x".repeat(4000))),
+        pr_number: Some(u64::MAX),
+        backoff_interval_secs: 24 * 3600 * 365,
+        pending_comment_ids: vec![u64::MAX; MOST_PENDING],
+        ..state()
+    };
+    let text = largest.write().unwrap();
+    let read = PhaseState::read(text.as_bytes()).unwrap();
+    assert_eq!(read.task, format!("{}…", "\u{1}".repeat(MOST_TASK)));
+    assert_eq!(
+        PhaseState {
+            task: String::new(),
+            ..read
+        },
+        PhaseState {
+            task: String::new(),
+            ..largest
+        }
+    );
+}
+
 /// The golden file with one field changed, read.
 fn with(field: &str, value: Value) -> Result<PhaseState, Problem> {
     let mut json: Value = serde_json::from_str(GOLDEN).unwrap();
@@ -155,7 +182,7 @@ fn a_field_that_cannot_be_true_is_named() {
         (
             "backoff_interval_secs",
             json!(u64::MAX),
-            "has a `backoff_interval_secs` of more than a week",
+            "has a `backoff_interval_secs` of more than a century",
         ),
         (
             "pending_comment_ids",
