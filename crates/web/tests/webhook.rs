@@ -4,6 +4,7 @@
 use drive_adapters::store::{Database, SqliteDeliveries, SqliteNudges};
 use drive_core::Problem;
 use drive_core::forge::webhook::{Nudge, WebhookSecret};
+use drive_core::forge::{Permission, ReviewState};
 use drive_core::time::Timestamp;
 use drive_engine::ports::{Clock, Deliveries, NudgeLog, Nudges};
 use drive_testkit::github::Simulator;
@@ -213,6 +214,38 @@ fn a_delivery_that_github_sends_twice_nudges_once_even_across_a_restart() {
     let heard = durable(&state).1.newer_than(0, REPO).unwrap();
     let heard: Vec<Nudge> = heard.into_iter().map(|kept| kept.nudge).collect();
     assert_eq!(heard, [nudge(pr), nudge(pr)], "one for each id");
+}
+
+#[test]
+fn everything_github_tells_about_a_pull_request_nudges_it() {
+    const REPO: &str = "octo/hello";
+    let fixture = Fixture::new(Ledger::default());
+    let simulator = Simulator::start();
+    simulator.add_repo("octo", "hello");
+    simulator.add_person(REPO, "wim", Permission::Write);
+    simulator.push_file(REPO, "feature", "a.txt", "a\n");
+    let url = format!("http://{}{PATH}", fixture.server.address());
+    simulator.add_hook(REPO, &url, SECRET);
+    let pr = simulator.open_pull(REPO, "ann", "feature");
+    simulator.comment(REPO, "wim", pr, "please look");
+    simulator.comment_on_line(REPO, "wim", pr, "a.txt", 1, "this line");
+    simulator.review(REPO, "wim", pr, ReviewState::Approved, "fine");
+    simulator.push_file(REPO, "feature", "b.txt", "b\n");
+    simulator.close_pull(REPO, "ann", pr);
+    let deliveries = simulator.take_deliveries();
+    let events: BTreeSet<&str> = deliveries.iter().map(|one| one.event).collect();
+    let expected = [
+        "issue_comment",
+        "pull_request",
+        "pull_request_review",
+        "pull_request_review_comment",
+    ];
+    assert_eq!(events, BTreeSet::from(expected));
+    for delivery in &deliveries {
+        assert_eq!(delivery.send().unwrap(), 202, "{}", delivery.event);
+    }
+    let count = deliveries.len();
+    assert_eq!(fixture.finish(), (vec![nudge(pr); count], vec![]));
 }
 
 #[test]

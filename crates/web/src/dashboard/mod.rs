@@ -157,3 +157,6 @@ where
 fn not_found() -> Problem {
     Problem::usage("notFound", "there is nothing of that name here")
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,8 @@ use super::page::{Refresh, instant, left_out, page};
 use super::record::tell_record;
 use drive_core::Problem;
 use drive_core::ids::RunId;
-use drive_core::run::{Flow, OutcomeStatus, Run};
+use drive_core::phase::Phase;
+use drive_core::run::{Flow, OutcomeStatus, Run, cruise_status};
 use drive_engine::ports::{Entry, RunFilter, Store};
 use serde_json::Value;
 
@@ -69,8 +70,10 @@ pub(super) fn show_page(store: &dyn Store, id: &str) -> Result<Option<String>, P
         html.raw("<h2>Task</h2>\n").element("pre", clip(task, TASK));
         commits(html, &run);
         warnings(html, &run);
-        if let Flow::Team { team } = &run.flow {
-            tell_record(html, &team.record);
+        match &run.flow {
+            Flow::Team { team } => tell_record(html, &team.record),
+            Flow::Cruise { cruise } => tell_record(html, &cruise.record),
+            Flow::Awaiting | Flow::Spawn { .. } => {}
         }
         events(html, &journal);
     })))
@@ -83,6 +86,14 @@ fn facts(html: &mut Html, run: &Run) {
     html.raw("<dl>\n");
     html.fact("state", Some(state(run)));
     html.fact("kind", Some(kind(run)));
+    if let Some(cruise) = cruise_status(run) {
+        html.fact("phase", Some(phase(cruise.phase)));
+        html.fact("does", Some(cruise.state));
+        html.fact("waits for", cruise.waiting_for);
+        html.fact("looks again", cruise.next_poll_at.map(instant));
+        html.fact("comments to answer", Some(cruise.pending_comments));
+        html.fact("fixer rounds", Some(cruise.rounds));
+    }
     html.fact("failure", failure.map(|failure| &failure.message));
     html.fact("hint", failure.and_then(|failure| failure.hint.as_ref()));
     html.fact("repository", request.map(|request| request.repo.display()));
@@ -155,6 +166,14 @@ fn kind(run: &Run) -> &'static str {
     match &run.request {
         Some(request) => request.kind.as_str(),
         None => "not asked for yet",
+    }
+}
+
+fn phase(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Planning => "planning",
+        Phase::Building => "building",
+        Phase::Validating => "validating",
     }
 }
 
