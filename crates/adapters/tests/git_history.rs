@@ -16,7 +16,7 @@ use drive_core::sandbox::{BranchName, InProgress};
 use drive_engine::CancelToken;
 use drive_engine::cancel::Urgency;
 use drive_engine::ports::{
-    DiffStats, FileChange, Leftovers, Place, Push, Pushed, VersionControl, WorkState,
+    CollectedWork, DiffStats, FileChange, Leftovers, Place, Push, Pushed, VersionControl, WorkState,
 };
 use proptest::prelude::*;
 use std::os::unix::fs::PermissionsExt;
@@ -73,17 +73,29 @@ fn leftovers_become_one_commit_with_the_runs_trailer() {
     let world = World::new();
     let git = world.builder();
     let place = Place::Checkout(&world.repo);
-    assert_eq!(git.commit_leftovers(place, &leftovers()).unwrap(), None);
+    let base = world.git(["rev-parse", "HEAD"]);
+    let collect = || git.collect_work(place, &leftovers(), &base).unwrap();
+    let work = |head_sha: &str, dirty_files, commits| CollectedWork {
+        state: WorkState {
+            head_sha: head_sha.to_owned(),
+            branch: Some("main".to_owned()),
+            in_progress: None,
+            dirty_files,
+        },
+        commits,
+        large: Vec::new(),
+    };
+    assert_eq!(collect(), work(&base, 0, Vec::new()));
     world.write("a.txt", "changed");
     world.write("new file.txt", "new");
-    let commit = git.commit_leftovers(place, &leftovers()).unwrap().unwrap();
-    assert_eq!(
-        commit,
-        CommitSummary {
-            sha: world.git(["rev-parse", "HEAD"]),
-            subject: "Leftovers of the agent".into()
-        }
-    );
+    let collected = collect();
+    let head = world.git(["rev-parse", "HEAD"]);
+    let commit = CommitSummary {
+        sha: head.clone(),
+        subject: "Leftovers of the agent".into(),
+    };
+    assert_eq!(collected, work(&head, 2, vec![commit.clone()]));
+    assert_eq!(collect(), work(&head, 0, vec![commit]));
     assert_eq!(
         world.git(["show", "-s", "--format=%an <%ae>%n%(trailers)"]),
         "Ann <ann@example.org>\nDrive-Run: r-1"
@@ -97,7 +109,7 @@ fn without_an_identity_drive_signs_for_itself() {
     std::fs::write(world.home().join(".gitconfig"), "").unwrap();
     world.write("a.txt", "changed");
     let git = world.builder();
-    git.commit_leftovers(Place::Checkout(&world.repo), &leftovers())
+    git.collect_work(Place::Checkout(&world.repo), &leftovers(), "HEAD~0")
         .unwrap();
     assert_eq!(
         world.git(["show", "-s", "--format=%an <%ae> %cn"]),
@@ -106,7 +118,7 @@ fn without_an_identity_drive_signs_for_itself() {
 }
 
 #[test]
-fn a_rebase_in_progress_is_seen_and_leftovers_are_refused() {
+fn a_rebase_in_progress_is_seen_and_its_leftovers_are_left() {
     let world = World::new();
     world.git(["checkout", "-qb", "side"]);
     world.write("a.txt", "side\n");
@@ -121,17 +133,20 @@ fn a_rebase_in_progress_is_seen_and_leftovers_are_refused() {
     assert!(!rebase.unwrap().status.success());
     let git = world.builder();
     let place = Place::Checkout(&world.repo);
-    assert_eq!(
-        git.state(place).unwrap(),
-        WorkState {
-            head_sha: upstream,
-            branch: None,
-            in_progress: Some(InProgress::Rebase),
-            dirty_files: 1
-        }
-    );
-    let problem = git.commit_leftovers(place, &leftovers()).unwrap_err();
-    assert_eq!(problem.kind, "operationInProgress");
+    let state = WorkState {
+        head_sha: upstream.clone(),
+        branch: None,
+        in_progress: Some(InProgress::Rebase),
+        dirty_files: 1,
+    };
+    assert_eq!(git.state(place).unwrap(), state);
+    let collected = git.collect_work(place, &leftovers(), &upstream).unwrap();
+    let untouched = CollectedWork {
+        state,
+        commits: Vec::new(),
+        large: Vec::new(),
+    };
+    assert_eq!(collected, untouched);
 }
 
 fn file_change(path: impl Into<PathBuf>, lines: Option<(u64, u64)>) -> FileChange {

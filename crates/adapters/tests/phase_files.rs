@@ -96,7 +96,10 @@ fn the_state_is_not_committed_even_when_the_work_says_it_is_not_ignored() {
         message: "work".to_owned(),
     };
     let place = Place::Sandbox(&sandbox);
-    world.builder().commit_leftovers(place, &leftovers).unwrap();
+    world
+        .builder()
+        .collect_work(place, &leftovers, "HEAD")
+        .unwrap();
     let files = world.git_in(&sandbox.path, ["ls-tree", "-r", "--name-only", "HEAD"]);
     assert_eq!(files, ".gitignore\na.txt\nsrc/b.txt");
 }

@@ -117,8 +117,9 @@ fn what_was_brought_is_neither_committed_nor_kept_until_it_was_worked_on() {
     };
     let git = world.builder();
     let commit = |leftovers| {
-        git.commit_leftovers(Place::Sandbox(&sandbox), leftovers)
-            .unwrap()
+        let place = Place::Sandbox(&sandbox);
+        let work = git.collect_work(place, leftovers, &sandbox.base_sha);
+        work.unwrap().commits.pop()
     };
     assert_eq!(commit(&leftovers), None);
     assert_eq!(sandboxes.keep(&sandbox).unwrap(), None);

@@ -328,10 +328,12 @@ impl Answer {
 
 /// All settings in force at a place.
 pub(super) fn load_config(git: &Git, location: &Location) -> Result<Vec<config::Entry>, Problem> {
-    let answer = Call::new(git, location.clone(), Touches::Objects)
-        .args(["config", "--list", "--show-scope", "-z", "--includes"])
-        .ok()?;
-    Ok(config::parse(&answer.stdout))
+    git.known.get_or_load(location, || {
+        let answer = Call::new(git, location.clone(), Touches::Objects)
+            .args(["config", "--list", "--show-scope", "-z", "--includes"])
+            .ok()?;
+        Ok(config::parse(&answer.stdout))
+    })
 }
 
 /// A path from bytes git printed.

@@ -1,12 +1,11 @@
 //! Commits drive makes itself.
 
 use super::call::load_config;
-use super::{Git, Location, Touches, config, history, state};
+use super::{Call, Git, Location, Touches, config, history, state};
 use drive_core::Problem;
 use drive_core::phase::{STATE_FILE, STATE_FOLDER};
-use drive_core::run::CommitSummary;
 use drive_core::sandbox::{Brought, InProgress, RUN_TRAILER};
-use drive_engine::ports::Leftovers;
+use drive_engine::ports::{CollectedWork, LargeFile, Leftovers};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -24,52 +23,115 @@ pub(super) const COMMIT: [&str; 7] = [
     "-",
 ];
 
+/// What many forges refuse: the size of one file in bytes.
+const LARGE_FILE: u64 = 100 << 20;
+
+/// Commits what is left over, unless something is half done, and tells what is there then.
+pub(super) fn collect(
+    git: &Git,
+    location: &Location,
+    leftovers: &Leftovers,
+    brought: &[Brought],
+    base: &str,
+) -> Result<CollectedWork, Problem> {
+    let mut settled = settle(git, location, leftovers, brought)?;
+    let commits = history::commits(git, location, base, "HEAD")?;
+    let head_sha = match (commits.last(), settled.status.head.take()) {
+        (Some(newest), _) => newest.sha.clone(),
+        (None, Some(head)) => head,
+        (None, None) => history::resolve(git, location, "HEAD")?,
+    };
+    let state = state::work_state(head_sha, &settled.status, settled.in_progress);
+    Ok(CollectedWork {
+        state,
+        commits,
+        large: settled.large,
+    })
+}
+
+/// Commits what is left over where nothing is half done.
 pub(super) fn leftovers(
     git: &Git,
     location: &Location,
     leftovers: &Leftovers,
     brought: &[Brought],
-) -> Result<Option<CommitSummary>, Problem> {
-    if let Some(what) = state::in_progress(&state::git_dir(git, location)?) {
-        return Err(in_progress(what, location));
-    }
+) -> Result<(), Problem> {
+    settle(git, location, leftovers, brought).map(drop)
+}
+
+/// What was found, and committed unless something is half done.
+struct Settled {
+    status: state::Status,
+    in_progress: Option<InProgress>,
+    large: Vec<LargeFile>,
+}
+
+fn settle(
+    git: &Git,
+    location: &Location,
+    leftovers: &Leftovers,
+    brought: &[Brought],
+) -> Result<Settled, Problem> {
     // No foreign code runs in between, so one look at the settings serves all of it.
     let entries = load_config(git, location)?;
-    let call = || {
-        git.call_at(location.clone(), Touches::Files)
-            .knowing(&entries)
-    };
-    let mut status = state::status_by(call())?;
+    let mut status = state::status_by(files(git, location, &entries))?;
     let state_file = Path::new(STATE_FOLDER).join(STATE_FILE);
     let is_work = |path: &PathBuf| {
         *path != state_file && !brought.iter().any(|one| path.starts_with(&one.path))
     };
     status.dirty.retain(is_work);
     status.nested.retain(is_work);
-    if let Some(nested) = status.nested.first() {
-        return Err(Problem::work(
-            "nestedRepository",
-            format!(
-                "`{}` is a repository of its own and cannot be committed",
-                nested.display()
-            ),
-        )
-        .hint("remove it, ignore it, or make it a submodule"));
+    let in_progress = state::in_progress(&state::git_dir(git, location)?);
+    let mut large = Vec::new();
+    if in_progress.is_none() {
+        refuse_nested(&status)?;
+        if !status.dirty.is_empty() {
+            large = large_files(&location.dir, &status.dirty);
+            commit(git, location, &entries, leftovers, brought)?;
+        }
     }
-    if status.dirty.is_empty() {
-        return Ok(None);
-    }
-    call().args(everything(brought)).ok()?;
-    let answer = identity(&entries)
+    Ok(Settled {
+        status,
+        in_progress,
+        large,
+    })
+}
+
+fn refuse_nested(status: &state::Status) -> Result<(), Problem> {
+    let Some(nested) = status.nested.first() else {
+        return Ok(());
+    };
+    Err(Problem::work(
+        "nestedRepository",
+        format!(
+            "`{}` is a repository of its own and cannot be committed",
+            nested.display()
+        ),
+    )
+    .hint("remove it, ignore it, or make it a submodule"))
+}
+
+fn commit(
+    git: &Git,
+    location: &Location,
+    entries: &[config::Entry],
+    leftovers: &Leftovers,
+    brought: &[Brought],
+) -> Result<(), Problem> {
+    files(git, location, entries)
+        .args(everything(brought))
+        .ok()?;
+    let answer = identity(entries)
         .iter()
-        .fold(call(), |call, (key, value)| call.config(key, value))
+        .fold(files(git, location, entries), |call, (key, value)| {
+            call.config(key, value)
+        })
         .args(COMMIT)
         .stdin(signed(leftovers))
         .run()?;
     match answer.code {
-        0 => last_commit(git, location).map(Some),
-        // Nothing but what is clean after all, such as a touched file.
-        1 => Ok(None),
+        // With 1: nothing but what is clean after all, such as a touched file.
+        0 | 1 => Ok(()),
         _ => Err(answer.problem()),
     }
 }
@@ -103,6 +165,24 @@ pub(super) fn signed(leftovers: &Leftovers) -> String {
         leftovers.message.trim_end(),
         leftovers.run
     )
+}
+
+fn files<'a>(git: &'a Git, location: &Location, entries: &[config::Entry]) -> Call<'a> {
+    git.call_at(location.clone(), Touches::Files)
+        .knowing(entries)
+}
+
+fn large_files(folder: &Path, paths: &[PathBuf]) -> Vec<LargeFile> {
+    let size = |path: &PathBuf| folder.join(path).symlink_metadata().ok().map(|m| m.len());
+    paths
+        .iter()
+        .filter_map(|path| {
+            Some(LargeFile {
+                path: path.clone(),
+                bytes: size(path).filter(|bytes| *bytes > LARGE_FILE)?,
+            })
+        })
+        .collect()
 }
 
 /// A pathspec that leaves one path out.
@@ -142,18 +222,4 @@ pub(super) fn identity(entries: &[config::Entry]) -> &'static [(&'static str, &'
         true => &[],
         false => &FALLBACK,
     }
-}
-
-fn last_commit(git: &Git, location: &Location) -> Result<CommitSummary, Problem> {
-    let answer = git
-        .call_at(location.clone(), Touches::Objects)
-        .args(["log", "-z", "--max-count=1", "--no-show-signature"])
-        .arg(history::SUMMARY_FORMAT)
-        .arg("HEAD")
-        .ok()?;
-    answer
-        .fields()
-        .next()
-        .and_then(history::summary)
-        .ok_or_else(|| answer.problem())
 }

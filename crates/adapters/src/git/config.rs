@@ -123,6 +123,12 @@ pub(super) fn is_partial_clone(entries: &[Entry]) -> bool {
         .any(|entry| entry.key.starts_with("remote.") && entry.key.ends_with(".promisor"))
 }
 
+/// Whether settings come from files that are named in settings.
+pub(super) fn includes_others(entries: &[Entry]) -> bool {
+    let is_include = |entry: &Entry| entry.key.starts_with("include");
+    entries.iter().any(is_include)
+}
+
 /// The last value of a key.
 pub(super) fn last<'a>(entries: &'a [Entry], key: &str) -> Option<&'a str> {
     entries

@@ -1,6 +1,7 @@
 use super::call::{path_from, shown};
 use super::{Git, Location, Touches};
 use drive_core::Problem;
+use drive_core::sandbox::BranchName;
 use drive_engine::ports::Repository;
 use std::path::Path;
 
@@ -84,13 +85,78 @@ fn step_by_step(git: &Git, location: &Location, path: &Path) -> Result<Repositor
     })
 }
 
-/// Whether a commit's tree asks for submodules.
-pub(crate) fn has_submodules(git: &Git, location: &Location, sha: &str) -> Result<bool, Problem> {
+/// What there is to know before a worktree is made of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// The full hash of the commit.
+    pub(crate) base_sha: String,
+    /// Whether its tree asks for submodules.
+    pub(crate) submodules: bool,
+    /// The content filters its top-level attributes ask for.
+    pub(crate) filters: Vec<String>,
+    /// Whether the branch to be made exists already.
+    pub(crate) has_branch: bool,
+}
+
+/// Looks at a commit and at the branch that is to be made of it, in one call.
+pub(crate) fn look_at(
+    git: &Git,
+    location: &Location,
+    base: &str,
+    branch: Option<&BranchName>,
+) -> Result<Look, Problem> {
+    if base.starts_with('-') || base.contains(['\0', '\n']) {
+        return Err(super::history::unknown_revision(base));
+    }
+    let branch = branch.map_or_else(|| "HEAD".to_owned(), BranchName::full);
     let answer = git
         .call_at(location.clone(), Touches::Objects)
-        .args(["ls-tree", "-z", "--name-only", sha, "--", ".gitmodules"])
-        .ok()?;
-    Ok(!answer.stdout.is_empty())
+        .args(["cat-file", "--batch"])
+        .stdin(format!(
+            "{base}^{{commit}}\n{base}:.gitmodules\n{base}:.gitattributes\n{branch}\n"
+        ))
+        .run()?;
+    let mut rest = answer.stdout.as_slice();
+    let mut objects = Vec::new();
+    while let Some((object, after)) = next_object(rest) {
+        objects.push(object);
+        rest = after;
+    }
+    let [commit, modules, attributes, branch] = &objects[..] else {
+        return Err(answer.problem());
+    };
+    let Some(commit) = commit else {
+        return Err(super::history::unknown_revision(base));
+    };
+    let attributes = attributes.as_ref().map_or(&b""[..], |file| file.content);
+    Ok(Look {
+        base_sha: commit.name.to_owned(),
+        submodules: modules.is_some(),
+        filters: filters_in(&String::from_utf8_lossy(attributes)),
+        has_branch: branch.is_some(),
+    })
+}
+
+/// One object of a batch.
+struct Object<'a> {
+    name: &'a str,
+    content: &'a [u8],
+}
+
+/// Reads the next answer of `git cat-file --batch`: `sha type size`, the content, a line's end; or
+/// `what missing`. `None` at the end, and where it is cut short.
+fn next_object(bytes: &[u8]) -> Option<(Option<Object<'_>>, &[u8])> {
+    let end = bytes.iter().position(|byte| *byte == b'\n')?;
+    let (line, rest) = (std::str::from_utf8(&bytes[..end]).ok()?, &bytes[end + 1..]);
+    let mut words = line.rsplitn(3, ' ');
+    let (Some(size), Some(_kind), Some(name)) = (words.next(), words.next(), words.next()) else {
+        return Some((None, rest));
+    };
+    let Ok(size) = size.parse::<usize>() else {
+        return Some((None, rest));
+    };
+    let content = rest.get(..size)?;
+    Some((Some(Object { name, content }), rest.get(size + 1..)?))
 }
 
 /// The content filters a commit's top-level attributes ask for, such as `lfs`.
@@ -103,8 +169,11 @@ pub(crate) fn filters_of(
         .call_at(location.clone(), Touches::Objects)
         .args(["cat-file", "blob", &format!("{sha}:.gitattributes")])
         .run()?;
-    let text = String::from_utf8_lossy(&answer.stdout);
-    let mut names: Vec<String> = text
+    Ok(filters_in(&String::from_utf8_lossy(&answer.stdout)))
+}
+
+fn filters_in(attributes: &str) -> Vec<String> {
+    let mut names: Vec<String> = attributes
         .lines()
         .filter(|line| !line.trim_start().starts_with('#'))
         .flat_map(str::split_whitespace)
@@ -113,7 +182,7 @@ pub(crate) fn filters_of(
         .collect();
     names.sort();
     names.dedup();
-    Ok(names)
+    names
 }
 
 /// How many bytes the files of a commit have together.

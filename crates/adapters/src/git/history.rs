@@ -264,7 +264,7 @@ fn glob_escaped(branch: &str) -> &str {
     branch
 }
 
-fn unknown_revision(revision: &str) -> Problem {
+pub(super) fn unknown_revision(revision: &str) -> Problem {
     Problem::usage(
         "unknownRevision",
         format!("`{}` names no commit here", revision.escape_debug()),

@@ -9,12 +9,15 @@ mod config;
 mod discover;
 mod environment;
 mod history;
+mod index;
+mod known;
 mod merge;
 mod remote;
 mod state;
 
 pub use call::{Answer, Call, Touches};
 pub use config::Overrides;
+use known::KnownConfig;
 
 use crate::Environment;
 use drive_core::Problem;
@@ -23,8 +26,8 @@ use drive_core::run::CommitSummary;
 use drive_core::sandbox::{BranchName, Brought};
 use drive_engine::CancelToken;
 use drive_engine::ports::{
-    DiffStats, DiffText, Leftovers, Merged, Place, ProcessRunner, Push, Pushed, Repository,
-    VersionControl, WorkState,
+    CollectedWork, DiffStats, DiffText, Leftovers, Merged, Place, ProcessRunner, Push, Pushed,
+    Repository, VersionControl, WorkState,
 };
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -60,6 +63,7 @@ pub struct Git {
     network: Vec<(OsString, OsString)>,
     deadlines: Deadlines,
     cancel: CancelToken,
+    known: KnownConfig,
 }
 
 impl Git {
@@ -71,6 +75,7 @@ impl Git {
             network: environment::network(environment),
             deadlines: Deadlines::default(),
             cancel: CancelToken::new(),
+            known: KnownConfig::default(),
         }
     }
 
@@ -179,12 +184,13 @@ impl VersionControl for Git {
         state::load(self, &Location::of(place))
     }
 
-    fn commit_leftovers(
+    fn collect_work(
         &self,
         place: Place<'_>,
         leftovers: &Leftovers,
-    ) -> Result<Option<CommitSummary>, Problem> {
-        commit::leftovers(self, &Location::of(place), leftovers, brought(place))
+        base: &str,
+    ) -> Result<CollectedWork, Problem> {
+        commit::collect(self, &Location::of(place), leftovers, brought(place), base)
     }
 
     fn commits(
@@ -337,6 +343,7 @@ impl VersionControl for Git {
 
 pub(crate) use call::path_from;
 pub(crate) use commit::{commit_tree, excluded};
-pub(crate) use discover::{filters_of, has_submodules, tree_bytes};
+pub(crate) use discover::{Look, filters_of, look_at, tree_bytes};
 pub(crate) use history::{is_ancestor, resolve, unbranched, unpushed};
+pub(crate) use index::may_hide;
 pub(crate) use state::{Status, head_branch, in_progress, status};

@@ -25,16 +25,27 @@ pub(crate) struct Status {
 }
 
 pub(super) fn load(git: &Git, location: &Location) -> Result<WorkState, Problem> {
-    let status = status(git, location, None)?;
-    Ok(WorkState {
-        head_sha: match status.head {
-            Some(sha) => sha,
-            None => super::resolve(git, location, "HEAD")?,
-        },
-        branch: status.branch,
-        in_progress: in_progress(&git_dir(git, location)?),
+    let mut status = status(git, location, None)?;
+    let head_sha = match status.head.take() {
+        Some(sha) => sha,
+        None => super::resolve(git, location, "HEAD")?,
+    };
+    let in_progress = in_progress(&git_dir(git, location)?);
+    Ok(work_state(head_sha, &status, in_progress))
+}
+
+/// What the services need of it.
+pub(super) fn work_state(
+    head_sha: String,
+    status: &Status,
+    in_progress: Option<InProgress>,
+) -> WorkState {
+    WorkState {
+        head_sha,
+        branch: status.branch.clone(),
+        in_progress,
         dirty_files: u32::try_from(status.dirty.len()).unwrap_or(u32::MAX),
-    })
+    }
 }
 
 /// Reads the status, with another index where one is given.

@@ -49,13 +49,38 @@ impl Database {
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, Problem>,
     ) -> Result<T, Problem> {
-        let mut connection = self.lock();
+        self.transact(&mut self.lock(), work)
+    }
+
+    fn transact<T>(
+        &self,
+        connection: &mut Connection,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|e| self.problem(e))?;
         let value = work(&transaction)?;
         transaction.commit().map_err(|e| self.problem(e))?;
         Ok(value)
+    }
+
+    /// The same without waiting for the disk: whoever opens the database sees it, also after this
+    /// process was killed; only a power cut may undo it, and then no process is left that it was
+    /// about. The next durable transaction makes it durable too.
+    pub fn write_soon<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        let mut connection = self.lock();
+        let set = |connection: &Connection, how| {
+            let set = connection.pragma_update(None, "synchronous", how);
+            set.map_err(|e| self.problem(e))
+        };
+        set(&connection, "NORMAL")?;
+        let done = self.transact(&mut connection, work);
+        set(&connection, "FULL")?;
+        done
     }
 
     /// Runs `work` on a consistent view of the database.
@@ -90,6 +115,11 @@ impl Database {
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
         );
         set.map_err(|e| self.problem(e))?;
+        let have = schema_version(&self.lock()).map_err(|e| self.problem(e))?;
+        // Only a database that is behind is written to, and waited for.
+        if have == MIGRATIONS.len() {
+            return Ok(());
+        }
         self.write(|tx| self.migrate(tx))
     }
 

@@ -245,7 +245,7 @@ impl Store for SqliteStore {
     }
 
     fn claim(&self, run: &RunId, token: LeaseToken) -> Result<Vec<Claimed>, Problem> {
-        self.database.write(|tx| {
+        self.database.write_soon(|tx| {
             if !self.holds(tx, run, token)? {
                 return Ok(Vec::new());
             }
@@ -292,7 +292,7 @@ impl Store for SqliteStore {
         liveness: &dyn Fn(&Owner) -> Liveness,
     ) -> Result<LeaseAnswer, Problem> {
         let mine = serde_json::to_string(owner).map_err(|e| unwritable(run, e))?;
-        self.database.write(|tx| {
+        self.database.write_soon(|tx| {
             let current = self.sql(
                 tx.query_row(
                     "SELECT owner, token, expires_at FROM leases WHERE run = ?1",
@@ -325,7 +325,7 @@ impl Store for SqliteStore {
         token: LeaseToken,
         expires_at: Timestamp,
     ) -> Result<bool, Problem> {
-        self.database.write(|tx| {
+        self.database.write_soon(|tx| {
             let changed = self.sql(tx.execute(
                 "UPDATE leases SET expires_at = ?3 WHERE run = ?1 AND token = ?2 AND owner IS NOT NULL",
                 params![run.as_str(), token.0, expires_at.to_string()],
@@ -335,7 +335,7 @@ impl Store for SqliteStore {
     }
 
     fn release(&self, run: &RunId, token: LeaseToken) -> Result<(), Problem> {
-        self.database.write(|tx| {
+        self.database.write_soon(|tx| {
             self.sql(tx.execute(
                 "UPDATE leases SET owner = NULL WHERE run = ?1 AND token = ?2",
                 params![run.as_str(), token.0],

@@ -4,7 +4,7 @@ use super::record::{self, Record, fresh_token};
 use super::steps::Step;
 use super::{Worktrees, bring, disk_full, refs, remove, root_problem, storage_problem};
 use crate::files;
-use crate::git::{self, Location, Touches};
+use crate::git::{self, Location, Look, Touches};
 use drive_core::Problem;
 use drive_core::sandbox::{
     BranchName, BringPattern, Lifetime, Sandbox, SandboxNote, SandboxSpec, Stage, check_folder_name,
@@ -14,13 +14,15 @@ use std::path::{Path, PathBuf};
 
 /// How often registering is tried again when something else disturbs it, such as a prune.
 const TRIES: u32 = 5;
+/// Starting workers costs more than it saves for fewer files.
+const WORKER_FILES: &str = "1000";
 /// What no commit of ours may contain, be it a folder or what somebody put in its place.
 const EXCLUDED: &str = "/.cruise";
 
 /// Everything that can be checked before anything is touched.
 struct Plan {
     repository: Repository,
-    base_sha: String,
+    look: Look,
     branch: Option<BranchName>,
     copy: Vec<BringPattern>,
     seed: Vec<BringPattern>,
@@ -33,8 +35,13 @@ pub(super) fn create(all: &Worktrees, spec: &SandboxSpec) -> Result<Sandbox, Pro
     if let Some(existing) = finish_earlier(all, spec, &plan)? {
         return Ok(existing);
     }
-    let mut record = Record::new(sandbox(all, spec, &plan)?, fresh_token()?);
+    let mut record = Record::new(sandbox(all, spec, &plan), fresh_token()?);
     require_no_folder(&record.sandbox.path)?;
+    if let Some(branch) = plan.branch.as_ref().filter(|_| plan.look.has_branch) {
+        refs::require_free(&all.git, &Location::checkout(&spec.repo), branch)?;
+    }
+    // Nobody had the branch a moment ago: it will be ours, unless somebody is faster.
+    record.owns_branch = plan.branch.is_some();
     all.records.save(&record)?;
     all.steps.done(Step::RecordWritten);
     match make(all, &plan, &mut record) {
@@ -70,10 +77,15 @@ fn plan(all: &Worktrees, spec: &SandboxSpec) -> Result<Plan, Problem> {
         patterns("sandbox.seed", &spec.seed)?,
     );
     let repository = all.git.discover(&spec.repo)?;
-    let base_sha = git::resolve(&all.git, &Location::checkout(&spec.repo), &spec.base)?;
+    let look = git::look_at(
+        &all.git,
+        &Location::checkout(&spec.repo),
+        &spec.base,
+        branch.as_ref(),
+    )?;
     Ok(Plan {
         repository,
-        base_sha,
+        look,
         branch,
         copy,
         seed,
@@ -116,24 +128,23 @@ fn is_same(made: &Sandbox, spec: &SandboxSpec, plan: &Plan) -> bool {
     made.run == spec.run
         && made.lifetime == spec.lifetime
         && made.git_dir == plan.repository.common_dir
-        && made.base_sha == plan.base_sha
+        && made.base_sha == plan.look.base_sha
         && made.branch == spec.branch
 }
 
-fn sandbox(all: &Worktrees, spec: &SandboxSpec, plan: &Plan) -> Result<Sandbox, Problem> {
-    let at = Location::checkout(&spec.repo);
+fn sandbox(all: &Worktrees, spec: &SandboxSpec, plan: &Plan) -> Sandbox {
     let mut notes = Vec::new();
     if plan.repository.shallow {
         notes.push(SandboxNote::ShallowHistory);
     }
-    if git::has_submodules(&all.git, &at, &plan.base_sha)? {
+    if plan.look.submodules {
         notes.push(SandboxNote::SubmodulesNotFetched);
     }
-    let filters = git::filters_of(&all.git, &at, &plan.base_sha)?;
-    if !filters.is_empty() {
+    if !plan.look.filters.is_empty() {
+        let filters = plan.look.filters.clone();
         notes.push(SandboxNote::FiltersNotRun { filters });
     }
-    Ok(Sandbox {
+    Sandbox {
         id: spec.id.clone(),
         run: spec.run.clone(),
         lifetime: spec.lifetime,
@@ -145,12 +156,12 @@ fn sandbox(all: &Worktrees, spec: &SandboxSpec, plan: &Plan) -> Result<Sandbox, 
             .common_dir
             .join("worktrees")
             .join(spec.id.as_str()),
-        base_sha: plan.base_sha.clone(),
+        base_sha: plan.look.base_sha.clone(),
         branch: spec.branch.clone(),
         created_at: all.clock.now(),
         notes,
         brought: Vec::new(),
-    })
+    }
 }
 
 fn make(all: &Worktrees, plan: &Plan, record: &mut Record) -> Result<(), Problem> {
@@ -174,16 +185,12 @@ fn register(all: &Worktrees, plan: &Plan, record: &mut Record) -> Result<(), Pro
     let common = Location::bare(&record.sandbox.git_dir);
     let what = format!("creating sandbox `{}`", record.sandbox.id);
     let _lock = all.lock_repository(&record.sandbox.git_dir, &what)?;
-    let pin = refs::pin_of(&record.sandbox.id);
-    refs::point(&all.git, &common, &pin, &plan.base_sha)?;
-    all.steps.done(Step::Pinned);
     if record.sandbox.lifetime != Lifetime::Disposable {
         exclude(&record.sandbox.git_dir)?;
     }
     all.steps.done(Step::Excluded);
-    if let Some(branch) = &plan.branch {
-        claim_branch(all, &common, branch, record)?;
-    }
+    make_refs(all, &common, plan, record)?;
+    all.steps.done(Step::RefsMade);
     add(all, &common, plan, record)?;
     all.steps.done(Step::Added);
     record.sandbox.admin_dir = load_admin_dir(&record.sandbox.path)?;
@@ -194,31 +201,38 @@ fn register(all: &Worktrees, plan: &Plan, record: &mut Record) -> Result<(), Pro
     Ok(())
 }
 
-fn claim_branch(
+/// The pin and the branch, both or none.
+fn make_refs(
     all: &Worktrees,
     common: &Location,
-    branch: &BranchName,
+    plan: &Plan,
     record: &mut Record,
 ) -> Result<(), Problem> {
-    refs::require_free(&all.git, common, branch)?;
-    record.owns_branch = true;
-    all.records.save(record)?;
-    all.steps.done(Step::BranchClaimed);
-    let base = record.sandbox.base_sha.clone();
-    if !refs::create(&all.git, common, &branch.full(), &base)? {
-        // Somebody was faster: it is theirs, and an undo must not take it.
-        record.owns_branch = false;
-        all.records.save(record)?;
-        return refs::require_free(&all.git, common, branch);
+    let pin = refs::pin_of(&record.sandbox.id);
+    let branch = plan.branch.as_ref().map(BranchName::full);
+    let answer = refs::pin_and_create(
+        &all.git,
+        common,
+        &pin,
+        branch.as_deref(),
+        &plan.look.base_sha,
+    )?;
+    if answer.code == 0 {
+        return Ok(());
     }
-    all.steps.done(Step::BranchMade);
-    Ok(())
+    // Somebody was faster: it is theirs, and an undo must not take it.
+    record.owns_branch = false;
+    all.records.save(record)?;
+    if let Some(branch) = &plan.branch {
+        refs::require_free(&all.git, common, branch)?;
+    }
+    Err(answer.problem())
 }
 
 fn add(all: &Worktrees, common: &Location, plan: &Plan, record: &Record) -> Result<(), Problem> {
     let start = match &plan.branch {
         Some(branch) => branch.as_str(),
-        None => &plan.base_sha,
+        None => &plan.look.base_sha,
     };
     for attempt in 1.. {
         let mut call = all
@@ -254,6 +268,7 @@ fn check_out(all: &Worktrees, record: &mut Record) -> Result<(), Problem> {
         .git
         .call_at(all.location_of(record), Touches::Files)
         .config("checkout.workers", checkout_workers())
+        .config("checkout.thresholdForParallelism", WORKER_FILES)
         .args(["reset", "--hard", "--quiet", "--no-recurse-submodules"]);
     let answer = call.run_recorded(&mut |identity| {
         record.process = Some(identity.clone());

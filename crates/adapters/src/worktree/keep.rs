@@ -7,6 +7,7 @@ use crate::git::{self, Git, Location, Status, Touches};
 use drive_core::Problem;
 use drive_core::ids::SandboxId;
 use drive_core::sandbox::{Brought, InProgress, KEPT_PREFIX, KeptAbout, KeptWork, Lifetime, Stage};
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 /// How many refs one run may need.
@@ -14,8 +15,10 @@ const REFS_LIMIT: u32 = 10_000;
 
 /// Saves what would be lost with the sandbox. Its branch stays, and so does what is on it.
 pub(super) fn keep(all: &Worktrees, record: &Record) -> Result<Option<KeptWork>, Problem> {
-    keep_but(all, record, |head| {
-        git::unbranched(&all.git, &all.location_of(record), head).map(|commits| commits.is_empty())
+    keep_but(all, record, |saver, status| {
+        // What is checked out by the name of its branch is on that branch.
+        let is_on_branch = status.branch.is_some() && status.branch == record.sandbox.branch;
+        Ok(is_on_branch || git::unbranched(&all.git, &saver.at, saver.head()?)?.is_empty())
     })
 }
 
@@ -25,24 +28,24 @@ pub(super) fn keep_after(
     record: &Record,
     to: &str,
 ) -> Result<Option<KeptWork>, Problem> {
-    keep_but(all, record, |head| {
-        git::is_ancestor(&all.git, &all.location_of(record), head, to)
+    keep_but(all, record, |saver, _| {
+        git::is_ancestor(&all.git, &saver.at, saver.head()?, to)
     })
 }
 
 fn keep_but(
     all: &Worktrees,
     record: &Record,
-    is_safe: impl Fn(&str) -> Result<bool, Problem>,
+    is_safe: impl Fn(&Saver<'_>, &Status) -> Result<bool, Problem>,
 ) -> Result<Option<KeptWork>, Problem> {
     let nobodys = record.sandbox.lifetime == Lifetime::Disposable;
     if nobodys || record.stage == Stage::Creating {
         return Ok(None);
     }
-    let saver = Saver::new(all, record)?;
+    let mut saver = Saver::new(all, record);
     let status = saver.survey()?;
     let in_progress = git::in_progress(&record.sandbox.admin_dir);
-    if status.dirty.is_empty() && in_progress.is_none() && is_safe(&saver.head)? {
+    if status.dirty.is_empty() && in_progress.is_none() && is_safe(&saver, &status)? {
         return Ok(None);
     }
     let own = record.sandbox.branch.as_deref();
@@ -75,28 +78,34 @@ struct Saver<'a> {
     git: &'a Git,
     record: &'a Record,
     at: Location,
-    head: String,
+    head: OnceCell<String>,
     /// Changed before anything is read, so that the sandbox's own index stays as it is.
     index: PathBuf,
 }
 
 impl<'a> Saver<'a> {
-    fn new(all: &'a Worktrees, record: &'a Record) -> Result<Self, Problem> {
-        let at = all.location_of(record);
-        // Whoever worked inside may have left no head at all: the base is always there.
-        let head = git::resolve(&all.git, &at, "HEAD")
-            .or_else(|_| git::resolve(&all.git, &at, &record.sandbox.base_sha))?;
-        Ok(Self {
+    fn new(all: &'a Worktrees, record: &'a Record) -> Self {
+        Self {
             git: &all.git,
             record,
-            at,
-            head,
+            at: all.location_of(record),
+            head: OnceCell::new(),
             index: record.sandbox.admin_dir.join("drive-keep.index"),
-        })
+        }
+    }
+
+    fn head(&self) -> Result<&str, Problem> {
+        if let Some(head) = self.head.get() {
+            return Ok(head);
+        }
+        // Whoever worked inside may have left no head at all: the base is always there.
+        let head = git::resolve(self.git, &self.at, "HEAD")
+            .or_else(|_| git::resolve(self.git, &self.at, &self.record.sandbox.base_sha))?;
+        Ok(self.head.get_or_init(|| head))
     }
 
     /// What is dirty, without what was brought along; a problem when something cannot be saved.
-    fn survey(&self) -> Result<Status, Problem> {
+    fn survey(&mut self) -> Result<Status, Problem> {
         let Some(folder) = self.folder() else {
             return Ok(Status::default());
         };
@@ -106,6 +115,9 @@ impl<'a> Saver<'a> {
         if status.incomplete {
             self.require_reachable(&folder)?;
             status = git::status(self.git, &self.at, Some(&self.index))?;
+        }
+        if let Some(head) = &status.head {
+            self.head = OnceCell::from(head.clone());
         }
         let brought = &self.record.sandbox.brought;
         let is_work = |path: &PathBuf| !brought.iter().any(|one| covers(one, &folder, path));
@@ -171,12 +183,17 @@ impl<'a> Saver<'a> {
             return Ok(());
         }
         self.call(Touches::Files)
-            .args(["read-tree", &self.head])
+            .args(["read-tree", self.head()?])
             .ok()
             .map(drop)
     }
 
     fn unhide(&self) -> Result<(), Problem> {
+        let name_bytes = self.record.sandbox.base_sha.len() / 2;
+        let is_plain = |index: Vec<u8>| !git::may_hide(&index, name_bytes);
+        if std::fs::read(&self.index).is_ok_and(is_plain) {
+            return Ok(());
+        }
         let answer = self
             .call(Touches::Objects)
             .args(["ls-files", "-v", "-z"])
@@ -215,7 +232,7 @@ impl<'a> Saver<'a> {
     /// The tree of everything as it lies in the folder.
     fn tree(&self, status: &Status) -> Result<String, Problem> {
         if status.dirty.is_empty() {
-            return self.tree_of(&self.head);
+            return self.tree_of(self.head()?);
         }
         let folder = self.folder().unwrap_or(Path::new("/"));
         let untouched = self
@@ -234,7 +251,7 @@ impl<'a> Saver<'a> {
     }
 
     fn parents(&self, tree: &str, in_progress: Option<InProgress>) -> Result<Vec<String>, Problem> {
-        let mut parents = vec![self.head.clone()];
+        let mut parents = vec![self.head()?.to_owned()];
         parents.extend(self.staged(tree)?);
         if in_progress.is_some() {
             parents.extend(self.half_done());
@@ -253,10 +270,10 @@ impl<'a> Saver<'a> {
         let answer = self.call(Touches::Files).arg("write-tree").run()?;
         // Conflicts have no tree; they are in the folder with their marks.
         let staged = answer.line();
-        if answer.code != 0 || staged == tree || staged == self.tree_of(&self.head)? {
+        if answer.code != 0 || staged == tree || staged == self.tree_of(self.head()?)? {
             return Ok(None);
         }
-        let parents = [self.head.clone()];
+        let parents = [self.head()?.to_owned()];
         let message = "What was staged\n";
         git::commit_tree(self.git, &self.at, &staged, &parents, message).map(Some)
     }
@@ -282,10 +299,11 @@ impl<'a> Saver<'a> {
 
     /// The same work saved before: a crash came between saving it and removing the sandbox.
     fn already_kept(&self, tree: &str) -> Result<Option<KeptWork>, Problem> {
+        let head = self.head()?;
         let found = kept::load(self.git, &self.at, &self.prefix())?;
         Ok(found
             .into_iter()
-            .find(|one| one.tree == tree && one.parents.first() == Some(&self.head))
+            .find(|one| one.tree == tree && one.parents.first().is_some_and(|first| first == head))
             .map(|one| one.work))
     }
 

@@ -1,6 +1,6 @@
 //! The refs a sandbox needs: its pin, and its branch.
 
-use crate::git::{Git, Location, Touches};
+use crate::git::{Answer, Git, Location, Touches};
 use drive_core::Problem;
 use drive_core::ids::SandboxId;
 use drive_core::sandbox::BranchName;
@@ -10,10 +10,26 @@ pub(super) fn pin_of(id: &SandboxId) -> String {
     format!("refs/drive/pin/{id}")
 }
 
-/// Points a ref at a commit, whatever it pointed at before.
-pub(super) fn point(git: &Git, at: &Location, name: &str, sha: &str) -> Result<(), Problem> {
+/// Points the pin at a commit, whatever it pointed at before, and creates the branch there: both, or
+/// neither where the branch exists.
+pub(super) fn pin_and_create(
+    git: &Git,
+    at: &Location,
+    pin: &str,
+    branch: Option<&str>,
+    sha: &str,
+) -> Result<Answer, Problem> {
+    let create = branch.map_or(String::new(), |name| format!("create {name}\0{sha}\0"));
     git.call_at(at.clone(), Touches::Objects)
-        .args(["update-ref", "--no-deref", name, sha])
+        .args(["update-ref", "--no-deref", "--stdin", "-z"])
+        .stdin(format!("update {pin}\0{sha}\0\0{create}"))
+        .run()
+}
+
+/// Deletes a ref, whatever it points at. Fine when there is none.
+pub(super) fn delete_any(git: &Git, at: &Location, name: &str) -> Result<(), Problem> {
+    git.call_at(at.clone(), Touches::Objects)
+        .args(["update-ref", "--no-deref", "-d", name])
         .ok()
         .map(drop)
 }

@@ -216,12 +216,25 @@ fn clear(trash: &Path, token: &str) -> io::Result<()> {
 /// The pin goes; so does a branch of ours that nobody committed to.
 fn drop_refs(all: &Worktrees, record: &Record) -> Result<(), Problem> {
     let common = Location::bare(&record.sandbox.git_dir);
-    refs::delete(&all.git, &common, &refs::pin_of(&record.sandbox.id), None)?;
+    refs::delete_any(&all.git, &common, &refs::pin_of(&record.sandbox.id))?;
     if let (true, Some(branch)) = (record.owns_branch, &record.sandbox.branch) {
         let full = format!("refs/heads/{branch}");
+        if points_elsewhere(record, &full) {
+            return Ok(());
+        }
         refs::delete(&all.git, &common, &full, Some(&record.sandbox.base_sha))?;
     }
     Ok(())
+}
+
+/// Whether a ref stands in a file of its own and names another commit than the base. Every other
+/// case is git's to tell.
+fn points_elsewhere(record: &Record, name: &str) -> bool {
+    let bytes = std::fs::read(record.sandbox.git_dir.join(name)).unwrap_or_default();
+    let sha = bytes.trim_ascii_end();
+    let is_sha =
+        sha.len() == record.sandbox.base_sha.len() && sha.iter().all(u8::is_ascii_hexdigit);
+    is_sha && sha != record.sandbox.base_sha.as_bytes()
 }
 
 /// Moves a folder; fine when it is not there, because it was moved before or deleted by hand.

@@ -8,14 +8,10 @@ use std::sync::Arc;
 pub enum Step {
     /// The record of what is about to be made is on disk.
     RecordWritten,
-    /// The base commit is pinned.
-    Pinned,
     /// `.cruise/` is excluded.
     Excluded,
-    /// The record says that the branch will be ours.
-    BranchClaimed,
-    /// The branch exists.
-    BranchMade,
+    /// The base commit is pinned, and the branch exists.
+    RefsMade,
     /// The worktree is registered and has its folder.
     Added,
     /// The token is beside it.
@@ -46,12 +42,10 @@ pub enum Step {
 
 impl Step {
     /// All steps of making one, in order.
-    pub const CREATE: [Self; 10] = [
+    pub const CREATE: [Self; 8] = [
         Self::RecordWritten,
-        Self::Pinned,
         Self::Excluded,
-        Self::BranchClaimed,
-        Self::BranchMade,
+        Self::RefsMade,
         Self::Added,
         Self::TokenWritten,
         Self::CheckedOut,

@@ -90,7 +90,6 @@ impl FlightArgs {
         spawn::check_task(&task)?;
         let folder = app.start_dir()?;
         let wiring = Wiring::new(app, settings, &folder)?;
-        wiring.git.discover(&folder)?;
         let forge = match self.no_pr {
             true => None,
             false => Some(wiring.forge(settings, &folder)?),

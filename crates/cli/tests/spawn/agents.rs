@@ -167,14 +167,17 @@ git checkout -q mine; git -c user.name=x -c user.email=x@example.org merge --no-
     );
 }
 
-/// The full gigabyte takes git a while to compress; a fifth of it shows the same.
 #[test]
-fn one_that_writes_a_huge_file_has_it_committed() {
-    const BYTES: u64 = 200 << 20;
-    let (world, code, run) = flown(&format!("truncate -s {BYTES} big.bin"));
+fn one_that_writes_a_gigabyte_has_it_committed_and_is_told_that_forges_refuse_it() {
+    const BYTES: u64 = 1 << 30;
+    let (world, code, run) = flown(&format!("head -c {BYTES} /dev/zero > big.bin"));
     assert_eq!(code, Some(0), "{run:#}");
     assert_eq!(world.git("cat-file -s mine:big.bin"), BYTES.to_string());
     assert_eq!(run["changes"]["listed"][0]["insertions"], Value::Null);
+    assert_eq!(
+        warnings(&run),
+        "`big.bin` has 1024 MiB; many forges refuse files over 100 MB"
+    );
 }
 
 #[test]

@@ -31,6 +31,6 @@ pub use store::{
     RunFilter, Store,
 };
 pub use version_control::{
-    DiffStats, DiffText, FileChange, Leftovers, Merged, Place, Push, Pushed, Repository,
-    VersionControl, WorkState,
+    CollectedWork, DiffStats, DiffText, FileChange, LargeFile, Leftovers, Merged, Place, Push,
+    Pushed, Repository, VersionControl, WorkState,
 };

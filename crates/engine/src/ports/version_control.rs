@@ -66,6 +66,26 @@ pub struct Push {
     pub expected: Option<String>,
 }
 
+/// What a worktree holds after its leftovers were committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CollectedWork {
+    /// The worktree: its commit is the newest one, its dirty files are those that were found.
+    pub state: WorkState,
+    /// Commits in it that the base does not have, oldest first, at most 1,000.
+    pub commits: Vec<CommitSummary>,
+    /// Committed just now, and larger than many forges take.
+    pub large: Vec<LargeFile>,
+}
+
+/// A file that is larger than many forges take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LargeFile {
+    /// Its path in the worktree.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+}
+
 /// How a push ended. Nobody's commits are ever overwritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pushed {
@@ -138,13 +158,14 @@ pub trait VersionControl: Send + Sync {
     /// What a worktree looks like now.
     fn state(&self, place: Place<'_>) -> Result<WorkState, Problem>;
 
-    /// Commits everything dirty or untracked on whatever is checked out; `None` when there is
-    /// nothing. Refuses while a rebase, merge or the like is in progress.
-    fn commit_leftovers(
+    /// Commits everything dirty or untracked on whatever is checked out, unless a rebase, merge or
+    /// the like is in progress, and tells what is there then.
+    fn collect_work(
         &self,
         place: Place<'_>,
         leftovers: &Leftovers,
-    ) -> Result<Option<CommitSummary>, Problem>;
+        base: &str,
+    ) -> Result<CollectedWork, Problem>;
 
     /// Commits in `head` that are not in `base`, oldest first, at most 1,000.
     fn commits(

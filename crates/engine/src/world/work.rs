@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::executor::Task;
-use crate::ports::{Leftovers, Place, WorkState};
+use crate::ports::{LargeFile, Leftovers, Place, WorkState};
 use drive_core::Problem;
 use drive_core::ids::SandboxId;
 use drive_core::run::EffectResult;
@@ -28,27 +28,25 @@ impl World<'_> {
         let sandbox = self.require_sandbox(task, id)?;
         let place = Place::Sandbox(&sandbox);
         let mut warnings = self.sandboxes.mend(&sandbox)?;
-        let mut state = self.history.state(place)?;
-        match state.in_progress {
-            Some(what) => warnings.push(format!(
+        let leftovers = Leftovers {
+            run: task.run.id.clone(),
+            message: message.to_owned(),
+        };
+        let base = task.run.work.base_sha.as_ref();
+        let base = base.unwrap_or(&sandbox.base_sha);
+        let work = self.history.collect_work(place, &leftovers, base)?;
+        warnings.extend(work.large.iter().map(told_large));
+        if let Some(what) = work.state.in_progress {
+            warnings.push(format!(
                 "the agent left a {} half done: its files are kept, not committed",
                 what.name()
-            )),
-            None => {
-                let leftovers = Leftovers {
-                    run: task.run.id.clone(),
-                    message: message.to_owned(),
-                };
-                if let Some(commit) = self.history.commit_leftovers(place, &leftovers)? {
-                    state.head_sha = commit.sha;
-                }
-            }
+            ));
         }
-        let head_sha = self.bring_to_branch(&sandbox, &state, &mut warnings)?;
-        let base = task.run.work.base_sha.as_ref();
-        let commits = self
-            .history
-            .commits(place, base.unwrap_or(&sandbox.base_sha), &head_sha)?;
+        let head_sha = self.bring_to_branch(&sandbox, &work.state, &mut warnings)?;
+        let commits = match head_sha == work.state.head_sha {
+            true => work.commits,
+            false => self.history.commits(place, base, &head_sha)?,
+        };
         Ok(EffectResult::WorkCommitted {
             head_sha,
             commits,
@@ -157,4 +155,12 @@ impl World<'_> {
         ));
         Ok(tip)
     }
+}
+
+fn told_large(file: &LargeFile) -> String {
+    format!(
+        "`{}` has {} MiB; many forges refuse files over 100 MB",
+        file.path.display(),
+        file.bytes >> 20
+    )
 }
