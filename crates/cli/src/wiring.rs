@@ -289,7 +289,7 @@ impl AgentSource for Roster {
         Ok(Box::new(agents::agent(name, config, &self.host)?))
     }
 
-    fn tidy(&self, run: &Path) {
-        agents::discard_homes(run);
+    fn tidy(&self, folder: &Path) {
+        agents::discard_homes(folder);
     }
 }

@@ -1,7 +1,6 @@
 use super::files::{make_private, unusable, write_private};
 use crate::files::remove_tree;
 use drive_core::Problem;
-use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -100,20 +99,19 @@ pub(super) fn prepare(
     Ok(folders)
 }
 
-/// Removes the private home and the temporary folder: they may hold copies of logins. Links in them
-/// are removed, what they point at stays.
-pub(super) fn discard(scratch: &Path) -> io::Result<()> {
-    [HOME, TMP]
-        .into_iter()
-        .try_for_each(|name| remove_tree(&scratch.join(name)))
-}
-
-/// Removes what agents of a killed drive left below the folder of their run. The agents themselves
-/// are gone by then. What cannot be removed stays readable for its owner only.
-pub fn discard_homes(run: &Path) {
-    let entries = std::fs::read_dir(run).into_iter().flatten().flatten();
+/// Removes the private homes and temporary folders that agents left in a folder and in those right
+/// below it: they may hold copies of logins. Links in them are removed, what they point at stays.
+/// What cannot be removed stays readable for its owner only.
+pub fn discard_homes(folder: &Path) {
+    let discard = |scratch: &Path| {
+        for name in [HOME, TMP] {
+            let _ = remove_tree(&scratch.join(name));
+        }
+    };
+    discard(folder);
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries {
-        let _ = discard(&entry.path());
+        discard(&entry.path());
     }
 }
 
@@ -207,8 +205,8 @@ mod tests {
         // Agents make folders nobody may enter, too.
         std::fs::create_dir(folders.tmp.join("odd")).unwrap();
         std::fs::set_permissions(folders.tmp.join("odd"), Permissions::from_mode(0o0)).unwrap();
-        for _ in 0..2 {
-            discard_homes(&root.path().join("run"));
+        for folder in ["run", "run/agent-1"] {
+            discard_homes(&root.path().join(folder));
             let left: Vec<_> = std::fs::read_dir(&scratch)
                 .unwrap()
                 .map(|entry| entry.unwrap().file_name())

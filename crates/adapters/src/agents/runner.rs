@@ -4,7 +4,7 @@ use super::codex::Codex;
 use super::command::Command;
 use super::confine::{Confined, isolation};
 use super::gemini::Gemini;
-use super::home::{AgentFolders, Entry, discard, prepare};
+use super::home::{AgentFolders, Entry, prepare};
 use super::locate::{Program, find};
 use super::recipe::{Input, Job, Launch, Recipe};
 use super::session::Session;
@@ -121,14 +121,8 @@ impl Agent for AnyAgent {
         on_event: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentOutcome, Problem> {
         let secrets = self.secrets();
-        let ran = self.run_unredacted(request, &secrets, cancel, started, on_event);
-        if let Err(error) = discard(&request.scratch) {
-            let folder = request.scratch.display();
-            on_event(AgentEvent::Warning {
-                message: format!("the agent's private folders in `{folder}` stay: {error}"),
-            });
-        }
-        ran.map_err(|problem| secrets.redact_problem(problem))
+        self.run_unredacted(request, &secrets, cancel, started, on_event)
+            .map_err(|problem| secrets.redact_problem(problem))
     }
 }
 

@@ -36,11 +36,18 @@ impl Transcript {
     }
 
     pub(super) fn stdout(&mut self, bytes: &[u8]) {
+        // A full log takes nothing more, so there is nothing to make clean for it.
+        if self.left == 0 {
+            return;
+        }
         let clean = self.stdout.push(bytes);
         self.write(&clean);
     }
 
     pub(super) fn stderr(&mut self, bytes: &[u8]) {
+        if self.left == 0 {
+            return;
+        }
         let clean = self.stderr.push(bytes);
         self.write(&clean);
     }

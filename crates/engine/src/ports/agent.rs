@@ -27,7 +27,7 @@ pub struct AgentRequest {
     /// The repository's common git folder; its hooks and its configuration are never writable.
     pub git_dir: Option<PathBuf>,
     /// A folder of this run outside the sandbox, for the agent's redacted log, and for its private
-    /// home and temporary folder, which go when it ends.
+    /// home and temporary folder, until [`AgentSource::tidy`] removes those.
     pub scratch: PathBuf,
     /// The model, when the caller overrides the settings.
     pub model: Option<String>,
@@ -95,7 +95,7 @@ pub trait AgentSource: Send + Sync {
     /// The agent of that name; a problem that lists the names when there is none.
     fn agent(&self, name: &str) -> Result<Box<dyn Agent>, Problem>;
 
-    /// Removes the private folders that agents of a killed drive left below the folder of their
-    /// run. Their processes are gone by then; fine when there are none.
-    fn tidy(&self, run: &Path);
+    /// Removes the private folders that agents left in a scratch folder, or in those right below a
+    /// run's folder. Their processes are gone by then; fine when there are none.
+    fn tidy(&self, folder: &Path);
 }

@@ -71,7 +71,9 @@ impl World<'_> {
                 notes.keep(&event);
                 self.observer.agent(&task.run.id, &task.claimed.key, &event);
             },
-        )?;
+        );
+        self.agents.tidy(&scratch);
+        let outcome = outcome?;
         Ok(EffectResult::AgentEnded {
             outcome: Box::new(outcome),
             log: Some(scratch),

@@ -81,6 +81,7 @@ impl World<'_> {
             Effect::RunAgent { sandbox, job } => self.run_agent(task, sandbox.as_ref(), job),
             Effect::EndProcess { identity } => {
                 self.processes.end(identity)?;
+                self.agents.tidy(&self.runs_dir.join(task.run.id.as_str()));
                 Ok(EffectResult::ProcessEnded)
             }
             Effect::CommitWork { sandbox, message } => self.commit_work(task, sandbox, message),
@@ -167,7 +168,6 @@ impl World<'_> {
 
     /// The sandbox may never have been made, or may be gone already: both are fine.
     fn remove_sandbox(&self, task: &Task<'_>, id: &SandboxId) -> Result<EffectResult, Problem> {
-        self.agents.tidy(&self.runs_dir.join(task.run.id.as_str()));
         let Some(sandbox) = self.find_sandbox(task, id)? else {
             return Ok(EffectResult::SandboxRemoved {
                 kept: None,

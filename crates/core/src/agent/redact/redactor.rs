@@ -16,8 +16,44 @@ pub struct Secrets {
 struct Known {
     /// Sorted by their first byte, longest first.
     literals: Vec<Vec<u8>>,
-    /// Whether a secret may begin with this byte.
-    begins: [bool; 256],
+    begins: Beginnings,
+}
+
+/// With which bytes a secret may begin. Two of them tell nearly all ordinary text apart.
+struct Beginnings {
+    one: [bool; 256],
+    /// A bit for each pair.
+    two: Vec<u64>,
+}
+
+impl Beginnings {
+    fn of<'a>(all: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut begins = Self {
+            one: [false; 256],
+            two: vec![0; (1 << 16) / 64],
+        };
+        for secret in all {
+            begins.one[usize::from(secret[0])] = true;
+            let pair = pair_of(secret[0], secret[1]);
+            begins.two[pair / 64] |= 1 << (pair % 64);
+        }
+        begins
+    }
+
+    fn has(&self, rest: &[u8]) -> bool {
+        match rest {
+            [] => false,
+            [only] => self.one[usize::from(*only)],
+            [first, second, ..] => {
+                let pair = pair_of(*first, *second);
+                self.two[pair / 64] >> (pair % 64) & 1 == 1
+            }
+        }
+    }
+}
+
+fn pair_of(first: u8, second: u8) -> usize {
+    usize::from(first) << 8 | usize::from(second)
 }
 
 impl fmt::Debug for Secrets {
@@ -44,11 +80,8 @@ impl Secrets {
             .collect();
         literals.sort_by(|a, b| a[0].cmp(&b[0]).then(b.len().cmp(&a.len())));
         literals.dedup();
-        let mut begins = [false; 256];
-        let starts = literals.iter().map(|literal| literal[0]);
-        for byte in starts.chain(SHAPES.iter().map(|shape| shape.prefix[0])) {
-            begins[usize::from(byte)] = true;
-        }
+        let starts = literals.iter().map(Vec::as_slice);
+        let begins = Beginnings::of(starts.chain(SHAPES.iter().map(|shape| shape.prefix)));
         Self {
             known: Arc::new(Known { literals, begins }),
         }
@@ -114,10 +147,13 @@ impl Redactor {
                 }
                 self.dropping = None;
             }
-            if !self.secrets.known.begins[usize::from(held[at])] {
-                out.push(held[at]);
+            let plain = at;
+            while at < held.len() && !self.secrets.known.begins.has(&held[at..]) {
                 at += 1;
-                continue;
+            }
+            out.extend_from_slice(&held[plain..at]);
+            if at == held.len() {
+                break;
             }
             match self.look(&held[at..], more) {
                 Found::Nothing => {
