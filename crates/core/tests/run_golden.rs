@@ -23,6 +23,7 @@ const EVENTS: &str = include_str!("golden/events-1.jsonl");
 const EFFECTS: &str = include_str!("golden/effects-1.jsonl");
 const RUN: &str = include_str!("golden/run-1.json");
 const TEAM_RUN: &str = include_str!("golden/team-run-1.json");
+const CRUISE_RUN: &str = include_str!("golden/cruise-run-1.json");
 
 #[test]
 fn events_are_written_as_the_golden_file_says() {
@@ -81,6 +82,17 @@ fn a_team_in_the_middle_of_its_work_is_written_and_read_as_the_golden_file_says(
         "the written format of teams changed"
     );
     assert_eq!(read_run(STATE_FORMAT, TEAM_RUN).unwrap(), run);
+}
+
+#[test]
+fn a_cruise_in_the_middle_of_its_work_is_written_and_read_as_the_golden_file_says() {
+    let run = busy_cruise();
+    assert_eq!(
+        write_run(&run).unwrap(),
+        CRUISE_RUN.trim_end(),
+        "the written format of cruises changed"
+    );
+    assert_eq!(read_run(STATE_FORMAT, CRUISE_RUN).unwrap(), run);
 }
 
 #[test]
@@ -214,6 +226,7 @@ fn every_effect() -> Vec<Effect> {
         act,
         proof: None,
     }))
+    .chain(common::cruise::effects())
     .collect()
 }
 
@@ -309,6 +322,46 @@ fn busy_team() -> drive_core::run::Run {
             result,
         };
         run = step(run, ended, common::at(1)).unwrap().0;
+    }
+    run
+}
+
+/// A cruise whose fixer dealt with a remark and with a person's comment: the first answer did not go
+/// through and will be tried again, and somebody asked for more from the command line.
+fn busy_cruise() -> drive_core::run::Run {
+    use drive_core::agent::Role;
+    use drive_core::run::{EffectResult, step};
+    const ASKS: &str = r#"{"verdict": "needs_changes", "suggestions": [
+        {"file": "src/login.rs", "line": 2, "issue": "not checked", "severity": "high"}]}"#;
+    let requested = Event::Requested {
+        request: Box::new(common::cruise::request_with(common::cruise::terms())),
+    };
+    let mut run = fold(common::run_id(), [(requested, common::at(0))]).unwrap();
+    let mut second = 0;
+    while !run.timers.contains_key("retry") {
+        second += 1;
+        let (key, effect) = run.pending.first_key_value().unwrap();
+        let result = match effect {
+            Effect::RunAgent { job, .. } if job.role == Role::Reviewer => common::agent_said(ASKS),
+            Effect::OnForge { act, .. } if act.name() == "reply" => EffectResult::Failed {
+                problem: common::problem(),
+            },
+            Effect::OnForge { act, .. } if act.name() == "look" && second > 10 => {
+                common::cruise::looked(common::cruise::seen())
+            }
+            effect => common::good(effect),
+        };
+        let ended = Event::EffectEnded {
+            key: key.clone(),
+            result,
+        };
+        run = step(run, ended, common::at(second)).unwrap().0;
+    }
+    for ask in common::cruise::asks().into_iter().take(3) {
+        second += 1;
+        run = step(run, Event::Asked { ask }, common::at(second))
+            .unwrap()
+            .0;
     }
     run
 }

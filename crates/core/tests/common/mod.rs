@@ -1,6 +1,8 @@
 //! One sample of everything a journal can hold.
 #![allow(dead_code, reason = "each test file uses its part of the samples")]
 
+pub mod cruise;
+
 use drive_core::Problem;
 use drive_core::agent::{AgentOutcome, Budget, Cost, Ending, Failure, Ignored, Usage};
 use drive_core::forge::trust::Reason;
@@ -395,5 +397,6 @@ pub fn events() -> Vec<Event> {
         key: key.clone(),
         result,
     }));
+    all.extend(cruise::events());
     all
 }

@@ -1,0 +1,164 @@
+//! Samples of what only a cruise writes down.
+
+use super::{at, comment, comment_ref, ignored, pull_request, request};
+use drive_core::forge::{CommentRef, PrState, Surface};
+use drive_core::prompts::Prompts;
+use drive_core::run::{
+    AfterEnd, Approved, Ask, CruiseTerms, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Kind,
+    Request, Seen,
+};
+use drive_core::sandbox::Sandbox;
+use std::time::Duration;
+
+/// How a cruise works where a test says nothing else: one review of each domain, at most five rounds.
+pub fn terms() -> CruiseTerms {
+    CruiseTerms {
+        reviewer: "gemini-cli".into(),
+        fixer: "codex".into(),
+        namer: "claude-code".into(),
+        namer_model: Some("small".into()),
+        branch: None,
+        max_iterations: 2,
+        poll_initial: Duration::from_secs(5),
+        poll_max: Duration::from_secs(300),
+        inactivity_timeout: Duration::from_secs(24 * 3600),
+        max_rounds: 5,
+        plan_only: false,
+        auto_approve: false,
+        plan: None,
+        prompts: Prompts::default()
+            .replace("name.md", "Name {{task}}")
+            .unwrap(),
+        adopted: None,
+    }
+}
+
+/// A cruise on these terms.
+pub fn request_with(terms: CruiseTerms) -> Request {
+    Request {
+        kind: Kind::Cruise(Box::new(terms)),
+        ..request(pull_request(), AfterEnd::Remove)
+    }
+}
+
+/// A look that showed something of everything.
+pub fn seen() -> Seen {
+    Seen {
+        state: Some(PrState::Open),
+        comments: vec![comment(5, "check the name")],
+        approvals: vec![Approved {
+            by: "ann".into(),
+            head: "b".repeat(40),
+        }],
+        ignored: vec![ignored()],
+        answered: vec!["reply/inline-4-1790000004000".into()],
+        next: Some(at(6)),
+    }
+}
+
+/// A look as its effect's result.
+pub fn looked(seen: Seen) -> EffectResult {
+    EffectResult::OnForge {
+        answer: ForgeAnswer::Looked {
+            seen: Box::new(seen),
+        },
+    }
+}
+
+/// Everything a person can ask for.
+pub fn asks() -> [Ask; 4] {
+    [
+        Ask::Poll,
+        Ask::Comment {
+            id: "c1".into(),
+            author: "ann".into(),
+            text: "mention the tests".into(),
+        },
+        Ask::Approve {
+            by: "ann".into(),
+            head: "b".repeat(40),
+        },
+        Ask::Cleanup,
+    ]
+}
+
+/// What only a cruise journals.
+pub fn events() -> Vec<Event> {
+    let ended = |key: &str, result| Event::EffectEnded {
+        key: drive_core::ids::EffectKey::new(key),
+        result,
+    };
+    let mut adopted = terms();
+    adopted.plan = Some("given".into());
+    adopted.adopted = Some(drive_core::run::Adopted {
+        sandbox: Sandbox {
+            lifetime: drive_core::sandbox::Lifetime::Persistent,
+            ..super::sandbox()
+        },
+        pull_request: drive_core::run::Published {
+            number: 7,
+            url: "local:7".into(),
+        },
+        title: "Fix the login".into(),
+        head_sha: "b".repeat(40),
+        domain: Some(drive_core::review::Domain::Security),
+        rounds: 2,
+    });
+    let mut all = vec![
+        Event::Requested {
+            request: Box::new(request_with(terms())),
+        },
+        Event::Requested {
+            request: Box::new(request_with(adopted)),
+        },
+        Event::Woken {
+            timer: "poll".into(),
+        },
+    ];
+    all.extend(asks().map(|ask| Event::Asked { ask }));
+    all.extend([
+        ended("writeFile/1", EffectResult::FileWritten),
+        ended(
+            "readFile/1",
+            EffectResult::FileRead {
+                text: Some(super::PLAN.into()),
+            },
+        ),
+        ended("readFile/2", EffectResult::FileRead { text: None }),
+        ended("look/1", looked(seen())),
+    ]);
+    all
+}
+
+/// What only a cruise decides.
+pub fn effects() -> Vec<Effect> {
+    let sandbox = super::sandbox().id;
+    let on_forge = |act, proof: Option<&str>| Effect::OnForge {
+        pr: 7,
+        act,
+        proof: proof.map(str::to_owned),
+    };
+    let comment: CommentRef = comment_ref(Surface::Review, 9);
+    vec![
+        Effect::WriteFile {
+            sandbox: sandbox.clone(),
+            path: "plan.md".into(),
+            text: "given".into(),
+        },
+        Effect::ReadFile {
+            sandbox,
+            commit: "b".repeat(40),
+            path: "plan.md".into(),
+        },
+        on_forge(ForgeAct::Look { since: None }, None),
+        on_forge(ForgeAct::Look { since: Some(at(3)) }, None),
+        on_forge(ForgeAct::React { comment }, None),
+        on_forge(
+            ForgeAct::Reply {
+                to: comment,
+                body: "Fixed in b.".into(),
+            },
+            Some("reply/review-9-1790000004000"),
+        ),
+    ]
+}
