@@ -311,7 +311,8 @@ impl<'env> Dispatch<'env> {
             }
         }
         for (id, timer, at) in due {
-            let dedupe = format!("timer/{timer}/{at}");
+            // The same instant may be waited for twice, once somebody has set the clock back.
+            let dedupe = format!("timer/{timer}/{at}/{now}");
             let told = self.tell(&id, &Event::Woken { timer }, dedupe);
             self.settle(&id, told.map(|()| None));
             self.dirty.insert(id);

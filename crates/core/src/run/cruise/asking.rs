@@ -5,13 +5,13 @@ use super::super::forge_act::{ForgeAct, ForgeAnswer};
 use super::super::outcome::OutcomeStatus;
 use super::ledger::{Entry, Life, is_actionable};
 use super::texts::injected_body;
-use super::{Approved, Flight, HOLD};
+use super::{Approved, Flight, HOLD, Stage};
 use crate::Problem;
 use crate::forge::CommentKey;
 use serde::{Deserialize, Serialize};
 
 /// How the names of comments from the command line begin.
-pub(super) const INJECTED: &str = "injected/";
+const INJECTED: &str = "injected/";
 
 /// Something a person asks of a cruise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,11 +55,14 @@ pub struct Injected {
 
 impl Flight<'_> {
     pub(super) fn asked(&mut self, ask: Ask) {
+        // Once the last words are being said it is too late for anything else.
+        if matches!(self.cruise.stage, Stage::Ending { .. }) && ask != Ask::Cleanup {
+            return;
+        }
         match ask {
             Ask::Poll => self.poll_now(),
             Ask::Comment { id, author, text } => {
-                let known = self.cruise.injected.iter().any(|one| one.id == id);
-                if known || !is_actionable(&text) {
+                if self.is_known(&id) || !is_actionable(&text) {
                     return;
                 }
                 self.cruise.injected.push(Injected {
@@ -74,6 +77,8 @@ impl Flight<'_> {
             Ask::Approve { by, head } => {
                 self.cruise.watch.approve(Approved { by, head });
                 self.active();
+                // Whoever spoke before the approval is heard before it counts.
+                self.cruise.watch.fresh = false;
                 self.go_on();
             }
             Ask::Cleanup => {
@@ -81,6 +86,14 @@ impl Flight<'_> {
                 self.leave(OutcomeStatus::Cancelled, Some(problem));
             }
         }
+    }
+
+    /// Whether a comment from the command line stands on the pull request or is about to.
+    fn is_known(&self, id: &str) -> bool {
+        let name = format!("{INJECTED}{id}");
+        let mut posts = self.run.posts.iter();
+        posts.any(|post| post.effect.as_str() == name)
+            || self.cruise.injected.iter().any(|one| one.id == id)
     }
 
     /// A person asks: what was held back goes on, and one more round is allowed at the limit.
@@ -147,4 +160,9 @@ impl Flight<'_> {
         });
         self.go_on();
     }
+}
+
+/// Whether a post is a comment from the command line.
+pub(super) fn is_injected(proof: Option<&str>) -> bool {
+    proof.is_some_and(|proof| proof.starts_with(INJECTED))
 }

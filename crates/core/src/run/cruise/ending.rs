@@ -4,9 +4,10 @@ use super::super::effect::{Effect, EffectResult};
 use super::super::forge_act::ForgeAct;
 use super::super::outcome::OutcomeStatus;
 use super::texts::{approved_comment, limit_comment, pull_request_body};
-use super::{Approved, Flight, Stage, Word};
+use super::{Approved, Flight, PlanCheck, Stage, Word};
 use crate::Problem;
 use crate::ids::EffectKey;
+use crate::review::{LastWord, Move};
 
 impl Flight<'_> {
     /// Which limit keeps an agent from starting, in words.
@@ -35,7 +36,25 @@ impl Flight<'_> {
         if let EffectResult::Failed { problem } = result {
             return self.try_again(key, effect, &problem);
         }
-        self.proceed();
+        self.close_batch();
+    }
+
+    /// The approval that counts: of this very head, of a sound plan, with nothing left open.
+    pub(super) fn approved(&self) -> Option<Approved> {
+        let is_open = self.has_work() || !self.cruise.injected.is_empty();
+        if is_open || !matches!(self.cruise.plan, PlanCheck::Valid { .. }) {
+            return None;
+        }
+        let head = self.run.work.head_sha.as_ref()?;
+        let mut given = self.cruise.watch.approvals.iter();
+        let by_person = given.find(|one| one.head == *head).cloned();
+        by_person.or_else(|| {
+            let all = matches!(self.cruise.next, Move::Done(LastWord::Approved));
+            (self.terms.auto_approve && all).then(|| Approved {
+                by: "--auto-approve".to_owned(),
+                head: head.clone(),
+            })
+        })
     }
 
     /// The plan is approved: as far as a cruise goes.

@@ -190,6 +190,19 @@ impl Ledger {
         batch
     }
 
+    /// Gives one back that a fixer failed with. Where it was edited meanwhile, the newer version
+    /// counts.
+    pub(super) fn give_back(&mut self, key: &CommentKey, life: Life) {
+        let is_edited = self.versions(key.comment()).any(|known| known.key > *key);
+        self.set(
+            key,
+            match is_edited {
+                true => Life::Superseded,
+                false => life,
+            },
+        );
+    }
+
     /// Moves one on. What was dealt with needs only the beginning of its text.
     pub(super) fn set(&mut self, key: &CommentKey, life: Life) {
         if let Some(entry) = self.entries.get_mut(key) {

@@ -6,6 +6,7 @@
 //! sandbox goes when the phase ends, by a merge, a close, silence, approval or on command.
 
 mod asking;
+mod batch;
 mod ending;
 mod ledger;
 mod opening;
@@ -295,7 +296,7 @@ impl Flight<'_> {
             if let ForgeAct::React { .. } = act {
                 return self.react_next();
             }
-            if is_injected(proof.as_deref()) {
+            if asking::is_injected(proof.as_deref()) {
                 return self.injected_posted(proof.as_deref(), result);
             }
         }
@@ -332,6 +333,7 @@ impl Flight<'_> {
             INACTIVITY => self.silence(),
             HOLD => {
                 self.cruise.hold = None;
+                self.cruise.watch.fresh = false;
                 self.go_on();
             }
             RETRY => {
@@ -347,9 +349,14 @@ impl Flight<'_> {
     fn active(&mut self) {
         self.cruise.watch.last_activity = self.cruise.watch.last_activity.max(self.now);
         if self.run.work.pull_request.is_some() {
-            let end = after(self.now, self.terms.inactivity_timeout);
-            self.run.timers.insert(INACTIVITY.to_owned(), end);
+            self.wait_for_silence();
         }
+    }
+
+    /// The worker ended something: one more look closes the batch, then it goes on.
+    fn close_batch(&mut self) {
+        self.cruise.watch.fresh = false;
+        self.proceed();
     }
 
     /// What comes next, where the worker waits for something to do.
@@ -392,23 +399,6 @@ impl Flight<'_> {
     /// Comments wait, or the plan is not sound.
     fn has_work(&self) -> bool {
         self.cruise.ledger.has_waiting() || matches!(self.cruise.plan, PlanCheck::Invalid { .. })
-    }
-
-    /// The approval that counts: of this very head, of a sound plan, with nothing left open.
-    fn approved(&self) -> Option<Approved> {
-        if self.has_work() || !matches!(self.cruise.plan, PlanCheck::Valid { .. }) {
-            return None;
-        }
-        let head = self.run.work.head_sha.as_ref()?;
-        let mut given = self.cruise.watch.approvals.iter();
-        let by_person = given.find(|one| one.head == *head).cloned();
-        by_person.or_else(|| {
-            let all = matches!(self.cruise.next, Move::Done(LastWord::Approved));
-            (self.terms.auto_approve && all).then(|| Approved {
-                by: "--auto-approve".to_owned(),
-                head: head.clone(),
-            })
-        })
     }
 
     fn start(&mut self, sandbox: Option<SandboxId>, job: AgentJob) {
@@ -505,8 +495,4 @@ fn pause(tries: u32) -> Duration {
 /// Whether trying again cannot help.
 fn is_final(problem: &Problem) -> bool {
     problem.class != crate::Class::Environment || problem.kind == "sandboxGone"
-}
-
-fn is_injected(proof: Option<&str>) -> bool {
-    proof.is_some_and(|proof| proof.starts_with(asking::INJECTED))
 }

@@ -109,7 +109,7 @@ impl Flight<'_> {
         self.cruise.next = self.cruise.review.reviewed(review);
         self.cruise.record.reviews.push(record.clone());
         match self.cruise.next {
-            Move::Review { again: true, .. } => self.proceed(),
+            Move::Review { again: true, .. } => self.close_batch(),
             Move::Review { .. } | Move::Fix { .. } | Move::Done(_) => self.tell(diff, &record),
         }
     }
@@ -135,7 +135,7 @@ impl Flight<'_> {
         }
         self.cruise.stage = Stage::Telling { remarks };
         if !self.on_forge(act, None) {
-            self.proceed();
+            self.close_batch();
         }
     }
 
@@ -156,7 +156,7 @@ impl Flight<'_> {
         {
             self.enter_remarks(remarks, review, &lines);
         }
-        self.proceed();
+        self.close_batch();
     }
 
     /// A forge that could not put every remark on its line has them in the body: then they are one.

@@ -1,7 +1,7 @@
 //! A round of the worker: an agent plans or fixes, what it did is committed, checked, pushed and
 //! shown, and every comment it was given is answered.
 
-use super::super::effect::{AgentJob, Effect, EffectResult, JobComment};
+use super::super::effect::{Effect, EffectResult};
 use super::super::forge_act::{ForgeAct, ForgeAnswer};
 use super::super::outcome::OutcomeStatus;
 use super::super::reviewing::reply_to;
@@ -15,7 +15,7 @@ use crate::agent::{AgentOutcome, Ending, Failure, Role};
 use crate::forge::{CommentKey, CommentRef, Surface};
 use crate::ids::EffectKey;
 use crate::plan::Plan;
-use crate::prompts::{BatchComment, GivenOn, Prompt};
+use crate::prompts::Prompt;
 use crate::review::Move;
 use crate::time::after;
 use serde::{Deserialize, Serialize};
@@ -107,6 +107,12 @@ impl Flight<'_> {
             });
             return;
         }
+        let spent = self.run.spent;
+        if let Some(overrun) = self.request.budget.overrun(spent.usage, spent.cost) {
+            let problem = Problem::work("budgetExceeded", format!("the run {overrun}"))
+                .hint("raise it in `[budget]`");
+            return self.fail(problem);
+        }
         let prompt = self.terms.prompts.render(&Prompt::Plan {
             task: &self.request.task,
             plan_path: PLAN_PATH,
@@ -130,61 +136,6 @@ impl Flight<'_> {
         });
         let sandbox = Some(self.run.sandbox_id());
         self.start(sandbox, job);
-    }
-
-    fn fixer(&self, round: u32, batch: &[CommentKey]) -> AgentJob {
-        let entries: Vec<&Entry> = batch
-            .iter()
-            .filter_map(|key| self.cruise.ledger.get(key))
-            .collect();
-        let ids: Vec<String> = entries.iter().map(|entry| entry.id()).collect();
-        let head = self.run.work.head_sha.as_deref();
-        let is_older = |entry: &Entry| entry.commit.is_some() && entry.commit.as_deref() != head;
-        let comments: Vec<BatchComment<'_>> = entries
-            .iter()
-            .zip(&ids)
-            .map(|(entry, id)| BatchComment {
-                id,
-                author: &entry.author,
-                url: entry.url.as_deref(),
-                file: entry.path.as_deref(),
-                line: entry.line,
-                given_on: match entry.commit.as_deref() {
-                    None => GivenOn::Unknown,
-                    Some(commit) if is_older(entry) => GivenOn::Older { commit },
-                    Some(commit) => GivenOn::Head { commit },
-                },
-                body: &entry.body,
-            })
-            .collect();
-        let plan_error = match &self.cruise.plan {
-            PlanCheck::Invalid { errors } => Some(errors.as_str()),
-            PlanCheck::Valid { .. } | PlanCheck::Unread => None,
-        };
-        let prompt = self.terms.prompts.render(&Prompt::FixBatch {
-            task: &self.request.task,
-            plan_path: PLAN_PATH,
-            comments: &comments,
-            plan_error,
-            round,
-        });
-        let mut job = self.job(self.terms.fixer.clone(), Role::Fixer, prompt);
-        job.round = round;
-        job.input.comments = entries
-            .iter()
-            .zip(&ids)
-            .map(|(entry, id)| JobComment {
-                id: id.clone(),
-                author: entry.author.clone(),
-                file: entry.path.clone(),
-                line: entry.line,
-                body: entry.body.clone(),
-                url: entry.url.clone(),
-                commit: entry.commit.clone(),
-                is_older: is_older(entry),
-            })
-            .collect();
-        job
     }
 
     fn at(&mut self, round: Round) {
@@ -274,7 +225,7 @@ impl Flight<'_> {
                     },
                 },
             };
-            self.cruise.ledger.set(key, life);
+            self.cruise.ledger.give_back(key, life);
         }
         let mut until = after(
             self.now,
@@ -465,7 +416,7 @@ impl Flight<'_> {
             self.cruise.next = self.cruise.review.fixed();
         }
         self.post_injected();
-        self.proceed();
+        self.close_batch();
     }
 
     fn work_failed(&mut self, round: Round, key: &EffectKey, effect: Effect, problem: Problem) {

@@ -8,10 +8,14 @@ use super::{Flight, INACTIVITY, POLL, Word};
 use crate::Problem;
 use crate::forge::{CommentRef, PrState};
 use crate::phase::Backoff;
+use crate::review::Move;
 use crate::time::{Timestamp, after};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
+/// How often a forge that cannot be asked is asked before silence ends the phase all the same: for
+/// some hours.
+const LAST_LOOKS: u32 = 50;
 /// How many approvals are remembered.
 const MOST_APPROVALS: usize = 100;
 
@@ -25,8 +29,12 @@ pub struct Watch {
     pub last_activity: Timestamp,
     /// Up to where the pull request was read.
     pub cursor: Option<Timestamp>,
-    /// Whether it was looked at since the last agent ended.
+    /// Whether it was looked at since the worker ended what it did last.
     pub fresh: bool,
+    /// Set once nothing has happened for too long: one more look without news ends the phase. So
+    /// many of these looks have failed.
+    #[serde(default)]
+    pub closing: Option<u32>,
     /// Whether a look was asked for while one was under way.
     pub again: bool,
     /// Comments that are to get their 👀.
@@ -54,6 +62,7 @@ impl Watch {
             last_activity: now,
             cursor: None,
             fresh: true,
+            closing: None,
             again: false,
             eyes: VecDeque::new(),
             approvals: Vec::new(),
@@ -96,6 +105,7 @@ impl Flight<'_> {
     }
 
     pub(super) fn looked(&mut self, result: EffectResult) {
+        let mut failed = false;
         if let EffectResult::OnForge {
             answer: ForgeAnswer::Looked { seen },
         } = result
@@ -107,18 +117,28 @@ impl Flight<'_> {
         } else if let EffectResult::Failed { problem } = result {
             // A forge that cannot be asked now is asked again.
             self.cruise.watch.trouble = Some(problem.to_string());
+            failed = true;
         }
-        self.cruise.watch.fresh = true;
-        let pause = self.cruise.watch.backoff.next_wait();
-        self.run
-            .timers
-            .insert(POLL.to_owned(), after(self.now, pause));
-        if std::mem::take(&mut self.cruise.watch.again) {
+        let again = std::mem::take(&mut self.cruise.watch.again);
+        if !failed && again {
+            // What was asked for meanwhile must not be judged by what was seen before.
             self.look();
+        } else if self.is_over(failed) {
+            return self.time_out();
+        } else {
+            let pause = self.cruise.watch.backoff.next_wait();
+            let at = after(self.now, pause);
+            self.run.timers.insert(POLL.to_owned(), at);
+        }
+        if failed {
+            return;
         }
         self.post_injected();
         self.react_next();
-        self.go_on();
+        if !again {
+            self.cruise.watch.fresh = true;
+            self.go_on();
+        }
     }
 
     /// Takes up what was seen. Says whether the phase is over.
@@ -180,18 +200,58 @@ impl Flight<'_> {
         }
     }
 
-    /// Nothing happened for too long. An agent at work is not silence.
+    /// Nothing happened for too long. What the cruise does by itself is not silence, and somebody
+    /// may have spoken since the last look.
     pub(super) fn silence(&mut self) {
-        let works = self
-            .run
-            .pending
-            .values()
-            .any(|effect| matches!(effect, Effect::RunAgent { .. }));
-        if works {
-            let end = after(self.now, self.terms.inactivity_timeout);
-            self.run.timers.insert(INACTIVITY.to_owned(), end);
-            return;
+        if self.is_at_work() {
+            return self.wait_for_silence();
         }
+        self.cruise.watch.closing = Some(0);
+        self.look();
+    }
+
+    /// Whether the last look ends the phase.
+    fn is_over(&mut self, failed: bool) -> bool {
+        let Some(failures) = self.cruise.watch.closing else {
+            return false;
+        };
+        if self.is_at_work() || (!failed && self.will_go_on()) {
+            self.wait_for_silence();
+            return false;
+        }
+        self.cruise.watch.closing = Some(failures + 1);
+        !failed || failures + 1 >= LAST_LOOKS
+    }
+
+    /// Whether something is being done, or will be when a pause ends.
+    fn is_at_work(&self) -> bool {
+        let is_watch = |effect: &Effect| {
+            matches!(
+                effect,
+                Effect::OnForge {
+                    act: ForgeAct::Look { .. } | ForgeAct::React { .. },
+                    ..
+                }
+            )
+        };
+        let is_held = self.cruise.hold.is_some() && self.has_work();
+        is_held || !self.run.pending.values().all(is_watch)
+    }
+
+    /// Whether the worker has something to do once it was looked.
+    fn will_go_on(&self) -> bool {
+        let is_free = self.cruise.retry.is_none() && self.cruise.limit.is_none();
+        is_free && (self.has_work() || !matches!(self.cruise.next, Move::Done(_)))
+    }
+
+    /// From now on, silence is counted anew.
+    pub(super) fn wait_for_silence(&mut self) {
+        self.cruise.watch.closing = None;
+        let end = after(self.now, self.terms.inactivity_timeout);
+        self.run.timers.insert(INACTIVITY.to_owned(), end);
+    }
+
+    fn time_out(&mut self) {
         let body = super::texts::timed_out(self.terms.inactivity_timeout);
         let problem = Problem::work("inactive", body.clone()).hint(
             "the pull request is still open; `inactivity_timeout` in `[cruise]` gives more time",
