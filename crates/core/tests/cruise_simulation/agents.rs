@@ -1,0 +1,205 @@
+//! Agents: good ones, and ones that hang, die, lie, change nothing or cost too much.
+
+use crate::clock::{Clock, HOUR, MINUTE, SECOND};
+use crate::git::{Git, PlanText};
+use crate::rng::Rng;
+use drive_core::Problem;
+use drive_core::agent::{AgentOutcome, Cost, Ending, Failure, Ignored, Role, Usage};
+use drive_core::process::TimeBound;
+use drive_core::run::{AgentJob, EffectResult, JobComment};
+use drive_core::time::Timestamp;
+
+/// What an agent will do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Temper {
+    Good,
+    /// Says that everything is fixed, and changes nothing.
+    Liar,
+    Declines,
+    Asks,
+    Garbage,
+    StrangeIds,
+    Dies,
+    Hangs,
+    UsageLimit,
+    /// Leaves a plan that is not sound.
+    Breaks,
+    /// Cannot even be started.
+    Missing,
+}
+
+pub fn temper(role: Role, wildness: u64, rng: &mut Rng) -> Temper {
+    if !rng.percent(wildness) {
+        return Temper::Good;
+    }
+    match role {
+        Role::Planner => rng.weighed(&[
+            (6, Temper::Breaks),
+            (1, Temper::Dies),
+            (1, Temper::Hangs),
+            (1, Temper::Liar),
+            (4, Temper::Garbage),
+        ]),
+        _ => rng.weighed(&[
+            (3, Temper::Liar),
+            (3, Temper::Declines),
+            (2, Temper::Asks),
+            (3, Temper::Garbage),
+            (2, Temper::StrangeIds),
+            (4, Temper::Dies),
+            (2, Temper::Hangs),
+            (2, Temper::UsageLimit),
+            (2, Temper::Breaks),
+            (1, Temper::Missing),
+        ]),
+    }
+}
+
+/// How long it works, in milliseconds.
+pub fn duration(temper: Temper, job: &AgentJob, rng: &mut Rng) -> i64 {
+    match temper {
+        Temper::Hangs => i64::try_from(job.idle.as_millis()).unwrap_or(HOUR),
+        Temper::Missing => SECOND,
+        _ => rng.between(2 * SECOND, 10 * MINUTE),
+    }
+}
+
+/// Leaves something in the sandbox, committed or not.
+pub fn scribble(git: &mut Git, plan: PlanText, rng: &mut Rng) {
+    for _ in 0..rng.between(1, 3) {
+        if let Some(tree) = &mut git.tree {
+            tree.plan = plan;
+            tree.dirty = true;
+        }
+        if rng.percent(40) {
+            git.commit();
+        }
+    }
+}
+
+/// Does the job and tells how it ended.
+pub fn work(
+    temper: Temper,
+    job: &AgentJob,
+    git: &mut Git,
+    clock: &Clock,
+    rng: &mut Rng,
+) -> EffectResult {
+    let plan_now = git
+        .tree
+        .as_ref()
+        .map_or(PlanText::Missing, |tree| tree.plan);
+    let is_writer = matches!(job.role, Role::Planner | Role::Fixer);
+    let mut ending = Ending::Succeeded;
+    match temper {
+        Temper::Missing => {
+            return EffectResult::Failed {
+                problem: Problem::environment("agentMissing", "no such program"),
+            };
+        }
+        Temper::Dies => {
+            ending = failed(Failure::NoVerdict {
+                exit_code: None,
+                signal: Some(9),
+            });
+        }
+        Temper::Hangs => {
+            ending = failed(Failure::TimedOut {
+                bound: TimeBound::Idle,
+            });
+        }
+        Temper::UsageLimit => {
+            let reset = clock.now().as_millisecond() + rng.between(MINUTE, 30 * HOUR);
+            let known = rng.percent(70);
+            ending = failed(Failure::UsageLimit {
+                resets_at: Timestamp::from_millisecond(reset).ok().filter(|_| known),
+            });
+        }
+        _ => {}
+    }
+    if is_writer {
+        match temper {
+            Temper::Liar | Temper::Declines | Temper::Asks => {}
+            Temper::Breaks => scribble(git, PlanText::Broken, rng),
+            Temper::Dies | Temper::Hangs | Temper::UsageLimit => {
+                if rng.percent(50) {
+                    scribble(git, plan_now, rng);
+                }
+            }
+            _ => scribble(git, PlanText::Sound, rng),
+        }
+    }
+    let input = rng.below(2_000);
+    let outcome = AgentOutcome {
+        ending,
+        text: answer(temper, job, rng),
+        summary: "Done.".to_owned(),
+        usage: Usage {
+            input,
+            cached: 0,
+            output: 10,
+        },
+        cost: rng.percent(50).then(|| Cost::from_micro_usd(input * 1_000)),
+        session: None,
+        escalations: 0,
+        ignored: Ignored::default(),
+    };
+    EffectResult::AgentEnded {
+        outcome: Box::new(outcome),
+        log: None,
+    }
+}
+
+fn failed(reason: Failure) -> Ending {
+    Ending::Failed {
+        reason,
+        message: String::new(),
+    }
+}
+
+fn answer(temper: Temper, job: &AgentJob, rng: &mut Rng) -> String {
+    match (temper, job.role) {
+        (Temper::Garbage, _) => "I am done, I think. {".to_owned(),
+        (_, Role::Reviewer) => review(temper, rng),
+        (_, Role::Fixer) => fixes(temper, &job.input.comments),
+        _ => r#"{"branch_name": "x", "pr_title": "X"}"#.to_owned(),
+    }
+}
+
+fn review(temper: Temper, rng: &mut Rng) -> String {
+    let asks = temper != Temper::Good || rng.percent(15);
+    if !asks {
+        return r#"{"verdict": "approved", "suggestions": []}"#.to_owned();
+    }
+    let line = r#"{"file": "src/login.rs", "line": 2, "issue": "a"}"#;
+    let loose = r#"{"issue": "b"}"#;
+    let suggestions = match rng.below(4) {
+        0 => String::new(),
+        1 => line.to_owned(),
+        2 => loose.to_owned(),
+        _ => format!("{line}, {loose}"),
+    };
+    format!(r#"{{"verdict": "needs_changes", "suggestions": [{suggestions}]}}"#)
+}
+
+fn fixes(temper: Temper, comments: &[JobComment]) -> String {
+    let action = match temper {
+        Temper::Declines => "declined",
+        Temper::Asks => "question",
+        _ => "fixed",
+    };
+    let strange = match temper {
+        Temper::StrangeIds => "x",
+        _ => "",
+    };
+    let entries: Vec<String> = comments
+        .iter()
+        .map(|one| {
+            format!(
+                r#"{{"id": "{}{strange}", "action": "{action}", "note": "n"}}"#,
+                one.id
+            )
+        })
+        .collect();
+    format!(r#"{{"comments": [{}]}}"#, entries.join(", "))
+}

@@ -1,0 +1,231 @@
+//! What must hold, whatever happens.
+
+use crate::clock::MINUTE;
+use crate::forge::By;
+use crate::people::EVIL;
+use crate::sim::Sim;
+use drive_core::agent::answer::Verdict;
+use drive_core::forge::PrState;
+use drive_core::ids::EffectKey;
+use drive_core::run::{
+    Cruise, Effect, Flow, Kind, Life, OutcomeStatus, PlanCheck, Stage, cruise_status,
+    proof_of_reply,
+};
+
+fn cruise(sim: &Sim) -> Option<&Cruise> {
+    match &sim.run.flow {
+        Flow::Cruise { cruise } => Some(cruise),
+        _ => None,
+    }
+}
+
+/// After every event.
+pub fn after_step(sim: &Sim, decided: &[EffectKey], was_ending: bool) {
+    let run = &sim.run;
+    let agents = run.pending.values();
+    let agents = agents.filter(|effect| matches!(effect, Effect::RunAgent { .. }));
+    assert!(agents.count() <= 1, "two agents at once");
+    for key in decided {
+        check_decided(sim, &run.pending[key]);
+    }
+    check_sandbox(sim);
+    let Some(cruise) = cruise(sim) else { return };
+    let request = run.request.as_ref().expect("there is a cruise");
+    let Kind::Cruise(terms) = &request.kind else {
+        panic!("not a cruise");
+    };
+    assert!(
+        cruise.rounds <= terms.max_rounds + sim.polls,
+        "{} rounds where {} are allowed and {} were asked for",
+        cruise.rounds,
+        terms.max_rounds,
+        sim.polls
+    );
+    if run.outcome.is_some() {
+        return;
+    }
+    assert!(
+        !run.pending.is_empty() || !run.timers.is_empty(),
+        "it waits for nothing: {:?}",
+        cruise.stage
+    );
+    let status = cruise_status(run).expect("a cruise has one");
+    assert!(
+        !run.pending.is_empty() || status.waiting_for.is_some(),
+        "nobody knows what it waits for: {:?}",
+        cruise.stage
+    );
+    check_quiet(sim, cruise);
+    if let (Stage::Ending { status, .. }, false) = (&cruise.stage, was_ending) {
+        check_last_look(sim, cruise, *status);
+    }
+}
+
+/// Whether the last words are being said.
+pub fn is_ending(sim: &Sim) -> bool {
+    cruise(sim).is_some_and(|cruise| matches!(cruise.stage, Stage::Ending { .. }))
+}
+
+fn check_decided(sim: &Sim, effect: &Effect) {
+    let run = &sim.run;
+    match effect {
+        Effect::RunAgent { job, .. } => {
+            assert!(!job.prompt.contains(EVIL), "an untrusted comment goes on");
+            let input = serde_json::to_string(&job.input).unwrap();
+            assert!(!input.contains(EVIL), "an untrusted comment goes on");
+            let mut ids: Vec<&str> = job
+                .input
+                .comments
+                .iter()
+                .map(|one| one.id.as_str())
+                .collect();
+            ids.sort_unstable();
+            ids.dedup();
+            assert_eq!(
+                ids.len(),
+                job.input.comments.len(),
+                "a comment is given twice"
+            );
+            let budget = run.request.as_ref().map(|request| request.budget);
+            let overrun = budget.and_then(|one| one.overrun(run.spent.usage, run.spent.cost));
+            assert_eq!(overrun, None, "an agent starts on an empty budget");
+        }
+        Effect::RemoveSandbox { .. } => {
+            assert!(run.processes.is_empty(), "a process is still there");
+        }
+        _ => {}
+    }
+}
+
+fn check_sandbox(sim: &Sim) {
+    let run = &sim.run;
+    let is_there = sim.world.git.tree.is_some();
+    if run.outcome.is_some() {
+        assert!(!is_there, "a sandbox is left");
+        assert!(run.pending.is_empty() && run.timers.is_empty());
+        return;
+    }
+    let removes = |effect: &Effect| matches!(effect, Effect::RemoveSandbox { .. });
+    if !run.sandboxes.is_empty() && !run.pending.values().any(removes) {
+        assert!(is_there, "the sandbox of a living cruise is gone");
+    }
+}
+
+/// Where nothing is under way and nothing keeps it from going on, everything is dealt with.
+fn check_quiet(sim: &Sim, cruise: &Cruise) {
+    let is_quiet = cruise.stage == Stage::Watching
+        && sim.run.pending.is_empty()
+        && sim.run.leaving.is_none()
+        && cruise.limit.is_none()
+        && cruise.hold.is_none()
+        && cruise.watch.trouble.is_none();
+    if is_quiet {
+        assert_eq!(
+            cruise.ledger.open().count(),
+            0,
+            "a comment waits for nothing"
+        );
+        assert!(
+            matches!(cruise.plan, PlanCheck::Valid { .. }),
+            "so does the plan"
+        );
+        check_answered(sim, cruise);
+    }
+}
+
+/// Everything that the last look could show was answered where people see it.
+fn check_answered(sim: &Sim, cruise: &Cruise) {
+    if sim.world.forge.unsettled {
+        return;
+    }
+    for key in sim.world.forge.to_answer() {
+        let entry = cruise.ledger.get(&key);
+        let life = entry.map(|entry| &entry.life);
+        match life {
+            Some(Life::Replied { .. }) => {
+                let reply = sim.world.forge.proven(&proof_of_reply(&key));
+                assert!(reply.is_some(), "nobody answered {key:?}");
+            }
+            Some(Life::Unanswerable { .. }) => {}
+            _ => panic!("{key:?} is lost: {life:?}"),
+        }
+    }
+}
+
+/// A cruise does not end by itself without having looked once more.
+fn check_last_look(sim: &Sim, cruise: &Cruise, status: OutcomeStatus) {
+    let forge = &sim.world.forge;
+    let looked = forge.looked.expect("it was looked at");
+    if status == OutcomeStatus::Succeeded {
+        check_answered(sim, cruise);
+        assert!(cruise.injected.is_empty(), "a comment was not even posted");
+    } else if cruise.limit.is_none() && forge.down_until < 0 && sim.world.faults == 0 {
+        assert_eq!(
+            cruise.ledger.open().count(),
+            0,
+            "silence with open comments"
+        );
+        check_answered(sim, cruise);
+    }
+    let age = sim.world.clock.steady - looked;
+    assert!(
+        age < 30 * MINUTE || forge.down_until > 0,
+        "the last look is {age} ms old"
+    );
+}
+
+/// After the last event.
+pub fn at_end(sim: &Sim) {
+    let (run, git, forge) = (&sim.run, &sim.world.git, &sim.world.forge);
+    assert!(git.nothing_lost(), "a commit is lost");
+    assert!(git.alive.is_empty(), "an agent outlived its cruise");
+    if git.remote_head() != Some(git.head()) && !git.history().is_empty() {
+        assert!(!git.kept.is_empty(), "work was not kept");
+    }
+    for text in &sim.people.injected {
+        let said = forge.said.iter().filter(|one| one.by == By::Us);
+        let is_post = |body: &str| body.starts_with("From the") && body.ends_with(text.as_str());
+        let posts = said.filter(|one| is_post(&one.versions[0].body));
+        assert!(posts.count() <= 1, "`{text}` was posted twice");
+    }
+    let count = |start: &str| {
+        let said = forge.said.iter().filter(|one| one.by == By::Us);
+        said.filter(|one| one.versions[0].body.starts_with(start))
+            .count()
+    };
+    let limits = u32::try_from(count("Stopped here")).unwrap();
+    assert!(limits <= 1 + sim.polls, "{limits} comments about limits");
+    let outcome = run.outcome.as_ref().expect("it ended");
+    let timed_out = count("Cruise-control session timed out after");
+    let kind = outcome
+        .failure
+        .as_ref()
+        .map(|failure| failure.kind.as_str());
+    assert!(timed_out <= usize::from(kind == Some("inactive")));
+    if outcome.status == OutcomeStatus::Succeeded && forge.pr == Some(PrState::Open) {
+        check_approval(sim);
+    }
+}
+
+fn check_approval(sim: &Sim) {
+    let cruise = cruise(sim).expect("a cruise");
+    let head = sim.run.work.head_sha.clone().expect("a head");
+    assert_eq!(sim.world.git.remote_head().as_ref(), Some(&head));
+    if sim.people.approved.contains(&head) {
+        return;
+    }
+    let last = |domain| {
+        let reviews = cruise.record.reviews.iter().rev();
+        reviews
+            .filter(move |one| one.domain == Some(domain))
+            .map(|one| one.verdict)
+            .next()
+    };
+    for domain in drive_core::review::Domain::ALL {
+        assert_eq!(
+            last(domain),
+            Some(Some(Verdict::Approved)),
+            "{domain} did not approve"
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! Whole cruises under a seed: forge, history, agents and clock are simulated, the owner dies at
+//! random moments, and what must always hold is checked after every event.
+//!
+//! A seed that fails prints the command that replays it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::wildcard_enum_match_arm,
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    missing_docs,
+    unreachable_pub,
+    reason = "tests; a seed comes from the environment, and what it does is printed"
+)]
+
+mod agents;
+mod checks;
+mod clock;
+#[path = "../common/mod.rs"]
+mod common;
+mod forge;
+mod git;
+mod people;
+mod rng;
+mod sim;
+mod world;
+
+use drive_core::forge::PrState;
+use drive_core::run::OutcomeStatus;
+use sim::{Flown, fly};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Says how to see a failure again.
+struct Replay(u64);
+
+impl Drop for Replay {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!(
+                "replay it: DRIVE_SIM_SEED={} cargo nextest run -p drive-core a_seeded_cruise",
+                self.0
+            );
+        }
+    }
+}
+
+/// Flies these seeds, and sees that they reach every kind of end.
+fn fly_all(seeds: Range<u64>) {
+    let mut ends: BTreeMap<&str, u64> = BTreeMap::new();
+    let count = seeds.end - seeds.start;
+    for seed in seeds {
+        let replay = Replay(seed);
+        let flown = fly(seed, false);
+        *ends.entry(end_of(&flown)).or_default() += 1;
+        *ends.entry("crashes").or_default() += flown.sim.crashes();
+        *ends.entry("events").or_default() += flown.sim.journal.len() as u64;
+        let said = flown.sim.world.forge.said.iter();
+        *ends.entry("replies").or_default() +=
+            said.filter(|one| one.reply_to.is_some()).count() as u64;
+        drop(replay);
+    }
+    println!("{count} cruises: {ends:?}");
+    for end in [
+        "approved",
+        "merged",
+        "closed",
+        "silence",
+        "cleaned up",
+        "failed",
+    ] {
+        assert!(ends.contains_key(end), "no cruise ended like this: {end}");
+    }
+}
+
+fn end_of(flown: &Flown) -> &'static str {
+    let kind = flown.outcome.failure.as_ref().map(|one| one.kind.as_str());
+    match (flown.outcome.status, kind) {
+        (OutcomeStatus::Succeeded, _) => match flown.sim.world.forge.pr {
+            Some(PrState::Merged) => "merged",
+            _ => "approved",
+        },
+        (_, Some("inactive")) => "silence",
+        (_, Some("pullRequestClosed")) => "closed",
+        (OutcomeStatus::Cancelled, _) => "cleaned up",
+        _ => "failed",
+    }
+}
+
+#[test]
+fn a_seeded_cruise() {
+    let seed = std::env::var("DRIVE_SIM_SEED").ok();
+    let seed = seed.and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let _replay = Replay(seed);
+    fly(seed, true);
+}
+
+#[test]
+fn cruises_hold_what_they_must_seeds_0_to_2499() {
+    fly_all(0..2_500);
+}
+
+#[test]
+fn cruises_hold_what_they_must_seeds_2500_to_4999() {
+    fly_all(2_500..5_000);
+}
+
+#[test]
+fn cruises_hold_what_they_must_seeds_5000_to_7499() {
+    fly_all(5_000..7_500);
+}
+
+#[test]
+fn cruises_hold_what_they_must_seeds_7500_to_9999() {
+    fly_all(7_500..10_000);
+}
