@@ -5,7 +5,7 @@ use crate::output::Printable;
 use drive_adapters::agents::TRANSCRIPT;
 use drive_core::Problem;
 use drive_core::agent::answer::Verdict;
-use drive_core::run::{Flow, OutcomeStatus, Record, Run};
+use drive_core::run::{Flow, OutcomeStatus, Record, Run, Team};
 use drive_engine::ports::{DiffStats, FileChange};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -75,6 +75,10 @@ pub(crate) fn document(run: &Run) -> Value {
         .iter()
         .map(|kept| kept.reference.as_str())
         .collect();
+    let merged = match &run.flow {
+        Flow::Team { team } => team.merged.as_ref(),
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => None,
+    };
     let (verdict, record) = match &run.flow {
         Flow::Team { team } => (team.verdict, Some(&team.record)),
         Flow::Cruise { cruise } => (cruise.verdict(), Some(&cruise.record)),
@@ -93,6 +97,7 @@ pub(crate) fn document(run: &Run) -> Value {
         "prNumber": run.work.pull_request.as_ref().map(|pr| pr.number),
         "prUrl": run.work.pull_request.as_ref().map(|pr| pr.url.as_str()),
         "verdict": verdict,
+        "mergedSha": merged,
         "record": record,
         "rounds": rounds(run).unwrap_or(jobs),
         "tokens": run.spent.usage.counted(),
@@ -133,7 +138,10 @@ fn text(run: &Run, changes: Option<&DiffStats>) -> String {
         let _ = writeln!(text, "pull     #{} {}", pr.number, pr.url);
     }
     match &run.flow {
-        Flow::Team { team } => tell_reviews(&team.record, &mut text),
+        Flow::Team { team } => {
+            tell_reviews(&team.record, &mut text);
+            tell_state(run, team, &mut text);
+        }
         Flow::Cruise { cruise } => tell_reviews(&cruise.record, &mut text),
         Flow::Awaiting | Flow::Spawn { .. } => {}
     }
@@ -181,6 +189,22 @@ fn by_file(changes: &DiffStats) -> String {
         let _ = writeln!(text, "           and {more} more");
     }
     text
+}
+
+/// Whose turn it is with the pull request.
+fn tell_state(run: &Run, team: &Team, text: &mut String) {
+    if run.work.pull_request.is_none() {
+        return;
+    }
+    match (&team.merged, run.outcome.as_ref().map(|end| end.status)) {
+        (Some(sha), _) => {
+            let _ = writeln!(text, "merged   as {}", short(sha));
+        }
+        (None, Some(OutcomeStatus::Succeeded | OutcomeStatus::NeedsHuman)) => {
+            let _ = writeln!(text, "ready    for human review");
+        }
+        (None, _) => {}
+    }
 }
 
 fn tell_reviews(record: &Record, text: &mut String) {

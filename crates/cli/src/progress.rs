@@ -129,6 +129,10 @@ impl Observer for Progress<'_> {
                 ));
             }
             AgentEvent::Warning { message } => self.output.warn(message),
+            AgentEvent::Launched { argv } => {
+                self.output
+                    .detail(format_args!("the agent is started as {}", argv.join(" ")));
+            }
             AgentEvent::Started { model, .. } => {
                 let model = model.as_deref().unwrap_or("its own default");
                 self.output
@@ -200,6 +204,8 @@ fn on_forge(pr: u64, act: &ForgeAct) -> String {
         ForgeAct::Reply { to, .. } => format!("answering comment {} on #{pr}", to.id),
         ForgeAct::ResolveThread { comment } => format!("resolving comment {}", comment.id),
         ForgeAct::UpdateBody { .. } => format!("updating the description of #{pr}"),
+        ForgeAct::MarkReady => format!("marking #{pr} as ready"),
+        ForgeAct::Merge { .. } => format!("merging #{pr}"),
         ForgeAct::SetStatus { description, .. } => format!("setting the status: {description}"),
     }
 }

@@ -206,6 +206,7 @@ fn every_effect() -> Vec<Effect> {
             base: "main".into(),
             title: "Fix the login".into(),
             body: "It fails for names with a dot.".into(),
+            draft: true,
         },
         Effect::RemoveSandbox {
             sandbox: sandbox.clone(),
@@ -230,7 +231,7 @@ fn every_effect() -> Vec<Effect> {
     .collect()
 }
 
-fn every_act() -> [ForgeAct; 7] {
+fn every_act() -> [ForgeAct; 9] {
     let comment = common::comment_ref(Surface::Inline, 200);
     let body = || "Fixed in b.".to_owned();
     [
@@ -253,6 +254,10 @@ fn every_act() -> [ForgeAct; 7] {
         },
         ForgeAct::ResolveThread { comment },
         ForgeAct::UpdateBody { body: body() },
+        ForgeAct::MarkReady,
+        ForgeAct::Merge {
+            head: "b".repeat(40),
+        },
         ForgeAct::SetStatus {
             sha: "b".repeat(40),
             passed: true,

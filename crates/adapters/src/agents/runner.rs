@@ -126,6 +126,14 @@ impl Agent for AnyAgent {
     }
 }
 
+/// How an agent is started, as people may read it.
+fn argv(spec: &CommandSpec, secrets: &Secrets) -> Vec<String> {
+    let program = spec.program.as_os_str();
+    let all = std::iter::once(program).chain(spec.args.iter().map(OsString::as_os_str));
+    all.map(|one| secrets.redact(&one.to_string_lossy()))
+        .collect()
+}
+
 impl AnyAgent {
     fn run_unredacted(
         &self,
@@ -186,6 +194,9 @@ impl AnyAgent {
             orphans: OrphanPolicy::End,
             ..CommandSpec::new(program.path, &request.sandbox)
         };
+        on_event(AgentEvent::Launched {
+            argv: argv(&spec, secrets),
+        });
         let stop = CancelToken::new();
         let inner = stop.clone();
         let _guard = cancel.on_cancel(move |urgency| inner.cancel(urgency));

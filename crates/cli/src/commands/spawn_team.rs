@@ -30,6 +30,10 @@ pub(crate) struct SpawnTeamArgs {
     /// Let this agent of the settings review it
     #[arg(long, value_name = "NAME")]
     reviewer: Option<String>,
+
+    /// Merge the pull request once every review approved the very commit it has
+    #[arg(long, conflicts_with = "no_pr")]
+    auto_merge: bool,
 }
 
 /// Flies a team.
@@ -61,6 +65,7 @@ pub(crate) fn run(args: &SpawnTeamArgs, app: &App) -> Outcome {
         namer: namer.clone(),
         namer_model: team.namer_model.clone(),
         branch: args.flight.branch().map(str::to_owned),
+        auto_merge: args.auto_merge,
         prompts,
     };
     let crew = Crew {

@@ -9,6 +9,7 @@ use drive_adapters::process::BoundedRunner;
 use drive_adapters::store::Database;
 use drive_adapters::{Environment, StateDir};
 use drive_core::forge::Permission;
+use drive_engine::ports::Forge;
 use drive_testkit::github::Simulator;
 use serde_json::Value;
 use std::fs;
@@ -29,6 +30,9 @@ pub(crate) struct Arena {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) body: String,
+    /// Whether people are asked to look.
+    pub(crate) is_ready: bool,
+    pub(crate) is_merged: bool,
     /// Every text on it without hidden lines, oldest first.
     pub(crate) texts: Vec<String>,
 }
@@ -72,6 +76,12 @@ impl Arena {
         }
     }
 
+    /// Runs a team of these scripts to its end.
+    pub(crate) fn team(&self, mode: &str, primary: &str, reviewer: &str) -> Ended {
+        self.cast(primary, reviewer);
+        self.checked(self.stage.team(mode))
+    }
+
     pub(crate) fn cast(&self, primary: &str, reviewer: &str) {
         self.stage.script("primary", primary);
         self.stage.script("reviewer", reviewer);
@@ -92,11 +102,15 @@ impl Arena {
                 let shown = self.stage.drive(&["pr", "show", "1"]);
                 (shown.code == Some(0)).then(|| Seen {
                     body: text(&shown.document["body"]),
+                    is_ready: shown.document["draft"] != true,
+                    is_merged: shown.document["state"] == "merged",
                     texts: said(&shown.document),
                 })
             }
             Some(simulator) => simulator.look(REPO, 1).map(|seen| Seen {
                 body: seen.body,
+                is_ready: !seen.draft,
+                is_merged: seen.merged,
                 texts: seen.texts.iter().map(|text| visible(text)).collect(),
             }),
         }
@@ -117,6 +131,17 @@ impl Arena {
             Some(simulator) => {
                 simulator.comment(REPO, who, 1, words);
             }
+        }
+    }
+
+    /// A person rewrites the description.
+    pub(crate) fn rewrite_body(&self, rewrite: &dyn Fn(&str) -> String) {
+        match &self.simulator {
+            None => {
+                let body = rewrite(&self.seen().body);
+                self.local_forge().update_body(1, &body).unwrap();
+            }
+            Some(simulator) => simulator.rewrite_body(REPO, 1, rewrite),
         }
     }
 

@@ -8,7 +8,9 @@
     reason = "tests start programs and write fixtures"
 )]
 
+mod approvals;
 mod arena;
+mod deaths;
 mod github;
 mod merging;
 mod modes;

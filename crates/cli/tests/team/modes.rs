@@ -42,7 +42,9 @@ fn pingpong_goes_on_until_approved_and_appends_the_feedback_to_the_description()
         "### Review, round 2\n\n[REVIEW - APPROVED]",
         "<details><summary>What happened</summary>",
         "| reviewer | reviewer |",
-        "- everything, round 2: approved",
+        "- everything, round 2 at ",
+        "Agents were started as:\n\n- `/bin/sh ",
+        "| all | reviewer |",
     ] {
         assert!(body.contains(part), "{part}\n---\n{body}");
     }

@@ -8,6 +8,11 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "type")]
 pub enum AgentEvent {
+    /// It is started like this.
+    Launched {
+        /// The program and its arguments.
+        argv: Vec<String>,
+    },
     /// It is up and has named its session.
     Started {
         /// The agent's own name for the conversation; needed to resume it.

@@ -8,6 +8,7 @@ pub mod inline;
 mod keyed;
 pub mod marker;
 pub mod pace;
+pub mod part;
 pub mod text;
 pub mod trust;
 pub mod webhook;

@@ -106,20 +106,35 @@ pub struct ReviewLoop {
     round: u32,
     asked_again: bool,
     word: LastWord,
+    /// How often each domain was reviewed before this loop; nothing for the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    earlier: Vec<u32>,
 }
 
 impl ReviewLoop {
     /// The loop before its first review, and that review.
     pub fn begin(plan: ReviewPlan) -> (Self, Move) {
-        let this = Self {
+        Self::again(plan, Vec::new())
+    }
+
+    /// A further loop over domains that were reviewed so often before: what they approved has
+    /// changed since. The plan's bound holds for all loops together.
+    pub fn again(plan: ReviewPlan, earlier: Vec<u32>) -> (Self, Move) {
+        let mut this = Self {
             plan,
             at: 0,
             round: 1,
             asked_again: false,
             word: LastWord::Approved,
+            earlier,
         };
+        this.round = this.first_round();
         let first = this.review_or_done();
         (this, first)
+    }
+
+    fn first_round(&self) -> u32 {
+        self.earlier.get(self.at).copied().unwrap_or_default() + 1
     }
 
     /// The domain under review.
@@ -175,7 +190,7 @@ impl ReviewLoop {
 
     fn next_domain(&mut self) -> Move {
         self.at += 1;
-        self.round = 1;
+        self.round = self.first_round();
         self.asked_again = false;
         self.review_or_done()
     }
@@ -251,6 +266,29 @@ mod tests {
             };
         }
         panic!("no end: {moves:?}");
+    }
+
+    #[test]
+    fn a_further_loop_goes_on_counting_where_the_first_ended() {
+        let plan = ReviewPlan {
+            domains: vec![Some(Domain::Security), Some(Domain::GeneralPolish)],
+            ..ReviewPlan::by_domain(3)
+        };
+        let (mut review_loop, next) = ReviewLoop::again(plan, vec![2, 1]);
+        let review = |domain, round| Move::Review {
+            domain: Some(domain),
+            round,
+            again: false,
+        };
+        assert_eq!(next, review(Domain::Security, 3));
+        assert_eq!(
+            review_loop.reviewed(approves()),
+            review(Domain::GeneralPolish, 2)
+        );
+        assert_eq!(
+            review_loop.reviewed(approves()),
+            Move::Done(LastWord::Approved)
+        );
     }
 
     #[test]

@@ -94,6 +94,9 @@ pub enum Effect {
         title: String,
         /// Its description.
         body: String,
+        /// Whether nobody is asked to look yet.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        draft: bool,
     },
     /// Do something on a pull request.
     OnForge {

@@ -55,6 +55,11 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "note")]
 pub enum Note {
+    /// It was started like this.
+    Launched {
+        /// The program and its arguments, without secrets.
+        argv: Vec<String>,
+    },
     /// It waits, and for what.
     Waiting {
         /// In words.

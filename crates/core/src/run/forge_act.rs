@@ -49,10 +49,18 @@ pub enum ForgeAct {
         /// Which.
         comment: CommentRef,
     },
-    /// Replace the description.
+    /// Replace the description, or of it what lies between the marks of [own
+    /// parts](crate::forge::part), where the new one has such a part.
     UpdateBody {
         /// The new one.
         body: String,
+    },
+    /// End the draft state.
+    MarkReady,
+    /// Merge, if this is still the head.
+    Merge {
+        /// The commit that was approved.
+        head: String,
     },
     /// Say on a commit what the review came to.
     SetStatus {
@@ -77,6 +85,8 @@ impl ForgeAct {
             ForgeAct::Reply { .. } => "reply",
             ForgeAct::ResolveThread { .. } => "resolveThread",
             ForgeAct::UpdateBody { .. } => "updateBody",
+            ForgeAct::MarkReady => "markReady",
+            ForgeAct::Merge { .. } => "merge",
             ForgeAct::SetStatus { .. } => "setStatus",
         }
     }
@@ -123,6 +133,16 @@ pub enum ForgeAnswer {
     Posted {
         /// Which.
         comment: CommentRef,
+    },
+    /// It is merged.
+    Merged {
+        /// The commit on the base, where the forge says.
+        sha: Option<String>,
+    },
+    /// It is not merged.
+    NotMerged {
+        /// Why.
+        reason: String,
     },
     /// It is so now.
     Done,

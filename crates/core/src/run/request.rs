@@ -84,6 +84,9 @@ pub struct TeamTerms {
     pub namer_model: Option<String>,
     /// The branch the person asked for; the namer finds one when left out.
     pub branch: Option<String>,
+    /// Whether it is merged once every domain approved the very commit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub auto_merge: bool,
     /// What agents are told.
     pub prompts: Prompts,
 }

@@ -140,6 +140,7 @@ fn open_pull_request(run: &mut Run, request: &Request, now: Timestamp) {
         base,
         title: title_of(&request.task),
         body: pull_request_body(run, request),
+        draft: false,
     });
 }
 

@@ -43,7 +43,10 @@ pub fn step(
             }
             match note {
                 Note::Warning { text } => run.warnings.push(text),
-                Note::Waiting { .. } | Note::Permission { .. } | Note::Command { .. } => {}
+                Note::Launched { .. }
+                | Note::Waiting { .. }
+                | Note::Permission { .. }
+                | Note::Command { .. } => {}
             }
         }
         Event::EffectEnded { key, result } => effect_ended(&mut run, &key, result, now)?,
@@ -233,7 +236,11 @@ fn remember_posts(run: &mut Run, key: &EffectKey, answer: &ForgeAnswer) {
             [std::slice::from_ref(review), lines.as_slice()].concat()
         }
         ForgeAnswer::Posted { comment } => vec![*comment],
-        ForgeAnswer::Heard { .. } | ForgeAnswer::Looked { .. } | ForgeAnswer::Done => Vec::new(),
+        ForgeAnswer::Heard { .. }
+        | ForgeAnswer::Looked { .. }
+        | ForgeAnswer::Merged { .. }
+        | ForgeAnswer::NotMerged { .. }
+        | ForgeAnswer::Done => Vec::new(),
     };
     run.posts
         .extend(comments.into_iter().map(|comment| OwnPost {

@@ -66,6 +66,7 @@ pub fn team_request(mode: TeamMode) -> Request {
         namer: "claude-code".into(),
         namer_model: Some("small".into()),
         branch: None,
+        auto_merge: false,
         prompts: Prompts::default()
             .replace("name.md", "Name {{task}}")
             .unwrap(),
@@ -303,7 +304,11 @@ fn forge_answer(act: &ForgeAct) -> ForgeAnswer {
         ForgeAct::React { .. }
         | ForgeAct::ResolveThread { .. }
         | ForgeAct::UpdateBody { .. }
+        | ForgeAct::MarkReady
         | ForgeAct::SetStatus { .. } => ForgeAnswer::Done,
+        ForgeAct::Merge { .. } => ForgeAnswer::Merged {
+            sha: Some("9".repeat(40)),
+        },
     }
 }
 
@@ -330,6 +335,12 @@ pub fn events() -> Vec<Event> {
         }),
         on_forge(ForgeAnswer::Posted {
             comment: comment_ref(Surface::Conversation, 300),
+        }),
+        on_forge(ForgeAnswer::Merged {
+            sha: Some("9".repeat(40)),
+        }),
+        on_forge(ForgeAnswer::NotMerged {
+            reason: "its head moved".into(),
         }),
         on_forge(ForgeAnswer::Done),
         EffectResult::SandboxCreated {
@@ -360,6 +371,9 @@ pub fn events() -> Vec<Event> {
         EffectResult::Failed { problem: problem() },
     ];
     let notes = [
+        Note::Launched {
+            argv: vec!["/bin/claude".into(), "-p".into()],
+        },
         Note::Waiting {
             reason: "a permission".into(),
         },

@@ -44,3 +44,20 @@ fn the_description_carries_the_task_the_feedback_and_the_record_within_its_limit
         assert!(bodies.iter().all(|body| body.chars().count() <= 65_536));
     }
 }
+
+#[test]
+fn all_but_the_summary_stands_in_a_part_of_its_own_so_that_people_can_write_around_it() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.fly(team_request(TeamMode::Pingpong));
+    let [Effect::OpenPullRequest { body, .. }] = scene.performed_as("openPullRequest")[..] else {
+        panic!("one pull request")
+    };
+    assert_eq!(
+        *body,
+        format!(
+            "Done.\n\n<!-- drive-part-begin:{id} -->\n<details><summary>The task</summary>\n\n```text\nFix the login\n\n\
+             It fails for names with a dot.\n```\n\n</details>\n<!-- drive-part-end:{id} -->\n",
+            id = run_id()
+        )
+    );
+}

@@ -1,10 +1,10 @@
 //! What a reviewer finds, and what becomes of it.
 
-use crate::common::{agent_ended, agent_said, team_request};
+use crate::common::{agent_ended, agent_said, kept, sandbox, team_request};
 use crate::scene::{APPROVED, OBJECTS, Scene, end, team};
 use drive_core::agent::{Failure, Role};
 use drive_core::review::LastWord;
-use drive_core::run::{AgentJob, OutcomeStatus};
+use drive_core::run::{AgentJob, Effect, OutcomeStatus};
 use drive_core::settings::TeamMode;
 use serde_json::json;
 
@@ -86,4 +86,39 @@ fn a_comment_that_cannot_be_resolved_is_noted_and_the_next_one_is_taken() {
     assert!(scene.told[1].starts_with("to 200: This could not be resolved"));
     assert!(!scene.told.contains(&"resolved 200".to_owned()));
     assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+}
+
+#[test]
+fn half_work_of_a_fixer_that_failed_is_kept_aside_and_neither_committed_nor_pushed() {
+    let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+    scene.fixer = Some(agent_ended(Some(Failure::Reported)));
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(scene.commits.len(), 1);
+    assert_eq!(scene.performed_as("push").len(), 1);
+    assert_eq!(
+        scene.performed_as("rollBack"),
+        [&Effect::RollBack {
+            sandbox: sandbox().id,
+            to: scene.commits[0].sha.clone(),
+        }]
+    );
+    let kept = kept().reference;
+    assert!(
+        scene.told[1].ends_with(&format!("What was begun is kept: `{kept}`.")),
+        "{}",
+        scene.told[1]
+    );
+    assert_eq!(team(&run).record.remarks[0].commit, None);
+}
+
+#[test]
+fn half_work_that_cannot_be_taken_away_ends_the_team_before_it_is_mixed_into_more() {
+    let mut scene = Scene {
+        fails: Some("rollBack"),
+        ..Scene::reviews(&[OBJECTS, APPROVED])
+    };
+    scene.fixer = Some(agent_ended(Some(Failure::Reported)));
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(end(&run).0, OutcomeStatus::NeedsHuman);
+    assert_eq!(scene.commits.len(), 1);
 }

@@ -10,6 +10,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod description;
+mod ending;
 mod failures;
 mod findings;
 mod merging;

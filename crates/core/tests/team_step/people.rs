@@ -41,3 +41,54 @@ fn what_is_said_after_the_last_review_is_still_worked_in() {
     assert_eq!(scene.commits.len(), 2);
     assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
 }
+
+/// An approval once outlived the commit it was given for.
+#[test]
+fn an_approval_does_not_outlive_the_commit_it_was_given_for() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.people = [NOBODY, NOBODY, NOBODY, NOBODY, NOBODY]
+        .into_iter()
+        .chain([heard(vec![comment(5, "one more thing")])])
+        .collect();
+    let run = scene.fly(team_request(TeamMode::Github));
+    let record = &team(&run).record;
+    let head = run.work.head_sha.clone();
+    let again: Vec<_> = record.reviews[5..].iter().collect();
+    assert_eq!(again.len(), 5);
+    assert!(again.iter().all(|one| one.round == 2 && one.head == head));
+    assert_eq!(
+        end(&run),
+        (OutcomeStatus::Succeeded, None, Some(LastWord::Approved))
+    );
+}
+
+#[test]
+fn a_commit_that_nobody_looked_at_is_never_called_approved() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    // Each domain is reviewed at most twice, and somebody has more to say after both times.
+    let said = |id| heard(vec![comment(id, "one more thing")]);
+    scene.people = std::iter::repeat_n(NOBODY, 5)
+        .chain([said(5)])
+        .chain(std::iter::repeat_n(NOBODY, 5))
+        .chain([said(6)])
+        .collect();
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(
+        end(&run),
+        (
+            OutcomeStatus::NeedsHuman,
+            Some("headNotReviewed"),
+            Some(LastWord::Inconclusive)
+        )
+    );
+    let [.., approved, head] = &scene.commits[..] else {
+        panic!("three commits")
+    };
+    assert_eq!(
+        run.outcome.unwrap().failure.unwrap().message,
+        format!(
+            "the reviewer `gemini-cli` approved {}, and nobody has looked at {} since",
+            approved.sha, head.sha
+        )
+    );
+}

@@ -153,6 +153,8 @@ pub fn telling(act: &ForgeAct) -> Option<String> {
         | ForgeAct::Look { .. }
         | ForgeAct::React { .. }
         | ForgeAct::UpdateBody { .. } => None,
+        ForgeAct::MarkReady => Some("ready".to_owned()),
+        ForgeAct::Merge { head } => Some(format!("merge {head}")),
         ForgeAct::PostReview { body, lines, .. } => Some(format!(
             "{} +{} lines",
             body.lines().next().unwrap(),

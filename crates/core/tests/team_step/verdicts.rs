@@ -39,6 +39,7 @@ fn a_reviewer_that_crashes_is_noted_on_the_pull_request_and_the_others_go_on() {
                 "[TASK GRANULARITY REVIEW - APPROVED] +0 lines",
                 "[DEPENDENCY COMPLETENESS REVIEW - APPROVED] +0 lines",
                 "[GENERAL POLISH REVIEW - APPROVED] +0 lines",
+                "ready",
                 "status false"
             ]
         );

@@ -102,6 +102,7 @@ impl Notes<'_> {
 
 fn note_of(event: &AgentEvent) -> Option<Note> {
     match event {
+        AgentEvent::Launched { argv } => Some(Note::Launched { argv: argv.clone() }),
         AgentEvent::Waiting { wait } => Some(Note::Waiting {
             reason: wait.to_string(),
         }),

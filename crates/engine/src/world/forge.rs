@@ -4,12 +4,13 @@ use super::World;
 use crate::executor::Task;
 use crate::forge::Conversation;
 use crate::ports::{
-    CommitStatus, Forge, LineComment, NewReview, Polled, Post, Reaction, Since, StatusState,
+    CommitStatus, Forge, LineComment, MergeOutcome, NewReview, Polled, Post, Reaction, Since,
+    StatusState,
 };
 use drive_core::Problem;
 use drive_core::forge::marker::{Claim, MarkerCheck, Place};
 use drive_core::forge::trust::{OwnPosts, Reason, Verdict};
-use drive_core::forge::{Comment, ReviewState, Surface, text};
+use drive_core::forge::{Comment, ReviewState, Surface, part, text};
 use drive_core::ids::EffectKey;
 use drive_core::run::{
     Approved, EffectResult, ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, Run, Seen,
@@ -76,9 +77,21 @@ impl World<'_> {
                 ForgeAnswer::Done
             }
             ForgeAct::UpdateBody { body } => {
-                forge.update_body(pr, body)?;
+                let current = forge.fetch(pr)?.body;
+                forge.update_body(pr, &part::replaced(&current, body, text::BODY_CHARS))?;
                 ForgeAnswer::Done
             }
+            ForgeAct::MarkReady => {
+                forge.mark_ready(pr)?;
+                ForgeAnswer::Done
+            }
+            ForgeAct::Merge { head } => match forge.merge(pr, head)? {
+                MergeOutcome::Merged { sha } => ForgeAnswer::Merged { sha },
+                MergeOutcome::HeadMoved => ForgeAnswer::NotMerged {
+                    reason: format!("its head is no longer {head}"),
+                },
+                MergeOutcome::Refused { reason } => ForgeAnswer::NotMerged { reason },
+            },
             ForgeAct::SetStatus {
                 sha,
                 passed,

@@ -9,7 +9,9 @@ mod work;
 use self::merge::Merging;
 use crate::executor::{Performer, Task};
 use crate::forge::Conversation;
-use crate::ports::{AgentSource, IsolationMode, Place, ProcessRunner, Sandboxes, VersionControl};
+use crate::ports::{
+    AgentSource, IsolationMode, NewPullRequest, Place, ProcessRunner, Sandboxes, VersionControl,
+};
 use drive_core::Problem;
 use drive_core::agent::AgentEvent;
 use drive_core::ids::{EffectKey, RunId, SandboxId};
@@ -116,7 +118,14 @@ impl World<'_> {
                 base,
                 title,
                 body,
-            } => self.open_pull_request(branch, base, title, body),
+                draft,
+            } => self.open_pull_request(&NewPullRequest {
+                title: title.clone(),
+                body: body.clone(),
+                branch: branch.clone(),
+                base: base.clone(),
+                draft: *draft,
+            }),
             Effect::Integrate {
                 sandbox,
                 from,

@@ -41,20 +41,8 @@ impl World<'_> {
     }
 
     /// Opens the pull request, or finds the one that is open for the branch.
-    pub(super) fn open_pull_request(
-        &self,
-        branch: &str,
-        base: &str,
-        title: &str,
-        body: &str,
-    ) -> Result<EffectResult, Problem> {
-        let opened = self.require_forge()?.forge.open(&NewPullRequest {
-            title: title.to_owned(),
-            body: body.to_owned(),
-            branch: branch.to_owned(),
-            base: base.to_owned(),
-            draft: false,
-        })?;
+    pub(super) fn open_pull_request(&self, new: &NewPullRequest) -> Result<EffectResult, Problem> {
+        let opened = self.require_forge()?.forge.open(new)?;
         let pull_request = Published {
             number: opened.number,
             url: opened.url,

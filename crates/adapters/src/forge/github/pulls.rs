@@ -17,16 +17,30 @@ const MERGEABLE_ASKS: u32 = 3;
 /// The ways to merge, in the order they are tried when a repository forbids one.
 const METHODS: [&str; 3] = ["merge", "squash", "rebase"];
 
+/// GitHub's refusal of a draft where there are none.
+fn has_no_drafts(reply: &Reply) -> bool {
+    reply.status == 422 && message(reply).contains("Draft pull requests are not supported")
+}
+
 impl Client {
+    /// Not every plan has drafts: there it is open for everybody at once.
     pub(super) fn open(&self, new: &NewPullRequest) -> Result<PullRequest, Problem> {
-        let body = json!({
-            "title": new.title, "body": text::fit(&new.body, text::BODY_CHARS),
-            "head": new.branch, "base": new.base, "draft": new.draft,
-        });
+        let body = |draft| {
+            json!({
+                "title": new.title, "body": text::fit(&new.body, text::BODY_CHARS),
+                "head": new.branch, "base": new.base, "draft": draft,
+            })
+        };
         let url = self.endpoint.rest("pulls");
+        let write = || match self.write(Method::POST, &url, &body(new.draft))? {
+            Written::Answered(reply) if new.draft && has_no_drafts(&reply) => {
+                self.write(Method::POST, &url, &body(false))
+            }
+            written => Ok(written),
+        };
         let opened = self.once(
             || self.find_open(&new.branch),
-            || match self.write(Method::POST, &url, &body)? {
+            || match write()? {
                 Written::Answered(reply) if reply.status == 201 => {
                     Ok(readable(read::pull(&reply.body), &self.repo()))
                 }

@@ -22,6 +22,8 @@ pub(super) enum PrCommand {
     Approve(ApproveArgs),
     /// Merge into the base with a real merge commit
     Merge(MergeArgs),
+    /// End the draft state
+    Ready(Named),
     /// Close without merging
     Close(Named),
     /// Open a closed pull request again

@@ -31,6 +31,7 @@ pub(crate) fn run(args: &PrArgs, app: &App) -> Outcome {
         PrCommand::Comment(comment) => desk.comment(comment),
         PrCommand::Approve(approve) => desk.approve(approve),
         PrCommand::Merge(merge) => desk.merge(merge),
+        PrCommand::Ready(named) => desk.ready(named.pr.as_deref()),
         PrCommand::Close(named) => desk.close(named.pr.as_deref()),
         PrCommand::Reopen(named) => desk.reopen(named.pr.as_deref()),
     }
@@ -140,6 +141,12 @@ impl Desk {
             )
             .hint("nothing was changed; put that right and try again")),
         }
+    }
+
+    fn ready(&self, named: Option<&str>) -> Outcome {
+        let number = self.pick(named, Pick::Open)?;
+        self.forge.mark_ready(number)?;
+        self.answer(number)
     }
 
     fn close(&self, named: Option<&str>) -> Outcome {

@@ -129,6 +129,9 @@ impl EventRedactor {
     fn whole(&self, event: AgentEvent) -> AgentEvent {
         let clean = |text: String| self.secrets.redact(&text);
         match event {
+            AgentEvent::Launched { argv } => AgentEvent::Launched {
+                argv: argv.into_iter().map(clean).collect(),
+            },
             AgentEvent::Started { session, model } => AgentEvent::Started { session, model },
             AgentEvent::Text { text } => AgentEvent::Text { text: clean(text) },
             AgentEvent::Thinking { text } => AgentEvent::Thinking { text: clean(text) },

@@ -105,6 +105,7 @@ impl Flight<'_> {
             verdict,
             failure,
             suggestions,
+            head: self.run.work.head_sha.clone(),
         };
         self.cruise.next = self.cruise.review.reviewed(review);
         self.cruise.record.reviews.push(record.clone());

@@ -346,6 +346,7 @@ impl Flight<'_> {
                 base: self.request.base_branch.clone().unwrap_or_default(),
                 title: self.cruise.title.clone(),
                 body,
+                draft: false,
             });
         } else if body != self.cruise.body {
             self.cruise.body.clone_from(&body);

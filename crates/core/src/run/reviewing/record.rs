@@ -44,6 +44,9 @@ pub struct JobRecord {
     pub agent: String,
     /// As what.
     pub role: Role,
+    /// How it was started, without secrets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub argv: Vec<String>,
     /// In which round.
     pub round: u32,
     /// On what.
@@ -88,6 +91,9 @@ pub struct ReviewRecord {
     pub failure: Option<String>,
     /// What it asks for.
     pub suggestions: Vec<Suggestion>,
+    /// The commit it was given on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
 }
 
 /// What became of one remark.
@@ -113,6 +119,7 @@ impl Record {
         self.jobs.push(JobRecord {
             agent: job.agent.clone(),
             role: job.role,
+            argv: Vec::new(),
             round: job.round,
             domain: job.domain.clone(),
             started_at: now,
@@ -149,6 +156,7 @@ impl Record {
             return;
         };
         match note {
+            Note::Launched { argv } => job.argv.clone_from(argv),
             Note::Command { line } if job.commands.len() < MOST_NOTES => {
                 job.commands.push(line.clone());
             }
@@ -163,6 +171,38 @@ impl Record {
             | Note::Waiting { .. }
             | Note::Warning { .. } => {}
         }
+    }
+
+    /// Domains whose last review approved another commit than this one, each with how often it was
+    /// reviewed so far.
+    pub(in crate::run) fn stale(&self, head: &str) -> Vec<(Option<Domain>, u32)> {
+        let mut stale = Vec::new();
+        for (number, one) in self.reviews.iter().enumerate() {
+            let is_last = self.reviews[number + 1..]
+                .iter()
+                .all(|later| later.domain != one.domain);
+            let approves = one.verdict == Some(Verdict::Approved);
+            if is_last && approves && one.head.as_deref() != Some(head) {
+                stale.push((one.domain, one.round));
+            }
+        }
+        stale.sort_unstable();
+        stale
+    }
+
+    /// Whether somebody looked at this very commit and approved it.
+    pub(in crate::run) fn is_approved(&self, head: &str) -> bool {
+        self.approved().any(|one| one.head.as_deref() == Some(head))
+    }
+
+    /// The commit that was approved last.
+    pub(in crate::run) fn last_approved(&self) -> Option<&str> {
+        self.approved().last().and_then(|one| one.head.as_deref())
+    }
+
+    fn approved(&self) -> impl Iterator<Item = &ReviewRecord> {
+        let all = self.reviews.iter();
+        all.filter(|one| one.verdict == Some(Verdict::Approved))
     }
 
     /// The record as people read it.
@@ -180,6 +220,7 @@ impl Record {
         for job in &self.jobs {
             text.push_str(&job_row(job));
         }
+        self.tell_roles(&mut text);
         text.push_str("\nCommits:\n\n");
         for commit in &run.work.commits {
             let _ = writeln!(text, "- {} {}", commit.sha, cell(&commit.subject));
@@ -188,6 +229,34 @@ impl Record {
         self.tell_remarks(&mut text);
         self.tell_notes(&mut text);
         text
+    }
+
+    /// Time, tokens and cost of each role together.
+    fn tell_roles(&self, text: &mut String) {
+        let mut roles: Vec<Role> = self.jobs.iter().map(|job| job.role).collect();
+        roles.sort_unstable_by_key(|role| role.to_string());
+        roles.dedup();
+        for role in roles {
+            let (mut count, mut seconds) = (0, 0);
+            let (mut usage, mut cost) = (Usage::default(), None::<Cost>);
+            for job in self.jobs.iter().filter(|job| job.role == role) {
+                count += 1;
+                seconds += job.ended_at.map_or(0, |ended| {
+                    ended.duration_since(job.started_at).as_secs().max(0)
+                });
+                usage = usage.plus(job.usage);
+                cost = match (cost, job.cost) {
+                    (Some(before), Some(more)) => Some(before.plus(more)),
+                    (before, more) => before.or(more),
+                };
+            }
+            let cost = cost.map_or("-".to_owned(), |cost| cost.to_string());
+            let _ = writeln!(
+                text,
+                "| all | {role} | {seconds} s | {} | {cost} | {count} jobs |",
+                usage.counted()
+            );
+        }
     }
 
     fn tell_reviews(&self, text: &mut String) {
@@ -202,9 +271,13 @@ impl Record {
                 (None, Some(why)) => format!("no verdict: {}", cell(why)),
                 (None, None) => "no verdict".to_owned(),
             };
+            let at = review.head.as_deref().unwrap_or_default();
+            let at = at
+                .get(..10)
+                .map_or(String::new(), |sha| format!(" at {sha}"));
             let _ = writeln!(
                 text,
-                "- {}, round {}: {verdict}",
+                "- {}, round {}{at}: {verdict}",
                 review_name(review.domain),
                 review.round
             );
@@ -249,6 +322,15 @@ impl Record {
     }
 
     fn tell_notes(&self, text: &mut String) {
+        let mut started: Vec<String> = self.jobs.iter().map(|job| job.argv.join(" ")).collect();
+        started.retain(|line| !line.is_empty());
+        started.dedup();
+        for (number, line) in started.iter().enumerate() {
+            if number == 0 {
+                text.push_str("\nAgents were started as:\n\n");
+            }
+            let _ = writeln!(text, "- `{}`", cell(line));
+        }
         let permissions = self.jobs.iter().flat_map(|job| &job.permissions);
         for (number, one) in permissions.enumerate() {
             if number == 0 {

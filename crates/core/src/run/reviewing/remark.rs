@@ -72,7 +72,7 @@ impl Remark {
 }
 
 /// The message of a commit for what a remark asked for: it names the comment.
-pub(in crate::run) fn commit_message_for(remark: &Remark, failed: bool) -> String {
+pub(in crate::run) fn commit_message_for(remark: &Remark) -> String {
     let first = remark.body.lines().find(|line| !line.trim().is_empty());
     let plain: String = first
         .unwrap_or_default()
@@ -80,13 +80,13 @@ pub(in crate::run) fn commit_message_for(remark: &Remark, failed: bool) -> Strin
         .filter(|c| !c.is_control() && !matches!(c, '*' | '`' | '#'))
         .take(SUBJECT_CHARS)
         .collect();
-    let (verb, plain) = (if failed { "Begin" } else { "Resolve" }, plain.trim());
+    let plain = plain.trim();
     match remark.comment {
         Some(comment) => format!(
-            "{verb} comment {}: {plain}\n\nComment: {} by {}",
+            "Resolve comment {}: {plain}\n\nComment: {} by {}",
             comment.id, comment.id, remark.author
         ),
-        None => format!("{verb} the review's remarks: {plain}"),
+        None => format!("Resolve the review's remarks: {plain}"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The last words: a status on the commit, the record in the description, then the way out.
 
 use super::super::effect::EffectResult;
-use super::super::forge_act::ForgeAct;
+use super::super::forge_act::{ForgeAct, ForgeAnswer};
 use super::super::outcome::OutcomeStatus;
 use super::texts::pull_request_body;
 use super::{Flight, TeamStage};
@@ -13,6 +13,10 @@ use crate::settings::TeamMode;
 impl Flight<'_> {
     /// Every review is through.
     pub(super) fn finish(&mut self, word: LastWord) {
+        let head = self.run.work.head_sha.clone().unwrap_or_default();
+        if word == LastWord::Approved && !self.team.record.is_approved(&head) {
+            return self.finish_unseen(&head);
+        }
         self.team.verdict = Some(word);
         let open = self.open_reviews();
         match (word, self.terms.mode) {
@@ -43,6 +47,20 @@ impl Flight<'_> {
         }
     }
 
+    /// What was approved is not what is there now, and no review is left to look at it.
+    fn finish_unseen(&mut self, head: &str) {
+        let approved = self.team.record.last_approved().unwrap_or("nothing");
+        let problem = Problem::work(
+            "headNotReviewed",
+            format!(
+                "the reviewer `{}` approved {approved}, and nobody has looked at {head} since",
+                self.terms.reviewer
+            ),
+        )
+        .hint("look at what came after it yourself; `--max-iterations` gives more rounds");
+        self.finish_with(LastWord::Inconclusive, OutcomeStatus::NeedsHuman, problem);
+    }
+
     /// Every review is through, and something else is in the way.
     pub(super) fn finish_with(&mut self, word: LastWord, status: OutcomeStatus, problem: Problem) {
         self.team.verdict = Some(word);
@@ -67,9 +85,13 @@ impl Flight<'_> {
         let passed = status == OutcomeStatus::Succeeded;
         let description = failure
             .as_ref()
-            .map_or("the review is through".to_owned(), |why| {
+            .map_or("ready for human review".to_owned(), |why| {
                 why.message.clone()
             });
+        let is_ready = match status {
+            OutcomeStatus::Succeeded | OutcomeStatus::NeedsHuman => true,
+            OutcomeStatus::Failed | OutcomeStatus::TimedOut | OutcomeStatus::Cancelled => false,
+        };
         self.team.stage = TeamStage::Finishing { status, failure };
         let head = self.run.work.head_sha.clone();
         let status = head
@@ -81,6 +103,9 @@ impl Flight<'_> {
             });
         if let Some(status) = status {
             self.on_forge(status);
+        }
+        if is_ready && self.terms.mode == TeamMode::Github {
+            self.on_forge(ForgeAct::MarkReady);
         }
         let body = pull_request_body(self.run, &self.team, self.request);
         self.on_forge(ForgeAct::UpdateBody { body });
@@ -107,8 +132,50 @@ impl Flight<'_> {
         if let TeamStage::Finishing { status, failure } = self.team.stage.clone()
             && self.run.pending.is_empty()
         {
-            self.leave(status, failure);
+            match self.terms.auto_merge && status == OutcomeStatus::Succeeded {
+                true => self.merge(),
+                false => self.leave(status, failure),
+            }
         }
+    }
+
+    /// Merges exactly the commit that every domain approved, or leaves it to a person.
+    fn merge(&mut self) {
+        let head = self.run.work.head_sha.clone().unwrap_or_default();
+        let record = &self.team.record;
+        if self.team.verdict != Some(LastWord::Approved) || !record.stale(&head).is_empty() {
+            return self.not_merged("not every review approved the commit it has now");
+        }
+        self.team.stage = TeamStage::Merging;
+        if !self.on_forge(ForgeAct::Merge { head }) {
+            self.not_merged("there is none");
+        }
+    }
+
+    pub(super) fn merged(&mut self, result: EffectResult) {
+        match result {
+            EffectResult::OnForge {
+                answer: ForgeAnswer::Merged { sha },
+            } => {
+                self.team.merged = sha.or_else(|| self.run.work.head_sha.clone());
+                self.leave(OutcomeStatus::Succeeded, None);
+            }
+            EffectResult::OnForge {
+                answer: ForgeAnswer::NotMerged { reason },
+            } => self.not_merged(&reason),
+            EffectResult::Failed { problem } => self.not_merged(&problem.to_string()),
+            // Nothing else can be the result of a merge.
+            _ => self.not_merged("the forge did not say whether it was"),
+        }
+    }
+
+    fn not_merged(&mut self, reason: &str) {
+        let problem = Problem::work(
+            "notMerged",
+            format!("the pull request was not merged: {reason}"),
+        )
+        .hint("it is ready: put that right and merge it yourself");
+        self.leave(OutcomeStatus::NeedsHuman, Some(problem));
     }
 
     /// The domains whose last review did not approve, in words.

@@ -29,7 +29,7 @@ use crate::agent::answer::{read_naming, title_of};
 use crate::forge::CommentKey;
 use crate::ids::SandboxId;
 use crate::prompts::Prompt;
-use crate::review::{Domain, LastWord, Move, ReviewLoop};
+use crate::review::{Domain, LastWord, Move, ReviewLoop, ReviewPlan};
 use crate::settings::TeamMode;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -64,6 +64,9 @@ pub struct Team {
     pub heard: BTreeSet<CommentKey>,
     /// What all reviews together came to.
     pub verdict: Option<LastWord>,
+    /// The commit on the base, once it is merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<String>,
     /// What happened.
     pub record: Record,
 }
@@ -113,6 +116,8 @@ pub enum TeamStage {
         /// The failure it will have.
         failure: Option<Problem>,
     },
+    /// The pull request is being merged, as was asked for.
+    Merging,
 }
 
 /// One step of a team: the run, the team taken out of it, and what was asked for.
@@ -140,6 +145,7 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &TeamTerms, now: Ti
         cursor: None,
         heard: BTreeSet::new(),
         verdict: None,
+        merged: None,
         record: Record::default(),
     };
     let mut flight = Flight {
@@ -199,6 +205,7 @@ impl Flight<'_> {
             TeamStage::Reviewing { diff } => self.reviewed(&diff, &result),
             TeamStage::Telling { remarks } => self.told(remarks, result),
             TeamStage::Finishing { status, failure } => self.said(status, failure, result),
+            TeamStage::Merging => self.merged(result),
         }
     }
 
@@ -264,6 +271,7 @@ impl Flight<'_> {
         }
         match self.team.next.clone() {
             Move::Review { .. } => self.read_diff(),
+            Move::Done(LastWord::Approved) if self.review_again() => self.proceed(),
             Move::Done(word) => {
                 if !self.look_at_base(word) {
                     self.finish(word);
@@ -272,6 +280,22 @@ impl Flight<'_> {
             // A fix was turned into what follows it above.
             Move::Fix { .. } => {}
         }
+    }
+
+    /// What a domain approved may have changed since: because of a later domain, of a person, or of
+    /// a merge. It looks again, as long as the bound on its reviews allows. Tells whether one does.
+    fn review_again(&mut self) -> bool {
+        let head = self.run.work.head_sha.clone().unwrap_or_default();
+        let plan = self.terms.plan();
+        let mut stale = self.team.record.stale(&head);
+        stale.retain(|(_, reviews)| *reviews < plan.max_reviews);
+        if stale.is_empty() {
+            return false;
+        }
+        let (domains, earlier) = stale.into_iter().unzip();
+        let plan = ReviewPlan { domains, ..plan };
+        (self.team.review, self.team.next) = ReviewLoop::again(plan, earlier);
+        true
     }
 
     /// Starts an agent, unless the budget is used up.

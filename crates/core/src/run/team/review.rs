@@ -100,6 +100,7 @@ impl Flight<'_> {
             verdict,
             failure,
             suggestions: suggestions.clone(),
+            head: self.run.work.head_sha.clone(),
         });
         self.team.next = self.team.review.reviewed(review);
         self.team.listened = false;

@@ -5,6 +5,7 @@ use super::super::request::{Kind, Request};
 use super::super::reviewing::review_body;
 use super::super::spawn::shortened;
 use super::Team;
+use crate::forge::part::{own, unmarked};
 use crate::forge::text::{BODY_CHARS, fit};
 use crate::prompts::fenced;
 use crate::settings::TeamMode;
@@ -12,6 +13,8 @@ use std::fmt::Write;
 
 /// The least room that the record needs to be worth showing.
 const LEAST_RECORD: usize = 500;
+/// What the marks of the own part take, at most.
+const MARKS_ROOM: usize = 512;
 
 /// The message of the first commit.
 pub(super) fn commit_message(title: &str, task: &str) -> String {
@@ -22,13 +25,15 @@ pub(super) fn commit_message(title: &str, task: &str) -> String {
 }
 
 /// The pull request's description as it stands now: what was said, the task, in pingpong what the
-/// reviewer said, and after the reviews the record. Within what a forge takes.
+/// reviewer said, and after the reviews the record. Within what a forge takes. All but what was said
+/// stands in a part of its own, so that a person can write around it.
 pub(super) fn pull_request_body(run: &Run, team: &Team, request: &Request) -> String {
-    let mut text = team.summary.trim().to_owned();
+    let summary = fit(&unmarked(team.summary.trim()), BODY_CHARS / 2);
+    let mut text = String::new();
     let task = fenced(&shortened(&request.task), "text");
     let _ = write!(
         text,
-        "\n\n<details><summary>The task</summary>\n\n{task}\n\n</details>\n"
+        "<details><summary>The task</summary>\n\n{task}\n\n</details>\n"
     );
     if is_pingpong(request) {
         for review in &team.record.reviews {
@@ -37,19 +42,21 @@ pub(super) fn pull_request_body(run: &Run, team: &Team, request: &Request) -> St
             text.push('\n');
         }
     }
-    let mut text = fit(text.trim_start(), BODY_CHARS);
+    let most = BODY_CHARS.saturating_sub(summary.chars().count() + MARKS_ROOM);
+    let mut text = fit(&text, most);
     if team.verdict.is_some() {
         let (open, close) = (
             "\n<details><summary>What happened</summary>\n\n",
             "\n</details>\n",
         );
-        let room = BODY_CHARS.saturating_sub(text.chars().count() + open.len() + close.len());
+        let room = most.saturating_sub(text.chars().count() + open.len() + close.len());
         if room >= LEAST_RECORD {
             let record = fit(&team.record.markdown(run), room);
             text = format!("{text}{open}{record}{close}");
         }
     }
-    text
+    let part = own(&run.id, text.trim_end());
+    format!("{summary}\n\n{part}\n").trim_start().to_owned()
 }
 
 fn is_pingpong(request: &Request) -> bool {

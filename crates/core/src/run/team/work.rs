@@ -13,7 +13,10 @@ use crate::Problem;
 use crate::agent::answer::{CommentAction, read_fixer};
 use crate::agent::{AgentOutcome, Role};
 use crate::prompts::Prompt;
+use crate::sandbox::KeptWork;
+use crate::settings::TeamMode;
 use serde::{Deserialize, Serialize};
+use std::fmt::Write;
 
 /// One piece of work of the primary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +45,8 @@ pub enum ErrandStep {
     Agent,
     /// What it left is being committed.
     Commit,
+    /// It failed, and what it left is being kept and taken away.
+    RollBack,
     /// The branch is being pushed.
     Push,
     /// The author is being answered.
@@ -125,6 +130,7 @@ impl Flight<'_> {
                 answer: ForgeAnswer::Posted { .. },
             } => self.replied(errand),
             EffectResult::OnForge { .. } => self.proceed(),
+            EffectResult::RolledBack { kept } => self.rolled_back(errand, kept),
             EffectResult::Failed { problem } => self.work_failed(errand, problem),
             // Results of effects that no errand decides.
             EffectResult::BranchChosen { .. }
@@ -136,7 +142,6 @@ impl Flight<'_> {
             | EffectResult::PullRequestOpened { .. }
             | EffectResult::Integrated { .. }
             | EffectResult::Conflicted { .. }
-            | EffectResult::RolledBack { .. }
             | EffectResult::SandboxRemoved { .. } => {}
         }
     }
@@ -153,23 +158,17 @@ impl Flight<'_> {
                 commit_message(&self.team.title, &self.request.task)
             }
             Some(remark) => {
-                let message = commit_message_for(remark, failure.is_some());
-                match failure {
-                    Some(problem) => errand.note = problem.to_string(),
-                    None => {
-                        let answer = read_fixer(&outcome.text).ok().and_then(|answer| {
-                            let mut all = answer.comments.into_iter();
-                            all.find(|one| one.id == remark.id())
-                        });
-                        errand.action = Some(
-                            answer
-                                .as_ref()
-                                .map_or(CommentAction::Fixed, |one| one.action),
-                        );
-                        errand.note = answer.map_or(String::new(), |one| one.note);
-                    }
+                if let Some(problem) = failure {
+                    return self.roll_back(errand, &problem);
                 }
-                message
+                let answer = read_fixer(&outcome.text).ok().and_then(|answer| {
+                    let mut all = answer.comments.into_iter();
+                    all.find(|one| one.id == remark.id())
+                });
+                let action = answer.as_ref().map(|one| one.action);
+                errand.action = Some(action.unwrap_or(CommentAction::Fixed));
+                errand.note = answer.map_or(String::new(), |one| one.note);
+                commit_message_for(remark)
             }
         };
         errand.step = ErrandStep::Commit;
@@ -251,9 +250,32 @@ impl Flight<'_> {
         }
     }
 
+    /// Half of what a remark asks for must not go into the commit for the next one, nor before the
+    /// eyes of others: it is kept aside, and the branch stays at its last good commit.
+    fn roll_back(&mut self, mut errand: Errand, problem: &Problem) {
+        errand.action = None;
+        errand.note = problem.to_string();
+        errand.step = ErrandStep::RollBack;
+        let to = errand.head_before.clone().unwrap_or_default();
+        self.at(errand);
+        let sandbox = self.run.sandbox_id();
+        self.run.decide(Effect::RollBack { sandbox, to });
+    }
+
+    fn rolled_back(&mut self, mut errand: Errand, kept: Option<KeptWork>) {
+        if let Some(kept) = kept {
+            let _ = write!(
+                errand.note,
+                " What was begun is kept: `{}`.",
+                kept.reference
+            );
+        }
+        self.published(errand);
+    }
+
     /// The task itself must work out; a remark that cannot be resolved is noted, and the next one
     /// is taken. Work that others cannot see is of no use to them, so a push must work out too.
-    fn work_failed(&mut self, mut errand: Errand, problem: Problem) {
+    fn work_failed(&mut self, errand: Errand, problem: Problem) {
         match errand.step {
             ErrandStep::Push => self.fail(problem),
             ErrandStep::Agent | ErrandStep::Commit => {
@@ -266,10 +288,10 @@ impl Flight<'_> {
                 self.run
                     .warnings
                     .push(format!("a remark could not be worked in: {problem}"));
-                errand.action = None;
-                errand.note = problem.to_string();
-                self.published(errand);
+                self.roll_back(errand, &problem);
             }
+            // With half work in the sandbox nothing more may be committed.
+            ErrandStep::RollBack => self.stop(OutcomeStatus::NeedsHuman, problem),
             ErrandStep::Reply | ErrandStep::Resolve => {
                 self.run
                     .warnings
@@ -295,6 +317,7 @@ impl Flight<'_> {
             base,
             title: self.team.title.clone(),
             body: pull_request_body(self.run, &self.team, self.request),
+            draft: self.terms.mode == TeamMode::Github,
         });
     }
 

@@ -1,0 +1,136 @@
+//! Approval at once, in each mode, on each forge; and what an approval is worth.
+
+use crate::arena::{Arena, on_both_forges};
+use crate::stage::{APPROVES, PRIMARY, REVIEWER, ended, gist};
+use serde_json::json;
+
+on_both_forges!(
+    sequential_is_approved_at_once,
+    pingpong_is_approved_at_once,
+    github_is_approved_at_once_and_ready_for_a_person,
+    pingpong_is_approved_on_round_two,
+    a_late_comment_makes_the_reviewers_look_again,
+    an_approved_pull_request_is_merged_when_asked,
+    what_a_person_wrote_in_the_description_stays,
+);
+
+fn approved(arena: &Arena, mode: &str, rounds: u32) {
+    let ended = arena.team(mode, PRIMARY, APPROVES);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(
+        gist(&ended.document),
+        json!({
+            "kind": "spawn-team",
+            "status": "succeeded",
+            "verdict": "approved",
+            "branch": "greet-by-name",
+            "prNumber": 1,
+            "rounds": rounds,
+            "commits": ["Greet by name"],
+            "failure": null,
+        })
+    );
+    let head = ended.document["headSha"].as_str().unwrap();
+    assert_eq!(arena.published("greet-by-name"), head);
+    assert!(arena.seen().is_ready);
+}
+
+fn sequential_is_approved_at_once(arena: Arena) {
+    approved(&arena, "sequential", 1);
+}
+
+fn pingpong_is_approved_at_once(arena: Arena) {
+    approved(&arena, "pingpong", 1);
+}
+
+fn github_is_approved_at_once_and_ready_for_a_person(arena: Arena) {
+    approved(&arena, "github", 5);
+    assert_eq!(
+        arena.seen().texts,
+        [
+            "[SECURITY REVIEW - APPROVED]",
+            "[TECHNICAL FEASIBILITY REVIEW - APPROVED]",
+            "[TASK GRANULARITY REVIEW - APPROVED]",
+            "[DEPENDENCY COMPLETENESS REVIEW - APPROVED]",
+            "[GENERAL POLISH REVIEW - APPROVED]",
+        ]
+    );
+}
+
+fn pingpong_is_approved_on_round_two(arena: Arena) {
+    let ended = arena.team("pingpong", PRIMARY, REVIEWER);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(
+        (&ended.document["verdict"], &ended.document["rounds"]),
+        (&json!("approved"), &json!(2))
+    );
+}
+
+/// An approval once outlived the commit it was given for.
+fn a_late_comment_makes_the_reviewers_look_again(arena: Arena) {
+    arena.cast(PRIMARY, &arena.waits_in("GeneralPolish", APPROVES));
+    let team = arena.stage.start(&["spawn-team", "Greet people by name"]);
+    arena.until_said(4);
+    arena.comment("ann", "Say hello first.");
+    arena.go();
+    let ended = arena.checked(ended(team));
+    assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
+    let head = &ended.document["headSha"];
+    let reviews = ended.document["record"]["reviews"].as_array().unwrap();
+    let mut on_head: Vec<_> = reviews
+        .iter()
+        .filter(|review| &review["head"] == head)
+        .map(|review| review["domain"].as_str().unwrap())
+        .collect();
+    // The last one may have come before the comment or after it.
+    on_head.sort_unstable();
+    assert_eq!(
+        on_head,
+        [
+            "DependencyCompleteness",
+            "GeneralPolish",
+            "Security",
+            "TaskGranularity",
+            "TechnicalFeasibility",
+        ]
+    );
+}
+
+fn an_approved_pull_request_is_merged_when_asked(arena: Arena) {
+    arena.cast(PRIMARY, APPROVES);
+    let args = ["spawn-team", "Greet people by name", "--auto-merge"];
+    let ended = arena.checked(arena.stage.drive(&args));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.document["mergedSha"].is_string(), "{ended:?}");
+    assert!(arena.seen().is_merged);
+    let base = arena.published("main");
+    assert_eq!(
+        arena.stage.git(&["show", &format!("{base}:greet.txt")]),
+        "one\ntwo\nthree"
+    );
+}
+
+fn what_a_person_wrote_in_the_description_stays(arena: Arena) {
+    arena.cast(PRIMARY, &arena.waits_in("", REVIEWER));
+    let args = ["spawn-team", "Greet people by name", "--mode", "pingpong"];
+    let team = arena.stage.start(&args);
+    arena.until_open();
+    arena.rewrite_body(&|body| body.replace("A greeting.", "In my own words.") + "\nFixes 42.\n");
+    arena.go();
+    let ended = arena.checked(ended(team));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let body = arena.seen().body;
+    assert!(
+        body.starts_with("In my own words.\n\n<!-- drive-part-begin:"),
+        "{body}"
+    );
+    assert!(body.ends_with("\nFixes 42.\n"), "{body}");
+    assert!(
+        body.contains("### Review, round 2\n\n[REVIEW - APPROVED]"),
+        "{body}"
+    );
+    assert!(
+        body.contains("<details><summary>What happened</summary>"),
+        "{body}"
+    );
+}
