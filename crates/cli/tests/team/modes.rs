@@ -43,7 +43,8 @@ fn pingpong_goes_on_until_approved_and_appends_the_feedback_to_the_description()
         "<details><summary>What happened</summary>",
         "| reviewer | reviewer |",
         "- everything, round 2 at ",
-        "Agents were started as:\n\n- `/bin/sh ",
+        "Agents were started as:\n\n- `/",
+        "/agents/reviewer`\n",
         "| all | reviewer |",
     ] {
         assert!(body.contains(part), "{part}\n---\n{body}");

@@ -324,6 +324,7 @@ impl Record {
     fn tell_notes(&self, text: &mut String) {
         let mut started: Vec<String> = self.jobs.iter().map(|job| job.argv.join(" ")).collect();
         started.retain(|line| !line.is_empty());
+        started.sort_unstable();
         started.dedup();
         for (number, line) in started.iter().enumerate() {
             if number == 0 {
