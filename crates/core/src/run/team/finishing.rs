@@ -153,20 +153,26 @@ impl Flight<'_> {
     }
 
     pub(super) fn merged(&mut self, result: EffectResult) {
-        match result {
-            EffectResult::OnForge {
-                answer: ForgeAnswer::Merged { sha },
-            } => {
-                self.team.merged = sha.or_else(|| self.run.work.head_sha.clone());
-                self.leave(OutcomeStatus::Succeeded, None);
+        let reason = if let EffectResult::OnForge { answer } = result {
+            match answer {
+                ForgeAnswer::Merged { sha } => {
+                    self.team.merged = sha.or_else(|| self.run.work.head_sha.clone());
+                    return self.leave(OutcomeStatus::Succeeded, None);
+                }
+                ForgeAnswer::NotMerged { reason } => reason,
+                // Answers to other acts.
+                ForgeAnswer::Heard { .. }
+                | ForgeAnswer::Looked { .. }
+                | ForgeAnswer::ReviewPosted { .. }
+                | ForgeAnswer::Posted { .. }
+                | ForgeAnswer::Done => "the forge did not say whether it was".to_owned(),
             }
-            EffectResult::OnForge {
-                answer: ForgeAnswer::NotMerged { reason },
-            } => self.not_merged(&reason),
-            EffectResult::Failed { problem } => self.not_merged(&problem.to_string()),
-            // Nothing else can be the result of a merge.
-            _ => self.not_merged("the forge did not say whether it was"),
-        }
+        } else if let EffectResult::Failed { problem } = result {
+            problem.to_string()
+        } else {
+            "the forge did not answer".to_owned()
+        };
+        self.not_merged(&reason);
     }
 
     fn not_merged(&mut self, reason: &str) {
