@@ -23,6 +23,7 @@ fn job(round: u32) -> JobRecord {
     JobRecord {
         agent: format!("a{round} {EVIL}"),
         role: Role::Reviewer,
+        argv: Vec::new(),
         round,
         domain: None,
         started_at: at(0),
@@ -46,6 +47,7 @@ fn a_record_is_told_in_full_and_as_text() {
             verdict: Some(Verdict::NeedsChanges),
             failure: None,
             suggestions: Vec::new(),
+            head: None,
         }],
         remarks: vec![RemarkRecord {
             comment: None,

@@ -36,7 +36,7 @@ impl Client {
             Written::Answered(reply) if new.draft && has_no_drafts(&reply) => {
                 self.write(Method::POST, &url, &body(false))
             }
-            written => Ok(written),
+            written @ (Written::Answered(_) | Written::Unknown(_)) => Ok(written),
         };
         let opened = self.once(
             || self.find_open(&new.branch),
