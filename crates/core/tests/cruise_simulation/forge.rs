@@ -189,7 +189,10 @@ impl Forge {
                 self.find(*comment)?;
                 ForgeAnswer::Done
             }
-            ForgeAct::UpdateBody { .. } | ForgeAct::SetStatus { .. } => ForgeAnswer::Done,
+            ForgeAct::UpdateBody { .. } | ForgeAct::MarkReady | ForgeAct::SetStatus { .. } => {
+                ForgeAnswer::Done
+            }
+            ForgeAct::Merge { .. } => unreachable!("a cruise decides none"),
         })
     }
 
