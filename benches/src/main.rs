@@ -26,9 +26,10 @@ const BENCHES: &[Bench] = &[
     ("agent", agent::run),
     ("forge", forge::run),
     ("journal", journal::run),
-    ("process", process::run),
+    ("output", process::output),
     ("sandbox", sandbox::run),
     ("spawn", spawn::run),
+    ("start", process::start),
     ("startup", startup::run),
     ("verify", verify::run),
 ];

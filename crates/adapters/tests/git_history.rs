@@ -335,3 +335,8 @@ fn a_remote_that_never_answers_does_not_hold_whoever_asks_for_a_stop() {
     // What saves work goes on.
     git.state(Place::Checkout(&world.repo)).unwrap();
 }
+
+#[test]
+fn the_same_holds_for_an_ordinary_user() {
+    support::again_as_ordinary_user("the_same_holds_for_an_ordinary_user");
+}

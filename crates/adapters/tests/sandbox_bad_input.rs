@@ -327,3 +327,8 @@ fn a_root_that_turns_read_only_later_is_named_too() {
     assert_eq!(problem.kind, "sandboxRootUnusable");
     assert_eq!(world.traces(), Vec::<String>::new());
 }
+
+#[test]
+fn the_same_holds_for_an_ordinary_user() {
+    support::again_as_ordinary_user("the_same_holds_for_an_ordinary_user");
+}

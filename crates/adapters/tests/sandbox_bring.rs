@@ -138,3 +138,8 @@ fn what_was_brought_is_neither_committed_nor_kept_until_it_was_worked_on() {
         "worked on"
     );
 }
+
+#[test]
+fn the_same_holds_for_an_ordinary_user() {
+    support::again_as_ordinary_user("the_same_holds_for_an_ordinary_user");
+}

@@ -122,3 +122,8 @@ fn a_live_owner_is_not_swept_however_far_it_has_come() {
         assert_eq!(world.remains(), before, "{step:?}");
     }
 }
+
+#[test]
+fn the_same_holds_for_an_ordinary_user() {
+    support::again_as_ordinary_user("the_same_holds_for_an_ordinary_user");
+}

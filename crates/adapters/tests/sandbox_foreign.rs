@@ -14,9 +14,8 @@ use drive_adapters::git::Git;
 use drive_core::sandbox::OwnerState;
 use drive_engine::ports::{Place, Sandboxes, VersionControl};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use support::{World, child_test, is_root, write};
+use support::{World, write};
 
 fn script(path: &Path, body: &str) {
     write(path, &format!("#!/bin/sh\n{body}\n"));
@@ -153,38 +152,6 @@ fn a_repository_in_a_folder_that_is_no_text_works() {
 
 #[test]
 fn folders_nobody_may_enter_are_removed_and_their_files_kept() {
-    locked_folders();
-    if !is_root() {
-        return;
-    }
-    // Root may enter everything: the same as an ordinary user.
-    let mut command = child_test("locked_folders_as_an_ordinary_user", &[]);
-    let output = command
-        .uid(65534)
-        .gid(65534)
-        .current_dir("/")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned()
-        + &String::from_utf8_lossy(&output.stderr);
-    if output.status.code() == Some(126)
-        || said.contains("Permission denied (os error 13)") && !said.contains("running 1 test")
-    {
-        eprintln!("skipped: an ordinary user cannot start this test");
-        return;
-    }
-    assert!(output.status.success(), "{said}");
-    assert!(said.contains("1 passed"), "{said}");
-}
-
-#[test]
-#[ignore = "started by the test above as another user"]
-fn locked_folders_as_an_ordinary_user() {
-    assert!(!is_root());
-    locked_folders();
-}
-
-fn locked_folders() {
     let world = World::new();
     let sandboxes = world.worktrees();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
@@ -281,4 +248,9 @@ fn a_file_no_path_can_reach_is_never_lost_silently() {
     let report = sandboxes.sweep(&|_| OwnerState::Dead).unwrap();
     assert_eq!((report.removed.len(), report.left.len()), (0, 1));
     assert!(sandbox.path.exists());
+}
+
+#[test]
+fn the_same_holds_for_an_ordinary_user() {
+    support::again_as_ordinary_user("the_same_holds_for_an_ordinary_user");
 }

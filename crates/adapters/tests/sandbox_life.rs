@@ -341,3 +341,8 @@ fn a_sweep_removes_transient_sandboxes_of_dead_runs_only() {
     assert!(alive.path.exists() && persistent.path.exists() && elsewhere.exists());
     assert!(!dead.path.exists());
 }
+
+#[test]
+fn the_same_holds_for_an_ordinary_user() {
+    support::again_as_ordinary_user("the_same_holds_for_an_ordinary_user");
+}

@@ -102,3 +102,8 @@ fn twenty_at_once_also_with_gc_prune_and_fetch_beside() {
     });
     assert_eq!(world.traces(), Vec::<String>::new());
 }
+
+#[test]
+fn the_same_holds_for_an_ordinary_user() {
+    support::again_as_ordinary_user("the_same_holds_for_an_ordinary_user");
+}

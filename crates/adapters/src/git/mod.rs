@@ -13,11 +13,13 @@ mod index;
 mod known;
 mod merge;
 mod remote;
+mod stamps;
 mod state;
 
 pub use call::{Answer, Call, Touches};
 pub use config::Overrides;
 use known::KnownConfig;
+pub(crate) use stamps::{Index, Stamp};
 
 use crate::Environment;
 use drive_core::Problem;

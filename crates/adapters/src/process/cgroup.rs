@@ -393,6 +393,96 @@ mod tests {
         assert_eq!(found(Some("pids")), None);
     }
 
+    /// A folder that looks like a group of version 2: each file with its content.
+    fn group(folder: &Path, files: &[(&str, &str)]) -> PathBuf {
+        fs::create_dir_all(folder).unwrap();
+        for (name, content) in files {
+            crate::files::replace(&folder.join(name), content.as_bytes()).unwrap();
+        }
+        folder.to_path_buf()
+    }
+
+    fn text(folder: &Path, file: &str) -> String {
+        fs::read_to_string(folder.join(file)).unwrap()
+    }
+
+    #[test]
+    fn the_nearest_group_that_hands_memory_and_pids_down_becomes_the_parent() {
+        let dir = tempfile::tempdir().unwrap();
+        let all = ("cgroup.controllers", "cpu memory pids");
+        let root = group(dir.path(), &[all, ("cgroup.subtree_control", "cpu")]);
+        let user = [all, ("cgroup.subtree_control", "memory pids")];
+        let user = group(&root.join("user"), &user);
+        // A group with processes of its own cannot: writing to its control file is refused.
+        let own = group(&user.join("session"), &[all]);
+        let made = make_unified(&Hierarchy { root, own }, "drive-1-2");
+        assert_eq!(made, Some(user.join("drive-1-2")));
+    }
+
+    #[test]
+    fn a_group_that_can_be_made_to_hand_them_down_is_made_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let all = ("cgroup.controllers", "memory pids");
+        let root = group(dir.path(), &[all, ("cgroup.subtree_control", "")]);
+        let own = group(&root.join("session"), &[all]);
+        let hierarchy = Hierarchy {
+            root: root.clone(),
+            own,
+        };
+        assert_eq!(make_unified(&hierarchy, "a"), Some(root.join("a")));
+        assert_eq!(text(&root, "cgroup.subtree_control"), "+memory +pids");
+    }
+
+    #[test]
+    fn without_controllers_a_group_that_can_only_be_killed_is_made_where_we_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = group(dir.path(), &[("cgroup.controllers", "hugetlb")]);
+        let own = group(&root.join("session"), &[("cgroup.controllers", "")]);
+        let made = make_unified(
+            &Hierarchy {
+                root,
+                own: own.clone(),
+            },
+            "a",
+        );
+        assert_eq!(made, Some(own.join("a")));
+    }
+
+    #[test]
+    fn caps_and_counters_of_version_2_are_written_and_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = [
+            ("memory.max", "max"),
+            ("memory.swap.max", "max"),
+            ("memory.events", "low 0\noom 4\noom_kill 2\n"),
+            ("memory.stat", "anon 100\nfile 7\nshmem 20\n"),
+            ("memory.peak", "4096\n"),
+            ("pids.max", "max"),
+            ("pids.events", "max 3\n"),
+        ];
+        let folder = group(dir.path(), &files);
+        let none = Hierarchies {
+            unified: None,
+            memory: None,
+            pids: None,
+        };
+        let mut groups = Cgroups {
+            unified: Some(folder.clone()),
+            ..Cgroups::default()
+        };
+        groups.memory = groups.cap_memory(&none, "a", 512);
+        groups.pids = groups.cap_pids(&none, "a", 8);
+        let caps = ["memory.max", "memory.swap.max", "pids.max"];
+        // The files are no kernel's: what is written stands in front of what was there.
+        assert_eq!(caps.map(|file| text(&folder, file)), ["512", "0ax", "9ax"]);
+        assert_eq!(groups.folders(), [folder]);
+        assert_eq!((groups.memory_kills(), groups.refused_forks()), (2, 3));
+        assert_eq!(
+            (groups.used_bytes(), groups.peak_bytes()),
+            (Some(120), Some(4096))
+        );
+    }
+
     #[test]
     fn a_counter_is_read_by_its_whole_name() {
         let text = "oom 3\noom_kill 7\noom_group_kill 0\n";

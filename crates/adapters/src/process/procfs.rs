@@ -1,7 +1,7 @@
 //! What `/proc` says about processes.
 
 use drive_core::process::ProcessMark;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -140,6 +140,24 @@ pub(super) fn signal(mark: ProcessMark, signal: Signal) -> bool {
         return false;
     };
     is_alive(mark) && pidfd_send_signal(&pidfd, signal).is_ok()
+}
+
+/// Kills everybody below the calling process, which must have one thread. Its own children come
+/// first and without a second look, because nobody else can free their pids: one that moves on to a
+/// new pid all the time, and is orphaned to us each time, is caught before it moves.
+pub(super) fn kill_below_self() {
+    let own = std::process::id() as i32;
+    let text = fs::read_to_string(format!("/proc/self/task/{own}/children")).unwrap_or_default();
+    for child in text
+        .split_ascii_whitespace()
+        .filter_map(|word| word.parse().ok())
+        .filter_map(Pid::from_raw)
+    {
+        let _ = kill_process(child, Signal::KILL);
+    }
+    for stat in descendants(own) {
+        signal(stat.mark, Signal::KILL);
+    }
 }
 
 /// Names this boot of the machine.

@@ -1,9 +1,10 @@
 //! Saving what a sandbox holds and nothing else does.
 
 use super::record::Record;
+use super::untouched::is_untouched;
 use super::{Worktrees, kept, refs};
 use crate::files;
-use crate::git::{self, Git, Location, Status, Touches};
+use crate::git::{self, Git, Index, Location, Status, Touches};
 use drive_core::Problem;
 use drive_core::ids::SandboxId;
 use drive_core::sandbox::{Brought, InProgress, KEPT_PREFIX, KeptAbout, KeptWork, Lifetime, Stage};
@@ -15,6 +16,9 @@ const REFS_LIMIT: u32 = 10_000;
 
 /// Saves what would be lost with the sandbox. Its branch stays, and so does what is on it.
 pub(super) fn keep(all: &Worktrees, record: &Record) -> Result<Option<KeptWork>, Problem> {
+    if is_all_on_its_branch(all, record) {
+        return Ok(None);
+    }
     keep_but(all, record, |saver, status| {
         // What is checked out by the name of its branch is on that branch.
         let is_on_branch = status.branch.is_some() && status.branch == record.sandbox.branch;
@@ -71,6 +75,36 @@ fn keep_but(
         sha,
         about,
     }))
+}
+
+/// Whether everything is on the sandbox's own branch: that is checked out, it is what the index
+/// says, and the files are as the index says. A no means only that it takes a closer look.
+fn is_all_on_its_branch(all: &Worktrees, record: &Record) -> bool {
+    let (at, admin) = (all.location_of(record), &record.sandbox.admin_dir);
+    let folder = at.pinned.as_ref().and_then(|it| it.work_tree.clone());
+    let (Some(folder), Some(branch)) = (folder, &record.sandbox.branch) else {
+        return false;
+    };
+    if git::in_progress(admin).is_some() || admin.join("modules").exists() {
+        return false;
+    }
+    let Ok(Some(index)) = Index::load(&admin.join("index")) else {
+        return false;
+    };
+    let Some(tree) = &index.tree else {
+        return false;
+    };
+    std::thread::scope(|scope| {
+        let files = scope.spawn(|| is_untouched(&folder, &index, &record.sandbox.brought));
+        let checked_out = all
+            .git
+            .call_at(at, Touches::Objects)
+            .args(["for-each-ref", "--format=%(HEAD)%(tree)"])
+            .arg(format!("refs/heads/{branch}"))
+            .optional_line();
+        let is_same = checked_out == Ok(Some(format!("*{tree}")));
+        files.join().unwrap_or(false) && is_same
+    })
 }
 
 /// One saving: the folders, and the commit everything is measured against.
@@ -177,8 +211,7 @@ impl<'a> Saver<'a> {
     /// A copy of the index without the flags that hide changes. A fresh one where there is none to
     /// copy.
     fn copy_index(&self) -> Result<(), Problem> {
-        let own = self.record.sandbox.admin_dir.join("index");
-        let copied = std::fs::copy(&own, &self.index).is_ok() && self.unhide().is_ok();
+        let copied = self.take_index().is_ok() && self.unhide().is_ok();
         if copied {
             return Ok(());
         }
@@ -186,6 +219,16 @@ impl<'a> Saver<'a> {
             .args(["read-tree", self.head()?])
             .ok()
             .map(drop)
+    }
+
+    /// With the time it was written: from that git tells which files may have changed in the same
+    /// moment, and looks into those.
+    fn take_index(&self) -> std::io::Result<()> {
+        let own = self.record.sandbox.admin_dir.join("index");
+        let written = std::fs::metadata(&own)?.modified()?;
+        std::fs::copy(&own, &self.index)?;
+        let copy = std::fs::File::options().write(true).open(&self.index)?;
+        copy.set_modified(written)
     }
 
     fn unhide(&self) -> Result<(), Problem> {
@@ -263,8 +306,7 @@ impl<'a> Saver<'a> {
 
     /// A commit of what was staged, where that is neither the head nor what lies in the folder.
     fn staged(&self, tree: &str) -> Result<Option<String>, Problem> {
-        let own = self.record.sandbox.admin_dir.join("index");
-        if std::fs::copy(&own, &self.index).is_err() {
+        if self.take_index().is_err() {
             return Ok(None);
         }
         let answer = self.call(Touches::Files).arg("write-tree").run()?;
@@ -356,7 +398,7 @@ impl Drop for Saver<'_> {
 }
 
 /// Whether a path is something brought along that nobody has worked on since.
-fn covers(one: &Brought, folder: &Path, path: &Path) -> bool {
+pub(super) fn covers(one: &Brought, folder: &Path, path: &Path) -> bool {
     match one.stamp {
         None => path.starts_with(&one.path),
         Some(stamp) => path == one.path && stamp_of(&folder.join(path)) == Some(stamp),

@@ -18,6 +18,7 @@ mod roll_back;
 mod steps;
 mod sweep;
 mod trash;
+mod untouched;
 
 pub use steps::Step;
 

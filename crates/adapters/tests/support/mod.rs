@@ -19,6 +19,7 @@ use drive_core::time::Timestamp;
 use drive_engine::ports::{Clock, ProcessRunner};
 use rustix::mount::{MountFlags, UnmountFlags};
 use std::ffi::OsStr;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -213,7 +214,7 @@ pub fn write(path: &Path, content: &str) {
 
 /// Runs one ignored test of this binary in a process of its own.
 pub fn child_test(name: &str, environment: &[(&str, &OsStr)]) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
+    let mut command = Command::new("/proc/self/exe");
     command
         .args(["--exact", name, "--ignored", "--nocapture"])
         .env_clear()
@@ -252,4 +253,31 @@ impl Drop for SmallDisk {
     fn drop(&mut self) {
         let _ = rustix::mount::unmount(&self.0, UnmountFlags::DETACH);
     }
+}
+
+/// An id no account has.
+const ORDINARY: u32 = 54_321;
+
+/// Where root runs the tests, every other test of this binary once more as an ordinary user, whom
+/// modes and owners bind. The binary is reached as the kernel knows it: the folder it was built in
+/// may be closed to others.
+pub fn again_as_ordinary_user(caller: &str) {
+    if !is_root() {
+        return;
+    }
+    let output = Command::new("/proc/self/exe")
+        .args(["--test-threads=2", "--skip", caller])
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .current_dir("/")
+        .uid(ORDINARY)
+        .gid(ORDINARY)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && !said.contains(" 0 passed"),
+        "as an ordinary user:\n{said}"
+    );
 }

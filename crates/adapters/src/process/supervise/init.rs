@@ -322,8 +322,6 @@ impl Tree {
             let _ = sys::kill_own_namespace();
             return;
         }
-        for stat in procfs::descendants(std::process::id() as i32) {
-            procfs::signal(stat.mark, Signal::KILL);
-        }
+        procfs::kill_below_self();
     }
 }

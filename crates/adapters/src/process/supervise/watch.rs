@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 
 /// How long a tree whose streams are closed may take to end after its leader.
 const SETTLE: Duration = Duration::from_millis(100);
+/// How long somebody is looked for who must be there and was not seen.
+const RECOUNT: Duration = Duration::from_millis(500);
 /// How long the init may take to kill its tree before the supervisor does it.
 const INIT_KILLS: Duration = Duration::from_secs(2);
 /// How long killing may take before the rest is given up and reported.
@@ -237,7 +239,9 @@ impl<'a> Watch<'a> {
                     at = at.min(self.last_output + idle);
                 }
             }
-            Phase::Settling(until) | Phase::Terminating(until) => at = at.min(until),
+            Phase::Settling(until) | Phase::Terminating(until) => {
+                at = at.min(until.max(now + Duration::from_millis(1)));
+            }
             Phase::Killing(_) => at = at.min(now + Duration::from_millis(2)),
         }
         at
@@ -263,8 +267,7 @@ impl<'a> Watch<'a> {
             }
             Phase::Settling(until) => {
                 if now >= until {
-                    self.seen.leaked = self.tree().len() as u32;
-                    self.kill(now);
+                    self.count_leaked(now, until);
                 } else if !self.streams.any_open() {
                     self.phase = Phase::Settling(until.min(now + SETTLE));
                 }
@@ -280,6 +283,18 @@ impl<'a> Watch<'a> {
                     self.seen.infra = Some(format!("{left} processes could not be killed"));
                 }
             }
+        }
+    }
+
+    /// Counts who is left when the time to end by itself is over. As long as the init lives, somebody
+    /// is: one that moves on to a new pid all the time can be missed by a walk, so it is looked for
+    /// again, and counted as one in the end. Whoever really ended in this moment is only waiting for
+    /// the init to reap it.
+    fn count_leaked(&mut self, now: Instant, since: Instant) {
+        let seen = self.tree().len() as u32;
+        if seen > 0 || now >= since + RECOUNT {
+            self.seen.leaked = seen.max(1);
+            self.kill(now);
         }
     }
 
@@ -320,9 +335,7 @@ impl<'a> Watch<'a> {
             return;
         }
         self.groups.kill();
-        for stat in procfs::descendants(std::process::id() as i32) {
-            procfs::signal(stat.mark, Signal::KILL);
-        }
+        procfs::kill_below_self();
     }
 
     fn take_output(&mut self, ready: &Ready) {
