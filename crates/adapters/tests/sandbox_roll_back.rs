@@ -164,3 +164,8 @@ fn a_rebase_a_switch_and_a_lock_of_somebody_who_was_killed_are_undone() {
     assert_eq!(worktrees.roll_back(&scene.sandbox, &scene.base), Ok(None));
     scene.assert_at_base();
 }
+
+#[test]
+fn the_same_holds_for_an_ordinary_user() {
+    support::again_as_ordinary_user("the_same_holds_for_an_ordinary_user");
+}
