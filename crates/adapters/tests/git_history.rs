@@ -57,7 +57,8 @@ proptest! {
         names in proptest::collection::vec("[a-bA-B@{}./ ~^:?*\\[\\\\\\-\u{1}\u{7f}é]{1,8}(\\.lock)?", 1..4)
     ) {
         let world = World::empty();
-        for name in names {
+        // Git allows `@`, which means HEAD everywhere else: we do not.
+        for name in names.into_iter().filter(|name| name != "@") {
             let status = world
                 .command(&world.repo, ["check-ref-format", "--branch", &name])
                 .output()
