@@ -353,9 +353,11 @@ impl Flight<'_> {
         }
     }
 
-    /// The worker ended something: one more look closes the batch, then it goes on.
+    /// The worker ended something: one more look closes the batch, then it goes on. Once nothing is
+    /// left to do, the pauses start short again.
     fn close_batch(&mut self) {
         self.cruise.watch.fresh = false;
+        self.cruise.watch.backoff.reset();
         self.proceed();
     }
 

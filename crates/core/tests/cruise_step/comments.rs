@@ -1,0 +1,203 @@
+//! What becomes of comments.
+
+use crate::common::{agent_ended, agent_said, at, comment, cruise::terms};
+use crate::scene::{Scene, failed, head};
+use drive_core::agent::{Failure, Role};
+use drive_core::forge::Comment;
+use drive_core::run::{Ask, Effect, Life, Seen};
+
+fn seen(comments: &[Comment]) -> Seen {
+    Seen {
+        comments: comments.to_vec(),
+        ..Seen::default()
+    }
+}
+
+fn edited(mut comment: Comment, second: i64, body: &str) -> Comment {
+    comment.key.updated_at = at(second);
+    comment.body = body.to_owned();
+    comment
+}
+
+fn lives(scene: &Scene) -> Vec<(&str, &'static str)> {
+    let entries = scene.cruise().ledger.entries();
+    entries
+        .map(|entry| {
+            let life = match entry.life {
+                Life::Seen => "seen",
+                Life::Replied { .. } => "replied",
+                Life::Superseded => "superseded",
+                _ => "other",
+            };
+            (entry.body.as_str(), life)
+        })
+        .collect()
+}
+
+#[test]
+fn a_comment_is_seen_fixed_pushed_and_answered_with_the_commit() {
+    let mut scene = Scene::watching(terms());
+    scene.agent(
+        Role::Fixer,
+        agent_said(r#"{"comments": [{"id": "inline-5", "action": "fixed", "note": "Done so."}]}"#),
+    );
+    scene.sees(seen(&[comment(5, "check the name")]));
+    assert_eq!(
+        scene.told(),
+        [(
+            format!("Fixed in {}. Done so.", head(2)),
+            Some("reply/inline-5-1790000005000".to_owned())
+        )]
+    );
+    let wanted = [
+        "react",
+        "runAgent",
+        "commitWork",
+        "push",
+        "reply",
+        "resolveThread",
+    ];
+    let names = scene.names();
+    let found: Vec<&str> = names
+        .into_iter()
+        .filter(|name| wanted.contains(name))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "react",
+            "runAgent",
+            "commitWork",
+            "push",
+            "reply",
+            "resolveThread"
+        ]
+    );
+    assert_eq!(lives(&scene), [("check the name", "replied")]);
+}
+
+#[test]
+fn the_marker_is_detected_and_is_not_itself_actionable() {
+    let mut scene = Scene::watching(terms());
+    scene.sees(seen(&[comment(5, "[REVIEW COMPLETE]"), comment(6, "  \n")]));
+    assert_eq!((lives(&scene), scene.jobs.len()), (vec![], 0));
+    scene.sees(seen(&[comment(7, "check it\n[REVIEW COMPLETE]")]));
+    assert_eq!(scene.jobs.len(), 1);
+}
+
+#[test]
+fn a_comment_edited_after_it_was_answered_comes_again() {
+    let mut scene = Scene::watching(terms());
+    scene.sees(seen(&[comment(5, "one")]));
+    scene.sees(seen(&[edited(comment(5, ""), 60, "two")]));
+    assert_eq!(lives(&scene), [("one", "replied"), ("two", "replied")]);
+    let given: Vec<&str> = scene
+        .jobs
+        .iter()
+        .map(|job| job.input.comments[0].body.as_str())
+        .collect();
+    assert_eq!(given, ["one", "two"]);
+}
+
+#[test]
+fn a_comment_edited_while_its_fixer_failed_is_given_once_in_its_new_words() {
+    let mut scene = Scene::watching(terms());
+    scene.agent(Role::Fixer, agent_ended(Some(Failure::Reported)));
+    scene.sees(seen(&[comment(5, "one")]));
+    scene.sees(seen(&[edited(comment(5, ""), 60, "two")]));
+    scene.wake("hold");
+    assert_eq!(lives(&scene), [("one", "superseded"), ("two", "replied")]);
+    let given: Vec<Vec<&str>> = scene
+        .jobs
+        .iter()
+        .map(|job| {
+            job.input
+                .comments
+                .iter()
+                .map(|one| one.body.as_str())
+                .collect()
+        })
+        .collect();
+    assert_eq!(given, [["one"], ["two"]]);
+}
+
+#[test]
+fn feedback_on_an_older_commit_is_handed_over_with_that_fact() {
+    let mut scene = Scene::watching(terms());
+    let on = |id, commit: String| Comment {
+        commit: Some(commit),
+        ..comment(id, "x")
+    };
+    scene.sees(seen(&[on(5, head(1)), on(6, head(9))]));
+    let given: Vec<(&str, bool)> = scene.jobs[0]
+        .input
+        .comments
+        .iter()
+        .map(|one| (one.id.as_str(), one.is_older))
+        .collect();
+    assert_eq!(given, [("inline-5", false), ("inline-6", true)]);
+}
+
+#[test]
+fn a_comment_from_the_command_line_is_posted_once_and_answered() {
+    let mut scene = Scene::watching(terms());
+    let ask = || Ask::Comment {
+        id: "c1".into(),
+        author: "ann".into(),
+        text: "mention the tests".into(),
+    };
+    scene.answer("postComment", failed());
+    scene.ask(ask());
+    scene.ask(ask());
+    scene.wake("poll");
+    scene.ask(ask());
+    assert_eq!(
+        scene.told(),
+        [
+            (
+                "From the command line, by ann:\n\nmention the tests".to_owned(),
+                Some("injected/c1".to_owned())
+            ),
+            (
+                "From the command line, by ann:\n\nmention the tests".to_owned(),
+                Some("injected/c1".to_owned())
+            ),
+            (format!("Fixed in {}.", head(2)), scene.told()[2].1.clone()),
+        ]
+    );
+    assert_eq!(lives(&scene), [("mention the tests", "replied")]);
+}
+
+#[test]
+fn a_reply_that_failed_is_tried_again_under_the_same_name() {
+    let mut scene = Scene::watching(terms());
+    scene.answer("reply", failed());
+    scene.answer("reply", failed());
+    scene.sees(seen(&[comment(5, "check the name")]));
+    assert_eq!(scene.until("retry"), 5);
+    scene.wake("retry");
+    assert_eq!(scene.until("retry"), 10);
+    scene.wake("retry");
+    let proof = Some("reply/inline-5-1790000005000".to_owned());
+    let told = (format!("Fixed in {}.", head(2)), proof);
+    assert_eq!(scene.told(), [told.clone(), told.clone(), told]);
+}
+
+#[test]
+fn a_review_that_failed_to_be_posted_is_tried_again_under_the_name_of_its_first_try() {
+    let mut scene = Scene::begin(terms());
+    scene.answer("postReview", failed());
+    scene.settle();
+    scene.wake("retry");
+    let reviews: Vec<Option<&str>> = scene
+        .performed
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::OnForge { act, proof, .. } if act.name() == "postReview" => {
+                Some(proof.as_deref())
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(reviews[..3], [None, Some("postReview/1"), None]);
+}

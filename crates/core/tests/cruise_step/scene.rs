@@ -1,0 +1,207 @@
+//! A world in which a cruise flies: it answers what it is told to, and otherwise all goes well.
+
+use crate::common::{self, agent_ended, agent_said, at, good, problem, run_id};
+use drive_core::agent::Role;
+use drive_core::forge::PrState;
+use drive_core::run::{
+    AgentJob, Ask, CommitSummary, Cruise, CruiseTerms, Effect, EffectResult, Event, Flow, ForgeAct,
+    Outcome, Request, Run, Seen, fold, step,
+};
+use drive_core::time::Timestamp;
+use std::collections::{BTreeMap, VecDeque};
+
+pub const APPROVED: &str = r#"{"verdict": "approved"}"#;
+pub const OBJECTS: &str = r#"{"verdict": "needs_changes", "suggestions": [
+    {"file": "src/login.rs", "line": 2, "issue": "the name is not checked"}]}"#;
+
+pub struct Scene {
+    pub run: Run,
+    pub now: Timestamp,
+    pub journal: Vec<(Event, Timestamp)>,
+    /// What the next looks show.
+    pub looks: VecDeque<Seen>,
+    /// What is answered to effects of a name, before all goes well.
+    pub answers: BTreeMap<&'static str, VecDeque<EffectResult>>,
+    /// How agents of a role end, before all of them succeed.
+    pub agents: BTreeMap<Role, VecDeque<EffectResult>>,
+    pub performed: Vec<Effect>,
+    pub jobs: Vec<AgentJob>,
+    commits: usize,
+}
+
+pub fn failed() -> EffectResult {
+    EffectResult::Failed { problem: problem() }
+}
+
+/// The commit that the `n`th agent made.
+pub fn head(n: usize) -> String {
+    format!("{n:040}")
+}
+
+impl Scene {
+    /// Before anything was performed.
+    pub fn begin(terms: CruiseTerms) -> Self {
+        Self::with(common::cruise::request_with(terms))
+    }
+
+    pub fn with(request: Request) -> Self {
+        let requested = Event::Requested {
+            request: Box::new(request),
+        };
+        let journal = vec![(requested, at(0))];
+        Self {
+            run: fold(run_id(), journal.clone()).unwrap(),
+            now: at(0),
+            journal,
+            looks: VecDeque::new(),
+            answers: BTreeMap::new(),
+            agents: BTreeMap::new(),
+            performed: Vec::new(),
+            jobs: Vec::new(),
+            commits: 0,
+        }
+    }
+
+    /// A plan that every domain approved, and nothing to do.
+    pub fn watching(terms: CruiseTerms) -> Self {
+        let mut scene = Self::begin(terms);
+        scene.settle();
+        scene.performed.clear();
+        scene.jobs.clear();
+        scene
+    }
+
+    pub fn cruise(&self) -> &Cruise {
+        match &self.run.flow {
+            Flow::Cruise { cruise } => cruise,
+            other => panic!("no cruise: {other:?}"),
+        }
+    }
+
+    pub fn outcome(&self) -> &Outcome {
+        self.run.outcome.as_ref().unwrap()
+    }
+
+    pub fn tell(&mut self, event: Event) {
+        self.journal.push((event.clone(), self.now));
+        self.run = step(self.run.clone(), event, self.now).unwrap().0;
+    }
+
+    /// Performs what is pending, a second each, until nothing is.
+    pub fn settle(&mut self) {
+        self.settle_until(|_| false);
+    }
+
+    /// The same until an effect of this kind is next.
+    pub fn settle_until(&mut self, is_wanted: impl Fn(&Effect) -> bool) {
+        for _ in 0..2_000 {
+            if self.run.pending.values().any(&is_wanted) {
+                return;
+            }
+            let Some((key, effect)) = self.run.pending.first_key_value() else {
+                return;
+            };
+            let (key, effect) = (key.clone(), effect.clone());
+            let result = self.perform(&effect);
+            self.pass(1);
+            self.tell(Event::EffectEnded { key, result });
+        }
+        panic!("no end: {:?}", self.told());
+    }
+
+    pub fn pass(&mut self, seconds: i64) {
+        let now = self.now.as_second() + seconds;
+        self.now = Timestamp::from_second(now).unwrap();
+    }
+
+    /// Waits until this timer comes.
+    pub fn wake(&mut self, timer: &str) {
+        self.now = self.run.timers[timer].max(self.now);
+        self.tell(Event::Woken {
+            timer: timer.to_owned(),
+        });
+        self.settle();
+    }
+
+    /// How long until this timer comes, in seconds.
+    pub fn until(&self, timer: &str) -> i64 {
+        self.run.timers[timer].as_second() - self.now.as_second()
+    }
+
+    pub fn ask(&mut self, ask: Ask) {
+        self.tell(Event::Asked { ask });
+        self.settle();
+    }
+
+    /// The next look shows this.
+    pub fn sees(&mut self, seen: Seen) {
+        self.looks.push_back(Seen {
+            state: seen.state.or(Some(PrState::Open)),
+            ..seen
+        });
+        self.wake("poll");
+    }
+
+    pub fn agent(&mut self, role: Role, ends: EffectResult) {
+        self.agents.entry(role).or_default().push_back(ends);
+    }
+
+    pub fn answer(&mut self, name: &'static str, result: EffectResult) {
+        self.answers.entry(name).or_default().push_back(result);
+    }
+
+    fn perform(&mut self, effect: &Effect) -> EffectResult {
+        self.performed.push(effect.clone());
+        let answer = self.answers.get_mut(effect.name());
+        if let Some(answer) = answer.and_then(VecDeque::pop_front) {
+            return answer;
+        }
+        match effect {
+            Effect::RunAgent { job, .. } => {
+                self.jobs.push(job.as_ref().clone());
+                let ends = self.agents.get_mut(&job.role).and_then(VecDeque::pop_front);
+                ends.unwrap_or_else(|| match job.role {
+                    Role::Reviewer => agent_said(APPROVED),
+                    _ => agent_ended(None),
+                })
+            }
+            Effect::CommitWork { .. } => {
+                self.commits += 1;
+                EffectResult::WorkCommitted {
+                    head_sha: head(self.commits),
+                    commits: vec![CommitSummary {
+                        sha: head(self.commits),
+                        subject: "a change".into(),
+                    }],
+                    warnings: Vec::new(),
+                }
+            }
+            Effect::OnForge {
+                act: ForgeAct::Look { .. },
+                ..
+            } => common::cruise::looked(self.looks.pop_front().unwrap_or_default()),
+            effect => good(effect),
+        }
+    }
+
+    /// What was said on the pull request, with the names by which it is found again.
+    pub fn told(&self) -> Vec<(String, Option<String>)> {
+        let said = self.performed.iter().filter_map(|effect| match effect {
+            Effect::OnForge {
+                act: ForgeAct::PostComment { body } | ForgeAct::Reply { body, .. },
+                proof,
+                ..
+            } => Some((body.clone(), proof.clone())),
+            _ => None,
+        });
+        said.collect()
+    }
+
+    pub fn bodies(&self) -> Vec<String> {
+        self.told().into_iter().map(|(body, _)| body).collect()
+    }
+
+    pub fn names(&self) -> Vec<&'static str> {
+        self.performed.iter().map(Effect::name).collect()
+    }
+}
