@@ -86,6 +86,13 @@ impl Environment {
     }
 }
 
+/// Who sits in front of the terminal, as far as the environment says.
+pub fn user_name(environment: &Environment) -> String {
+    let names = ["LOGNAME", "USER"].map(|name| environment.text(name));
+    let name = names.into_iter().flatten().find(|name| !name.is_empty());
+    name.unwrap_or("somebody at the command line").to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

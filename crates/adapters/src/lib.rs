@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod clock;
+pub mod detached;
 pub mod doctor;
 pub mod entropy;
 pub mod environment;

@@ -21,7 +21,7 @@ use drive_core::process::{ProcessIdentity, ProcessMark};
 use drive_core::run::{CommitSummary, Effect, EffectResult, Event, OutcomeStatus, Published, Run};
 use drive_core::time::Timestamp;
 use drive_engine::CancelToken;
-use drive_engine::executor::{Executor, OnStop, Performer, Task};
+use drive_engine::executor::{Executor, OnStop, Performer, Task, Until};
 use drive_engine::journal::Journal;
 use drive_engine::lease::{Lease, Whoami};
 use drive_engine::ports::{
@@ -200,6 +200,9 @@ impl Store for DyingStore<'_> {
     fn journal(&self, run: &RunId) -> Result<Vec<Entry>, Problem> {
         self.inner.journal(run)
     }
+    fn owner(&self, run: &RunId) -> Result<Option<Owner>, Problem> {
+        self.inner.owner(run)
+    }
     fn news(&self, mark: u64) -> Result<News, Problem> {
         self.inner.news(mark)
     }
@@ -276,6 +279,7 @@ fn fly(
         performer,
         cancel: &CancelToken::new(),
         on_stop: OnStop::End,
+        until: Until::Ended,
     }
     .fly(&lease)
 }
@@ -314,6 +318,7 @@ fn points() -> i64 {
         performer: &performer(),
         cancel: &CancelToken::new(),
         on_stop: OnStop::End,
+        until: Until::Ended,
     }
     .fly(&lease)
     .unwrap();
@@ -454,6 +459,7 @@ fn a_performer_that_panics_fails_its_effect_and_the_sandbox_still_goes() {
         performer: &performer,
         cancel: &CancelToken::new(),
         on_stop: OnStop::End,
+        until: Until::Ended,
     }
     .fly(&lease)
     .unwrap();

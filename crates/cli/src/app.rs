@@ -5,6 +5,7 @@ use crate::args::GlobalArgs;
 use crate::output::Output;
 use drive_adapters::process::BoundedRunner;
 use drive_adapters::settings::{self, LoadError, SettingsPaths, checkout_root};
+use drive_adapters::store::{Database, SqliteStore};
 use drive_adapters::{Environment, StateDir, SystemClock, signals};
 use drive_core::Problem;
 use drive_core::settings::{Effective, Layer};
@@ -12,7 +13,7 @@ use drive_core::time::Timestamp;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Clock, ProcessRunner};
 use std::cell::OnceCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The context of one command.
@@ -106,6 +107,24 @@ impl App {
     pub(crate) fn load_settings(&self, flags: &[Layer]) -> Result<Effective, LoadError> {
         let paths = self.settings_paths().map_err(LoadError::Unreadable)?;
         settings::load(&paths, flags)
+    }
+
+    /// The settings of another repository, under the same options.
+    pub(crate) fn settings_at(&self, folder: &Path) -> Result<Effective, Problem> {
+        let checkout = checkout_root(folder);
+        let paths = SettingsPaths::locate(
+            &self.environment,
+            &current_dir()?,
+            checkout.as_deref(),
+            self.global.config.as_deref(),
+        );
+        settings::load(&paths, &[]).map_err(Problem::from)
+    }
+
+    /// The journal, for commands that only look.
+    pub(crate) fn store(&self) -> Result<SqliteStore, Problem> {
+        let database = Database::open(&self.state_dir()?.database())?;
+        Ok(SqliteStore::new(Arc::new(database)))
     }
 
     /// The state directory, made on first use.

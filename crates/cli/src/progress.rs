@@ -3,7 +3,7 @@
 use crate::output::Output;
 use drive_core::agent::{AgentEvent, Cost, Usage};
 use drive_core::ids::{EffectKey, RunId};
-use drive_core::run::{Effect, EffectResult, ForgeAct, MergeWhen};
+use drive_core::run::{Effect, EffectResult, ForgeAct, MergeWhen, Run, cruise_status};
 use drive_core::sandbox::SandboxNote;
 use drive_engine::world::Observer;
 use std::fmt::Write;
@@ -29,6 +29,8 @@ struct Seen {
     cost: Option<Cost>,
     /// What the agent does now; nothing while no agent works.
     now: Option<String>,
+    /// What the run waited for when it was last said.
+    waits: Option<String>,
 }
 
 impl<'a> Progress<'a> {
@@ -102,11 +104,27 @@ impl Observer for Progress<'_> {
             | Effect::RollBack { .. }
             | Effect::RemoveSandbox { .. } => None,
         };
-        self.output.narrate(format_args!(
-            "{} {}",
-            elapsed(self.started),
-            intention(effect)
-        ));
+        let line = format!("{} {}", elapsed(self.started), intention(effect));
+        match is_routine(effect) {
+            true => self.output.detail(line),
+            false => self.output.narrate(line),
+        }
+    }
+
+    /// Says what a cruise waits for, once for each thing.
+    fn changed(&self, run: &Run) {
+        let waits = cruise_status(run).and_then(|status| status.waiting_for);
+        let works = run.pending.values().any(|one| !is_routine(one));
+        if works || waits.is_none() || self.seen().waits == waits {
+            return;
+        }
+        if let Some(waits) = &waits {
+            self.output.narrate(format_args!(
+                "{} waiting for {waits}",
+                elapsed(self.started)
+            ));
+        }
+        self.seen().waits = waits;
     }
 
     fn agent(&self, _: &RunId, _: &EffectKey, event: &AgentEvent) {
@@ -163,6 +181,17 @@ impl Observer for Progress<'_> {
                 .detail(format_args!("`{key}` failed: {problem}"));
         }
     }
+}
+
+/// What happens again and again while nothing happens.
+fn is_routine(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::OnForge {
+            act: ForgeAct::Look { .. } | ForgeAct::React { .. },
+            ..
+        }
+    )
 }
 
 fn intention(effect: &Effect) -> String {

@@ -177,6 +177,7 @@ impl Wiring {
     ) -> World<'a> {
         World {
             sandboxes: &self.sandboxes,
+            phase_files: &self.sandboxes,
             history: &self.git,
             agents: &self.agents,
             processes: self.runner.as_ref(),

@@ -185,6 +185,20 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
+/// Does what its role asks for, and no more.
+const AGENT: &str = r#"
+cat > /dev/null
+case "$DRIVE_ROLE" in
+planner)
+  printf 'A plan.\n\n```json tasks\n[{"id": "a", "title": "A", "description": "d", "acceptance": ["it works"]}]\n```\n' > plan.md ;;
+reviewer)
+  printf '```json\n{"verdict": "approved", "suggestions": []}\n```\n' ;;
+*)
+  echo more >> greet.sh ;;
+esac
+echo done
+"#;
+
 /// A repository with a scripted agent and a route for the verifier.
 struct Place {
     dir: tempfile::TempDir,
@@ -199,15 +213,19 @@ impl Place {
             fs::create_dir(place.dir.path().join(folder)).unwrap();
         }
         let repo = place.dir.path().join("repo");
+        fs::write(repo.join("agent.sh"), AGENT).unwrap();
         fs::write(repo.join("greet.sh"), "echo hello\n").unwrap();
         fs::write(
             repo.join("drive.toml"),
             r#"
 [spawn]
 agent = "script"
+[spawn-team]
+primary_llm = "script"
+reviewer_llm = "script"
 [agents.script]
 kind = "command"
-command = ["/bin/sh", "-c", "cat > /dev/null; echo more >> greet.sh; echo done"]
+command = ["/bin/sh", "agent.sh"]
 [[verify.routes]]
 paths = ["**"]
 compile = ["/bin/sh", "-c", "true"]

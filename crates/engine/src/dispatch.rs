@@ -2,7 +2,7 @@
 //! runs when their instants come.
 
 use crate::cancel::{CancelGuard, CancelToken, Urgency};
-use crate::executor::{Executor, OnStop};
+use crate::executor::{Executor, OnStop, Until};
 use crate::lease::{HEARTBEAT, Lease};
 use drive_core::Problem;
 use drive_core::agent::Ending;
@@ -169,7 +169,10 @@ impl<'env> Dispatch<'env> {
                 });
             }
         }
-        let waits = !run.timers.is_empty() && run.is_active() && !self.stopping;
+        let waits = !run.timers.is_empty()
+            && run.is_active()
+            && !self.stopping
+            && executor.until == Until::Ended;
         let is_over = flight.under_way.is_empty() && !waits;
         Ok(is_over.then_some(run))
     }

@@ -64,6 +64,17 @@ pub struct Executor<'a> {
     pub cancel: &'a CancelToken,
     /// What a stop means.
     pub on_stop: OnStop,
+    /// How far to go.
+    pub until: Until,
+}
+
+/// How far an owner goes with a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Until it has ended.
+    Ended,
+    /// Until it only waits for an instant or for somebody.
+    Idle,
 }
 
 /// What a stop asked for from above means for a run.

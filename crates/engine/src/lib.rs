@@ -4,6 +4,7 @@
 //! each command. No concrete tool is named here: git, GitHub, SQLite and the agents are adapters.
 
 pub mod cancel;
+pub mod cruise;
 mod dispatch;
 pub mod executor;
 pub mod forge;

@@ -2,7 +2,7 @@
 //! removes the sandbox, and says so.
 
 use crate::cancel::CancelToken;
-use crate::executor::{Executor, OnStop, Performer};
+use crate::executor::{Executor, OnStop, Performer, Until};
 use crate::journal::Journal;
 use crate::lease::{Lease, Whoami};
 use crate::ports::RunFilter;
@@ -44,6 +44,7 @@ pub fn sweep(
             performer,
             cancel,
             on_stop: OnStop::End,
+            until: Until::Ended,
         };
         match bring_to_end(journal, &lease, &executor) {
             Ok(Some(run)) => recovered.ended.push(run),

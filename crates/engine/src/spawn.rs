@@ -1,7 +1,7 @@
 //! `drive spawn` and `drive spawn-team`: from what a person typed to a run, and the run to its end.
 
 use crate::cancel::CancelToken;
-use crate::executor::{Executor, OnStop, Performer};
+use crate::executor::{Executor, OnStop, Performer, Until};
 use crate::journal::Journal;
 use crate::lease::{Lease, Whoami, held_by};
 use crate::ports::{Place, VersionControl};
@@ -139,6 +139,7 @@ pub fn fly(
             true => OnStop::LetGo,
             false => OnStop::End,
         },
+        until: Until::Ended,
     }
     .fly(&lease)
 }

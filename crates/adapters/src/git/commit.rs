@@ -7,6 +7,7 @@ use drive_core::phase::{STATE_FILE, STATE_FOLDER};
 use drive_core::sandbox::{Brought, InProgress, RUN_TRAILER};
 use drive_engine::ports::{CollectedWork, LargeFile, Leftovers};
 use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 /// Who commits when the user has not said who they are.
@@ -153,8 +154,8 @@ pub(super) fn in_progress(what: InProgress, location: &Location) -> Problem {
 pub(super) fn everything(brought: &[Brought]) -> Vec<OsString> {
     let mut all: Vec<OsString> = ["add", "--all", "--", ":/"].map(Into::into).into();
     // An ignore file of the work may say otherwise than git's own exclude file.
-    all.push(excluded(&Path::new(STATE_FOLDER).join(STATE_FILE)));
-    all.extend(brought.iter().map(|one| excluded(&one.path)));
+    all.extend(excluded(&Path::new(STATE_FOLDER).join(STATE_FILE)));
+    all.extend(brought.iter().flat_map(|one| excluded(&one.path)));
     all
 }
 
@@ -185,11 +186,25 @@ fn large_files(folder: &Path, paths: &[PathBuf]) -> Vec<LargeFile> {
         .collect()
 }
 
-/// A pathspec that leaves one path out.
-pub(crate) fn excluded(path: &Path) -> OsString {
-    let mut spec = OsString::from(":(exclude,top,literal)");
-    spec.push(path);
-    spec
+/// Pathspecs that leave one path out, with all that lies below it.
+///
+/// `git add` refuses a pathspec that names an ignored path literally, even to leave it out, so the
+/// name is given as a pattern that matches only itself.
+pub(crate) fn excluded(path: &Path) -> [OsString; 2] {
+    let mut pattern = b":(exclude,top,glob)".to_vec();
+    let mut is_pattern = false;
+    for &byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'*' | b'?' | b'[' | b'\\' => pattern.extend([b'\\', byte]),
+            byte if !is_pattern && (byte.is_ascii_alphanumeric() || b"._-".contains(&byte)) => {
+                pattern.extend([b'[', byte, b']']);
+                is_pattern = true;
+            }
+            byte => pattern.push(byte),
+        }
+    }
+    let below = [pattern.as_slice(), b"/**"].concat();
+    [pattern, below].map(OsString::from_vec)
 }
 
 /// Makes a commit object; no ref moves.
@@ -221,5 +236,29 @@ pub(super) fn identity(entries: &[config::Entry]) -> &'static [(&'static str, &'
     match has("user.name") && has("user.email") {
         true => &[],
         false => &FALLBACK,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_left_out_by_a_pattern_that_matches_only_itself() {
+        let specs = |path: &str| excluded(Path::new(path)).map(|one| one.into_string().unwrap());
+        assert_eq!(
+            specs("target"),
+            [
+                ":(exclude,top,glob)[t]arget",
+                ":(exclude,top,glob)[t]arget/**"
+            ]
+        );
+        assert_eq!(
+            specs("*we?rd [x]/f"),
+            [
+                r":(exclude,top,glob)\*[w]e\?rd \[x]/f",
+                r":(exclude,top,glob)\*[w]e\?rd \[x]/f/**"
+            ]
+        );
     }
 }

@@ -319,6 +319,20 @@ impl Store for SqliteStore {
         })
     }
 
+    fn owner(&self, run: &RunId) -> Result<Option<Owner>, Problem> {
+        self.database.read(|tx| {
+            let holder = tx
+                .query_row(
+                    "SELECT owner FROM leases WHERE run = ?1",
+                    [run.as_str()],
+                    |row| row.get::<_, Option<String>>(0),
+                )
+                .optional();
+            let holder = self.sql(holder)?.flatten();
+            Ok(holder.and_then(|holder| serde_json::from_str(&holder).ok()))
+        })
+    }
+
     fn renew(
         &self,
         run: &RunId,

@@ -284,7 +284,7 @@ impl<'a> Saver<'a> {
             .brought
             .iter()
             .filter(|one| covers(one, folder, &one.path))
-            .map(|one| git::excluded(&one.path));
+            .flat_map(|one| git::excluded(&one.path));
         self.call(Touches::Files)
             .args(["add", "--all", "--sparse", "--", ":/"])
             .args(untouched)

@@ -33,7 +33,7 @@ pub(super) fn roll_back(
     let brought = record.sandbox.brought.iter();
     call()
         .args(["clean", "--quiet", "--force", "-d", "--", ":/"])
-        .args(brought.map(|one| git::excluded(&one.path)))
+        .args(brought.flat_map(|one| git::excluded(&one.path)))
         .ok()?;
     Ok(kept)
 }

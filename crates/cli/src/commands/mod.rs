@@ -19,6 +19,7 @@
 
 mod completions;
 mod config;
+mod cruise;
 mod demo;
 mod doctor;
 mod flight;
@@ -44,6 +45,8 @@ pub(crate) enum Command {
     Spawn(spawn::SpawnArgs),
     /// Let one agent do a task and another one review it, in one throw-away worktree
     SpawnTeam(spawn_team::SpawnTeamArgs),
+    /// Plan over a pull request that is watched until it is merged, closed or silent
+    Cruise(cruise::CruiseArgs),
     /// See what ran and what came of it
     Runs(runs::RunsArgs),
     /// List, restore or drop work saved from sandboxes
@@ -54,7 +57,7 @@ pub(crate) enum Command {
     Serve(serve::ServeArgs),
     /// Verify a commit in a place of its own, within bounds
     Verify(verify::VerifyArgs),
-    /// Show the main job on a throw-away repository with a scripted agent
+    /// Show a whole planning cruise on a throw-away repository with scripted agents
     Demo(demo::DemoArgs),
     /// Say what is installed, what is missing and what this machine can enforce
     Doctor(doctor::DoctorArgs),
@@ -73,6 +76,7 @@ impl Command {
         match self {
             Command::Spawn(args) => spawn::run(args, app),
             Command::SpawnTeam(args) => spawn_team::run(args, app),
+            Command::Cruise(args) => cruise::run(args, app),
             Command::Runs(args) => runs::run(args, app),
             Command::Kept(args) => kept::run(args, app),
             Command::Pr(args) => pr::run(args, app),
@@ -91,6 +95,7 @@ impl Command {
         match self {
             Command::Spawn(_)
             | Command::SpawnTeam(_)
+            | Command::Cruise(_)
             | Command::Runs(_)
             | Command::Kept(_)
             | Command::Pr(_)

@@ -118,7 +118,7 @@ fn show(wiring: &Wiring, run: &Run) -> Outcome {
     Answer::new("drive.runDetail/1", &body, text)
 }
 
-fn logs(wiring: &Wiring, run: &Run) -> Outcome {
+pub(super) fn logs(wiring: &Wiring, run: &Run) -> Outcome {
     let path = newest_log(wiring, run).ok_or_else(|| no_log(run))?;
     let bytes = load_tail(&path, LOG_BYTES).map_err(|error| unreadable(&path, &error))?;
     let text = String::from_utf8_lossy(&bytes);
@@ -131,7 +131,7 @@ fn logs(wiring: &Wiring, run: &Run) -> Outcome {
 }
 
 /// Prints what comes, line by line, until the run has ended or nobody reads any more.
-fn follow(app: &App, wiring: &Wiring, mut run: Run) -> Outcome {
+pub(super) fn follow(app: &App, wiring: &Wiring, mut run: Run) -> Outcome {
     let (mut shown, mut current) = (0, None);
     loop {
         let ended = !run.is_active();

@@ -275,3 +275,16 @@ fn the_users_dirty_checkout_is_untouched() {
         "a.txt new.txt src/b.txt"
     );
 }
+
+#[test]
+fn work_is_committed_beside_a_seeded_cache_that_git_ignores() {
+    let world = World::with_agent(WRITES_A_FILE);
+    world.shell(
+        "cd repo && echo /target > .gitignore && git add .gitignore && git commit -qm ignored \
+         && mkdir target && echo warm > target/cache",
+    );
+    let (code, run) = world.spawn(&["Add a file"]);
+    assert_eq!(code, Some(0), "{run:#}");
+    let branch = text(&run["branch"]);
+    assert_eq!(world.files(&branch), ".gitignore a.txt new.txt src/b.txt");
+}

@@ -43,6 +43,9 @@ pub trait Store: Send + Sync {
         liveness: &dyn Fn(&Owner) -> Liveness,
     ) -> Result<LeaseAnswer, Problem>;
 
+    /// Who has the lease of a run, whether or not it still lives.
+    fn owner(&self, run: &RunId) -> Result<Option<Owner>, Problem>;
+
     /// Prolongs a lease. `false` when somebody else has it by now.
     fn renew(&self, run: &RunId, token: LeaseToken, expires_at: Timestamp)
     -> Result<bool, Problem>;

@@ -10,12 +10,13 @@ use self::merge::Merging;
 use crate::executor::{Performer, Task};
 use crate::forge::Conversation;
 use crate::ports::{
-    AgentSource, IsolationMode, NewPullRequest, Place, ProcessRunner, Sandboxes, VersionControl,
+    AgentSource, IsolationMode, NewPullRequest, PhaseFiles, Place, ProcessRunner, Sandboxes,
+    VersionControl,
 };
 use drive_core::Problem;
 use drive_core::agent::AgentEvent;
 use drive_core::ids::{EffectKey, RunId, SandboxId};
-use drive_core::run::{BranchTip, Effect, EffectResult};
+use drive_core::run::{BranchTip, Effect, EffectResult, Run, phase_state};
 use drive_core::sandbox::{BranchName, Sandbox};
 use std::path::PathBuf;
 
@@ -23,6 +24,8 @@ use std::path::PathBuf;
 pub struct World<'a> {
     /// Worktrees.
     pub sandboxes: &'a dyn Sandboxes,
+    /// The state files of phases.
+    pub phase_files: &'a dyn PhaseFiles,
     /// History.
     pub history: &'a dyn VersionControl,
     /// Agents by name.
@@ -47,6 +50,10 @@ pub trait Observer: Sync {
     fn agent(&self, run: &RunId, key: &EffectKey, event: &AgentEvent);
     /// An effect has a result.
     fn ended(&self, run: &RunId, key: &EffectKey, result: &EffectResult);
+    /// A run has changed.
+    fn changed(&self, run: &Run) {
+        let _ = run;
+    }
 }
 
 /// Watches nothing.
@@ -67,6 +74,11 @@ impl Performer for World<'_> {
             .unwrap_or_else(|problem| EffectResult::Failed { problem });
         self.observer.ended(run, key, &result);
         Ok(result)
+    }
+
+    fn changed(&self, run: &Run) {
+        self.observer.changed(run);
+        self.write_phase(run);
     }
 }
 
@@ -154,6 +166,20 @@ impl World<'_> {
                 Ok(EffectResult::RolledBack { kept })
             }
             Effect::RemoveSandbox { sandbox } => self.remove_sandbox(task, sandbox),
+        }
+    }
+
+    /// Brings the state file of a phase up to date. It is for people and tools: a run does not depend
+    /// on it, so what cannot be written now is written at the next change.
+    fn write_phase(&self, run: &Run) {
+        let Some(state) = phase_state(run) else {
+            return;
+        };
+        if let Some(sandbox) = run.sandboxes.values().next() {
+            let known = self.phase_files.read(&sandbox.path).ok().flatten();
+            if known.as_ref() != Some(&state) {
+                let _ = self.phase_files.write(sandbox, &state);
+            }
         }
     }
 

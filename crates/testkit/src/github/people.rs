@@ -6,6 +6,7 @@ use super::git::GitStore;
 use super::http::Refusal;
 use super::state::Pull;
 use super::webhooks::Hook;
+use drive_core::forge::marker::visible;
 use drive_core::forge::{CommentRef, Permission, ReviewState, Surface};
 use std::collections::BTreeSet;
 
@@ -131,6 +132,17 @@ impl Simulator {
                 head_sha: pull.head_sha.clone(),
                 base: pull.base.clone(),
             })
+            .collect()
+    }
+
+    /// What stands in the conversation of a pull request, oldest first, without hidden lines.
+    pub fn conversation(&self, repo: &str, pr: u64) -> Vec<String> {
+        let service = self.lock();
+        let repo = service.world.repos.get(repo);
+        let notes = repo.into_iter().flat_map(|repo| repo.notes.values());
+        notes
+            .filter(|note| note.pr == pr)
+            .map(|note| visible(&note.body).to_owned())
             .collect()
     }
 

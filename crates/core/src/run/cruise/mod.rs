@@ -8,6 +8,7 @@
 mod asking;
 mod batch;
 mod ending;
+mod integration;
 mod ledger;
 mod opening;
 mod reviewing;
@@ -24,6 +25,7 @@ pub use watching::{Approved, Watch};
 
 use super::effect::{AgentJob, Effect, EffectResult, JobInput};
 use super::forge_act::ForgeAct;
+use super::integrating::Integrating;
 use super::leaving;
 use super::outcome::OutcomeStatus;
 use super::request::{CruiseTerms, Kind, Publish, Request};
@@ -81,6 +83,9 @@ pub struct Cruise {
     pub extra_rounds: u32,
     /// The commit that others see.
     pub pushed: Option<String>,
+    /// How often the branch moved while the same work was pushed.
+    #[serde(default)]
+    pub moves: u32,
     /// The description as it was written last.
     pub body: String,
     /// Comments from the command line that do not stand on the pull request yet.
@@ -112,6 +117,13 @@ pub enum Stage {
     /// An agent plans or fixes, and what it did is being published.
     Working {
         /// How far it is.
+        round: Box<Round>,
+    },
+    /// What somebody else pushed is being merged.
+    Integrating {
+        /// How far that is.
+        merge: Box<Integrating>,
+        /// The round that goes on afterwards.
         round: Box<Round>,
     },
     /// The batch is being closed: one more look, so that nothing that stands already is left out.
@@ -216,6 +228,7 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &CruiseTerms, now: 
         rounds: 0,
         extra_rounds: 0,
         pushed: None,
+        moves: 0,
         body: String::new(),
         injected: Vec::new(),
         hold: None,
@@ -313,6 +326,7 @@ impl Flight<'_> {
             Stage::ChoosingBranch => self.branch_chosen(result),
             Stage::CreatingSandbox => self.sandbox_created(result),
             Stage::Working { round } => self.worked(*round, key, effect, result),
+            Stage::Integrating { merge, round } => self.integrated(*merge, *round, result),
             Stage::ReadingDiff => self.diff_read(result),
             Stage::Reviewing { diff } => self.reviewed(&diff, &result),
             Stage::Telling { remarks } => self.told(remarks, key, effect, result),

@@ -5,7 +5,7 @@ use super::super::effect::{Effect, EffectResult};
 use super::super::forge_act::{ForgeAct, ForgeAnswer};
 use super::super::outcome::OutcomeStatus;
 use super::super::reviewing::reply_to;
-use super::super::spawn::{branch_moved, nothing_changed};
+use super::super::spawn::nothing_changed;
 use super::ledger::{self, Answer, Entry, Life};
 use super::texts::{fix_message, plan_message, pull_request_body};
 use super::{Flight, HOLD, PLAN_PATH, PlanCheck, Stage, is_final};
@@ -163,10 +163,7 @@ impl Flight<'_> {
             },
             EffectResult::FileRead { text } => self.plan_read(round, text.as_deref()),
             EffectResult::Pushed => self.pushed(round),
-            EffectResult::BranchMoved { .. } => {
-                let branch = self.run.work.branch.clone().unwrap_or_default();
-                self.work_failed(round, key, effect, branch_moved(&branch));
-            }
+            EffectResult::BranchMoved { .. } => self.branch_moved(round),
             EffectResult::PullRequestOpened { .. } => self.opened(round),
             EffectResult::OnForge { answer } => self.answered(round, &answer),
             // Results of effects that no round decides.
@@ -323,6 +320,7 @@ impl Flight<'_> {
 
     fn pushed(&mut self, mut round: Round) {
         self.cruise.pushed.clone_from(&self.run.work.head_sha);
+        self.cruise.moves = 0;
         self.active();
         let answered: Vec<(CommentKey, Answer)> = self
             .cruise

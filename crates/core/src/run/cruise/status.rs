@@ -102,6 +102,7 @@ fn state(run: &Run, cruise: &Cruise) -> &'static str {
             0 => "planning",
             _ => "fixing",
         },
+        Stage::Integrating { .. } => "merging",
         Stage::ReadingDiff | Stage::Reviewing { .. } | Stage::Telling { .. } => "reviewing",
         Stage::Listening | Stage::TellingLimit | Stage::Watching => "polling",
         Stage::Ending { .. } => "ending",

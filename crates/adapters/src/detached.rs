@@ -1,0 +1,42 @@
+//! A drive of its own, for work that goes on when the command that asked for it has returned.
+
+use crate::files;
+use drive_core::Problem;
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Starts this very program with these arguments, in a process group of its own so that neither an
+/// interrupt nor the end of a terminal reaches it. What it says goes to `log`. Returns its pid.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it is drive itself, and must outlive its starter instead of being bound by it"
+)]
+pub fn start(arguments: &[OsString], log: &Path) -> Result<u32, Problem> {
+    let failed = |error: std::io::Error| {
+        Problem::environment("notDetached", "the cruise cannot go on in the background")
+            .because(error)
+            .hint("see that the state directory has room; `drive cruise resume` goes on with it")
+    };
+    if let Some(folder) = log.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        files::sync_dir(folder).map_err(failed)?;
+    }
+    let mut options = OpenOptions::new();
+    let file = options
+        .create(true)
+        .append(true)
+        .open(log)
+        .map_err(failed)?;
+    let child = Command::new("/proc/self/exe")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(file.try_clone().map_err(failed)?)
+        .stderr(file)
+        .process_group(0)
+        .spawn()
+        .map_err(failed)?;
+    Ok(child.id())
+}

@@ -1,0 +1,161 @@
+//! What is asked of a cruise from any terminal: its owner acts, or this process where none lives.
+
+use super::find;
+use super::host::Host;
+use super::resume::{flown, repo_of};
+use crate::answer::{Answer, Outcome};
+use crate::app::App;
+use crate::task::load_task;
+use drive_adapters::entropy::random_u32;
+use drive_adapters::environment::user_name;
+use drive_core::Problem;
+use drive_core::run::{Ask, Flow, PlanCheck, Run, cruise_status};
+use drive_engine::cruise::Reached;
+use drive_engine::ports::RunFilter;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// How long a command waits until the owner has ended what it was asked to end.
+const PATIENCE: Duration = Duration::from_secs(60);
+const GLANCE: Duration = Duration::from_millis(100);
+/// The longest comment.
+const LONGEST_COMMENT: usize = 60_000;
+
+/// Looks now, with a comment of the person's where there is one.
+pub(super) fn fix(app: &App, id: Option<&str>, comment: Option<&str>) -> Outcome {
+    let run = active(app, id)?;
+    let mut asks = Vec::new();
+    if let Some(comment) = comment {
+        let text = load_task(comment)?;
+        if text.trim().is_empty() {
+            return Err(Problem::usage("commentEmpty", "the comment is empty")
+                .hint("say what is to be changed"));
+        }
+        if text.chars().count() > LONGEST_COMMENT {
+            return Err(Problem::usage(
+                "commentTooLong",
+                format!("the comment is longer than {LONGEST_COMMENT} characters"),
+            )
+            .hint("put the material into a file of the repository and name it"));
+        }
+        asks.push(Ask::Comment {
+            id: name()?,
+            author: user_name(app.environment()),
+            text,
+        });
+    }
+    asks.push(Ask::Poll);
+    tell(app, &run, asks, "looks at the pull request now")
+}
+
+/// Approves the head as it stands.
+pub(super) fn approve(app: &App, id: Option<&str>) -> Outcome {
+    let run = active(app, id)?;
+    let Flow::Cruise { cruise } = &run.flow else {
+        return Err(nothing_to_approve(&run));
+    };
+    match &cruise.plan {
+        PlanCheck::Unread => return Err(nothing_to_approve(&run)),
+        PlanCheck::Invalid { errors } => {
+            return Err(Problem::work("planInvalid", "the plan is not sound")
+                .cause(errors.clone())
+                .hint("a fixer corrects it; `drive cruise status` shows how far it is"));
+        }
+        PlanCheck::Valid { .. } => {}
+    }
+    let head = run
+        .work
+        .head_sha
+        .clone()
+        .ok_or_else(|| nothing_to_approve(&run))?;
+    app.output()
+        .narrate(format_args!("approving the plan at {head}"));
+    let by = user_name(app.environment());
+    tell(
+        app,
+        &run,
+        vec![Ask::Approve { by, head }],
+        "has the approval",
+    )
+}
+
+fn nothing_to_approve(run: &Run) -> Problem {
+    Problem::work("noPlan", format!("cruise `{}` has no plan yet", run.id))
+        .hint("wait for the planner: `drive cruise status` shows how far it is")
+}
+
+/// Ends it, and waits until it has ended.
+pub(super) fn cleanup(app: &App, id: Option<&str>) -> Outcome {
+    let run = active(app, id)?;
+    let host = Host::of(app, &repo_of(&run)?)?;
+    let name = name()?;
+    host.with_bridge(app, |bridge| bridge.ask(&run.id, Ask::Cleanup, &name))?;
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let now = host.wiring.journal().require(&run.id)?;
+        if !now.is_active() {
+            let mut text = format!("cruise {} is over; its pull request stays open\n", now.id);
+            for kept in &now.kept {
+                text.push_str(&format!(
+                    "kept     {} (`drive kept restore {}`)\n",
+                    kept.reference, kept.reference
+                ));
+            }
+            return Answer::new("drive.run/1", &crate::flown::document(&now), text);
+        }
+        if Instant::now() >= until {
+            return Err(Problem::environment(
+                "ownerSlow",
+                format!("the owner of cruise `{}` has not ended it yet", run.id),
+            )
+            .hint("it was asked to; look again with `drive cruise status`"));
+        }
+        std::thread::sleep(GLANCE);
+    }
+}
+
+fn tell(app: &App, run: &Run, asks: Vec<Ask>, done: &str) -> Outcome {
+    let host = Host::of(app, &repo_of(run)?)?;
+    let mut reached = None;
+    for ask in asks {
+        let name = name()?;
+        reached = Some(host.with_bridge(app, |bridge| bridge.ask(&run.id, ask, &name))?);
+    }
+    match reached {
+        Some(Reached::Flown(run)) if run.outcome.is_some() => flown(&host, &run),
+        Some(Reached::Flown(run)) => {
+            let status = cruise_status(&run);
+            let waits = status.and_then(|status| status.waiting_for);
+            let text = format!(
+                "cruise {} waits for {}\nnobody watches it now: `drive cruise resume {}`\n",
+                run.id,
+                waits.as_deref().unwrap_or("nothing"),
+                run.id
+            );
+            Answer::new("drive.run/1", &crate::flown::document(&run), text)
+        }
+        Some(Reached::Owner(owner)) => Answer::new(
+            "drive.asked/1",
+            &json!({ "id": run.id, "pid": owner.process.pid }),
+            format!("cruise {}: process {} {done}\n", run.id, owner.process.pid),
+        ),
+        None => Answer::new("drive.asked/1", &json!({ "id": run.id }), ""),
+    }
+}
+
+fn active(app: &App, id: Option<&str>) -> Result<Run, Problem> {
+    let store = app.store()?;
+    let run = find::one(&store, id, &app.start_dir()?, RunFilter::Active)?;
+    match &run.outcome {
+        None => Ok(run),
+        Some(outcome) => Err(Problem::usage(
+            "cruiseOver",
+            format!("cruise `{}` ended at {}", run.id, outcome.ended_at),
+        )
+        .hint(format!("see how: `drive cruise status {}`", run.id))),
+    }
+}
+
+fn name() -> Result<String, Problem> {
+    Ok(format!("{:08x}{:08x}", random_u32()?, random_u32()?))
+}

@@ -1,0 +1,79 @@
+//! What a process needs to own the cruises of one repository.
+
+use crate::app::App;
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::wiring::Wiring;
+use drive_core::Problem;
+use drive_core::ids::RunId;
+use drive_core::settings::Settings;
+use drive_engine::CancelToken;
+use drive_engine::cruise::{Bridge, Flown};
+use drive_engine::forge::Conversation;
+use std::path::{Path, PathBuf};
+
+/// One repository with its settings and its forge.
+pub(super) struct Host {
+    pub(super) wiring: Wiring,
+    pub(super) conversation: Conversation,
+    /// The remote that the forge reads from; `None` for a forge that reads the repository itself.
+    pub(super) remote: Option<String>,
+    pub(super) folder: PathBuf,
+}
+
+impl Host {
+    /// The host for the repository `folder` lies in.
+    pub(super) fn new(app: &App, settings: &Settings, folder: &Path) -> Result<Self, Problem> {
+        let wiring = Wiring::new(app, settings, folder)?;
+        let open = wiring.forge(settings, folder)?;
+        app.output()
+            .detail(format_args!("forge: {}", open.choice.why));
+        Ok(Self {
+            conversation: wiring.conversation(&open, settings)?,
+            remote: open.remote.clone(),
+            wiring,
+            folder: folder.to_owned(),
+        })
+    }
+
+    /// The host for the repository of a cruise, with the settings of that repository.
+    pub(super) fn of(app: &App, repo: &Path) -> Result<Self, Problem> {
+        let settings = app.settings_at(repo)?.settings;
+        Self::new(app, &settings, repo)
+    }
+
+    /// Owns many cruises of this repository at once.
+    pub(super) fn fly_all(
+        &self,
+        output: &Output,
+        cancel: &CancelToken,
+        runs: &[RunId],
+    ) -> Result<Flown, Problem> {
+        let progress = Progress::new(output);
+        let world = self.wiring.world(Some(&self.conversation), &progress);
+        let bridge = Bridge {
+            journal: self.wiring.journal(),
+            whoami: &self.wiring.whoami,
+            performer: &world,
+            cancel,
+        };
+        bridge.fly_all(runs)
+    }
+
+    /// Lets `work` own cruises, and shows what happens.
+    pub(super) fn with_bridge<T>(
+        &self,
+        app: &App,
+        work: impl FnOnce(Bridge<'_>) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        let progress = Progress::new(app.output());
+        let world = self.wiring.world(Some(&self.conversation), &progress);
+        let bridge = Bridge {
+            journal: self.wiring.journal(),
+            whoami: &self.wiring.whoami,
+            performer: &world,
+            cancel: app.cancel()?,
+        };
+        progress.ticking(|| work(bridge))
+    }
+}

@@ -1,0 +1,198 @@
+//! `drive cruise resume`, and how a cruise that was flown is answered.
+
+use super::find;
+use super::host::Host;
+use crate::answer::{Answer, Outcome};
+use crate::app::App;
+use crate::flown as answers;
+use clap::Args;
+use drive_core::Problem;
+use drive_core::ids::RunId;
+use drive_core::run::Run;
+use drive_engine::cruise::Flown;
+use drive_engine::ports::{Place, RunFilter, VersionControl};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::thread::scope;
+
+/// The arguments of `drive cruise resume`.
+#[derive(Debug, Args)]
+pub(super) struct ResumeArgs {
+    /// The cruise; may be left out where there is only one
+    #[arg(value_name = "ID", conflicts_with = "all")]
+    id: Option<String>,
+
+    /// Go on with every cruise that is not over
+    #[arg(long)]
+    all: bool,
+}
+
+/// Goes on where a dead owner stopped.
+pub(super) fn run(args: &ResumeArgs, app: &App) -> Outcome {
+    let folder = app.start_dir()?;
+    let store = app.store()?;
+    if args.all {
+        return every(app, find::all(&store, RunFilter::Active)?);
+    }
+    let found = find::one(&store, args.id.as_deref(), &folder, RunFilter::Active)?;
+    if let Some(outcome) = &found.outcome {
+        return Err(Problem::usage(
+            "cruiseOver",
+            format!("cruise `{}` ended at {}", found.id, outcome.ended_at),
+        )
+        .hint(format!("see how: `drive cruise status {}`", found.id)));
+    }
+    let host = Host::of(app, &repo_of(&found)?)?;
+    app.output()
+        .narrate(format_args!("going on with cruise {}", found.id));
+    let run = host.with_bridge(app, |bridge| bridge.fly(&found.id))?;
+    flown(&host, &run)
+}
+
+/// The answer of a cruise that ended or was let go.
+pub(super) fn flown(host: &Host, run: &Run) -> Outcome {
+    let changes = match (&run.work.head_sha, &run.request) {
+        (Some(head), Some(request)) => host
+            .wiring
+            .git
+            .diff_stats(Place::Checkout(&host.folder), &request.base_sha, head)
+            .ok(),
+        _ => None,
+    };
+    let answer = answers::answer(run, changes.as_ref())?;
+    match run.outcome {
+        Some(_) => Ok(answer),
+        None => Ok(answer.failed(let_go(&run.id))),
+    }
+}
+
+fn let_go(id: &RunId) -> Problem {
+    Problem::interrupted(format!(
+        "cruise `{id}` is not over, but nobody watches it now"
+    ))
+    .hint(format!(
+        "go on with `drive cruise resume {id}`, or end it with `drive cruise cleanup {id}`"
+    ))
+}
+
+/// Every cruise, each repository with settings and a forge of its own.
+fn every(app: &App, runs: Vec<Run>) -> Outcome {
+    let mut by_repo: BTreeMap<PathBuf, Vec<RunId>> = BTreeMap::new();
+    for run in &runs {
+        by_repo
+            .entry(repo_of(run)?)
+            .or_default()
+            .push(run.id.clone());
+    }
+    let mut hosts = Vec::new();
+    let mut failed: Vec<(String, Problem)> = Vec::new();
+    for (repo, ids) in by_repo {
+        match Host::of(app, &repo) {
+            Ok(host) => hosts.push((host, ids)),
+            Err(problem) => failed.extend(ids.iter().map(|id| (id.to_string(), problem.clone()))),
+        }
+    }
+    app.output().narrate(format_args!(
+        "going on with {} cruises",
+        runs.len() - failed.len()
+    ));
+    let (output, cancel) = (app.output(), app.cancel()?);
+    let mut all = Flown::default();
+    let results: Vec<Result<Flown, Problem>> = scope(|threads| {
+        let each: Vec<_> = hosts
+            .iter()
+            .map(|(host, ids)| threads.spawn(move || host.fly_all(output, cancel, ids)))
+            .collect();
+        each.into_iter()
+            .map(|one| {
+                one.join().unwrap_or_else(|_| {
+                    Err(
+                        Problem::environment("internal", "an owner of cruises failed inside drive")
+                            .hint("this is a bug of drive: please report it"),
+                    )
+                })
+            })
+            .collect()
+    });
+    for result in results {
+        let flown = result?;
+        all.ended.extend(flown.ended);
+        all.owned.extend(flown.owned);
+    }
+    told(all, failed)
+}
+
+fn told(all: Flown, failed: Vec<(String, Problem)>) -> Outcome {
+    let mut text = String::new();
+    let mut documents = Vec::new();
+    let mut problem = None;
+    for one in all.ended {
+        match one {
+            Ok(run) => {
+                let state = match &run.outcome {
+                    Some(outcome) => json!(outcome.status),
+                    None => json!("running"),
+                };
+                let _ = writeln!(text, "{} {}", run.id, state.as_str().unwrap_or_default());
+                if run.outcome.is_none() {
+                    problem.get_or_insert_with(|| let_go(&run.id));
+                }
+                documents.push(answers::document(&run));
+            }
+            Err(error) => {
+                let _ = writeln!(text, "failed: {error}");
+                problem.get_or_insert(error);
+            }
+        }
+    }
+    for (run, owner) in &all.owned {
+        let _ = writeln!(
+            text,
+            "{run} is in the hands of process {}",
+            owner.process.pid
+        );
+    }
+    for (run, error) in failed {
+        let _ = writeln!(text, "{run} could not be taken up: {error}");
+        problem.get_or_insert(error);
+    }
+    if text.is_empty() {
+        text.push_str("no cruise is waiting to be resumed\n");
+    }
+    let owned: Vec<Value> = all
+        .owned
+        .iter()
+        .map(|(run, owner)| json!({ "id": run, "pid": owner.process.pid }))
+        .collect();
+    let answer = Answer::new(
+        "drive.resumed/1",
+        &json!({ "cruises": documents, "owned": owned }),
+        text,
+    )?;
+    Ok(match problem {
+        None => answer,
+        Some(problem) => answer.failed(problem),
+    })
+}
+
+/// The repository of a cruise.
+pub(super) fn repo_of(run: &Run) -> Result<PathBuf, Problem> {
+    let repo = run.request.as_ref().map(|request| request.repo.clone());
+    let repo = repo.ok_or_else(|| {
+        Problem::environment("noRequest", format!("cruise `{}` has no request", run.id))
+    })?;
+    match repo.is_dir() {
+        true => Ok(repo),
+        false => Err(Problem::environment(
+            "repositoryGone",
+            format!(
+                "the repository `{}` of cruise `{}` is not there",
+                repo.display(),
+                run.id
+            ),
+        )
+        .hint("move it back, or end the cruise's pull request by hand")),
+    }
+}

@@ -1,0 +1,245 @@
+//! Cruises at a glance.
+
+use super::find;
+use crate::answer::{Answer, Outcome};
+use crate::app::App;
+use crate::commands::runs;
+use crate::output::Printable;
+use crate::wiring::Wiring;
+use drive_adapters::process::ThisProcess;
+use drive_core::agent::answer::title_of;
+use drive_core::run::{CruiseStatus, Flow, Life, Run, cruise_status};
+use drive_core::time::Timestamp;
+use drive_engine::lease::Whoami;
+use drive_engine::ports::{Liveness, Owner, RunFilter, Store};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// How many comments are shown one by one.
+const COMMENTS_SHOWN: usize = 30;
+
+/// The cruises that are not over, or all of them.
+pub(super) fn list(app: &App, all: bool) -> Outcome {
+    let store = app.store()?;
+    let filter = match all {
+        true => RunFilter::All,
+        false => RunFilter::Active,
+    };
+    let runs = find::all(&store, filter)?;
+    let mut text = String::new();
+    for run in &runs {
+        if let Some(status) = cruise_status(run) {
+            let waits = status.waiting_for.as_deref().unwrap_or_default();
+            let pr = run.work.pull_request.as_ref();
+            let pr = pr.map_or(String::new(), |pr| format!("#{}", pr.number));
+            let _ = writeln!(
+                text,
+                "{:22} {:9} {:5} {} round{}, {} open  {}{}",
+                run.id.as_str(),
+                status.state,
+                pr,
+                status.rounds,
+                if status.rounds == 1 { "" } else { "s" },
+                status.pending_comments,
+                task_of(run),
+                if waits.is_empty() {
+                    String::new()
+                } else {
+                    format!("  (waits for {waits})")
+                },
+            );
+        }
+    }
+    if runs.is_empty() {
+        text.push_str("no cruises; start one with `drive cruise run TASK`\n");
+    }
+    let documents: Vec<Value> = runs.iter().filter_map(document).collect();
+    Answer::new(
+        "drive.cruises/1",
+        &json!({ "cruises": documents }),
+        Printable(&text).to_string(),
+    )
+}
+
+/// The contract's fields of one cruise.
+fn document(run: &Run) -> Option<Value> {
+    let status = cruise_status(run)?;
+    Some(json!({
+        "id": run.id,
+        "task": run.request.as_ref().map(|request| request.task.as_str()),
+        "phase": status.phase,
+        "state": status.state,
+        "waitingFor": status.waiting_for,
+        "nextPollAt": status.next_poll_at,
+        "endsAt": status.ends_at,
+        "domain": status.domain,
+        "prNumber": run.work.pull_request.as_ref().map(|pr| pr.number),
+        "prUrl": run.work.pull_request.as_ref().map(|pr| pr.url.as_str()),
+        "branch": run.sandboxes.values().next().and_then(|sandbox| sandbox.branch.clone()),
+        "headSha": run.work.head_sha,
+        "rounds": status.rounds,
+        "pendingComments": status.pending_comments,
+        "costUsd": run.spent.cost.map(|cost| cost.usd()),
+        "tokens": run.spent.usage.counted(),
+        "status": run.outcome.as_ref().map(|outcome| outcome.status),
+    }))
+}
+
+/// Everything a person wants to know first.
+pub(super) fn status(app: &App, id: Option<&str>) -> Outcome {
+    let store = app.store()?;
+    let run = find::one(&store, id, &app.start_dir()?, RunFilter::All)?;
+    let (Some(status), Flow::Cruise { cruise }) = (cruise_status(&run), &run.flow) else {
+        return Answer::new(
+            "drive.cruise/1",
+            &json!({ "id": run.id }),
+            "it has not begun\n",
+        );
+    };
+    let owner = living_owner(&store, &run);
+    let mut body = document(&run).unwrap_or_default();
+    if let Value::Object(fields) = &mut body {
+        let comments: Vec<Value> = cruise
+            .ledger
+            .entries()
+            .map(|entry| {
+                json!({
+                    "id": entry.id(), "author": entry.author, "path": entry.path, "line": entry.line,
+                    "url": entry.url, "body": entry.body, "life": entry.life,
+                })
+            })
+            .collect();
+        fields.insert("comments".to_owned(), Value::Array(comments));
+        fields.insert("ignored".to_owned(), json!(cruise.record.ignored));
+        fields.insert(
+            "ownerPid".to_owned(),
+            json!(owner.as_ref().map(|o| o.process.pid)),
+        );
+        fields.insert("warnings".to_owned(), json!(run.warnings));
+    }
+    let mut text = at_a_glance(&run, &status, owner.as_ref(), app.now());
+    for entry in cruise.ledger.entries().take(COMMENTS_SHOWN) {
+        let first = entry.body.lines().find(|line| !line.trim().is_empty());
+        let words: String = first.unwrap_or_default().chars().take(60).collect();
+        let _ = writeln!(
+            text,
+            "comment  {:18} {:12} {}: {words}",
+            entry.id(),
+            life(&entry.life),
+            entry.author
+        );
+    }
+    for one in &cruise.record.ignored {
+        let author = one.author.as_deref().unwrap_or("somebody");
+        let _ = writeln!(
+            text,
+            "ignored  {} by {author}: {}",
+            one.comment.id, one.reason
+        );
+    }
+    for warning in &run.warnings {
+        let _ = writeln!(text, "note     {warning}");
+    }
+    Answer::new("drive.cruise/1", &body, Printable(&text).to_string())
+}
+
+fn at_a_glance(run: &Run, status: &CruiseStatus, owner: Option<&Owner>, now: Timestamp) -> String {
+    let mut text = format!("cruise   {}: {}\n", run.id, task_of(run));
+    let phase = json!(status.phase);
+    let phase = phase.as_str().unwrap_or_default();
+    match (&run.outcome, &status.domain) {
+        (Some(outcome), _) => {
+            let end = json!(outcome.status);
+            let _ = writeln!(
+                text,
+                "state    {phase}, ended: {}",
+                end.as_str().unwrap_or_default()
+            );
+            if let Some(problem) = &outcome.failure {
+                let _ = writeln!(text, "because  {problem}");
+            }
+        }
+        (None, Some(domain)) => {
+            let _ = writeln!(text, "state    {phase}, {} ({domain})", status.state);
+        }
+        (None, None) => {
+            let _ = writeln!(text, "state    {phase}, {}", status.state);
+        }
+    }
+    if let Some(waits) = &status.waiting_for {
+        let _ = writeln!(text, "waits    for {waits}");
+    }
+    if let (Some(at), None) = (status.next_poll_at, &run.outcome) {
+        let seconds = at.duration_since(now).as_secs().max(0);
+        let _ = writeln!(text, "looks    again in {seconds} s");
+    }
+    if let Some(pr) = &run.work.pull_request {
+        let _ = writeln!(text, "pull     #{} {}", pr.number, pr.url);
+    }
+    if let Some(head) = &run.work.head_sha {
+        let _ = writeln!(text, "head     {head}");
+    }
+    let cost = run
+        .spent
+        .cost
+        .map_or(String::new(), |cost| format!(", {cost}"));
+    let _ = writeln!(
+        text,
+        "rounds   {}, {} open comments, {} tokens{cost}",
+        status.rounds,
+        status.pending_comments,
+        run.spent.usage.counted()
+    );
+    match (owner, &run.outcome) {
+        (_, Some(_)) => {}
+        (Some(owner), None) => {
+            let _ = writeln!(
+                text,
+                "owner    process {} on {}",
+                owner.process.pid, owner.machine
+            );
+        }
+        (None, None) => {
+            let _ = writeln!(
+                text,
+                "owner    none: `drive cruise resume {}` goes on",
+                run.id
+            );
+        }
+    }
+    text
+}
+
+fn life(life: &Life) -> &'static str {
+    match life {
+        Life::Seen => "waits",
+        Life::Dispatched { .. } => "being fixed",
+        Life::Answered { .. } => "being pushed",
+        Life::Pushed { .. } => "being told",
+        Life::Replied { .. } => "answered",
+        Life::Unanswerable { .. } => "gone",
+        Life::Superseded => "edited",
+    }
+}
+
+fn living_owner(store: &dyn Store, run: &Run) -> Option<Owner> {
+    let owner = store.owner(&run.id).ok().flatten()?;
+    let is_dead = ThisProcess::load().liveness(&owner) == Liveness::Dead;
+    (!is_dead).then_some(owner)
+}
+
+/// The log of the agent that worked last, or all that comes.
+pub(super) fn logs(app: &App, id: Option<&str>, follow: bool) -> Outcome {
+    let settings = &app.settings()?.settings;
+    let wiring = Wiring::new(app, settings, &app.start_dir()?)?;
+    let run = find::one(&wiring.store, id, &app.start_dir()?, RunFilter::All)?;
+    match follow {
+        true => runs::follow(app, &wiring, run),
+        false => runs::logs(&wiring, &run),
+    }
+}
+
+fn task_of(run: &Run) -> String {
+    let request = run.request.as_ref();
+    request.map_or(String::new(), |request| title_of(&request.task))
+}

@@ -1,0 +1,256 @@
+//! `drive demo`: a whole planning cruise on a throw-away repository, with scripted agents and the
+//! local forge.
+
+mod place;
+
+use crate::answer::{Answer, Outcome};
+use crate::app::App;
+use crate::flown;
+use crate::progress::Progress;
+use crate::wiring::Wiring;
+use clap::Args;
+use drive_adapters::SystemClock;
+use drive_adapters::forge::local::{LocalForge, PersonalComment, Remark};
+use drive_adapters::store::Database;
+use drive_core::Problem;
+use drive_core::agent::Budget;
+use drive_core::forge::marker::visible;
+use drive_core::ids::RunId;
+use drive_core::prompts::Prompts;
+use drive_core::run::{
+    AfterEnd, CruiseTerms, Flow, Kind, Publish, Request, Run, Stage, cruise_status,
+};
+use drive_core::settings::Settings;
+use drive_engine::cruise::Bridge;
+use drive_engine::ports::{Forge, VersionControl};
+use drive_engine::spawn::{self, SpawnOrder};
+use place::DemoPlace;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::thread::{scope, sleep};
+use std::time::{Duration, Instant};
+
+const TASK: &str = "Let greet.sh greet by name";
+const REMARK: &str = "What does it say when no name is given?";
+/// How long each part may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// The arguments of `drive demo`.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Leave the throw-away repository where it is afterwards
+    #[arg(long)]
+    keep: bool,
+}
+
+/// Flies scripted agents over a repository made for the purpose.
+pub(crate) fn run(args: &DemoArgs, app: &App) -> Outcome {
+    let place = DemoPlace::make(app)?;
+    app.output().narrate(
+        "This is a demonstration: the repository is made for it, and every agent is a script.",
+    );
+    app.output()
+        .narrate("No account, no network, nothing of yours is touched.\n");
+    app.output().narrate(format_args!(
+        "A planner plans \"{TASK}\", a reviewer looks at the plan in five domains,\n\
+         a fresh fixer answers each comment with a commit, a person comments late and approves.\n"
+    ));
+    let flown = fly(app, &place);
+    match args.keep {
+        true => app
+            .output()
+            .narrate(format_args!("\nkept: {}", place.root.display())),
+        false => place.remove(app),
+    }
+    let (run, page) = flown?;
+    let text = format!(
+        "\nThe pull request, as a person sees it:\n\n{page}\nWith real agents, in your own repository: `drive cruise run \"what is to be done\"`.\nOne agent, one pull request, no plan: `drive spawn \"what is to be done\"`."
+    );
+    Answer::new("drive.demo/1", &flown::document(&run), text)
+}
+
+fn fly(app: &App, place: &DemoPlace) -> Result<(Run, String), Problem> {
+    let settings = place.settings()?;
+    let wiring = Wiring::in_state(&place.state, &place.environment, &settings, &place.repo)?;
+    place.make_repository(&wiring)?;
+    let open = wiring.forge(&settings, &place.repo)?;
+    let id = wiring.new_run()?;
+    let request = request(&settings, place, &wiring, &id, open.remote.clone())?;
+    let progress = Progress::new(app.output());
+    let conversation = wiring.conversation(&open, &settings)?;
+    let world = wiring.world(Some(&conversation), &progress);
+    let bridge = Bridge {
+        journal: wiring.journal(),
+        whoami: &wiring.whoami,
+        performer: &world,
+        cancel: app.cancel()?,
+    };
+    bridge.enter(&id, request)?;
+    let git_dir = wiring.git.discover(&place.repo)?.common_dir;
+    let database = Arc::new(Database::open(&place.state.database())?);
+    let desk = LocalForge::open(
+        database,
+        wiring.git.clone(),
+        Arc::new(SystemClock),
+        &git_dir,
+    )?;
+    let person = Person {
+        app,
+        wiring: &wiring,
+        desk: &desk,
+        id: &id,
+    };
+    let run = scope(|threads| {
+        let flown = threads.spawn(|| bridge.fly(&id));
+        let acted = person.acts();
+        if acted.is_err() {
+            app.cancel()?
+                .cancel(drive_engine::cancel::Urgency::Graceful);
+        }
+        let flown = flown.join().unwrap_or_else(|_| {
+            Err(
+                Problem::environment("internal", "the demonstration failed inside drive")
+                    .hint("this is a bug of drive: please report it"),
+            )
+        });
+        acted?;
+        flown
+    })?;
+    let failure = run
+        .outcome
+        .as_ref()
+        .and_then(|outcome| outcome.failure.clone());
+    match failure {
+        Some(problem) => Err(problem),
+        None => Ok((run, page(&desk)?)),
+    }
+}
+
+/// The person of the demonstration: comments when everything seems done, reads the answer, approves.
+struct Person<'a> {
+    app: &'a App,
+    wiring: &'a Wiring,
+    desk: &'a LocalForge,
+    id: &'a RunId,
+}
+
+impl Person<'_> {
+    fn acts(&self) -> Result<(), Problem> {
+        self.until_quiet(1)?;
+        self.app
+            .output()
+            .narrate(format_args!("\n  (hours later, a person) {REMARK}\n"));
+        self.desk.comment(
+            1,
+            &PersonalComment {
+                author: None,
+                body: REMARK,
+                remark: Remark::Conversation,
+            },
+        )?;
+        self.until_quiet(2)?;
+        self.app
+            .output()
+            .narrate("\n  (the same person approves the plan)\n");
+        let approved = drive_core::forge::ReviewState::Approved;
+        self.desk.personal_review(1, None, approved, "")?;
+        Ok(())
+    }
+
+    /// Until nothing is open after this many rounds of fixes.
+    fn until_quiet(&self, rounds: u32) -> Result<(), Problem> {
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until && self.app.cancel()?.asked().is_none() {
+            let run = self.wiring.journal().require(self.id)?;
+            if !run.is_active() {
+                return Ok(());
+            }
+            let is_watching = match &run.flow {
+                Flow::Cruise { cruise } => cruise.stage == Stage::Watching,
+                Flow::Awaiting | Flow::Spawn { .. } | Flow::Team { .. } => false,
+            };
+            let is_quiet = cruise_status(&run)
+                .is_some_and(|status| status.rounds >= rounds && status.pending_comments == 0);
+            if is_watching && is_quiet {
+                return Ok(());
+            }
+            sleep(GLANCE);
+        }
+        Err(
+            Problem::environment("demoSlow", "the demonstration did not come to its end")
+                .hint("this machine may be very busy: try again"),
+        )
+    }
+}
+
+fn request(
+    settings: &Settings,
+    place: &DemoPlace,
+    wiring: &Wiring,
+    id: &RunId,
+    remote: Option<String>,
+) -> Result<Request, Problem> {
+    let agent = settings.spawn_team.primary_llm.clone();
+    let terms = CruiseTerms {
+        reviewer: agent.clone(),
+        fixer: agent.clone(),
+        namer: agent.clone(),
+        namer_model: None,
+        branch: None,
+        max_iterations: settings.spawn_team.max_iterations,
+        poll_initial: settings.cruise.poll_initial.get(),
+        poll_max: settings.cruise.poll_max.get(),
+        inactivity_timeout: settings.cruise.inactivity_timeout.get(),
+        max_rounds: settings.cruise.max_rounds,
+        plan_only: true,
+        auto_approve: false,
+        plan: None,
+        prompts: Prompts::default(),
+        adopted: None,
+    };
+    let order = SpawnOrder {
+        kind: Kind::Cruise(Box::new(terms)),
+        task: TASK.to_owned(),
+        repo: place.repo.clone(),
+        base: None,
+        branch: None,
+        agent,
+        idle_timeout: settings.spawn.idle_timeout.get(),
+        total_timeout: settings.spawn.total_timeout.get(),
+        budget: Budget::default(),
+        max_escalations: settings.spawn.max_escalations,
+        publish: Publish::PullRequest { remote },
+        after_end: AfterEnd::Remove,
+        copy: Vec::new(),
+        seed: Vec::new(),
+    };
+    spawn::request(order, id, &wiring.git)
+}
+
+/// The pull request with its conversation, without what is hidden in it.
+fn page(desk: &LocalForge) -> Result<String, Problem> {
+    let pr = desk.fetch(1)?;
+    let mut text = format!(
+        "#{} {} ({} to {})\n",
+        pr.number, pr.title, pr.branch, pr.base
+    );
+    for comment in desk.comments(1)? {
+        let author = comment.author.login.as_deref().unwrap_or("somebody");
+        let body = visible(&comment.body);
+        if body.trim().is_empty() {
+            let _ = writeln!(text, "  {author} approved it");
+            continue;
+        }
+        let place = match (&comment.path, comment.line) {
+            (Some(path), Some(line)) => format!(" on {path}:{line}"),
+            (_, _) => String::new(),
+        };
+        let _ = writeln!(
+            text,
+            "  {author}{place}: {}",
+            body.lines().next().unwrap_or_default()
+        );
+    }
+    Ok(text)
+}

@@ -1,0 +1,111 @@
+//! A repository, a state directory and a home that exist for the demonstration only.
+
+use crate::app::App;
+use crate::wiring::Wiring;
+use drive_adapters::environment::{DRIVE_STATE_DIR, HOME, PATH};
+use drive_adapters::files::{remove_tree, replace};
+use drive_adapters::git::Touches;
+use drive_adapters::{Environment, StateDir};
+use drive_core::Problem;
+use drive_core::settings::{Findings, Layer, Settings, resolve};
+use drive_engine::ports::{Place, VersionControl};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The program that stands for every agent: it does what its role asks for.
+const AGENT: &str = include_str!("agent.sh");
+const GREETER: &str = "#!/bin/sh\necho \"Hello!\"\n";
+const SETTINGS: &str = r#"
+[spawn-team]
+primary_llm = "script"
+reviewer_llm = "script"
+[cruise]
+poll_initial = "200ms"
+poll_max = "1s"
+[forge]
+kind = "local"
+[agents.script]
+kind = "command"
+command = ["/bin/sh", AGENT]
+"#;
+
+/// A folder with a repository, a state directory and a home, for this demonstration only.
+pub(super) struct DemoPlace {
+    pub(super) root: PathBuf,
+    pub(super) repo: PathBuf,
+    pub(super) state: StateDir,
+    pub(super) environment: Environment,
+}
+
+impl DemoPlace {
+    pub(super) fn make(app: &App) -> Result<Self, Problem> {
+        let name = format!("drive-demo-{:08x}", drive_adapters::entropy::random_u32()?);
+        let root = std::env::temp_dir().join(name);
+        let (repo, home, state) = (
+            root.join("repository"),
+            root.join("home"),
+            root.join("state"),
+        );
+        for folder in [&repo, &home, &state] {
+            std::fs::create_dir_all(folder).map_err(|error| cannot(folder, &error))?;
+        }
+        let path = app.environment().get(PATH).unwrap_or_default();
+        let environment = Environment::from_pairs([
+            (PATH, path.to_owned()),
+            (HOME, home.into_os_string()),
+            (DRIVE_STATE_DIR, state.into_os_string()),
+        ]);
+        let state = StateDir::open(&environment)?;
+        Ok(Self {
+            root,
+            repo,
+            state,
+            environment,
+        })
+    }
+
+    pub(super) fn settings(&self) -> Result<Settings, Problem> {
+        let agent = self.root.join("agent.sh");
+        replace(&agent, AGENT.as_bytes()).map_err(|error| cannot(&agent, &error))?;
+        let agent = format!("{:?}", agent.to_string_lossy());
+        let text = SETTINGS.replace("AGENT", &agent);
+        let layers = [Layer::file("the demonstration's settings", text)];
+        Ok(resolve(&layers).map_err(Findings::into_problem)?.settings)
+    }
+
+    pub(super) fn make_repository(&self, wiring: &Wiring) -> Result<(), Problem> {
+        let file = self.repo.join("greet.sh");
+        replace(&file, GREETER.as_bytes()).map_err(|error| cannot(&file, &error))?;
+        let git = |args: &[&str]| {
+            let identity = [("user.name", "Demo"), ("user.email", "demo@localhost")];
+            identity
+                .iter()
+                .fold(
+                    wiring.git.call(Place::Checkout(&self.repo), Touches::Files),
+                    |call, (key, value)| call.config(key, value),
+                )
+                .args(args.iter().copied())
+                .ok()
+        };
+        git(&["init", "--quiet", "--initial-branch=main"])?;
+        git(&["add", "--all"])?;
+        git(&["commit", "--quiet", "--message=A greeter"])?;
+        wiring.git.discover(&self.repo).map(drop)
+    }
+
+    /// What cannot be removed is in the temporary folder, and is named.
+    pub(super) fn remove(&self, app: &App) {
+        if let Err(error) = remove_tree(&self.root) {
+            app.output().warn(format_args!(
+                "cannot remove `{}`: {error}",
+                self.root.display()
+            ));
+        }
+    }
+}
+
+fn cannot(path: &Path, error: &io::Error) -> Problem {
+    Problem::environment("demoPlace", format!("cannot write `{}`", path.display()))
+        .because(error)
+        .hint("point `TMPDIR` at a folder with room")
+}
