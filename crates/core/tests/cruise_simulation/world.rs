@@ -72,6 +72,10 @@ impl World {
                     wait = rng.between(1, 10 * MINUTE);
                 }
             }
+            // A disk that is full now and then.
+            Effect::CommitWork { .. } | Effect::ReadFile { .. } | Effect::WriteFile { .. } => {
+                faults = self.faults / 2;
+            }
             _ => {}
         }
         let mut fault = match rng.percent(faults) {
