@@ -1,5 +1,5 @@
 //! `drive spawn-team` as a user calls it: the real binary, real git, the local forge, and scripts
-//! as agents.
+//! or the real CLIs as agents.
 #![allow(
     clippy::disallowed_macros,
     clippy::disallowed_methods,
@@ -15,6 +15,7 @@ mod github;
 mod merging;
 mod modes;
 mod people;
+mod real;
 mod sandbox;
 mod stage;
 mod verdicts;

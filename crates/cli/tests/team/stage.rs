@@ -38,42 +38,76 @@ pub(crate) struct Ended {
 
 pub(crate) struct Stage {
     folder: TempDir,
+    /// The caller's environment.
+    variables: Vec<(String, String)>,
 }
 
 impl Stage {
     /// A repository with one commit on `main`, and these scripts as primary and reviewer.
     pub(crate) fn new(primary: &str, reviewer: &str) -> Self {
         let stage = Self::with_settings(primary, reviewer, "[forge]\nkind = \"local\"\n");
-        fs::write(stage.path("repo/README.md"), "read me\n").unwrap();
-        stage.git(&["init", "--quiet", "--initial-branch=main"]);
-        stage.git(&["add", "README.md"]);
-        stage.git(&["commit", "--quiet", "--message=First"]);
+        stage.commit_first();
         stage
+    }
+
+    /// The same with agents of these settings and with this environment; a clone where `origin`
+    /// says of what.
+    pub(crate) fn of_agents(
+        (primary, reviewer): (&str, &str),
+        settings: &str,
+        variables: Vec<(String, String)>,
+        origin: Option<&str>,
+    ) -> Self {
+        let mut stage = Self::bare();
+        stage.variables = variables;
+        let settings = format!(
+            "[spawn-team]\nprimary_llm = {primary:?}\nreviewer_llm = {reviewer:?}\n{settings}"
+        );
+        fs::write(stage.path("repo/drive.toml"), settings).unwrap();
+        match origin {
+            Some(url) => stage.fetch_first(url),
+            None => stage.commit_first(),
+        }
+        stage
+    }
+
+    fn commit_first(&self) {
+        fs::write(self.path("repo/README.md"), "read me\n").unwrap();
+        self.git(&["init", "--quiet", "--initial-branch=main"]);
+        self.git(&["add", "README.md"]);
+        self.git(&["commit", "--quiet", "--message=First"]);
     }
 
     /// A clone of a repository that a forge keeps.
     pub(crate) fn clone_of(url: &str, settings: &str, primary: &str, reviewer: &str) -> Self {
         let stage = Self::with_settings(primary, reviewer, settings);
-        stage.git(&["init", "--quiet", "--initial-branch=main"]);
-        stage.git(&["remote", "add", "origin", url]);
-        stage.git(&["fetch", "--quiet", "origin"]);
-        stage.git(&["reset", "--quiet", "--hard", "origin/main"]);
+        stage.fetch_first(url);
+        stage
+    }
+
+    fn fetch_first(&self, url: &str) {
+        self.git(&["init", "--quiet", "--initial-branch=main"]);
+        self.git(&["remote", "add", "origin", url]);
+        self.git(&["fetch", "--quiet", "origin"]);
+        self.git(&["reset", "--quiet", "--hard", "origin/main"]);
+    }
+
+    fn bare() -> Self {
+        let stage = Self {
+            folder: tempfile::tempdir().unwrap(),
+            variables: Vec::new(),
+        };
+        for folder in ["home", "repo", "agents"] {
+            fs::create_dir(stage.path(folder)).unwrap();
+        }
+        let who = "[user]\nname = Ann\nemail = ann@example.org\n";
+        fs::write(stage.path("home/.gitconfig"), who).unwrap();
         stage
     }
 
     /// The settings are not committed: they are the caller's.
     fn with_settings(primary: &str, reviewer: &str, settings: &str) -> Self {
-        let stage = Self {
-            folder: tempfile::tempdir().unwrap(),
-        };
-        for folder in ["home", "repo", "agents"] {
-            fs::create_dir(stage.path(folder)).unwrap();
-        }
-        fs::write(
-            stage.path("home/.gitconfig"),
-            "[user]\nname = Ann\nemail = ann@example.org\n",
-        )
-        .unwrap();
+        let stage = Self::bare();
         stage.script("primary", primary);
         stage.script("reviewer", reviewer);
         let agent = |name: &str| {
@@ -104,6 +138,7 @@ impl Stage {
             .env("HOME", self.path("home"))
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("GITHUB_TOKEN", Simulator::TOKEN)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(self.path("repo"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
