@@ -23,7 +23,7 @@ fn wrong_words_are_refused_by_name() {
         ),
         (
             &["cruise", "run", "x", "--planner", "nobody"],
-            "unknownAgent",
+            "settingsInvalid",
         ),
         (&["cruise", "status"], "noCruise"),
         (&["cruise", "status", "r1"], "unknownCruise"),

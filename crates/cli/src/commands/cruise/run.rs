@@ -5,6 +5,7 @@ use super::resume::flown;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::flight::layers;
+use crate::flown::document;
 use crate::task::load_task;
 use clap::Args;
 use drive_adapters::detached;
@@ -18,7 +19,7 @@ use drive_core::run::{AfterEnd, CruiseTerms, Kind, Publish};
 use drive_core::settings::{Layer, Settings};
 use drive_engine::ports::VersionControl;
 use drive_engine::spawn::{self, SpawnOrder};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -216,11 +217,12 @@ fn detach(app: &App, host: &Host, id: &RunId) -> Outcome {
         "cruise {id} goes on in the background as process {pid}\n\
          see it with `drive cruise status {id}`, follow it with `drive cruise logs -f {id}`\n"
     );
-    Answer::new(
-        "drive.run/1",
-        &json!({ "runId": id, "kind": "cruise", "status": null, "pid": pid, "log": log }),
-        text,
-    )
+    let mut body = document(&host.wiring.journal().require(id)?);
+    if let Value::Object(fields) = &mut body {
+        fields.insert("pid".to_owned(), pid.into());
+        fields.insert("ownerLog".to_owned(), json!(log));
+    }
+    Answer::new("drive.run/1", &body, text)
 }
 
 /// A plan of the person's own. What is wrong with it is said before anything is made.
