@@ -280,6 +280,7 @@ fn fly(
         cancel: &CancelToken::new(),
         on_stop: OnStop::End,
         until: Until::Ended,
+        hints: None,
     }
     .fly(&lease)
 }
@@ -319,6 +320,7 @@ fn points() -> i64 {
         cancel: &CancelToken::new(),
         on_stop: OnStop::End,
         until: Until::Ended,
+        hints: None,
     }
     .fly(&lease)
     .unwrap();
@@ -460,6 +462,7 @@ fn a_performer_that_panics_fails_its_effect_and_the_sandbox_still_goes() {
         cancel: &CancelToken::new(),
         on_stop: OnStop::End,
         until: Until::Ended,
+        hints: None,
     }
     .fly(&lease)
     .unwrap();

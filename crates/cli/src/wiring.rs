@@ -9,7 +9,7 @@ use drive_adapters::forge::local::LocalForge;
 use drive_adapters::forge::{self, ForgeHost, OpenForge};
 use drive_adapters::git::Git;
 use drive_adapters::process::{BoundedRunner, ThisProcess};
-use drive_adapters::store::{Database, SqliteStore};
+use drive_adapters::store::{Database, SqliteNudges, SqliteStore};
 use drive_adapters::worktree::Worktrees;
 use drive_adapters::{Environment, StateDir};
 use drive_core::Problem;
@@ -144,6 +144,11 @@ impl Wiring {
     /// What must survive.
     pub(crate) fn database(&self) -> &Arc<Database> {
         &self.database
+    }
+
+    /// What webhooks told some process of this machine.
+    pub(crate) fn nudges(&self) -> SqliteNudges {
+        SqliteNudges::new(self.database.clone(), self.clock.clone())
     }
 
     /// Whether an agent is there, before anything is made for it. Says what is odd about it.

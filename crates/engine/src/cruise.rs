@@ -2,7 +2,7 @@
 //! owner becomes it.
 
 use crate::cancel::CancelToken;
-use crate::executor::{Executor, OnStop, Performer, Until};
+use crate::executor::{Executor, Hints, OnStop, Performer, Until};
 use crate::journal::Journal;
 use crate::lease::{Lease, Whoami, held_by};
 use crate::ports::{Liveness, Owner};
@@ -21,6 +21,8 @@ pub struct Bridge<'a> {
     pub performer: &'a dyn Performer,
     /// A stop asked for from above: the cruise is let go, and stays.
     pub cancel: &'a CancelToken,
+    /// Hints of the forge that somebody else heard.
+    pub hints: Option<Hints<'a>>,
 }
 
 /// Who acts on what was asked.
@@ -94,6 +96,7 @@ impl<'a> Bridge<'a> {
             cancel: self.cancel,
             on_stop: OnStop::LetGo,
             until,
+            hints: self.hints,
         }
     }
 }

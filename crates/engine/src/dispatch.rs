@@ -7,7 +7,7 @@ use crate::lease::{HEARTBEAT, Lease};
 use drive_core::Problem;
 use drive_core::agent::Ending;
 use drive_core::ids::{DedupeKey, EffectKey, RunId};
-use drive_core::run::{Effect, EffectResult, Event, Run};
+use drive_core::run::{Effect, EffectResult, Event, POLL_TIMER, Run};
 use drive_core::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -33,6 +33,8 @@ pub(crate) struct Dispatch<'env> {
     /// How far the journal was read.
     mark: u64,
     peeked: Instant,
+    /// The newest hint of the forge that was heard.
+    heard: u64,
     stopping: bool,
 }
 
@@ -41,6 +43,8 @@ struct Flight<'env> {
     lease: &'env Lease<'env>,
     under_way: BTreeMap<EffectKey, UnderWay>,
     timers: BTreeMap<String, Due>,
+    /// Its pull request.
+    pr: Option<u64>,
 }
 
 struct UnderWay {
@@ -66,6 +70,7 @@ impl<'env> Dispatch<'env> {
             ended: Vec::new(),
             mark: 0,
             peeked: Instant::now(),
+            heard: 0,
             stopping: false,
         }
     }
@@ -77,6 +82,7 @@ impl<'env> Dispatch<'env> {
                 lease,
                 under_way: BTreeMap::new(),
                 timers: BTreeMap::new(),
+                pr: None,
             };
             self.flights.insert(lease.run().clone(), flight);
         }
@@ -85,6 +91,14 @@ impl<'env> Dispatch<'env> {
         let _guard = self.executor.cancel.on_cancel(move |_| {
             let _ = asked.send(Message::StopAsked);
         });
+        // What was hinted at before is seen by the first look anyway.
+        if let Some(hints) = self.executor.hints {
+            let old = hints.log.newer_than(0, hints.repository);
+            self.heard = old
+                .ok()
+                .and_then(|old| old.last().map(|last| last.number))
+                .unwrap_or(0);
+        }
         match self.executor.journal.store.news(u64::MAX) {
             Ok(news) => self.mark = news.mark,
             Err(problem) => return vec![Err(problem)],
@@ -144,6 +158,7 @@ impl<'env> Dispatch<'env> {
             }
         }
         flight.set_timers(&run, executor.journal.clock.now());
+        flight.pr = run.work.pull_request.as_ref().map(|pr| pr.number);
         let lease = flight.lease;
         if !self.stopping || executor.on_stop == OnStop::End {
             let is_new = |key: &EffectKey| !flight.under_way.contains_key(key);
@@ -290,6 +305,35 @@ impl<'env> Dispatch<'env> {
             self.mark = news.mark;
             self.dirty.extend(news.runs);
             self.dirty.retain(|run| self.flights.contains_key(run));
+        }
+        self.hear();
+    }
+
+    /// A hint of the forge makes a run look now instead of at its next instant.
+    fn hear(&mut self) {
+        let Some(hints) = self.executor.hints else {
+            return;
+        };
+        // A hint that is not heard costs time, never a comment.
+        let heard = hints.log.newer_than(self.heard, hints.repository);
+        for hint in heard.unwrap_or_default() {
+            self.heard = self.heard.max(hint.number);
+            let looking: Vec<RunId> = self
+                .flights
+                .iter()
+                .filter(|(_, flight)| flight.pr == Some(hint.nudge.pr))
+                .map(|(id, _)| id.clone())
+                .collect();
+            for id in looking {
+                let timer = POLL_TIMER.to_owned();
+                let told = self.tell(
+                    &id,
+                    &Event::Woken { timer },
+                    format!("hint/{}", hint.number),
+                );
+                self.settle(&id, told.map(|()| None));
+                self.dirty.insert(id);
+            }
         }
     }
 

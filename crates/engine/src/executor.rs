@@ -8,7 +8,7 @@ use crate::cancel::CancelToken;
 use crate::dispatch::Dispatch;
 use crate::journal::Journal;
 use crate::lease::Lease;
-use crate::ports::Claimed;
+use crate::ports::{Claimed, NudgeLog};
 use drive_core::Problem;
 use drive_core::ids::DedupeKey;
 use drive_core::process::ProcessIdentity;
@@ -66,6 +66,17 @@ pub struct Executor<'a> {
     pub on_stop: OnStop,
     /// How far to go.
     pub until: Until,
+    /// Hints of the forge that somebody else heard.
+    pub hints: Option<Hints<'a>>,
+}
+
+/// Hints about the pull requests of one repository.
+#[derive(Clone, Copy)]
+pub struct Hints<'a> {
+    /// Where they are written down.
+    pub log: &'a dyn NudgeLog,
+    /// The repository, as the forge names it.
+    pub repository: &'a str,
 }
 
 /// How far an owner goes with a run.

@@ -45,6 +45,7 @@ pub fn sweep(
             cancel,
             on_stop: OnStop::End,
             until: Until::Ended,
+            hints: None,
         };
         match bring_to_end(journal, &lease, &executor) {
             Ok(Some(run)) => recovered.ended.push(run),

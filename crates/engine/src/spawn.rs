@@ -140,6 +140,7 @@ pub fn fly(
             false => OnStop::End,
         },
         until: Until::Ended,
+        hints: None,
     }
     .fly(&lease)
 }

@@ -39,7 +39,7 @@ fn two_hundred_deaths_and_ten_comments_make_exactly_ten_replies_with_commits_on_
         random = random
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1);
-        sleep(Duration::from_millis(30 + (random >> 33) % 900));
+        sleep(Duration::from_millis(30 + (random >> 33) % 500));
         owner.kill().unwrap();
         owner.wait().unwrap();
         let is_open = !simulator.pull_requests(REPO).is_empty();

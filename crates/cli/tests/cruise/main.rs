@@ -12,6 +12,7 @@
 mod bad_input;
 mod crew;
 mod deaths;
+mod github;
 mod life;
 #[path = "../team/stage.rs"]
 mod stage;

@@ -23,8 +23,8 @@ mod team;
 
 pub use cruise::{
     Answer, Approved, Ask, Cruise, CruiseStatus, Entry, Injected, Ledger, Life, PLAN_PATH,
-    PlanCheck, Retry, Round, RoundJob, RoundStep, Stage, Watch, Word, cruise_status, is_actionable,
-    is_cruise, phase_state, proof_of_reply,
+    POLL_TIMER, PlanCheck, Retry, Round, RoundJob, RoundStep, Stage, Watch, Word, cruise_status,
+    is_actionable, is_cruise, phase_state, proof_of_reply,
 };
 pub use effect::{AgentJob, BranchAt, Effect, EffectResult, JobComment, JobInput, MergeWhen};
 pub use event::{Event, Note};

@@ -4,11 +4,14 @@ use crate::app::App;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::wiring::Wiring;
+use drive_adapters::store::SqliteNudges;
 use drive_core::Problem;
+use drive_core::forge::choice::Chosen;
 use drive_core::ids::RunId;
 use drive_core::settings::Settings;
 use drive_engine::CancelToken;
 use drive_engine::cruise::{Bridge, Flown};
+use drive_engine::executor::Hints;
 use drive_engine::forge::Conversation;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +21,9 @@ pub(super) struct Host {
     pub(super) conversation: Conversation,
     /// The remote that the forge reads from; `None` for a forge that reads the repository itself.
     pub(super) remote: Option<String>,
+    /// What webhooks told another process, and the repository's name on its forge.
+    nudges: SqliteNudges,
+    repository: Option<String>,
     pub(super) folder: PathBuf,
 }
 
@@ -31,6 +37,11 @@ impl Host {
         Ok(Self {
             conversation: wiring.conversation(&open, settings)?,
             remote: open.remote.clone(),
+            nudges: wiring.nudges(),
+            repository: match &open.choice.chosen {
+                Chosen::Github { repo } => Some(repo.clone()),
+                Chosen::Local => None,
+            },
             wiring,
             folder: folder.to_owned(),
         })
@@ -40,6 +51,14 @@ impl Host {
     pub(super) fn of(app: &App, repo: &Path) -> Result<Self, Problem> {
         let settings = app.settings_at(repo)?.settings;
         Self::new(app, &settings, repo)
+    }
+
+    fn hints(&self) -> Option<Hints<'_>> {
+        let repository = self.repository.as_deref()?;
+        Some(Hints {
+            log: &self.nudges,
+            repository,
+        })
     }
 
     /// Owns many cruises of this repository at once.
@@ -56,6 +75,7 @@ impl Host {
             whoami: &self.wiring.whoami,
             performer: &world,
             cancel,
+            hints: self.hints(),
         };
         bridge.fly_all(runs)
     }
@@ -73,6 +93,7 @@ impl Host {
             whoami: &self.wiring.whoami,
             performer: &world,
             cancel: app.cancel()?,
+            hints: self.hints(),
         };
         progress.ticking(|| work(bridge))
     }

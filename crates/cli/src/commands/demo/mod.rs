@@ -85,6 +85,7 @@ fn fly(app: &App, place: &DemoPlace) -> Result<(Run, String), Problem> {
         whoami: &wiring.whoami,
         performer: &world,
         cancel: app.cancel()?,
+        hints: None,
     };
     bridge.enter(&id, request)?;
     let git_dir = wiring.git.discover(&place.repo)?.common_dir;

@@ -50,7 +50,9 @@ const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
 /// The names of timers.
-const POLL: &str = "poll";
+/// The timer of the next look: waking it early makes a cruise look now.
+pub const POLL_TIMER: &str = "poll";
+const POLL: &str = POLL_TIMER;
 const INACTIVITY: &str = "inactivity";
 const RETRY: &str = "retry";
 const HOLD: &str = "hold";

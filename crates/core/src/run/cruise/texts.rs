@@ -5,6 +5,7 @@ use super::super::request::Request;
 use super::super::spawn::shortened;
 use super::ledger::{Entry, Ledger};
 use super::{Approved, Cruise, PlanCheck};
+use crate::forge::part::{own, unmarked};
 use crate::forge::text::{BODY_CHARS, fit};
 use crate::prompts::fenced;
 use std::fmt::Write;
@@ -17,6 +18,8 @@ const PLAN_CHARS: usize = 30_000;
 /// The least room that the record needs to be worth showing.
 const LEAST_RECORD: usize = 500;
 const LINE_CHARS: usize = 80;
+/// Room for the marks around the own part.
+const MARKS_ROOM: usize = 500;
 
 /// The message of the planner's commit.
 pub(super) fn plan_message(title: &str, task: &str) -> String {
@@ -91,18 +94,21 @@ pub(super) fn approved_comment(approved: &Approved, plan_only: bool) -> String {
 }
 
 /// The description as it stands now: what was said, the task, the plan's graph or what is wrong with
-/// it, and at the end the record. Within what a forge takes.
+/// it, and at the end the record. Within what a forge takes. All but what was said stands in a part
+/// of its own, so that a person can write around it.
 pub(super) fn pull_request_body(
     run: &Run,
     cruise: &Cruise,
     request: &Request,
     with_record: bool,
 ) -> String {
-    let mut text = cruise.summary.trim().to_owned();
+    let summary = fit(&unmarked(cruise.summary.trim()), BODY_CHARS / 2);
+    let most = BODY_CHARS - MARKS_ROOM - summary.chars().count();
+    let mut text = String::new();
     let task = fenced(&shortened(&request.task), "text");
     let _ = write!(
         text,
-        "\n\n<details><summary>The task</summary>\n\n{task}\n\n</details>\n"
+        "<details><summary>The task</summary>\n\n{task}\n\n</details>\n"
     );
     match &cruise.plan {
         PlanCheck::Unread => {}
@@ -114,17 +120,18 @@ pub(super) fn pull_request_body(
             let _ = write!(text, "\nThe plan is not sound yet:\n\n{errors}\n");
         }
     }
-    let mut text = fit(text.trim_start(), BODY_CHARS);
+    let mut text = fit(text.trim_start(), most);
     if with_record {
         let open = "\n<details><summary>What happened</summary>\n\n";
         let close = "\n</details>\n";
-        let room = BODY_CHARS.saturating_sub(text.chars().count() + open.len() + close.len());
+        let room = most.saturating_sub(text.chars().count() + open.len() + close.len());
         if room >= LEAST_RECORD {
             let record = fit(&cruise.record.markdown(run), room);
             text = format!("{text}{open}{record}{close}");
         }
     }
-    text
+    let part = own(&run.id, text.trim_end());
+    format!("{summary}\n\n{part}\n").trim_start().to_owned()
 }
 
 fn first_line(body: &str) -> String {
