@@ -32,8 +32,13 @@ fn a_permission_is_answered_over_the_open_input_and_recorded() {
         tool: "WebFetch".to_owned(),
         detail: "https://example.org/".to_owned(),
     };
+    let (launched, events) = played.events.split_first().unwrap();
+    assert!(
+        matches!(launched, AgentEvent::Launched { .. }),
+        "{launched:?}"
+    );
     assert_eq!(
-        played.events,
+        events,
         [
             AgentEvent::Started {
                 session: Some("s1".to_owned()),

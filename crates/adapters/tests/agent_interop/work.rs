@@ -47,13 +47,21 @@ fn write_run_finish(cli: Cli) {
         |event| matches!(event, AgentEvent::Command { command, .. } if command.contains("echo hello")),
     );
     assert!(ran, "{:#?}", played.events);
-    assert!(matches!(
-        played.events.first(),
-        Some(AgentEvent::Started {
-            session: Some(_),
-            ..
-        })
-    ));
+    assert!(
+        matches!(
+            played.events.as_slice(),
+            [
+                AgentEvent::Launched { .. },
+                AgentEvent::Started {
+                    session: Some(_),
+                    ..
+                },
+                ..
+            ]
+        ),
+        "{:#?}",
+        played.events
+    );
 }
 
 #[test]
