@@ -84,3 +84,43 @@ fn what_a_person_pushed_to_the_branch_is_merged_and_an_approval_on_the_forge_end
     let last = simulator.conversation(REPO, 1).pop().unwrap();
     assert!(last.contains(" by ann."), "{last}");
 }
+
+#[test]
+fn without_its_journal_a_cruise_goes_on_from_its_sandbox_and_answers_nothing_twice() {
+    let (simulator, stage, mut owner) = begin("200ms");
+    simulator.comment(REPO, "ann", 1, "Who owns the login?");
+    until_quiet(&stage, 1);
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    let state = stage.path("home/.local/state/infinite-improbability-drive");
+    let database = walk(&state).expect("a database");
+    for end in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{end}", database.display()));
+    }
+    let folder = std::fs::read_dir(state.join("sandboxes")).unwrap();
+    let file = folder
+        .map(|one| one.unwrap().path().join(".cruise/phase-state.json"))
+        .find(|file| file.is_file())
+        .unwrap();
+    let honest = std::fs::read_to_string(&file).unwrap();
+    let lie = honest.replace("\"sandbox_path\": \"", "\"sandbox_path\": \"/elsewhere");
+    for (told, why) in [(lie.as_str(), "outside"), (&honest[..40], "truncated")] {
+        std::fs::write(&file, told).unwrap();
+        let refused = stage.drive(&["cruise", "resume"]);
+        assert!(matches!(refused.code, Some(2 | 3)), "{why}: {refused:?}");
+    }
+    std::fs::write(&file, honest).unwrap();
+    let mut owner = stage.start(&["cruise", "resume"]);
+    until("the cruise", || status(&stage)["id"].is_string());
+    simulator.comment(REPO, "ann", 1, "And the tests?");
+    until_quiet(&stage, 2);
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    let said = simulator.conversation(REPO, 1);
+    let answers = said
+        .iter()
+        .filter(|text| text.contains("Fixed in "))
+        .count();
+    assert_eq!(answers, 2, "{said:#?}");
+    assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
+}

@@ -3,6 +3,7 @@
 mod ask;
 mod find;
 mod host;
+mod rebuild;
 mod resume;
 mod run;
 mod show;

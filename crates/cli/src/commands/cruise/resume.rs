@@ -2,6 +2,7 @@
 
 use super::find;
 use super::host::Host;
+use super::rebuild::rebuild;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::flown as answers;
@@ -36,7 +37,17 @@ pub(super) fn run(args: &ResumeArgs, app: &App) -> Outcome {
     if args.all {
         return every(app, find::all(&store, RunFilter::Active)?);
     }
-    let found = find::one(&store, args.id.as_deref(), &folder, RunFilter::Active)?;
+    let found = match find::one(&store, args.id.as_deref(), &folder, RunFilter::Active) {
+        Ok(found) => found,
+        Err(problem) if matches!(problem.kind.as_str(), "noCruise" | "unknownCruise") => {
+            let Some((host, id)) = rebuild(app, &folder, args.id.as_deref())? else {
+                return Err(problem);
+            };
+            let run = host.with_bridge(app, |bridge| bridge.fly(&id))?;
+            return flown(&host, &run);
+        }
+        Err(problem) => return Err(problem),
+    };
     if let Some(outcome) = &found.outcome {
         return Err(Problem::usage(
             "cruiseOver",

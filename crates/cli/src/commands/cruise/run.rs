@@ -124,30 +124,50 @@ impl RunArgs {
     }
 
     fn terms(&self, settings: &Settings, folder: &Path) -> Result<CruiseTerms, Problem> {
-        let team = &settings.spawn_team;
-        let fixer = self.fixer.as_ref().unwrap_or(&team.primary_llm);
-        let namer = team.namer_llm.as_ref().unwrap_or(&team.primary_llm);
-        let prompts = match checkout_root(folder) {
-            Some(root) => load_prompts(&root)?,
-            None => Prompts::default(),
-        };
+        let usual = usual_terms(settings, folder)?;
         Ok(CruiseTerms {
-            reviewer: team.reviewer_llm.clone(),
-            fixer: fixer.clone(),
-            namer: namer.clone(),
-            namer_model: team.namer_model.clone(),
+            fixer: self.fixer.clone().unwrap_or(usual.fixer),
             branch: self.branch.clone(),
-            max_iterations: team.max_iterations,
-            poll_initial: settings.cruise.poll_initial.get(),
-            poll_max: settings.cruise.poll_max.get(),
-            inactivity_timeout: settings.cruise.inactivity_timeout.get(),
-            max_rounds: settings.cruise.max_rounds,
             plan_only: self.plan_only,
             auto_approve: self.auto_approve,
             plan: self.plan_file.as_deref().map(load_plan).transpose()?,
-            prompts,
-            adopted: None,
+            ..usual
         })
+    }
+}
+
+/// How the settings let a cruise work.
+pub(super) fn usual_terms(settings: &Settings, folder: &Path) -> Result<CruiseTerms, Problem> {
+    let team = &settings.spawn_team;
+    let namer = team.namer_llm.as_ref().unwrap_or(&team.primary_llm);
+    let prompts = match checkout_root(folder) {
+        Some(root) => load_prompts(&root)?,
+        None => Prompts::default(),
+    };
+    Ok(CruiseTerms {
+        reviewer: team.reviewer_llm.clone(),
+        fixer: team.primary_llm.clone(),
+        namer: namer.clone(),
+        namer_model: team.namer_model.clone(),
+        branch: None,
+        max_iterations: team.max_iterations,
+        poll_initial: settings.cruise.poll_initial.get(),
+        poll_max: settings.cruise.poll_max.get(),
+        inactivity_timeout: settings.cruise.inactivity_timeout.get(),
+        max_rounds: settings.cruise.max_rounds,
+        plan_only: false,
+        auto_approve: false,
+        plan: None,
+        prompts,
+        adopted: None,
+    })
+}
+
+/// What one cruise may use.
+pub(super) fn budget(settings: &Settings) -> Budget {
+    Budget {
+        tokens: Some(settings.budget.tokens),
+        cost: Cost::from_usd(settings.budget.cost_usd),
     }
 }
 
@@ -173,10 +193,7 @@ pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
         agent: planner,
         idle_timeout: settings.spawn.idle_timeout.get(),
         total_timeout: settings.spawn.total_timeout.get(),
-        budget: Budget {
-            tokens: Some(settings.budget.tokens),
-            cost: Cost::from_usd(settings.budget.cost_usd),
-        },
+        budget: budget(&settings),
         max_escalations: settings.spawn_team.max_escalations,
         publish: Publish::PullRequest {
             remote: host.remote.clone(),

@@ -1,0 +1,169 @@
+//! Going on with a cruise whose journal is gone, from what its sandbox tells about itself.
+//!
+//! Whoever worked in the sandbox could write that, so nothing follows from it before git, the record
+//! of the sandbox and the forge say the same.
+
+use super::host::Host;
+use super::run::{budget, usual_terms};
+use crate::app::App;
+use drive_core::Problem;
+use drive_core::ids::{RunId, SandboxId};
+use drive_core::phase::{Evidence, PhaseState};
+use drive_core::run::{Adopted, AfterEnd, CruiseTerms, Kind, Publish, Published, Request};
+use drive_core::sandbox::Sandbox;
+use drive_core::settings::Settings;
+use drive_engine::ports::{PhaseFiles, Place, Sandboxes, Store, VersionControl};
+use std::path::{Path, PathBuf};
+
+/// Enters a cruise anew from the only sandbox that tells of one which no journal knows. `None` where
+/// there is no such sandbox.
+pub(super) fn rebuild(
+    app: &App,
+    folder: &Path,
+    id: Option<&str>,
+) -> Result<Option<(Host, RunId)>, Problem> {
+    let settings = app.settings()?.settings.clone();
+    let host = Host::new(app, &settings, folder)?;
+    let Some((path, state)) = only_one(app, &host, id)? else {
+        return Ok(None);
+    };
+    let request = request(app, &host, &settings, &path, &state)?;
+    app.output().warn(format_args!(
+        "cruise `{}` is not in the journal; it goes on from what its sandbox, git and the forge say",
+        state.run_id
+    ));
+    host.with_bridge(app, |bridge| bridge.enter(&state.run_id, request))?;
+    Ok(Some((host, state.run_id)))
+}
+
+fn only_one(
+    app: &App,
+    host: &Host,
+    id: Option<&str>,
+) -> Result<Option<(PathBuf, PhaseState)>, Problem> {
+    let mut candidates = Vec::new();
+    for found in host.wiring.sandboxes.list()? {
+        match found.state {
+            Err(problem) => app.output().warn(format_args!(
+                "`{}` tells nothing that can be used: {problem}",
+                found.sandbox_path.display()
+            )),
+            Ok(state) => {
+                let is_meant = id.is_none_or(|id| state.run_id.as_str() == id);
+                if is_meant && host.wiring.store.load(&state.run_id)?.is_none() {
+                    candidates.push((found.sandbox_path, state));
+                }
+            }
+        }
+    }
+    match candidates.len() {
+        0 | 1 => Ok(candidates.pop()),
+        _ => {
+            let names: Vec<String> = candidates
+                .iter()
+                .map(|(_, state)| format!("`{}`", state.run_id))
+                .collect();
+            Err(Problem::usage(
+                "severalCruises",
+                format!(
+                    "{} sandboxes tell of cruises that no journal knows",
+                    names.len()
+                ),
+            )
+            .hint(format!("name one of {}", names.join(", "))))
+        }
+    }
+}
+
+fn request(
+    app: &App,
+    host: &Host,
+    settings: &Settings,
+    path: &Path,
+    state: &PhaseState,
+) -> Result<Request, Problem> {
+    let wiring = &host.wiring;
+    let repository = wiring.git.discover(&host.folder)?;
+    let sandbox = recorded(host, path, state)?;
+    if sandbox.git_dir != repository.common_dir {
+        return Err(refused(state, "it is a sandbox of another repository")
+            .hint("call it in the repository that the cruise is about"));
+    }
+    let place = Place::Sandbox(&sandbox);
+    let branch = wiring.git.state(place)?.branch;
+    let Some(number) = state.pr_number else {
+        return Err(refused(state, "it had no pull request yet")
+            .hint("what it wrote is on its branch; start again with `drive cruise run TASK`"));
+    };
+    let pull_request = host.conversation.forge.fetch(number)?;
+    state.check(&Evidence {
+        read_from: path,
+        sandboxes_root: wiring.sandboxes.root(),
+        worktree_branch: branch.as_deref(),
+        pull_request: Some(&pull_request),
+        now: app.now(),
+    })?;
+    let head_sha = wiring.git.resolve(place, &state.branch_name.full())?;
+    let base_sha = wiring.git.resolve(place, &state.base_sha)?;
+    if !wiring.git.is_ancestor(place, &base_sha, &head_sha)? {
+        return Err(refused(
+            state,
+            "its branch does not build on the commit it names",
+        ));
+    }
+    let adopted = Adopted {
+        sandbox,
+        pull_request: Published {
+            number,
+            url: pull_request.url,
+        },
+        title: pull_request.title,
+        head_sha,
+        domain: state.current_review_domain,
+        rounds: state.completed_rounds,
+    };
+    let terms = CruiseTerms {
+        adopted: Some(adopted),
+        ..usual_terms(settings, &host.folder)?
+    };
+    Ok(Request {
+        kind: Kind::Cruise(Box::new(terms)),
+        task: state.task.clone(),
+        repo: repository.top.unwrap_or(repository.common_dir),
+        base_sha,
+        base_branch: Some(pull_request.base),
+        branch: pull_request.branch,
+        agent: settings.spawn_team.primary_llm.clone(),
+        idle_timeout: settings.spawn.idle_timeout.get(),
+        total_timeout: settings.spawn.total_timeout.get(),
+        budget: budget(settings),
+        max_escalations: settings.spawn_team.max_escalations,
+        publish: Publish::PullRequest {
+            remote: host.remote.clone(),
+        },
+        after_end: AfterEnd::Remove,
+        copy: Vec::new(),
+        seed: Vec::new(),
+    })
+}
+
+/// The sandbox as its record outside of it knows it.
+fn recorded(host: &Host, path: &Path, state: &PhaseState) -> Result<Sandbox, Problem> {
+    let id = SandboxId::new(state.run_id.as_str());
+    let sandbox = host.wiring.sandboxes.find(&id)?;
+    sandbox
+        .filter(|sandbox| sandbox.path == path)
+        .ok_or_else(|| {
+            refused(
+                state,
+                "no record of drive knows it as a sandbox of that cruise",
+            )
+        })
+}
+
+fn refused(state: &PhaseState, why: &str) -> Problem {
+    Problem::environment(
+        "notRebuilt",
+        format!("cruise `{}` cannot be rebuilt: {why}", state.run_id),
+    )
+}
