@@ -266,7 +266,7 @@ mod tests {
             ("git@ghe.example:o/r", Some(("ghe.example", "o/r"))),
             ("/srv/git/r.git", None),
             ("../r", None),
-            ("C:/work/r", None),
+            ("C:/src/r", None),
             ("file:///srv/git/o/r.git", None),
             ("https://github.com/o", None),
             ("https://gitlab.example/group/sub/r", None),

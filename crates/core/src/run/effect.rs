@@ -1,5 +1,7 @@
+use super::Run;
 use super::forge_act::{ForgeAct, ForgeAnswer};
 use super::outcome::{BranchTip, CommitSummary, Published};
+use super::request::Request;
 use crate::Problem;
 use crate::agent::{AgentOutcome, Budget, Role};
 use crate::ids::SandboxId;
@@ -203,6 +205,36 @@ pub struct AgentJob {
     pub budget: Budget,
     /// How often it may ask for a permission.
     pub max_escalations: u32,
+}
+
+impl AgentJob {
+    /// A first-round job within what the run may still use.
+    pub(super) fn of(
+        run: &Run,
+        request: &Request,
+        agent: String,
+        role: Role,
+        prompt: String,
+    ) -> Self {
+        Self {
+            agent,
+            role,
+            round: 1,
+            domain: None,
+            prompt,
+            input: JobInput {
+                task: request.task.clone(),
+                diff_base: Some(run.base_sha()),
+                pull_request: run.work.pull_request.clone(),
+                ..JobInput::default()
+            },
+            model: None,
+            idle: request.idle_timeout,
+            total: request.total_timeout,
+            budget: request.budget.minus(run.spent.usage, run.spent.cost),
+            max_escalations: request.max_escalations,
+        }
+    }
 }
 
 /// What a job is about, as data: the file that `DRIVE_INPUT` names.

@@ -177,6 +177,7 @@ fn exit(ran: &Ran, root: &Path) -> Value {
 fn scrub(text: &str, root: &Path) -> String {
     let name = root.file_name().unwrap().to_str().unwrap();
     let text = text
+        .replace(&root.join("work").display().to_string(), "/agent/repo")
         .replace(&root.display().to_string(), "/agent")
         .replace(name, "agent");
     let mut ids: Vec<String> = Vec::new();

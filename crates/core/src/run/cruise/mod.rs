@@ -11,6 +11,7 @@ mod ending;
 mod integration;
 mod ledger;
 mod opening;
+mod retrying;
 mod reviewing;
 mod round;
 mod status;
@@ -23,7 +24,7 @@ pub use round::{Round, RoundJob, RoundStep};
 pub use status::{CruiseStatus, cruise_status, is_cruise, phase_state};
 pub use watching::{Approved, Watch};
 
-use super::effect::{AgentJob, Effect, EffectResult, JobInput};
+use super::effect::{AgentJob, Effect, EffectResult};
 use super::forge_act::ForgeAct;
 use super::integrating::Integrating;
 use super::leaving;
@@ -38,17 +39,11 @@ use crate::ids::{EffectKey, SandboxId};
 use crate::phase::Phase;
 use crate::plan::Plan;
 use crate::review::{LastWord, Move, ReviewLoop, ReviewPlan};
-use crate::time::{Timestamp, after};
+use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// Where the plan stands.
 pub const PLAN_PATH: &str = "plan.md";
-/// How often something the phase cannot do without is tried before the cruise fails.
-const MOST_TRIES: u32 = 10;
-const FIRST_PAUSE: Duration = Duration::from_secs(5);
-const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-
 /// The names of timers.
 /// The timer of the next look: waking it early makes a cruise look now.
 pub const POLL_TIMER: &str = "poll";
@@ -426,28 +421,9 @@ impl Flight<'_> {
     }
 
     fn job(&self, agent: String, role: Role, prompt: String) -> AgentJob {
-        AgentJob {
-            agent,
-            role,
-            round: 1,
-            domain: None,
-            prompt,
-            input: JobInput {
-                task: self.request.task.clone(),
-                diff_base: Some(self.request.base_sha.clone()),
-                pull_request: self.run.work.pull_request.clone(),
-                plan_path: Some(PLAN_PATH.to_owned()),
-                ..JobInput::default()
-            },
-            model: None,
-            idle: self.request.idle_timeout,
-            total: self.request.total_timeout,
-            budget: self
-                .request
-                .budget
-                .minus(self.run.spent.usage, self.run.spent.cost),
-            max_escalations: self.request.max_escalations,
-        }
+        let mut job = AgentJob::of(self.run, self.request, agent, role, prompt);
+        job.input.plan_path = Some(PLAN_PATH.to_owned());
+        job
     }
 
     /// Does something on the pull request; without one, says that nothing was done.
@@ -466,29 +442,6 @@ impl Flight<'_> {
         }
     }
 
-    /// Tries something again after a pause. What may stand already keeps its name, so that it is
-    /// found instead of made twice.
-    fn try_again(&mut self, key: &EffectKey, mut effect: Effect, problem: &Problem) {
-        if let Effect::OnForge { proof, .. } = &mut effect {
-            proof.get_or_insert_with(|| key.as_str().to_owned());
-        }
-        self.cruise.retry = Some(Retry {
-            effect,
-            why: problem.to_string(),
-        });
-        let at = after(self.now, pause(self.cruise.tries));
-        self.cruise.tries += 1;
-        self.run.timers.insert(RETRY.to_owned(), at);
-    }
-
-    /// The same for what the phase cannot do without: at some point it fails.
-    fn try_again_or_fail(&mut self, key: &EffectKey, effect: Effect, problem: Problem) {
-        if self.cruise.tries >= MOST_TRIES || is_final(&problem) {
-            return self.fail(problem);
-        }
-        self.try_again(key, effect, &problem);
-    }
-
     fn give_up(&mut self, result: EffectResult) {
         if let EffectResult::Failed { problem } = result {
             self.fail(problem);
@@ -503,14 +456,4 @@ impl Flight<'_> {
     fn leave(&mut self, status: OutcomeStatus, failure: Option<Problem>) {
         leaving::abandon(self.run, status, failure, self.now);
     }
-}
-
-fn pause(tries: u32) -> Duration {
-    let factor = 1u32 << tries.min(10);
-    (FIRST_PAUSE * factor).min(LONGEST_PAUSE)
-}
-
-/// Whether trying again cannot help.
-fn is_final(problem: &Problem) -> bool {
-    problem.class != crate::Class::Environment || problem.kind == "sandboxGone"
 }

@@ -22,7 +22,7 @@ impl Flight<'_> {
         self.cruise.stage = Stage::ReadingDiff;
         self.run.decide(Effect::ReadDiff {
             sandbox: self.run.sandbox_id(),
-            base: self.request.base_sha.clone(),
+            base: self.run.base_sha(),
             head: self.run.work.head_sha.clone().unwrap_or_default(),
         });
     }

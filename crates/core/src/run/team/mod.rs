@@ -14,7 +14,7 @@ mod work;
 
 pub use work::{Errand, ErrandStep};
 
-use super::effect::{AgentJob, Effect, EffectResult, JobInput};
+use super::effect::{AgentJob, Effect, EffectResult};
 use super::forge_act::ForgeAct;
 use super::integrating::Integrating;
 use super::leaving::leave;
@@ -312,27 +312,7 @@ impl Flight<'_> {
     }
 
     fn job(&self, agent: String, role: Role, prompt: String) -> AgentJob {
-        AgentJob {
-            agent,
-            role,
-            round: 1,
-            domain: None,
-            prompt,
-            input: JobInput {
-                task: self.request.task.clone(),
-                diff_base: Some(self.run.base_sha()),
-                pull_request: self.run.work.pull_request.clone(),
-                ..JobInput::default()
-            },
-            model: None,
-            idle: self.request.idle_timeout,
-            total: self.request.total_timeout,
-            budget: self
-                .request
-                .budget
-                .minus(self.run.spent.usage, self.run.spent.cost),
-            max_escalations: self.request.max_escalations,
-        }
+        AgentJob::of(self.run, self.request, agent, role, prompt)
     }
 
     /// Does something on the pull request; without one, says that nothing was done.
