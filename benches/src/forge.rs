@@ -8,6 +8,7 @@ use drive_adapters::forge::github::{
 };
 use drive_core::forge::ReviewState;
 use drive_core::time::Timestamp;
+use drive_engine::CancelToken;
 use drive_engine::ports::{Clock, Forge, Since};
 use drive_testkit::github::{Logged, SimClock, Simulator, compile_schema};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -26,7 +27,7 @@ const HOURLY: usize = 5000;
 struct SimPause(SimClock);
 
 impl Pause for SimPause {
-    fn pause(&self, wait: Duration) {
+    fn pause(&self, wait: Duration, _: &CancelToken) {
         self.0.advance(wait);
     }
 }
@@ -197,6 +198,7 @@ fn surroundings(clock: &SimClock) -> Surroundings {
         budgets: Arc::new(MemoryBudgets::default()),
         clock: Arc::new(clock.clone()),
         pause: Arc::new(SimPause(clock.clone())),
+        cancel: CancelToken::new(),
     }
 }
 

@@ -84,6 +84,7 @@ fn leftovers_become_one_commit_with_the_runs_trailer() {
             dirty_files,
         },
         commits,
+        builds_on_base: true,
         large: Vec::new(),
     };
     assert_eq!(collect(), work(&base, 0, Vec::new()));
@@ -102,6 +103,31 @@ fn leftovers_become_one_commit_with_the_runs_trailer() {
         "Ann <ann@example.org>\nDrive-Run: r-1"
     );
     assert_eq!(world.git(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn work_that_builds_on_its_base_is_told_from_work_that_does_not() {
+    let world = World::new();
+    let git = world.builder();
+    let place = Place::Checkout(&world.repo);
+    let first = world.git(["rev-parse", "HEAD"]);
+    let builds = |base: &str| {
+        let collected = git.collect_work(place, &leftovers(), base).unwrap();
+        collected.builds_on_base
+    };
+    world.write("a.txt", "second\n");
+    let second = world.commit("second");
+    assert_eq!((builds(&first), builds(&second)), (true, true));
+    world.git(["checkout", "-q", "-b", "side", &first]);
+    assert_eq!((builds(&first), builds(&second)), (true, false));
+    world.write("b.txt", "side\n");
+    world.commit("side");
+    assert_eq!((builds(&first), builds(&second)), (true, false));
+    world.git(["merge", "-q", "-m", "both", &second]);
+    assert_eq!((builds(&first), builds(&second)), (true, true));
+    world.git(["checkout", "-q", "--orphan", "other"]);
+    world.commit("another beginning");
+    assert_eq!((builds(&first), builds(&second)), (false, false));
 }
 
 #[test]
@@ -145,6 +171,7 @@ fn a_rebase_in_progress_is_seen_and_its_leftovers_are_left() {
     let untouched = CollectedWork {
         state,
         commits: Vec::new(),
+        builds_on_base: true,
         large: Vec::new(),
     };
     assert_eq!(collected, untouched);

@@ -14,6 +14,7 @@ use drive_adapters::forge::github::{
 };
 use drive_adapters::store::{Database, SqliteForgeMemory};
 use drive_core::forge::{Permission, PullRequest, ReviewState};
+use drive_engine::CancelToken;
 use drive_engine::ports::{Clock, Forge, NewPullRequest, Post, Since};
 use drive_testkit::forge_contract::ForgeFixture;
 use drive_testkit::github::{Fault, FaultKind, Simulator};
@@ -50,6 +51,7 @@ fn around(simulator: &Simulator) -> Surroundings {
         budgets: Arc::new(MemoryBudgets::default()),
         clock: Arc::new(clock.clone()),
         pause: Arc::new(SimPause(clock)),
+        cancel: CancelToken::new(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The parts a run is made of, put together once: journal, sandboxes, git, agents, forge.
 
 use crate::app::App;
-use drive_adapters::agents::{self, AgentHost};
+use drive_adapters::agents::{self, AgentHost, AnyAgent};
 use drive_adapters::clock::SystemClock;
 use drive_adapters::entropy::random_u32;
 use drive_adapters::environment::HOME;
@@ -151,9 +151,12 @@ impl Wiring {
         SqliteNudges::new(self.database.clone(), self.clock.clone())
     }
 
-    /// Whether an agent is there, before anything is made for it. Says what is odd about it.
-    pub(crate) fn require_agent(&self, name: &str, app: &App) -> Result<(), Problem> {
-        let version = self.agents.agent(name)?.check(app.cancel()?)?;
+    /// Whether an agent is there and may be given this task, before anything is made for it. Says
+    /// what is odd about it.
+    pub(crate) fn require_agent(&self, name: &str, task: &str, app: &App) -> Result<(), Problem> {
+        let agent = self.agents.find(name)?;
+        agent.require_no_secret(task)?;
+        let version = agent.check(app.cancel()?)?;
         if let Some(warning) = version.warning {
             app.output().warn(warning);
         }
@@ -279,8 +282,8 @@ pub(crate) struct Roster {
     host: AgentHost,
 }
 
-impl AgentSource for Roster {
-    fn agent(&self, name: &str) -> Result<Box<dyn Agent>, Problem> {
+impl Roster {
+    fn find(&self, name: &str) -> Result<AnyAgent, Problem> {
         let Some(config) = self.agents.get(name) else {
             let names: Vec<String> = self.agents.keys().map(|name| format!("`{name}`")).collect();
             return Err(
@@ -292,7 +295,13 @@ impl AgentSource for Roster {
                 ),
             );
         };
-        Ok(Box::new(agents::agent(name, config, &self.host)?))
+        agents::agent(name, config, &self.host)
+    }
+}
+
+impl AgentSource for Roster {
+    fn agent(&self, name: &str) -> Result<Box<dyn Agent>, Problem> {
+        Ok(Box::new(self.find(name)?))
     }
 
     fn tidy(&self, folder: &Path) {

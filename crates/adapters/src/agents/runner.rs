@@ -16,7 +16,8 @@ use crate::files::replace;
 use drive_core::Problem;
 use drive_core::agent::stream::StreamSetup;
 use drive_core::agent::{
-    AgentConfig, AgentEvent, AgentKind, AgentOutcome, Secrets, allowed_env, secret_values,
+    AgentConfig, AgentEvent, AgentKind, AgentOutcome, Secrets, allowed_env, secret_held_by,
+    secret_values, withheld_values,
 };
 use drive_core::process::{Layer, LayerName, LayerState, LeakPolicy, Limits, ProcessReport};
 use drive_engine::ports::{
@@ -123,6 +124,21 @@ impl Agent for AnyAgent {
         let secrets = self.secrets();
         self.run_unredacted(request, &secrets, cancel, started, on_event)
             .map_err(|problem| secrets.redact_problem(problem))
+    }
+}
+
+impl AnyAgent {
+    /// Refuses a text that everybody may read later, and that holds the value of a secret.
+    pub fn require_no_secret(&self, text: &str) -> Result<(), Problem> {
+        let (caller, forge) = (self.caller(), &self.host.forge_token_env);
+        match secret_held_by(text, &self.config, &caller, forge) {
+            None => Ok(()),
+            Some(name) => Err(Problem::usage(
+                "taskHoldsSecret",
+                format!("the task holds the value of `{name}`"),
+            )
+            .hint("name the variable instead: a task is in the journal, in commits and in pull requests")),
+        }
     }
 }
 
@@ -308,16 +324,20 @@ impl AnyAgent {
     }
 
     fn allowed(&self) -> BTreeMap<OsString, OsString> {
+        allowed_env(&self.config, &self.caller(), &self.host.forge_token_env)
+    }
+
+    fn caller(&self) -> BTreeMap<OsString, OsString> {
         let caller = self.host.environment.iter();
-        let caller = caller
+        caller
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect();
-        allowed_env(&self.config, &caller, &self.host.forge_token_env)
+            .collect()
     }
 
     fn secrets(&self) -> Secrets {
         let own = secret_values(&self.config, &self.allowed());
-        Secrets::new(own.iter().chain(&self.host.secrets))
+        let withheld = withheld_values(&self.caller(), &self.host.forge_token_env);
+        Secrets::new(own.iter().chain(&withheld).chain(&self.host.secrets))
     }
 
     fn program(

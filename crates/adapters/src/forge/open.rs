@@ -53,6 +53,7 @@ pub fn open(
     if let (Chosen::Github { repo }, Some(token)) = (&choice.chosen, token) {
         let around = Surroundings {
             clock: host.clock.clone(),
+            cancel: host.cancel.clone(),
             ..Surroundings::of_machine(host.database.clone())
         };
         let endpoint = Endpoint::new(&settings.api_url, repo)?;

@@ -36,16 +36,18 @@ pub(super) fn collect(
     base: &str,
 ) -> Result<CollectedWork, Problem> {
     let mut settled = settle(git, location, leftovers, brought)?;
-    let commits = history::commits(git, location, base, "HEAD")?;
+    let (commits, has_base) = history::commits_on(git, location, base)?;
     let head_sha = match (commits.last(), settled.status.head.take()) {
         (Some(newest), _) => newest.sha.clone(),
         (None, Some(head)) => head,
         (None, None) => history::resolve(git, location, "HEAD")?,
     };
+    let builds_on_base = has_base.unwrap_or(head_sha == base);
     let state = state::work_state(head_sha, &settled.status, settled.in_progress);
     Ok(CollectedWork {
         state,
         commits,
+        builds_on_base,
         large: settled.large,
     })
 }

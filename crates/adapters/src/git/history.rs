@@ -7,8 +7,8 @@ use drive_core::run::CommitSummary;
 use drive_engine::ports::{DiffStats, DiffText, FileChange};
 use std::path::PathBuf;
 
-/// What [`summary`] reads.
-pub(super) const SUMMARY_FORMAT: &str = "--format=%H%x20%s";
+/// What [`Row::read`] reads: the commit and its parents, then its subject.
+const ROW_FORMAT: &str = "--format=%H%x20%P%x0a%s";
 /// The most commits a list holds.
 const LIST_LIMIT: usize = 1000;
 
@@ -34,6 +34,24 @@ pub(super) fn commits(
     head: &str,
 ) -> Result<Vec<CommitSummary>, Problem> {
     list(git, location, &[format!("{base}..{head}")])
+}
+
+/// The same for what is checked out, and whether it builds on the base; `None` where the base has
+/// all of it.
+pub(super) fn commits_on(
+    git: &Git,
+    location: &Location,
+    base: &str,
+) -> Result<(Vec<CommitSummary>, Option<bool>), Problem> {
+    let rows = rows(git, location, &[format!("{base}..HEAD")])?;
+    // Somewhere on the way from a commit back to the base is a child of it, which is in the list.
+    let builds_on_base = match rows.len() {
+        0 => None,
+        LIST_LIMIT => Some(is_ancestor(git, location, base, "HEAD")?),
+        _ => Some(rows.iter().any(|row| row.has_parent(base))),
+    };
+    let commits = rows.into_iter().map(|row| row.commit).collect();
+    Ok((commits, builds_on_base))
 }
 
 /// Commits of the checkout that are safe nowhere else. `own` is the branch made for the worktree:
@@ -231,6 +249,11 @@ fn list(
     location: &Location,
     revisions: &[String],
 ) -> Result<Vec<CommitSummary>, Problem> {
+    let rows = rows(git, location, revisions)?;
+    Ok(rows.into_iter().map(|row| row.commit).collect())
+}
+
+fn rows(git: &Git, location: &Location, revisions: &[String]) -> Result<Vec<Row>, Problem> {
     let answer = git
         .call_at(location.clone(), Touches::Objects)
         .args([
@@ -241,20 +264,35 @@ fn list(
             "--no-notes",
         ])
         .arg(format!("--max-count={LIST_LIMIT}"))
-        .arg(SUMMARY_FORMAT)
+        .arg(ROW_FORMAT)
         .args(revisions)
         .arg("--")
         .ok()?;
-    Ok(answer.fields().filter_map(summary).collect())
+    Ok(answer.fields().filter_map(Row::read).collect())
 }
 
-pub(super) fn summary(row: &[u8]) -> Option<CommitSummary> {
-    let row = String::from_utf8_lossy(row);
-    let (sha, subject) = row.split_once(' ')?;
-    Some(CommitSummary {
-        sha: sha.to_owned(),
-        subject: subject.to_owned(),
-    })
+struct Row {
+    commit: CommitSummary,
+    parents: Vec<String>,
+}
+
+impl Row {
+    fn read(row: &[u8]) -> Option<Self> {
+        let row = String::from_utf8_lossy(row);
+        let (ids, subject) = row.split_once('\n')?;
+        let mut ids = ids.split_ascii_whitespace().map(str::to_owned);
+        Some(Self {
+            commit: CommitSummary {
+                sha: ids.next()?,
+                subject: subject.to_owned(),
+            },
+            parents: ids.collect(),
+        })
+    }
+
+    fn has_parent(&self, sha: &str) -> bool {
+        self.parents.iter().any(|parent| parent == sha)
+    }
 }
 
 /// `--exclude` takes a pattern, relative to `refs/heads/` before `--branches`. Branch names cannot

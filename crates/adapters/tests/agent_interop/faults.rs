@@ -129,6 +129,11 @@ macro_rules! for_each_cli {
             }
 
             #[test]
+            fn survives_one_rate_limit() {
+                recovers($which, Fault::status(429));
+            }
+
+            #[test]
             fn survives_one_server_error() {
                 recovers($which, Fault::status(500));
             }

@@ -7,6 +7,7 @@ use drive_adapters::forge::github::{
     Token,
 };
 use drive_core::forge::{CommentRef, Permission, ReviewState};
+use drive_engine::CancelToken;
 use drive_engine::ports::{Forge, Reaction, StatusState};
 use drive_testkit::forge_contract::ForgeFixture;
 use drive_testkit::github::{Fault, FaultKind, SimClock, Simulator};
@@ -20,7 +21,7 @@ pub const REPO: &str = "acme/widgets";
 pub struct SimPause(pub SimClock);
 
 impl Pause for SimPause {
-    fn pause(&self, wait: Duration) {
+    fn pause(&self, wait: Duration, _: &CancelToken) {
         self.0.advance(wait);
     }
 }
@@ -62,6 +63,7 @@ pub fn adapter(simulator: &Simulator, api_url: &str, cache: Arc<dyn HttpCache>) 
             budgets: Arc::new(MemoryBudgets::default()),
             clock: Arc::new(clock.clone()),
             pause: Arc::new(SimPause(clock)),
+            cancel: CancelToken::new(),
         },
     )
 }

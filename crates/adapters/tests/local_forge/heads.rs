@@ -2,7 +2,7 @@
 
 use crate::world::World;
 use drive_core::forge::PrState;
-use drive_engine::ports::{Forge, NewPullRequest, Since};
+use drive_engine::ports::{Forge, MergeOutcome, NewPullRequest, Since};
 
 #[test]
 fn a_commit_made_by_hand_is_seen_by_the_next_poll() {
@@ -188,7 +188,28 @@ fn a_pull_request_needs_a_branch_a_base_and_a_commit_between_them() {
         Err("branchNotFound".to_owned())
     );
     assert_eq!(open("feat/same", "main"), Err("noCommits".to_owned()));
+    let unrelated = world.git(["commit-tree", "main^{tree}", "-m", "Another beginning"]);
+    world.git(["branch", "feat/unrelated", &unrelated]);
+    assert_eq!(
+        open("feat/unrelated", "main"),
+        Err("historyUnrelated".to_owned())
+    );
     assert_eq!(open("feat/work", "main"), Ok(1));
+}
+
+#[test]
+fn a_head_that_was_replaced_by_an_unrelated_history_is_not_merged() {
+    let world = World::bare();
+    let pr = world.open("feat/work").number;
+    let unrelated = world.git(["commit-tree", "feat/work^{tree}", "-m", "Another beginning"]);
+    world.git(["update-ref", "refs/heads/feat/work", &unrelated]);
+    assert_eq!(world.forge.fetch(pr).unwrap().mergeable, Some(false));
+    assert_eq!(
+        world.forge.merge(pr, &unrelated).unwrap(),
+        MergeOutcome::Refused {
+            reason: "it shares no commit with `main`".to_owned()
+        }
+    );
 }
 
 #[test]

@@ -133,9 +133,9 @@ impl FlightArgs {
             seed: settings.sandbox.seed.clone(),
         };
         let request = spawn::request(order, &id, &wiring.git)?;
-        wiring.require_agent(&request.agent, app)?;
+        wiring.require_agent(&request.agent, &request.task, app)?;
         for other in others.iter().filter(|other| **other != request.agent) {
-            wiring.require_agent(other, app)?;
+            wiring.require_agent(other, &request.task, app)?;
         }
         let progress = Progress::new(app.output());
         let world = wiring.world(conversation.as_ref(), &progress);

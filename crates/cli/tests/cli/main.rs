@@ -14,5 +14,6 @@ mod kept;
 mod output;
 mod plugin;
 mod pr;
+mod scripts;
 mod support;
 mod usage;

@@ -32,8 +32,14 @@ fn line_about(id: &str) -> String {
 
 #[test]
 fn every_command_that_meets_the_state_sweeps_first_and_tells_it_once() {
-    let commands: [&[&str]; 8] = [
+    let commands: [&[&str]; 14] = [
         &["runs", "list"],
+        &["runs", "show"],
+        &["runs", "logs"],
+        &["cruise", "list"],
+        &["cruise", "status"],
+        &["cruise", "resume", "--all"],
+        &["spawn", ""],
         &["kept", "list"],
         &["pr", "list"],
         &["verify"],

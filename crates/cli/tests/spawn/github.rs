@@ -1,9 +1,13 @@
 //! The way to a pull request on GitHub, simulated: a real push over HTTP, and the API with its
 //! failures.
 
-use crate::support::{Ended, World, text};
+use crate::agents::warnings;
+use crate::stops::{ended, signal, wait_for_cancel};
+use crate::support::{Ended, World, text, wait_for};
 use drive_testkit::github::{Fault, FaultKind, PullSeen, Simulator};
+use rustix::process::Signal;
 use serde_json::Value;
+use std::process::{Child, Stdio};
 
 const REPO: &str = "acme/widgets";
 const WRITES_A_FILE: &str = "echo 'I add a file.'; echo new > new.txt";
@@ -37,6 +41,16 @@ impl Clone {
                 .output()
                 .unwrap(),
         )
+    }
+
+    fn start(&self, args: &[&str]) -> Child {
+        let mut command = self.world.drive_command(args);
+        command
+            .env("GITHUB_TOKEN", Simulator::TOKEN)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
     }
 
     fn spawn(&self, args: &[&str]) -> (Option<i32>, Value) {
@@ -184,4 +198,35 @@ fn a_token_that_is_not_known_is_said_and_the_work_stays_on_the_branch() {
     assert_eq!(text(&run["branch"]), "mine", "{run:#}");
     assert_eq!(clone.world.files("mine"), "README.md new.txt");
     assert!(!ended.stdout.contains("ghs_expired"), "{ended:?}");
+}
+
+#[test]
+fn two_interrupts_do_not_wait_for_a_forge_that_hangs_and_the_work_is_on_its_branch() {
+    let clone = Clone::with_agent(WRITES_A_FILE);
+    let hang = FaultKind::HangAfterApplying;
+    clone.hub.inject(Fault::next("POST", "/pulls", hang));
+    let child = clone.start(&["spawn", "Add a file", "--branch", "mine", "--json"]);
+    let asked = |one: &drive_testkit::github::Logged| one.method == "POST";
+    wait_for("the opening", || clone.hub.requests().iter().any(asked));
+    signal(&child, Signal::INT);
+    wait_for_cancel(&clone.world);
+    signal(&child, Signal::INT);
+    let ended = ended(child);
+    let run = ended.run();
+    assert_eq!(
+        (ended.code, text(&run["status"]), text(&run["branch"])),
+        (Some(130), "cancelled".into(), "mine".into()),
+        "{run:#}"
+    );
+    // Its deadline would have said something else.
+    assert_eq!(
+        warnings(&run),
+        format!(
+            "what was under way was not finished: the answer of `{}` was not waited for",
+            clone.hub.address()
+        )
+    );
+    assert_eq!(clone.world.files("mine"), "README.md new.txt");
+    assert_eq!(clone.pushed(), [("mine".into(), text(&run["headSha"]))]);
+    clone.world.assert_nothing_is_left();
 }

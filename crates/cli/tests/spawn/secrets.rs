@@ -37,14 +37,85 @@ printf '%s' \"$MY_TOKEN\"",
         assert_eq!(shown.code, Some(0), "{shown:?}");
         assert!(!shown.stdout.contains(SECRET), "{shown:?}");
     }
+    assert_nowhere(&world);
+    let branch = text(&run["branch"]);
+    assert!(!world.git(&format!("log -p {branch}")).contains(SECRET));
+}
+
+#[test]
+fn a_secret_in_the_last_words_of_an_agent_that_fails_is_in_no_error() {
+    // Long enough that the words come in more than one piece.
+    let world = World::with_agent(
+        "head -c 70000 /dev/zero | tr '\\0' x >&2; echo \"cannot log in with $MY_TOKEN\" >&2; exit 7",
+    );
+    world.settings("env = [\"MY_TOKEN\"]\n");
+    for format in [&["--json"][..], &["-v"]] {
+        let output = world
+            .drive_command(&[&["spawn", "Use the key"], format].concat())
+            .env("MY_TOKEN", SECRET)
+            .output()
+            .unwrap();
+        let ended = crate::support::Ended::from(output);
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        let all = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(all.contains("cannot log in with [redacted]"), "{ended:?}");
+        assert!(!all.contains(SECRET), "{ended:?}");
+    }
+    assert_nowhere(&world);
+}
+
+#[test]
+fn a_task_that_holds_a_secret_is_refused_before_it_is_written_anywhere() {
+    let world = World::with_agent("cat; echo new > new.txt");
+    world.settings("env = [\"MY_TOKEN\"]\n");
+    for (variable, command) in [
+        ("MY_TOKEN", &["spawn"][..]),
+        ("GITHUB_TOKEN", &["spawn-team", "--primary", "script"]),
+    ] {
+        let task = format!("Log in with {SECRET}, please");
+        let output = world
+            .drive_command(&[command, &[&task, "--json", "-v"]].concat())
+            .env(variable, SECRET)
+            .output()
+            .unwrap();
+        let ended = crate::support::Ended::from(output);
+        assert_eq!(ended.failure(), (Some(2), "taskHoldsSecret".into()));
+        let told = text(&ended.document()["failure"]["message"]);
+        assert_eq!(told, format!("the task holds the value of `{variable}`"));
+        let all = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(!all.contains(SECRET), "{ended:?}");
+        assert_nowhere(&world);
+    }
+}
+
+#[test]
+fn a_forge_token_that_an_agent_finds_somewhere_is_in_no_log() {
+    // It never had it by its environment.
+    let world = World::with_agent("cat token.txt; rm token.txt; echo new > new.txt");
+    world.shell(&format!(
+        "cd repo && echo {SECRET} > token.txt && git add -A && git commit -qm oops"
+    ));
+    let output = world
+        .drive_command(&["spawn", "Clean up", "--json", "-v"])
+        .env("GITHUB_TOKEN", SECRET)
+        .output()
+        .unwrap();
+    let ended = crate::support::Ended::from(output);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(!ended.stderr.contains(SECRET), "{ended:?}");
+    let log = world.drive(&["runs", "logs"]).stdout;
+    assert!(log.contains("[redacted]"), "{log}");
+    assert_nowhere(&world);
+}
+
+/// No file of the state directory holds the secret.
+fn assert_nowhere(world: &World) {
     for (path, bytes) in contents(&world.path("state")) {
         let found = bytes
             .windows(SECRET.len())
             .any(|window| window == SECRET.as_bytes());
         assert!(!found, "{} holds the secret", path.display());
     }
-    let branch = text(&run["branch"]);
-    assert!(!world.git(&format!("log -p {branch}")).contains(SECRET));
 }
 
 #[test]

@@ -4,13 +4,24 @@ use crate::support::{Ended, World, text, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Child;
 
-fn signal(child: &Child, signal: Signal) {
+pub(crate) fn signal(child: &Child, signal: Signal) {
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     kill_process(pid, signal).unwrap();
 }
 
-fn ended(child: Child) -> Ended {
+pub(crate) fn ended(child: Child) -> Ended {
     Ended::from(child.wait_with_output().unwrap())
+}
+
+/// Until the first interrupt is in the journal of the newest run.
+pub(crate) fn wait_for_cancel(world: &World) {
+    wait_for("the first interrupt", || {
+        let shown = world.drive(&["runs", "show", "--json"]).document();
+        let journal = shown["journal"].as_array().cloned().unwrap_or_default();
+        journal
+            .iter()
+            .any(|entry| entry["event"]["event"] == "cancelAsked")
+    });
 }
 
 #[test]
@@ -46,13 +57,7 @@ fn two_interrupts_end_it_at_once_and_still_keep_the_work() {
     let child = world.start(&["spawn", "Work long", "--json"]);
     world.wait_for_file("half.txt");
     signal(&child, Signal::INT);
-    wait_for("the first interrupt", || {
-        let shown = world.drive(&["runs", "show", "--json"]).document();
-        let journal = shown["journal"].as_array().cloned().unwrap_or_default();
-        journal
-            .iter()
-            .any(|entry| entry["event"]["event"] == "cancelAsked")
-    });
+    wait_for_cancel(&world);
     signal(&child, Signal::INT);
     let ended = ended(child);
     let run = ended.run();
@@ -129,6 +134,45 @@ while :; do sleep 303; done",
         "a.txt half.txt src/b.txt"
     );
     world.assert_nothing_is_left();
+}
+
+#[test]
+fn a_clock_that_ran_out_is_named_with_the_setting_that_moves_it_and_the_work_is_kept() {
+    let clocks = [
+        (
+            "while :; do echo still here; sleep 0.1; done",
+            "agent `script` ran for longer than allowed",
+            "raise `total_timeout`, or pass `--total-timeout`; the work so far is kept",
+        ),
+        (
+            "sleep 300",
+            "agent `script` was silent for longer than allowed",
+            "raise `idle_timeout`, or pass `--idle-timeout`; the work so far is kept",
+        ),
+    ];
+    for (script, message, hint) in clocks {
+        let world = World::with_agent(&format!("echo half > half.txt; {script}"));
+        // Both are far from what either agent needs to be ended by the other.
+        let limits = match script.starts_with("sleep") {
+            true => ["--idle-timeout", "1s", "--total-timeout", "1h"],
+            false => ["--idle-timeout", "5s", "--total-timeout", "6s"],
+        };
+        let (code, run) = world.spawn(&[&["Work for ever"], &limits[..]].concat());
+        assert_eq!(
+            (code, text(&run["status"])),
+            (Some(1), "timedOut".into()),
+            "{run:#}"
+        );
+        assert_eq!(
+            run["failure"],
+            serde_json::json!({"kind": "agentTimedOut", "message": message, "hint": hint, "causes": []})
+        );
+        assert_eq!(
+            world.files(&text(&run["kept"][0])),
+            "a.txt half.txt src/b.txt"
+        );
+        world.assert_nothing_is_left();
+    }
 }
 
 /// Says how many tokens it has used, as the recorded streams do.

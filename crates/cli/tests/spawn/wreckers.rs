@@ -1,7 +1,7 @@
 //! Agents that go for git itself: its refs, its head, its index, the folder they work in.
 
 use crate::agents::{COMMIT, flown, flown_with, warnings};
-use crate::support::text;
+use crate::support::{World, text};
 
 /// Nothing of the kernel's keeps it from git's own files.
 const UNCONFINED: &str = "[sandbox]\nisolation = \"off\"\n";
@@ -139,4 +139,66 @@ fn one_that_ends_on_an_unrelated_history_has_it_left_alone_and_named() {
         "the agent ended on x, which does not build on `mine`: what it did there is kept apart"
     );
     assert_eq!(world.git("log --format=%s x"), "Unrelated");
+}
+
+/// Replaces the newest commit by another one.
+const AMEND: &str =
+    "git add -A && git -c user.name=x -c user.email=x@example.org commit -q --amend -m";
+
+#[test]
+fn one_that_amends_the_first_commit_ends_clearly_with_its_work_on_the_branch() {
+    let script = format!("echo x > x.txt; {AMEND} 'Amended'; echo y > y.txt");
+    let (world, code, run) = flown(&script);
+    let base = world.git("rev-parse --short=8 main");
+    assert_eq!(
+        (code, &run["failure"]),
+        (
+            Some(1),
+            &serde_json::json!({
+                "kind": "historyUnrelated",
+                "message": format!("the agent rewrote all of the history: `mine` shares no commit with `{base}`"),
+                "hint": format!("its files are on branch `mine`: see `git diff {base} mine`"),
+                "causes": [],
+            })
+        ),
+        "{run:#}"
+    );
+    assert_eq!(text(&run["branch"]), "mine");
+    assert_eq!(world.files("mine"), "a.txt src/b.txt x.txt y.txt");
+    assert_eq!(world.files("main"), "a.txt src/b.txt");
+    // Nobody is asked to merge what cannot be merged.
+    let list = world.drive(&["pr", "list", "--json"]).document();
+    assert_eq!(list["pullRequests"], serde_json::json!([]));
+}
+
+#[test]
+fn one_that_rewrites_the_commit_it_started_from_is_told_of() {
+    let world = World::with_agent(&format!("echo x > x.txt; {AMEND} 'Amended'"));
+    world.shell("cd repo && echo more > c.txt && git add -A && git commit -qm second");
+    let (code, run) = world.spawn(&["Do it", "--branch", "mine"]);
+    assert_eq!(code, Some(0), "{run:#}");
+    let base = world.git("rev-parse --short=8 main");
+    assert_eq!(
+        warnings(&run),
+        format!("the agent rewrote commits that it had found: `mine` no longer builds on `{base}`")
+    );
+    assert_eq!(world.git("log --format=%s main..mine"), "Amended");
+    assert_eq!(world.files("mine"), "a.txt c.txt src/b.txt x.txt");
+    world.assert_nothing_is_left();
+}
+
+#[test]
+fn one_that_goes_back_in_history_and_does_nothing_else_is_told_of() {
+    let world = World::with_agent("git reset -q --hard HEAD~1");
+    world.shell("cd repo && echo more > c.txt && git add -A && git commit -qm second");
+    let (code, run) = world.spawn(&["Do it", "--branch", "mine"]);
+    let failure = (code, text(&run["failure"]["kind"]));
+    assert_eq!(failure, (Some(1), "nothingOnBranch".into()), "{run:#}");
+    let base = world.git("rev-parse --short=8 main");
+    assert_eq!(
+        warnings(&run),
+        format!("the agent took `mine` back to a commit before `{base}`, and left nothing on it")
+    );
+    assert_eq!(world.files("main"), "a.txt c.txt src/b.txt");
+    world.assert_nothing_is_left();
 }

@@ -1,4 +1,5 @@
 use super::permission::PermissionRules;
+use super::redact::MIN_SECRET;
 use crate::Problem;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -217,6 +218,36 @@ pub fn secret_values(config: &AgentConfig, env: &BTreeMap<OsString, OsString>) -
         .collect()
 }
 
+/// The values that no agent gets, and that nobody may read in what one says either.
+pub fn withheld_values(
+    caller: &BTreeMap<OsString, OsString>,
+    forge_token_env: &str,
+) -> Vec<String> {
+    let names = NEVER.into_iter().chain([forge_token_env]);
+    names
+        .filter_map(|name| caller.get(OsStr::new(name))?.to_str())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The variable whose secret value `text` holds: one that the agent is given, or that no agent gets.
+pub fn secret_held_by<'a>(
+    text: &str,
+    config: &'a AgentConfig,
+    caller: &BTreeMap<OsString, OsString>,
+    forge_token_env: &'a str,
+) -> Option<&'a str> {
+    let listed = config.env.iter().map(String::as_str);
+    let listed = listed.filter(|name| looks_secret(name));
+    let mut names = listed.chain(NEVER).chain([forge_token_env]);
+    names.find(|name| {
+        let value = caller
+            .get(OsStr::new(name))
+            .and_then(|value| value.to_str());
+        value.is_some_and(|value| value.len() >= MIN_SECRET && text.contains(value))
+    })
+}
+
 fn looks_secret(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     [
@@ -349,5 +380,26 @@ mod tests {
             ("PATH", "/bin"),
         ]);
         assert_eq!(secret_values(&config, &env), ["k1", "p1"]);
+    }
+
+    #[test]
+    fn a_text_that_holds_the_value_of_a_secret_names_its_variable() {
+        let caller = environment(&[
+            ("MY_KEY", "k-123456"),
+            ("MY_PORT", "p-123456"),
+            ("SHORT_KEY", "abc"),
+            ("FORGE", "f-123456"),
+            ("GH_TOKEN", "g-123456"),
+        ]);
+        let config = AgentConfig {
+            env: ["MY_KEY", "MY_PORT", "SHORT_KEY"].map(str::to_owned).into(),
+            ..AgentConfig::of_kind(AgentKind::Command)
+        };
+        let held = |text| secret_held_by(text, &config, &caller, "FORGE");
+        assert_eq!(held("use (k-123456)"), Some("MY_KEY"));
+        assert_eq!(held("push with f-123456"), Some("FORGE"));
+        assert_eq!(held("push with g-123456"), Some("GH_TOKEN"));
+        assert_eq!(held("port p-123456, abc, k-12345, $MY_KEY"), None);
+        assert_eq!(withheld_values(&caller, "FORGE"), ["g-123456", "f-123456"]);
     }
 }

@@ -10,7 +10,9 @@ mod role;
 pub mod stream;
 mod usage;
 
-pub use config::{AgentConfig, AgentKind, allowed_env, secret_values};
+pub use config::{
+    AgentConfig, AgentKind, allowed_env, secret_held_by, secret_values, withheld_values,
+};
 pub use event::{AgentEvent, Wait};
 pub use outcome::{AgentOutcome, Ending, Failure, Ignored, Session};
 pub use permission::{Decision, PermissionRequest, PermissionRules, decide};

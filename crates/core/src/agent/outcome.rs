@@ -218,17 +218,142 @@ fn describe(agent: &str, reason: &Failure) -> Problem {
             bound: TimeBound::Idle,
         } => work("was silent for longer than allowed")
             .hint("raise `idle_timeout`, or pass `--idle-timeout`; the work so far is kept"),
-        Failure::MemoryLimit => {
-            work("used more memory than allowed").hint("the work so far is kept")
-        }
-        Failure::ProcessLimit => {
-            work("started more processes than allowed").hint("the work so far is kept")
-        }
-        Failure::OutputLimit => work("printed more than allowed").hint("the work so far is kept"),
-        Failure::Cancelled => Problem::interrupted(format!("agent `{agent}` was stopped")),
+        Failure::MemoryLimit => work("used more memory than allowed")
+            .hint("give it a smaller task; the work so far is kept"),
+        Failure::ProcessLimit => work("started more processes than allowed")
+            .hint("see what it ran with `drive runs show`; the work so far is kept"),
+        Failure::OutputLimit => work("printed more than allowed")
+            .hint("read its log: `drive runs logs`; the work so far is kept"),
+        Failure::Cancelled => Problem::interrupted(format!("agent `{agent}` was stopped"))
+            .hint("the work so far is kept"),
         Failure::Infra => {
             Problem::environment(kind, format!("agent `{agent}` could not be supervised"))
                 .hint("run `drive doctor`")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every failure there is, with what a person is told and advised.
+    fn all() -> Vec<(Failure, &'static str, &'static str)> {
+        let wall = TimeBound::Wall;
+        let idle = TimeBound::Idle;
+        let log = "read its log: `drive runs logs`";
+        let model = "try again later, or choose another agent with `--agent`";
+        let limit = "run it again after that, or choose another agent with `--agent`";
+        let at = "2026-11-16T00:00:00Z".parse().unwrap();
+        let no_verdict = |exit_code, signal| Failure::NoVerdict { exit_code, signal };
+        vec![
+            (Failure::Reported, "says that it failed", log),
+            (
+                Failure::Model { status: None },
+                "could not use its model",
+                model,
+            ),
+            (
+                Failure::Model { status: Some(503) },
+                "could not use its model (HTTP 503)",
+                model,
+            ),
+            (
+                Failure::LoginExpired,
+                "is not logged in",
+                "log in with its own command, or let its key through with `env` in `[agents.a]`",
+            ),
+            (
+                Failure::UsageLimit { resets_at: None },
+                "has reached its usage limit",
+                limit,
+            ),
+            (
+                Failure::UsageLimit {
+                    resets_at: Some(at),
+                },
+                "has reached its usage limit, which resets at `2026-11-16T00:00:00Z`",
+                limit,
+            ),
+            (
+                no_verdict(Some(7), None),
+                "exited with `7` without saying that it had finished",
+                log,
+            ),
+            (
+                no_verdict(None, Some(9)),
+                "was ended by signal `9` before it had finished",
+                log,
+            ),
+            (
+                no_verdict(None, None),
+                "ended without saying that it had finished",
+                log,
+            ),
+            (
+                Failure::Garbage,
+                "prints something else than the events of its kind",
+                "check `kind` and `command` in `[agents.a]`, then run `drive doctor`",
+            ),
+            (
+                Failure::Escalations { allowed: 5 },
+                "asked for more than the `5` permissions allowed",
+                "raise `max_escalations`, or allow what it needs in `[agents.a]`",
+            ),
+            (
+                Failure::Budget {
+                    overrun: Overrun::Tokens {
+                        allowed: 10,
+                        used: 11,
+                    },
+                },
+                "used 11 tokens where `10` are allowed",
+                "raise it in `[budget]`; the work so far is kept",
+            ),
+            (
+                Failure::TimedOut { bound: wall },
+                "ran for longer than allowed",
+                "raise `total_timeout`, or pass `--total-timeout`; the work so far is kept",
+            ),
+            (
+                Failure::TimedOut { bound: idle },
+                "was silent for longer than allowed",
+                "raise `idle_timeout`, or pass `--idle-timeout`; the work so far is kept",
+            ),
+            (
+                Failure::MemoryLimit,
+                "used more memory than allowed",
+                "give it a smaller task; the work so far is kept",
+            ),
+            (
+                Failure::ProcessLimit,
+                "started more processes than allowed",
+                "see what it ran with `drive runs show`; the work so far is kept",
+            ),
+            (
+                Failure::OutputLimit,
+                "printed more than allowed",
+                "read its log: `drive runs logs`; the work so far is kept",
+            ),
+            (Failure::Cancelled, "was stopped", "the work so far is kept"),
+            (
+                Failure::Infra,
+                "could not be supervised",
+                "run `drive doctor`",
+            ),
+        ]
+    }
+
+    #[test]
+    fn every_end_that_is_no_success_is_told_with_what_to_do_about_it() {
+        for (reason, message, hint) in all() {
+            let problem = describe("a", &reason);
+            assert_eq!(
+                (problem.message, problem.hint.as_deref()),
+                (format!("agent `a` {message}"), Some(hint)),
+                "{reason:?}"
+            );
+            assert_eq!(problem.kind, reason.kind());
         }
     }
 }

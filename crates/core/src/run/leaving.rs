@@ -127,7 +127,9 @@ pub(super) fn ended(run: &mut Run, leaving: Leaving, result: &EffectResult, now:
     } = leaving;
     if let EffectResult::Failed { problem } = result {
         match step {
-            WayOut::Finishing => {}
+            WayOut::Finishing => run
+                .warnings
+                .push(format!("what was under way was not finished: {problem}")),
             WayOut::EndingProcesses => run
                 .warnings
                 .push(format!("a process could not be ended: {problem}")),

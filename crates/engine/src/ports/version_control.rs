@@ -73,6 +73,8 @@ pub struct CollectedWork {
     pub state: WorkState,
     /// Commits in it that the base does not have, oldest first, at most 1,000.
     pub commits: Vec<CommitSummary>,
+    /// Whether the base, given by its full hash, lies in its history.
+    pub builds_on_base: bool,
     /// Committed just now, and larger than many forges take.
     pub large: Vec<LargeFile>,
 }

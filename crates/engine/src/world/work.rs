@@ -13,6 +13,8 @@ use std::path::Path;
 const DIFF_BYTES: usize = 128 * 1024;
 /// How long a file may be that a run reads.
 const FILE_BYTES: u64 = 4 * 1024 * 1024;
+/// How much of a commit's name people are told.
+const SHORT: usize = 8;
 /// How many names are tried before a person is asked for one.
 const MOST_NAMES: u32 = 50;
 
@@ -43,15 +45,54 @@ impl World<'_> {
             ));
         }
         let head_sha = self.bring_to_branch(&sandbox, &work.state, &mut warnings)?;
-        let commits = match head_sha == work.state.head_sha {
-            true => work.commits,
-            false => self.history.commits(place, base, &head_sha)?,
+        let (commits, builds_on_base) = match head_sha == work.state.head_sha {
+            true => (work.commits, work.builds_on_base),
+            false => (
+                self.history.commits(place, base, &head_sha)?,
+                self.history.is_ancestor(place, base, &head_sha)?,
+            ),
         };
+        if !builds_on_base {
+            warnings.push(self.rewritten(&sandbox, base, &head_sha, commits.is_empty())?);
+        }
         Ok(EffectResult::WorkCommitted {
             head_sha,
             commits,
             warnings,
         })
+    }
+
+    /// What is told of a branch that no longer builds on the commit it started from. One that shares
+    /// no commit at all with it can be merged nowhere.
+    fn rewritten(
+        &self,
+        sandbox: &Sandbox,
+        base: &str,
+        head: &str,
+        is_empty: bool,
+    ) -> Result<String, Problem> {
+        let branch = sandbox.branch.as_deref().unwrap_or("HEAD");
+        let base_name = base.get(..SHORT).unwrap_or(base);
+        let meets = self
+            .history
+            .merge_base(Place::Sandbox(sandbox), base, head)?;
+        match (meets, is_empty) {
+            (Some(_), true) => Ok(format!(
+                "the agent took `{branch}` back to a commit before `{base_name}`, and left nothing on it"
+            )),
+            (Some(_), false) => Ok(format!(
+                "the agent rewrote commits that it had found: `{branch}` no longer builds on `{base_name}`"
+            )),
+            (None, _) => Err(Problem::work(
+                "historyUnrelated",
+                format!(
+                    "the agent rewrote all of the history: `{branch}` shares no commit with `{base_name}`"
+                ),
+            )
+            .hint(format!(
+                "its files are on branch `{branch}`: see `git diff {base_name} {branch}`"
+            ))),
+        }
     }
 
     /// One file of a commit.

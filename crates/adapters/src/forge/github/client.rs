@@ -108,7 +108,7 @@ impl Client {
         let key = self.cache_key(url.to_owned());
         let mut kept = self.around.cache.load(&key)?;
         self.repeat(|| {
-            let reply = self.transport.send(Ask {
+            let reply = self.send(Ask {
                 method: Method::GET,
                 url,
                 etag: kept.as_ref().map(|kept| kept.etag.as_str()),
@@ -161,7 +161,7 @@ impl Client {
     /// The text of a change.
     pub(super) fn get_diff(&self, url: &str) -> Result<String, Problem> {
         self.repeat(|| {
-            let reply = self.transport.send(Ask {
+            let reply = self.send(Ask {
                 method: Method::GET,
                 url,
                 etag: None,
@@ -187,7 +187,7 @@ impl Client {
     ) -> Result<(Value, Option<Timestamp>), Problem> {
         let body = json!({"query": query, "variables": variables}).to_string();
         self.repeat(|| {
-            let reply = self.transport.send(Ask {
+            let reply = self.send(Ask {
                 method: Method::POST,
                 url: self.endpoint.graphql(),
                 etag: None,
@@ -232,7 +232,7 @@ impl Client {
             self.await_turn()?;
             let budgets = &self.around.budgets;
             self.wait_until(budgets.book_write(&self.fingerprint, self.now())?)?;
-            let sent = self.transport.send(Ask {
+            let sent = self.send(Ask {
                 method: method.clone(),
                 url,
                 etag: None,
@@ -265,26 +265,25 @@ impl Client {
         look: impl Fn() -> Result<Option<T>, Problem>,
         act: impl Fn() -> Result<Act<T>, Problem>,
     ) -> Result<T, Problem> {
-        let mut attempt = 0;
+        let mut attempt = 1;
         loop {
             if let Some(found) = look()? {
                 return Ok(found);
             }
             match act()? {
                 Act::Done(value) => return Ok(value),
-                Act::Unknown(problem) if attempt + 1 >= ATTEMPTS => return Err(problem),
-                Act::Unknown(_) => {
-                    attempt += 1;
-                    // A forge may need a moment until a list shows what was just made.
-                    self.around.pause.pause(pace::backoff(attempt));
+                // A forge may need a moment until a list shows what was just made.
+                Act::Unknown(problem) if attempt >= ATTEMPTS || self.settle(attempt).is_err() => {
+                    return Err(problem);
                 }
+                Act::Unknown(_) => attempt += 1,
             }
         }
     }
 
-    /// Gives the forge a moment to work something out.
-    pub(super) fn settle(&self, attempt: u32) {
-        self.around.pause.pause(pace::backoff(attempt));
+    /// Gives the forge a moment. An error when somebody wants to stop.
+    pub(super) fn settle(&self, attempt: u32) -> Result<(), Problem> {
+        self.pause(pace::backoff(attempt))
     }
 
     /// Repeats a read until it works, a limit is too far away, or patience ends.
@@ -312,8 +311,8 @@ impl Client {
                 }
                 Err(problem) => last = Some(problem),
             }
-            if number < ATTEMPTS {
-                self.around.pause.pause(pace::backoff(number));
+            if number < ATTEMPTS && self.settle(number).is_err() {
+                break;
             }
         }
         Err(last.unwrap_or_else(|| rate_limited(self.now())))
@@ -398,10 +397,25 @@ impl Client {
         if wait > LONGEST_WAIT {
             return Err(rate_limited(until));
         }
-        if !wait.is_zero() {
-            self.around.pause.pause(wait);
+        match wait.is_zero() {
+            true => Ok(()),
+            false => self.pause(wait),
         }
-        Ok(())
+    }
+
+    /// Waits, unless somebody wants to stop.
+    fn pause(&self, wait: Duration) -> Result<(), Problem> {
+        let cancel = &self.around.cancel;
+        self.around.pause.pause(wait, cancel);
+        match cancel.asked() {
+            None => Ok(()),
+            Some(_) => Err(Problem::interrupted("stopped while waiting for the forge")
+                .hint("nothing was asked of it since")),
+        }
+    }
+
+    fn send(&self, ask: Ask<'_>) -> Result<Reply, Problem> {
+        self.transport.send(ask, &self.around.cancel)
     }
 
     fn now(&self) -> Timestamp {

@@ -95,10 +95,10 @@ impl Client {
         loop {
             let found = self.details(pr)?.pull_request;
             let open = found.state == PrState::Open;
-            if !open || found.mergeable.is_some() || asks >= MERGEABLE_ASKS {
+            let is_known = !open || found.mergeable.is_some();
+            if is_known || asks >= MERGEABLE_ASKS || self.settle(asks).is_err() {
                 return Ok(found);
             }
-            self.settle(asks);
             asks += 1;
         }
     }

@@ -4,14 +4,16 @@ use super::budget::Budgets;
 use super::cache::HttpCache;
 use crate::SystemClock;
 use crate::store::{Database, SqliteForgeMemory};
+use drive_engine::CancelToken;
 use drive_engine::ports::Clock;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 /// Lets time pass. Tests let it pass at once.
 pub trait Pause: Send + Sync {
-    /// Returns after this long.
-    fn pause(&self, wait: Duration);
+    /// Returns after this long, or once a stop is asked for.
+    fn pause(&self, wait: Duration, cancel: &CancelToken);
 }
 
 /// Waits by sleeping.
@@ -19,8 +21,12 @@ pub trait Pause: Send + Sync {
 pub struct ThreadPause;
 
 impl Pause for ThreadPause {
-    fn pause(&self, wait: Duration) {
-        std::thread::sleep(wait);
+    fn pause(&self, wait: Duration, cancel: &CancelToken) {
+        let (asked, stop) = channel();
+        let _guard = cancel.on_cancel(move |_| {
+            let _ = asked.send(());
+        });
+        let _ = stop.recv_timeout(wait);
     }
 }
 
@@ -35,6 +41,8 @@ pub struct Surroundings {
     pub clock: Arc<dyn Clock>,
     /// How to wait.
     pub pause: Arc<dyn Pause>,
+    /// A stop: asked for once nothing is tried again, asked for twice no answer is waited for.
+    pub cancel: CancelToken,
 }
 
 impl Surroundings {
@@ -46,6 +54,7 @@ impl Surroundings {
             budgets: memory,
             clock: Arc::new(SystemClock),
             pause: Arc::new(ThreadPause),
+            cancel: CancelToken::new(),
         }
     }
 }

@@ -2,6 +2,9 @@
 
 use super::token::Token;
 use drive_core::Problem;
+use drive_engine::CancelToken;
+use drive_engine::cancel::Urgency;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 use ureq::Agent;
 use ureq::config::RedirectAuthHeaders;
@@ -24,6 +27,9 @@ impl Default for Bounds {
         }
     }
 }
+
+/// How much longer than its deadline an exchange is waited for, should its own clock not end it.
+const MARGIN: Duration = Duration::from_secs(5);
 
 /// Whether the proxy of the environment is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,10 +103,39 @@ impl Transport {
         }
     }
 
-    /// Sends once. An error means that the answer is not known, not that nothing happened.
-    pub(super) fn send(&self, ask: Ask<'_>) -> Result<Reply, Problem> {
+    /// Sends once. An error means that the answer is not known, not that nothing happened. Whoever
+    /// wants to stop at once does not wait for it: it comes to a thread that nobody listens to.
+    pub(super) fn send(&self, ask: Ask<'_>, cancel: &CancelToken) -> Result<Reply, Problem> {
+        if cancel.asked() == Some(Urgency::Now) {
+            return Err(not_waited_for(ask.url));
+        }
+        let (url, exchange) = (ask.url, self.exchange(&ask)?);
+        let (answer, answered) = channel();
+        let stop = answer.clone();
+        let _guard = cancel.on_cancel(move |urgency| {
+            if urgency == Urgency::Now {
+                let _ = stop.send(None);
+            }
+        });
+        let call = move || {
+            let _ = answer.send(Some(exchange.run()));
+        };
+        std::thread::Builder::new()
+            .name("forge".to_owned())
+            .spawn(call)
+            .map_err(|error| {
+                Problem::environment("noThread", "cannot start a thread").because(error)
+            })?;
+        match answered.recv_timeout(self.bounds.deadline.saturating_add(MARGIN)) {
+            Ok(Some(replied)) => replied.map_err(|error| lost(url, error)),
+            Ok(None) => Err(not_waited_for(url)),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Err(too_late(url)),
+        }
+    }
+
+    fn exchange(&self, ask: &Ask<'_>) -> Result<Exchange, Problem> {
         let mut request = Request::builder()
-            .method(ask.method)
+            .method(ask.method.clone())
             .uri(ask.url)
             .header("accept", ask.accept)
             .header("authorization", self.token.header())
@@ -108,25 +143,36 @@ impl Transport {
         if let Some(etag) = ask.etag {
             request = request.header("if-none-match", etag);
         }
-        let sent = match ask.body {
-            Some(body) => request
-                .header("content-type", "application/json")
-                .body(body)
-                .map_err(ureq::Error::from)
-                .and_then(|request| self.agent.run(request)),
-            None => request
-                .body(())
-                .map_err(ureq::Error::from)
-                .and_then(|request| self.agent.run(request)),
-        };
-        let lost = |error: ureq::Error| lost(ask.url, error);
-        let response = sent.map_err(lost)?;
+        if ask.body.is_some() {
+            request = request.header("content-type", "application/json");
+        }
+        let request = request
+            .body(ask.body.clone())
+            .map_err(|error| lost(ask.url, error.into()))?;
+        Ok(Exchange {
+            agent: self.agent.clone(),
+            request,
+            body_bytes: self.bounds.body_bytes,
+        })
+    }
+}
+
+/// One request on its way, with everything it needs.
+struct Exchange {
+    agent: Agent,
+    request: Request<Option<Vec<u8>>>,
+    body_bytes: u64,
+}
+
+impl Exchange {
+    fn run(self) -> Result<Reply, ureq::Error> {
+        let (parts, body) = self.request.into_parts();
+        let response = match body {
+            Some(body) => self.agent.run(Request::from_parts(parts, body)),
+            None => self.agent.run(Request::from_parts(parts, ())),
+        }?;
         let (parts, mut body) = response.into_parts();
-        let body = body
-            .with_config()
-            .limit(self.bounds.body_bytes)
-            .read_to_vec()
-            .map_err(lost)?;
+        let body = body.with_config().limit(self.body_bytes).read_to_vec()?;
         Ok(Reply {
             status: parts.status.as_u16(),
             headers: parts.headers,
@@ -135,11 +181,28 @@ impl Transport {
     }
 }
 
+fn host(url: &str) -> &str {
+    url.split('/').nth(2).unwrap_or(url)
+}
+
+fn not_waited_for(url: &str) -> Problem {
+    Problem::interrupted(format!("the answer of `{}` was not waited for", host(url)))
+        .hint("what was asked may have happened all the same: look at the forge")
+}
+
+fn too_late(url: &str) -> Problem {
+    let message = format!("`{}` did not answer in time", host(url));
+    Problem::environment("forgeTimeout", message).hint(TRY_AGAIN)
+}
+
+const TRY_AGAIN: &str = "check the network and `forge.api_url`; drive tries again by itself";
+
 fn lost(url: &str, error: ureq::Error) -> Problem {
-    let host = url.split('/').nth(2).unwrap_or(url);
-    let (kind, message) = if matches!(error, ureq::Error::Timeout(_)) {
-        ("forgeTimeout", format!("`{host}` did not answer in time"))
-    } else if matches!(error, ureq::Error::BodyExceedsLimit(_)) {
+    let host = host(url);
+    if matches!(error, ureq::Error::Timeout(_)) {
+        return too_late(url).because(error);
+    }
+    let (kind, message) = if matches!(error, ureq::Error::BodyExceedsLimit(_)) {
         (
             "forgeAnswerTooLarge",
             format!("`{host}` answered with more than a request may bring"),
@@ -148,6 +211,6 @@ fn lost(url: &str, error: ureq::Error) -> Problem {
         ("forgeUnreachable", format!("no answer from `{host}`"))
     };
     Problem::environment(kind, message)
-        .hint("check the network and `forge.api_url`; drive tries again by itself")
+        .hint(TRY_AGAIN)
         .because(error)
 }

@@ -18,6 +18,8 @@ pub(super) enum Trial {
     Clean(String),
     /// These files cannot be merged.
     Conflicts(Vec<String>),
+    /// They share no commit.
+    Unrelated,
 }
 
 impl LocalForge {
@@ -28,7 +30,7 @@ impl LocalForge {
         };
         Ok(match self.try_merge(&base, &row.head_sha)? {
             Trial::Clean(_) => true,
-            Trial::Conflicts(_) => false,
+            Trial::Conflicts(_) | Trial::Unrelated => false,
         })
     }
 
@@ -56,6 +58,9 @@ impl LocalForge {
         let tree = match self.try_merge(&base, &row.head_sha)? {
             Trial::Clean(tree) => tree,
             Trial::Conflicts(files) => return Ok(refused(conflict(&row, &files))),
+            Trial::Unrelated => {
+                return Ok(refused(format!("it shares no commit with `{}`", row.base)));
+            }
         };
         let parents = [base.clone(), row.head_sha.clone()];
         let location = Location::checkout(&self.git_dir);
@@ -87,8 +92,16 @@ impl LocalForge {
         match (answer.code, fields.next()) {
             (0, Some(tree)) => Ok(Trial::Clean(tree)),
             (1, Some(_)) => Ok(Trial::Conflicts(fields.collect())),
+            _ if self.meeting(base, head)?.is_none() => Ok(Trial::Unrelated),
             _ => Err(answer.problem()),
         }
+    }
+
+    /// The newest commit that two have in common.
+    pub(super) fn meeting(&self, base: &str, head: &str) -> Result<Option<String>, Problem> {
+        self.objects()
+            .args(["merge-base", "--end-of-options", base, head])
+            .optional_line()
     }
 
     /// Moves the base to the merge, if it is still where it was; a reason if that must not be.

@@ -26,16 +26,7 @@ impl Forge for LocalForge {
         }
         let head = self.require_branch(&new.branch)?;
         let base = self.require_branch(&new.base)?;
-        if self.is_in(&head, &base)? {
-            return Err(Problem::work(
-                "noCommits",
-                format!(
-                    "`{}` has no commit that `{}` does not have",
-                    new.branch, new.base
-                ),
-            )
-            .hint("commit something on it first"));
-        }
+        self.require_commits(new, &head, &base)?;
         let new = NewPullRequest {
             body: fit(&new.body, BODY_CHARS),
             ..new.clone()

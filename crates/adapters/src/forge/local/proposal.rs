@@ -42,6 +42,29 @@ impl LocalForge {
         })
     }
 
+    /// What is proposed must add something to its base, and have grown out of the same history.
+    pub(super) fn require_commits(
+        &self,
+        new: &NewPullRequest,
+        head: &str,
+        base: &str,
+    ) -> Result<(), Problem> {
+        let (branch, target) = (&new.branch, &new.base);
+        match self.meeting(base, head)? {
+            Some(common) if common == head => Err(Problem::work(
+                "noCommits",
+                format!("`{branch}` has no commit that `{target}` does not have"),
+            )
+            .hint("commit something on it first")),
+            Some(_) => Ok(()),
+            None => Err(Problem::work(
+                "historyUnrelated",
+                format!("`{branch}` shares no commit with `{target}`"),
+            )
+            .hint(format!("make it grow out of `{target}`, then try again"))),
+        }
+    }
+
     fn usual_base(&self, branch: &str) -> Result<String, Problem> {
         let remote = self
             .objects()

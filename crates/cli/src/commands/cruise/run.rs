@@ -205,7 +205,7 @@ pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
     let id = host.wiring.new_run()?;
     let request = spawn::request(order, &id, &host.wiring.git)?;
     for agent in &crew {
-        host.wiring.require_agent(agent, app)?;
+        host.wiring.require_agent(agent, &request.task, app)?;
     }
     app.output().narrate(format_args!("cruise {id}"));
     let run = host.with_bridge(app, |bridge| {

@@ -19,7 +19,7 @@ pub(super) fn forms_of(secret: &str) -> Vec<Vec<u8>> {
 }
 
 /// Shorter values are no secrets worth the name: replacing them would shred ordinary text.
-pub(super) const MIN_SECRET: usize = 6;
+pub(in crate::agent) const MIN_SECRET: usize = 6;
 
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

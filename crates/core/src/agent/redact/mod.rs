@@ -8,6 +8,7 @@ use super::event::{AgentEvent, Wait};
 use super::outcome::{AgentOutcome, Ending};
 use super::permission::{Decision, PermissionRequest};
 use crate::Problem;
+pub(super) use forms::MIN_SECRET;
 pub use redactor::{REPLACEMENT, Redactor, Secrets};
 
 impl Secrets {
