@@ -130,7 +130,8 @@ macro_rules! for_each_cli {
 
             #[test]
             fn survives_one_rate_limit() {
-                recovers($which, Fault::status(429));
+                let retry_after = Some(1);
+                recovers($which, Fault::Status { code: 429, retry_after });
             }
 
             #[test]

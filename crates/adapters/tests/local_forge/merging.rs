@@ -52,6 +52,21 @@ fn a_clean_checkout_of_the_base_follows() {
 }
 
 #[test]
+fn a_list_of_work_trees_that_fails_beside_an_add_is_asked_for_again() {
+    let world = World::checked_out();
+    let pr = world.open("feat/merge");
+    let flag = world.repo.join(".git/asked-once");
+    let forge = world.with_git(&format!(
+        "case \"$*\" in *'worktree list'*) [ -e {flag:?} ] || {{ touch {flag:?}; echo 'fatal: failed to read .git/worktrees/x/commondir: Success' >&2; exit 128; }};; esac"
+    ));
+    let outcome = forge.merge(pr.number, &pr.head_sha).unwrap();
+    let sha = world.git(["rev-parse", "main"]);
+    assert_eq!(outcome, MergeOutcome::Merged { sha: Some(sha) });
+    assert!(flag.exists());
+    assert!(world.file("src/lib.rs").is_some(), "the checkout follows");
+}
+
+#[test]
 fn a_dirty_checkout_of_the_base_refuses() {
     let world = World::checked_out();
     let pr = world.open("feat/dirty");

@@ -83,6 +83,26 @@ impl World {
         self.dir.path().canonicalize().unwrap()
     }
 
+    /// The same forge with a git that this shell script stands before.
+    pub fn with_git(&self, script: &str) -> LocalForge {
+        use std::os::unix::fs::PermissionsExt;
+        let bin = self.base().join("bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        let path = std::env::var("PATH").unwrap();
+        let real = format!("#!/bin/sh\n{script}\nPATH={path:?} exec git \"$@\"\n");
+        std::fs::write(bin.join("git"), real).unwrap();
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(bin.join("git"), mode).unwrap();
+        let git_dir = self.git(["rev-parse", "--absolute-git-dir"]);
+        let path = format!("{}:{path}", bin.display());
+        open_forge_by(
+            &self.base(),
+            Path::new(&git_dir),
+            self.clock.clone(),
+            path.as_ref(),
+        )
+    }
+
     /// The same forge as another process has it.
     pub fn another(&self) -> LocalForge {
         let git_dir = self.git(["rev-parse", "--absolute-git-dir"]);
@@ -142,8 +162,12 @@ impl World {
 }
 
 fn open_forge(base: &Path, git_dir: &Path, clock: Arc<Hands>) -> LocalForge {
+    open_forge_by(base, git_dir, clock, &std::env::var_os("PATH").unwrap())
+}
+
+fn open_forge_by(base: &Path, git_dir: &Path, clock: Arc<Hands>, path: &OsStr) -> LocalForge {
     let environment = Environment::from_pairs([
-        ("PATH", std::env::var_os("PATH").unwrap()),
+        ("PATH", path.to_owned()),
         ("HOME", base.join("home").into_os_string()),
     ]);
     let git = Git::new(Arc::new(BoundedRunner::new()), &environment);

@@ -2,7 +2,7 @@
 
 use super::LocalForge;
 use super::pulls::PullRow;
-use crate::git::{Location, Touches, commit_tree, filters_of, in_progress};
+use crate::git::{Answer, Location, Touches, commit_tree, filters_of, in_progress};
 use drive_core::Problem;
 use drive_core::forge::PrState;
 use drive_engine::ports::MergeOutcome;
@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 
 /// Conflicting files named in a refusal.
 const CONFLICTS_NAMED: usize = 5;
+
+/// How often the list of work trees is asked for.
+const LIST_RACES: usize = 20;
 
 /// What merging two commits gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -211,10 +214,7 @@ impl LocalForge {
 
     /// The work trees in which a branch is checked out.
     fn checkouts_of(&self, branch: &str) -> Result<Vec<PathBuf>, Problem> {
-        let answer = self
-            .objects()
-            .args(["worktree", "list", "--porcelain", "-z"])
-            .ok()?;
+        let answer = self.list_checkouts()?;
         let wanted = format!("branch refs/heads/{branch}");
         let mut checkouts = Vec::new();
         let mut current = None;
@@ -226,6 +226,22 @@ impl LocalForge {
             }
         }
         Ok(checkouts)
+    }
+
+    /// Git gives up on its list where a work tree is being added at that moment, and is asked again.
+    fn list_checkouts(&self) -> Result<Answer, Problem> {
+        let list = || {
+            let list = ["worktree", "list", "--porcelain", "-z"];
+            self.objects().args(list).run()
+        };
+        let mut answer = list()?;
+        for _ in 1..LIST_RACES {
+            if answer.code == 0 {
+                return Ok(answer);
+            }
+            answer = list()?;
+        }
+        Err(answer.problem())
     }
 
     fn note_merged(&self, row: &PullRow, commit: &str) -> Result<(), Problem> {
