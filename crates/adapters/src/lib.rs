@@ -18,6 +18,7 @@ pub mod settings;
 pub mod signals;
 pub mod state_dir;
 pub mod store;
+pub mod throw_away;
 pub mod verify;
 pub mod worktree;
 

@@ -6,6 +6,7 @@ use drive_core::ids::{EffectKey, RunId};
 use drive_core::run::{Effect, EffectResult, ForgeAct, MergeWhen, Run, cruise_status};
 use drive_core::sandbox::SandboxNote;
 use drive_engine::world::Observer;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -31,6 +32,10 @@ struct Seen {
     now: Option<String>,
     /// What the run waited for when it was last said.
     waits: Option<String>,
+    /// How many warnings of each run were said, or were there before.
+    warnings: BTreeMap<RunId, usize>,
+    /// What agents warned of.
+    warned: BTreeSet<String>,
 }
 
 impl<'a> Progress<'a> {
@@ -71,6 +76,17 @@ impl<'a> Progress<'a> {
         }
     }
 
+    /// Says what is new of what a person should know.
+    fn warn(&self, run: &Run) {
+        let mut seen = self.seen();
+        let all = run.warnings.len();
+        let known = seen.warnings.insert(run.id.clone(), all).unwrap_or(all);
+        let fresh = run.warnings.iter().skip(known);
+        for warning in fresh.filter(|warning| !seen.warned.contains(*warning)) {
+            self.output.warn(warning);
+        }
+    }
+
     fn line(&self) -> Option<String> {
         let seen = self.seen();
         let mut line = format!("{} {}", elapsed(self.started), seen.now.as_ref()?);
@@ -107,13 +123,20 @@ impl Observer for Progress<'_> {
         let line = format!("{} {}", elapsed(self.started), intention(effect));
         match is_routine(effect) {
             true => self.output.detail(line),
-            false => self.output.narrate(line),
+            false => {
+                self.seen().waits = None;
+                self.output.narrate(line);
+            }
         }
     }
 
-    /// Says what a cruise waits for, once for each thing.
+    /// Says what a cruise waits for, once for each thing, and what a person should know of it.
     fn changed(&self, run: &Run) {
-        let waits = cruise_status(run).and_then(|status| status.waiting_for);
+        let Some(status) = cruise_status(run) else {
+            return;
+        };
+        self.warn(run);
+        let waits = status.waiting_for;
         let works = run.pending.values().any(|one| !is_routine(one));
         if works || waits.is_none() || self.seen().waits == waits {
             return;
@@ -136,7 +159,13 @@ impl Observer for Progress<'_> {
             AgentEvent::ToolUse { name, summary } => self.now(&format!("{name} {summary}")),
             AgentEvent::FileChange { path } => self.now(&format!("changed {path}")),
             AgentEvent::Command { command, .. } => self.now(&format!("ran {command}")),
-            AgentEvent::Text { text } => self.now(text),
+            AgentEvent::Text { text } => {
+                // An answer in a fence is for drive, not for people.
+                let said = text.lines().find(|line| !line.trim().is_empty());
+                if let Some(said) = said.filter(|line| !line.starts_with("```")) {
+                    self.now(said);
+                }
+            }
             AgentEvent::Waiting { wait } => {
                 self.output.warn(format_args!("the agent waits: {wait}"))
             }
@@ -146,7 +175,10 @@ impl Observer for Progress<'_> {
                     request.tool, request.detail
                 ));
             }
-            AgentEvent::Warning { message } => self.output.warn(message),
+            AgentEvent::Warning { message } => {
+                self.seen().warned.insert(message.clone());
+                self.output.warn(message);
+            }
             AgentEvent::Launched { argv } => {
                 self.output
                     .detail(format_args!("the agent is started as {}", argv.join(" ")));

@@ -176,6 +176,7 @@ fn every_effect() -> Vec<Effect> {
             from: origin(&request.branch),
             when: MergeWhen::Always,
             base: Some(origin("main")),
+            published: Some("b".repeat(40)),
         },
         Effect::ConcludeMerge {
             sandbox: sandbox.clone(),
@@ -200,6 +201,7 @@ fn every_effect() -> Vec<Effect> {
             remote: "origin".into(),
             branch: request.branch.clone(),
             head_sha: "b".repeat(40),
+            published: None,
         },
         Effect::OpenPullRequest {
             branch: request.branch,

@@ -45,9 +45,21 @@ impl<'a> Bridge<'a> {
         Ok(())
     }
 
+    /// Nobody who lives goes on with a cruise.
+    pub fn require_free(&self, run: &RunId) -> Result<(), Problem> {
+        let owner = self.journal.store.owner(run)?;
+        match owner.filter(|owner| self.whoami.liveness(owner) == Liveness::Alive) {
+            Some(owner) => Err(held_by(run, &owner, self.whoami)
+                .hint("it does what `drive cruise fix`, `approve` and `cleanup` ask for")),
+            None => Ok(()),
+        }
+    }
+
     /// Goes on with a cruise until it has ended or this process lets go.
     pub fn fly(&self, run: &RunId) -> Result<Run, Problem> {
-        let lease = self.lease(run)?.map_err(|owner| held_by(run, &owner))?;
+        let lease = self
+            .lease(run)?
+            .map_err(|owner| held_by(run, &owner, self.whoami))?;
         self.executor(Until::Ended).fly(&lease)
     }
 

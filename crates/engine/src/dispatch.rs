@@ -35,6 +35,8 @@ pub(crate) struct Dispatch<'env> {
     peeked: Instant,
     /// The newest hint of the forge that was heard.
     heard: u64,
+    /// How often somebody was woken.
+    wakes: u64,
     stopping: bool,
 }
 
@@ -71,6 +73,7 @@ impl<'env> Dispatch<'env> {
             mark: 0,
             peeked: Instant::now(),
             heard: 0,
+            wakes: 0,
             stopping: false,
         }
     }
@@ -352,14 +355,15 @@ impl<'env> Dispatch<'env> {
                 .map(|(name, _)| name.clone())
                 .collect();
             for name in names {
-                if let Some(when) = flight.timers.remove(&name) {
-                    due.push((id.clone(), name, when.civil));
-                }
+                flight.timers.remove(&name);
+                due.push((id.clone(), name, flight.lease.token().0));
             }
         }
-        for (id, timer, at) in due {
-            // The same instant may be waited for twice, once somebody has set the clock back.
-            let dedupe = format!("timer/{timer}/{at}/{now}");
+        for (id, timer, owner) in due {
+            // The same instant may be waited for twice, once somebody has set the clock back. So a
+            // wake has a number of its owner's own: who is not waited for any more is not woken.
+            self.wakes += 1;
+            let dedupe = format!("timer/{timer}/{owner}/{}", self.wakes);
             let told = self.tell(&id, &Event::Woken { timer }, dedupe);
             self.settle(&id, told.map(|()| None));
             self.dirty.insert(id);

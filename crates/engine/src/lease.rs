@@ -91,12 +91,16 @@ impl Drop for Lease<'_> {
 }
 
 /// The clear answer a second process gets.
-pub fn held_by(run: &RunId, owner: &Owner) -> Problem {
+pub fn held_by(run: &RunId, owner: &Owner, whoami: &dyn Whoami) -> Problem {
+    let machine = match owner.machine == whoami.owner().machine {
+        true => String::new(),
+        false => format!(" on machine `{}`", owner.machine),
+    };
     Problem::environment(
         "runOwned",
         format!(
-            "run `{run}` is in the hands of process {} on `{}`",
-            owner.process.pid, owner.machine
+            "run `{run}` is in the hands of process {}{machine}",
+            owner.process.pid
         ),
     )
     .hint("wait for it to end, or stop that process")

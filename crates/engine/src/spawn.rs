@@ -125,7 +125,7 @@ pub fn fly(
 ) -> Result<Run, Problem> {
     // The lease comes first: a sweep in another process must never take this run for an orphan.
     let lease = Lease::acquire(journal.store, journal.clock, whoami, run)?
-        .map_err(|owner| held_by(run, &owner))?;
+        .map_err(|owner| held_by(run, &owner, whoami))?;
     let is_cruise = matches!(request.kind, Kind::Cruise(_));
     let event = Event::Requested {
         request: Box::new(request),

@@ -5,7 +5,7 @@
 //! sandbox while this is done, so what stands in the way of a lock is left over.
 
 use super::record::{Record, TOKEN_FILE, load_token};
-use super::{Worktrees, refs, storage_problem};
+use super::{Worktrees, gone, refs, storage_problem};
 use crate::files;
 use crate::git::{self, Location, Touches};
 use drive_core::Problem;
@@ -17,8 +17,47 @@ use std::path::{Path, PathBuf};
 const INDEX_BYTES: u64 = 32;
 const INDEX_MAGIC: &[u8] = b"DIRC";
 
+/// How much of the log of a head is looked through for where it last was.
+const LOG_BYTES: u64 = 64 * 1024;
+
+/// Makes a sandbox whole before somebody works in it. One whose folder was removed by hand is filled
+/// from its branch; what was not committed there is gone with the folder.
+pub(super) fn make_whole(
+    all: &Worktrees,
+    record: &Record,
+    head: Option<&str>,
+) -> Result<Vec<String>, Problem> {
+    let path = &record.sandbox.path;
+    if record.stage != Stage::Ready || !is_empty(path) {
+        return mend_head(all, record, head);
+    }
+    std::fs::create_dir_all(path).map_err(|error| storage_problem(path, &error))?;
+    if load_token(&record.sandbox.admin_dir) == Probe::Absent && is_nobodys(record) {
+        register_again(record)?;
+    }
+    if load_token(&record.sandbox.admin_dir) != Probe::Found(record.token.clone()) {
+        return Err(gone(&record.sandbox.id));
+    }
+    let link = format!("gitdir: {}\n", record.sandbox.admin_dir.display());
+    put(&path.join(".git"), link.as_bytes())?;
+    let mut notes = mend_head(all, record, head)?;
+    all.git
+        .call_at(all.location_of(record), Touches::Files)
+        .args(["reset", "--hard", "--quiet", "--no-recurse-submodules"])
+        .ok()?;
+    notes.push(format!(
+        "the folder `{}` was gone; it was filled again from the branch",
+        path.display()
+    ));
+    Ok(notes)
+}
+
 /// Makes a sandbox whole after an agent worked in it, and tells what was missing.
-pub(super) fn mend(all: &Worktrees, record: &Record) -> Result<Vec<String>, Problem> {
+pub(super) fn mend(
+    all: &Worktrees,
+    record: &Record,
+    head: Option<&str>,
+) -> Result<Vec<String>, Problem> {
     let mut notes = Vec::new();
     if record.stage != Stage::Ready {
         return Ok(notes);
@@ -32,12 +71,16 @@ pub(super) fn mend(all: &Worktrees, record: &Record) -> Result<Vec<String>, Prob
         register_again(record)?;
         notes.push("the agent had deleted git's own files of its folder".to_owned());
     }
-    notes.extend(mend_head(all, record)?);
+    notes.extend(mend_head(all, record, head)?);
     Ok(notes)
 }
 
 /// Makes head, branch and index readable again, where the sandbox is proven to be ours.
-pub(super) fn mend_head(all: &Worktrees, record: &Record) -> Result<Vec<String>, Problem> {
+pub(super) fn mend_head(
+    all: &Worktrees,
+    record: &Record,
+    known: Option<&str>,
+) -> Result<Vec<String>, Problem> {
     let mut notes = Vec::new();
     let admin = &record.sandbox.admin_dir;
     if record.stage != Stage::Ready || load_token(admin) != Probe::Found(record.token.clone()) {
@@ -52,9 +95,10 @@ pub(super) fn mend_head(all: &Worktrees, record: &Record) -> Result<Vec<String>,
     if let Some((branch, full)) = &own
         && !has_ref(all, record, full)?
     {
-        refs::create(&all.git, &common, full, &record.sandbox.base_sha)?;
+        let tip = last_tip(all, record, known);
+        refs::create(&all.git, &common, full, &tip)?;
         notes.push(format!(
-            "the agent had deleted branch `{branch}`; it was made again"
+            "branch `{branch}` had been deleted; it was made again at {tip}"
         ));
     }
     let is_sound = match load_head(admin) {
@@ -79,6 +123,38 @@ pub(super) fn mend_head(all: &Worktrees, record: &Record) -> Result<Vec<String>,
         notes.push("the agent had damaged git's index".to_owned());
     }
     Ok(notes)
+}
+
+/// Where a branch that is gone was last: by the log of the head that was on it, as the caller knows
+/// it, or where it began. It must build on where it began.
+fn last_tip(all: &Worktrees, record: &Record, known: Option<&str>) -> String {
+    let base = &record.sandbox.base_sha;
+    let common = Location::bare(&record.sandbox.git_dir);
+    let logged = logged_head(&record.sandbox.admin_dir.join("logs/HEAD"));
+    let known = known.map(str::to_owned);
+    [logged, known]
+        .into_iter()
+        .flatten()
+        .find(|tip| git::is_ancestor(&all.git, &common, base, tip).unwrap_or(false))
+        .unwrap_or_else(|| base.clone())
+}
+
+/// The last commit that the log of a head names.
+fn logged_head(log: &Path) -> Option<String> {
+    // A link could lead anywhere.
+    let meta = log.symlink_metadata().ok().filter(|meta| meta.is_file())?;
+    let start = meta.len().saturating_sub(LOG_BYTES);
+    let bytes = files::load_from(log, start, LOG_BYTES).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let is_commit = |word: &&str| {
+        let is_name = matches!(word.len(), 40 | 64) && word.bytes().all(|b| b.is_ascii_hexdigit());
+        is_name && word.bytes().any(|b| b != b'0')
+    };
+    text.lines().rev().find_map(|line| {
+        let mut words = line.splitn(3, ' ');
+        let (old, new) = (words.next()?, words.next()?);
+        [new, old].into_iter().find(is_commit).map(str::to_owned)
+    })
 }
 
 /// What a worktree's head says.
@@ -169,6 +245,14 @@ fn put(path: &Path, content: &[u8]) -> Result<(), Problem> {
 
 fn discard(path: &Path) -> Result<(), Problem> {
     files::remove_tree(path).map_err(|error| storage_problem(path, &error))
+}
+
+/// Whether a folder holds nothing, or is not there at all.
+fn is_empty(path: &Path) -> bool {
+    match std::fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
 }
 
 fn is_absent(path: &Path) -> bool {

@@ -174,12 +174,21 @@ impl Sandboxes for Worktrees {
         }
     }
 
-    fn mend(&self, sandbox: &Sandbox) -> Result<Vec<String>, Problem> {
+    fn mend(&self, sandbox: &Sandbox, head: Option<&str>) -> Result<Vec<String>, Problem> {
         drive_core::sandbox::check_folder_name(&sandbox.id)?;
         let _lock = self.lock_sandbox(&sandbox.id, "being looked over")?;
         match self.records.find(&sandbox.id)? {
-            Some(record) => mend::mend(self, &record),
+            Some(record) => mend::mend(self, &record, head),
             None => Ok(Vec::new()),
+        }
+    }
+
+    fn make_whole(&self, sandbox: &Sandbox, head: Option<&str>) -> Result<Vec<String>, Problem> {
+        drive_core::sandbox::check_folder_name(&sandbox.id)?;
+        let _lock = self.lock_sandbox(&sandbox.id, "being looked over")?;
+        match self.records.find(&sandbox.id)? {
+            Some(record) => mend::make_whole(self, &record, head),
+            None => Err(gone(&sandbox.id)),
         }
     }
 

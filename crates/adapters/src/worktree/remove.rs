@@ -70,7 +70,7 @@ pub(super) fn settle_locked(all: &Worktrees, record: Record) -> Result<Option<Ke
 
 fn set_aside(all: &Worktrees, mut record: Record) -> Result<Record, Problem> {
     // What cannot be put right is found out, and said, when the work is saved.
-    let _ = mend::mend_head(all, &record);
+    let _ = mend::mend_head(all, &record, None);
     if record.stage == Stage::Ready && record.sandbox.admin_dir.join("modules").is_dir() {
         // Submodules know their git folder by a relative path, which a move would break.
         return save_work(all, record);

@@ -1,17 +1,28 @@
 //! Scripts that plan, review and fix.
 
-use crate::stage::Stage;
+use crate::stage::{Ended, Stage, ended};
+use drive_core::forge::Permission;
+use drive_testkit::github::Simulator;
 use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Plans, and answers every comment with one more line in a file.
+/// Plans, and answers every comment with one more line in a file. Whoever says "Please wait" decides
+/// when it goes on.
 pub(crate) const PRIMARY: &str = r#"
 cat > /dev/null
 case "$DRIVE_ROLE" in
 namer) printf '```json\n{"pr_title": "Plan user auth", "branch_name": "user-auth"}\n```\n' ;;
 planner) printf 'The plan.\n\n```json tasks\n[{"id": "a", "title": "A", "description": "d", "acceptance": ["x"], "depends_on": [], "paths": []}]\n```\n' > plan.md; echo planned ;;
 fixer)
+  if grep -q 'Please wait' "$DRIVE_INPUT"; then
+    mkdir -p .cruise; touch .cruise/waits
+    while [ ! -e .cruise/go ]; do sleep 0.05; done
+    rm -f .cruise/waits .cruise/go
+  fi
   ids=$(sed -n 's/.*"id": "\([^"]*\)".*/\1/p' "$DRIVE_INPUT")
   echo "round $DRIVE_ROUND: $ids" >> answers.txt
   list=
@@ -45,8 +56,84 @@ pub(crate) fn until_quiet(stage: &Stage, rounds: u64) {
     until("the quiet", || {
         let now = status(stage);
         now["state"] == "polling"
+            && now["nextPollAt"].is_string()
             && now["pendingComments"] == 0
             && now["domain"].is_null()
             && now["rounds"].as_u64().is_some_and(|had| had >= rounds)
     });
+}
+
+/// The repository on the simulated GitHub; `ann` may write there.
+pub(crate) const REPO: &str = "acme/widgets";
+
+/// A cruise on the simulated GitHub that waits for somebody, with this pause between two looks.
+pub(crate) fn on_github(pause: &str) -> (Simulator, Stage, Child) {
+    let (simulator, stage) = github(pause);
+    let owner = stage.start(&["cruise", "run", "Add user auth"]);
+    until("the pull request", || status(&stage)["prNumber"] == 1);
+    until_quiet(&stage, 0);
+    (simulator, stage, owner)
+}
+
+/// A clone of a repository on the simulated GitHub.
+pub(crate) fn github(pause: &str) -> (Simulator, Stage) {
+    let simulator = Simulator::start();
+    simulator.add_repo("acme", "widgets");
+    simulator.add_person(REPO, "ann", Permission::Write);
+    let settings = format!(
+        "[cruise]\npoll_initial = {pause:?}\npoll_max = {pause:?}\n\
+         [forge]\nkind = \"github\"\nrepo = {REPO:?}\napi_url = {:?}\n",
+        simulator.api_url()
+    );
+    let stage = Stage::clone_of(&simulator.git_url(REPO), &settings, PRIMARY, APPROVES);
+    (simulator, stage)
+}
+
+/// A repository on the local forge, with short pauses between two looks.
+pub(crate) fn local() -> Stage {
+    let stage = Stage::new(PRIMARY, APPROVES);
+    let settings = fs::read_to_string(stage.path("repo/drive.toml")).unwrap();
+    fs::write(stage.path("repo/drive.toml"), format!("{QUICK}{settings}")).unwrap();
+    stage
+}
+
+/// A cruise on the local forge that waits for somebody.
+pub(crate) fn on_local() -> (Stage, Child) {
+    let stage = local();
+    let owner = stage.start(&["cruise", "run", "Add user auth"]);
+    until("the pull request", || status(&stage)["prNumber"] == 1);
+    until_quiet(&stage, 0);
+    (stage, owner)
+}
+
+/// Kills an owner where it stands.
+pub(crate) fn kill(mut owner: Child) {
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+}
+
+/// The sandbox of the only cruise.
+pub(crate) fn sandbox(stage: &Stage) -> PathBuf {
+    let root = stage.path("home/.local/state/infinite-improbability-drive/sandboxes");
+    let id = status(stage)["id"].as_str().unwrap().to_owned();
+    root.join(id)
+}
+
+/// What was said about fixes, without hidden lines.
+pub(crate) fn fixes(said: Vec<String>) -> Vec<String> {
+    let is_fix = |text: &String| text.contains("Fixed in ");
+    said.into_iter().filter(is_fix).collect()
+}
+
+/// The commit that an answer names.
+pub(crate) fn commit_of(fix: &str) -> &str {
+    let rest = fix.split("Fixed in ").nth(1).unwrap();
+    rest.split('.').next().unwrap()
+}
+
+/// Runs `drive … --json` in another folder of the stage.
+pub(crate) fn drive_in(stage: &Stage, folder: &str, args: &[&str]) -> Ended {
+    let mut command = stage.command(env!("CARGO_BIN_EXE_drive"));
+    let command = command.current_dir(stage.path(folder)).args(args);
+    ended(command.arg("--json").spawn().unwrap())
 }

@@ -1,37 +1,16 @@
 //! The same on GitHub, simulated.
 
-use crate::crew::{APPROVES, PRIMARY, status, until, until_quiet};
-use crate::stage::Stage;
+use crate::crew::{REPO, on_github, status, until, until_quiet};
 use drive_adapters::SystemClock;
 use drive_adapters::store::{Database, SqliteNudges};
 use drive_core::forge::webhook::Nudge;
 use drive_core::forge::{Permission, ReviewState};
 use drive_engine::ports::Nudges;
-use drive_testkit::github::Simulator;
-use std::process::Child;
 use std::sync::Arc;
-
-const REPO: &str = "acme/widgets";
-
-fn begin(pause: &str) -> (Simulator, Stage, Child) {
-    let simulator = Simulator::start();
-    simulator.add_repo("acme", "widgets");
-    simulator.add_person(REPO, "ann", Permission::Write);
-    let settings = format!(
-        "[cruise]\npoll_initial = {pause:?}\npoll_max = {pause:?}\n\
-         [forge]\nkind = \"github\"\nrepo = {REPO:?}\napi_url = {:?}\n",
-        simulator.api_url()
-    );
-    let stage = Stage::clone_of(&simulator.git_url(REPO), &settings, PRIMARY, APPROVES);
-    let owner = stage.start(&["cruise", "run", "Add user auth"]);
-    until("the pull request", || status(&stage)["prNumber"] == 1);
-    until_quiet(&stage, 0);
-    (simulator, stage, owner)
-}
 
 #[test]
 fn a_webhook_that_another_process_heard_makes_the_owner_look_at_once() {
-    let (simulator, stage, mut owner) = begin("1h");
+    let (simulator, stage, mut owner) = on_github("1h");
     let before = status(&stage)["nextPollAt"].clone();
     simulator.comment(REPO, "ann", 1, "Who owns the login?");
     let state = stage.path("home/.local/state/infinite-improbability-drive");
@@ -61,7 +40,7 @@ fn walk(state: &std::path::Path) -> Option<std::path::PathBuf> {
 
 #[test]
 fn what_a_person_pushed_to_the_branch_is_merged_and_an_approval_on_the_forge_ends_the_cruise() {
-    let (simulator, stage, owner) = begin("200ms");
+    let (simulator, stage, owner) = on_github("200ms");
     let theirs = simulator.push_file(REPO, "user-auth", "theirs.txt", "by ann\n");
     simulator.comment(REPO, "ann", 1, "See my commit, and mention it.");
     until_quiet(&stage, 1);
@@ -87,7 +66,7 @@ fn what_a_person_pushed_to_the_branch_is_merged_and_an_approval_on_the_forge_end
 
 #[test]
 fn without_its_journal_a_cruise_goes_on_from_its_sandbox_and_answers_nothing_twice() {
-    let (simulator, stage, mut owner) = begin("200ms");
+    let (simulator, stage, mut owner) = on_github("200ms");
     simulator.comment(REPO, "ann", 1, "Who owns the login?");
     until_quiet(&stage, 1);
     owner.kill().unwrap();
@@ -104,11 +83,37 @@ fn without_its_journal_a_cruise_goes_on_from_its_sandbox_and_answers_nothing_twi
         .unwrap();
     let honest = std::fs::read_to_string(&file).unwrap();
     let lie = honest.replace("\"sandbox_path\": \"", "\"sandbox_path\": \"/elsewhere");
-    for (told, why) in [(lie.as_str(), "outside"), (&honest[..40], "truncated")] {
+    let newer = honest.replace("\"version\": 1", "\"version\": 99");
+    let wrong = honest.replace("\"pr_number\": 1", "\"pr_number\": \"1\"");
+    let climbing = honest.replace("\"sandbox_path\": \"/", "\"sandbox_path\": \"/../");
+    let huge = format!("{honest}{}", " ".repeat(4 * 1024 * 1024));
+    for (told, kind) in [
+        (lie.as_str(), "phaseStateOutside"),
+        (&climbing, "phaseStateDamaged"),
+        (&honest[..40], "phaseStateDamaged"),
+        ("", "phaseStateDamaged"),
+        (&newer, "phaseStateNewer"),
+        (&wrong, "phaseStateDamaged"),
+        (&huge, "phaseStateDamaged"),
+    ] {
         std::fs::write(&file, told).unwrap();
         let refused = stage.drive(&["cruise", "resume"]);
-        assert!(matches!(refused.code, Some(2 | 3)), "{why}: {refused:?}");
+        let failure = &refused.document["failure"];
+        assert_eq!(
+            (refused.code, &failure["kind"]),
+            (Some(3), &kind.into()),
+            "{refused:?}"
+        );
     }
+    // A link is not followed, even where it leads to the truth.
+    let truth = stage.path("home/phase-state.json");
+    std::fs::write(&truth, &honest).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink(&truth, &file).unwrap();
+    let refused = stage.drive(&["cruise", "resume"]);
+    assert_eq!(refused.document["failure"]["kind"], "phaseFileNotPlain");
+    assert!(status(&stage)["id"].is_null());
+    std::fs::remove_file(&file).unwrap();
     std::fs::write(&file, honest).unwrap();
     let mut owner = stage.start(&["cruise", "resume"]);
     until("the cruise", || status(&stage)["id"].is_string());

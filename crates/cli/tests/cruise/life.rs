@@ -1,15 +1,8 @@
 //! A cruise from its task to its end, steered from other terminals.
 
-use crate::crew::{APPROVES, PRIMARY, QUICK, status, until, until_quiet};
+use crate::crew::{local as stage, status, until, until_quiet};
 use crate::stage::{Stage, ended, said};
 use std::fs;
-
-fn stage() -> Stage {
-    let stage = Stage::new(PRIMARY, APPROVES);
-    let settings = fs::read_to_string(stage.path("repo/drive.toml")).unwrap();
-    fs::write(stage.path("repo/drive.toml"), format!("{QUICK}{settings}")).unwrap();
-    stage
-}
 
 #[test]
 fn a_late_comment_is_answered_once_with_a_commit_and_an_approval_ends_the_cruise() {

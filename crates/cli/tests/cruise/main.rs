@@ -10,9 +10,17 @@
 )]
 
 mod bad_input;
+mod branches;
+mod closing;
+mod comments;
 mod crew;
 mod deaths;
+mod demo;
+mod disk;
 mod github;
 mod life;
+mod owners;
+mod sandboxes;
 #[path = "../team/stage.rs"]
 mod stage;
+mod terminals;

@@ -43,10 +43,11 @@ fn one_that_deletes_the_runs_branch_has_its_work_on_it_again() {
     let (world, code, run) = flown_with(UNCONFINED, &script);
     assert_eq!(code, Some(0), "{run:#}");
     assert_eq!(world.files("mine"), "a.txt src/b.txt x.txt y.txt");
-    assert_eq!(world.git("log --format=%s main..mine"), "Do it");
+    assert_eq!(world.git("log --format=%s main..mine"), "Do it\nMy own");
+    let own = world.git("rev-parse mine~1");
     assert_eq!(
         warnings(&run),
-        "the agent had deleted branch `mine`; it was made again"
+        format!("branch `mine` had been deleted; it was made again at {own}")
     );
 }
 
@@ -57,10 +58,13 @@ fn one_that_renames_the_runs_branch_has_its_commits_on_both() {
     assert_eq!(code, Some(0), "{run:#}");
     assert_eq!(world.git("log --format=%s main..mine"), "Elsewhere");
     assert_eq!(world.git("log --format=%s main..theirs"), "Elsewhere");
+    let tip = world.git("rev-parse mine");
     assert_eq!(
         warnings(&run),
-        "the agent had deleted branch `mine`; it was made again\n\
-         the agent had switched to theirs; its commits are on `mine`"
+        format!(
+            "branch `mine` had been deleted; it was made again at {tip}\n\
+             the agent had switched to theirs; its commits are on `mine`"
+        )
     );
 }
 

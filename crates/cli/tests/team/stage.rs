@@ -131,7 +131,8 @@ impl Stage {
         fs::write(self.path(&format!("agents/{name}")), text).unwrap();
     }
 
-    fn command(&self, program: impl AsRef<Path>) -> Command {
+    /// A program in the repository, with an environment of its own.
+    pub(crate) fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command
             .env_clear()

@@ -85,6 +85,10 @@ pub enum Effect {
         branch: String,
         /// The commit it must be at.
         head_sha: String,
+        /// The commit of ours that the remote had last. Where it has none at all any more, somebody
+        /// deleted the branch there, and it is not made again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        published: Option<String>,
     },
     /// Open a pull request, or find the one that is open.
     OpenPullRequest {
@@ -122,6 +126,10 @@ pub enum Effect {
         when: MergeWhen,
         /// The branch that the work goes to, to tell what the work is compared with afterwards.
         base: Option<BranchAt>,
+        /// The commit of ours that the other branch had last. Where it is not in there any more,
+        /// somebody rewrote that branch: then theirs counts, and ours is kept apart.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        published: Option<String>,
     },
     /// Commit a merge whose conflicts somebody was asked to resolve.
     ConcludeMerge {
@@ -366,6 +374,17 @@ pub enum EffectResult {
         commits: Vec<CommitSummary>,
         /// What a person should know.
         warnings: Vec<String>,
+    },
+    /// The other branch was rewritten without our commits: the sandbox is where that one is.
+    Replaced {
+        /// Its tip.
+        head_sha: String,
+        /// What the work is compared with now; `None` when that cannot be told and nothing changes.
+        base_sha: Option<String>,
+        /// Its commits since then, oldest first.
+        commits: Vec<CommitSummary>,
+        /// What was saved first.
+        kept: Option<KeptWork>,
     },
     /// The merge is in progress and needs somebody.
     Conflicted {

@@ -154,6 +154,9 @@ pub enum ForgeAnswer {
 pub struct Seen {
     /// Whether it still lives; `None` when that did not change.
     pub state: Option<PrState>,
+    /// The commit that it shows; `None` when that did not change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
     /// Comments of people who are listened to.
     pub comments: Vec<Comment>,
     /// Approvals of people who are listened to.

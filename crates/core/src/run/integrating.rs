@@ -64,6 +64,8 @@ pub(super) enum Integration {
     Pending,
     /// The branch holds both.
     Merged,
+    /// The other branch was rewritten: the sandbox is where that one is.
+    Replaced,
     /// An agent is to resolve the conflicts in these files; its end is the next event.
     Conflicts(Vec<String>),
     /// It cannot be done without a person. The branch is as it was before.
@@ -76,6 +78,7 @@ impl Integrating {
         from: BranchAt,
         when: MergeWhen,
         base: Option<BranchAt>,
+        published: Option<String>,
     ) -> Self {
         let sandbox = run.sandbox_id();
         run.decide(Effect::Integrate {
@@ -83,6 +86,7 @@ impl Integrating {
             from: from.clone(),
             when,
             base: base.clone(),
+            published,
         });
         Self {
             sandbox,
@@ -103,6 +107,7 @@ impl Integrating {
             // Whatever became of the agent: the files are looked at.
             (IntegratingStep::Resolving { ours, theirs }, _) => self.conclude(run, ours, theirs),
             (_, EffectResult::Integrated { .. }) => Integration::Merged,
+            (_, EffectResult::Replaced { .. }) => Integration::Replaced,
             (
                 _,
                 EffectResult::Conflicted {

@@ -85,6 +85,7 @@ pub(super) fn ended(run: &mut Run, result: EffectResult, now: Timestamp) {
         | EffectResult::FileRead { .. }
         | EffectResult::DiffRead { .. }
         | EffectResult::Integrated { .. }
+        | EffectResult::Replaced { .. }
         | EffectResult::Conflicted { .. }
         | EffectResult::RolledBack { .. }
         | EffectResult::OnForge { .. } => {}
@@ -120,6 +121,7 @@ fn publish(run: &mut Run, request: &Request, head_sha: String, now: Timestamp) {
                 remote: remote.clone(),
                 branch: request.branch.clone(),
                 head_sha,
+                published: None,
             });
         }
     }

@@ -2,7 +2,7 @@ use super::cruise::Ask;
 use super::effect::{Effect, EffectResult};
 use super::event::{Event, Note};
 use super::forge_act::ForgeAnswer;
-use super::outcome::{Outcome, OutcomeStatus};
+use super::outcome::{CommitSummary, Outcome, OutcomeStatus};
 use super::request::{Kind, Request};
 use super::{Flow, OwnPost, Run, cruise, leaving, spawn, team};
 use crate::Problem;
@@ -141,6 +141,7 @@ fn fits(effect: &Effect, result: &EffectResult) -> bool {
             effect,
             Effect::Integrate { .. } | Effect::ConcludeMerge { .. }
         ),
+        EffectResult::Replaced { .. } => matches!(effect, Effect::Integrate { .. }),
         EffectResult::RolledBack { .. } => matches!(effect, Effect::RollBack { .. }),
         EffectResult::PullRequestOpened { .. } => matches!(effect, Effect::OpenPullRequest { .. }),
         EffectResult::SandboxRemoved { .. } => matches!(effect, Effect::RemoveSandbox { .. }),
@@ -178,13 +179,17 @@ fn remember(run: &mut Run, key: &EffectKey, effect: &Effect, result: &EffectResu
             commits,
             warnings,
         } => {
-            run.work.head_sha = Some(head_sha.clone());
-            let started_at = run.request.as_ref().map(|request| &request.base_sha);
-            if let Some(base) = base_sha.as_ref().filter(|sha| Some(*sha) != started_at) {
-                run.work.base_sha = Some(base.clone());
-            }
-            run.work.commits.clone_from(commits);
+            stands_at(run, head_sha, base_sha.as_ref(), commits);
             run.warnings.extend(warnings.iter().cloned());
+        }
+        EffectResult::Replaced {
+            head_sha,
+            base_sha,
+            commits,
+            kept,
+        } => {
+            stands_at(run, head_sha, base_sha.as_ref(), commits);
+            run.kept.extend(kept.iter().cloned());
         }
         EffectResult::RolledBack { kept } => run.kept.extend(kept.iter().cloned()),
         EffectResult::PullRequestOpened { pull_request } => {
@@ -227,6 +232,16 @@ fn remember(run: &mut Run, key: &EffectKey, effect: &Effect, result: &EffectResu
         | EffectResult::Conflicted { .. }
         | EffectResult::Failed { .. } => {}
     }
+}
+
+/// The branch is there now, with these commits since its base.
+fn stands_at(run: &mut Run, head: &str, base: Option<&String>, commits: &[CommitSummary]) {
+    run.work.head_sha = Some(head.to_owned());
+    let started_at = run.request.as_ref().map(|request| &request.base_sha);
+    if let Some(base) = base.filter(|sha| Some(*sha) != started_at) {
+        run.work.base_sha = Some(base.clone());
+    }
+    run.work.commits = commits.to_vec();
 }
 
 /// What drive posted is known by its id, whatever becomes of its text.

@@ -45,6 +45,7 @@ pub fn request_with(terms: CruiseTerms) -> Request {
 pub fn seen() -> Seen {
     Seen {
         state: Some(PrState::Open),
+        head: Some("b".repeat(40)),
         comments: vec![comment(5, "check the name")],
         approvals: vec![Approved {
             by: "ann".into(),

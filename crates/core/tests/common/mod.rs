@@ -228,6 +228,19 @@ pub fn integrated(head: char) -> EffectResult {
     }
 }
 
+/// A branch that somebody rewrote.
+pub fn replaced(head: char) -> EffectResult {
+    EffectResult::Replaced {
+        head_sha: head.to_string().repeat(40),
+        base_sha: Some("e".repeat(40)),
+        commits: vec![CommitSummary {
+            sha: head.to_string().repeat(40),
+            subject: "Mine alone".into(),
+        }],
+        kept: Some(kept()),
+    }
+}
+
 /// A merge that needs somebody.
 pub fn conflicted() -> EffectResult {
     EffectResult::Conflicted {
@@ -356,6 +369,7 @@ pub fn events() -> Vec<Event> {
             remote_head: Some("d".repeat(40)),
         },
         integrated('f'),
+        replaced('f'),
         conflicted(),
         EffectResult::RolledBack { kept: Some(kept()) },
         EffectResult::PullRequestOpened {

@@ -13,6 +13,7 @@ mod comments;
 mod common;
 mod ending;
 mod limits;
+mod moving;
 mod pace;
 mod reviewing;
 mod scene;

@@ -48,6 +48,7 @@ fn commits_that_others_pushed_are_merged_and_the_push_is_tried_again() {
         from,
         when,
         base: Some(origin("main")),
+        published: None,
     };
     assert_eq!(
         integrates,

@@ -12,8 +12,13 @@ pub trait Sandboxes: Send + Sync {
     fn find(&self, id: &SandboxId) -> Result<Option<Sandbox>, Problem>;
 
     /// Puts right what an agent did to the files by which its work is found: its folder, its head,
-    /// its branch. Tells what was missing, for a person; its files and commits stay as they are.
-    fn mend(&self, sandbox: &Sandbox) -> Result<Vec<String>, Problem>;
+    /// its branch, which is made again at `head`, or at its base where that is not known. Tells what
+    /// was missing, for a person; its files and commits stay as they are.
+    fn mend(&self, sandbox: &Sandbox, head: Option<&str>) -> Result<Vec<String>, Problem>;
+
+    /// The same before anybody works in it: a folder that was removed by hand is filled anew from
+    /// its branch.
+    fn make_whole(&self, sandbox: &Sandbox, head: Option<&str>) -> Result<Vec<String>, Problem>;
 
     /// Writes one file at the sandbox's root, replacing whatever has that name.
     fn write_file(&self, sandbox: &Sandbox, name: &str, text: &str) -> Result<(), Problem>;

@@ -23,13 +23,13 @@ impl World<'_> {
         sandbox: Option<&SandboxId>,
         job: &AgentJob,
     ) -> Result<EffectResult, Problem> {
-        let sandbox = sandbox
-            .map(|id| self.require_sandbox(task, id))
-            .transpose()?;
         // An earlier owner may have died while its agent lived: never start a twin.
         if let Some(identity) = task.run.processes.get(&task.claimed.key) {
             self.processes.end(identity)?;
         }
+        let sandbox = sandbox
+            .map(|id| self.require_sandbox(task, id))
+            .transpose()?;
         let agent = self.agents.agent(&job.agent)?;
         let scratch = self.runs_dir.join(task.run.id.as_str()).join(format!(
             "{}-{}",

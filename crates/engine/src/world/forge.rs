@@ -216,6 +216,7 @@ fn look(
     let found = polled.pull_requests.iter().find(|one| one.number == pr);
     let seen = Seen {
         state: found.map(|found| found.state),
+        head: found.map(|found| found.head_sha.clone()),
         next: heard.next(since, &polled),
         comments: heard.comments,
         approvals,

@@ -1,10 +1,10 @@
 //! Others' commits, brought into a sandbox's branch.
 
 use super::World;
+use super::publish::branch_deleted;
 use crate::executor::Task;
 use crate::ports::{Leftovers, Merged, Place};
 use drive_core::Problem;
-use drive_core::ids::SandboxId;
 use drive_core::run::{BranchAt, EffectResult, MergeWhen};
 use drive_core::sandbox::{BranchName, Sandbox};
 use std::path::PathBuf;
@@ -38,40 +38,53 @@ impl World<'_> {
     /// between the two is kept and done anew.
     pub(super) fn integrate(
         &self,
-        task: &Task<'_>,
-        id: &SandboxId,
-        from: &BranchAt,
+        merging: &Merging<'_>,
         when: MergeWhen,
-        base: Option<&BranchAt>,
+        published: Option<&str>,
     ) -> Result<EffectResult, Problem> {
-        let sandbox = &self.require_sandbox(task, id)?;
-        let merging = Merging {
-            task,
-            sandbox,
-            from,
-            base,
-        };
-        let place = merging.place();
+        let (place, from) = (merging.place(), merging.from);
         let mut state = self.history.state(place)?;
-        if task.claimed.attempt > 1 && state.in_progress.is_none() {
-            self.sandboxes.roll_back(sandbox, &state.head_sha)?;
+        if merging.task.claimed.attempt > 1 && state.in_progress.is_none() {
+            self.sandboxes.roll_back(merging.sandbox, &state.head_sha)?;
             state = self.history.state(place)?;
         }
-        let Some(theirs) = self.tip(place, from)? else {
+        let theirs = match (self.tip(place, from)?, &from.remote, published) {
+            (Some(theirs), _, _) => theirs,
+            (None, Some(remote), Some(_)) => return Err(branch_deleted(remote, &from.branch)),
             // Nobody has such a branch any more: there is nothing to bring in.
-            return self.integrated(&merging);
+            (None, _, _) => return self.integrated(merging),
         };
+        if let Some(published) = published
+            && state.in_progress.is_none()
+            && !self.history.is_ancestor(place, published, &theirs)?
+        {
+            return self.replaced(merging, &theirs);
+        }
         let ours = state.head_sha;
         if when == MergeWhen::Conflicting
             && state.in_progress.is_none()
             && self.history.conflicts(place, &ours, &theirs)?.is_empty()
         {
-            return self.integrated(&merging);
+            return self.integrated(merging);
         }
         match self.history.merge(place, &theirs, &merging.leftovers())? {
-            Merged::Done => self.integrated(&merging),
+            Merged::Done => self.integrated(merging),
             Merged::Conflicts(files) => Ok(conflicted(ours, theirs, &files)),
         }
+    }
+
+    /// Puts the sandbox where the other branch is. What that takes away is kept.
+    fn replaced(&self, merging: &Merging<'_>, theirs: &str) -> Result<EffectResult, Problem> {
+        let kept = self.sandboxes.roll_back(merging.sandbox, theirs)?;
+        let base_sha = self.base_of(merging, theirs);
+        let since = base_sha.as_ref().unwrap_or(&merging.sandbox.base_sha);
+        let commits = self.history.commits(merging.place(), since, theirs)?;
+        Ok(EffectResult::Replaced {
+            head_sha: theirs.to_owned(),
+            base_sha,
+            commits,
+            kept,
+        })
     }
 
     pub(super) fn conclude_merge(

@@ -7,6 +7,7 @@ mod publish;
 mod work;
 
 use self::merge::Merging;
+use self::publish::Expected;
 use crate::executor::{Performer, Task};
 use crate::forge::Conversation;
 use crate::ports::{
@@ -16,9 +17,12 @@ use crate::ports::{
 use drive_core::Problem;
 use drive_core::agent::AgentEvent;
 use drive_core::ids::{EffectKey, RunId, SandboxId};
-use drive_core::run::{BranchTip, Effect, EffectResult, Run, phase_state};
+use drive_core::run::{BranchTip, Effect, EffectResult, Note, Run, phase_state};
 use drive_core::sandbox::{BranchName, Sandbox};
 use std::path::PathBuf;
+
+/// The number of the note about a sandbox that was mended; those of agents begin at 1.
+const MENDED: u32 = 0;
 
 /// Everything a run may touch.
 pub struct World<'a> {
@@ -124,7 +128,15 @@ impl World<'_> {
                 remote,
                 branch,
                 head_sha,
-            } => self.push(task, sandbox, remote, branch, head_sha),
+                published,
+            } => {
+                let sandbox = self.require_sandbox(task, sandbox)?;
+                let expected = Expected {
+                    head_sha,
+                    published: published.is_some(),
+                };
+                self.push(&sandbox, remote, branch, &expected)
+            }
             Effect::OpenPullRequest {
                 branch,
                 base,
@@ -143,7 +155,17 @@ impl World<'_> {
                 from,
                 when,
                 base,
-            } => self.integrate(task, sandbox, from, *when, base.as_ref()),
+                published,
+            } => {
+                let sandbox = self.require_sandbox(task, sandbox)?;
+                let merging = Merging {
+                    task,
+                    sandbox: &sandbox,
+                    from,
+                    base: base.as_ref(),
+                };
+                self.integrate(&merging, *when, published.as_deref())
+            }
             Effect::ConcludeMerge {
                 sandbox,
                 from,
@@ -191,7 +213,20 @@ impl World<'_> {
         }
     }
 
+    /// The sandbox, whole: what somebody took away by hand is there again. No agent works in it
+    /// now.
     fn require_sandbox(&self, task: &Task<'_>, id: &SandboxId) -> Result<Sandbox, Problem> {
+        let sandbox = self.known_sandbox(task, id)?;
+        let head = task.run.work.head_sha.as_deref();
+        let mended = self.sandboxes.make_whole(&sandbox, head)?;
+        if !mended.is_empty() {
+            let text = mended.join("; ");
+            task.note(MENDED, Note::Warning { text })?;
+        }
+        Ok(sandbox)
+    }
+
+    fn known_sandbox(&self, task: &Task<'_>, id: &SandboxId) -> Result<Sandbox, Problem> {
         self.find_sandbox(task, id)?.ok_or_else(|| {
             Problem::environment(
                 "sandboxGone",

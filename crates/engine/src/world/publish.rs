@@ -1,31 +1,37 @@
 //! From a branch to a pull request.
 
 use super::World;
-use crate::executor::Task;
 use crate::ports::{NewPullRequest, Place, Push, Pushed};
 use drive_core::Problem;
-use drive_core::ids::SandboxId;
 use drive_core::run::{EffectResult, Published};
-use drive_core::sandbox::BranchName;
+use drive_core::sandbox::{BranchName, Sandbox};
+
+/// What is pushed.
+pub(super) struct Expected<'a> {
+    pub(super) head_sha: &'a str,
+    /// Whether the remote had the branch before.
+    pub(super) published: bool,
+}
 
 impl World<'_> {
     /// Pushes the branch. Doing it again finds it up to date. Nobody's commits are overwritten.
     pub(super) fn push(
         &self,
-        task: &Task<'_>,
-        sandbox: &SandboxId,
+        sandbox: &Sandbox,
         remote: &str,
         branch: &str,
-        head_sha: &str,
+        wanted: &Expected<'_>,
     ) -> Result<EffectResult, Problem> {
-        let sandbox = self.require_sandbox(task, sandbox)?;
-        let place = Place::Sandbox(&sandbox);
+        let place = Place::Sandbox(sandbox);
         let name = BranchName::parse(branch)?;
         let expected = self.history.remote_head(place, remote, &name)?;
+        if expected.is_none() && wanted.published {
+            return Err(branch_deleted(remote, branch));
+        }
         let push = Push {
             remote: remote.to_owned(),
             branch: name,
-            sha: head_sha.to_owned(),
+            sha: wanted.head_sha.to_owned(),
             expected,
         };
         match self.history.push(place, &push)? {
@@ -49,4 +55,15 @@ impl World<'_> {
         };
         Ok(EffectResult::PullRequestOpened { pull_request })
     }
+}
+
+/// Who deletes a branch means it: it is not made again behind their back.
+pub(super) fn branch_deleted(remote: &str, branch: &str) -> Problem {
+    Problem::environment(
+        "branchDeleted",
+        format!("branch `{branch}` was deleted on `{remote}`"),
+    )
+    .hint(format!(
+        "restore it there to go on; the commits are on the local branch `{branch}`"
+    ))
 }

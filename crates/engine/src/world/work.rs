@@ -27,9 +27,15 @@ impl World<'_> {
         id: &SandboxId,
         message: &str,
     ) -> Result<EffectResult, Problem> {
-        let sandbox = self.require_sandbox(task, id)?;
+        // What is missing right after an agent is the agent's doing, and so part of its work; later
+        // it is somebody else's.
+        let sandbox = match task.claimed.attempt {
+            1 => self.known_sandbox(task, id)?,
+            _ => self.require_sandbox(task, id)?,
+        };
         let place = Place::Sandbox(&sandbox);
-        let mut warnings = self.sandboxes.mend(&sandbox)?;
+        let head = task.run.work.head_sha.as_deref();
+        let mut warnings = self.sandboxes.mend(&sandbox, head)?;
         let leftovers = Leftovers {
             run: task.run.id.clone(),
             message: message.to_owned(),

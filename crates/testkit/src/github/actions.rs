@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// The longest body GitHub takes.
 const BODY_CHARS: usize = 65_536;
 
-type Done<T> = Result<T, Refusal>;
+pub(super) type Done<T> = Result<T, Refusal>;
 
 /// A pull request as somebody asks for it.
 pub(crate) struct Proposal<'a> {
@@ -241,18 +241,6 @@ impl World {
         Ok(status)
     }
 
-    pub(crate) fn close(&mut self, repo: &str, pr: u64, by: &str) -> Done<()> {
-        let now = self.now();
-        let pulls = &mut self.repo_mut(repo)?.pulls;
-        let pull = pulls.get_mut(&pr).ok_or_else(Refusal::not_found)?;
-        if pull.closed_at.is_none() {
-            pull.closed_at = Some(now);
-            pull.updated_at = now;
-            self.tell(repo, EventKind::PullRequest, "closed", pr, pr, by);
-        }
-        Ok(())
-    }
-
     /// Merges; the refusals are GitHub's own.
     pub(crate) fn merge(
         &mut self,
@@ -297,7 +285,7 @@ impl World {
     /// Takes over what git now holds: heads move, lines become outdated.
     pub(crate) fn refresh_branches(&mut self, repo_name: &str) {
         let now = self.now();
-        let mut moved = Vec::new();
+        let (mut moved, mut gone) = (Vec::new(), Vec::new());
         let Ok(repo) = self.repo_mut(repo_name) else {
             return;
         };
@@ -308,12 +296,21 @@ impl World {
             if let Some(base) = base {
                 pull.base_sha = base;
             }
+            // Whoever deletes the branch of a pull request closes it.
+            if head.is_none() {
+                pull.closed_at = Some(now);
+                pull.updated_at = now;
+                gone.push((pull.number, pull.author.clone()));
+            }
             if let Some(head) = head.filter(|head| *head != pull.head_sha) {
                 pull.head_sha = head;
                 pull.updated_at = now;
                 pull.commits = repo.git.commits(&pull.base_sha, &pull.head_sha);
                 moved.push((pull.number, pull.author.clone()));
             }
+        }
+        for (pr, by) in gone {
+            self.tell(repo_name, EventKind::PullRequest, "closed", pr, pr, &by);
         }
         for (pr, by) in moved {
             self.outdate_lines(repo_name, pr);
@@ -425,7 +422,7 @@ impl World {
         }
     }
 
-    fn tell(
+    pub(super) fn tell(
         &mut self,
         repo: &str,
         kind: EventKind,

@@ -3,6 +3,7 @@
 
 mod actions;
 mod clock;
+mod closing;
 mod faults;
 mod git;
 mod graphql;
@@ -10,6 +11,7 @@ mod http;
 mod limits;
 mod log;
 mod people;
+mod renaming;
 mod render;
 mod rest;
 mod schema;

@@ -146,6 +146,17 @@ impl Simulator {
             .collect()
     }
 
+    /// What stands on the lines of a pull request, oldest first, without hidden lines.
+    pub fn line_texts(&self, repo: &str, pr: u64) -> Vec<String> {
+        let service = self.lock();
+        let repo = service.world.repos.get(repo);
+        let lines = repo.into_iter().flat_map(|repo| repo.line_notes.values());
+        lines
+            .filter(|line| line.note.pr == pr)
+            .map(|line| visible(&line.note.body).to_owned())
+            .collect()
+    }
+
     /// From now on every push is refused, with these words.
     pub fn refuse_pushes(&self, repo: &str, why: &str) {
         let service = self.lock();
@@ -173,6 +184,21 @@ impl Simulator {
     /// Closes a pull request, as a person would.
     pub fn close_pull(&self, repo: &str, by: &str, pr: u64) {
         ok(self.lock().world.close(repo, pr, by));
+    }
+
+    /// Opens a pull request again that was closed, as a person would.
+    pub fn reopen_pull(&self, repo: &str, by: &str, pr: u64) {
+        ok(self.lock().world.reopen(repo, pr, by));
+    }
+
+    /// Opens one again although its branch is gone, as forges do that leave it open.
+    pub fn reopen_branchless(&self, repo: &str, pr: u64) {
+        let mut service = self.lock();
+        let now = service.world.now();
+        let pulls = &mut ok(service.world.repo_mut(repo)).pulls;
+        if let Some(pull) = pulls.get_mut(&pr) {
+            (pull.closed_at, pull.updated_at) = (None, now);
+        }
     }
 
     /// A repository with conversations only, and `pulls` open pull requests.

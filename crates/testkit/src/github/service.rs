@@ -6,7 +6,7 @@ use super::limits::{self, Limits};
 use super::log::{Log, Logged};
 use super::schema::{Matched, Schema};
 use super::state::World;
-use super::{git, graphql, rest};
+use super::{git, graphql, renaming, rest};
 use drive_core::time::Timestamp;
 use serde_json::{Value, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -42,6 +42,9 @@ pub(crate) enum Carried {
 impl Service {
     pub(crate) fn handle(&mut self, request: &Request) -> Carried {
         if let Some(repo) = git_repo(&request.path) {
+            if let Some(answer) = renaming::git_sent_on(&self.world, request, &repo) {
+                return Carried::Whole(answer);
+            }
             let answer = git::serve(&self.git_root, request);
             if request.path.ends_with("/git-receive-pack") {
                 self.world.refresh_branches(&repo);
@@ -96,6 +99,12 @@ impl Service {
     }
 
     fn answer(&mut self, request: &Request, viewer: &str, token: &str, now: Timestamp) -> Answer {
+        if let Some(answer) = renaming::sent_on(&self.world, request) {
+            return answer;
+        }
+        if let Some(request) = renaming::by_name(&self.world, request) {
+            return self.answer(&request, viewer, token, now);
+        }
         if request.path == "/graphql" {
             return graphql::answer(&mut self.world, request, viewer);
         }

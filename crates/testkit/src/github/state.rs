@@ -20,6 +20,8 @@ pub(crate) struct World {
     /// Token to login.
     pub(crate) tokens: BTreeMap<String, String>,
     pub(crate) repos: BTreeMap<String, Repo>,
+    /// Names that repositories had before, to the names they have.
+    pub(crate) renamed: BTreeMap<String, String>,
     /// Events not sent to hooks yet.
     pub(crate) events: Vec<Event>,
     next_id: u64,
@@ -158,6 +160,7 @@ impl World {
             users: BTreeMap::new(),
             tokens: BTreeMap::new(),
             repos: BTreeMap::new(),
+            renamed: BTreeMap::new(),
             events: Vec::new(),
             next_id: 1000,
         }
@@ -213,6 +216,17 @@ impl World {
             resolved: BTreeSet::new(),
         };
         self.repos.insert(format!("{owner}/{name}"), repo);
+    }
+}
+
+impl World {
+    /// The name a repository has now.
+    pub(crate) fn current_name(&self, name: &str) -> String {
+        let mut name = name;
+        while let Some(now) = self.renamed.get(name) {
+            name = now;
+        }
+        name.to_owned()
     }
 }
 

@@ -7,8 +7,10 @@ use drive_engine::cancel::Urgency;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 use ureq::Agent;
-use ureq::config::RedirectAuthHeaders;
 use ureq::http::{HeaderMap, Method, Request};
+
+/// How often one request may be sent on to another address.
+const MOST_REDIRECTS: u32 = 3;
 
 /// How much one exchange may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +43,7 @@ pub enum Route {
 }
 
 /// One request.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Ask<'a> {
     pub(super) method: Method,
     pub(super) url: &'a str,
@@ -86,8 +88,8 @@ impl Transport {
         let builder = Agent::config_builder()
             .timeout_global(Some(bounds.deadline))
             .http_status_as_error(false)
-            .max_redirects(3)
-            .redirect_auth_headers(RedirectAuthHeaders::SameHost)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
             .user_agent(concat!(
                 "infinite-improbability-drive/",
                 env!("CARGO_PKG_VERSION")
@@ -105,11 +107,29 @@ impl Transport {
 
     /// Sends once. An error means that the answer is not known, not that nothing happened. Whoever
     /// wants to stop at once does not wait for it: it comes to a thread that nobody listens to.
+    ///
+    /// A repository that was renamed answers with its new address, and nothing has happened then:
+    /// the same request goes there, with the token only on the same server.
     pub(super) fn send(&self, ask: Ask<'_>, cancel: &CancelToken) -> Result<Reply, Problem> {
+        let mut reply = self.send_there(&ask, cancel)?;
+        for _ in 0..MOST_REDIRECTS {
+            let Some(url) = moved_to(&reply, ask.url) else {
+                break;
+            };
+            let there = Ask {
+                url: &url,
+                ..ask.clone()
+            };
+            reply = self.send_there(&there, cancel)?;
+        }
+        Ok(reply)
+    }
+
+    fn send_there(&self, ask: &Ask<'_>, cancel: &CancelToken) -> Result<Reply, Problem> {
         if cancel.asked() == Some(Urgency::Now) {
             return Err(not_waited_for(ask.url));
         }
-        let (url, exchange) = (ask.url, self.exchange(&ask)?);
+        let (url, exchange) = (ask.url, self.exchange(ask)?);
         let (answer, answered) = channel();
         let stop = answer.clone();
         let _guard = cancel.on_cancel(move |urgency| {
@@ -197,6 +217,23 @@ fn too_late(url: &str) -> Problem {
 
 const TRY_AGAIN: &str = "check the network and `forge.api_url`; drive tries again by itself";
 
+/// The new address of what is not at `url` any more, on the same server.
+fn moved_to(reply: &Reply, url: &str) -> Option<String> {
+    if !matches!(reply.status, 301 | 302 | 307 | 308) {
+        return None;
+    }
+    let to = reply.header("location")?;
+    let is_same = origin(to).is_some() && origin(to) == origin(url);
+    is_same.then(|| to.to_owned())
+}
+
+/// Scheme, host and port of an address.
+fn origin(url: &str) -> Option<&str> {
+    let rest = url.split_once("://")?.1;
+    let path = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    url.get(..url.len() - rest.len() + path)
+}
+
 fn lost(url: &str, error: ureq::Error) -> Problem {
     let host = host(url);
     if matches!(error, ureq::Error::Timeout(_)) {
@@ -213,4 +250,39 @@ fn lost(url: &str, error: ureq::Error) -> Problem {
     Problem::environment(kind, message)
         .hint(TRY_AGAIN)
         .because(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_address_on_the_same_server_is_followed() {
+        let moved = |status, to: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("location", to.parse().unwrap());
+            let reply = Reply {
+                status,
+                headers,
+                body: Vec::new(),
+            };
+            moved_to(&reply, "https://api.github.com/repos/o/r/pulls")
+        };
+        let new = "https://api.github.com/repositories/7/pulls";
+        for status in [301, 302, 307, 308] {
+            assert_eq!(moved(status, new), Some(new.to_owned()));
+        }
+        assert_eq!(moved(200, new), None);
+        assert_eq!(moved(303, new), None);
+        for elsewhere in [
+            "https://evil.example/pulls",
+            "https://api.github.com.evil.example/pulls",
+            "https://api.github.com@evil.example/pulls",
+            "http://api.github.com/pulls",
+            "https://api.github.com:444/pulls",
+            "/pulls",
+        ] {
+            assert_eq!(moved(301, elsewhere), None, "{elsewhere}");
+        }
+    }
 }

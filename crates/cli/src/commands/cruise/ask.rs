@@ -2,7 +2,7 @@
 
 use super::find;
 use super::host::Host;
-use super::resume::{flown, repo_of};
+use super::resume::{flown, over, repo_of};
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::task::load_task;
@@ -148,11 +148,7 @@ fn active(app: &App, id: Option<&str>) -> Result<Run, Problem> {
     let run = find::one(&store, id, &app.start_dir()?, RunFilter::Active)?;
     match &run.outcome {
         None => Ok(run),
-        Some(outcome) => Err(Problem::usage(
-            "cruiseOver",
-            format!("cruise `{}` ended at {}", run.id, outcome.ended_at),
-        )
-        .hint(format!("see how: `drive cruise status {}`", run.id))),
+        Some(outcome) => Err(over(&run, outcome)),
     }
 }
 

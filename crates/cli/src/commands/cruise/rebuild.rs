@@ -42,12 +42,18 @@ fn only_one(
     id: Option<&str>,
 ) -> Result<Option<(PathBuf, PhaseState)>, Problem> {
     let mut candidates = Vec::new();
+    let mut unusable = None;
     for found in host.wiring.sandboxes.list()? {
+        let folder = found.sandbox_path.file_name();
         match found.state {
-            Err(problem) => app.output().warn(format_args!(
-                "`{}` tells nothing that can be used: {problem}",
-                found.sandbox_path.display()
-            )),
+            Err(problem) if id.is_none_or(|id| folder.is_some_and(|name| name == id)) => {
+                let shown = found.sandbox_path.display();
+                app.output().warn(format_args!(
+                    "`{shown}` tells nothing that can be used: {problem}"
+                ));
+                unusable.get_or_insert(problem.cause(format!("it lies in `{shown}`")));
+            }
+            Err(_) => {}
             Ok(state) => {
                 let is_meant = id.is_none_or(|id| state.run_id.as_str() == id);
                 if is_meant && host.wiring.store.load(&state.run_id)?.is_none() {
@@ -56,8 +62,9 @@ fn only_one(
             }
         }
     }
-    match candidates.len() {
-        0 | 1 => Ok(candidates.pop()),
+    match (candidates.len(), unusable) {
+        (0, Some(problem)) => Err(problem),
+        (0 | 1, _) => Ok(candidates.pop()),
         _ => {
             let names: Vec<String> = candidates
                 .iter()

@@ -8,8 +8,9 @@ use crate::app::App;
 use crate::flown as answers;
 use clap::Args;
 use drive_core::Problem;
+use drive_core::agent::answer::title_of;
 use drive_core::ids::RunId;
-use drive_core::run::Run;
+use drive_core::run::{Outcome as RunOutcome, Run};
 use drive_engine::cruise::Flown;
 use drive_engine::ports::{Place, RunFilter, VersionControl};
 use serde_json::{Value, json};
@@ -49,17 +50,35 @@ pub(super) fn run(args: &ResumeArgs, app: &App) -> Outcome {
         Err(problem) => return Err(problem),
     };
     if let Some(outcome) = &found.outcome {
-        return Err(Problem::usage(
-            "cruiseOver",
-            format!("cruise `{}` ended at {}", found.id, outcome.ended_at),
-        )
-        .hint(format!("see how: `drive cruise status {}`", found.id)));
+        return Err(over(&found, outcome));
     }
     let host = Host::of(app, &repo_of(&found)?)?;
-    app.output()
-        .narrate(format_args!("going on with cruise {}", found.id));
-    let run = host.with_bridge(app, |bridge| bridge.fly(&found.id))?;
+    let run = host.with_bridge(app, |bridge| {
+        bridge.require_free(&found.id)?;
+        app.output()
+            .narrate(format_args!("going on with cruise {}", found.id));
+        bridge.fly(&found.id)
+    })?;
     flown(&host, &run)
+}
+
+/// Somebody wants something of a cruise that is over.
+pub(super) fn over(run: &Run, outcome: &RunOutcome) -> Problem {
+    let how = outcome.failure.as_ref();
+    let how = how.map_or(String::new(), |problem| format!(": {}", problem.message));
+    let task = run.request.as_ref();
+    let task = task.map_or("TASK".to_owned(), |request| {
+        format!("{:?}", title_of(&request.task))
+    });
+    Problem::usage(
+        "cruiseOver",
+        format!("cruise `{}` ended at {}{how}", run.id, outcome.ended_at),
+    )
+    .hint(format!(
+        "a cruise that is over does not go on; `drive cruise run {task}` starts a new one, and \
+         `drive cruise status {}` shows how this one went",
+        run.id
+    ))
 }
 
 /// The answer of a cruise that ended or was let go.

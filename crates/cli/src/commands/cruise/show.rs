@@ -159,17 +159,20 @@ fn at_a_glance(run: &Run, status: &CruiseStatus, owner: Option<&Owner>, now: Tim
                 let _ = writeln!(text, "because  {problem}");
             }
         }
-        (None, Some(domain)) => {
-            let _ = writeln!(text, "state    {phase}, {} ({domain})", status.state);
-        }
-        (None, None) => {
-            let _ = writeln!(text, "state    {phase}, {}", status.state);
+        (None, domain) => {
+            let domain = domain.as_ref();
+            let domain = domain.map_or(String::new(), |domain| format!(" ({domain})"));
+            let idle = match owner {
+                Some(_) => "",
+                None => "; nobody goes on with it now",
+            };
+            let _ = writeln!(text, "state    {phase}, {}{domain}{idle}", status.state);
         }
     }
     if let Some(waits) = &status.waiting_for {
         let _ = writeln!(text, "waits    for {waits}");
     }
-    if let (Some(at), None) = (status.next_poll_at, &run.outcome) {
+    if let (Some(at), Some(_), None) = (status.next_poll_at, owner, &run.outcome) {
         let seconds = at.duration_since(now).as_secs().max(0);
         let _ = writeln!(text, "looks    again in {seconds} s");
     }
@@ -185,9 +188,14 @@ fn at_a_glance(run: &Run, status: &CruiseStatus, owner: Option<&Owner>, now: Tim
         .map_or(String::new(), |cost| format!(", {cost}"));
     let _ = writeln!(
         text,
-        "rounds   {}, {} open comments, {} tokens{cost}",
+        "rounds   {}, {} open comment{}, {} tokens{cost}",
         status.rounds,
         status.pending_comments,
+        if status.pending_comments == 1 {
+            ""
+        } else {
+            "s"
+        },
         run.spent.usage.counted()
     );
     match (owner, &run.outcome) {
@@ -195,8 +203,9 @@ fn at_a_glance(run: &Run, status: &CruiseStatus, owner: Option<&Owner>, now: Tim
         (Some(owner), None) => {
             let _ = writeln!(
                 text,
-                "owner    process {} on {}",
-                owner.process.pid, owner.machine
+                "owner    process {}{}",
+                owner.process.pid,
+                elsewhere(owner)
             );
         }
         (None, None) => {
@@ -222,6 +231,14 @@ fn life(life: &Life) -> &'static str {
     }
 }
 
+/// The machine of an owner, where it is not this one.
+fn elsewhere(owner: &Owner) -> String {
+    match ThisProcess::load().owner().machine == owner.machine {
+        true => String::new(),
+        false => format!(" on machine {}", owner.machine),
+    }
+}
+
 fn living_owner(store: &dyn Store, run: &Run) -> Option<Owner> {
     let owner = store.owner(&run.id).ok().flatten()?;
     let is_dead = ThisProcess::load().liveness(&owner) == Liveness::Dead;
@@ -233,6 +250,12 @@ pub(super) fn logs(app: &App, id: Option<&str>, follow: bool) -> Outcome {
     let settings = &app.settings()?.settings;
     let wiring = Wiring::new(app, settings, &app.start_dir()?)?;
     let run = find::one(&wiring.store, id, &app.start_dir()?, RunFilter::All)?;
+    if follow && run.is_active() && living_owner(&wiring.store, &run).is_none() {
+        app.output().narrate(format_args!(
+            "nobody works on cruise {} now: `drive cruise resume {}` goes on with it",
+            run.id, run.id
+        ));
+    }
     match follow {
         true => runs::follow(app, &wiring, run),
         false => runs::logs(&wiring, &run),

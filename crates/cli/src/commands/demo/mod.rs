@@ -58,9 +58,7 @@ pub(crate) fn run(args: &DemoArgs, app: &App) -> Outcome {
     ));
     let flown = fly(app, &place);
     match args.keep {
-        true => app
-            .output()
-            .narrate(format_args!("\nkept: {}", place.root.display())),
+        true => place.leave(app),
         false => place.remove(app),
     }
     let (run, page) = flown?;

@@ -3,8 +3,10 @@
 use crate::app::App;
 use crate::wiring::Wiring;
 use drive_adapters::environment::{DRIVE_STATE_DIR, HOME, PATH};
-use drive_adapters::files::{remove_tree, replace};
+use drive_adapters::files::replace;
 use drive_adapters::git::Touches;
+use drive_adapters::process::ThisProcess;
+use drive_adapters::throw_away::{self, ThrowAway};
 use drive_adapters::{Environment, StateDir};
 use drive_core::Problem;
 use drive_core::settings::{Findings, Layer, Settings, resolve};
@@ -12,6 +14,8 @@ use drive_engine::ports::{Place, VersionControl};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// How the name of the folder begins.
+const PREFIX: &str = "drive-demo-";
 /// The program that stands for every agent: it does what its role asks for.
 const AGENT: &str = include_str!("agent.sh");
 const GREETER: &str = "#!/bin/sh\necho \"Hello!\"\n";
@@ -31,6 +35,7 @@ command = ["/bin/sh", AGENT]
 
 /// A folder with a repository, a state directory and a home, for this demonstration only.
 pub(super) struct DemoPlace {
+    folder: ThrowAway,
     pub(super) root: PathBuf,
     pub(super) repo: PathBuf,
     pub(super) state: StateDir,
@@ -39,8 +44,15 @@ pub(super) struct DemoPlace {
 
 impl DemoPlace {
     pub(super) fn make(app: &App) -> Result<Self, Problem> {
-        let name = format!("drive-demo-{:08x}", drive_adapters::entropy::random_u32()?);
-        let root = std::env::temp_dir().join(name);
+        let (parent, whoami) = (std::env::temp_dir(), ThisProcess::load());
+        for gone in throw_away::sweep(&parent, PREFIX, &whoami) {
+            app.output().narrate(format_args!(
+                "removed `{}`, which a demonstration that was killed had left",
+                gone.display()
+            ));
+        }
+        let folder = ThrowAway::make(&parent, PREFIX, &whoami)?;
+        let root = folder.path().to_path_buf();
         let (repo, home, state) = (
             root.join("repository"),
             root.join("home"),
@@ -57,6 +69,7 @@ impl DemoPlace {
         ]);
         let state = StateDir::open(&environment)?;
         Ok(Self {
+            folder,
             root,
             repo,
             state,
@@ -93,9 +106,20 @@ impl DemoPlace {
         wiring.git.discover(&self.repo).map(drop)
     }
 
+    /// Leaves it to the person, who asked for it.
+    pub(super) fn leave(&self, app: &App) {
+        let shown = self.root.display();
+        match self.folder.leave() {
+            Ok(()) => app.output().narrate(format_args!("\nkept: {shown}")),
+            Err(error) => app.output().warn(format_args!(
+                "the next demonstration will remove `{shown}`: {error}"
+            )),
+        }
+    }
+
     /// What cannot be removed is in the temporary folder, and is named.
     pub(super) fn remove(&self, app: &App) {
-        if let Err(error) = remove_tree(&self.root) {
+        if let Err(error) = self.folder.remove() {
             app.output().warn(format_args!(
                 "cannot remove `{}`: {error}",
                 self.root.display()

@@ -1,11 +1,13 @@
 //! Somebody else pushed to the branch: their commits come in, and nobody's are overwritten.
 
-use super::super::effect::{AgentJob, BranchAt, EffectResult, MergeWhen};
+use super::super::effect::{AgentJob, BranchAt, Effect, EffectResult, MergeWhen};
 use super::super::integrating::{Integrating, IntegratingStep, Integration};
 use super::super::outcome::OutcomeStatus;
 use super::super::spawn::branch_moved;
-use super::{Flight, Round, Stage};
+use super::ledger::Life;
+use super::{Flight, Round, RoundJob, RoundStep, Stage};
 use crate::agent::Role;
+use crate::ids::EffectKey;
 use crate::prompts::Prompt;
 
 /// How often the branch may move while the same work is pushed.
@@ -13,20 +15,38 @@ const MOST_MOVES: u32 = 3;
 
 impl Flight<'_> {
     pub(super) fn branch_moved(&mut self, round: Round) {
-        let branch = self.run.work.branch.clone().unwrap_or_default();
         if self.cruise.moves >= MOST_MOVES {
+            let branch = self.run.work.branch.clone().unwrap_or_default();
             let problem = branch_moved(&branch)
                 .cause(format!("it moved {MOST_MOVES} times while it was pushed"));
             return self.leave(OutcomeStatus::NeedsHuman, Some(problem));
         }
         self.cruise.moves += 1;
+        self.bring_in(round);
+    }
+
+    /// The pull request shows a commit that is not ours: somebody pushed while nothing was being
+    /// done here. What they did is read before anything else is.
+    pub(super) fn catch_up(&mut self) {
+        self.bring_in(Round {
+            number: self.cruise.rounds,
+            job: RoundJob::Adopt,
+            step: RoundStep::Push,
+            head_before: self.run.work.head_sha.clone(),
+            answers: Vec::new(),
+        });
+    }
+
+    fn bring_in(&mut self, round: Round) {
+        let branch = self.run.work.branch.clone().unwrap_or_default();
         let remote = self.remote().map(str::to_owned);
         let base = self.request.base_branch.clone().map(|branch| BranchAt {
             remote: remote.clone(),
             branch,
         });
         let from = BranchAt { remote, branch };
-        let merge = Integrating::begin(self.run, from, MergeWhen::Always, base);
+        let published = self.cruise.pushed.clone();
+        let merge = Integrating::begin(self.run, from, MergeWhen::Always, base, published);
         self.integrating(merge, round);
     }
 
@@ -40,16 +60,25 @@ impl Flight<'_> {
         &mut self,
         mut merge: Integrating,
         round: Round,
+        key: &EffectKey,
+        effect: Effect,
         result: EffectResult,
     ) {
-        if let (IntegratingStep::Resolving { .. }, EffectResult::Failed { problem }) =
-            (&merge.step, &result)
-        {
-            self.cruise.record.job_failed(problem, self.now);
+        if let EffectResult::Failed { problem } = &result {
+            match &merge.step {
+                IntegratingStep::Merging => {
+                    return self.try_again_or_fail(key, effect, problem.clone());
+                }
+                IntegratingStep::Resolving { .. } => {
+                    self.cruise.record.job_failed(problem, self.now);
+                }
+                IntegratingStep::Concluding { .. } | IntegratingStep::RollingBack { .. } => {}
+            }
         }
         match merge.ended(self.run, result) {
             Integration::Pending => self.integrating(merge, round),
             Integration::Merged => self.read_plan(round),
+            Integration::Replaced => self.replaced(round),
             Integration::Conflicts(files) => {
                 let job = self.merger(&merge, files);
                 self.integrating(merge, round);
@@ -60,6 +89,25 @@ impl Flight<'_> {
                 self.leave(OutcomeStatus::NeedsHuman, Some(problem));
             }
         }
+    }
+
+    /// Somebody rewrote the branch, and their word counts: the cruise goes on where it is now. What
+    /// a fixer did on commits that are gone answers nobody, so its comments come again.
+    fn replaced(&mut self, mut round: Round) {
+        if let RoundJob::Fix { batch } = &round.job {
+            for key in batch {
+                self.cruise.ledger.give_back(key, Life::Seen);
+            }
+        }
+        self.cruise.pushed.clone_from(&self.run.work.head_sha);
+        let branch = self.run.work.branch.as_deref().unwrap_or_default();
+        let head = self.run.work.head_sha.as_deref().unwrap_or_default();
+        self.warn(format!(
+            "somebody rewrote branch `{branch}`: the cruise goes on from their {head}; the commits \
+             that are not in there any more are in `drive kept list`"
+        ));
+        round.job = RoundJob::Adopt;
+        self.read_plan(round);
     }
 
     fn merger(&self, merge: &Integrating, files: Vec<String>) -> AgentJob {

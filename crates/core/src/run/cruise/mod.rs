@@ -323,7 +323,9 @@ impl Flight<'_> {
             Stage::ChoosingBranch => self.branch_chosen(result),
             Stage::CreatingSandbox => self.sandbox_created(result),
             Stage::Working { round } => self.worked(*round, key, effect, result),
-            Stage::Integrating { merge, round } => self.integrated(*merge, *round, result),
+            Stage::Integrating { merge, round } => {
+                self.integrated(*merge, *round, key, effect, result);
+            }
             Stage::ReadingDiff => self.diff_read(result),
             Stage::Reviewing { diff } => self.reviewed(&diff, &result),
             Stage::Telling { remarks } => self.told(remarks, key, effect, result),
@@ -386,6 +388,9 @@ impl Flight<'_> {
             return self.look();
         }
         self.cruise.stage = Stage::Watching;
+        if self.cruise.watch.moved.take().is_some() {
+            return self.catch_up();
+        }
         if self.cruise.hold.is_some() {
             return;
         }

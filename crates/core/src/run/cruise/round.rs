@@ -173,6 +173,7 @@ impl Flight<'_> {
             | EffectResult::ProcessEnded
             | EffectResult::DiffRead { .. }
             | EffectResult::Integrated { .. }
+            | EffectResult::Replaced { .. }
             | EffectResult::Conflicted { .. }
             | EffectResult::RolledBack { .. }
             | EffectResult::SandboxRemoved { .. } => {}
@@ -291,6 +292,7 @@ impl Flight<'_> {
                     remote,
                     branch: self.run.work.branch.clone().unwrap_or_default(),
                     head_sha,
+                    published: self.cruise.pushed.clone(),
                 });
             }
             _ => self.pushed(round),

@@ -43,6 +43,9 @@ pub struct Watch {
     pub approvals: Vec<Approved>,
     /// Why the last look failed.
     pub trouble: Option<String>,
+    /// The commit that the pull request shows, where it is not the one that was pushed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<String>,
 }
 
 /// One approval.
@@ -67,6 +70,7 @@ impl Watch {
             eyes: VecDeque::new(),
             approvals: Vec::new(),
             trouble: None,
+            moved: None,
         }
     }
 
@@ -162,6 +166,10 @@ impl Flight<'_> {
                 self.cruise.record.ignored.push(one);
             }
         }
+        if let (Some(head), Some(_)) = (seen.head, self.remote()) {
+            let is_ours = self.cruise.pushed.as_ref() == Some(&head);
+            self.cruise.watch.moved = (!is_ours).then_some(head);
+        }
         if news {
             self.cruise.watch.backoff.reset();
             self.active();
@@ -173,7 +181,11 @@ impl Flight<'_> {
                     "pullRequestClosed",
                     "the pull request was closed without a merge",
                 )
-                .hint("its branch stays; reopen it and run `drive cruise run` again to go on");
+                .hint(
+                    "its commits are on its branch in this repository; a cruise that is over does \
+                     not go on, even when the pull request is reopened: `drive cruise run` starts \
+                     a new one",
+                );
                 self.leave(OutcomeStatus::Cancelled, Some(problem));
             }
             Some(PrState::Open) | None => return false,

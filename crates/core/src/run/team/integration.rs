@@ -69,7 +69,7 @@ impl Flight<'_> {
 
     fn integrate(&mut self, from: BranchAt, when: MergeWhen, errand: Errand) {
         let base = self.base();
-        let merge = Integrating::begin(self.run, from, when, base);
+        let merge = Integrating::begin(self.run, from, when, base, None);
         self.integrating(merge, errand);
     }
 
@@ -91,7 +91,8 @@ impl Flight<'_> {
         }
         match merge.ended(self.run, result) {
             Integration::Pending => self.integrating(merge, errand),
-            Integration::Merged => {
+            // Nothing is told to be rewritten that was not said to be published.
+            Integration::Merged | Integration::Replaced => {
                 let head = self.run.work.head_sha.clone().unwrap_or_default();
                 match (&self.team.next, errand.head_before.as_ref() == Some(&head)) {
                     // The base was looked at, and nothing had to be done.

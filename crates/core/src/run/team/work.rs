@@ -141,6 +141,7 @@ impl Flight<'_> {
             | EffectResult::DiffRead { .. }
             | EffectResult::PullRequestOpened { .. }
             | EffectResult::Integrated { .. }
+            | EffectResult::Replaced { .. }
             | EffectResult::Conflicted { .. }
             | EffectResult::SandboxRemoved { .. } => {}
         }
@@ -199,6 +200,7 @@ impl Flight<'_> {
                     remote,
                     branch,
                     head_sha,
+                    published: None,
                 });
             }
             Some(_) | None => self.published(errand),

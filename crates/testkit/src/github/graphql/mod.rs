@@ -71,6 +71,7 @@ impl Execution<'_> {
             "viewer" => Ok(self.actor(Some(self.viewer))),
             "repository" => {
                 let full_name = format!("{}/{}", text("owner"), text("name"));
+                let full_name = self.world.current_name(&full_name);
                 if !self.world.repos.contains_key(&full_name) {
                     return Err(format!(
                         "Could not resolve to a Repository with the name '{full_name}'."

@@ -1,0 +1,100 @@
+//! Somebody else pushes to the branch of a cruise, rewrites it, or is in the way of it.
+
+use crate::common::{agent_said, comment, cruise::terms, integrated, replaced};
+use crate::scene::{Scene, failed, head};
+use drive_core::agent::Role;
+use drive_core::run::{Approved, Effect, EffectResult, OutcomeStatus, Seen};
+
+fn theirs() -> String {
+    "f".repeat(40)
+}
+
+fn shows(head: String) -> Seen {
+    Seen {
+        head: Some(head),
+        ..Seen::default()
+    }
+}
+
+fn pushes(scene: &Scene) -> Vec<(String, Option<String>)> {
+    let pushes = scene.performed.iter().filter_map(|effect| match effect {
+        Effect::Push {
+            head_sha,
+            published,
+            ..
+        } => Some((head_sha.clone(), published.clone())),
+        _ => None,
+    });
+    pushes.collect()
+}
+
+#[test]
+fn what_a_person_pushed_while_nothing_was_done_is_brought_in_and_their_approval_of_it_counts() {
+    let mut scene = Scene::watching(terms());
+    scene.answer("integrate", integrated('f'));
+    scene.sees(Seen {
+        approvals: vec![Approved {
+            by: "ann".into(),
+            head: theirs(),
+        }],
+        ..shows(theirs())
+    });
+    assert_eq!(
+        &scene.names()[..4],
+        ["look", "integrate", "readFile", "push"]
+    );
+    assert_eq!(pushes(&scene), [(theirs(), Some(head(1)))]);
+    assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
+    assert!(scene.bodies()[0].starts_with(&format!("The plan is approved at {} by ann", theirs())));
+}
+
+#[test]
+fn a_pull_request_that_shows_what_was_pushed_is_no_news() {
+    let mut scene = Scene::watching(terms());
+    scene.sees(shows(head(1)));
+    assert_eq!(scene.names(), ["look"]);
+}
+
+#[test]
+fn comments_of_a_round_whose_branch_was_rewritten_come_again_and_are_answered_once() {
+    let mut scene = Scene::watching(terms());
+    let moved = EffectResult::BranchMoved {
+        remote_head: Some(theirs()),
+    };
+    scene.answer("push", moved);
+    scene.answer("integrate", replaced('f'));
+    let fixed = r#"{"comments": [{"id": "inline-5", "action": "fixed", "note": "on yours"}]}"#;
+    scene.agent(Role::Fixer, agent_said(fixed));
+    scene.agent(Role::Fixer, agent_said(fixed));
+    scene.sees(Seen {
+        comments: vec![comment(5, "check the name")],
+        ..Seen::default()
+    });
+    assert_eq!(scene.jobs.len(), 2);
+    assert_eq!(scene.bodies(), [format!("Fixed in {}. on yours", head(3))]);
+    assert_eq!(
+        pushes(&scene),
+        [(head(2), Some(head(1))), (head(3), Some(theirs()))]
+    );
+    assert_eq!(scene.run.kept.len(), 1);
+    assert_eq!(
+        scene.run.warnings,
+        [format!(
+            "somebody rewrote branch `drive/fix-the-login`: the cruise goes on from their {}; the \
+             commits that are not in there any more are in `drive kept list`",
+            theirs()
+        )]
+    );
+}
+
+#[test]
+fn a_remote_that_cannot_be_reached_while_commits_are_brought_in_is_asked_again() {
+    let mut scene = Scene::watching(terms());
+    scene.answer("integrate", failed());
+    scene.answer("integrate", integrated('f'));
+    scene.sees(shows(theirs()));
+    assert_eq!(scene.run.outcome, None);
+    scene.wake("retry");
+    assert_eq!(scene.run.work.head_sha, Some(theirs()));
+    assert_eq!(scene.run.outcome, None);
+}

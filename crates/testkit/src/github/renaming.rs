@@ -1,0 +1,86 @@
+//! Repositories that have another name now. Their old addresses send callers on, as GitHub's do: API
+//! and git alike.
+
+use super::Simulator;
+use super::git::GitStore;
+use super::http::{Answer, Request};
+use super::state::World;
+use serde_json::json;
+use std::path::Path;
+
+impl Simulator {
+    /// Gives a repository another name.
+    pub fn rename_repo(&self, from: &str, name: &str) {
+        let mut service = self.lock();
+        let root = service.git_root.clone();
+        let world = &mut service.world;
+        let Some(mut repo) = world.repos.remove(from) else {
+            panic!("there is no repository {from}");
+        };
+        repo.name = name.to_owned();
+        let to = repo.full_name();
+        if let GitStore::Bare(path) = &mut repo.git {
+            *path = moved(&root, path, &to);
+        }
+        world.renamed.remove(&to);
+        world.renamed.insert(from.to_owned(), to.clone());
+        world.repos.insert(to, repo);
+    }
+}
+
+fn moved(root: &Path, from: &Path, name: &str) -> std::path::PathBuf {
+    let to = root.join(format!("{name}.git"));
+    if let Err(error) = std::fs::rename(from, &to) {
+        panic!("cannot move {}: {error}", from.display());
+    }
+    to
+}
+
+/// Where a request to an old name is sent on to. Only reading is sent on for good.
+pub(crate) fn sent_on(world: &World, request: &Request) -> Option<Answer> {
+    let rest = request.path.strip_prefix("/repos/")?;
+    let mut words = rest.splitn(3, '/');
+    let name = format!("{}/{}", words.next()?, words.next()?);
+    let tail = words
+        .next()
+        .map_or(String::new(), |tail| format!("/{tail}"));
+    world.renamed.get(&name)?;
+    let id = world.repos.get(&world.current_name(&name))?.id;
+    let query = match request.raw_query.as_str() {
+        "" => String::new(),
+        query => format!("?{query}"),
+    };
+    let url = format!("{}/repositories/{id}{tail}{query}", request.api);
+    let (status, message) = match request.method.as_str() {
+        "GET" | "HEAD" => (301, "Moved Permanently"),
+        _ => (307, "Temporary Redirect"),
+    };
+    let body = json!({
+        "message": message, "url": url,
+        "documentation_url": "https://docs.github.com/rest",
+    });
+    Some(Answer::json(status, &body).with("location", url))
+}
+
+/// A request by the number of a repository, as one by its name.
+pub(crate) fn by_name(world: &World, request: &Request) -> Option<Request> {
+    let rest = request.path.strip_prefix("/repositories/")?;
+    let (id, tail) = rest
+        .split_once('/')
+        .map_or((rest, ""), |(id, _)| (id, &rest[id.len()..]));
+    let id: u64 = id.parse().ok()?;
+    let repo = world.repos.values().find(|repo| repo.id == id)?;
+    Some(Request {
+        path: format!("/repos/{}{tail}", repo.full_name()),
+        ..request.clone()
+    })
+}
+
+/// Where git is sent on to.
+pub(crate) fn git_sent_on(world: &World, request: &Request, repo: &str) -> Option<Answer> {
+    world.renamed.get(repo)?;
+    let now = world.current_name(repo);
+    let path = request.path.replacen(repo, &now, 1);
+    let url = format!("{}{path}?{}", request.html, request.raw_query);
+    Some(Answer::text(301, "").with("location", url))
+}
