@@ -3,16 +3,19 @@
 use drive_core::Problem;
 use drive_engine::CancelToken;
 use drive_engine::cancel::Urgency;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// From now on the first interrupt or termination asks for a clean end, the second for an end at
-/// once, and the third ends this process as if nobody had listened: a person can always get out.
+/// From now on the first interrupt, termination or closed terminal asks for a clean end, the second
+/// for an end at once, and the third ends this process as if nobody had listened: a person can always
+/// get out. A closed terminal means nothing to a process that was started to outlive it.
 pub fn cancel_on_signals(token: CancelToken) -> Result<(), Problem> {
     let failed = |error: std::io::Error| {
         Problem::environment("signalsUnavailable", "cannot listen for signals").because(error)
     };
-    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+    let hangup = Some(SIGHUP).filter(|_| !ignores_hangup());
+    let listened = [SIGINT, SIGTERM].into_iter().chain(hangup);
+    let mut signals = Signals::new(listened).map_err(failed)?;
     std::thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
@@ -31,12 +34,32 @@ pub fn cancel_on_signals(token: CancelToken) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Whether whoever started this process made it ignore the end of its terminal.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    ignored(&status).is_some_and(|mask| mask & (1 << (SIGHUP - 1)) != 0)
+}
+
+fn ignored(status: &str) -> Option<u64> {
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))?;
+    u64::from_str_radix(mask.trim(), 16).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use signal_hook::low_level::raise;
     use std::sync::mpsc;
     use std::time::Duration;
+
+    #[test]
+    fn ignored_signals_are_read_from_the_kernels_words() {
+        let status = "SigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\nSigCgt:\t0\n";
+        assert_eq!(ignored(status), Some(0x1001));
+        assert_eq!(ignored(""), None);
+    }
 
     #[test]
     fn the_first_signal_asks_and_the_second_insists() {

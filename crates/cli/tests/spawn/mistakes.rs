@@ -174,6 +174,29 @@ fn a_revision_that_is_not_there_is_refused() {
 }
 
 #[test]
+fn a_branch_that_exists_or_that_git_refuses_is_refused() {
+    let world = World::with_agent("");
+    world.git("branch taken");
+    for (branch, kind) in [
+        ("taken", "branchExists"),
+        ("main", "branchCheckedOut"),
+        ("taken/deeper", "branchExists"),
+        ("a..b", "badBranchName"),
+        ("-x", "badBranchName"),
+        ("a b", "badBranchName"),
+        ("HEAD", "badBranchName"),
+        ("@", "badBranchName"),
+        ("", "badBranchName"),
+        ("x.lock", "badBranchName"),
+    ] {
+        let ended = world.drive(&["spawn", "--json", "Do it", &format!("--branch={branch}")]);
+        assert_eq!(ended.code, Some(2), "{branch}: {ended:?}");
+        assert_eq!(ended.failure().1, kind, "{branch}: {ended:?}");
+    }
+    world.assert_nothing_is_left();
+}
+
+#[test]
 fn runs_that_are_not_there_are_named() {
     let world = World::with_agent("");
     for (args, kind) in [

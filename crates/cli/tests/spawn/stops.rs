@@ -27,7 +27,7 @@ pub(crate) fn wait_for_cancel(world: &World) {
 #[test]
 fn one_interrupt_ends_it_cleanly_and_keeps_the_work() {
     let world = World::with_agent("echo half > half.txt; sleep 300");
-    for ask in [Signal::INT, Signal::TERM] {
+    for ask in [Signal::INT, Signal::TERM, Signal::HUP] {
         let child = world.start(&["spawn", "Work long", "--json"]);
         world.wait_for_file("half.txt");
         signal(&child, ask);
@@ -47,6 +47,31 @@ fn one_interrupt_ends_it_cleanly_and_keeps_the_work() {
         assert_eq!(world.branches(), Vec::<String>::new());
         world.assert_nothing_is_left();
     }
+}
+
+#[test]
+fn a_run_that_was_started_to_outlive_its_terminal_does() {
+    let world = World::with_agent(
+        "echo half > half.txt; until [ -e go.txt ]; do sleep 0.05; done; rm go.txt",
+    );
+    // A shell that ignores the signal makes its children do so too, as `nohup` does.
+    let mut command = world.command("sh");
+    let drive = env!("CARGO_BIN_EXE_drive");
+    command
+        .current_dir(world.path("repo"))
+        .args([
+            "-c",
+            &format!("trap '' HUP; exec {drive} spawn 'Work long' --json"),
+        ])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    let child = command.spawn().unwrap();
+    let half = world.wait_for_file("half.txt");
+    signal(&child, Signal::HUP);
+    std::fs::write(half.with_file_name("go.txt"), "").unwrap();
+    let ended = ended(child);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    world.assert_nothing_is_left();
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use crate::agents::warnings;
 use crate::support::{World, text};
+use rustix::mount::{MountFlags, UnmountFlags, mount, mount_remount, unmount};
 use std::fs;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
@@ -61,6 +62,60 @@ fn a_state_directory_that_cannot_be_written_is_named_before_anything_is_made() {
     assert_ne!(text(&ended.document()["failure"]["hint"]), "", "{told}");
     assert_eq!(fs::read_dir(&state).unwrap().count(), 0);
     assert_eq!(world.branches(), Vec::<String>::new());
+}
+
+/// A disk of its own for the state directory, of this size at first.
+struct Disk(std::path::PathBuf);
+
+impl Disk {
+    fn new(world: &World, size: &std::ffi::CStr) -> Option<Self> {
+        let at = world.path("state");
+        fs::create_dir(&at).unwrap();
+        match mount("tmpfs", &at, "tmpfs", MountFlags::empty(), Some(size)) {
+            Ok(()) => Some(Self(at)),
+            Err(error) => {
+                eprintln!("skipped: no disk of its own can be mounted here: {error}");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = unmount(&self.0, UnmountFlags::DETACH);
+    }
+}
+
+#[test]
+fn an_agent_that_fills_the_disk_is_named_and_its_work_is_kept_once_there_is_room() {
+    let world =
+        World::with_agent("echo work > work.txt; head -c 30000000 /dev/zero > big.bin; true");
+    let Some(disk) = Disk::new(&world, c"size=20m") else {
+        return;
+    };
+    let ended = world.drive(&["spawn", "Do it", "--branch", "mine", "--json"]);
+    assert_eq!(ended.failure(), (Some(3), "diskFull".into()), "{ended:?}");
+    let hint = text(&ended.document()["failure"]["hint"]);
+    assert_eq!(
+        hint,
+        "free some space and run the command again: nothing was lost"
+    );
+    assert_eq!(world.survivors(), Vec::<String>::new());
+    // As long as it is full, that is what is said, and nothing is touched.
+    let full = world.drive(&["runs", "list"]);
+    assert!(
+        full.stderr
+            .contains("could not be put in order: no space left"),
+        "{full:?}"
+    );
+    assert_eq!(world.sandboxes().len(), 1);
+    mount_remount(&disk.0, MountFlags::empty(), c"size=80m").unwrap();
+    let next = world.drive(&["runs", "list"]);
+    assert!(next.stderr.contains("its work is kept"), "{next:?}");
+    let kept = world.git("for-each-ref --format='%(refname)' refs/drive/kept");
+    assert_eq!(world.files(&kept), "a.txt big.bin src/b.txt work.txt");
+    world.assert_nothing_is_left();
 }
 
 #[test]

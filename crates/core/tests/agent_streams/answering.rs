@@ -3,7 +3,7 @@ use drive_core::agent::stream::{
     AcpJob, AgentStream, Phase, Source, StreamSetup, acp_stream, claude_stream,
 };
 use drive_core::agent::{
-    AgentEvent, Decision, Ending, Failure, PermissionRequest, PermissionRules, Role,
+    AgentEvent, Budget, Cost, Decision, Ending, Failure, PermissionRequest, PermissionRules, Role,
 };
 use drive_core::process::End;
 use serde_json::{Value, json};
@@ -88,8 +88,12 @@ fn claude_is_answered_by_the_rules_and_each_answer_is_an_event() {
 }
 
 fn acp(role: Role) -> Box<dyn AgentStream> {
+    acp_with(StreamSetup { role, ..setup() })
+}
+
+fn acp_with(setup: StreamSetup) -> Box<dyn AgentStream> {
     acp_stream(
-        StreamSetup { role, ..setup() },
+        setup,
         AcpJob {
             cwd: "/sandbox".to_owned(),
             prompt: "please".to_owned(),
@@ -104,7 +108,11 @@ fn tell(stream: &mut dyn AgentStream, message: &Value) -> Vec<AgentEvent> {
 
 /// Answers the opening calls, up to the prompt.
 pub(crate) fn opened(role: Role) -> Box<dyn AgentStream> {
-    let mut stream = acp(role);
+    greeted(acp(role))
+}
+
+/// Past its opening, in the middle of its work.
+fn greeted(mut stream: Box<dyn AgentStream>) -> Box<dyn AgentStream> {
     tell(
         &mut *stream,
         &json!({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}),
@@ -186,6 +194,36 @@ fn acp_text_tools_and_changes_become_events_and_the_stop_reason_decides() {
     assert_eq!(
         (outcome.ending, outcome.text),
         (Ending::Succeeded, "hello".to_owned())
+    );
+}
+
+#[test]
+fn an_agent_whose_cost_passes_its_budget_is_stopped_in_the_middle() {
+    let budget = Budget {
+        tokens: None,
+        cost: Cost::from_usd(0.5),
+    };
+    let mut stream = greeted(acp_with(StreamSetup { budget, ..setup() }));
+    let mut spend = |usd: f64| {
+        let update = json!({"sessionUpdate": "usage_update", "used": 1, "size": 2, "cost": {"amount": usd, "currency": "USD"}});
+        let params = json!({"sessionId": "s1", "update": update});
+        tell(
+            &mut *stream,
+            &json!({"jsonrpc": "2.0", "method": "session/update", "params": params}),
+        );
+        stream.phase()
+    };
+    assert_eq!([0.3, 0.5].map(&mut spend), [Phase::Working, Phase::Working]);
+    assert_eq!(spend(0.6), Phase::Abandoned);
+    let (_, outcome) = stream.finish(&End::Aborted);
+    assert_eq!(outcome.cost, Cost::from_usd(0.6));
+    let told = outcome.problem("robot").unwrap();
+    assert_eq!(
+        (told.kind.as_str(), told.message.as_str()),
+        (
+            "budgetExceeded",
+            "agent `robot` spent $0.60 where `$0.50` is allowed"
+        )
     );
 }
 
