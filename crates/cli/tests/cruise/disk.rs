@@ -1,7 +1,7 @@
 //! The disk of the state directory fills up: it is said, nothing is lost, and with room again the
 //! cruise goes on.
 
-use crate::crew::{REPO, fixes, github, kill, status, until, until_quiet};
+use crate::crew::{REPO, fixes, github, kill, sandbox, status, until, until_quiet};
 use crate::stage::ended;
 use rustix::mount::{MountFlags, UnmountFlags};
 use std::fs::{self, File};
@@ -70,13 +70,53 @@ fn a_full_disk_is_named_and_nothing_is_lost_or_done_twice() {
         (Some(3), &"diskFull".into()),
         "{again:?}"
     );
+    // Looking needs no room.
+    assert_eq!(stage.drive(&["cruise", "status"]).code, Some(0));
+    assert_eq!(stage.drive(&["cruise", "list"]).code, Some(0));
     fs::remove_file(filler).unwrap();
     let owner = stage.start(&["cruise", "resume"]);
-    until_quiet(&stage, 1);
+    // A fixer that found no room counts as a round too, and the next one comes after a pause.
+    let answers = || fixes(simulator.conversation(REPO, 1));
+    until("the answer", || answers().len() == 1);
     simulator.comment(REPO, "ann", 1, "And for this?");
+    until("the other answer", || answers().len() >= 2);
     until_quiet(&stage, 2);
-    let said = fixes(simulator.conversation(REPO, 1));
+    let said = answers();
     assert_eq!(said.len(), 2, "{said:#?}");
+    kill(owner);
+    assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
+    drop(disk);
+}
+
+#[test]
+fn a_disk_that_fills_up_while_a_fixer_works_costs_no_comment() {
+    let (simulator, stage) = github("200ms");
+    let Some(disk) = SmallDisk::mount(&stage.path("home/.local/state")) else {
+        return;
+    };
+    let owner = stage.start(&["cruise", "run", "Add user auth"]);
+    until("the pull request", || status(&stage)["prNumber"] == 1);
+    until_quiet(&stage, 0);
+    let folder = sandbox(&stage).join(".cruise");
+    simulator.comment(REPO, "ann", 1, "Please wait.");
+    until("the fixer", || folder.join("waits").exists());
+    fs::write(folder.join("go"), "").unwrap();
+    let filler = disk.fill();
+    let stopped = ended(owner);
+    assert_eq!(
+        (stopped.code, &stopped.document["failure"]["kind"]),
+        (Some(3), &"diskFull".into()),
+        "{stopped:?}"
+    );
+    fs::remove_file(filler).unwrap();
+    fs::write(folder.join("go"), "").unwrap();
+    let owner = stage.start(&["cruise", "resume"]);
+    until("the answer", || {
+        !fixes(simulator.conversation(REPO, 1)).is_empty()
+    });
+    until_quiet(&stage, 1);
+    let said = fixes(simulator.conversation(REPO, 1));
+    assert_eq!(said.len(), 1, "{said:#?}");
     kill(owner);
     assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
     drop(disk);

@@ -2,6 +2,7 @@
 
 use crate::crew::{local as stage, status, until, until_quiet};
 use crate::stage::{Stage, ended, said};
+use drive_engine::ports::Clock as _;
 use std::fs;
 
 #[test]
@@ -142,4 +143,42 @@ fn a_detached_cruise_goes_on_without_its_starter() {
     ]);
     assert_eq!(started.code, Some(0), "{started:?}");
     until("the end", || status(&stage)["status"] == "succeeded");
+}
+
+#[test]
+fn silence_that_lasted_while_nobody_watched_ends_the_cruise_of_the_next_owner() {
+    let stage = stage();
+    let settings = fs::read_to_string(stage.path("repo/drive.toml")).unwrap();
+    let settings = settings.replace("[cruise]\n", "[cruise]\ninactivity_timeout = \"4s\"\n");
+    fs::write(stage.path("repo/drive.toml"), settings).unwrap();
+    let mut owner = stage.start(&["cruise", "run", "Add user auth"]);
+    until("the pull request", || status(&stage)["prNumber"] == 1);
+    until_quiet(&stage, 0);
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    let ends_at = status(&stage)["endsAt"].as_str().unwrap().to_owned();
+    let ends_at: drive_core::time::Timestamp = ends_at.parse().unwrap();
+    until("the end of its time", || {
+        drive_adapters::SystemClock.now() > ends_at
+    });
+    let ended = stage.drive(&["cruise", "resume"]);
+    assert_eq!(
+        (
+            &ended.document["status"],
+            &ended.document["failure"]["kind"]
+        ),
+        (&"timedOut".into(), &"inactive".into()),
+    );
+    let pull_request = stage.pull_request();
+    assert_eq!(
+        (
+            said(&pull_request).pop().unwrap().as_str(),
+            &pull_request["state"]
+        ),
+        (
+            "Cruise-control session timed out after 4s of inactivity",
+            &"open".into()
+        ),
+    );
+    assert_eq!(stage.git(&["worktree", "list"]).lines().count(), 1);
 }

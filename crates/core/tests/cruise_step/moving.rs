@@ -98,3 +98,30 @@ fn a_remote_that_cannot_be_reached_while_commits_are_brought_in_is_asked_again()
     assert_eq!(scene.run.work.head_sha, Some(theirs()));
     assert_eq!(scene.run.outcome, None);
 }
+
+#[test]
+fn a_forge_that_goes_on_showing_an_older_commit_is_looked_into_once() {
+    let mut scene = Scene::watching(terms());
+    let nothing = EffectResult::Integrated {
+        head_sha: head(1),
+        base_sha: None,
+        commits: Vec::new(),
+        warnings: Vec::new(),
+    };
+    scene.answer("integrate", nothing);
+    for _ in 0..3 {
+        scene.sees(shows(head(0)));
+    }
+    let brought = scene
+        .names()
+        .iter()
+        .filter(|name| **name == "integrate")
+        .count();
+    assert_eq!(brought, 1);
+    scene.answer("integrate", integrated('f'));
+    scene.sees(shows(theirs()));
+    assert_eq!(scene.run.work.head_sha, Some(theirs()));
+    scene.answer("integrate", replaced('0'));
+    scene.sees(shows(head(0)));
+    assert_eq!(scene.run.work.head_sha, Some(head(0)));
+}

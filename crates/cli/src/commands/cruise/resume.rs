@@ -223,6 +223,6 @@ pub(super) fn repo_of(run: &Run) -> Result<PathBuf, Problem> {
                 run.id
             ),
         )
-        .hint("move it back, or end the cruise's pull request by hand")),
+        .hint("move it back: its branches are in there, and the sandbox cannot do without it")),
     }
 }

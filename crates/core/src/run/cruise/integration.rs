@@ -27,7 +27,8 @@ impl Flight<'_> {
 
     /// The pull request shows a commit that is not ours: somebody pushed while nothing was being
     /// done here. What they did is read before anything else is.
-    pub(super) fn catch_up(&mut self) {
+    pub(super) fn catch_up(&mut self, head: String) {
+        self.cruise.watch.caught = Some(head);
         self.bring_in(Round {
             number: self.cruise.rounds,
             job: RoundJob::Adopt,

@@ -388,8 +388,8 @@ impl Flight<'_> {
             return self.look();
         }
         self.cruise.stage = Stage::Watching;
-        if self.cruise.watch.moved.take().is_some() {
-            return self.catch_up();
+        if let Some(head) = self.cruise.watch.moved.take() {
+            return self.catch_up(head);
         }
         if self.cruise.hold.is_some() {
             return;

@@ -322,7 +322,10 @@ impl Flight<'_> {
     }
 
     fn pushed(&mut self, mut round: Round) {
-        self.cruise.pushed.clone_from(&self.run.work.head_sha);
+        if self.cruise.pushed != self.run.work.head_sha {
+            self.cruise.pushed.clone_from(&self.run.work.head_sha);
+            self.cruise.watch.caught = None;
+        }
         self.cruise.moves = 0;
         self.active();
         let answered: Vec<(CommentKey, Answer)> = self

@@ -46,6 +46,10 @@ pub struct Watch {
     /// The commit that the pull request shows, where it is not the one that was pushed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<String>,
+    /// The last of these that was looked into. A forge that goes on showing it tells nothing new,
+    /// until something else was pushed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caught: Option<String>,
 }
 
 /// One approval.
@@ -71,6 +75,7 @@ impl Watch {
             approvals: Vec::new(),
             trouble: None,
             moved: None,
+            caught: None,
         }
     }
 
@@ -167,8 +172,9 @@ impl Flight<'_> {
             }
         }
         if let (Some(head), Some(_)) = (seen.head, self.remote()) {
-            let is_ours = self.cruise.pushed.as_ref() == Some(&head);
-            self.cruise.watch.moved = (!is_ours).then_some(head);
+            let known = [&self.cruise.pushed, &self.cruise.watch.caught];
+            let is_known = known.into_iter().any(|one| one.as_ref() == Some(&head));
+            self.cruise.watch.moved = (!is_known).then_some(head);
         }
         if news {
             self.cruise.watch.backoff.reset();
