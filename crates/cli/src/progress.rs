@@ -5,6 +5,8 @@ use drive_core::agent::{AgentEvent, Cost, Usage};
 use drive_core::ids::{EffectKey, RunId};
 use drive_core::run::{Effect, EffectResult, ForgeAct, MergeWhen, Run, cruise_status};
 use drive_core::sandbox::SandboxNote;
+use drive_engine::CancelToken;
+use drive_engine::cancel::Urgency;
 use drive_engine::world::Observer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -51,21 +53,41 @@ impl<'a> Progress<'a> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does `work` while the clock on the terminal goes on, also when the agent is silent.
-    pub(crate) fn ticking<T>(&self, work: impl FnOnce() -> T) -> T {
-        let (done, ended) = channel::<()>();
+    /// Does `work` while the clock on the terminal goes on, also when the agent is silent. Whoever
+    /// asks for a stop is told that it was heard, and `what_stops`.
+    pub(crate) fn ticking<T>(
+        &self,
+        cancel: &CancelToken,
+        what_stops: &str,
+        work: impl FnOnce() -> T,
+    ) -> T {
+        let (asked, heard) = channel::<Urgency>();
         std::thread::scope(|threads| {
             threads.spawn(move || {
-                while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-                    if let Some(line) = self.line() {
-                        self.output.redraw(&line);
+                loop {
+                    match heard.recv_timeout(TICK) {
+                        Ok(Urgency::Graceful) => self.output.narrate(format_args!(
+                            "{} {what_stops}; once more stops at once",
+                            elapsed(self.started)
+                        )),
+                        Ok(Urgency::Now) => {}
+                        Err(RecvTimeoutError::Timeout) => self.tick(),
+                        Err(RecvTimeoutError::Disconnected) => return,
                     }
                 }
             });
-            let result = work();
-            drop(done);
-            result
+            // The thread ends with this guard, however the work ends.
+            let _asking = cancel.on_cancel(move |urgency| {
+                let _ = asked.send(urgency);
+            });
+            work()
         })
+    }
+
+    fn tick(&self) {
+        if let Some(line) = self.line() {
+            self.output.redraw(&line);
+        }
     }
 
     /// What the agent does now, with elapsed time, tokens and cost.

@@ -140,7 +140,7 @@ impl FlightArgs {
         let progress = Progress::new(app.output());
         let world = wiring.world(conversation.as_ref(), &progress);
         let cancel = app.cancel()?;
-        let run = progress.ticking(|| {
+        let run = progress.ticking(cancel, "stopping, and keeping the work", || {
             spawn::fly(
                 request,
                 &id,

@@ -1,7 +1,9 @@
 //! Whatever command comes next after `kill -9`, it puts in order what was left, and says so first.
 
 use crate::deaths::{STUBBORN, kill};
+use crate::stops::{ended, signal};
 use crate::support::{World, text, wait_for};
+use rustix::process::Signal;
 use std::fs;
 use std::path::PathBuf;
 
@@ -64,6 +66,17 @@ fn every_command_that_meets_the_state_sweeps_first_and_tells_it_once() {
         assert_eq!(first.code, second.code, "{command:?}");
         assert_eq!(first.stdout.is_empty(), second.stdout.is_empty());
     }
+}
+
+#[test]
+fn a_server_sweeps_before_it_serves() {
+    let (world, id) = killed();
+    let server = world.start(&["serve", "--listen", "127.0.0.1:0"]);
+    wait_for("the sweep", || world.sandboxes().is_empty());
+    signal(&server, Signal::INT);
+    let ended = ended(server);
+    assert_eq!(ended.stderr.lines().next(), Some(&*line_about(&id)));
+    world.assert_nothing_is_left();
 }
 
 #[test]

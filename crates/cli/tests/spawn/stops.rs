@@ -106,6 +106,8 @@ fn a_person_who_interrupts_is_told_where_the_work_is() {
     signal(&child, Signal::INT);
     let ended = ended(child);
     assert_eq!(ended.code, Some(130));
+    let heard = "] stopping, and keeping the work; once more stops at once\n";
+    assert_eq!(ended.stderr.matches(heard).count(), 1, "{ended:?}");
     let kept = ended
         .stdout
         .lines()

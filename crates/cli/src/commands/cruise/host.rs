@@ -95,6 +95,7 @@ impl Host {
             cancel: app.cancel()?,
             hints: self.hints(),
         };
-        progress.ticking(|| work(bridge))
+        let letting_go = "letting go: `drive cruise resume` goes on with it";
+        progress.ticking(bridge.cancel, letting_go, || work(bridge))
     }
 }
