@@ -1,6 +1,9 @@
 use crate::stage::{Stage, command};
-use drive_core::agent::answer::{CommentAction, CommentAnswer, FixerAnswer, read_fixer};
+use drive_core::agent::answer::{
+    CommentAction, CommentAnswer, FixerAnswer, Verdict, read_fixer, read_review,
+};
 use drive_core::agent::{AgentEvent, Ending, Role};
+use std::time::{Duration, Instant};
 
 #[test]
 fn a_program_is_told_its_job_by_environment_and_input_and_answers_with_its_last_block() {
@@ -160,4 +163,29 @@ fn what_it_prints_comes_as_events_while_it_runs() {
     .unwrap();
     assert_eq!(outcome.ending, Ending::Succeeded);
     assert_eq!(lines, ["first\n", "second\n"]);
+}
+
+#[test]
+fn a_reviewer_that_is_complete_and_does_not_exit_is_ended_and_has_succeeded() {
+    let stage = Stage::new();
+    stage.program(
+        "robot",
+        "#!/bin/sh\n\
+         cat > /dev/null\n\
+         echo '{\"verdict\": \"approved\"}'\n\
+         printf '[REVIEW COMPLETE]'\n\
+         exec sleep 1000\n",
+    );
+    let mut request = stage.request(Role::Reviewer);
+    request.limits.wall = Duration::from_secs(300);
+    let begun = Instant::now();
+    let played = stage.play(&command("robot"), &request);
+    let outcome = played.outcome();
+    assert_eq!(outcome.ending, Ending::Succeeded);
+    let review = read_review(&outcome.text).unwrap();
+    assert_eq!(review.verdict, Verdict::Approved);
+    assert!(
+        begun.elapsed() < request.limits.wall,
+        "it was ended by its limit"
+    );
 }

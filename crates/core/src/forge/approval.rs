@@ -38,7 +38,8 @@ pub fn standing(reviews: &[Comment]) -> Vec<Approval> {
     standing.into_iter().filter_map(approval).collect()
 }
 
-fn is_verdict(review: &Comment) -> bool {
+/// Whether a comment is a review that says yes or no, or that was taken back.
+pub fn is_verdict(review: &Comment) -> bool {
     match review.review {
         Some(ReviewState::Approved | ReviewState::ChangesRequested | ReviewState::Dismissed) => {
             true

@@ -2,9 +2,6 @@ use crate::agent::answer::Verdict;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a reviewer writes when it has said everything. Not itself a remark.
-pub const REVIEW_COMPLETE: &str = "[REVIEW COMPLETE]";
-
 /// What a review looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Domain {

@@ -6,5 +6,5 @@
 mod domain;
 mod review_loop;
 
-pub use domain::{Domain, REVIEW_COMPLETE};
+pub use domain::Domain;
 pub use review_loop::{LastWord, Move, ReviewLoop, ReviewPlan, Reviewed};

@@ -1,5 +1,6 @@
 use super::cruise::Ask;
 use super::effect::EffectResult;
+use super::outcome::Spent;
 use super::request::Request;
 use crate::ids::EffectKey;
 use crate::process::ProcessIdentity;
@@ -78,6 +79,11 @@ pub enum Note {
     Command {
         /// The command line, without secrets.
         line: String,
+    },
+    /// What it has used so far, all in all: an owner that dies before the agent ends leaves that.
+    Used {
+        /// It.
+        spent: Spent,
     },
     /// A warning.
     Warning {

@@ -17,6 +17,9 @@ pub enum ForgeAct {
     Look {
         /// From when on, by the forge's clock; `None` is from the beginning.
         since: Option<Timestamp>,
+        /// Whether the approvals that stand are wanted, also where nothing new was said.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        approvals: bool,
     },
     /// Show that a comment was seen.
     React {
@@ -159,8 +162,9 @@ pub struct Seen {
     pub head: Option<String>,
     /// Comments of people who are listened to.
     pub comments: Vec<Comment>,
-    /// Approvals of people who are listened to.
-    pub approvals: Vec<Approved>,
+    /// The approvals that stand, of people who are listened to; `None` where nobody asked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvals: Option<Vec<Approved>>,
     /// Comments that are kept and shown, and go no further.
     pub ignored: Vec<IgnoredComment>,
     /// The names of replies of this run that stand there.

@@ -41,6 +41,7 @@ pub use spawn::SpawnStage;
 pub use step::{IllegalEvent, fold, step};
 pub use team::{Errand, ErrandStep, Team, TeamStage};
 
+use crate::agent::Budget;
 use crate::forge::CommentRef;
 use crate::ids::{EffectKey, RunId, SandboxId};
 use crate::process::ProcessIdentity;
@@ -73,6 +74,9 @@ pub struct Run {
     pub kept: Vec<KeptWork>,
     /// What the agents used.
     pub spent: Spent,
+    /// What agents that have not ended said they used so far.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub using: BTreeMap<EffectKey, Spent>,
     /// What the run made.
     pub work: Work,
     /// Things a person should know that did not stop the run.
@@ -136,6 +140,7 @@ impl Run {
             timers: BTreeMap::new(),
             kept: Vec::new(),
             spent: Spent::default(),
+            using: BTreeMap::new(),
             work: Work::default(),
             warnings: Vec::new(),
             posts: Vec::new(),
@@ -148,6 +153,30 @@ impl Run {
     /// Whether anything may still happen.
     pub fn is_active(&self) -> bool {
         self.outcome.is_none()
+    }
+
+    /// What an agent that is started for this effect now may use. An earlier one may have been
+    /// started for it and have died with its owner.
+    pub fn budget_for(&self, key: &EffectKey) -> Budget {
+        let budget = self.request.as_ref().map(|request| request.budget);
+        let spent = match self.using.get(key) {
+            Some(used) => self.spent.plus(*used),
+            None => self.spent,
+        };
+        budget.unwrap_or_default().minus(spent.usage, spent.cost)
+    }
+
+    /// An agent is gone without having told what it used in the end: what it said before counts.
+    fn count_used(&mut self, key: &EffectKey) {
+        let Some(used) = self.using.remove(key) else {
+            return;
+        };
+        self.spent = self.spent.plus(used);
+        match &mut self.flow {
+            Flow::Team { team } => team.record.job_used(used),
+            Flow::Cruise { cruise } => cruise.record.job_used(used),
+            Flow::Awaiting | Flow::Spawn { .. } => {}
+        }
     }
 
     /// The commit that its work is compared with.

@@ -76,17 +76,34 @@ pub struct Spent {
 }
 
 impl Spent {
+    /// What one agent used.
+    pub fn of(outcome: &AgentOutcome) -> Spent {
+        Spent {
+            usage: outcome.usage,
+            cost: outcome.cost,
+        }
+    }
+
     /// Both together.
     #[must_use]
-    pub fn plus(self, outcome: &AgentOutcome) -> Spent {
-        let cost = match (self.cost, outcome.cost) {
+    pub fn plus(self, other: Spent) -> Spent {
+        let cost = match (self.cost, other.cost) {
             (Some(before), Some(now)) => Some(before.plus(now)),
             (before, now) => before.or(now),
         };
         Spent {
-            usage: self.usage.plus(outcome.usage),
+            usage: self.usage.plus(other.usage),
             cost,
         }
+    }
+
+    /// Whether it is worth a word after `noted`: a tenth more, or the first of its kind. So however
+    /// long an agent works, few words tell all but a tenth of what it used.
+    pub fn is_news_after(&self, noted: &Spent) -> bool {
+        let grew = |now: u64, before: u64| now > before && now - before >= before / 10;
+        let micros = |cost: Option<Cost>| cost.map_or(0, Cost::micro_usd);
+        grew(self.usage.counted(), noted.usage.counted())
+            || grew(micros(self.cost), micros(noted.cost))
     }
 }
 

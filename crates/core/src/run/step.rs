@@ -2,7 +2,7 @@ use super::cruise::Ask;
 use super::effect::{Effect, EffectResult};
 use super::event::{Event, Note};
 use super::forge_act::ForgeAnswer;
-use super::outcome::{CommitSummary, Outcome, OutcomeStatus};
+use super::outcome::{CommitSummary, Outcome, OutcomeStatus, Spent};
 use super::request::{Kind, Request};
 use super::{Flow, OwnPost, Run, cruise, leaving, spawn, team};
 use crate::Problem;
@@ -32,6 +32,7 @@ pub fn step(
         Event::Requested { request } => begin(&mut run, *request, now)?,
         Event::ProcessStarted { key, identity } => {
             require_pending(&run, &key, "a started process")?;
+            run.count_used(&key);
             run.processes.insert(key, identity);
         }
         Event::Noted { key, note } => {
@@ -43,6 +44,9 @@ pub fn step(
             }
             match note {
                 Note::Warning { text } => run.warnings.push(text),
+                Note::Used { spent } => {
+                    run.using.insert(key, spent);
+                }
                 Note::Launched { .. }
                 | Note::Waiting { .. }
                 | Note::Permission { .. }
@@ -54,6 +58,11 @@ pub fn step(
         Event::Asked { ask } => asked(&mut run, ask, now)?,
         Event::CancelAsked => cancel_asked(&mut run, now),
         Event::OwnerLost => owner_lost(&mut run, now),
+    }
+    let gone = |key: &&EffectKey| !run.pending.contains_key(*key);
+    let gone: Vec<EffectKey> = run.using.keys().filter(gone).cloned().collect();
+    for key in gone {
+        run.count_used(&key);
     }
     let decided = run
         .pending
@@ -156,7 +165,8 @@ fn remember(run: &mut Run, key: &EffectKey, effect: &Effect, result: &EffectResu
                 .insert(sandbox.id.clone(), sandbox.as_ref().clone());
         }
         EffectResult::AgentEnded { outcome, log } => {
-            run.spent = run.spent.plus(outcome);
+            run.using.remove(key);
+            run.spent = run.spent.plus(Spent::of(outcome));
             run.work.summary = Some(outcome.summary.clone()).filter(|text| !text.is_empty());
             run.work.log.clone_from(log);
         }

@@ -7,6 +7,7 @@
 )]
 
 mod answering;
+mod completing;
 mod judging;
 mod properties;
 mod support;

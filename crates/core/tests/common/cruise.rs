@@ -47,10 +47,10 @@ pub fn seen() -> Seen {
         state: Some(PrState::Open),
         head: Some("b".repeat(40)),
         comments: vec![comment(5, "check the name")],
-        approvals: vec![Approved {
+        approvals: Some(vec![Approved {
             by: "ann".into(),
             head: "b".repeat(40),
-        }],
+        }]),
         ignored: vec![ignored()],
         answered: vec!["reply/inline-4-1790000004000".into()],
         next: Some(at(6)),
@@ -139,6 +139,7 @@ pub fn effects() -> Vec<Effect> {
         act,
         proof: proof.map(str::to_owned),
     };
+    let look = |since, approvals| ForgeAct::Look { since, approvals };
     let comment: CommentRef = comment_ref(Surface::Review, 9);
     vec![
         Effect::WriteFile {
@@ -151,8 +152,8 @@ pub fn effects() -> Vec<Effect> {
             commit: "b".repeat(40),
             path: "plan.md".into(),
         },
-        on_forge(ForgeAct::Look { since: None }, None),
-        on_forge(ForgeAct::Look { since: Some(at(3)) }, None),
+        on_forge(look(None, false), None),
+        on_forge(look(Some(at(3)), false), None),
         on_forge(ForgeAct::React { comment }, None),
         on_forge(
             ForgeAct::Reply {
@@ -161,5 +162,6 @@ pub fn effects() -> Vec<Effect> {
             },
             Some("reply/review-9-1790000004000"),
         ),
+        on_forge(look(None, true), None),
     ]
 }

@@ -12,7 +12,7 @@ use drive_core::process::{ProcessIdentity, ProcessMark, TimeBound};
 use drive_core::prompts::Prompts;
 use drive_core::run::{
     AfterEnd, CommitSummary, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, IgnoredComment,
-    Kind, Note, Publish, Published, Request, TeamTerms,
+    Kind, Note, Publish, Published, Request, Spent, TeamTerms,
 };
 use drive_core::sandbox::{KeptWork, Lifetime, Sandbox};
 use drive_core::settings::TeamMode;
@@ -193,6 +193,18 @@ pub fn agent_ended(failure: Option<Failure>) -> EffectResult {
     EffectResult::AgentEnded {
         outcome: Box::new(outcome),
         log: Some("/state/runs/x/agent.log".into()),
+    }
+}
+
+/// So many tokens, and what they cost.
+pub fn used(tokens: u64) -> Spent {
+    Spent {
+        usage: Usage {
+            input: tokens,
+            cached: 0,
+            output: 0,
+        },
+        cost: Some(Cost::from_micro_usd(tokens * 100)),
     }
 }
 
@@ -402,6 +414,7 @@ pub fn events() -> Vec<Event> {
         Note::Warning {
             text: "unknown version".into(),
         },
+        Note::Used { spent: used(1200) },
     ];
     let mut all = vec![
         Event::Requested {

@@ -151,7 +151,7 @@ impl Forge {
     ) -> Option<ForgeAnswer> {
         Some(match act {
             ForgeAct::Listen { .. } => panic!("no cruise listens"),
-            ForgeAct::Look { since } => ForgeAnswer::Looked {
+            ForgeAct::Look { since, .. } => ForgeAnswer::Looked {
                 seen: Box::new(self.look(*since, clock, rng)),
             },
             ForgeAct::PostReview { body, lines, .. } => {
@@ -233,7 +233,7 @@ impl Forge {
             }
         }
         let trusted = self.approvals.iter().filter(|(by, _)| *by == By::Ann);
-        seen.approvals = trusted.map(|(_, approved)| approved.clone()).collect();
+        seen.approvals = Some(trusted.map(|(_, approved)| approved.clone()).collect());
         rng.shuffle(&mut seen.comments);
         seen
     }

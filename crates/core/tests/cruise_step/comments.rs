@@ -4,7 +4,7 @@ use crate::common::{agent_ended, agent_said, at, comment, cruise::terms};
 use crate::scene::{Scene, failed, head};
 use drive_core::agent::{Failure, Role};
 use drive_core::forge::Comment;
-use drive_core::run::{Ask, Effect, Life, Seen};
+use drive_core::run::{Ask, Effect, EffectResult, ForgeAct, Life, Seen};
 
 fn seen(comments: &[Comment]) -> Seen {
     Seen {
@@ -74,6 +74,83 @@ fn a_comment_is_seen_fixed_pushed_and_answered_with_the_commit() {
         ]
     );
     assert_eq!(lives(&scene), [("check the name", "replied")]);
+}
+
+#[test]
+fn a_comment_that_the_fixer_does_not_name_is_answered_without_a_claim() {
+    let mut scene = Scene::watching(terms());
+    scene.agent(
+        Role::Fixer,
+        agent_said(r#"{"comments": [{"id": "inline-5", "action": "fixed", "note": "Done so."}]}"#),
+    );
+    let on_line = |id, body: &str| comment(id, body);
+    scene.sees(seen(&[
+        on_line(5, "check the name"),
+        on_line(6, "and the age"),
+    ]));
+    assert_eq!(
+        scene.bodies(),
+        [
+            format!("Fixed in {}. Done so.", head(2)),
+            format!(
+                "The fixer did not say what it did about this. What it changed in this round is in {}.",
+                head(2)
+            ),
+        ]
+    );
+    let resolved = comment(5, "").key.comment();
+    assert_eq!(
+        scene.acts("resolveThread"),
+        [&ForgeAct::ResolveThread { comment: resolved }]
+    );
+    assert_eq!(
+        messages(&scene),
+        ["Fix round 1: 2 comments\n\nComment: inline-5 by ann\nGiven: inline-6 by ann"]
+    );
+}
+
+#[test]
+fn a_commit_does_not_name_comments_that_were_declined() {
+    let mut scene = Scene::watching(terms());
+    scene.agent(
+        Role::Fixer,
+        agent_said(
+            r#"{"comments": [{"id": "inline-5", "action": "fixed"}, {"id": "inline-6", "action": "declined"}]}"#,
+        ),
+    );
+    scene.sees(seen(&[comment(5, "one"), comment(6, "two")]));
+    assert_eq!(
+        messages(&scene),
+        ["Fix round 1: 2 comments\n\nComment: inline-5 by ann"]
+    );
+}
+
+#[test]
+fn a_fixer_that_changes_nothing_and_says_nothing_is_told_as_that() {
+    let mut scene = Scene::watching(terms());
+    scene.agent(Role::Fixer, agent_said("I am done, I think."));
+    let commits = scene.run.work.commits.clone();
+    scene.answer(
+        "commitWork",
+        EffectResult::WorkCommitted {
+            head_sha: head(1),
+            commits,
+            warnings: Vec::new(),
+        },
+    );
+    scene.sees(seen(&[comment(5, "check the name")]));
+    assert_eq!(
+        scene.bodies(),
+        ["The fixer changed nothing and did not say why."]
+    );
+}
+
+fn messages(scene: &Scene) -> Vec<&str> {
+    let messages = scene.performed.iter().filter_map(|effect| match effect {
+        Effect::CommitWork { message, .. } => Some(message.as_str()),
+        _ => None,
+    });
+    messages.collect()
 }
 
 #[test]
@@ -199,5 +276,10 @@ fn a_review_that_failed_to_be_posted_is_tried_again_under_the_name_of_its_first_
             _ => None,
         })
         .collect();
-    assert_eq!(reviews[..3], [None, Some("postReview/1"), None]);
+    assert_eq!(reviews[0], reviews[1]);
+    assert_ne!(reviews[1], reviews[2]);
+    assert!(
+        reviews[0].is_some_and(|name| name.starts_with("review/Security/1/")),
+        "{reviews:?}"
+    );
 }

@@ -11,9 +11,11 @@ mod approving;
 mod comments;
 #[path = "../common/mod.rs"]
 mod common;
+mod describing;
 mod ending;
 mod limits;
 mod moving;
 mod pace;
 mod reviewing;
 mod scene;
+mod spending;

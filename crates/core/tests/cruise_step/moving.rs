@@ -33,10 +33,10 @@ fn what_a_person_pushed_while_nothing_was_done_is_brought_in_and_their_approval_
     let mut scene = Scene::watching(terms());
     scene.answer("integrate", integrated('f'));
     scene.sees(Seen {
-        approvals: vec![Approved {
+        approvals: Some(vec![Approved {
             by: "ann".into(),
             head: theirs(),
-        }],
+        }]),
         ..shows(theirs())
     });
     assert_eq!(

@@ -3,9 +3,10 @@
 use crate::common::{self, agent_ended, agent_said, at, good, problem, run_id};
 use drive_core::agent::Role;
 use drive_core::forge::PrState;
+use drive_core::ids::EffectKey;
 use drive_core::run::{
     AgentJob, Ask, CommitSummary, Cruise, CruiseTerms, Effect, EffectResult, Event, Flow, ForgeAct,
-    Outcome, Request, Run, Seen, fold, step,
+    JobComment, Outcome, Request, Run, Seen, fold, step,
 };
 use drive_core::time::Timestamp;
 use std::collections::{BTreeMap, VecDeque};
@@ -31,6 +32,13 @@ pub struct Scene {
 
 pub fn failed() -> EffectResult {
     EffectResult::Failed { problem: problem() }
+}
+
+/// A fixer that fixed everything and has nothing to say about it.
+fn all_fixed(job: &AgentJob) -> String {
+    let entry = |one: &JobComment| format!(r#"{{"id": "{}", "action": "fixed"}}"#, one.id);
+    let entries: Vec<String> = job.input.comments.iter().map(entry).collect();
+    format!(r#"{{"comments": [{}]}}"#, entries.join(", "))
 }
 
 /// The commit that the `n`th agent made.
@@ -109,6 +117,15 @@ impl Scene {
         panic!("no end: {:?}", self.told());
     }
 
+    /// Performs this effect, and no other.
+    pub fn perform_one(&mut self, key: &EffectKey) {
+        let effect = self.run.pending[key].clone();
+        let result = self.perform(&effect);
+        self.pass(1);
+        let key = key.clone();
+        self.tell(Event::EffectEnded { key, result });
+    }
+
     pub fn pass(&mut self, seconds: i64) {
         let now = self.now.as_second() + seconds;
         self.now = Timestamp::from_second(now).unwrap();
@@ -162,6 +179,7 @@ impl Scene {
                 let ends = self.agents.get_mut(&job.role).and_then(VecDeque::pop_front);
                 ends.unwrap_or_else(|| match job.role {
                     Role::Reviewer => agent_said(APPROVED),
+                    Role::Fixer => agent_said(&all_fixed(job)),
                     _ => agent_ended(None),
                 })
             }
@@ -195,6 +213,15 @@ impl Scene {
             _ => None,
         });
         said.collect()
+    }
+
+    /// The acts of a name that were done on the pull request.
+    pub fn acts(&self, name: &str) -> Vec<&ForgeAct> {
+        let acts = self.performed.iter().filter_map(|effect| match effect {
+            Effect::OnForge { act, .. } if act.name() == name => Some(act),
+            _ => None,
+        });
+        acts.collect()
     }
 
     pub fn bodies(&self) -> Vec<String> {

@@ -7,7 +7,7 @@ use drive_core::Problem;
 use drive_core::agent::{AgentEvent, Decision};
 use drive_core::ids::SandboxId;
 use drive_core::process::Limits;
-use drive_core::run::{AgentJob, EffectResult, Note};
+use drive_core::run::{AgentJob, EffectResult, Note, Spent};
 use std::cell::Cell;
 
 /// How many notes of one agent are journaled: enough for every wait and permission of a long job,
@@ -55,13 +55,14 @@ impl World<'_> {
                 idle: Some(job.idle),
                 ..Limits::default()
             },
-            budget: job.budget,
+            budget: task.run.budget_for(&task.claimed.key),
             max_escalations: job.max_escalations,
             isolation: self.isolation,
         };
         let notes = Notes {
             task,
             count: Cell::new(0),
+            used: Cell::new(Spent::default()),
         };
         let outcome = agent.run(
             &request,
@@ -85,18 +86,28 @@ impl World<'_> {
 struct Notes<'a> {
     task: &'a Task<'a>,
     count: Cell<u32>,
+    /// What was journaled last of what the agent uses.
+    used: Cell<Spent>,
 }
 
 impl Notes<'_> {
     fn keep(&self, event: &AgentEvent) {
-        let Some(note) = note_of(event) else { return };
+        let note = match note_of(event) {
+            Some(Note::Used { spent }) => self.used(spent),
+            note => note.filter(|_| self.count.get() < MOST_NOTES),
+        };
+        let Some(note) = note else { return };
         let number = self.count.get() + 1;
-        if number > MOST_NOTES {
-            return;
-        }
         self.count.set(number);
         // The agent's own log has it too; a full disk ends the run at the next event that matters.
         let _ = self.task.note(number, note);
+    }
+
+    fn used(&self, spent: Spent) -> Option<Note> {
+        spent.is_news_after(&self.used.get()).then(|| {
+            self.used.set(spent);
+            Note::Used { spent }
+        })
     }
 }
 
@@ -117,12 +128,17 @@ fn note_of(event: &AgentEvent) -> Option<Note> {
         AgentEvent::Command { command, .. } => Some(Note::Command {
             line: command.clone(),
         }),
+        AgentEvent::Usage { usage, cost } => Some(Note::Used {
+            spent: Spent {
+                usage: *usage,
+                cost: *cost,
+            },
+        }),
         AgentEvent::Started { .. }
         | AgentEvent::Text { .. }
         | AgentEvent::Thinking { .. }
         | AgentEvent::ToolUse { .. }
         | AgentEvent::FileChange { .. }
-        | AgentEvent::Usage { .. }
         | AgentEvent::Resumed
         | AgentEvent::PermissionAsked { .. }
         | AgentEvent::Finished { .. } => None,

@@ -10,7 +10,7 @@ use crate::ports::{
 use drive_core::Problem;
 use drive_core::forge::marker::{Claim, MarkerCheck, Place};
 use drive_core::forge::trust::{OwnPosts, Reason, Verdict};
-use drive_core::forge::{Comment, ReviewState, Surface, part, text};
+use drive_core::forge::{Comment, Surface, approval, part, text};
 use drive_core::ids::EffectKey;
 use drive_core::run::{
     Approved, EffectResult, ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, Run, Seen,
@@ -48,7 +48,7 @@ impl World<'_> {
         };
         let answer = match act {
             ForgeAct::Listen { since } => listen(talk, task.run, pr, *since)?,
-            ForgeAct::Look { since } => look(talk, task.run, pr, *since)?,
+            ForgeAct::Look { since, approvals } => look(talk, task.run, pr, *since, *approvals)?,
             ForgeAct::React { comment } => {
                 forge.react(pr, *comment, Reaction::Eyes)?;
                 ForgeAnswer::Done
@@ -191,23 +191,25 @@ fn listen(
 }
 
 /// The same, with what became of the pull request, who approved it, and what this run has answered.
+/// Which approvals stand is asked when it is wanted, or when somebody gave or took back one.
 fn look(
     talk: &Conversation,
     run: &Run,
     pr: u64,
     since: Option<Timestamp>,
+    approvals: bool,
 ) -> Result<ForgeAnswer, Problem> {
     let polled = talk.forge.poll(&[pr], Since(since))?;
     let mut heard = Heard::sort(talk, run, pr, &polled);
-    let mut approvals = Vec::new();
-    let is_approval = |comment: &Comment| comment.review == Some(ReviewState::Approved);
-    if polled.comments.iter().any(is_approval) {
-        for approval in talk.forge.approvals(pr)? {
-            let judged = talk.permissions.judge_approval(&approval, &talk.trusted);
+    let mut standing = None;
+    if approvals || polled.comments.iter().any(approval::is_verdict) {
+        let standing = standing.get_or_insert(Vec::new());
+        for given in talk.forge.approvals(pr)? {
+            let judged = talk.permissions.judge_approval(&given, &talk.trusted);
             match judged.verdict {
-                Verdict::Act => approvals.push(Approved {
-                    by: approval.author.login.unwrap_or_default(),
-                    head: approval.head,
+                Verdict::Act => standing.push(Approved {
+                    by: given.author.login.unwrap_or_default(),
+                    head: given.head,
                 }),
                 Verdict::Ignore(reason) => heard.is_settled &= reason.is_final(),
             }
@@ -219,7 +221,7 @@ fn look(
         head: found.map(|found| found.head_sha.clone()),
         next: heard.next(since, &polled),
         comments: heard.comments,
-        approvals,
+        approvals: standing,
         ignored: heard.ignored,
         answered: heard.answered,
     };

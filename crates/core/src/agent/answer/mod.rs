@@ -10,7 +10,7 @@ mod validator;
 
 pub use fixer::{CommentAction, CommentAnswer, FixerAnswer, read_fixer};
 pub use namer::{MAX_BRANCH_CHARS, MAX_TITLE_CHARS, Naming, read_naming, slug, title_of};
-pub use reviewer::{Review, Suggestion, Verdict, read_review};
+pub use reviewer::{REVIEW_COMPLETE, Review, Suggestion, Verdict, ends_review, read_review};
 pub use validator::{Finding, TaskJudgement, TaskStatus, Validation, read_validation};
 
 use serde::{Deserialize, Serialize};

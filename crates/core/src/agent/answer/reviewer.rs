@@ -4,6 +4,16 @@ use super::{Inconclusive, MAX_ITEMS, inconclusive};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// What a reviewer writes when it has said everything. Not itself a remark.
+pub const REVIEW_COMPLETE: &str = "[REVIEW COMPLETE]";
+
+/// Whether a line says that the review is complete: the marker alone, however it is emphasised. A
+/// reviewer that only speaks of the marker goes on.
+pub fn ends_review(line: &str) -> bool {
+    let line = line.trim().trim_matches(['*', '_', '`']);
+    line.trim() == REVIEW_COMPLETE
+}
+
 /// What a reviewer says about the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -35,6 +35,11 @@ impl Lines {
         self.keep(rest);
     }
 
+    /// The beginning of the line that has not ended yet.
+    pub(super) fn unfinished(&self) -> &[u8] {
+        &self.partial
+    }
+
     /// The last line, when the stream did not end it.
     pub(super) fn finish(&mut self, mut each: impl FnMut(Line<'_>)) {
         if self.skipping || !self.partial.is_empty() {

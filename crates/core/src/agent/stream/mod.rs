@@ -58,7 +58,8 @@ pub enum Source {
 pub enum Phase {
     /// It works.
     Working,
-    /// Its terminal event came: nothing more is to be said, and it should exit.
+    /// Its terminal event came, or a reviewer wrote that its review is complete: nothing more is to
+    /// be said, and it should exit.
     Done,
     /// It must not go on: out of budget, out of permissions, or no agent at all.
     Abandoned,

@@ -32,7 +32,10 @@ impl AgentStream for Program {
     fn push(&mut self, source: Source, bytes: &[u8]) -> Vec<AgentEvent> {
         let progress = &mut self.progress;
         match source {
-            Source::Stdout => self.stdout.push(bytes, |line| say(line, progress)),
+            Source::Stdout => {
+                self.stdout.push(bytes, |line| say(line, progress));
+                progress.unfinished_line(self.stdout.unfinished());
+            }
             Source::Stderr => self.stderr.push(bytes, |line| overhear(line, progress)),
         }
         progress.take_events()

@@ -1,10 +1,11 @@
 use super::diagnosis::{diagnose, wait_for};
 use super::text::{cut, one_line, push_bounded};
 use super::{Phase, StreamSetup};
+use crate::agent::answer::ends_review;
 use crate::agent::event::{AgentEvent, Wait};
 use crate::agent::outcome::{Ending, Failure, Ignored};
 use crate::agent::permission::{Decision, PermissionRequest, decide};
-use crate::agent::role::Access;
+use crate::agent::role::{Access, Role};
 use crate::agent::usage::{Cost, Meter, Scope, Usage};
 
 /// Garbage lines tolerated before a stream counts as something else than events.
@@ -15,6 +16,8 @@ pub(super) const MAX_SAID: usize = 256 * 1024;
 const MAX_EVENT_TEXT: usize = 64 * 1024;
 /// Bytes of the last message shown to people.
 pub(super) const MAX_SUMMARY: usize = 4000;
+/// Bytes of a line that may still be a marker.
+const MAX_MARKER_LINE: usize = 200;
 /// Bytes of standard error kept for the message of a failure.
 const MAX_STDERR: usize = 4000;
 
@@ -33,6 +36,10 @@ pub(super) struct Progress {
     pub(super) last_error: Option<(Failure, String)>,
     pub(super) wait: Option<Wait>,
     pub(super) terminal: Option<Ending>,
+    /// The line that is being written, as far as it may be a marker.
+    pub(super) line: String,
+    /// Whether a reviewer wrote that its review is complete. From then on it only has to exit.
+    pub(super) is_complete: bool,
     pub(super) abandoned: Option<(Failure, String)>,
     pub(super) escalations: u32,
     pub(super) ignored: Ignored,
@@ -55,6 +62,8 @@ impl Progress {
             last_error: None,
             wait: None,
             terminal: None,
+            line: String::new(),
+            is_complete: false,
             abandoned: None,
             escalations: 0,
             ignored: Ignored::default(),
@@ -71,10 +80,10 @@ impl Progress {
     }
 
     pub(super) fn phase(&self) -> Phase {
-        match (&self.abandoned, &self.terminal) {
-            (Some(_), _) => Phase::Abandoned,
-            (None, Some(_)) => Phase::Done,
-            (None, None) => Phase::Working,
+        match &self.abandoned {
+            Some(_) => Phase::Abandoned,
+            None if self.is_done() => Phase::Done,
+            None => Phase::Working,
         }
     }
 
@@ -125,12 +134,14 @@ impl Progress {
         }
         self.resume();
         if !self.message_open {
+            self.line.clear();
             self.message.clear();
             if !self.said.is_empty() {
                 self.said.push_str("\n\n");
             }
         }
         self.message_open = true;
+        self.look_for_marker(text);
         push_bounded(&mut self.message, text, MAX_SUMMARY * 2);
         push_bounded(&mut self.said, text, MAX_SAID);
         self.events.push(AgentEvent::Text {
@@ -197,7 +208,7 @@ impl Progress {
             cost: now.1,
         });
         // A job that is done is done: what it has cost cannot be taken back.
-        if self.terminal.is_none()
+        if !self.is_done()
             && let Some(overrun) = self.setup.budget.overrun(now.0, now.1)
         {
             self.abandon(Failure::Budget { overrun }, String::new());
@@ -319,9 +330,36 @@ impl Progress {
 
     /// Gives up on the run: the process is to be ended.
     pub(super) fn abandon(&mut self, failure: Failure, message: String) {
-        if self.abandoned.is_none() && self.terminal.is_none() {
+        if self.abandoned.is_none() && !self.is_done() {
             self.abandoned = Some((failure, message));
         }
+    }
+
+    /// A reviewer may say that its review is complete before it exits, or instead of exiting.
+    fn look_for_marker(&mut self, text: &str) {
+        for (number, part) in text.split('\n').enumerate() {
+            if number > 0 {
+                self.line.clear();
+            }
+            if self.line.len() <= MAX_MARKER_LINE {
+                self.line.push_str(part);
+            }
+            self.is_complete |= self.setup.role == Role::Reviewer && ends_review(&self.line);
+        }
+    }
+
+    /// The same in a line that has not ended yet and that nobody was told of.
+    pub(super) fn unfinished_line(&mut self, line: &[u8]) {
+        if line.len() <= MAX_MARKER_LINE
+            && let Ok(line) = std::str::from_utf8(line)
+        {
+            self.is_complete |= self.setup.role == Role::Reviewer && ends_review(line);
+        }
+    }
+
+    /// Whether it has said its last word.
+    fn is_done(&self) -> bool {
+        self.is_complete || self.terminal.is_some()
     }
 
     pub(super) fn stderr_line(&mut self, line: &str) {

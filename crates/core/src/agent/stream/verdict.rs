@@ -29,6 +29,10 @@ impl Progress {
         if let Some((reason, message)) = self.abandoned.take() {
             return Ending::Failed { reason, message };
         }
+        // Whatever became of a reviewer after it was through is not about its review.
+        if self.is_complete {
+            return Ending::Succeeded;
+        }
         match (self.terminal.take(), bound_reached(end)) {
             (Some(Ending::Succeeded), _) => Ending::Succeeded,
             // The last word of an agent that was stopped is about the stop, not about its work.

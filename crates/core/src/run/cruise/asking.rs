@@ -75,7 +75,7 @@ impl Flight<'_> {
                 self.post_injected();
             }
             Ask::Approve { by, head } => {
-                self.cruise.watch.approve(Approved { by, head });
+                self.cruise.watch.grant(Approved { by, head });
                 self.active();
                 // Whoever spoke before the approval is heard before it counts.
                 self.cruise.watch.fresh = false;

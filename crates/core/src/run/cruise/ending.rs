@@ -3,11 +3,25 @@
 use super::super::effect::{Effect, EffectResult};
 use super::super::forge_act::ForgeAct;
 use super::super::outcome::OutcomeStatus;
+use super::retrying::is_final;
 use super::texts::{approved_comment, limit_comment, pull_request_body};
 use super::{Approved, Flight, PlanCheck, Stage, Word};
 use crate::Problem;
 use crate::ids::EffectKey;
 use crate::review::{LastWord, Move};
+
+/// How often the same last word is tried.
+const MOST_TRIES: u32 = 5;
+
+/// How a cruise will end.
+pub(super) struct Ends {
+    /// What is still to be said.
+    pub(super) words: Vec<Word>,
+    /// The status it will have.
+    pub(super) status: OutcomeStatus,
+    /// The failure it will have.
+    pub(super) failure: Option<Problem>,
+}
 
 impl Flight<'_> {
     /// Which limit keeps an agent from starting, in words.
@@ -46,7 +60,8 @@ impl Flight<'_> {
             return None;
         }
         let head = self.run.work.head_sha.as_ref()?;
-        let mut given = self.cruise.watch.approvals.iter();
+        let given = &self.cruise.watch;
+        let mut given = given.approvals.iter().chain(&given.granted);
         let by_person = given.find(|one| one.head == *head).cloned();
         by_person.or_else(|| {
             let all = matches!(self.cruise.next, Move::Done(LastWord::Approved));
@@ -80,19 +95,24 @@ impl Flight<'_> {
                 proof: Some(format!("approved/{}", approved.head)),
             },
         ];
-        self.end_with(words, OutcomeStatus::Succeeded, None);
+        self.end_with(Ends {
+            words,
+            status: OutcomeStatus::Succeeded,
+            failure: None,
+        });
     }
 
     /// Says these words, then ends like this.
-    pub(super) fn end_with(
-        &mut self,
-        mut words: Vec<Word>,
-        status: OutcomeStatus,
-        failure: Option<Problem>,
-    ) {
+    pub(super) fn end_with(&mut self, ends: Ends) {
+        let Ends {
+            mut words,
+            status,
+            failure,
+        } = ends;
         self.run.pending.clear();
         self.run.timers.clear();
         self.cruise.retry = None;
+        self.cruise.tries = 0;
         if words.is_empty() {
             return self.leave(status, failure);
         }
@@ -107,19 +127,23 @@ impl Flight<'_> {
         }
     }
 
-    /// Words that could not be said are no reason to end otherwise.
+    /// Words that could not be said are tried again for some minutes, and are no reason to end
+    /// otherwise.
     pub(super) fn said(
         &mut self,
-        words: Vec<Word>,
-        status: OutcomeStatus,
-        failure: Option<Problem>,
+        ends: Ends,
+        key: &EffectKey,
+        effect: Effect,
         result: &EffectResult,
     ) {
         if let EffectResult::Failed { problem } = result {
+            if self.cruise.tries < MOST_TRIES && !is_final(problem) {
+                return self.try_again(key, effect, problem);
+            }
             self.run
                 .warnings
                 .push(format!("the pull request was not told: {problem}"));
         }
-        self.end_with(words, status, failure);
+        self.end_with(ends);
     }
 }

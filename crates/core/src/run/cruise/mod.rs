@@ -5,8 +5,10 @@
 //! enters what people wrote in the [`Ledger`]. Nothing is cleaned up when an agent exits: the
 //! sandbox goes when the phase ends, by a merge, a close, silence, approval or on command.
 
+mod answering;
 mod asking;
 mod batch;
+mod describing;
 mod ending;
 mod integration;
 mod ledger;
@@ -40,6 +42,7 @@ use crate::phase::Phase;
 use crate::plan::Plan;
 use crate::review::{LastWord, Move, ReviewLoop, ReviewPlan};
 use crate::time::Timestamp;
+use ending::Ends;
 use serde::{Deserialize, Serialize};
 
 /// Where the plan stands.
@@ -85,6 +88,9 @@ pub struct Cruise {
     pub moves: u32,
     /// The description as it was written last.
     pub body: String,
+    /// How often in a row writing it failed.
+    #[serde(default)]
+    pub untold: u32,
     /// Comments from the command line that do not stand on the pull request yet.
     pub injected: Vec<Injected>,
     /// Why nothing is begun now although something waits; a timer or a person ends it.
@@ -227,6 +233,7 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &CruiseTerms, now: 
         pushed: None,
         moves: 0,
         body: String::new(),
+        untold: 0,
         injected: Vec::new(),
         hold: None,
         failures: 0,
@@ -306,6 +313,10 @@ impl Flight<'_> {
             if let ForgeAct::React { .. } = act {
                 return self.react_next();
             }
+            let is_ending = matches!(self.cruise.stage, Stage::Ending { .. });
+            if let (ForgeAct::UpdateBody { .. }, false) = (act, is_ending) {
+                return self.described(&result);
+            }
             if asking::is_injected(proof.as_deref()) {
                 return self.injected_posted(proof.as_deref(), result);
             }
@@ -334,7 +345,14 @@ impl Flight<'_> {
                 words,
                 status,
                 failure,
-            } => self.said(words, status, failure, &result),
+            } => {
+                let ends = Ends {
+                    words,
+                    status,
+                    failure,
+                };
+                self.said(ends, key, effect, &result);
+            }
             // Nothing of the worker is under way then.
             Stage::Listening | Stage::Watching => {}
         }
@@ -409,7 +427,8 @@ impl Flight<'_> {
                 None => self.read_diff(),
             };
         }
-        if let Some(approved) = self.approved() {
+        // The last description must not be overtaken by an earlier one.
+        if let (Some(approved), false) = (self.approved(), self.is_describing()) {
             self.finish(&approved);
         }
     }

@@ -135,7 +135,11 @@ impl Flight<'_> {
             remarks.extend(together(others.iter().map(remark).collect()));
         }
         self.cruise.stage = Stage::Telling { remarks };
-        if !self.on_forge(act, None) {
+        // Without its journal a cruise counts its effects anew, and must not take a review that
+        // stands there already for this one.
+        let (domain, round) = (record.domain.map_or("", Domain::name), record.round);
+        let proof = format!("review/{domain}/{round}/{}", self.now.as_millisecond());
+        if !self.on_forge(act, Some(proof)) {
             self.close_batch();
         }
     }

@@ -2,18 +2,17 @@
 //! shown, and every comment it was given is answered.
 
 use super::super::effect::{Effect, EffectResult};
-use super::super::forge_act::{ForgeAct, ForgeAnswer};
 use super::super::outcome::OutcomeStatus;
-use super::super::reviewing::reply_to;
 use super::super::spawn::nothing_changed;
-use super::ledger::{self, Answer, Entry, Life};
+use super::answering::is_lost;
+use super::ledger::{self, Answer, Life};
 use super::retrying::is_final;
-use super::texts::{fix_message, plan_message, pull_request_body};
+use super::texts::{fix_message, plan_message};
 use super::{Flight, HOLD, PLAN_PATH, PlanCheck, Stage};
 use crate::Problem;
-use crate::agent::answer::{CommentAction, CommentAnswer, read_fixer};
+use crate::agent::answer::{CommentAnswer, read_fixer};
 use crate::agent::{AgentOutcome, Ending, Failure, Role};
-use crate::forge::{CommentKey, CommentRef, Surface};
+use crate::forge::CommentKey;
 use crate::ids::EffectKey;
 use crate::plan::Plan;
 use crate::prompts::Prompt;
@@ -73,8 +72,6 @@ pub enum RoundStep {
     Push,
     /// The pull request is being opened.
     Open,
-    /// Its description is being brought up to date.
-    Body,
     /// The author of this comment is being answered.
     Reply {
         /// Which.
@@ -139,7 +136,7 @@ impl Flight<'_> {
         self.start(sandbox, job);
     }
 
-    fn at(&mut self, round: Round) {
+    pub(super) fn at(&mut self, round: Round) {
         let round = Box::new(round);
         self.cruise.stage = Stage::Working { round };
     }
@@ -219,6 +216,7 @@ impl Flight<'_> {
                 true => Life::Pushed {
                     answer: Answer {
                         action: None,
+                        is_unsaid: false,
                         commit: None,
                         note: problem.to_string(),
                     },
@@ -251,7 +249,7 @@ impl Flight<'_> {
             }
             RoundJob::Fix { batch } => {
                 let entries = batch.iter().filter_map(|key| self.cruise.ledger.get(key));
-                fix_message(round.number, entries)
+                fix_message(round.number, entries, &round.answers)
             }
         };
         round.step = RoundStep::Commit;
@@ -299,28 +297,6 @@ impl Flight<'_> {
         }
     }
 
-    /// What the fixer did about each of its comments, as far as it said. One that it did not name
-    /// is answered too.
-    fn enter_answers(&mut self, round: &Round) {
-        let RoundJob::Fix { batch } = &round.job else {
-            return;
-        };
-        let head = self.run.work.head_sha.clone();
-        let commit = head.filter(|head| round.head_before.as_ref() != Some(head));
-        for key in batch {
-            let Some(id) = self.cruise.ledger.get(key).map(Entry::id) else {
-                continue;
-            };
-            let said = round.answers.iter().find(|one| one.id == id);
-            let answer = Answer {
-                action: Some(said.map_or(CommentAction::Fixed, |one| one.action)),
-                commit: commit.clone(),
-                note: said.map_or(String::new(), |one| one.note.clone()),
-            };
-            self.cruise.ledger.set(key, Life::Answered { answer });
-        }
-    }
-
     fn pushed(&mut self, mut round: Round) {
         if self.cruise.pushed != self.run.work.head_sha {
             self.cruise.pushed.clone_from(&self.run.work.head_sha);
@@ -340,8 +316,8 @@ impl Flight<'_> {
         for (key, answer) in answered {
             self.cruise.ledger.set(&key, Life::Pushed { answer });
         }
-        let body = pull_request_body(self.run, &self.cruise, self.request, false);
         if self.run.work.pull_request.is_none() {
+            let body = self.description();
             self.cruise.body.clone_from(&body);
             round.step = RoundStep::Open;
             self.at(round);
@@ -352,12 +328,8 @@ impl Flight<'_> {
                 body,
                 draft: false,
             });
-        } else if body != self.cruise.body {
-            self.cruise.body.clone_from(&body);
-            round.step = RoundStep::Body;
-            self.at(round);
-            self.on_forge(ForgeAct::UpdateBody { body }, None);
         } else {
+            self.describe();
             self.next_reply(round);
         }
     }
@@ -369,51 +341,7 @@ impl Flight<'_> {
         self.next_reply(round);
     }
 
-    /// Answers the next author who waits; when there is none, the round is over.
-    fn next_reply(&mut self, mut round: Round) {
-        let waiting = self.cruise.ledger.entries().find_map(|entry| {
-            let answer = entry.life.pushed()?;
-            Some((entry.key.clone(), answer.clone(), entry.proof()))
-        });
-        let Some((key, answer, proof)) = waiting else {
-            return self.round_over(&round);
-        };
-        let body = reply_to(answer.action, answer.commit.as_deref(), &answer.note);
-        let to = key.comment();
-        round.step = RoundStep::Reply { key };
-        self.at(round);
-        self.on_forge(ForgeAct::Reply { to, body }, Some(proof));
-    }
-
-    fn answered(&mut self, round: Round, answer: &ForgeAnswer) {
-        match (round.step.clone(), answer) {
-            (RoundStep::Reply { key }, ForgeAnswer::Posted { comment }) => {
-                self.replied(round, key, *comment);
-            }
-            _ => self.next_reply(round),
-        }
-    }
-
-    fn replied(&mut self, mut round: Round, key: CommentKey, reply: CommentRef) {
-        self.active();
-        let entry = self.cruise.ledger.get(&key);
-        let Some(answer) = entry.and_then(|entry| entry.life.pushed()).cloned() else {
-            return self.next_reply(round);
-        };
-        let is_fixed = answer.action == Some(CommentAction::Fixed) && answer.commit.is_some();
-        let reply = Some(reply);
-        let life = Life::Replied { answer, reply };
-        self.cruise.ledger.set(&key, life);
-        if !is_fixed || key.surface != Surface::Inline {
-            return self.next_reply(round);
-        }
-        let comment = key.comment();
-        round.step = RoundStep::Resolve { key };
-        self.at(round);
-        self.on_forge(ForgeAct::ResolveThread { comment }, None);
-    }
-
-    fn round_over(&mut self, round: &Round) {
+    pub(super) fn round_over(&mut self, round: &Round) {
         let is_held = self.cruise.hold.is_some();
         if let (RoundJob::Fix { .. }, Move::Fix { .. }, false) =
             (&round.job, &self.cruise.next, is_held)
@@ -447,8 +375,8 @@ impl Flight<'_> {
                     self.next_reply(round);
                 }
             },
-            RoundStep::Body | RoundStep::Resolve { .. } => {
-                self.warn(format!("the pull request could not be updated: {problem}"));
+            RoundStep::Resolve { .. } => {
+                self.warn(format!("a thread could not be resolved: {problem}"));
                 self.next_reply(round);
             }
         }
@@ -459,9 +387,4 @@ impl Flight<'_> {
             self.run.warnings.push(warning);
         }
     }
-}
-
-/// Whether a comment is not there any more.
-fn is_lost(problem: &Problem) -> bool {
-    matches!(problem.kind.as_str(), "forgeNotFound" | "forgeGone")
 }

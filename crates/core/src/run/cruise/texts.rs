@@ -2,9 +2,11 @@
 
 use super::super::Run;
 use super::super::request::Request;
+use super::super::reviewing::reply_to;
 use super::super::spawn::shortened;
-use super::ledger::{Entry, Ledger};
+use super::ledger::{Answer, Entry, Ledger};
 use super::{Approved, Cruise, PlanCheck};
+use crate::agent::answer::{CommentAction, CommentAnswer};
 use crate::forge::part::{own, unmarked};
 use crate::forge::text::{BODY_CHARS, fit};
 use crate::prompts::fenced;
@@ -26,8 +28,13 @@ pub(super) fn plan_message(title: &str, task: &str) -> String {
     format!("Plan: {title}\n\n{}", shortened(task))
 }
 
-/// The message of a fixer's commit: it names every comment it answers.
-pub(super) fn fix_message<'a>(round: u32, entries: impl Iterator<Item = &'a Entry>) -> String {
+/// The message of a fixer's commit. It names the comments that the fixer says it is for; one that
+/// the fixer did not speak of was given to it and no more.
+pub(super) fn fix_message<'a>(
+    round: u32,
+    entries: impl Iterator<Item = &'a Entry>,
+    answers: &[CommentAnswer],
+) -> String {
     let entries: Vec<&Entry> = entries.collect();
     let mut text = match entries.as_slice() {
         [] => format!("Fix round {round}: make the plan sound"),
@@ -38,9 +45,29 @@ pub(super) fn fix_message<'a>(round: u32, entries: impl Iterator<Item = &'a Entr
         text.push_str("\n\n");
     }
     for entry in entries {
-        let _ = writeln!(text, "Comment: {} by {}", entry.id(), plain(&entry.author));
+        let id = entry.id();
+        let said = answers.iter().find(|one| one.id == id);
+        let what = match said.map(|one| one.action) {
+            Some(CommentAction::Fixed) => "Comment",
+            Some(CommentAction::Declined | CommentAction::Question) => continue,
+            None => "Given",
+        };
+        let _ = writeln!(text, "{what}: {id} by {}", plain(&entry.author));
     }
     text.trim_end().to_owned()
+}
+
+/// What the author of a comment reads.
+pub(super) fn reply(answer: &Answer) -> String {
+    if !answer.is_unsaid {
+        return reply_to(answer.action, answer.commit.as_deref(), &answer.note);
+    }
+    match &answer.commit {
+        Some(commit) => format!(
+            "The fixer did not say what it did about this. What it changed in this round is in {commit}."
+        ),
+        None => "The fixer changed nothing and did not say why.".to_owned(),
+    }
 }
 
 /// What stands where a session ended by silence. Users look for these very words.

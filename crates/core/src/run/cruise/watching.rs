@@ -4,6 +4,7 @@ use super::super::effect::{Effect, EffectResult};
 use super::super::forge_act::{ForgeAct, ForgeAnswer, Seen};
 use super::super::outcome::OutcomeStatus;
 use super::super::request::CruiseTerms;
+use super::ending::Ends;
 use super::{Flight, INACTIVITY, POLL, Word};
 use crate::Problem;
 use crate::forge::{CommentRef, PrState};
@@ -39,8 +40,11 @@ pub struct Watch {
     pub again: bool,
     /// Comments that are to get their 👀.
     pub eyes: VecDeque<CommentRef>,
-    /// Approvals, each with the head it was given for.
+    /// Approvals that stood on the forge when it was last asked, each with the head it was given for.
     pub approvals: Vec<Approved>,
+    /// Approvals from the command line, each with the head it was given for.
+    #[serde(default)]
+    pub granted: Vec<Approved>,
     /// Why the last look failed.
     pub trouble: Option<String>,
     /// The commit that the pull request shows, where it is not the one that was pushed.
@@ -73,19 +77,28 @@ impl Watch {
             again: false,
             eyes: VecDeque::new(),
             approvals: Vec::new(),
+            granted: Vec::new(),
             trouble: None,
             moved: None,
             caught: None,
         }
     }
 
-    /// Remembers an approval. Says whether it is new.
-    pub(super) fn approve(&mut self, approved: Approved) -> bool {
-        if self.approvals.contains(&approved) || self.approvals.len() >= MOST_APPROVALS {
-            return false;
+    /// Remembers an approval from the command line; the newest are enough.
+    pub(super) fn grant(&mut self, approved: Approved) {
+        if !self.granted.contains(&approved) {
+            self.granted.push(approved);
         }
-        self.approvals.push(approved);
-        true
+        let too_many = self.granted.len().saturating_sub(MOST_APPROVALS);
+        self.granted.drain(..too_many);
+    }
+
+    /// These approvals stand on the forge now: what was there and is not any more was taken back.
+    /// Says whether one is new.
+    fn stand(&mut self, approvals: Vec<Approved>) -> bool {
+        let is_new = approvals.iter().any(|one| !self.approvals.contains(one));
+        self.approvals = approvals;
+        is_new
     }
 }
 
@@ -98,7 +111,9 @@ impl Flight<'_> {
         }
         self.run.timers.remove(POLL);
         let since = self.cruise.watch.cursor;
-        self.on_forge(ForgeAct::Look { since }, None);
+        // One that counts later than it was seen may have been taken back meanwhile.
+        let approvals = !self.cruise.watch.approvals.is_empty();
+        self.on_forge(ForgeAct::Look { since, approvals }, None);
     }
 
     fn is_looking(&self) -> bool {
@@ -144,6 +159,7 @@ impl Flight<'_> {
         }
         self.post_injected();
         self.react_next();
+        self.describe_again();
         if !again {
             self.cruise.watch.fresh = true;
             self.go_on();
@@ -163,8 +179,8 @@ impl Flight<'_> {
         for proof in &seen.answered {
             self.cruise.ledger.proven(proof);
         }
-        for approved in seen.approvals {
-            news |= self.cruise.watch.approve(approved);
+        if let Some(approvals) = seen.approvals {
+            news |= self.cruise.watch.stand(approvals);
         }
         for one in seen.ignored {
             if !self.cruise.record.ignored.contains(&one) {
@@ -247,7 +263,9 @@ impl Flight<'_> {
             matches!(
                 effect,
                 Effect::OnForge {
-                    act: ForgeAct::Look { .. } | ForgeAct::React { .. },
+                    act: ForgeAct::Look { .. }
+                        | ForgeAct::React { .. }
+                        | ForgeAct::UpdateBody { .. },
                     ..
                 }
             )
@@ -278,6 +296,10 @@ impl Flight<'_> {
             act: ForgeAct::PostComment { body },
             proof: Some("timeout".to_owned()),
         };
-        self.end_with(vec![word], OutcomeStatus::TimedOut, Some(problem));
+        self.end_with(Ends {
+            words: vec![word],
+            status: OutcomeStatus::TimedOut,
+            failure: Some(problem),
+        });
     }
 }

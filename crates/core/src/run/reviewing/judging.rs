@@ -2,7 +2,7 @@
 
 use super::super::outcome::OutcomeStatus;
 use crate::agent::AgentOutcome;
-use crate::agent::answer::{Review, Suggestion, read_review};
+use crate::agent::answer::{REVIEW_COMPLETE, Review, Suggestion, read_review};
 use crate::review::Reviewed;
 
 /// What a reviewer's answer amounts to, and why there is no verdict where there is none.
@@ -31,7 +31,11 @@ pub(in crate::run) fn in_its_own_words(outcome: &AgentOutcome) -> Suggestion {
     Suggestion {
         file: None,
         line: None,
-        issue: outcome.summary.clone(),
+        issue: outcome
+            .summary
+            .replace(REVIEW_COMPLETE, "")
+            .trim()
+            .to_owned(),
         suggestion: None,
         severity: None,
     }

@@ -5,6 +5,7 @@ use super::super::Run;
 use super::super::effect::AgentJob;
 use super::super::event::Note;
 use super::super::forge_act::IgnoredComment;
+use super::super::outcome::Spent;
 use super::texts::review_name;
 use crate::Problem;
 use crate::agent::answer::{Suggestion, Verdict};
@@ -135,11 +136,23 @@ impl Record {
     pub(in crate::run) fn job_ended(&mut self, outcome: &AgentOutcome, now: Timestamp) {
         if let Some(job) = self.jobs.last_mut() {
             job.ended_at = Some(now);
-            job.usage = outcome.usage;
-            job.cost = outcome.cost;
             job.failure = outcome
                 .problem(&job.agent)
                 .map(|problem| problem.to_string());
+        }
+        self.job_used(Spent::of(outcome));
+    }
+
+    /// Adds what an agent used for the job at hand: the one that ended it, or one that died before.
+    pub(in crate::run) fn job_used(&mut self, used: Spent) {
+        if let Some(job) = self.jobs.last_mut() {
+            let before = Spent {
+                usage: job.usage,
+                cost: job.cost,
+            };
+            let spent = before.plus(used);
+            job.usage = spent.usage;
+            job.cost = spent.cost;
         }
     }
 
@@ -169,6 +182,7 @@ impl Record {
             Note::Command { .. }
             | Note::Permission { .. }
             | Note::Waiting { .. }
+            | Note::Used { .. }
             | Note::Warning { .. } => {}
         }
     }
