@@ -7,6 +7,7 @@
 )]
 
 mod answering;
+mod calls;
 mod completing;
 mod judging;
 mod properties;

@@ -52,6 +52,13 @@ pub(crate) fn text(text: &str) -> AgentEvent {
     }
 }
 
+pub(crate) fn tool(name: &str, summary: &str) -> AgentEvent {
+    AgentEvent::ToolUse {
+        name: name.to_owned(),
+        summary: summary.to_owned(),
+    }
+}
+
 pub(crate) const CLAUDE_OK: &str = include_str!("recorded/claude-ok.jsonl");
 pub(crate) const CLAUDE_429: &str = include_str!("recorded/claude-429.jsonl");
 pub(crate) const CLAUDE_401: &str = include_str!("recorded/claude-401.jsonl");

@@ -31,18 +31,16 @@ fn claude_writes_a_file_runs_a_command_and_finishes() {
             },
             text("I will write."),
             spent(1),
-            AgentEvent::ToolUse {
-                name: "Write".to_owned(),
-                summary: "/sandbox/a.txt".to_owned(),
-            },
+            tool("Write", "/sandbox/a.txt"),
             AgentEvent::FileChange {
                 path: "/sandbox/a.txt".to_owned(),
             },
+            tool("Bash", "echo hello > b.txt"),
+            spent(2),
             AgentEvent::Command {
                 command: "echo hello > b.txt".to_owned(),
                 exit_code: None,
             },
-            spent(2),
             text(answer),
             spent(3),
             AgentEvent::Finished { success: true },
@@ -85,13 +83,11 @@ fn gemini_writes_a_file_runs_a_command_and_finishes() {
                 model: Some("gemini-2.5-flash".to_owned()),
             },
             text("I will write."),
-            AgentEvent::ToolUse {
-                name: "write_file".to_owned(),
-                summary: "a.txt".to_owned(),
-            },
+            tool("write_file", "a.txt"),
             AgentEvent::FileChange {
                 path: "a.txt".to_owned(),
             },
+            tool("run_shell_command", "echo hello > b.txt"),
             AgentEvent::Command {
                 command: "echo hello > b.txt".to_owned(),
                 exit_code: None,
@@ -115,16 +111,16 @@ fn codex_writes_a_file_runs_a_command_and_finishes() {
         CODEX_OK.as_bytes(),
         End::Exited { code: 0 },
     );
-    let command = |exit_code| AgentEvent::Command {
-        command: "/bin/bash -lc 'echo hello > b.txt; echo out'".to_owned(),
-        exit_code,
-    };
+    let line = "/bin/bash -lc 'echo hello > b.txt; echo out'";
     assert_eq!(
         events[2..],
         [
             text("I will write."),
-            command(None),
-            command(Some(0)),
+            tool("command", line),
+            AgentEvent::Command {
+                command: line.to_owned(),
+                exit_code: Some(0),
+            },
             AgentEvent::FileChange {
                 path: "/sandbox/a.txt".to_owned(),
             },

@@ -1,3 +1,4 @@
+use super::calls::{Call, CallEffect, CallEnd, Calls};
 use super::diagnosis::epoch_seconds;
 use super::json_lines::{Dialect, JsonLines, Known, list_at, number_at, summary_of, text_at};
 use super::progress::{Progress, Tries};
@@ -29,16 +30,18 @@ pub fn claude_user_message(prompt: &str) -> Vec<u8> {
     line
 }
 
-/// How many messages and tool calls are remembered until their end is seen.
+/// How many messages are remembered until their end is seen.
 const REMEMBERED: usize = 256;
+
+/// How it begins to say that there is no such tool, or not with this input.
+const NOT_CALLED: &str = "<tool_use_error>";
 
 #[derive(Default)]
 struct Claude {
     /// Tokens of each message; every block of a message repeats them.
     messages: VecDeque<(String, Usage)>,
     forgotten: Usage,
-    /// Files that tool calls are about to change.
-    changes: VecDeque<(String, String)>,
+    calls: Calls,
 }
 
 impl Dialect for Claude {
@@ -48,7 +51,7 @@ impl Dialect for Claude {
             Some("assistant") => self.assistant(event, progress),
             Some("user") => self.tool_results(event, progress),
             Some("result") => result(event, progress),
-            Some("control_request") => control_request(event, progress),
+            Some("control_request") => self.control_request(event, progress),
             Some("rate_limit_event") => rate_limit(event, progress),
             Some("control_response" | "control_cancel_request" | "stream_event" | "keep_alive") => {
             }
@@ -56,6 +59,10 @@ impl Dialect for Claude {
             None => return Known::Garbage,
         }
         Known::Yes
+    }
+
+    fn end(&mut self, progress: &mut Progress) {
+        self.calls.end_all(progress);
     }
 }
 
@@ -80,13 +87,7 @@ impl Claude {
                 // Every retry is a wait, also one whose cause has no number and no known word.
                 progress.trouble(&format!("API error: {message}"), status, tries);
             }
-            Some("permission_denied") => progress.denied(
-                text_at(event, &["tool_name"]).unwrap_or("unknown"),
-                &summary_of(event.get("tool_input").unwrap_or(&Value::Null)),
-                text_at(event, &["message"])
-                    .or_else(|| text_at(event, &["decision_reason"]))
-                    .unwrap_or("not allowed in this role"),
-            ),
+            Some("permission_denied") => self.denied(event, progress),
             Some(
                 "status"
                 | "compact_boundary"
@@ -133,32 +134,86 @@ impl Claude {
     }
 
     fn tool_use(&mut self, block: &Value, progress: &mut Progress) {
-        let name = text_at(block, &["name"]).unwrap_or("unknown");
-        let input = block.get("input").unwrap_or(&Value::Null);
-        match name {
-            "Bash" => progress.command(&summary_of(input), None),
-            _ => progress.tool(name, &summary_of(input)),
-        }
-        if let ("Write" | "Edit" | "MultiEdit" | "NotebookEdit", Some(id)) =
-            (name, text_at(block, &["id"]))
-        {
-            remember(&mut self.changes, (id.to_owned(), summary_of(input)));
-        }
+        let tool = text_at(block, &["name"]).unwrap_or("unknown");
+        let call = Call {
+            id: text_at(block, &["id"]).unwrap_or_default().to_owned(),
+            tool: tool.to_owned(),
+            summary: summary_of(block.get("input").unwrap_or(&Value::Null)),
+            effect: match tool {
+                "Bash" => CallEffect::Command,
+                "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => CallEffect::FileChange,
+                _ => CallEffect::Other,
+            },
+        };
+        self.calls.begun(call, progress);
+    }
+
+    /// It refused a call by its own rules, and names the call it was.
+    fn denied(&mut self, event: &Value, progress: &mut Progress) {
+        let call = text_at(event, &["tool_use_id"]).and_then(|id| self.calls.take(id));
+        let detail = call.map_or_else(
+            || summary_of(event.get("tool_input").unwrap_or(&Value::Null)),
+            |call| call.summary,
+        );
+        let reason = text_at(event, &["message"])
+            .or_else(|| text_at(event, &["decision_reason"]))
+            .unwrap_or("not allowed in this role");
+        let tool = text_at(event, &["tool_name"]).unwrap_or("unknown");
+        progress.denied(tool, &detail, reason);
     }
 
     fn tool_results(&mut self, event: &Value, progress: &mut Progress) {
+        let meta = list_at(event, &["tool_result_meta"]);
         for block in list_at(event, &["message", "content"]) {
             let Some(id) = text_at(block, &["tool_use_id"]) else {
                 continue;
             };
-            let Some(at) = self.changes.iter().position(|(known, _)| known == id) else {
-                continue;
-            };
+            let said = text_at(block, &["content"]).unwrap_or_default();
+            let was_run = !meta.iter().any(|one| {
+                text_at(one, &["id"]) == Some(id) && text_at(one, &["non_execution_kind"]).is_some()
+            });
             let failed = block.get("is_error").and_then(Value::as_bool) == Some(true);
-            if let (Some((_, path)), false) = (self.changes.remove(at), failed) {
-                progress.file_change(&path);
-            }
+            let end = match (failed, was_run && !said.starts_with(NOT_CALLED)) {
+                (false, _) => CallEnd::Done { exit_code: None },
+                (true, true) => CallEnd::Failed,
+                (true, false) => CallEnd::Refused { reason: said },
+            };
+            self.calls.ended(id, end, progress);
         }
+    }
+
+    fn control_request(&mut self, event: &Value, progress: &mut Progress) {
+        let id = text_at(event, &["request_id"]).unwrap_or_default();
+        let request = event.get("request").unwrap_or(&Value::Null);
+        let response = match text_at(request, &["subtype"]) {
+            Some("can_use_tool") => {
+                let input = request.get("input").unwrap_or(&Value::Null);
+                let tool = text_at(request, &["tool_name"]).unwrap_or("unknown");
+                let decision = progress.ask(tool, &summary_of(input));
+                if decision != Decision::Grant {
+                    // Told just now.
+                    text_at(request, &["tool_use_id"]).map(|id| self.calls.take(id));
+                }
+                let answer = match decision {
+                    Decision::Grant => json!({"behavior": "allow", "updatedInput": input}),
+                    Decision::Deny { reason } => json!({"behavior": "deny", "message": reason}),
+                    Decision::Exhausted { .. } => json!({
+                        "behavior": "deny",
+                        "message": "no more permissions are given in this run",
+                        "interrupt": true,
+                    }),
+                };
+                json!({"subtype": "success", "request_id": id, "response": answer})
+            }
+            other => {
+                // A question only a person could answer: nobody is there, and the agent is told so.
+                progress.wait(Wait::Permission {
+                    tool: other.unwrap_or("unknown").to_owned(),
+                });
+                json!({"subtype": "error", "request_id": id, "error": "nobody is there to answer"})
+            }
+        };
+        progress.send(&json!({"type": "control_response", "response": response}));
     }
 
     fn count(&mut self, id: &str, usage: Usage) {
@@ -213,35 +268,6 @@ fn result(event: &Value, progress: &mut Progress) {
         progress.fail(&message, status);
     }
     progress.usage(event.get("usage").map(tokens), cost);
-}
-
-fn control_request(event: &Value, progress: &mut Progress) {
-    let id = text_at(event, &["request_id"]).unwrap_or_default();
-    let request = event.get("request").unwrap_or(&Value::Null);
-    let response = match text_at(request, &["subtype"]) {
-        Some("can_use_tool") => {
-            let input = request.get("input").unwrap_or(&Value::Null);
-            let tool = text_at(request, &["tool_name"]).unwrap_or("unknown");
-            let answer = match progress.ask(tool, &summary_of(input)) {
-                Decision::Grant => json!({"behavior": "allow", "updatedInput": input}),
-                Decision::Deny { reason } => json!({"behavior": "deny", "message": reason}),
-                Decision::Exhausted { .. } => json!({
-                    "behavior": "deny",
-                    "message": "no more permissions are given in this run",
-                    "interrupt": true,
-                }),
-            };
-            json!({"subtype": "success", "request_id": id, "response": answer})
-        }
-        other => {
-            // A question only a person could answer: nobody is there, and the agent is told so.
-            progress.wait(Wait::Permission {
-                tool: other.unwrap_or("unknown").to_owned(),
-            });
-            json!({"subtype": "error", "request_id": id, "error": "nobody is there to answer"})
-        }
-    };
-    progress.send(&json!({"type": "control_response", "response": response}));
 }
 
 fn rate_limit(event: &Value, progress: &mut Progress) {

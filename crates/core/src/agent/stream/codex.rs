@@ -1,3 +1,4 @@
+use super::calls::{Call, CallEffect, CallEnd, Calls};
 use super::json_lines::{Dialect, JsonLines, Known, list_at, number_at, summary_of, text_at};
 use super::progress::{Progress, Tries};
 use super::{AgentStream, StreamSetup};
@@ -9,17 +10,20 @@ use serde_json::Value;
 /// After a resume its tokens are of the whole conversation; it names no money.
 pub fn codex_stream(setup: StreamSetup) -> Box<dyn AgentStream> {
     let progress = Progress::new(setup, Scope::Session, Scope::Session);
-    Box::new(JsonLines::new(Codex, progress))
+    Box::new(JsonLines::new(Codex::default(), progress))
 }
 
-struct Codex;
+#[derive(Default)]
+struct Codex {
+    calls: Calls,
+}
 
 impl Dialect for Codex {
     fn event(&mut self, event: &Value, progress: &mut Progress) -> Known {
         match text_at(event, &["type"]) {
             Some("thread.started") => progress.started(text_at(event, &["thread_id"]), None),
-            Some("item.started") => return item(event, Moment::Started, progress),
-            Some("item.completed") => return item(event, Moment::Completed, progress),
+            Some("item.started") => return self.item(event, Moment::Started, progress),
+            Some("item.completed") => return self.item(event, Moment::Completed, progress),
             Some("turn.completed") => {
                 progress.succeed();
                 progress.usage(event.get("usage").map(tokens), None);
@@ -38,6 +42,10 @@ impl Dialect for Codex {
         }
         Known::Yes
     }
+
+    fn end(&mut self, progress: &mut Progress) {
+        self.calls.end_all(progress);
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,39 +54,65 @@ enum Moment {
     Completed,
 }
 
-fn item(event: &Value, moment: Moment, progress: &mut Progress) -> Known {
-    let item = event.get("item").unwrap_or(&Value::Null);
-    let text = |key: &str| text_at(item, &[key]).unwrap_or_default();
-    match (text("type"), moment) {
-        ("agent_message", Moment::Completed) => progress.text(text("text")),
-        ("reasoning", Moment::Completed) => progress.thinking(text("text")),
-        ("command_execution", Moment::Started) => progress.command(text("command"), None),
-        ("command_execution", Moment::Completed) => {
-            let code = item.get("exit_code").and_then(Value::as_i64);
-            let code = code.and_then(|code| i32::try_from(code).ok());
-            progress.command(text("command"), code);
-        }
-        ("file_change", Moment::Completed) if text("status") == "completed" => {
-            for change in list_at(item, &["changes"]) {
-                progress.file_change(text_at(change, &["path"]).unwrap_or_default());
+impl Codex {
+    fn item(&mut self, event: &Value, moment: Moment, progress: &mut Progress) -> Known {
+        let item = event.get("item").unwrap_or(&Value::Null);
+        let text = |key: &str| text_at(item, &[key]).unwrap_or_default();
+        match (text("type"), moment) {
+            ("agent_message", Moment::Completed) => progress.text(text("text")),
+            ("reasoning", Moment::Completed) => progress.thinking(text("text")),
+            ("command_execution", Moment::Started) => self.calls.begun(command(item), progress),
+            ("command_execution", Moment::Completed) => self.command_ended(item, progress),
+            ("file_change", Moment::Completed) if text("status") == "completed" => {
+                for change in list_at(item, &["changes"]) {
+                    progress.file_change(text_at(change, &["path"]).unwrap_or_default());
+                }
             }
+            ("file_change", Moment::Completed) => progress.warn("a change of files was refused"),
+            ("mcp_tool_call", Moment::Started) => progress.tool(
+                &format!("{}.{}", text("server"), text("tool")),
+                &summary_of(item.get("arguments").unwrap_or(&Value::Null)),
+            ),
+            ("web_search", Moment::Completed) => progress.tool("web_search", text("query")),
+            ("collab_tool_call", Moment::Started) => progress.tool(text("tool"), text("prompt")),
+            ("error", Moment::Completed) => progress.warn(text("message")),
+            (
+                "agent_message" | "reasoning" | "file_change" | "mcp_tool_call" | "web_search"
+                | "collab_tool_call" | "todo_list" | "error",
+                _,
+            ) => {}
+            _ => return Known::No,
         }
-        ("file_change", Moment::Completed) => progress.warn("a change of files was refused"),
-        ("mcp_tool_call", Moment::Started) => progress.tool(
-            &format!("{}.{}", text("server"), text("tool")),
-            &summary_of(item.get("arguments").unwrap_or(&Value::Null)),
-        ),
-        ("web_search", Moment::Completed) => progress.tool("web_search", text("query")),
-        ("collab_tool_call", Moment::Started) => progress.tool(text("tool"), text("prompt")),
-        ("error", Moment::Completed) => progress.warn(text("message")),
-        (
-            "agent_message" | "reasoning" | "file_change" | "mcp_tool_call" | "web_search"
-            | "collab_tool_call" | "todo_list" | "error",
-            _,
-        ) => {}
-        _ => return Known::No,
+        Known::Yes
     }
-    Known::Yes
+
+    fn command_ended(&mut self, item: &Value, progress: &mut Progress) {
+        let command = command(item);
+        let code = item.get("exit_code").and_then(Value::as_i64);
+        let exit_code = code.and_then(|code| i32::try_from(code).ok());
+        let end = match text_at(item, &["status"]) {
+            Some("declined") => CallEnd::Refused {
+                reason: "declined by the agent's own rules",
+            },
+            Some(_) | None => CallEnd::Done { exit_code },
+        };
+        // One whose start was not told is told now.
+        if !self.calls.ended(&command.id, end, progress) {
+            let id = command.id.clone();
+            self.calls.begun(command, progress);
+            self.calls.ended(&id, end, progress);
+        }
+    }
+}
+
+fn command(item: &Value) -> Call {
+    let text = |key: &str| text_at(item, &[key]).unwrap_or_default().to_owned();
+    Call {
+        id: text("id"),
+        tool: "command".to_owned(),
+        summary: text("command"),
+        effect: CallEffect::Command,
+    }
 }
 
 /// `Reconnecting... 2/5 (why)`.

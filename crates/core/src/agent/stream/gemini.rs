@@ -1,9 +1,9 @@
+use super::calls::{Call, CallEffect, CallEnd, Calls};
 use super::json_lines::{Dialect, JsonLines, Known, number_at, summary_of, text_at};
 use super::progress::{Progress, Tries};
 use super::{AgentStream, StreamSetup};
 use crate::agent::usage::{Scope, Usage};
 use serde_json::Value;
-use std::collections::VecDeque;
 
 /// Reads `gemini -o stream-json`.
 pub fn gemini_stream(setup: StreamSetup) -> Box<dyn AgentStream> {
@@ -11,12 +11,18 @@ pub fn gemini_stream(setup: StreamSetup) -> Box<dyn AgentStream> {
     Box::new(JsonLines::new(Gemini::default(), progress))
 }
 
-/// How many file changes are remembered until their result is seen.
-const REMEMBERED: usize = 256;
+/// What it calls a tool that it did not let through.
+const REFUSALS: [&str; 5] = [
+    "tool_not_registered",
+    "policy_violation",
+    "permission_denied",
+    "path_not_in_workspace",
+    "sandbox_expansion_required",
+];
 
 #[derive(Default)]
 struct Gemini {
-    changes: VecDeque<(String, String)>,
+    calls: Calls,
 }
 
 impl Dialect for Gemini {
@@ -57,35 +63,42 @@ impl Dialect for Gemini {
         let said = rest.split_once("Retrying").map_or(rest, |(said, _)| said);
         progress.trouble(&format!("API error: attempt failed{said}"), status, tries);
     }
+
+    fn end(&mut self, progress: &mut Progress) {
+        self.calls.end_all(progress);
+    }
 }
 
 impl Gemini {
     fn tool_use(&mut self, event: &Value, progress: &mut Progress) {
-        let name = text_at(event, &["tool_name"]).unwrap_or("unknown");
-        let input = event.get("parameters").unwrap_or(&Value::Null);
-        match name {
-            "run_shell_command" => progress.command(&summary_of(input), None),
-            _ => progress.tool(name, &summary_of(input)),
-        }
-        if let ("write_file" | "replace", Some(id)) = (name, text_at(event, &["tool_id"])) {
-            self.changes.push_back((id.to_owned(), summary_of(input)));
-            if self.changes.len() > REMEMBERED {
-                self.changes.pop_front();
-            }
-        }
+        let tool = text_at(event, &["tool_name"]).unwrap_or("unknown");
+        let call = Call {
+            id: text_at(event, &["tool_id"]).unwrap_or_default().to_owned(),
+            tool: tool.to_owned(),
+            summary: summary_of(event.get("parameters").unwrap_or(&Value::Null)),
+            effect: match tool {
+                "run_shell_command" => CallEffect::Command,
+                "write_file" | "replace" => CallEffect::FileChange,
+                _ => CallEffect::Other,
+            },
+        };
+        self.calls.begun(call, progress);
     }
 
+    /// A refused call has no event of its own: its result says so.
     fn tool_result(&mut self, event: &Value, progress: &mut Progress) {
         let Some(id) = text_at(event, &["tool_id"]) else {
             return;
         };
-        let Some(at) = self.changes.iter().position(|(known, _)| known == id) else {
-            return;
+        let kind = text_at(event, &["error", "type"]).unwrap_or_default();
+        let end = match text_at(event, &["status"]) {
+            Some("success") => CallEnd::Done { exit_code: None },
+            Some(_) | None if REFUSALS.contains(&kind) => CallEnd::Refused {
+                reason: text_at(event, &["error", "message"]).unwrap_or(kind),
+            },
+            Some(_) | None => CallEnd::Failed,
         };
-        let succeeded = text_at(event, &["status"]) == Some("success");
-        if let (Some((_, path)), true) = (self.changes.remove(at), succeeded) {
-            progress.file_change(&path);
-        }
+        self.calls.ended(id, end, progress);
     }
 }
 

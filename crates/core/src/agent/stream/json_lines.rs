@@ -18,6 +18,9 @@ pub(super) trait Dialect: Send {
 
     /// Takes in one line of standard error.
     fn stderr(&mut self, _line: &str, _progress: &mut Progress) {}
+
+    /// The agent is gone.
+    fn end(&mut self, _progress: &mut Progress) {}
 }
 
 /// Whether an event was of a known kind.
@@ -74,6 +77,7 @@ impl<D: Dialect> AgentStream for JsonLines<D> {
         let (dialect, progress) = (&mut self.dialect, &mut self.progress);
         self.stdout.finish(|line| read(line, dialect, progress));
         self.stderr.finish(|line| overhear(line, dialect, progress));
+        dialect.end(progress);
         let events = progress.take_events();
         (events, progress.outcome(end))
     }

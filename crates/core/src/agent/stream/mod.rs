@@ -5,6 +5,7 @@
 //! does not matter, unknown events are counted, and no input makes a reader fail or grow.
 
 mod acp;
+mod calls;
 mod claude;
 mod codex;
 mod diagnosis;
