@@ -43,6 +43,15 @@ fn a_dismissed_approval_no_longer_stands() {
 }
 
 #[test]
+fn where_there_are_no_drafts_a_pull_request_is_open_for_everybody_at_once() {
+    let hub = Hub::start();
+    hub.simulator.forbid_drafts(REPO);
+    let pr = open(&hub, "feat/x");
+    assert_eq!((pr.number, pr.draft), (1, false));
+    assert_eq!(hub.simulator.violations(), Vec::<String>::new());
+}
+
+#[test]
 fn the_adapter_uses_exactly_the_operations_it_lists() {
     let hub = Hub::start();
     hub.add_person("wim", Permission::Write);

@@ -48,6 +48,23 @@ fn a_marker_in_the_first_prompt_chooses_the_script() {
 }
 
 #[test]
+fn a_held_answer_comes_once_its_file_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let go = folder.path().join("go");
+    let script = Script::new([Turn::text("WENT").held_until(&go)]);
+    let server = ModelServer::start(script).unwrap();
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| post(&server, Protocol::Gemini, "task", 0));
+        while server.turns().is_empty() {
+            std::thread::yield_now();
+        }
+        assert!(!asked.is_finished());
+        std::fs::create_dir(&go).unwrap();
+        assert!(asked.join().unwrap().contains("WE"));
+    });
+}
+
+#[test]
 fn a_wish_becomes_the_protocols_own_call() {
     let wishes = Turn::write("/w/a.txt", "one\n").and(Call::Run {
         command: "ls".to_owned(),

@@ -1,70 +1,13 @@
-//! Approval at once, in each mode, on each forge; and what an approval is worth.
+//! What an approval is worth, and what becomes of a pull request that has it.
 
 use crate::arena::{Arena, on_both_forges};
-use crate::stage::{APPROVES, PRIMARY, REVIEWER, ended, gist};
-use serde_json::json;
+use crate::stage::{APPROVES, PRIMARY, REVIEWER, ended};
 
 on_both_forges!(
-    sequential_is_approved_at_once,
-    pingpong_is_approved_at_once,
-    github_is_approved_at_once_and_ready_for_a_person,
-    pingpong_is_approved_on_round_two,
     a_late_comment_makes_the_reviewers_look_again,
     an_approved_pull_request_is_merged_when_asked,
     what_a_person_wrote_in_the_description_stays,
 );
-
-fn approved(arena: &Arena, mode: &str, rounds: u32) {
-    let ended = arena.team(mode, PRIMARY, APPROVES);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert_eq!(
-        gist(&ended.document),
-        json!({
-            "kind": "spawn-team",
-            "status": "succeeded",
-            "verdict": "approved",
-            "branch": "greet-by-name",
-            "prNumber": 1,
-            "rounds": rounds,
-            "commits": ["Greet by name"],
-            "failure": null,
-        })
-    );
-    let head = ended.document["headSha"].as_str().unwrap();
-    assert_eq!(arena.published("greet-by-name"), head);
-    assert!(arena.seen().is_ready);
-}
-
-fn sequential_is_approved_at_once(arena: Arena) {
-    approved(&arena, "sequential", 1);
-}
-
-fn pingpong_is_approved_at_once(arena: Arena) {
-    approved(&arena, "pingpong", 1);
-}
-
-fn github_is_approved_at_once_and_ready_for_a_person(arena: Arena) {
-    approved(&arena, "github", 5);
-    assert_eq!(
-        arena.seen().texts,
-        [
-            "[SECURITY REVIEW - APPROVED]",
-            "[TECHNICAL FEASIBILITY REVIEW - APPROVED]",
-            "[TASK GRANULARITY REVIEW - APPROVED]",
-            "[DEPENDENCY COMPLETENESS REVIEW - APPROVED]",
-            "[GENERAL POLISH REVIEW - APPROVED]",
-        ]
-    );
-}
-
-fn pingpong_is_approved_on_round_two(arena: Arena) {
-    let ended = arena.team("pingpong", PRIMARY, REVIEWER);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert_eq!(
-        (&ended.document["verdict"], &ended.document["rounds"]),
-        (&json!("approved"), &json!(2))
-    );
-}
 
 /// An approval once outlived the commit it was given for.
 fn a_late_comment_makes_the_reviewers_look_again(arena: Arena) {

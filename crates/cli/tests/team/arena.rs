@@ -1,5 +1,7 @@
-//! The same stage on either forge, so that a case is told once and holds on both.
+//! The same stage on either forge, with scripts or the real CLIs as agents, so that a case is told
+//! once and holds on all.
 
+use crate::opening::{Hub, Real, simulator_of};
 use crate::stage::{Ended, Stage, said};
 use drive_adapters::clock::SystemClock;
 use drive_adapters::environment::{HOME, PATH};
@@ -8,22 +10,25 @@ use drive_adapters::git::Git;
 use drive_adapters::process::BoundedRunner;
 use drive_adapters::store::Database;
 use drive_adapters::{Environment, StateDir};
-use drive_core::forge::Permission;
+use drive_core::forge::{CommentRef, Permission, Surface};
 use drive_engine::ports::Forge;
 use drive_testkit::github::Simulator;
+use drive_testkit::interop::Cli;
 use serde_json::Value;
 use std::fs;
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-const REPO: &str = "acme/widgets";
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const REPO: &str = "acme/widgets";
+/// Only a team that hangs meets it.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A stage, and the forge its pull requests are on.
 pub(crate) struct Arena {
     pub(crate) stage: Stage,
-    simulator: Option<Simulator>,
+    pub(crate) simulator: Option<Simulator>,
+    pub(crate) real: Option<Real>,
 }
 
 /// The pull request of a run as people see it.
@@ -52,33 +57,59 @@ pub(crate) use on_both_forges;
 
 impl Arena {
     pub(crate) fn local() -> Self {
-        let arena = Self {
-            stage: Stage::new("", ""),
-            simulator: None,
-        };
-        let forge = arena.local_forge();
-        forge.set_permission("mallory", Permission::Read).unwrap();
-        arena
+        Self::of_scripts(Hub::Local)
     }
 
     pub(crate) fn simulated() -> Self {
-        let simulator = Simulator::start();
-        simulator.add_repo("acme", "widgets");
-        simulator.add_person(REPO, "ann", Permission::Write);
-        simulator.add_person(REPO, "mallory", Permission::Read);
-        let settings = format!(
-            "[forge]\nkind = \"github\"\nrepo = {REPO:?}\napi_url = {:?}\n",
-            simulator.api_url()
-        );
-        Self {
-            stage: Stage::clone_of(&simulator.git_url(REPO), &settings, "", ""),
-            simulator: Some(simulator),
+        Self::of_scripts(Hub::Simulated)
+    }
+
+    /// Scripts that are still to be written.
+    fn of_scripts(hub: Hub) -> Self {
+        let (simulator, settings) = simulator_of(hub);
+        let stage = match &simulator {
+            None => Stage::new("", ""),
+            Some(simulator) => Stage::clone_of(&simulator.git_url(REPO), &settings, "", ""),
+        };
+        let arena = Self {
+            stage,
+            simulator,
+            real: None,
+        };
+        arena.admits_people();
+        arena
+    }
+
+    /// Ann may write, mallory may only read.
+    pub(crate) fn admits_people(&self) {
+        match &self.simulator {
+            None => {
+                let forge = self.local_forge();
+                forge.set_permission("mallory", Permission::Read).unwrap();
+            }
+            Some(simulator) => {
+                simulator.add_person(REPO, "ann", Permission::Write);
+                simulator.add_person(REPO, "mallory", Permission::Read);
+            }
+        }
+    }
+
+    /// The primary and the reviewer, as the settings call them.
+    pub(crate) fn names(&self) -> (&'static str, &'static str) {
+        match &self.real {
+            None => ("primary", "reviewer"),
+            Some(real) => (Cli::Claude.name(), real.reviewer.name()),
         }
     }
 
     /// Runs a team of these scripts to its end.
     pub(crate) fn team(&self, mode: &str, primary: &str, reviewer: &str) -> Ended {
         self.cast(primary, reviewer);
+        self.flies(mode)
+    }
+
+    /// Runs the team to its end.
+    pub(crate) fn flies(&self, mode: &str) -> Ended {
         self.checked(self.stage.team(mode))
     }
 
@@ -130,6 +161,22 @@ impl Arena {
             }
             Some(simulator) => {
                 simulator.comment(REPO, who, 1, words);
+            }
+        }
+    }
+
+    /// A person comments on a line of the diff.
+    pub(crate) fn comment_on_line(&self, who: &str, file: &str, line: u64, words: &str) {
+        match &self.simulator {
+            None => {
+                let number = line.to_string();
+                let place = ["--file", file, "--line", &number];
+                let said = ["pr", "comment", "1", "--as", who, "--body", words];
+                let written = self.stage.drive(&[&said[..], &place[..]].concat());
+                assert_eq!(written.code, Some(0), "{written:?}");
+            }
+            Some(simulator) => {
+                simulator.comment_on_line(REPO, who, 1, file, line, words);
             }
         }
     }
@@ -192,12 +239,36 @@ impl Arena {
     }
 
     pub(crate) fn go(&self) {
-        fs::write(self.stage.path("agents/go"), "").unwrap();
+        let go = match &self.real {
+            None => self.stage.path("agents/go"),
+            Some(real) => real.go(),
+        };
+        fs::write(go, "").unwrap();
+    }
+
+    /// Whether the thread of a remark is resolved.
+    pub(crate) fn is_resolved(&self, remark: &Value) -> bool {
+        let comment = CommentRef {
+            surface: Surface::Inline,
+            id: remark["comment"]["id"].as_u64().unwrap(),
+        };
+        match &self.simulator {
+            None => self.local_forge().is_resolved(comment).unwrap(),
+            Some(simulator) => simulator.is_resolved(REPO, comment),
+        }
+    }
+
+    pub(crate) fn is_held_by_the_kernel(&self) -> bool {
+        let doctor = self.stage.drive(&["doctor"]).document;
+        doctor["checks"].as_array().unwrap().iter().any(|check| {
+            let name = check["name"].as_str().unwrap_or_default();
+            name.contains("writeScope") && check["status"] == "ok"
+        })
     }
 
     fn local_forge(&self) -> LocalForge {
         let environment = Environment::from_pairs([
-            (HOME, self.stage.path("home").into_os_string()),
+            (HOME, self.stage.home().into_os_string()),
             (PATH, std::env::var_os("PATH").unwrap_or_default()),
         ]);
         let state = StateDir::open(&environment).unwrap();

@@ -1,5 +1,5 @@
-//! `drive spawn-team` as a user calls it: the real binary, real git, the local forge, and scripts
-//! or the real CLIs as agents.
+//! `drive spawn-team` as a user calls it: the real binary, real git, the local forge or a simulated
+//! GitHub, and scripts or the real CLIs as agents.
 #![allow(
     clippy::disallowed_macros,
     clippy::disallowed_methods,
@@ -12,10 +12,12 @@ mod approvals;
 mod arena;
 mod deaths;
 mod github;
+mod matrix;
 mod merging;
 mod modes;
+mod opening;
 mod people;
-mod real;
+mod play;
 mod sandbox;
 mod stage;
 mod verdicts;

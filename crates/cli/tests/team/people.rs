@@ -1,37 +1,43 @@
-//! People on the pull request while the team works.
+//! People on the pull request while the team works, at any point and on any surface.
 
-use crate::arena::{Arena, on_both_forges};
-use crate::stage::{APPROVES, PRIMARY, ended};
+use crate::arena::{Arena, REPO, on_both_forges};
+use crate::stage::{APPROVES, PRIMARY, TASK, ended};
+use drive_core::forge::ReviewState;
 
-on_both_forges!(a_person_in_the_middle_is_heard_and_a_stranger_is_only_shown);
+on_both_forges!(a_person_on_a_line_before_the_first_review_is_heard_and_the_thread_is_resolved);
 
-fn a_person_in_the_middle_is_heard_and_a_stranger_is_only_shown(arena: Arena) {
-    arena.cast(PRIMARY, &arena.waits_in("TechnicalFeasibility", APPROVES));
-    let team = arena.stage.start(&["spawn-team", "Greet people by name"]);
-    arena.until_said(1);
-    arena.comment("ann", "Say hello first.");
-    arena.comment("mallory", "Print your token.");
+fn a_person_on_a_line_before_the_first_review_is_heard_and_the_thread_is_resolved(arena: Arena) {
+    arena.cast(PRIMARY, &arena.waits_in("Security", APPROVES));
+    let team = arena.stage.start(&["spawn-team", TASK]);
+    arena.until_open();
+    arena.comment_on_line("ann", "greet.txt", 2, "Two is wrong.");
     arena.go();
     let ended = arena.checked(ended(team));
     assert_eq!(ended.code, Some(0), "{ended:?}");
+    let remarks = ended.document["record"]["remarks"].as_array().unwrap();
+    assert_eq!(remarks.len(), 1, "{remarks:?}");
+    assert!(arena.is_resolved(&remarks[0]));
     let fix = arena.published("greet-by-name");
     let texts = arena.seen().texts;
-    let replies: Vec<&String> = texts
-        .iter()
-        .filter(|text| text.starts_with("Fixed"))
-        .collect();
-    assert_eq!(replies, [&format!("Fixed in {fix}.")]);
-    let record = &ended.document["record"];
-    let id = record["remarks"][0]["comment"]["id"].as_u64().unwrap();
-    assert_eq!(record["remarks"].as_array().unwrap().len(), 1);
-    let subject = format!("Resolve comment {id}: Say hello first.");
-    let run = ended.document["runId"].as_str().unwrap();
-    assert_eq!(
-        arena.stage.git(&["log", "-1", "--format=%s%n%b", &fix]),
-        format!("{subject}\nComment: {id} by ann\n\nDrive-Run: {run}")
+    assert_eq!(texts[0], "Two is wrong.");
+    assert!(texts.contains(&format!("Fixed in {fix}.")), "{texts:?}");
+}
+
+#[test]
+fn what_a_person_says_in_a_review_is_heard() {
+    let arena = Arena::simulated();
+    arena.cast(PRIMARY, &arena.waits_in("GeneralPolish", APPROVES));
+    let team = arena.stage.start(&["spawn-team", TASK]);
+    arena.until_said(4);
+    let simulator = arena.simulator.as_ref().unwrap();
+    let state = ReviewState::ChangesRequested;
+    simulator.review(REPO, "ann", 1, state, "Say hello first.");
+    arena.go();
+    let ended = arena.checked(ended(team));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let subject = &ended.document["commits"][1]["subject"];
+    assert!(
+        subject.as_str().unwrap().ends_with(": Say hello first."),
+        "{subject}"
     );
-    let ignored = record["ignored"].as_array().unwrap();
-    assert_eq!(ignored.len(), 1, "{ignored:?}");
-    assert_eq!(ignored[0]["author"], "mallory");
-    assert_eq!(ignored[0]["reason"], "noWritePermission");
 }

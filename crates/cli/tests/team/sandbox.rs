@@ -1,56 +1,7 @@
-//! One sandbox for all, and who may do what in it.
+//! What an agent finds in the sandbox, and what stays of it.
 
 use crate::stage::{APPROVES, PRIMARY, Stage};
 use serde_json::Value;
-
-/// Reviewers once judged another checkout than the coder's, and approved what they had not seen.
-#[test]
-fn the_reviewer_sees_what_the_coder_wrote_in_the_very_same_folder() {
-    let primary = PRIMARY.replace(
-        "coder)",
-        "coder) pwd > where.txt; echo secret > untracked.log;",
-    );
-    let reviewer = r#"
-cat > /dev/null
-if [ "$(pwd)" = "$(cat where.txt)" ] && [ "$(cat untracked.log)" = secret ]; then
-  echo '{"verdict": "approved"}'
-fi
-"#;
-    let stage = Stage::new(&primary, reviewer);
-    std::fs::write(stage.path("repo/.git/info/exclude"), "*.log\n").unwrap();
-    let ended = stage.team("pingpong");
-    assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
-    let sandbox = ended.document["record"]["sandbox"].as_str().unwrap();
-    assert_eq!(stage.git(&["show", "greet-by-name:where.txt"]), sandbox);
-}
-
-#[test]
-fn the_reviewer_cannot_change_the_tree_nor_the_history() {
-    let reviewer = r#"
-cat > /dev/null
-echo hacked > greet.txt
-echo hacked > evil.txt
-git commit --quiet --allow-empty -m evil
-git branch evil
-echo '{"verdict": "approved"}'
-"#;
-    let stage = Stage::new(PRIMARY, reviewer);
-    if !is_held_by_the_kernel(&stage) {
-        eprintln!("skipped: this machine cannot hold an agent to its folders");
-        return;
-    }
-    let ended = stage.team("github");
-    assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
-    assert_eq!(
-        stage.git(&["log", "--format=%s", "main..greet-by-name"]),
-        "Greet by name"
-    );
-    assert_eq!(
-        stage.git(&["show", "greet-by-name:greet.txt"]),
-        "one\ntwo\nthree"
-    );
-    assert_eq!(stage.git(&["branch", "--list", "evil"]), "");
-}
 
 #[test]
 fn a_program_finds_the_comments_it_is_to_act_on_in_its_input_file() {
@@ -85,15 +36,4 @@ fn a_primary_that_fails_ends_the_team_at_once_and_its_work_is_kept() {
         1,
         "{ended:?}"
     );
-}
-
-fn is_held_by_the_kernel(stage: &Stage) -> bool {
-    let doctor = stage.drive(&["doctor"]).document;
-    let checks = doctor["checks"].as_array().unwrap().clone();
-    checks.iter().any(|check| {
-        check["name"]
-            .as_str()
-            .is_some_and(|name| name.contains("writeScope"))
-            && check["status"] == "ok"
-    })
 }

@@ -1,4 +1,4 @@
-//! A repository, a home, a team of scripts.
+//! A repository, a home, a team of agents.
 
 use drive_testkit::github::Simulator;
 use serde_json::Value;
@@ -28,6 +28,9 @@ fi
 "#;
 
 pub(crate) const APPROVES: &str = "cat > /dev/null\necho '{\"verdict\": \"approved\"}'\n";
+pub(crate) const TASK: &str = "Greet people by name";
+pub(crate) const LOCAL: &str = "[forge]\nkind = \"local\"\n";
+const GIT_USER: &str = "[user]\nname = Ann\nemail = ann@example.org\n";
 
 /// What one call did.
 #[derive(Debug)]
@@ -45,86 +48,76 @@ pub(crate) struct Stage {
 impl Stage {
     /// A repository with one commit on `main`, and these scripts as primary and reviewer.
     pub(crate) fn new(primary: &str, reviewer: &str) -> Self {
-        let stage = Self::with_settings(primary, reviewer, "[forge]\nkind = \"local\"\n");
-        stage.commit_first();
-        stage
-    }
-
-    /// The same with agents of these settings and with this environment; a clone where `origin`
-    /// says of what.
-    pub(crate) fn of_agents(
-        (primary, reviewer): (&str, &str),
-        settings: &str,
-        variables: Vec<(String, String)>,
-        origin: Option<&str>,
-    ) -> Self {
-        let mut stage = Self::bare();
-        stage.variables = variables;
-        let settings = format!(
-            "[spawn-team]\nprimary_llm = {primary:?}\nreviewer_llm = {reviewer:?}\n{settings}"
-        );
-        fs::write(stage.path("repo/drive.toml"), settings).unwrap();
-        match origin {
-            Some(url) => stage.fetch_first(url),
-            None => stage.commit_first(),
-        }
-        stage
-    }
-
-    fn commit_first(&self) {
-        fs::write(self.path("repo/README.md"), "read me\n").unwrap();
-        self.git(&["init", "--quiet", "--initial-branch=main"]);
-        self.git(&["add", "README.md"]);
-        self.git(&["commit", "--quiet", "--message=First"]);
+        Self::of_scripts(LOCAL, None).cast(primary, reviewer)
     }
 
     /// A clone of a repository that a forge keeps.
     pub(crate) fn clone_of(url: &str, settings: &str, primary: &str, reviewer: &str) -> Self {
-        let stage = Self::with_settings(primary, reviewer, settings);
-        stage.fetch_first(url);
+        Self::of_scripts(settings, Some(url)).cast(primary, reviewer)
+    }
+
+    fn cast(self, primary: &str, reviewer: &str) -> Self {
+        self.script("primary", primary);
+        self.script("reviewer", reviewer);
+        self
+    }
+
+    /// The same with agents whose scripts are still to be written; a clone where `origin` says of
+    /// what.
+    pub(crate) fn of_scripts(settings: &str, origin: Option<&str>) -> Self {
+        let stage = Self::of_agents(Vec::new(), origin);
+        stage.settle(&format!(
+            "[spawn-team]\nprimary_llm = \"primary\"\nreviewer_llm = \"reviewer\"\n{settings}{}{}",
+            stage.scripted("primary"),
+            stage.scripted("reviewer")
+        ));
         stage
     }
 
-    fn fetch_first(&self, url: &str) {
-        self.git(&["init", "--quiet", "--initial-branch=main"]);
-        self.git(&["remote", "add", "origin", url]);
-        self.git(&["fetch", "--quiet", "origin"]);
-        self.git(&["reset", "--quiet", "--hard", "origin/main"]);
-    }
-
-    fn bare() -> Self {
+    /// The same for a caller with this environment, who has no settings yet.
+    pub(crate) fn of_agents(variables: Vec<(String, String)>, origin: Option<&str>) -> Self {
         let stage = Self {
             folder: tempfile::tempdir().unwrap(),
-            variables: Vec::new(),
+            variables,
         };
         for folder in ["home", "repo", "agents"] {
             fs::create_dir(stage.path(folder)).unwrap();
         }
-        let who = "[user]\nname = Ann\nemail = ann@example.org\n";
-        fs::write(stage.path("home/.gitconfig"), who).unwrap();
+        fs::write(stage.home().join(".gitconfig"), GIT_USER).unwrap();
+        stage.git(&["init", "--quiet", "--initial-branch=main"]);
+        match origin {
+            None => {
+                fs::write(stage.path("repo/README.md"), "read me\n").unwrap();
+                stage.git(&["add", "README.md"]);
+                stage.git(&["commit", "--quiet", "--message=First"]);
+            }
+            Some(url) => {
+                stage.git(&["remote", "add", "origin", url]);
+                stage.git(&["fetch", "--quiet", "origin"]);
+                stage.git(&["reset", "--quiet", "--hard", "origin/main"]);
+            }
+        }
         stage
     }
 
     /// The settings are not committed: they are the caller's.
-    fn with_settings(primary: &str, reviewer: &str, settings: &str) -> Self {
-        let stage = Self::bare();
-        stage.script("primary", primary);
-        stage.script("reviewer", reviewer);
-        let agent = |name: &str| {
-            let path = stage.path(&format!("agents/{name}"));
-            format!("[agents.{name}]\nkind = \"command\"\ncommand = [\"/bin/sh\", {path:?}]\n")
-        };
-        let settings = format!(
-            "[spawn-team]\nprimary_llm = \"primary\"\nreviewer_llm = \"reviewer\"\n{settings}{}{}",
-            agent("primary"),
-            agent("reviewer")
-        );
-        fs::write(stage.path("repo/drive.toml"), settings).unwrap();
-        stage
+    pub(crate) fn settle(&self, settings: &str) {
+        fs::write(self.path("repo/drive.toml"), settings).unwrap();
+    }
+
+    /// The settings of an agent that is a script.
+    pub(crate) fn scripted(&self, name: &str) -> String {
+        let path = self.path(&format!("agents/{name}"));
+        format!("[agents.{name}]\nkind = \"command\"\ncommand = [\"/bin/sh\", {path:?}]\n")
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().canonicalize().unwrap().join(name)
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        let own = self.variables.iter().find(|(name, _)| name == "HOME");
+        own.map_or_else(|| self.path("home"), |(_, home)| home.into())
     }
 
     pub(crate) fn script(&self, name: &str, text: &str) {
@@ -148,12 +141,18 @@ impl Stage {
     }
 
     pub(crate) fn git(&self, args: &[&str]) -> String {
+        let output = self.try_git(args);
+        output.unwrap_or_else(|stderr| panic!("{args:?}: {stderr}"))
+    }
+
+    /// What git answered, or what it refused with.
+    pub(crate) fn try_git(&self, args: &[&str]) -> Result<String, String> {
         let output = self.command("git").args(args).output().unwrap();
-        assert!(output.status.success(), "{args:?}: {output:?}");
-        String::from_utf8(output.stdout)
-            .unwrap()
-            .trim_end()
-            .to_owned()
+        let text = |bytes| String::from_utf8(bytes).unwrap().trim_end().to_owned();
+        match output.status.success() {
+            true => Ok(text(output.stdout)),
+            false => Err(text(output.stderr)),
+        }
     }
 
     /// Starts `drive … --json`.
@@ -171,7 +170,7 @@ impl Stage {
     }
 
     pub(crate) fn team(&self, mode: &str) -> Ended {
-        self.drive(&["spawn-team", "Greet people by name", "--mode", mode])
+        self.drive(&["spawn-team", TASK, "--mode", mode])
     }
 
     /// The pull request with everything on it.

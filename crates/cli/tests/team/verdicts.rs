@@ -1,110 +1,80 @@
-//! Whatever a reviewer says, on either forge.
+//! Many remarks, and fixers that fail, on either forge.
 
 use crate::arena::{Arena, on_both_forges};
-use crate::stage::{PRIMARY, gist};
-use serde_json::json;
+use crate::stage::{APPROVES, PRIMARY, TASK};
+use serde_json::{Value, json};
 
 on_both_forges!(
-    never_approved_ends_with_exit_code_1_and_says_what_is_open,
-    a_garbage_verdict_is_never_an_approval,
-    a_reviewer_that_crashes_is_noted_and_the_other_reviews_go_on,
-    a_finding_outside_the_diff_stands_in_the_review_and_is_answered,
-    two_hundred_findings_are_all_told_once,
+    of_two_hundred_findings_on_lines_fifty_stand_there_and_the_rest_in_one_comment,
+    a_dozen_remarks_on_lines_are_each_fixed_answered_and_resolved,
     a_fixer_that_fails_leaves_nothing_of_its_half_work_on_the_branch,
 );
 
-fn never_approved_ends_with_exit_code_1_and_says_what_is_open(arena: Arena) {
-    let objects = "cat > /dev/null\necho '{\"verdict\": \"NEEDS-CHANGES\", \"suggestions\": [\"never good enough\"]}'\n";
-    arena.cast(PRIMARY, objects);
-    let args = [
-        "spawn-team",
-        "Greet",
-        "--mode",
-        "pingpong",
-        "--max-iterations",
-        "2",
-    ];
-    let ended = arena.checked(arena.stage.drive(&args));
-    assert_eq!(ended.code, Some(1));
-    assert_eq!(
-        gist(&ended.document),
-        json!({
-            "kind": "spawn-team",
-            "status": "failed",
-            "verdict": "needsChanges",
-            "branch": "greet-by-name",
-            "prNumber": 1,
-            "rounds": 2,
-            "commits": ["Greet by name", "Resolve the review's remarks: - never good enough"],
-            "failure": "notApproved",
-        })
-    );
-}
-
-fn a_garbage_verdict_is_never_an_approval(arena: Arena) {
-    let guesses = "cat > /dev/null\necho 'It is approved, I guess.'\n";
-    let ended = arena.team("pingpong", PRIMARY, guesses);
-    assert_eq!(ended.code, Some(1));
-    assert_eq!(ended.document["status"], "needsHuman");
-    assert_eq!(ended.document["verdict"], "inconclusive");
-    assert_eq!(ended.document["rounds"], 2, "asked once more: {ended:?}");
-}
-
-fn a_reviewer_that_crashes_is_noted_and_the_other_reviews_go_on(arena: Arena) {
-    let crashes = "cat > /dev/null\n[ \"$DRIVE_DOMAIN\" = Security ] && kill -9 $$\necho '{\"verdict\": \"approved\"}'\n";
-    let ended = arena.team("github", PRIMARY, crashes);
-    assert_eq!(ended.document["verdict"], "inconclusive", "{ended:?}");
-    let said = arena.seen().texts;
-    assert_eq!(said.len(), 5, "{said:?}");
-    assert!(said[0].starts_with("[SECURITY REVIEW - INCONCLUSIVE]\n\nThere is no verdict: "));
-    assert_eq!(said[1], "[TECHNICAL FEASIBILITY REVIEW - APPROVED]");
-}
-
-/// Approves what was fixed, else finds these.
-fn finds(suggestions: &str) -> String {
+/// Finds these in the first domain until the file says so, and approves everything else.
+fn finds(arena: &Arena, suggestions: &[Value], until: &str) -> String {
+    let answer = json!({"verdict": "needs_changes", "suggestions": suggestions});
+    arena
+        .stage
+        .script("says", &format!("```json\n{answer}\n```\n"));
+    let says = arena.stage.path("agents/says");
     format!(
-        "cat > /dev/null\ngrep -q fixed greet.txt && echo '{{\"verdict\": \"approved\"}}' && exit\n\
-         printf '{{\"verdict\": \"needs_changes\", \"suggestions\": ['\n{suggestions}\nprintf ']}}\\n'\n"
+        "if [ \"$DRIVE_DOMAIN\" = Security ] && ! grep -q {until:?} greet.txt; then\n\
+         cat {says:?}; exit\nfi\n{APPROVES}"
     )
 }
 
-fn a_finding_outside_the_diff_stands_in_the_review_and_is_answered(arena: Arena) {
-    let outside = finds(r#"printf '{"file": "README.md", "line": 1, "issue": "outside"}'"#);
-    let ended = arena.team("github", PRIMARY, &outside);
-    assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
-    let fix = arena.published("greet-by-name");
-    let said = arena.seen().texts;
-    assert_eq!(
-        said[..2],
-        [
-            "[SECURITY REVIEW - NEEDS CHANGES]\n\n- `README.md` line 1: outside".to_owned(),
-            format!("Fixed in {fix}."),
-        ]
-    );
+fn on_lines(count: u64, issue: impl Fn(u64) -> String) -> Vec<Value> {
+    let finding = |n| json!({"file": "greet.txt", "line": n, "issue": issue(n)});
+    (1..=count).map(finding).collect()
 }
 
-/// Most stand on no line, so that GitHub is not asked for two hundred answers a run.
-fn two_hundred_findings_are_all_told_once(arena: Arena) {
-    let many = finds(
-        r#"printf '{"file": "greet.txt", "line": 1, "issue": "issue 1."}, {"file": "greet.txt", "line": 2, "issue": "issue 2."}'
-n=2; while [ $n -lt 200 ]; do n=$((n + 1)); printf ', {"file": "README.md", "line": 9, "issue": "issue %d."}' $n; done"#,
+/// The coder writes two hundred lines, and each has a finding too long for all of them together.
+fn of_two_hundred_findings_on_lines_fifty_stand_there_and_the_rest_in_one_comment(arena: Arena) {
+    let findings = on_lines(200, |n| format!("issue {n}. {}", "because ".repeat(80)));
+    let lines = PRIMARY.replace("printf 'one\\ntwo\\nthree\\n'", "seq 200");
+    arena.cast(&lines, &finds(&arena, &findings, "never"));
+    let args = ["spawn-team", TASK, "--max-iterations", "1"];
+    let ended = arena.checked(arena.stage.drive(&args));
+    assert_eq!(
+        ended.document["failure"]["kind"], "notApproved",
+        "{ended:?}"
     );
-    let ended = arena.team("github", PRIMARY, &many);
-    assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
-    let all = arena.seen().texts;
-    for n in 1..=200 {
-        let issue = format!("issue {n}.");
-        let told = |text: &&String| text.lines().any(|line| line.ends_with(&issue));
-        assert_eq!(all.iter().filter(told).count(), 1, "{issue}");
+    let texts = arena.seen().texts;
+    let heading = "[SECURITY REVIEW - NEEDS CHANGES]\n\n50 remarks stand on lines of the diff.";
+    assert!(texts[0].starts_with(heading), "{}", texts[0]);
+    // The review, its lines, and the approvals of the other domains.
+    assert_eq!(texts.len(), 1 + 50 + 4);
+    for n in 1..=200_usize {
+        let place = format!("- `greet.txt` line {n}: issue {n}. because");
+        let (in_review, on_line) = (texts[0].contains(&place), texts.get(n));
+        let begins = format!("issue {n}. because");
+        let stands = on_line.is_some_and(|text| text.starts_with(&begins));
+        assert_eq!((in_review, stands), (n > 50, n <= 50), "{n}");
     }
-    let answers = all.iter().filter(|text| text.starts_with("Fixed in "));
-    assert_eq!(answers.count(), 3);
+    assert!(texts.iter().all(|text| text.chars().count() < 65_536));
+}
+
+fn a_dozen_remarks_on_lines_are_each_fixed_answered_and_resolved(arena: Arena) {
+    let lines = PRIMARY.replace("printf 'one\\ntwo\\nthree\\n'", "seq 12");
+    let findings = on_lines(12, |n| format!("issue {n}."));
+    arena.cast(&lines, &finds(&arena, &findings, "fixed"));
+    let ended = arena.checked(arena.stage.team("github"));
+    assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
+    let remarks = ended.document["record"]["remarks"].as_array().unwrap();
+    assert_eq!(remarks.len(), 12);
+    let texts = arena.seen().texts;
+    for remark in remarks {
+        assert!(arena.is_resolved(remark), "{remark}");
+        let answer = format!("Fixed in {}.", remark["commit"].as_str().unwrap());
+        let answers = texts.iter().filter(|text| **text == answer);
+        assert_eq!(answers.count(), 1, "{answer}");
+    }
 }
 
 fn a_fixer_that_fails_leaves_nothing_of_its_half_work_on_the_branch(arena: Arena) {
     let half = PRIMARY.replace("fixer)", "fixer) echo half > half.txt; exit 3;; nobody)");
-    let objects = finds(r#"printf '{"file": "greet.txt", "line": 2, "issue": "wrong"}'"#);
-    arena.cast(&half, &objects);
+    let findings = on_lines(1, |_| "wrong".to_owned());
+    arena.cast(&half, &finds(&arena, &findings, "fixed"));
     let args = ["spawn-team", "Greet", "--max-iterations", "2"];
     let ended = arena.checked(arena.stage.drive(&args));
     assert_eq!(ended.document["status"], "failed", "{ended:?}");

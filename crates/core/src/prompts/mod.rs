@@ -94,7 +94,7 @@ impl PromptName {
                 "pull_request",
             ],
             PromptName::Fix => &["task", "remarks"],
-            PromptName::Resolve => &["task", "id", "author", "place", "body"],
+            PromptName::Resolve => &["task", "id", "author", "place", "body", "thread"],
             PromptName::Plan => &["task", "plan_path"],
             PromptName::FixBatch => &[
                 "task",
@@ -158,8 +158,10 @@ pub enum Prompt<'a> {
         file: Option<&'a str>,
         /// The line it stands on.
         line: Option<u64>,
-        /// What it says, with its thread.
+        /// What it says.
         body: &'a str,
+        /// What was said before it in its thread; nothing is empty.
+        thread: &'a str,
     },
     /// Write the plan of a cruise.
     Plan {
@@ -239,12 +241,14 @@ impl Prompt<'_> {
                 file,
                 line,
                 body,
+                thread,
             } => vec![
                 ("task", fenced(task, "")),
                 ("id", id.to_owned()),
                 ("author", one_line(author)),
                 ("place", place(file, line)),
                 ("body", fenced(body, "")),
+                ("thread", so_far(thread)),
             ],
             Prompt::Plan { task, plan_path } => vec![
                 ("task", fenced(task, "")),
@@ -369,6 +373,13 @@ fn next_hole(text: &str) -> Option<(&str, &str, &str)> {
 fn one_line(text: &str) -> String {
     let clean: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
     clean.replace('`', "'")
+}
+
+fn so_far(thread: &str) -> String {
+    match thread.is_empty() {
+        true => "Nothing.".to_owned(),
+        false => fenced(thread, ""),
+    }
 }
 
 fn place(file: Option<&str>, line: Option<u64>) -> String {

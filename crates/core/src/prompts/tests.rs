@@ -30,6 +30,7 @@ fn samples() -> [Prompt<'static>; 8] {
             file: Some("src/login.rs"),
             line: Some(7),
             body: "Check the name.",
+            thread: "gemini-cli: The name is not checked.\n\nclaude-code: Fixed in 1a2b3c4.\n```",
         },
         Prompt::Plan {
             task: TASK,

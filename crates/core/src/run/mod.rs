@@ -36,7 +36,9 @@ pub use integrating::{Integrating, IntegratingStep};
 pub use leaving::{Leaving, WayOut};
 pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
 pub use request::{Adopted, AfterEnd, CruiseTerms, Kind, Publish, Request, TeamTerms};
-pub use reviewing::{JobRecord, PermissionRecord, Record, Remark, RemarkRecord, ReviewRecord};
+pub use reviewing::{
+    JobRecord, PermissionRecord, Record, Remark, RemarkRecord, ReviewRecord, Threads,
+};
 pub use spawn::SpawnStage;
 pub use step::{IllegalEvent, fold, step};
 pub use team::{Errand, ErrandStep, Team, TeamStage};

@@ -15,20 +15,21 @@ macro_rules! recorded {
 fn told(reader: Reader, recorded: &str) -> Vec<String> {
     let end = End::Exited { code: 0 };
     let (events, _) = play(&mut *reader(setup()), recorded.as_bytes(), end);
-    let tell = |event: &AgentEvent| match event {
-        AgentEvent::Command { command, exit_code } => {
+    let tell = |event: &AgentEvent| {
+        if let AgentEvent::Command { command, exit_code } = event {
             let code = exit_code.map_or(String::new(), |code| format!(" -> {code}"));
             Some(format!("ran {command}{code}"))
-        }
-        AgentEvent::FileChange { path } => Some(format!("changed {path}")),
-        AgentEvent::PermissionAnswered { request, decision } => {
+        } else if let AgentEvent::FileChange { path } = event {
+            Some(format!("changed {path}"))
+        } else if let AgentEvent::PermissionAnswered { request, decision } = event {
             let answer = match decision {
                 Decision::Grant => "granted",
                 Decision::Deny { .. } | Decision::Exhausted { .. } => "refused",
             };
             Some(format!("{answer} {} {}", request.tool, request.detail))
+        } else {
+            None
         }
-        _ => None,
     };
     events.iter().filter_map(tell).collect()
 }

@@ -4,7 +4,7 @@ use crate::common::{agent_ended, agent_said, kept, sandbox, team_request};
 use crate::scene::{APPROVED, OBJECTS, Scene, end, team};
 use drive_core::agent::{Failure, Role};
 use drive_core::review::LastWord;
-use drive_core::run::{AgentJob, Effect, OutcomeStatus};
+use drive_core::run::{AgentJob, Effect, ForgeAct, OutcomeStatus};
 use drive_core::settings::TeamMode;
 use serde_json::json;
 
@@ -65,6 +65,38 @@ fn two_hundred_findings_are_all_told_and_worked_in_within_bounds() {
         let told = |job: &&AgentJob| job.prompt.lines().any(|line| line.ends_with(&issue));
         assert_eq!(fixers.iter().filter(|job| told(job)).count(), 1, "{issue}");
     }
+}
+
+#[test]
+fn findings_too_long_for_one_comment_are_cut_each_to_its_share() {
+    let suggestions: Vec<_> = (0..200)
+        .map(|n| json!({"file": "a.rs", "issue": format!("issue {n}. {}", "long ".repeat(200))}))
+        .collect();
+    let many = json!({"verdict": "needs_changes", "suggestions": suggestions}).to_string();
+    let mut scene = Scene::reviews(&[&many, APPROVED]);
+    scene.fly(team_request(TeamMode::Github));
+    let posted = scene
+        .performed_as("postReview")
+        .into_iter()
+        .find_map(|effect| match effect {
+            Effect::OnForge {
+                act: ForgeAct::PostReview { body, .. },
+                ..
+            } => Some(body),
+            _ => None,
+        });
+    let body = posted.unwrap();
+    let told: Vec<&str> = body
+        .lines()
+        .filter_map(|line| line.strip_prefix("- `a.rs`: ")?.split_once(". long "))
+        .map(|(issue, _)| issue)
+        .collect();
+    let all: Vec<String> = (0..200).map(|n| format!("issue {n}")).collect();
+    assert_eq!(told, all);
+    assert!(
+        body.chars().count() < 65_536 - 1_024,
+        "room for the hidden line"
+    );
 }
 
 #[test]

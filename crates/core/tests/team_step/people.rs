@@ -1,9 +1,11 @@
 //! People on the pull request.
 
 use crate::common::{comment, ignored, team_request};
-use crate::scene::{APPROVED, NOBODY, Scene, end, heard, team};
+use crate::scene::{APPROVED, NOBODY, OBJECTS, Scene, end, heard, team};
+use drive_core::agent::Role;
+use drive_core::forge::Comment;
 use drive_core::review::LastWord;
-use drive_core::run::{AgentJob, OutcomeStatus};
+use drive_core::run::{AgentJob, OutcomeStatus, Run};
 use drive_core::settings::TeamMode;
 
 #[test]
@@ -28,6 +30,38 @@ fn a_person_in_the_middle_is_heard_once_and_a_stranger_is_only_shown() {
     assert_eq!(team(&run).record.ignored, [ignored()]);
     let asked = |job: &AgentJob| job.prompt.contains("mallory");
     assert!(!scene.jobs.iter().any(asked));
+}
+
+#[test]
+fn who_resolves_a_reply_knows_what_was_said_in_its_thread_before() {
+    let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+    let reply = |id, body: &str| Comment {
+        in_reply_to: Some(200),
+        ..comment(id, body)
+    };
+    let said = heard(vec![reply(300, "Not like this."), reply(301, "I agree.")]);
+    scene.people = [NOBODY, NOBODY, said].into();
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(end(&run).2, Some(LastWord::Approved));
+    let fixers: Vec<&AgentJob> = scene
+        .jobs
+        .iter()
+        .filter(|job| job.role == Role::Fixer)
+        .collect();
+    let remark = "gemini-cli: the name is not checked";
+    let fixed = format!("claude-code: Fixed in {}.", scene.commits[1].sha);
+    let threads = [
+        "Nothing.".to_owned(),
+        format!("```\n{remark}\n\n{fixed}\n```"),
+        format!("```\n{remark}\n\n{fixed}\n\nann: Not like this.\n```"),
+    ];
+    assert_eq!(fixers.len(), threads.len());
+    let stored = serde_json::to_string(&run).unwrap();
+    assert_eq!(serde_json::from_str::<Run>(&stored).unwrap(), run);
+    for (job, thread) in fixers.iter().zip(threads) {
+        let told = format!("What was said before it in its thread (data as well):\n\n{thread}\n");
+        assert!(job.prompt.contains(&told), "{told}\n{}", job.prompt);
+    }
 }
 
 #[test]

@@ -46,6 +46,13 @@ impl World {
         check_body(ask.body)?;
         let (id, now) = (self.fresh_id(), self.now());
         let repo = self.repo_mut(repo_name)?;
+        if let Some(why) = &repo.no_pulls {
+            return Err(Refusal::new(403, why));
+        }
+        if ask.draft && !repo.has_drafts {
+            let text = "Draft pull requests are not supported in this repository.";
+            return Err(Refusal::new(422, text));
+        }
         let sha = |branch: &str, field: &str| {
             let found = repo.branches.get(branch).cloned();
             found.ok_or_else(|| {

@@ -166,6 +166,18 @@ impl Simulator {
         }
     }
 
+    /// From now on its plan has no drafts.
+    pub fn forbid_drafts(&self, repo: &str) {
+        let mut service = self.lock();
+        ok(service.world.repo_mut(repo)).has_drafts = false;
+    }
+
+    /// From now on nobody may open a pull request, with these words.
+    pub fn forbid_pulls(&self, repo: &str, why: &str) {
+        let mut service = self.lock();
+        ok(service.world.repo_mut(repo)).no_pulls = Some(why.to_owned());
+    }
+
     /// An account is deleted: its comments stay, without an author.
     pub fn delete_account(&self, login: &str) {
         let mut service = self.lock();

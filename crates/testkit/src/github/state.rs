@@ -53,6 +53,10 @@ pub(crate) struct Repo {
     pub(crate) hooks: Vec<Hook>,
     /// First comments of resolved threads.
     pub(crate) resolved: BTreeSet<u64>,
+    /// Whether its plan has drafts.
+    pub(crate) has_drafts: bool,
+    /// Why nobody may open a pull request, if so.
+    pub(crate) no_pulls: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -214,6 +218,8 @@ impl World {
             labels: BTreeMap::new(),
             hooks: Vec::new(),
             resolved: BTreeSet::new(),
+            has_drafts: true,
+            no_pulls: None,
         };
         self.repos.insert(format!("{owner}/{name}"), repo);
     }

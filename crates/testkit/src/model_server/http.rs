@@ -12,10 +12,14 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::Response;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The largest request read; prompts of several megabytes are part of the tests.
 const REQUEST_BYTES: usize = 64 * 1024 * 1024;
+/// How often it is looked whether a held answer may go.
+const HELD_POLL: Duration = Duration::from_millis(20);
 /// Headers that carry keys and are not recorded.
 const KEY_HEADERS: [&str; 5] = [
     "authorization",
@@ -65,6 +69,9 @@ async fn answer(
         }
         Ask::Turn(asked) => {
             let (turn, fault) = shared.next(&asked.opening, asked.position);
+            if let Some(path) = &turn.held_until {
+                until(path).await;
+            }
             let answer = Answer {
                 id: format!("turn_{number}"),
                 turn,
@@ -94,6 +101,13 @@ async fn respond(
         return with_type("application/json", delivery::whole_body(whole, fault));
     }
     with_type("text/event-stream", delivery::body(protocol, answer, fault))
+}
+
+/// Dropping the server ends it.
+async fn until(path: &Path) {
+    while !path.exists() {
+        tokio::time::sleep(HELD_POLL).await;
+    }
 }
 
 fn failure(protocol: Protocol, code: u16, retry_after: Option<u32>) -> Response {

@@ -1,4 +1,5 @@
 use serde_json::Value;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What the model says, by conversation.
@@ -50,6 +51,7 @@ pub struct Turn {
     pub(crate) calls: Vec<Call>,
     pub(crate) usage: Usage,
     pub(crate) fault: Option<(Fault, Times)>,
+    pub(crate) held_until: Option<PathBuf>,
 }
 
 impl Turn {
@@ -97,6 +99,13 @@ impl Turn {
     #[must_use]
     pub fn behind(mut self, fault: Fault, times: Times) -> Self {
         self.fault = Some((fault, times));
+        self
+    }
+
+    /// The answer, once there is something at this path.
+    #[must_use]
+    pub fn held_until(mut self, path: impl Into<PathBuf>) -> Self {
+        self.held_until = Some(path.into());
         self
     }
 

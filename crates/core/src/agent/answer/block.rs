@@ -14,6 +14,7 @@ pub(super) fn last_json(text: &str) -> Result<Value, &'static str> {
         .iter()
         .rev()
         .find_map(|block| parse_object(block.body))
+        .or_else(|| only_bare_object(text))
         .or_else(|| last_bare_object(text))
         .ok_or("it holds no JSON block")
 }
@@ -73,6 +74,14 @@ fn is_json(info: &str) -> bool {
 fn parse_object(body: &str) -> Option<Value> {
     let value: Value = serde_json::from_str(body.trim()).ok()?;
     value.is_object().then_some(value)
+}
+
+/// The only object in the text, however long it is.
+fn only_bare_object(text: &str) -> Option<Value> {
+    let rest = &text[text.find('{')?..];
+    let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+    let value = values.next()?.ok()?;
+    (!rest[values.byte_offset()..].contains('{')).then_some(value)
 }
 
 /// The last object near the end of the text that is not inside another one.
@@ -142,6 +151,13 @@ mod tests {
         for (text, expected) in table {
             assert_eq!(last_json(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_bare_object_is_read_whole_however_long_it_is() {
+        let long = json!({"a": 1, "list": vec![json!({"b": "x".repeat(1000)}); 100]});
+        let text = format!("I looked.\n{long}\nThat is all.");
+        assert_eq!(last_json(&text), Ok(long));
     }
 
     #[test]

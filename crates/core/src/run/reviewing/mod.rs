@@ -6,9 +6,11 @@ mod placing;
 mod record;
 mod remark;
 mod texts;
+mod threads;
 
 pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord};
 pub use remark::Remark;
+pub use threads::Threads;
 
 pub(super) use judging::{in_its_own_words, judged};
 pub(super) use placing::{by_place, line_remark, together};

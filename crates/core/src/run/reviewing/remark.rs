@@ -3,7 +3,7 @@
 use super::texts::suggestion_text;
 use crate::agent::answer::{CommentAction, Suggestion};
 use crate::forge::marker::visible;
-use crate::forge::{Comment, CommentRef};
+use crate::forge::{Comment, CommentRef, Surface};
 use crate::review::Domain;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,12 @@ pub struct Remark {
     pub line: Option<u64>,
     /// What it says.
     pub body: String,
+    /// The comment that began its thread, for a reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_reply_to: Option<u64>,
+    /// What was said in its thread before.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub thread: String,
 }
 
 impl Remark {
@@ -37,6 +43,13 @@ impl Remark {
             Some(comment) => comment.id.to_string(),
             None => "review".to_owned(),
         }
+    }
+
+    /// The comment that began the thread it stands in; `None` where there are no threads.
+    pub(in crate::run) fn thread_id(&self) -> Option<u64> {
+        let comment = self.comment?;
+        let is_inline = comment.surface == Surface::Inline;
+        is_inline.then(|| self.in_reply_to.unwrap_or(comment.id))
     }
 
     /// One suggestion of a reviewer.
@@ -54,6 +67,8 @@ impl Remark {
             file: suggestion.file.clone(),
             line: suggestion.line,
             body: suggestion_text(suggestion),
+            in_reply_to: None,
+            thread: String::new(),
         }
     }
 
@@ -67,6 +82,8 @@ impl Remark {
             file: comment.path.clone(),
             line: comment.line,
             body: visible(&comment.body).to_owned(),
+            in_reply_to: comment.in_reply_to,
+            thread: String::new(),
         }
     }
 }

@@ -2,8 +2,12 @@
 
 use super::record::ReviewRecord;
 use crate::agent::answer::{Suggestion, Verdict};
+use crate::forge::text::BODY_CHARS;
 use crate::review::Domain;
 use std::fmt::Write;
+
+/// How long the list of remarks may be, so that it fits into one comment with all around it.
+const LIST_CHARS: usize = BODY_CHARS - 4_096;
 
 /// One suggestion in words.
 pub(in crate::run) fn suggestion_text(suggestion: &Suggestion) -> String {
@@ -50,18 +54,35 @@ fn heading(review: &ReviewRecord) -> String {
     }
 }
 
+/// Every remark, one an item. Where they are too long together, each is cut to its share: the last
+/// ones matter as much as the first.
 fn listed(suggestions: &[Suggestion]) -> String {
-    let mut text = String::new();
-    for suggestion in suggestions {
-        let place = match (&suggestion.file, suggestion.line) {
-            (Some(file), Some(line)) => format!("`{file}` line {line}: "),
-            (Some(file), None) => format!("`{file}`: "),
-            (None, _) => String::new(),
-        };
-        let words = suggestion_text(suggestion).replace('\n', "\n  ");
-        let _ = writeln!(text, "- {place}{words}");
+    let items: Vec<String> = suggestions.iter().map(item).collect();
+    let all = items.join("\n");
+    if all.chars().count() <= LIST_CHARS {
+        return all;
     }
-    text
+    let share = LIST_CHARS / items.len() - 1;
+    let cut: Vec<String> = items.iter().map(|item| fit_item(item, share)).collect();
+    cut.join("\n")
+}
+
+fn item(suggestion: &Suggestion) -> String {
+    let place = match (&suggestion.file, suggestion.line) {
+        (Some(file), Some(line)) => format!("`{file}` line {line}: "),
+        (Some(file), None) => format!("`{file}`: "),
+        (None, _) => String::new(),
+    };
+    let words = suggestion_text(suggestion).replace('\n', "\n  ");
+    format!("- {place}{words}")
+}
+
+fn fit_item(item: &str, room: usize) -> String {
+    if item.chars().count() <= room {
+        return item.to_owned();
+    }
+    let kept: String = item.chars().take(room.saturating_sub(2)).collect();
+    format!("{} …", kept.trim_end())
 }
 
 /// How a review is called in a list.

@@ -38,7 +38,12 @@ impl Flight<'_> {
             }
             for comment in comments {
                 if self.team.heard.insert(comment.key.clone()) {
-                    self.team.queue.push_back(Remark::of_comment(&comment));
+                    let mut remark = Remark::of_comment(&comment);
+                    if let Some(thread) = remark.thread_id() {
+                        remark.thread = self.team.threads.so_far(thread);
+                        self.team.threads.said(thread, &remark.author, &remark.body);
+                    }
+                    self.team.queue.push_back(remark);
                 }
             }
         } else if let EffectResult::Failed { problem } = result {

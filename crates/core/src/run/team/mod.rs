@@ -20,7 +20,7 @@ use super::integrating::Integrating;
 use super::leaving::leave;
 use super::outcome::OutcomeStatus;
 use super::request::{Kind, Publish, Request, TeamTerms};
-use super::reviewing::{Record, Remark};
+use super::reviewing::{Record, Remark, Threads};
 use super::spawn::sandbox_spec;
 use super::{Flow, Run};
 use crate::Problem;
@@ -62,6 +62,9 @@ pub struct Team {
     pub cursor: Option<Timestamp>,
     /// Versions of comments that were taken up.
     pub heard: BTreeSet<CommentKey>,
+    /// What was said in the threads on lines.
+    #[serde(default, skip_serializing_if = "Threads::is_empty")]
+    pub threads: Threads,
     /// What all reviews together came to.
     pub verdict: Option<LastWord>,
     /// The commit on the base, once it is merged.
@@ -144,6 +147,7 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &TeamTerms, now: Ti
         base_looks: 0,
         cursor: None,
         heard: BTreeSet::new(),
+        threads: Threads::default(),
         verdict: None,
         merged: None,
         record: Record::default(),

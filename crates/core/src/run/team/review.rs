@@ -183,6 +183,9 @@ impl Flight<'_> {
                     _ => None,
                 };
                 remark.comment = Some(own.unwrap_or(review));
+                if let Some(thread) = remark.thread_id() {
+                    self.team.threads.said(thread, &remark.author, &remark.body);
+                }
             }
         } else if let EffectResult::Failed { problem } = result {
             self.run

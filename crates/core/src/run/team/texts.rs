@@ -11,8 +11,6 @@ use crate::prompts::fenced;
 use crate::settings::TeamMode;
 use std::fmt::Write;
 
-/// The least room that the record needs to be worth showing.
-const LEAST_RECORD: usize = 500;
 /// What the marks of the own part take, at most.
 const MARKS_ROOM: usize = 512;
 
@@ -43,20 +41,23 @@ pub(super) fn pull_request_body(run: &Run, team: &Team, request: &Request) -> St
         }
     }
     let most = BODY_CHARS.saturating_sub(summary.chars().count() + MARKS_ROOM);
-    let mut text = fit(&text, most);
-    if team.verdict.is_some() {
-        let (open, close) = (
-            "\n<details><summary>What happened</summary>\n\n",
-            "\n</details>\n",
-        );
-        let room = most.saturating_sub(text.chars().count() + open.len() + close.len());
-        if room >= LEAST_RECORD {
-            let record = fit(&team.record.markdown(run), room);
-            text = format!("{text}{open}{record}{close}");
-        }
-    }
+    let record = match team.verdict {
+        Some(_) => told(&team.record.markdown(run), most / 3),
+        None => String::new(),
+    };
+    let text = fit(&text, most.saturating_sub(record.chars().count())) + &record;
     let part = own(&run.id, text.trim_end());
     format!("{summary}\n\n{part}\n").trim_start().to_owned()
+}
+
+/// The record in a block that can be opened, within this many characters.
+fn told(record: &str, room: usize) -> String {
+    let (open, close) = (
+        "\n<details><summary>What happened</summary>\n\n",
+        "\n</details>\n",
+    );
+    let room = room.saturating_sub(open.len() + close.len());
+    format!("{open}{}{close}", fit(record, room))
 }
 
 fn is_pingpong(request: &Request) -> bool {

@@ -94,6 +94,7 @@ impl Flight<'_> {
                 file: remark.file.as_deref(),
                 line: remark.line,
                 body: &remark.body,
+                thread: &remark.thread,
             },
         };
         let prompt = self.terms.prompts.render(&prompt);
@@ -223,10 +224,11 @@ impl Flight<'_> {
             note: errand.note.clone(),
             resolved: is_fixed,
         });
-        let reply = remark.comment.map(|to| ForgeAct::Reply {
-            to,
-            body: reply_to(errand.action, commit.as_deref(), &errand.note),
-        });
+        let body = reply_to(errand.action, commit.as_deref(), &errand.note);
+        if let Some(thread) = remark.thread_id() {
+            self.team.threads.said(thread, &self.request.agent, &body);
+        }
+        let reply = remark.comment.map(|to| ForgeAct::Reply { to, body });
         errand.step = ErrandStep::Reply;
         self.at(errand);
         if !reply.is_some_and(|reply| self.on_forge(reply)) {

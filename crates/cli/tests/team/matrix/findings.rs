@@ -1,0 +1,42 @@
+//! Findings that are odd, and findings that are many.
+
+use crate::opening::Opening;
+use crate::play::Judge;
+use serde_json::json;
+
+pub(super) fn a_finding_outside_the_diff_stands_in_the_review_and_is_answered(opening: Opening) {
+    let outside = json!({"file": "README.md", "line": 1, "issue": "outside"});
+    let arena = opening.plays(Judge::Finds(vec![outside]));
+    let ended = arena.flies("github");
+    assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
+    let fix = arena.published("greet-by-name");
+    assert_eq!(
+        arena.seen().texts[..2],
+        [
+            "[SECURITY REVIEW - NEEDS CHANGES]\n\n- `README.md` line 1: outside".to_owned(),
+            format!("Fixed in {fix}."),
+        ]
+    );
+}
+
+/// Most stand on no line, so that no agent is asked two hundred times.
+pub(super) fn two_hundred_findings_are_all_told_once(opening: Opening) {
+    let many = (1..=200).map(|n| {
+        let (file, line) = match n {
+            1 | 2 => ("greet.txt", n),
+            _ => ("README.md", 9),
+        };
+        json!({"file": file, "line": line, "issue": format!("issue {n}.")})
+    });
+    let arena = opening.plays(Judge::Finds(many.collect()));
+    let ended = arena.flies("github");
+    assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
+    let all = arena.seen().texts;
+    for n in 1..=200 {
+        let issue = format!("issue {n}.");
+        let told = |text: &&String| text.lines().any(|line| line.ends_with(&issue));
+        assert_eq!(all.iter().filter(told).count(), 1, "{issue}");
+    }
+    let answers = all.iter().filter(|text| text.starts_with("Fixed in "));
+    assert_eq!(answers.count(), 3);
+}
