@@ -4,7 +4,7 @@ mod clone;
 mod remove;
 
 pub use clone::{CloneOutcome, clone_file};
-pub use remove::{make_readable, remove_tree};
+pub use remove::{make_readable, make_usable, remove_tree};
 
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;

@@ -12,7 +12,7 @@ mod support;
 use drive_adapters::files;
 use drive_adapters::git::Git;
 use drive_core::sandbox::OwnerState;
-use drive_engine::ports::{Place, Sandboxes, VersionControl};
+use drive_engine::ports::{Leftovers, Place, Sandboxes, VersionControl};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use support::{World, write};
@@ -167,6 +167,59 @@ fn folders_nobody_may_enter_are_removed_and_their_files_kept() {
     );
     sandboxes.finish_deletions();
     assert_eq!(world.remains(), Vec::<PathBuf>::new());
+}
+
+/// Takes every right away from these, the deepest first, and the right to write from the sandbox.
+fn lock_up(folder: &Path, paths: &[&str]) {
+    for path in paths {
+        let mode = PermissionsExt::from_mode(0o0);
+        std::fs::set_permissions(folder.join(path), mode).unwrap();
+    }
+    std::fs::set_permissions(folder, PermissionsExt::from_mode(0o500)).unwrap();
+}
+
+#[test]
+fn a_sandbox_that_nobody_may_write_and_files_that_nobody_may_read_are_kept_and_go() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    write(&sandbox.path.join("locked.txt"), "kept");
+    lock_up(&sandbox.path, &["locked.txt"]);
+    let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+    let shown = world.git(["show", &format!("{}:locked.txt", kept.sha)]);
+    assert_eq!(shown, "kept");
+    sandboxes.finish_deletions();
+    assert_eq!(world.remains(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn work_that_nobody_may_read_is_committed() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    write(&sandbox.path.join("locked/inner/file.txt"), "deep");
+    write(&sandbox.path.join("locked.txt"), "plain");
+    let paths = [
+        "locked/inner/file.txt",
+        "locked/inner",
+        "locked",
+        "locked.txt",
+    ];
+    lock_up(&sandbox.path, &paths);
+    assert_eq!(sandboxes.mend(&sandbox, None), Ok(Vec::new()));
+    let leftovers = Leftovers {
+        run: sandbox.run.clone(),
+        message: "Work".to_owned(),
+    };
+    let (git, place) = (world.builder(), Place::Sandbox(&sandbox));
+    let work = git
+        .collect_work(place, &leftovers, &sandbox.base_sha)
+        .unwrap();
+    assert_eq!(work.commits.len(), 1);
+    for (path, content) in [("locked/inner/file.txt", "deep"), ("locked.txt", "plain")] {
+        let shown = world.git(["show", &format!("{}:{path}", work.state.head_sha)]);
+        assert_eq!(shown, content);
+    }
 }
 
 /// Makes a chain of folders deeper than any path may be long.

@@ -36,6 +36,11 @@ pub fn remove_tree(path: &Path) -> io::Result<()> {
     std::fs::remove_dir(path)
 }
 
+/// Gives the owner of a folder back what they need to work in it and to move it. No link is followed.
+pub fn make_usable(folder: &Path) -> io::Result<()> {
+    open_folder(rustix::fs::CWD, &c_name(folder)?).map(drop)
+}
+
 /// Gives the owner back what they need to read a tree. Returns the folders, at most eight names
 /// deep, with files a path still cannot reach: because it would be too long, or they belong to
 /// somebody else.

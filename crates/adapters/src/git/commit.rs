@@ -78,6 +78,9 @@ fn settle(
     // No foreign code runs in between, so one look at the settings serves all of it.
     let entries = load_config(git, location)?;
     let mut status = state::status_by(files(git, location, &entries))?;
+    if status.incomplete && make_readable(location) {
+        status = state::status_by(files(git, location, &entries))?;
+    }
     let state_file = Path::new(STATE_FOLDER).join(STATE_FILE);
     let is_work = |path: &PathBuf| {
         *path != state_file && !brought.iter().any(|one| path.starts_with(&one.path))
@@ -98,6 +101,14 @@ fn settle(
         in_progress,
         large,
     })
+}
+
+/// Gives back the right to read what lies in a worktree of ours; whether there was one to ask.
+/// What still cannot be read is git's to name.
+fn make_readable(location: &Location) -> bool {
+    let folder = location.pinned.as_ref();
+    let folder = folder.and_then(|pinned| pinned.work_tree.as_ref());
+    folder.is_some_and(|folder| crate::files::make_readable(folder).is_ok())
 }
 
 fn refuse_nested(status: &state::Status) -> Result<(), Problem> {
@@ -121,9 +132,12 @@ fn commit(
     leftovers: &Leftovers,
     brought: &[Brought],
 ) -> Result<(), Problem> {
-    files(git, location, entries)
-        .args(everything(brought))
-        .ok()?;
+    let add = || files(git, location, entries).args(everything(brought));
+    // One that fails has most likely met a file that nobody may read.
+    if add().run()?.code != 0 {
+        make_readable(location);
+        add().ok()?;
+    }
     let answer = identity(entries)
         .iter()
         .fold(files(git, location, entries), |call, (key, value)| {

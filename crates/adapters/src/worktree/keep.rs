@@ -285,10 +285,17 @@ impl<'a> Saver<'a> {
             .iter()
             .filter(|one| covers(one, folder, &one.path))
             .flat_map(|one| git::excluded(&one.path));
-        self.call(Touches::Files)
-            .args(["add", "--all", "--sparse", "--", ":/"])
-            .args(untouched)
-            .ok()?;
+        let untouched: Vec<_> = untouched.collect();
+        let add = || {
+            let add = self.call(Touches::Files);
+            add.args(["add", "--all", "--sparse", "--", ":/"])
+                .args(untouched.clone())
+        };
+        if add().run()?.code != 0 {
+            // A file that nobody may read, most likely.
+            self.require_reachable(folder)?;
+            add().ok()?;
+        }
         // Writing a tree may look at a file again that was touched a moment ago, through its filter.
         self.call(Touches::Files).arg("write-tree").line()
     }

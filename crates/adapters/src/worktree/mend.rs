@@ -67,6 +67,7 @@ pub(super) fn mend(
         std::fs::create_dir(path).map_err(|error| storage_problem(path, &error))?;
         notes.push("the agent had deleted its whole folder".to_owned());
     }
+    files::make_usable(path).map_err(|error| storage_problem(path, &error))?;
     if load_token(&record.sandbox.admin_dir) == Probe::Absent && is_nobodys(record) {
         register_again(record)?;
         notes.push("the agent had deleted git's own files of its folder".to_owned());

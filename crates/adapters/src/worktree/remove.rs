@@ -82,6 +82,9 @@ fn set_aside(all: &Worktrees, mut record: Record) -> Result<Record, Problem> {
     }
     if record.stage == Stage::Removing {
         let aside = all.trash.place(&record);
+        // Somebody who worked in it may have taken the right to move it away. What cannot be given
+        // back shows when it is moved.
+        let _ = files::make_usable(&record.sandbox.path);
         rename(&record.sandbox.path, &aside)?;
         all.steps.done(Step::MovedAside);
     }
