@@ -52,61 +52,38 @@ impl Opening {
         let play = play.into();
         let (simulator, forge) = simulator_of(self.hub);
         let origin = simulator.as_ref().map(|simulator| simulator.git_url(REPO));
-        let arena = match self.real {
-            None => {
-                let stage = Stage::of_scripts(&forge, origin.as_deref());
-                let (reviewer, says) =
-                    play.reviewer_script(&stage.path("agents/says"), &stage.path("agents/go"));
-                stage.script("says", &says);
-                stage.script("primary", &Play::primary_script());
-                stage.script("reviewer", &reviewer);
-                Arena {
-                    stage,
-                    simulator,
-                    real: None,
-                }
-            }
+        let (stage, real) = match self.real {
+            None => (play_scripts(&play, &forge, origin.as_deref()), None),
             Some((reviewer, clis)) => {
-                let home = AgentHome::new().unwrap();
-                let script = play.model(reviewer, &home.root().join("go"));
-                let server = ModelServer::start(script).unwrap();
-                let mut settings = String::new();
-                let mut variables = Vec::new();
-                for cli in [Cli::Claude, reviewer] {
-                    let own = home.environment(cli, &clis, &server).unwrap();
-                    settings += &agent(cli, &clis, &own);
-                    variables.extend(own);
-                }
-                let stage = Stage::of_agents(variables, origin.as_deref());
-                stage.script("namer", &Play::primary_script());
+                let real = Real::start(&play, reviewer);
                 // Elsewhere another agent finds the names.
                 let namer = match (self.hub, reviewer) {
                     (Hub::Local, Cli::Codex) => Cli::Claude.name(),
                     (Hub::Local | Hub::Simulated, _) => "namer",
                 };
-                stage.settle(&format!(
-                    "[spawn-team]\nprimary_llm = {:?}\nreviewer_llm = {:?}\nnamer_llm = {namer:?}\n\
-                     {LIMITS}{forge}{settings}{}",
-                    Cli::Claude.name(),
-                    reviewer.name(),
-                    stage.scripted("namer")
-                ));
-                Arena {
-                    stage,
-                    simulator,
-                    real: Some(Real {
-                        reviewer,
-                        server,
-                        home,
-                    }),
-                }
+                let stage = real.stage(&clis, namer, &forge, origin.as_deref());
+                (stage, Some(real))
             }
         };
-        let exclude = arena.stage.path("repo/.git/info/exclude");
-        fs::write(exclude, "*.log\ndrive.toml\n").unwrap();
+        fs::write(stage.path("repo/.git/info/exclude"), "*.log\ndrive.toml\n").unwrap();
+        let arena = Arena {
+            stage,
+            simulator,
+            real,
+        };
         arena.admits_people();
         arena
     }
+}
+
+fn play_scripts(play: &Play, forge: &str, origin: Option<&str>) -> Stage {
+    let stage = Stage::of_scripts(forge, origin);
+    let (says, go) = (stage.path("agents/says"), stage.path("agents/go"));
+    let (reviewer, said) = play.reviewer_script(&says, &go);
+    stage.script("says", &said);
+    stage.script("primary", &Play::primary_script());
+    stage.script("reviewer", &reviewer);
+    stage
 }
 
 /// A forge to play on, with its settings.
@@ -148,6 +125,36 @@ fn agent(cli: Cli, clis: &AgentClis, variables: &[(String, String)]) -> String {
 }
 
 impl Real {
+    fn start(play: &Play, reviewer: Cli) -> Self {
+        let home = AgentHome::new().unwrap();
+        let script = play.model(reviewer, &home.root().join("go"));
+        Self {
+            reviewer,
+            server: ModelServer::start(script).unwrap(),
+            home,
+        }
+    }
+
+    /// Claude, the reviewer, and this namer, with an environment that has nothing else.
+    fn stage(&self, clis: &AgentClis, namer: &str, forge: &str, origin: Option<&str>) -> Stage {
+        let (mut settings, mut variables) = (String::new(), Vec::new());
+        for cli in [Cli::Claude, self.reviewer] {
+            let own = self.home.environment(cli, clis, &self.server).unwrap();
+            settings += &agent(cli, clis, &own);
+            variables.extend(own);
+        }
+        let stage = Stage::of_agents(variables, origin);
+        stage.script("namer", &Play::primary_script());
+        stage.settle(&format!(
+            "[spawn-team]\nprimary_llm = {:?}\nreviewer_llm = {:?}\nnamer_llm = {namer:?}\n\
+             {LIMITS}{forge}{settings}{}",
+            Cli::Claude.name(),
+            self.reviewer.name(),
+            stage.scripted("namer")
+        ));
+        stage
+    }
+
     /// What a held reviewer waits for.
     pub(crate) fn go(&self) -> PathBuf {
         self.home.root().join("go")
