@@ -156,7 +156,7 @@ fn text(run: &Run, changes: Option<&DiffStats>) -> String {
         let _ = writeln!(text, "sandbox  {}", sandbox.path.display());
     }
     for warning in &run.warnings {
-        let _ = writeln!(text, "note     {warning}");
+        let _ = writeln!(text, "note     {}", warning.replace('\n', "\n           "));
     }
     if let (Some(from), Some(outcome)) = (run.started_at, &run.outcome) {
         let seconds = outcome.ended_at.duration_since(from).as_secs();
@@ -181,7 +181,9 @@ fn by_file(changes: &DiffStats) -> String {
             (Some(plus), Some(minus)) => format!("+{plus} -{minus}"),
             (None, _) | (_, None) => "binary".to_owned(),
         };
-        let _ = writeln!(text, "           {} {lines}", file.path.display());
+        // A name with a line's end must not look like a line of ours.
+        let name = file.path.display().to_string().replace('\n', "\\n");
+        let _ = writeln!(text, "           {name} {lines}");
     }
     let shown = changes.listed.len().min(FILES_SHOWN);
     let more = files as usize - shown;

@@ -250,8 +250,10 @@ fn one_that_does_not_read_its_prompt_may_do_its_work_all_the_same() {
 }
 
 #[test]
-fn file_names_of_an_agent_move_no_cursor() {
-    let world = World::with_agent("echo x > \"$(printf 'evil\\033[2Jname')\"");
+fn file_names_of_an_agent_move_no_cursor_and_make_no_lines() {
+    let world = World::with_agent(
+        "echo x > \"$(printf 'evil\\033[2Jname')\"; echo x > \"$(printf 'x\\npull     #9')\"",
+    );
     let ended = world.drive(&["spawn", "Do it"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(
@@ -259,6 +261,10 @@ fn file_names_of_an_agent_move_no_cursor() {
         "{ended:?}"
     );
     assert!(!ended.stdout.contains('\u{1b}'), "{ended:?}");
+    assert!(
+        ended.stdout.contains("           x\\npull     #9 +1 -0\n"),
+        "{ended:?}"
+    );
 }
 
 #[test]
