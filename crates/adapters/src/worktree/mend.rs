@@ -9,6 +9,7 @@ use super::{Worktrees, gone, refs, storage_problem};
 use crate::files;
 use crate::git::{self, Location, Touches};
 use drive_core::Problem;
+use drive_core::phase::STATE_FOLDER;
 use drive_core::sandbox::{Probe, Stage};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,15 +21,21 @@ const INDEX_MAGIC: &[u8] = b"DIRC";
 /// How much of the log of a head is looked through for where it last was.
 const LOG_BYTES: u64 = 64 * 1024;
 
-/// Makes a sandbox whole before somebody works in it. One whose folder was removed by hand is filled
-/// from its branch; what was not committed there is gone with the folder.
+/// Makes a sandbox whole before somebody works in it. One whose folder was removed or emptied is
+/// filled from its branch; what was not committed there is gone with it.
 pub(super) fn make_whole(
     all: &Worktrees,
     record: &Record,
     head: Option<&str>,
 ) -> Result<Vec<String>, Problem> {
     let path = &record.sandbox.path;
-    if record.stage != Stage::Ready || !is_empty(path) {
+    if record.stage != Stage::Ready {
+        return Ok(Vec::new());
+    }
+    if !is_empty(path) {
+        if is_absent(&path.join(".git")) {
+            link_to_git(record)?;
+        }
         return mend_head(all, record, head);
     }
     std::fs::create_dir_all(path).map_err(|error| storage_problem(path, &error))?;
@@ -38,15 +45,18 @@ pub(super) fn make_whole(
     if load_token(&record.sandbox.admin_dir) != Probe::Found(record.token.clone()) {
         return Err(gone(&record.sandbox.id));
     }
-    let link = format!("gitdir: {}\n", record.sandbox.admin_dir.display());
-    put(&path.join(".git"), link.as_bytes())?;
+    link_to_git(record)?;
     let mut notes = mend_head(all, record, head)?;
-    all.git
-        .call_at(all.location_of(record), Touches::Files)
+    let call = |touches| all.git.call_at(all.location_of(record), touches);
+    let tree = call(Touches::Objects).args(["ls-tree", "--name-only", "HEAD"]);
+    if tree.ok()?.stdout.is_empty() {
+        return Ok(notes);
+    }
+    call(Touches::Files)
         .args(["reset", "--hard", "--quiet", "--no-recurse-submodules"])
         .ok()?;
     notes.push(format!(
-        "the folder `{}` was gone; it was filled again from the branch",
+        "everything in `{}` was gone; it was filled again from the branch",
         path.display()
     ));
     Ok(notes)
@@ -217,6 +227,14 @@ fn is_nobodys(record: &Record) -> bool {
     }
 }
 
+/// The file by which git finds its own folder from the work tree.
+fn link_to_git(record: &Record) -> Result<(), Problem> {
+    let mut link = b"gitdir: ".to_vec();
+    link.extend_from_slice(record.sandbox.admin_dir.as_os_str().as_encoded_bytes());
+    link.push(b'\n');
+    put(&record.sandbox.path.join(".git"), &link)
+}
+
 /// Writes what `git worktree add` wrote.
 fn register_again(record: &Record) -> Result<(), Problem> {
     let admin = &record.sandbox.admin_dir;
@@ -248,10 +266,14 @@ fn discard(path: &Path) -> Result<(), Problem> {
     files::remove_tree(path).map_err(|error| storage_problem(path, &error))
 }
 
-/// Whether a folder holds nothing, or is not there at all.
+/// Whether a folder holds nothing but what git and drive themselves write there, or is not there at
+/// all.
 fn is_empty(path: &Path) -> bool {
+    let is_own = |entry: io::Result<std::fs::DirEntry>| {
+        entry.is_ok_and(|entry| entry.file_name() == STATE_FOLDER || entry.file_name() == ".git")
+    };
     match std::fs::read_dir(path) {
-        Ok(mut entries) => entries.next().is_none(),
+        Ok(mut entries) => entries.all(is_own),
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
 }

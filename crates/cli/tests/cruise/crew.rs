@@ -23,6 +23,9 @@ fixer)
     while [ ! -e .cruise/go ]; do sleep 0.05; done
     rm -f .cruise/waits .cruise/go
   fi
+  if grep -q 'Please vanish' "$DRIVE_INPUT"; then
+    rm -rf .cruise .git ./*; printf '```json\n{"comments": []}\n```\n'; exit
+  fi
   ids=$(sed -n 's/.*"id": "\([^"]*\)".*/\1/p' "$DRIVE_INPUT")
   echo "round $DRIVE_ROUND: $ids" >> answers.txt
   list=

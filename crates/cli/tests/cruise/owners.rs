@@ -35,6 +35,7 @@ fn answers(stage: &Stage, pr: &str) -> usize {
 fn two_that_resume_everything_at_once_answer_each_comment_once() {
     let stage = local();
     let first = stage.start(&["cruise", "run", "Add user auth"]);
+    until("the first", || cruises(&stage).len() == 1);
     let second = stage.start(&["cruise", "run", "Add user auth too"]);
     until_all_quiet(&stage, 0);
     kill(first);

@@ -2,7 +2,7 @@
 //! the same.
 
 use crate::crew::{commit_of, fixes, kill, on_local, sandbox, status, until_quiet};
-use crate::stage::{Stage, said};
+use crate::stage::{Stage, ended, said};
 use std::fs;
 
 /// Says something, and waits until it was answered with a commit that holds the plan and all there
@@ -71,5 +71,41 @@ fn a_branch_deleted_by_hand_is_made_again_where_it_was() {
     assert_eq!(
         stage.git(&["rev-parse", "user-auth"]),
         stage.git(&["rev-parse", "refs/keep/before"])
+    );
+}
+
+#[test]
+fn a_fixer_that_empties_its_sandbox_takes_nothing_from_the_branch() {
+    let (stage, owner) = on_local();
+    stage.git(&["update-ref", "refs/keep/before", "user-auth"]);
+    stage.drive(&["pr", "comment", "1", "Please vanish."]);
+    until_quiet(&stage, 1);
+    let before = stage.git(&["rev-parse", "refs/keep/before"]);
+    assert_eq!(stage.git(&["rev-parse", "user-auth"]), before);
+    assert!(sandbox(&stage).join("plan.md").is_file());
+    stage.drive(&["pr", "comment", "1", "Thank you."]);
+    until_quiet(&stage, 2);
+    let files = stage.git(&["ls-tree", "--name-only", "user-auth"]);
+    assert_eq!(files, "README.md\nanswers.txt\nplan.md");
+    kill(owner);
+    assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
+}
+
+#[test]
+fn what_a_person_commits_in_the_sandbox_and_approves_ends_the_cruise_there() {
+    let (stage, owner) = on_local();
+    let folder = sandbox(&stage);
+    fs::write(folder.join("mine.txt"), "by ann\n").unwrap();
+    let folder = folder.to_str().unwrap();
+    stage.git(&["-C", folder, "add", "mine.txt"]);
+    stage.git(&["-C", folder, "commit", "--quiet", "--message=Mine"]);
+    let theirs = stage.git(&["rev-parse", "user-auth"]);
+    let approved = stage.drive(&["pr", "approve", "1"]);
+    assert_eq!(approved.code, Some(0), "{approved:?}");
+    let ended = ended(owner);
+    assert_eq!(
+        (&ended.document["status"], &ended.document["headSha"]),
+        (&"succeeded".into(), &theirs.into()),
+        "{ended:?}"
     );
 }

@@ -2,6 +2,7 @@
 
 use crate::common::{agent_said, comment, cruise::terms, integrated, replaced};
 use crate::scene::{Scene, failed, head};
+use drive_core::Problem;
 use drive_core::agent::Role;
 use drive_core::run::{Approved, Effect, EffectResult, OutcomeStatus, Seen};
 
@@ -14,6 +15,14 @@ fn shows(head: String) -> Seen {
         head: Some(head),
         ..Seen::default()
     }
+}
+
+fn chosen(scene: &Scene) -> Vec<String> {
+    let wanted = scene.performed.iter().filter_map(|effect| match effect {
+        Effect::ChooseBranch { wanted, .. } => Some(wanted.clone()),
+        _ => None,
+    });
+    wanted.collect()
 }
 
 fn pushes(scene: &Scene) -> Vec<(String, Option<String>)> {
@@ -124,4 +133,25 @@ fn a_forge_that_goes_on_showing_an_older_commit_is_looked_into_once() {
     scene.answer("integrate", replaced('0'));
     scene.sees(shows(head(0)));
     assert_eq!(scene.run.work.head_sha, Some(head(0)));
+}
+
+#[test]
+fn a_branch_name_that_somebody_else_took_in_between_is_no_reason_to_fail() {
+    let taken = || EffectResult::Failed {
+        problem: Problem::usage("branchExists", "branch `x` exists already"),
+    };
+    let mut scene = Scene::begin(terms());
+    scene.answer("createSandbox", taken());
+    scene.settle();
+    assert_eq!(scene.run.outcome, None);
+    let names = chosen(&scene);
+    assert_eq!(names.len(), 2, "{names:?}");
+    let mut scene = Scene::begin(terms());
+    for _ in 0..10 {
+        scene.answer("createSandbox", taken());
+    }
+    scene.settle();
+    assert_eq!(chosen(&scene).len(), 6);
+    let failure = scene.outcome().failure.as_ref().unwrap();
+    assert_eq!(failure.kind, "branchExists");
 }

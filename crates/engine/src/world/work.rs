@@ -6,7 +6,7 @@ use crate::ports::{LargeFile, Leftovers, Place, WorkState};
 use drive_core::Problem;
 use drive_core::ids::SandboxId;
 use drive_core::run::EffectResult;
-use drive_core::sandbox::{BranchName, Sandbox};
+use drive_core::sandbox::{BranchName, Lifetime, Sandbox};
 use std::path::Path;
 
 /// How much of a change a reviewer is shown; the rest it reads from the files.
@@ -27,12 +27,12 @@ impl World<'_> {
         id: &SandboxId,
         message: &str,
     ) -> Result<EffectResult, Problem> {
-        // What is missing right after an agent is the agent's doing, and so part of its work; later
-        // it is somebody else's.
-        let sandbox = match task.claimed.attempt {
-            1 => self.known_sandbox(task, id)?,
-            _ => self.require_sandbox(task, id)?,
-        };
+        // A folder that is missing right after its only agent is that agent's doing, and so part of
+        // its work. One that outlives its agents is not theirs to remove.
+        let mut sandbox = self.known_sandbox(task, id)?;
+        if task.claimed.attempt > 1 || sandbox.lifetime == Lifetime::Persistent {
+            sandbox = self.require_sandbox(task, id)?;
+        }
         let place = Place::Sandbox(&sandbox);
         let head = task.run.work.head_sha.as_deref();
         let mut warnings = self.sandboxes.mend(&sandbox, head)?;

@@ -158,16 +158,17 @@ fn told(all: Flown, failed: Vec<(String, Problem)>) -> Outcome {
     let mut text = String::new();
     let mut documents = Vec::new();
     let mut problem = None;
+    let mut open = Vec::new();
     for one in all.ended {
         match one {
             Ok(run) => {
                 let state = match &run.outcome {
                     Some(outcome) => json!(outcome.status),
-                    None => json!("running"),
+                    None => json!("is not over, and nobody watches it now"),
                 };
                 let _ = writeln!(text, "{} {}", run.id, state.as_str().unwrap_or_default());
                 if run.outcome.is_none() {
-                    problem.get_or_insert_with(|| let_go(&run.id));
+                    open.push(run.id.clone());
                 }
                 documents.push(answers::document(&run));
             }
@@ -187,6 +188,21 @@ fn told(all: Flown, failed: Vec<(String, Problem)>) -> Outcome {
     for (run, error) in failed {
         let _ = writeln!(text, "{run} could not be taken up: {error}");
         problem.get_or_insert(error);
+    }
+    match open.as_slice() {
+        [] => {}
+        [one] => {
+            problem.get_or_insert_with(|| let_go(one));
+        }
+        many => {
+            problem.get_or_insert_with(|| {
+                Problem::interrupted(format!(
+                    "{} cruises are not over, but nobody watches them now",
+                    many.len()
+                ))
+                .hint("go on with `drive cruise resume --all`")
+            });
+        }
     }
     if text.is_empty() {
         text.push_str("no cruise is waiting to be resumed\n");

@@ -83,6 +83,9 @@ pub struct Cruise {
     pub extra_rounds: u32,
     /// The commit that others see.
     pub pushed: Option<String>,
+    /// How often somebody else took the name of the branch first.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub names_taken: u32,
     /// How often the branch moved while the same work was pushed.
     #[serde(default)]
     pub moves: u32,
@@ -196,6 +199,14 @@ pub struct Retry {
     pub why: String,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 impl Cruise {
     /// What all reviews together came to, once they are through.
     pub fn verdict(&self) -> Option<LastWord> {
@@ -231,6 +242,7 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &CruiseTerms, now: 
         rounds: 0,
         extra_rounds: 0,
         pushed: None,
+        names_taken: 0,
         moves: 0,
         body: String::new(),
         untold: 0,
@@ -332,7 +344,7 @@ impl Flight<'_> {
         match self.cruise.stage.clone() {
             Stage::Naming => self.named(&result),
             Stage::ChoosingBranch => self.branch_chosen(result),
-            Stage::CreatingSandbox => self.sandbox_created(result),
+            Stage::CreatingSandbox => self.sandbox_created(&effect, result),
             Stage::Working { round } => self.worked(*round, key, effect, result),
             Stage::Integrating { merge, round } => {
                 self.integrated(*merge, *round, key, effect, result);
@@ -406,7 +418,8 @@ impl Flight<'_> {
             return self.look();
         }
         self.cruise.stage = Stage::Watching;
-        if let Some(head) = self.cruise.watch.moved.take() {
+        let moved = self.cruise.watch.moved.take();
+        if let Some(head) = moved.filter(|head| self.cruise.pushed.as_ref() != Some(head)) {
             return self.catch_up(head);
         }
         if self.cruise.hold.is_some() {

@@ -10,6 +10,9 @@ use crate::prompts::Prompt;
 use crate::review::{LastWord, Move, ReviewLoop, ReviewPlan};
 use crate::sandbox::Lifetime;
 
+/// How often another name is looked for.
+const MOST_NAMES: u32 = 5;
+
 impl Flight<'_> {
     pub(super) fn name(&mut self) {
         let prompt = self.terms.prompts.render(&Prompt::Name {
@@ -52,13 +55,25 @@ impl Flight<'_> {
         self.run.decide(Effect::CreateSandbox { spec });
     }
 
-    pub(super) fn sandbox_created(&mut self, result: EffectResult) {
+    /// A name that was free a moment ago may be somebody else's by now: then another one is found.
+    pub(super) fn sandbox_created(&mut self, effect: &Effect, result: EffectResult) {
         let EffectResult::SandboxCreated { sandbox } = result else {
-            return self.give_up(result);
+            return match (taken(effect, &result), self.cruise.names_taken) {
+                (Some(branch), ..MOST_NAMES) => self.choose_beside(branch),
+                (_, _) => self.give_up(result),
+            };
         };
         let path = sandbox.path.to_string_lossy();
         self.cruise.record.sandbox = Some(path.into_owned());
         self.plan();
+    }
+
+    fn choose_beside(&mut self, branch: &str) {
+        self.cruise.names_taken += 1;
+        self.cruise.stage = Stage::ChoosingBranch;
+        let remote = self.remote().map(str::to_owned);
+        let wanted = format!("{branch}-2");
+        self.run.decide(Effect::ChooseBranch { wanted, remote });
     }
 
     /// Goes on with a phase whose journal is gone. Which reviews there were is not known beyond the
@@ -88,4 +103,14 @@ impl Flight<'_> {
             answers: Vec::new(),
         });
     }
+}
+
+/// The branch that a sandbox could not have because it is somebody else's.
+fn taken<'a>(effect: &'a Effect, result: &EffectResult) -> Option<&'a str> {
+    let (Effect::CreateSandbox { spec }, EffectResult::Failed { problem }) = (effect, result)
+    else {
+        return None;
+    };
+    let is_taken = matches!(problem.kind.as_str(), "branchExists" | "branchCheckedOut");
+    spec.branch.as_deref().filter(|_| is_taken)
 }

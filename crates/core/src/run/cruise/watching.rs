@@ -187,7 +187,7 @@ impl Flight<'_> {
                 self.cruise.record.ignored.push(one);
             }
         }
-        if let (Some(head), Some(_)) = (seen.head, self.remote()) {
+        if let Some(head) = seen.head {
             let known = [&self.cruise.pushed, &self.cruise.watch.caught];
             let is_known = known.into_iter().any(|one| one.as_ref() == Some(&head));
             self.cruise.watch.moved = (!is_known).then_some(head);
