@@ -8,8 +8,11 @@
 )]
 
 mod agent;
+mod arrival;
+mod fleet;
 mod forge;
 mod journal;
+mod place;
 mod process;
 mod sandbox;
 mod spawn;
@@ -24,6 +27,8 @@ type Bench = (&'static str, fn() -> Vec<Row>);
 
 const BENCHES: &[Bench] = &[
     ("agent", agent::run),
+    ("arrival", arrival::run),
+    ("fleet", fleet::run),
     ("forge", forge::run),
     ("journal", journal::run),
     ("output", process::output),

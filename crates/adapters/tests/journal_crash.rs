@@ -185,6 +185,16 @@ impl Store for DyingStore<'_> {
         self.point()?;
         Ok(appended)
     }
+    fn append_all(
+        &self,
+        appends: &[Append<'_>],
+        fold: Fold,
+    ) -> Result<Vec<Result<Appended, Problem>>, Problem> {
+        self.point()?;
+        let appended = self.inner.append_all(appends, fold)?;
+        self.point()?;
+        Ok(appended)
+    }
     fn claim(&self, run: &RunId, token: LeaseToken) -> Result<Vec<Claimed>, Problem> {
         self.point()?;
         let claimed = self.inner.claim(run, token)?;

@@ -42,6 +42,52 @@ fn an_illegal_event_writes_nothing() {
 }
 
 #[test]
+fn of_many_events_delivered_together_each_is_folded_or_refused_by_itself() {
+    let fixture = fixture();
+    let token = granted(&fixture, 1, &alive);
+    let (run, other) = (RunId::new(RUN), RunId::new("r-another"));
+    let requested = Event::Requested {
+        request: Box::new(request()),
+    };
+    let (known, stray, made) = ("request", "result/x", "result/createSandbox/1");
+    let appends = [
+        (&run, requested.clone(), known, Some(token)),
+        (&run, requested, known, Some(token)),
+        (&other, sandbox_created(), stray, None),
+        (&run, Event::CancelAsked, "cancel", Some(LeaseToken(7))),
+        (&run, sandbox_created(), made, Some(token)),
+    ]
+    .map(|(run, event, dedupe, fence)| (run, event, DedupeKey::new(dedupe), fence));
+    let appends: Vec<Append<'_>> = appends
+        .iter()
+        .map(|(run, event, dedupe, fence)| Append {
+            run,
+            event,
+            dedupe,
+            at: at(0),
+            fence: *fence,
+        })
+        .collect();
+    let answers = fixture.store.append_all(&appends, step).unwrap();
+    let words: Vec<&str> = answers
+        .iter()
+        .map(|answer| match answer {
+            Ok(Appended::Folded(_)) => "folded",
+            Ok(Appended::Duplicate(_)) => "duplicate",
+            Err(problem) => problem.kind.as_str(),
+        })
+        .collect();
+    assert_eq!(
+        words,
+        ["folded", "duplicate", "illegalEvent", "leaseLost", "folded"]
+    );
+    let journal = fixture.store.journal(&run).unwrap();
+    let keys: Vec<&str> = journal.iter().map(|entry| entry.dedupe.as_str()).collect();
+    assert_eq!(keys, [known, made]);
+    assert_eq!(fixture.store.load(&other).unwrap(), None);
+}
+
+#[test]
 fn the_saved_state_is_the_fold_of_the_journal() {
     let fixture = fixture();
     append(

@@ -3,6 +3,7 @@
 
 use crate::cancel::{CancelGuard, CancelToken, Urgency};
 use crate::executor::{Executor, OnStop, Until};
+use crate::journal::Word;
 use crate::lease::{HEARTBEAT, Lease};
 use drive_core::Problem;
 use drive_core::agent::Ending;
@@ -16,6 +17,8 @@ use std::time::{Duration, Instant};
 
 /// How often the journal is looked at for what other processes delivered to runs that wait.
 const PEEK: Duration = Duration::from_millis(250);
+/// The most events in one transaction: other writers wait for it.
+const MOST_WORDS: usize = 200;
 /// The shortest wait between two turns.
 const LEAST_WAIT: Duration = Duration::from_millis(1);
 
@@ -129,10 +132,8 @@ impl<'env> Dispatch<'env> {
         }
         match receiver.recv_timeout(self.wait()) {
             Ok(message) => {
-                self.take(message);
-                while let Ok(message) = receiver.try_recv() {
-                    self.take(message);
-                }
+                let messages = std::iter::once(message).chain(receiver.try_iter());
+                self.take(messages);
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
@@ -215,56 +216,61 @@ impl<'env> Dispatch<'env> {
         }
     }
 
-    fn take(&mut self, message: Message) {
-        match message {
-            Message::Ended(id, key, result) => {
-                let taken = self.take_result(&id, &key, *result);
-                self.settle(&id, taken.map(|()| None));
-                self.dirty.insert(id);
-            }
-            Message::StopAsked => {
-                self.stopping = true;
-                let runs: Vec<RunId> = self.flights.keys().cloned().collect();
-                for id in runs {
-                    if self.executor.on_stop == OnStop::End {
-                        let told = self.tell(&id, &Event::CancelAsked, "cancel".to_owned());
-                        self.settle(&id, told.map(|()| None));
+    /// What came in together is journaled together.
+    fn take(&mut self, messages: impl Iterator<Item = Message>) {
+        let mut words = Vec::new();
+        for message in messages {
+            match message {
+                Message::Ended(id, key, result) => {
+                    match self.result_word(&id, &key, *result) {
+                        Ok(word) => words.extend(word),
+                        Err(problem) => self.settle(&id, Err(problem)),
                     }
                     self.dirty.insert(id);
                 }
+                Message::StopAsked => {
+                    self.tell(std::mem::take(&mut words));
+                    self.stop();
+                }
             }
+        }
+        self.tell(words);
+    }
+
+    fn stop(&mut self) {
+        self.stopping = true;
+        self.dirty.extend(self.flights.keys().cloned());
+        if self.executor.on_stop == OnStop::End {
+            let words = self
+                .flights
+                .keys()
+                .filter_map(|id| self.word(id, Event::CancelAsked, "cancel".to_owned()));
+            self.tell(words.collect());
         }
     }
 
-    fn take_result(
+    /// The word about an effect that has a result, where somebody still waits for it.
+    fn result_word(
         &mut self,
         id: &RunId,
         key: &EffectKey,
         result: EffectResult,
-    ) -> Result<(), Problem> {
+    ) -> Result<Option<Word>, Problem> {
         let Some(flight) = self.flights.get_mut(id) else {
-            return Ok(());
+            return Ok(None);
         };
         let Some(under_way) = flight.under_way.remove(key) else {
-            return Ok(());
+            return Ok(None);
         };
         let lets_go = self.stopping && self.executor.on_stop == OnStop::LetGo;
-        if lets_go && is_cut_short(&under_way.effect, &result) {
-            return Ok(());
-        }
-        if !self.is_pending(id, key)? {
-            return Ok(());
+        if lets_go && is_cut_short(&under_way.effect, &result) || !self.is_pending(id, key)? {
+            return Ok(None);
         }
         let event = Event::EffectEnded {
             key: key.clone(),
             result,
         };
-        let told = self.tell(id, &event, format!("result/{key}"));
-        match told {
-            // Somebody asked for something else between the look and the word.
-            Err(problem) if problem.kind == "illegalEvent" && !self.is_pending(id, key)? => Ok(()),
-            told => told,
-        }
+        Ok(self.word(id, event, format!("result/{key}")))
     }
 
     fn is_pending(&self, id: &RunId, key: &EffectKey) -> Result<bool, Problem> {
@@ -272,13 +278,40 @@ impl<'env> Dispatch<'env> {
         Ok(run.pending.contains_key(key))
     }
 
-    fn tell(&self, id: &RunId, event: &Event, dedupe: String) -> Result<(), Problem> {
-        match self.flights.get(id) {
-            Some(flight) => self
-                .executor
-                .deliver(flight.lease, event, &DedupeKey::new(dedupe)),
-            None => Ok(()),
+    fn word(&self, id: &RunId, event: Event, dedupe: String) -> Option<Word> {
+        let flight = self.flights.get(id)?;
+        Some(Word {
+            run: id.clone(),
+            event,
+            dedupe: DedupeKey::new(dedupe),
+            fence: flight.lease.token(),
+        })
+    }
+
+    /// Journals words, and has their runs looked at.
+    fn tell(&mut self, words: Vec<Word>) {
+        for words in words.chunks(MOST_WORDS) {
+            let told = match self.executor.journal.deliver_all(words) {
+                Ok(told) => told,
+                Err(problem) => vec![Err(problem); words.len()],
+            };
+            for (word, told) in words.iter().zip(told) {
+                if let Err(problem) = told
+                    && !self.is_overtaken(word, &problem)
+                {
+                    self.settle(&word.run, Err(problem));
+                }
+                self.dirty.insert(word.run.clone());
+            }
         }
+    }
+
+    /// Whether somebody asked for something else between the look and the word.
+    fn is_overtaken(&self, word: &Word, problem: &Problem) -> bool {
+        let Event::EffectEnded { key, .. } = &word.event else {
+            return false;
+        };
+        problem.kind == "illegalEvent" && self.is_pending(&word.run, key) == Ok(false)
     }
 
     /// How long nothing will happen by itself.
@@ -319,25 +352,19 @@ impl<'env> Dispatch<'env> {
         };
         // A hint that is not heard costs time, never a comment.
         let heard = hints.log.newer_than(self.heard, hints.repository);
+        let mut words = Vec::new();
         for hint in heard.unwrap_or_default() {
             self.heard = self.heard.max(hint.number);
-            let looking: Vec<RunId> = self
+            let looking = self
                 .flights
                 .iter()
-                .filter(|(_, flight)| flight.pr == Some(hint.nudge.pr))
-                .map(|(id, _)| id.clone())
-                .collect();
-            for id in looking {
+                .filter(|(_, flight)| flight.pr == Some(hint.nudge.pr));
+            words.extend(looking.filter_map(|(id, _)| {
                 let timer = POLL_TIMER.to_owned();
-                let told = self.tell(
-                    &id,
-                    &Event::Woken { timer },
-                    format!("hint/{}", hint.number),
-                );
-                self.settle(&id, told.map(|()| None));
-                self.dirty.insert(id);
-            }
+                self.word(id, Event::Woken { timer }, format!("hint/{}", hint.number))
+            }));
         }
+        self.tell(words);
     }
 
     /// Wakes runs whose instants have come.
@@ -359,15 +386,15 @@ impl<'env> Dispatch<'env> {
                 due.push((id.clone(), name, flight.lease.token().0));
             }
         }
+        let mut words = Vec::new();
         for (id, timer, owner) in due {
             // The same instant may be waited for twice, once somebody has set the clock back. So a
             // wake has a number of its owner's own: who is not waited for any more is not woken.
             self.wakes += 1;
             let dedupe = format!("timer/{timer}/{owner}/{}", self.wakes);
-            let told = self.tell(&id, &Event::Woken { timer }, dedupe);
-            self.settle(&id, told.map(|()| None));
-            self.dirty.insert(id);
+            words.extend(self.word(&id, Event::Woken { timer }, dedupe));
         }
+        self.tell(words);
     }
 
     fn beat(&mut self) {

@@ -14,6 +14,19 @@ pub struct Journal<'a> {
     pub clock: &'a dyn Clock,
 }
 
+/// An event that the owner of a run delivers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Word {
+    /// To whom.
+    pub run: RunId,
+    /// What happened.
+    pub event: Event,
+    /// What makes it the same event when it comes again.
+    pub dedupe: DedupeKey,
+    /// The owner's lease.
+    pub fence: LeaseToken,
+}
+
 impl Journal<'_> {
     /// Makes an event durable, once per key, and folds it. Anybody may deliver; what only the
     /// owner may say carries its lease.
@@ -32,6 +45,22 @@ impl Journal<'_> {
             fence,
         };
         self.store.append(&append, step)
+    }
+
+    /// The same for many events at once, each under its owner's lease: one wait for the disk.
+    pub fn deliver_all(&self, words: &[Word]) -> Result<Vec<Result<Appended, Problem>>, Problem> {
+        let at = self.clock.now();
+        let appends: Vec<Append<'_>> = words
+            .iter()
+            .map(|word| Append {
+                run: &word.run,
+                event: &word.event,
+                dedupe: &word.dedupe,
+                at,
+                fence: Some(word.fence),
+            })
+            .collect();
+        self.store.append_all(&appends, step)
     }
 
     /// The state of a run that must be there.

@@ -79,6 +79,27 @@ impl SqliteStore {
         Ok(self.sql(current)? == Some(token.0))
     }
 
+    /// The state after an event and its place in the journal; no place for one that is there already.
+    /// Nothing is written.
+    fn fold_in(
+        &self,
+        tx: &Transaction<'_>,
+        append: &Append<'_>,
+        fold: Fold,
+    ) -> Result<(Option<u64>, Run), Problem> {
+        self.check_fence(tx, append)?;
+        let (seq, run) = match self.load_row(tx, append.run)? {
+            Some(found) => found,
+            None => (0, Run::new(append.run.clone())),
+        };
+        if self.is_known(tx, append)? {
+            return Ok((None, run));
+        }
+        let folded = fold(run, append.event.clone(), append.at);
+        let (run, _) = folded.map_err(|illegal| refused(&illegal.to_string()))?;
+        Ok((Some(seq + 1), run))
+    }
+
     fn is_known(&self, tx: &Transaction<'_>, append: &Append<'_>) -> Result<bool, Problem> {
         let found = tx
             .query_row(
@@ -166,21 +187,28 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn append(&self, append: &Append<'_>, fold: Fold) -> Result<Appended, Problem> {
+        let appended = self.append_all(std::slice::from_ref(append), fold)?.pop();
+        appended.unwrap_or_else(|| Err(refused("nothing was appended")))
+    }
+
+    fn append_all(
+        &self,
+        appends: &[Append<'_>],
+        fold: Fold,
+    ) -> Result<Vec<Result<Appended, Problem>>, Problem> {
         self.database.write(|tx| {
-            self.check_fence(tx, append)?;
-            let (seq, run) = match self.load_row(tx, append.run)? {
-                Some(found) => found,
-                None => (0, Run::new(append.run.clone())),
-            };
-            if self.is_known(tx, append)? {
-                return Ok(Appended::Duplicate(Box::new(run)));
+            let mut all = Vec::new();
+            for append in appends {
+                all.push(match self.fold_in(tx, append, fold) {
+                    Ok((None, run)) => Ok(Appended::Duplicate(Box::new(run))),
+                    Ok((Some(seq), run)) => {
+                        self.save(tx, append, seq, &run)?;
+                        Ok(Appended::Folded(Box::new(run)))
+                    }
+                    Err(problem) => Err(problem),
+                });
             }
-            let (run, _) = fold(run, append.event.clone(), append.at).map_err(|illegal| {
-                Problem::environment("illegalEvent", illegal.to_string())
-                    .hint("this is a bug of drive: nothing was written")
-            })?;
-            self.save(tx, append, seq + 1, &run)?;
-            Ok(Appended::Folded(Box::new(run)))
+            Ok(all)
         })
     }
 
@@ -357,6 +385,10 @@ impl Store for SqliteStore {
             Ok(())
         })
     }
+}
+
+fn refused(why: &str) -> Problem {
+    Problem::environment("illegalEvent", why).hint("this is a bug of drive: nothing was written")
 }
 
 /// The answer for somebody who asks for a lease that is in good hands; `None` when it may be taken.

@@ -107,14 +107,14 @@ fn open_folder(top: BorrowedFd<'_>, path: &Path) -> Result<Option<OwnedFd>, Prob
 }
 
 /// After a crash at any instant the old or the new content is there, never a part. What stands in
-/// the file's place is replaced itself, whatever it is, and never written through.
+/// the file's place is replaced itself, whatever it is, and never written through. Which of both is
+/// there after a power cut does not matter: the journal knows, and this is what stands in without it.
 fn replace(folder: BorrowedFd<'_>, content: &[u8]) -> io::Result<()> {
     let (name, mut file) = create_temporary(folder)?;
     let written = file
         .write_all(content)
         .and_then(|()| file.sync_all())
-        .and_then(|()| Ok(renameat(folder, &name, folder, STATE_FILE)?))
-        .and_then(|()| Ok(rustix::fs::fsync(folder)?));
+        .and_then(|()| Ok(renameat(folder, &name, folder, STATE_FILE)?));
     if written.is_err() {
         // The unfinished copy is of no use to anyone; failing to remove it changes nothing.
         let _ = unlinkat(folder, &name, AtFlags::empty());

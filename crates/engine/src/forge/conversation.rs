@@ -1,7 +1,9 @@
 //! A forge, and what is needed to speak there under our own name and to know whom to listen to.
 
+use super::lookout::Lookout;
 use super::permissions::Permissions;
-use crate::ports::{Clock, Forge};
+use crate::ports::{Clock, Forge, Polled, Since};
+use drive_core::Problem;
 use drive_core::forge::marker::MarkerKey;
 use drive_core::forge::trust::Trusted;
 use std::sync::Arc;
@@ -16,6 +18,7 @@ pub struct Conversation {
     pub trusted: Trusted,
     /// What the others may do.
     pub permissions: Permissions,
+    lookout: Lookout,
 }
 
 impl Conversation {
@@ -28,9 +31,18 @@ impl Conversation {
     ) -> Self {
         Self {
             permissions: Permissions::new(forge.clone(), clock),
+            lookout: Lookout::new({
+                let forge = forge.clone();
+                move |watched, since| forge.poll(watched, since)
+            }),
             forge,
             key,
             trusted,
         }
+    }
+
+    /// What changed on a pull request, in one look for all who ask at the same time.
+    pub fn look(&self, pr: u64, since: Since) -> Result<Polled, Problem> {
+        self.lookout.look(pr, since)
     }
 }

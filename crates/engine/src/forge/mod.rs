@@ -1,6 +1,7 @@
 //! What happens between a forge and the runs that watch it.
 
 mod conversation;
+mod lookout;
 mod permissions;
 
 pub use conversation::Conversation;

@@ -15,6 +15,14 @@ pub trait Store: Send + Sync {
     /// nothing; an illegal event writes nothing.
     fn append(&self, append: &Append<'_>, fold: Fold) -> Result<Appended, Problem>;
 
+    /// The same for many events in one durable transaction. Each is folded or refused by itself, in
+    /// order; when they cannot be written, none is.
+    fn append_all(
+        &self,
+        appends: &[Append<'_>],
+        fold: Fold,
+    ) -> Result<Vec<Result<Appended, Problem>>, Problem>;
+
     /// The state of a run.
     fn load(&self, run: &RunId) -> Result<Option<Run>, Problem>;
 

@@ -181,7 +181,7 @@ fn listen(
     pr: u64,
     since: Option<Timestamp>,
 ) -> Result<ForgeAnswer, Problem> {
-    let polled = talk.forge.poll(&[pr], Since(since))?;
+    let polled = talk.look(pr, Since(since))?;
     let heard = Heard::sort(talk, run, pr, &polled);
     Ok(ForgeAnswer::Heard {
         next: heard.next(since, &polled),
@@ -199,7 +199,7 @@ fn look(
     since: Option<Timestamp>,
     approvals: bool,
 ) -> Result<ForgeAnswer, Problem> {
-    let polled = talk.forge.poll(&[pr], Since(since))?;
+    let polled = talk.look(pr, Since(since))?;
     let mut heard = Heard::sort(talk, run, pr, &polled);
     let mut standing = None;
     if approvals || polled.comments.iter().any(approval::is_verdict) {

@@ -1,0 +1,148 @@
+//! How long a comment takes from its arrival until the agent that answers it runs: told by a webhook,
+//! and told by `drive cruise fix`. Without either it would wait for the next look, up to
+//! `cruise.poll_max`.
+
+use crate::fleet::{self, is_waiting, status_of, until};
+use crate::place::{Place, succeed};
+use crate::startup::built_drive;
+use crate::table::Row;
+use drive_core::forge::Permission;
+use drive_testkit::github::Simulator;
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+const REPO: &str = "acme/widgets";
+const SECRET: &str = "a-secret-of-this-benchmark";
+const ROUNDS: usize = 5;
+
+pub(crate) fn run() -> Vec<Row> {
+    let Some(drive) = built_drive() else {
+        return Vec::new();
+    };
+    let simulator = Simulator::start();
+    simulator.add_repo("acme", "widgets");
+    simulator.add_person(REPO, "ann", Permission::Write);
+    let place = Place::new(drive, 10);
+    prepare(&place, &simulator);
+    let owner = Ended(start(&place, &["cruise", "run", "Plan it", "-q"]));
+    rest(&place, 0);
+    let serving = serve(&place);
+    simulator.add_hook(REPO, &serving.1, SECRET);
+
+    let mut hooked = Vec::new();
+    let mut asked = Vec::new();
+    for round in 0..ROUNDS {
+        hooked.push(started_after(&place, || {
+            simulator.comment(REPO, "ann", 1, "Say who owns it.");
+            for delivery in simulator.take_deliveries() {
+                let _ = delivery.send();
+            }
+        }));
+        rest(&place, 2 * round + 1);
+        let _ = simulator.take_deliveries();
+        asked.push(started_after(&place, || {
+            let fix = ["cruise", "fix", "-q", "--comment", "And why."];
+            succeed(place.drive(&fix).env("GITHUB_TOKEN", Simulator::TOKEN));
+        }));
+        rest(&place, 2 * round + 2);
+        let _ = simulator.take_deliveries();
+    }
+    drop((serving, owner));
+    vec![
+        row("a webhook", hooked),
+        row("`drive cruise fix --comment`", asked),
+    ]
+}
+
+fn row(how: &str, mut times: Vec<Duration>) -> Row {
+    times.sort();
+    let shown = |time: Duration| format!("{} ms", time.as_millis());
+    Row {
+        what: format!("a comment's arrival by {how} until the fixer runs"),
+        plain: "up to 5 min (`cruise.poll_max`)".to_owned(),
+        ours: shown(times[times.len() / 2]),
+        result: format!("{} to {}", shown(times[0]), shown(times[times.len() - 1])),
+        bound: "–".to_owned(),
+    }
+}
+
+fn prepare(place: &Place, simulator: &Simulator) {
+    let mark = format!("date +%s%N > {:?}", place.path("fixer-started"));
+    place.script("agent", &fleet::AGENT.replace("MARK", &mark));
+    let forge = format!(
+        "kind = \"github\"\nrepo = {REPO:?}\napi_url = {:?}\n[cruise]\npoll_initial = \"1h\"\npoll_max = \"1h\"\nmax_rounds = 100\n",
+        simulator.api_url()
+    );
+    place.settings(&fleet::settings(place, &forge));
+    let repo = place.path("repo");
+    place.git(
+        &repo,
+        &["remote", "add", "origin", &simulator.git_url(REPO)],
+    );
+    place.git(&repo, &["fetch", "-q", "origin"]);
+    place.git(&repo, &["reset", "-q", "--hard", "origin/main"]);
+}
+
+/// A process that ends with its owner.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn start(place: &Place, args: &[&str]) -> Child {
+    let mut command = place.drive(args);
+    command
+        .env("GITHUB_TOKEN", Simulator::TOKEN)
+        .env("DRIVE_WEBHOOK_SECRET", SECRET)
+        .stdout(Stdio::piped());
+    command.spawn().expect("drive starts")
+}
+
+/// The receiver, and where it listens.
+fn serve(place: &Place) -> (Ended, String) {
+    let mut child = start(place, &["serve", "--json", "--listen", "127.0.0.1:0"]);
+    let mut stdout = BufReader::new(child.stdout.take().expect("its output"));
+    let mut told = String::new();
+    let document: Value = loop {
+        let read = stdout.read_line(&mut told).expect("its output");
+        assert!(read > 0, "drive serve ended: {told}");
+        if let Ok(document) = serde_json::from_str(&told) {
+            break document;
+        }
+    };
+    let url = document["webhooks"].as_str().expect("it takes webhooks");
+    (Ended(child), url.to_owned())
+}
+
+/// Waits until so many rounds are over and nothing is open.
+fn rest(place: &Place, rounds: usize) {
+    let quiet = || {
+        let status = status_of(place);
+        is_waiting(&status) && status["rounds"].as_u64() >= Some(rounds as u64)
+    };
+    until("the quiet", quiet, Instant::now());
+}
+
+/// How long after a comment was told the fixer ran.
+fn started_after(place: &Place, tell: impl FnOnce()) -> Duration {
+    let file = place.path("fixer-started");
+    let _ = fs::remove_file(&file);
+    let before = SystemTime::now().duration_since(UNIX_EPOCH);
+    tell();
+    let mut at = None;
+    let read = || {
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        at = text.trim().parse().ok().map(Duration::from_nanos);
+        at.is_some()
+    };
+    until("the fixer", read, Instant::now());
+    at.unwrap_or_default()
+        .saturating_sub(before.unwrap_or_default())
+}
