@@ -165,7 +165,7 @@ impl Integrating {
     }
 }
 
-fn unresolved(from: &BranchAt, files: &[String]) -> Problem {
+pub(super) fn unresolved(from: &BranchAt, files: &[String]) -> Problem {
     let mut named: Vec<String> = files
         .iter()
         .take(FILES_NAMED)

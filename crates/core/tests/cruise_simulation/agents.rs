@@ -3,9 +3,13 @@
 use crate::clock::{Clock, HOUR, MINUTE, SECOND};
 use crate::git::{Git, PlanText};
 use crate::rng::Rng;
+use crate::world::UnderWay;
 use drive_core::Problem;
-use drive_core::agent::{AgentOutcome, Cost, Ending, Failure, Ignored, Role, Usage};
-use drive_core::process::TimeBound;
+use drive_core::agent::stream::{Phase, Source, StreamSetup, program_stream};
+use drive_core::agent::{
+    AgentOutcome, Budget, Cost, Ending, Failure, Ignored, PermissionRules, Role, Usage,
+};
+use drive_core::process::{End, TimeBound};
 use drive_core::run::{AgentJob, EffectResult, JobComment};
 use drive_core::time::Timestamp;
 
@@ -26,6 +30,8 @@ pub enum Temper {
     Breaks,
     /// Cannot even be started.
     Missing,
+    /// Says that its review is complete, and does not exit.
+    Complete,
 }
 
 pub fn temper(role: Role, wildness: u64, rng: &mut Rng) -> Temper {
@@ -40,6 +46,7 @@ pub fn temper(role: Role, wildness: u64, rng: &mut Rng) -> Temper {
             (1, Temper::Liar),
             (4, Temper::Garbage),
         ]),
+        Role::Reviewer if rng.percent(30) => Temper::Complete,
         _ => rng.weighed(&[
             (3, Temper::Liar),
             (3, Temper::Declines),
@@ -79,12 +86,13 @@ pub fn scribble(git: &mut Git, plan: PlanText, rng: &mut Rng) {
 
 /// Does the job and tells how it ended.
 pub fn work(
-    temper: Temper,
+    one: &UnderWay,
     job: &AgentJob,
     git: &mut Git,
     clock: &Clock,
     rng: &mut Rng,
 ) -> EffectResult {
+    let temper = one.temper;
     let plan_now = git
         .tree
         .as_ref()
@@ -117,7 +125,9 @@ pub fn work(
         }
         _ => {}
     }
-    if is_writer {
+    if git.is_merging() {
+        resolve(temper, git, rng);
+    } else if is_writer {
         match temper {
             Temper::Liar | Temper::Declines | Temper::Asks => {}
             Temper::Breaks => scribble(git, PlanText::Broken, rng),
@@ -129,10 +139,14 @@ pub fn work(
             _ => scribble(git, PlanText::Sound, rng),
         }
     }
-    let input = rng.below(2_000);
+    let input = one.noted + rng.below(2_000);
+    let mut text = answer(temper, job, rng);
+    if temper == Temper::Complete {
+        (ending, text) = complete(&text);
+    }
     let outcome = AgentOutcome {
         ending,
-        text: answer(temper, job, rng),
+        text,
         summary: "Done.".to_owned(),
         usage: Usage {
             input,
@@ -147,6 +161,31 @@ pub fn work(
     EffectResult::AgentEnded {
         outcome: Box::new(outcome),
         log: None,
+    }
+}
+
+/// What the real reader makes of a reviewer that had to be ended.
+fn complete(text: &str) -> (Ending, String) {
+    let mut stream = program_stream(StreamSetup {
+        role: Role::Reviewer,
+        permissions: PermissionRules::default(),
+        max_escalations: 0,
+        budget: Budget::default(),
+        resume: None,
+    });
+    stream.push(
+        Source::Stdout,
+        format!("{text}\n[REVIEW COMPLETE]\n").as_bytes(),
+    );
+    assert_eq!(stream.phase(), Phase::Done);
+    let (_, outcome) = stream.finish(&End::Aborted);
+    (outcome.ending, outcome.text)
+}
+
+/// Good agents resolve conflicts, most of the time.
+pub fn resolve(temper: Temper, git: &mut Git, rng: &mut Rng) {
+    if let (Temper::Good, Some(tree)) = (temper, &mut git.tree) {
+        tree.resolved |= rng.percent(80);
     }
 }
 

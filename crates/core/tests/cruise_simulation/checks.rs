@@ -8,9 +8,10 @@ use drive_core::agent::answer::Verdict;
 use drive_core::forge::PrState;
 use drive_core::ids::EffectKey;
 use drive_core::run::{
-    Cruise, Effect, Flow, Kind, Life, OutcomeStatus, PlanCheck, Stage, cruise_status,
-    proof_of_reply,
+    Cruise, Effect, EffectResult, Event, Flow, Kind, Life, Note, OutcomeStatus, PlanCheck, Stage,
+    cruise_status, proof_of_reply,
 };
+use std::collections::BTreeMap;
 
 fn cruise(sim: &Sim) -> Option<&Cruise> {
     match &sim.run.flow {
@@ -179,9 +180,10 @@ pub fn at_end(sim: &Sim) {
     let (run, git, forge) = (&sim.run, &sim.world.git, &sim.world.forge);
     assert!(git.nothing_lost(), "a commit is lost");
     assert!(git.alive.is_empty(), "an agent outlived its cruise");
-    if git.remote_head() != Some(git.head()) && !git.history().is_empty() {
+    if !git.is_all_pushed() && !git.history().is_empty() {
         assert!(!git.kept.is_empty(), "work was not kept");
     }
+    check_spent(sim);
     for text in &sim.people.injected {
         let said = forge.said.iter().filter(|one| one.by == By::Us);
         let is_post = |body: &str| body.starts_with("From the") && body.ends_with(text.as_str());
@@ -194,7 +196,8 @@ pub fn at_end(sim: &Sim) {
             .count()
     };
     let limits = u32::try_from(count("Stopped here")).unwrap();
-    assert!(limits <= 1 + sim.polls, "{limits} comments about limits");
+    let most = 1 + sim.polls + sim.losses;
+    assert!(limits <= most, "{limits} comments about limits");
     let outcome = run.outcome.as_ref().expect("it ended");
     // Somebody may clean up while the last words are being said.
     let is_silence = matches!(
@@ -208,11 +211,44 @@ pub fn at_end(sim: &Sim) {
     }
 }
 
+/// What every agent said last about what it used is in the sum, once.
+fn check_spent(sim: &Sim) {
+    let mut told = 0;
+    let mut last: BTreeMap<&EffectKey, u64> = BTreeMap::new();
+    for (event, _) in &sim.journal {
+        match event {
+            Event::ProcessStarted { key, .. } => told += last.remove(key).unwrap_or(0),
+            Event::Noted {
+                key,
+                note: Note::Used { spent },
+            } => {
+                last.insert(key, spent.usage.counted());
+            }
+            Event::EffectEnded {
+                key,
+                result: EffectResult::AgentEnded { outcome, .. },
+            } => {
+                last.remove(key);
+                told += outcome.usage.counted();
+            }
+            _ => {}
+        }
+    }
+    told += last.values().sum::<u64>();
+    assert_eq!(sim.run.spent.usage.counted(), told, "tokens are lost");
+    assert!(sim.run.using.is_empty());
+}
+
 fn check_approval(sim: &Sim) {
     let cruise = cruise(sim).expect("a cruise");
     let head = sim.run.work.head_sha.clone().expect("a head");
-    assert_eq!(sim.world.git.remote_head().as_ref(), Some(&head));
-    if sim.people.approved.contains(&head) {
+    let looked = sim.world.forge.looked.expect("it was looked at");
+    assert_eq!(
+        sim.world.git.remote_head_at(looked).as_ref(),
+        Some(&head),
+        "what was approved is not what people saw"
+    );
+    if sim.people.approved.contains(&head) || sim.world.forge.approves(&head) {
         return;
     }
     let last = |domain| {

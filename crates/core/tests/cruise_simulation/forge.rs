@@ -39,10 +39,20 @@ pub struct Said {
     pub deleted: bool,
 }
 
+/// An approval, from when on and until when by the steady clock.
+pub struct Given {
+    pub by: By,
+    pub approved: Approved,
+    pub from: i64,
+    pub until: Option<i64>,
+}
+
 pub struct Forge {
     pub pr: Option<PrState>,
     pub said: Vec<Said>,
-    pub approvals: Vec<(By, Approved)>,
+    pub approvals: Vec<Given>,
+    /// The tip of the branch.
+    pub head: Option<String>,
     last_id: u64,
     /// Until when everything fails, by the steady clock.
     pub down_until: i64,
@@ -58,6 +68,7 @@ impl Forge {
             pr: None,
             said: Vec::new(),
             approvals: Vec::new(),
+            head: None,
             last_id: 10,
             down_until: -1,
             looked: None,
@@ -151,8 +162,8 @@ impl Forge {
     ) -> Option<ForgeAnswer> {
         Some(match act {
             ForgeAct::Listen { .. } => panic!("no cruise listens"),
-            ForgeAct::Look { since, .. } => ForgeAnswer::Looked {
-                seen: Box::new(self.look(*since, clock, rng)),
+            ForgeAct::Look { since, approvals } => ForgeAnswer::Looked {
+                seen: Box::new(self.look(*since, *approvals, clock, rng)),
             },
             ForgeAct::PostReview { body, lines, .. } => {
                 let (review, _) = self.post(Surface::Review, name, body, clock, rng);
@@ -197,10 +208,17 @@ impl Forge {
     }
 
     /// What a look shows: late, doubled and in any order, but nothing is left out for good.
-    fn look(&self, since: Option<Timestamp>, clock: &Clock, rng: &mut Rng) -> Seen {
+    fn look(
+        &self,
+        since: Option<Timestamp>,
+        mut approvals: bool,
+        clock: &Clock,
+        rng: &mut Rng,
+    ) -> Seen {
         let overlap = Timestamp::from_millisecond(clock.forge().as_millisecond() - 2 * LAG);
         let mut seen = Seen {
             state: self.pr,
+            head: self.head.clone(),
             next: overlap.ok(),
             ..Seen::default()
         };
@@ -213,6 +231,11 @@ impl Forge {
             if versions.len() > 1 && !rng.percent(30) {
                 versions.drain(..versions.len() - 1);
             }
+            let is_verdict = matches!(
+                said.review,
+                Some(ReviewState::Approved | ReviewState::ChangesRequested)
+            );
+            approvals |= is_verdict && !versions.is_empty();
             for version in versions {
                 match said.by {
                     By::Us => seen.answered.extend(said.proof.clone()),
@@ -232,10 +255,30 @@ impl Forge {
                 }
             }
         }
-        let trusted = self.approvals.iter().filter(|(by, _)| *by == By::Ann);
-        seen.approvals = Some(trusted.map(|(_, approved)| approved.clone()).collect());
+        // A dismissal is no news: which approvals stand is told when it is asked for.
+        if approvals {
+            let trusted = self.approvals.iter();
+            let trusted = trusted.filter(|one| one.by == By::Ann && one.until.is_none());
+            seen.approvals = Some(trusted.map(|one| one.approved.clone()).collect());
+        }
         rng.shuffle(&mut seen.comments);
         seen
+    }
+
+    /// Whoever gave an approval takes it back.
+    pub fn take_back(&mut self, by: By, clock: &Clock) {
+        for one in self.approvals.iter_mut().filter(|one| one.by == by) {
+            one.until.get_or_insert(clock.steady);
+        }
+    }
+
+    /// Whether somebody who counts approved this, as the last look could show.
+    pub fn approves(&self, head: &str) -> bool {
+        let looked = self.looked.unwrap_or(-1);
+        self.approvals.iter().any(|one| {
+            let stood = one.from <= looked && one.until.is_none_or(|until| looked < until);
+            one.by == By::Ann && one.approved.head == head && stood
+        })
     }
 
     /// The versions of trusted comments that the last look could show and that ask for something:

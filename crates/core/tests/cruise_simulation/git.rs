@@ -4,6 +4,7 @@ use crate::common::PLAN;
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::KeptWork;
 use drive_core::time::Timestamp;
+use std::collections::BTreeSet;
 
 /// What `plan.md` holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,14 +25,27 @@ impl PlanText {
 }
 
 struct Commit {
-    parent: Option<usize>,
+    parents: Vec<usize>,
     plan: PlanText,
+    /// Its author took it away again.
+    dropped: bool,
 }
 
 /// The files of the sandbox.
 pub struct Tree {
     pub plan: PlanText,
     pub dirty: bool,
+    /// A merge of this commit is in progress.
+    merging: Option<usize>,
+    /// Somebody resolved its conflicts.
+    pub resolved: bool,
+}
+
+/// What a merge came to.
+pub enum Merge {
+    Done,
+    Replaced(KeptWork),
+    Conflicts { ours: String, theirs: String },
 }
 
 pub struct Git {
@@ -39,6 +53,10 @@ pub struct Git {
     pub tree: Option<Tree>,
     tip: usize,
     remote: Option<usize>,
+    /// Where the remote's branch was, and from when on by the steady clock.
+    remotes: Vec<(i64, usize)>,
+    /// Whether somebody took commits away from the remote.
+    pub forced: bool,
     pub kept: Vec<KeptWork>,
     /// Agents that are alive, by process.
     pub alive: Vec<i32>,
@@ -48,14 +66,17 @@ pub struct Git {
 impl Git {
     pub fn new() -> Self {
         let base = Commit {
-            parent: None,
+            parents: Vec::new(),
             plan: PlanText::Missing,
+            dropped: false,
         };
         Self {
             commits: vec![base],
             tree: None,
             tip: 0,
             remote: None,
+            remotes: Vec::new(),
+            forced: false,
             kept: Vec::new(),
             alive: Vec::new(),
             last_pid: 100,
@@ -71,7 +92,11 @@ impl Git {
     }
 
     fn at(&self, sha: &str) -> Option<usize> {
-        (0..self.commits.len()).find(|at| Self::sha(*at) == sha)
+        match sha == Self::sha(0) {
+            true => Some(0),
+            false => usize::from_str_radix(sha, 16).ok(),
+        }
+        .filter(|at| *at < self.commits.len())
     }
 
     pub fn head(&self) -> String {
@@ -82,40 +107,63 @@ impl Git {
         self.remote.map(Self::sha)
     }
 
+    /// Where the remote's branch was then.
+    pub fn remote_head_at(&self, steady: i64) -> Option<String> {
+        let before = self.remotes.iter().rev().find(|(at, _)| *at <= steady);
+        before.map(|(_, tip)| Self::sha(*tip))
+    }
+
     pub fn create(&mut self) {
         if self.tree.is_none() {
             self.tree = Some(Tree {
                 plan: self.commits[self.tip].plan,
                 dirty: false,
+                merging: None,
+                resolved: false,
             });
         }
     }
 
-    /// Commits what is dirty.
+    fn add(&mut self, parents: Vec<usize>, plan: PlanText) -> usize {
+        self.commits.push(Commit {
+            parents,
+            plan,
+            dropped: false,
+        });
+        self.commits.len() - 1
+    }
+
+    /// Commits what is dirty, unless a merge is in progress.
     pub fn commit(&mut self) {
         let Some(tree) = &mut self.tree else { return };
-        if std::mem::take(&mut tree.dirty) {
-            self.commits.push(Commit {
-                parent: Some(self.tip),
-                plan: tree.plan,
-            });
-            self.tip = self.commits.len() - 1;
+        if tree.merging.is_none() && std::mem::take(&mut tree.dirty) {
+            let plan = tree.plan;
+            self.tip = self.add(vec![self.tip], plan);
         }
     }
 
     /// The commits of the branch since the first, oldest first.
     pub fn history(&self) -> Vec<CommitSummary> {
-        let mut shas = Vec::new();
-        let mut at = self.tip;
-        while let Some(parent) = self.commits[at].parent {
-            shas.push(Self::sha(at));
-            at = parent;
-        }
-        let commits = shas.into_iter().rev().map(|sha| CommitSummary {
-            sha,
-            subject: "a change".to_owned(),
-        });
+        let all = self.reachable(self.tip);
+        let commits = all
+            .into_iter()
+            .filter(|at| *at > 0)
+            .map(|at| CommitSummary {
+                sha: Self::sha(at),
+                subject: "a change".to_owned(),
+            });
         commits.collect()
+    }
+
+    fn reachable(&self, tip: usize) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        let mut open = vec![tip];
+        while let Some(at) = open.pop() {
+            if found.insert(at) {
+                open.extend(&self.commits[at].parents);
+            }
+        }
+        found
     }
 
     pub fn plan_at(&self, sha: &str) -> PlanText {
@@ -123,49 +171,151 @@ impl Git {
             .map_or(PlanText::Missing, |at| self.commits[at].plan)
     }
 
-    pub fn push(&mut self, sha: &str) {
+    /// Pushes, unless the remote has commits that this one does not hold.
+    pub fn push(&mut self, sha: &str, now: i64) -> bool {
         let at = self.at(sha).expect("only commits that exist are pushed");
-        assert!(
-            self.remote.is_none_or(|remote| self.holds(at, remote)),
-            "a push loses commits of the remote"
-        );
-        self.remote = Some(at);
+        if self.remote.is_some_and(|remote| !self.holds(at, remote)) {
+            return false;
+        }
+        self.move_remote(at, now);
+        true
+    }
+
+    fn move_remote(&mut self, to: usize, now: i64) {
+        self.remote = Some(to);
+        self.remotes.push((now, to));
+    }
+
+    /// Somebody else adds a commit to the remote's branch.
+    pub fn others_push(&mut self, plan: PlanText, now: i64) {
+        if let Some(remote) = self.remote {
+            let new = self.add(vec![remote], plan);
+            self.move_remote(new, now);
+        }
+    }
+
+    /// Somebody else replaces the last commit of the remote's branch.
+    pub fn others_rewrite(&mut self, plan: PlanText, now: i64) {
+        let Some(remote) = self.remote.filter(|remote| *remote > 0) else {
+            return;
+        };
+        let new = self.add(self.commits[remote].parents.clone(), plan);
+        let safe = &self.reachable(new) | &self.reachable(self.tip);
+        for at in self.reachable(remote).difference(&safe) {
+            self.commits[*at].dropped = true;
+        }
+        self.forced = true;
+        self.move_remote(new, now);
+    }
+
+    /// Merges the remote's branch. A merge that is in progress goes on. A branch that was rewritten
+    /// without what we had published takes the place of ours, which is kept.
+    pub fn merge(&mut self, conflicts: bool, published: Option<&str>, now: Timestamp) -> Merge {
+        let (Some(remote), Some(tree)) = (self.remote, &self.tree) else {
+            return Merge::Done;
+        };
+        if tree.merging.is_none() {
+            assert!(!tree.dirty, "a merge over work that is not safe");
+            let published = published.and_then(|sha| self.at(sha));
+            if published.is_some_and(|ours| !self.holds(remote, ours)) {
+                let kept = self.roll_back(&Self::sha(remote), now);
+                return Merge::Replaced(kept);
+            }
+            if self.holds(self.tip, remote) {
+                return Merge::Done;
+            }
+            if let Some(tree) = &mut self.tree {
+                tree.merging = Some(remote);
+                tree.resolved = !conflicts;
+            }
+        }
+        self.conclude()
+    }
+
+    /// Commits the merge in progress, where its conflicts are resolved.
+    pub fn conclude(&mut self) -> Merge {
+        let Some(tree) = &mut self.tree else {
+            return Merge::Done;
+        };
+        let Some(theirs) = tree.merging else {
+            return Merge::Done;
+        };
+        if !tree.resolved {
+            return Merge::Conflicts {
+                ours: Self::sha(self.tip),
+                theirs: Self::sha(theirs),
+            };
+        }
+        (tree.merging, tree.resolved, tree.dirty) = (None, false, false);
+        self.tip = match self.holds(theirs, self.tip) {
+            true => theirs,
+            false => self.add(vec![self.tip, theirs], self.commits[theirs].plan),
+        };
+        let plan = self.commits[self.tip].plan;
+        if let Some(tree) = &mut self.tree {
+            tree.plan = plan;
+        }
+        Merge::Done
+    }
+
+    pub fn is_merging(&self) -> bool {
+        self.tree
+            .as_ref()
+            .is_some_and(|tree| tree.merging.is_some())
+    }
+
+    /// Puts the branch back; what that takes away is kept.
+    pub fn roll_back(&mut self, to: &str, now: Timestamp) -> KeptWork {
+        let kept = self.keep(now);
+        self.tip = self.at(to).expect("only to commits that exist");
+        let plan = self.commits[self.tip].plan;
+        self.tree = None;
+        self.create();
+        if let Some(tree) = &mut self.tree {
+            tree.plan = plan;
+        }
+        kept
+    }
+
+    fn keep(&mut self, now: Timestamp) -> KeptWork {
+        let mut kept = crate::common::kept();
+        kept.sha = Self::sha(self.tip);
+        kept.about.kept_at = now;
+        self.kept.push(kept.clone());
+        kept
     }
 
     fn holds(&self, tip: usize, wanted: usize) -> bool {
-        let mut at = Some(tip);
-        while let Some(one) = at {
-            if one == wanted {
-                return true;
-            }
-            at = self.commits[one].parent;
-        }
-        false
+        self.reachable(tip).contains(&wanted)
     }
 
+    /// Whether others can see a commit, or could before somebody took it away.
     pub fn is_pushed(&self, sha: &str) -> bool {
-        match (self.at(sha), self.remote) {
-            (Some(at), Some(remote)) => self.holds(remote, at),
-            _ => false,
+        let Some(at) = self.at(sha) else { return false };
+        match self.forced {
+            false => self.remote.is_some_and(|remote| self.holds(remote, at)),
+            true => self.remotes.iter().any(|(_, tip)| self.holds(*tip, at)),
         }
     }
 
-    /// Every commit that was ever made is on the branch.
+    /// Whether the remote has everything of the branch.
+    pub fn is_all_pushed(&self) -> bool {
+        self.remote
+            .is_some_and(|remote| self.holds(remote, self.tip))
+    }
+
+    /// Every commit that was ever made is on the branch, on the remote, or kept.
     pub fn nothing_lost(&self) -> bool {
-        (0..self.commits.len()).all(|at| self.holds(self.tip, at))
+        let kept = self.kept.iter().filter_map(|kept| self.at(&kept.sha));
+        let tips = kept.chain([self.tip]).chain(self.remote);
+        let safe: BTreeSet<usize> = tips.flat_map(|tip| self.reachable(tip)).collect();
+        (0..self.commits.len()).all(|at| safe.contains(&at) || self.commits[at].dropped)
     }
 
     /// Removes the sandbox; what is dirty is kept.
     pub fn remove(&mut self, now: Timestamp) -> Option<KeptWork> {
         let tree = self.tree.take()?;
-        let unpushed = self.remote != Some(self.tip);
-        if !tree.dirty && !unpushed {
-            return None;
-        }
-        let mut kept = crate::common::kept();
-        kept.sha = Self::sha(self.tip);
-        kept.about.kept_at = now;
-        self.kept.push(kept.clone());
-        Some(kept)
+        let is_safe = !tree.dirty && tree.merging.is_none() && self.is_all_pushed();
+        (!is_safe).then(|| self.keep(now))
     }
 }

@@ -68,6 +68,7 @@ fn fly_all(seeds: Range<u64>) {
         "silence",
         "cleaned up",
         "failed",
+        "given to a person",
     ] {
         assert!(ends.contains_key(end), "no cruise ended like this: {end}");
     }
@@ -80,10 +81,21 @@ fn end_of(flown: &Flown) -> &'static str {
             Some(PrState::Merged) => "merged",
             _ => "approved",
         },
+        (OutcomeStatus::NeedsHuman, _) => "given to a person",
         (_, Some("inactive")) => "silence",
         (_, Some("pullRequestClosed")) => "closed",
         (OutcomeStatus::Cancelled, _) => "cleaned up",
         _ => "failed",
+    }
+}
+
+/// `DRIVE_SIM_SEEDS=50000..60000` flies those as well.
+#[test]
+fn cruises_of_more_seeds_hold_what_they_must() {
+    let seeds = std::env::var("DRIVE_SIM_SEEDS").ok();
+    let seeds = seeds.as_deref().and_then(|seeds| seeds.split_once(".."));
+    if let Some((from, to)) = seeds {
+        fly_all(from.parse().unwrap()..to.parse().unwrap());
     }
 }
 
@@ -93,6 +105,15 @@ fn a_seeded_cruise() {
     let seed = seed.and_then(|seed| seed.parse().ok()).unwrap_or(1);
     let _replay = Replay(seed);
     fly(seed, true);
+}
+
+/// Seeds that failed once.
+#[test]
+fn a_sandbox_without_a_journal_is_committed_before_others_commits_come_in() {
+    for seed in [6_402, 9_547] {
+        let _replay = Replay(seed);
+        fly(seed, false);
+    }
 }
 
 #[test]

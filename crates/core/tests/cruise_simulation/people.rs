@@ -1,7 +1,8 @@
 //! What people do, and what else befalls a cruise, at random moments.
 
 use crate::clock::{HOUR, MINUTE, SECOND};
-use crate::forge::By;
+use crate::forge::{By, Given};
+use crate::git::PlanText;
 use crate::rng::Rng;
 use crate::sim::Sim;
 use drive_core::forge::{PrState, ReviewState, Surface};
@@ -15,8 +16,10 @@ pub struct People {
     pub next: i64,
     left: u64,
     said: u64,
+    /// Somebody closed the pull request by mistake.
+    regrets: bool,
     pub injected: Vec<String>,
-    /// Heads that somebody who counts approved.
+    /// Heads that somebody approved from the command line.
     pub approved: Vec<String>,
 }
 
@@ -36,12 +39,18 @@ enum Deed {
     Cleanup,
     Merge,
     Close,
+    Dismiss,
+    Object,
+    Push,
+    ForcePush,
+    Reopen,
     ClockBack,
     Outage,
     Kill,
+    LoseJournal,
 }
 
-const DEEDS: [(u64, Deed); 17] = [
+const DEEDS: [(u64, Deed); 23] = [
     (30, Deed::Comment),
     (8, Deed::StrangersComment),
     (4, Deed::Nothing),
@@ -59,6 +68,12 @@ const DEEDS: [(u64, Deed); 17] = [
     (2, Deed::ClockBack),
     (3, Deed::Outage),
     (3, Deed::Kill),
+    (3, Deed::Dismiss),
+    (3, Deed::Object),
+    (5, Deed::Push),
+    (2, Deed::ForcePush),
+    (4, Deed::Reopen),
+    (1, Deed::LoseJournal),
 ];
 
 impl People {
@@ -67,6 +82,7 @@ impl People {
             next: rng.between(0, 20 * MINUTE),
             left: rng.below(14),
             said: 0,
+            regrets: false,
             injected: Vec::new(),
             approved: Vec::new(),
         }
@@ -88,7 +104,10 @@ impl People {
         ]);
         let wait = sim.rng.between(least, most);
         people.next = sim.world.clock.steady + wait;
-        let deed = sim.rng.weighed(&DEEDS);
+        let deed = match std::mem::take(&mut people.regrets) {
+            true => Deed::Reopen,
+            false => sim.rng.weighed(&DEEDS),
+        };
         if needs_pull_request(deed) && !sim.world.forge.is_open() {
             return;
         }
@@ -107,6 +126,7 @@ fn needs_pull_request(deed: Deed) -> bool {
         Deed::AskPoll
             | Deed::AskComment
             | Deed::Cleanup
+            | Deed::Reopen
             | Deed::ClockBack
             | Deed::Outage
             | Deed::Kill
@@ -170,16 +190,48 @@ fn do_it(sim: &mut Sim, deed: Deed) {
                 _ => head,
             };
             let by = rng.weighed(&[(4, By::Ann), (1, By::Mallory)]);
-            if by == By::Ann {
-                sim.people.approved.push(head.clone());
-            }
             let name = format!("{by:?}").to_lowercase();
-            forge.approvals.push((by, Approved { by: name, head }));
+            forge.take_back(by, clock);
+            forge.approvals.push(Given {
+                by,
+                approved: Approved { by: name, head },
+                from: clock.steady,
+                until: None,
+            });
             let said = forge.say(Surface::Review, by, String::new(), clock, rng);
             said.review = Some(ReviewState::Approved);
         }
         Deed::Merge => forge.pr = Some(PrState::Merged),
-        Deed::Close => forge.pr = Some(PrState::Closed),
+        Deed::Close => {
+            forge.pr = Some(PrState::Closed);
+            // Sometimes by mistake.
+            if rng.percent(50) {
+                sim.people.next = clock.steady + rng.between(1, 30 * SECOND);
+                sim.people.regrets = true;
+            }
+        }
+        Deed::Reopen => {
+            if forge.pr == Some(PrState::Closed) {
+                forge.pr = Some(PrState::Open);
+            }
+        }
+        Deed::Dismiss => forge.take_back(By::Ann, clock),
+        Deed::Object => {
+            forge.take_back(By::Ann, clock);
+            let text = sim.people.text("not yet");
+            let said = forge.say(Surface::Review, By::Ann, text, clock, rng);
+            said.review = Some(ReviewState::ChangesRequested);
+            said.commit = sim.world.git.remote_head();
+        }
+        Deed::Push | Deed::ForcePush => {
+            let plan = rng.weighed(&[(6, PlanText::Sound), (1, PlanText::Broken)]);
+            let git = &mut sim.world.git;
+            match deed {
+                Deed::Push => git.others_push(plan, clock.steady),
+                _ => git.others_rewrite(plan, clock.steady),
+            }
+        }
+        Deed::LoseJournal => sim.lose_journal(),
         Deed::ClockBack => sim.world.clock.offset -= HOUR,
         Deed::Outage => {
             let length = rng.weighed(&[(3, MINUTE), (2, HOUR), (1, 5 * HOUR)]);

@@ -16,9 +16,11 @@ use drive_core::agent::{Access, Budget};
 use drive_core::forge::trust::Reason;
 use drive_core::ids::EffectKey;
 use drive_core::run::{
-    Effect, EffectResult, Event, ForgeAnswer, Outcome, Request, Run, STATE_FORMAT, fold,
-    read_event, read_run, step, write_event, write_run,
+    Adopted, Effect, EffectResult, Event, ForgeAnswer, Kind, Note, Outcome, Published, Request,
+    Run, STATE_FORMAT, Spent, fold, phase_state, read_event, read_run, step, write_event,
+    write_run,
 };
+use drive_core::sandbox::{Lifetime, Sandbox};
 use drive_core::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -39,6 +41,8 @@ pub struct Sim {
     /// When the next owner comes, by the steady clock.
     comes: i64,
     crashes: u64,
+    /// How often the journal was lost.
+    pub losses: u32,
     /// How many of a thousand moments are deadly.
     deadliness: u64,
     said: u64,
@@ -137,6 +141,7 @@ impl Sim {
             owner: Some(Owner::default()),
             comes: 0,
             crashes: 0,
+            losses: 0,
             said: 0,
             is_told,
         }
@@ -208,7 +213,9 @@ impl Sim {
         match &one.effect {
             Effect::RunAgent { job, sandbox } => {
                 let writes = sandbox.is_some() && job.role.access() == Access::Write;
-                if writes && self.world.git.tree.is_some() && self.rng.percent(50) {
+                if self.world.git.is_merging() {
+                    agents::resolve(one.temper, &mut self.world.git, &mut self.rng);
+                } else if writes && self.world.git.tree.is_some() && self.rng.percent(50) {
                     let plan = self.world.git.tree.as_ref().map(|tree| tree.plan);
                     let plan = plan.unwrap_or(PlanText::Missing);
                     agents::scribble(&mut self.world.git, plan, &mut self.rng);
@@ -317,9 +324,71 @@ impl Sim {
             if let Some(identity) = process {
                 self.world.git.alive.push(identity.child.pid);
                 let name = self.name("process");
-                self.deliver(Event::ProcessStarted { key, identity }, name);
+                let of = key.clone();
+                self.deliver(Event::ProcessStarted { key: of, identity }, name);
+                self.note_used(key);
             }
         }
+    }
+
+    /// An agent may tell what it used before it ends.
+    fn note_used(&mut self, key: EffectKey) {
+        let tokens = self.rng.below(1_500);
+        if self.rng.percent(50) {
+            return;
+        }
+        let under_way = self.owner.as_mut().map(|owner| &mut owner.under_way);
+        let Some(one) = under_way.and_then(|all| all.iter_mut().find(|one| one.key == key)) else {
+            return;
+        };
+        one.noted = tokens;
+        let mut spent = Spent::default();
+        spent.usage.input = tokens;
+        let note = Note::Used { spent };
+        let name = self.name("note");
+        self.deliver(Event::Noted { key, note }, name);
+    }
+
+    /// The journal is gone with its owner. The next one finds the sandbox, and goes on from what it,
+    /// git and the forge say.
+    pub fn lose_journal(&mut self) {
+        let state = phase_state(&self.run);
+        let (Some(state), Some(request), None) = (state, &self.run.request, &self.run.leaving)
+        else {
+            return;
+        };
+        if checks::is_ending(self) || self.run.work.pull_request.is_none() {
+            return;
+        }
+        let mut request = request.clone();
+        self.die();
+        self.tell(|| "the journal is gone".to_owned());
+        self.losses += 1;
+        self.world.git.alive.clear();
+        if let Kind::Cruise(terms) = &mut request.kind {
+            terms.auto_approve = false;
+            terms.adopted = Some(Adopted {
+                sandbox: Sandbox {
+                    lifetime: Lifetime::Persistent,
+                    ..common::sandbox()
+                },
+                pull_request: Published {
+                    number: 7,
+                    url: "local:7".to_owned(),
+                },
+                title: "X".to_owned(),
+                head_sha: self.world.git.head(),
+                domain: state.current_review_domain,
+                rounds: state.completed_rounds,
+            });
+        }
+        self.run = Run::new(common::run_id());
+        self.journal.clear();
+        self.known.clear();
+        let requested = Event::Requested {
+            request: Box::new(request),
+        };
+        self.deliver(requested, "request".to_owned());
     }
 
     fn under_way(&mut self, key: &EffectKey) -> Option<UnderWay> {

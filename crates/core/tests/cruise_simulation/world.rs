@@ -4,7 +4,7 @@ use crate::agents::{self, Temper};
 use crate::clock::{Clock, MINUTE, SECOND};
 use crate::common;
 use crate::forge::{By, Forge};
-use crate::git::{Git, PlanText};
+use crate::git::{Git, Merge, PlanText};
 use crate::rng::Rng;
 use drive_core::Problem;
 use drive_core::forge::PrState;
@@ -29,6 +29,8 @@ pub struct UnderWay {
     pub effect: Effect,
     pub temper: Temper,
     pub process: Option<ProcessIdentity>,
+    /// Tokens that its agent said it used, before it ended.
+    pub noted: u64,
     /// When it happens, and when its result is known, by the steady clock.
     pub happens: i64,
     pub reports: i64,
@@ -72,8 +74,11 @@ impl World {
                     wait = rng.between(1, 10 * MINUTE);
                 }
             }
-            // A disk that is full now and then.
-            Effect::CommitWork { .. } | Effect::ReadFile { .. } | Effect::WriteFile { .. } => {
+            // A disk that is full now and then, a remote that cannot be asked.
+            Effect::CommitWork { .. }
+            | Effect::ReadFile { .. }
+            | Effect::WriteFile { .. }
+            | Effect::Integrate { .. } => {
                 faults = self.faults / 2;
             }
             _ => {}
@@ -92,6 +97,7 @@ impl World {
             effect,
             temper,
             process,
+            noted: 0,
             happens,
             reports: happens + rng.between(1, 3 * SECOND),
             happened: happens,
@@ -134,7 +140,7 @@ impl World {
                     self.git.alive.retain(|pid| *pid != process.child.pid);
                 }
                 assert!(sandbox.is_none() || self.git.tree.is_some(), "no sandbox");
-                agents::work(one.temper, job, &mut self.git, &self.clock, rng)
+                agents::work(one, job, &mut self.git, &self.clock, rng)
             }
             Effect::EndProcess { identity } => {
                 self.git.alive.retain(|pid| *pid != identity.child.pid);
@@ -162,10 +168,12 @@ impl World {
                 diff: common::DIFF.to_owned(),
                 cut: false,
             },
-            Effect::Push { head_sha, .. } => {
-                self.git.push(head_sha);
-                EffectResult::Pushed
-            }
+            Effect::Push { head_sha, .. } => match self.git.push(head_sha, self.clock.steady) {
+                true => EffectResult::Pushed,
+                false => EffectResult::BranchMoved {
+                    remote_head: self.git.remote_head(),
+                },
+            },
             Effect::OpenPullRequest { .. } => {
                 assert!(self.git.remote_head().is_some(), "nothing was pushed");
                 self.forge.pr.get_or_insert(PrState::Open);
@@ -178,6 +186,7 @@ impl World {
             }
             Effect::OnForge { act, proof, .. } => {
                 let name = proof.as_deref().unwrap_or(one.key.as_str());
+                self.forge.head = self.git.remote_head();
                 let answer = self.forge.act(act, name, &self.clock, rng);
                 self.check_post(act, run);
                 match answer {
@@ -187,9 +196,18 @@ impl World {
                     },
                 }
             }
-            Effect::Integrate { .. } | Effect::ConcludeMerge { .. } | Effect::RollBack { .. } => {
-                panic!("no cruise merges by itself")
+            Effect::Integrate { published, .. } => {
+                let (now, published) = (self.clock.now(), published.as_deref());
+                let merge = self.git.merge(rng.percent(40), published, now);
+                self.merged(merge)
             }
+            Effect::ConcludeMerge { .. } => {
+                let merge = self.git.conclude();
+                self.merged(merge)
+            }
+            Effect::RollBack { to, .. } => EffectResult::RolledBack {
+                kept: Some(self.git.roll_back(to, self.clock.now())),
+            },
             Effect::RemoveSandbox { .. } => {
                 assert!(self.git.alive.is_empty(), "an agent lost its sandbox");
                 let kept = self.git.remove(self.clock.now());
@@ -198,12 +216,37 @@ impl World {
         }
     }
 
+    fn merged(&self, merge: Merge) -> EffectResult {
+        match merge {
+            Merge::Done => EffectResult::Integrated {
+                head_sha: self.git.head(),
+                base_sha: None,
+                commits: self.git.history(),
+                warnings: Vec::new(),
+            },
+            Merge::Replaced(kept) => EffectResult::Replaced {
+                head_sha: self.git.head(),
+                base_sha: None,
+                commits: self.git.history(),
+                kept: Some(kept),
+            },
+            Merge::Conflicts { ours, theirs } => EffectResult::Conflicted {
+                ours,
+                theirs,
+                files: vec!["plan.md".to_owned()],
+            },
+        }
+    }
+
     /// What stands on the forge after a post.
     fn check_post(&self, act: &ForgeAct, run: &Run) {
         let ForgeAct::Reply { to, body } = act else {
             return;
         };
-        if let Some(rest) = body.strip_prefix("Fixed in ") {
+        let unsaid =
+            "The fixer did not say what it did about this. What it changed in this round is in ";
+        let named = body.strip_prefix("Fixed in ").or(body.strip_prefix(unsaid));
+        if let Some(rest) = named {
             let sha: String = rest.chars().take_while(char::is_ascii_hexdigit).collect();
             assert!(
                 self.git.is_pushed(&sha),

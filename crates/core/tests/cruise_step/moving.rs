@@ -1,10 +1,10 @@
 //! Somebody else pushes to the branch of a cruise, rewrites it, or is in the way of it.
 
-use crate::common::{agent_said, comment, cruise::terms, integrated, replaced};
+use crate::common::{agent_said, comment, conflicted, cruise::terms, integrated, replaced};
 use crate::scene::{Scene, failed, head};
 use drive_core::Problem;
-use drive_core::agent::Role;
-use drive_core::run::{Approved, Effect, EffectResult, OutcomeStatus, Seen};
+use drive_core::agent::{Budget, Role};
+use drive_core::run::{Approved, Effect, EffectResult, OutcomeStatus, Seen, cruise_status};
 
 fn theirs() -> String {
     "f".repeat(40)
@@ -49,8 +49,8 @@ fn what_a_person_pushed_while_nothing_was_done_is_brought_in_and_their_approval_
         ..shows(theirs())
     });
     assert_eq!(
-        &scene.names()[..4],
-        ["look", "integrate", "readFile", "push"]
+        &scene.names()[..5],
+        ["look", "commitWork", "integrate", "readFile", "push"]
     );
     assert_eq!(pushes(&scene), [(theirs(), Some(head(1)))]);
     assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
@@ -154,4 +154,71 @@ fn a_branch_name_that_somebody_else_took_in_between_is_no_reason_to_fail() {
     assert_eq!(chosen(&scene).len(), 6);
     let failure = scene.outcome().failure.as_ref().unwrap();
     assert_eq!(failure.kind, "branchExists");
+}
+
+#[test]
+fn an_approval_of_what_others_added_to_does_not_count() {
+    let mut scene = Scene::watching(terms());
+    scene.answer("integrate", integrated('b'));
+    let approval = |head| Approved {
+        by: "ann".into(),
+        head,
+    };
+    scene.sees(Seen {
+        approvals: Some(vec![approval(head(1))]),
+        ..shows(theirs())
+    });
+    assert_eq!(scene.run.outcome, None);
+}
+
+#[test]
+fn a_fixer_works_on_what_the_author_of_the_comment_saw() {
+    let mut scene = Scene::watching(terms());
+    scene.answer("integrate", integrated('f'));
+    let mut remark = comment(5, "check the name");
+    remark.commit = Some(theirs());
+    scene.sees(Seen {
+        comments: vec![remark],
+        ..shows(theirs())
+    });
+    assert!(!scene.jobs[0].input.comments[0].is_older);
+}
+
+#[test]
+fn what_was_left_in_the_sandbox_is_committed_before_a_merge() {
+    let mut scene = Scene::watching(terms());
+    scene.looks.push_back(shows(theirs()));
+    scene.now = scene.run.timers["poll"];
+    scene.tell(drive_core::run::Event::Woken {
+        timer: "poll".into(),
+    });
+    scene.settle_until(|effect| effect.name() == "commitWork");
+    let status = cruise_status(&scene.run).unwrap();
+    assert_eq!(status.state, "merging");
+    let message = scene.run.pending.values().find_map(|effect| match effect {
+        Effect::CommitWork { message, .. } => Some(message.as_str()),
+        _ => None,
+    });
+    assert_eq!(message, Some("Keep what was left in the sandbox"));
+}
+
+#[test]
+fn no_agent_resolves_conflicts_on_an_empty_budget() {
+    let mut request = crate::common::cruise::request_with(terms());
+    request.budget = Budget {
+        tokens: Some(8_000),
+        cost: None,
+    };
+    let mut scene = Scene::with(request);
+    scene.settle();
+    let agents = scene.jobs.len();
+    scene.answer("integrate", conflicted());
+    scene.sees(shows(theirs()));
+    assert_eq!(scene.jobs.len(), agents);
+    let outcome = scene.outcome();
+    let failure = outcome.failure.as_ref().unwrap();
+    assert_eq!(
+        (outcome.status, failure.kind.as_str()),
+        (OutcomeStatus::NeedsHuman, "mergeConflict")
+    );
 }

@@ -1,7 +1,7 @@
 //! Somebody else pushed to the branch: their commits come in, and nobody's are overwritten.
 
 use super::super::effect::{AgentJob, BranchAt, Effect, EffectResult, MergeWhen};
-use super::super::integrating::{Integrating, IntegratingStep, Integration};
+use super::super::integrating::{Integrating, IntegratingStep, Integration, unresolved};
 use super::super::outcome::OutcomeStatus;
 use super::super::spawn::branch_moved;
 use super::ledger::Life;
@@ -29,16 +29,17 @@ impl Flight<'_> {
     /// done here. What they did is read before anything else is.
     pub(super) fn catch_up(&mut self, head: String) {
         self.cruise.watch.caught = Some(head);
-        self.bring_in(Round {
+        // What a fixer that failed has left must not be in the way of a merge.
+        self.commit(Round {
             number: self.cruise.rounds,
-            job: RoundJob::Adopt,
-            step: RoundStep::Push,
+            job: RoundJob::CatchUp,
+            step: RoundStep::Commit,
             head_before: self.run.work.head_sha.clone(),
             answers: Vec::new(),
         });
     }
 
-    fn bring_in(&mut self, round: Round) {
+    pub(super) fn bring_in(&mut self, round: Round) {
         let branch = self.run.work.branch.clone().unwrap_or_default();
         let remote = self.remote().map(str::to_owned);
         let base = self.request.base_branch.clone().map(|branch| BranchAt {
@@ -81,6 +82,12 @@ impl Flight<'_> {
             Integration::Merged => self.read_plan(round),
             Integration::Replaced => self.replaced(round),
             Integration::Conflicts(files) => {
+                let spent = self.run.spent;
+                if let Some(overrun) = self.request.budget.overrun(spent.usage, spent.cost) {
+                    let problem =
+                        unresolved(&merge.from, &files).cause(format!("the run {overrun}"));
+                    return self.leave(OutcomeStatus::NeedsHuman, Some(problem));
+                }
                 let job = self.merger(&merge, files);
                 self.integrating(merge, round);
                 let sandbox = Some(self.run.sandbox_id());

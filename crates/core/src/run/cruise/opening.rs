@@ -95,10 +95,11 @@ impl Flight<'_> {
             (self.cruise.review, self.cruise.next) = ReviewLoop::begin(plan);
         }
         self.active();
-        self.read_plan(Round {
+        // What an agent left that was at work then must not be in the way of a merge.
+        self.commit(Round {
             number: 0,
             job: RoundJob::Adopt,
-            step: RoundStep::ReadPlan,
+            step: RoundStep::Commit,
             head_before: Some(adopted.head_sha.clone()),
             answers: Vec::new(),
         });

@@ -7,7 +7,7 @@ use super::super::spawn::nothing_changed;
 use super::answering::is_lost;
 use super::ledger::{self, Answer, Life};
 use super::retrying::is_final;
-use super::texts::{fix_message, plan_message};
+use super::texts::{LEFT_MESSAGE, fix_message, plan_message};
 use super::{Flight, HOLD, PLAN_PATH, PlanCheck, Stage};
 use crate::Problem;
 use crate::agent::answer::{CommentAnswer, read_fixer};
@@ -54,6 +54,8 @@ pub enum RoundJob {
     },
     /// To take up what an earlier journal left.
     Adopt,
+    /// To take in what somebody else pushed.
+    CatchUp,
 }
 
 /// How far a round is.
@@ -158,6 +160,7 @@ impl Flight<'_> {
                     self.leave(OutcomeStatus::Failed, Some(problem));
                 }
                 RoundJob::Plan | RoundJob::Fix { .. } | RoundJob::Adopt => self.read_plan(round),
+                RoundJob::CatchUp => self.bring_in(round),
             },
             EffectResult::FileRead { text } => self.plan_read(round, text.as_deref()),
             EffectResult::Pushed => self.pushed(round),
@@ -242,11 +245,10 @@ impl Flight<'_> {
         self.next_reply(round);
     }
 
-    fn commit(&mut self, mut round: Round) {
+    pub(super) fn commit(&mut self, mut round: Round) {
         let message = match &round.job {
-            RoundJob::Plan | RoundJob::Adopt => {
-                plan_message(&self.cruise.title, &self.request.task)
-            }
+            RoundJob::Plan => plan_message(&self.cruise.title, &self.request.task),
+            RoundJob::Adopt | RoundJob::CatchUp => LEFT_MESSAGE.to_owned(),
             RoundJob::Fix { batch } => {
                 let entries = batch.iter().filter_map(|key| self.cruise.ledger.get(key));
                 fix_message(round.number, entries, &round.answers)

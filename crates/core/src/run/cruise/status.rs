@@ -3,7 +3,7 @@
 use super::super::effect::Effect;
 use super::super::request::Kind;
 use super::super::{Flow, Run};
-use super::{Cruise, INACTIVITY, POLL, PlanCheck, Stage};
+use super::{Cruise, INACTIVITY, POLL, PlanCheck, RoundJob, Stage};
 use crate::phase::{MOST_PENDING, Phase, PhaseState, STATE_FILE_VERSION};
 use crate::review::{Domain, Move};
 use crate::sandbox::BranchName;
@@ -98,9 +98,10 @@ fn state(run: &Run, cruise: &Cruise) -> &'static str {
     }
     match &cruise.stage {
         Stage::Naming | Stage::ChoosingBranch | Stage::CreatingSandbox => "opening",
-        Stage::Working { round } => match round.number {
-            0 => "planning",
-            _ => "fixing",
+        Stage::Working { round } => match (&round.job, round.number) {
+            (RoundJob::CatchUp, _) => "merging",
+            (_, 0) => "planning",
+            (_, _) => "fixing",
         },
         Stage::Integrating { .. } => "merging",
         Stage::ReadingDiff | Stage::Reviewing { .. } | Stage::Telling { .. } => "reviewing",
