@@ -117,6 +117,12 @@ fn a_sandbox_without_a_journal_is_committed_before_others_commits_come_in() {
 }
 
 #[test]
+fn an_instant_that_comes_twice_after_the_clock_was_set_back_is_waited_for_twice() {
+    let _replay = Replay(33_586);
+    fly(33_586, false);
+}
+
+#[test]
 fn cruises_hold_what_they_must_seeds_0_to_2499() {
     fly_all(0..2_500);
 }

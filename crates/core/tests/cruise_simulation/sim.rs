@@ -441,6 +441,10 @@ impl Sim {
             .map(|(name, _)| name.clone())
             .collect();
         for timer in due {
+            // The same instant may be waited for again, once somebody has set the clock back.
+            if let Some(owner) = &mut self.owner {
+                owner.timers.remove(&timer);
+            }
             let name = self.name("timer");
             self.deliver(Event::Woken { timer }, name);
             if self.owner.is_none() {
