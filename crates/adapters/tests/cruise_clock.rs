@@ -92,6 +92,12 @@ impl Performer for Forge<'_> {
             Effect::ReadFile { .. } => EffectResult::FileRead {
                 text: Some(PLAN.to_owned()),
             },
+            // Nobody had left anything.
+            Effect::CommitWork { .. } => EffectResult::WorkCommitted {
+                head_sha: "b".repeat(40),
+                commits: Vec::new(),
+                warnings: Vec::new(),
+            },
             Effect::Push { .. } => EffectResult::Pushed,
             Effect::RemoveSandbox { .. } => EffectResult::SandboxRemoved {
                 kept: None,

@@ -33,7 +33,11 @@ pub(super) fn write(sandbox: &Path, state: &PhaseState) -> Result<(), Problem> {
     let Some(folder) = open_folder(top.as_fd(), &path)? else {
         return Err(storage_problem(&path, &Errno::NOENT.into()));
     };
-    replace(folder.as_fd(), text.as_bytes())
+    // Each idle look changes the pace: that is not worth a wait for the disk, which a thousand phases
+    // would have to take in turns.
+    let known = read(sandbox).ok().flatten();
+    let is_pace = known.is_some_and(|known| known.differs_only_in_pace(state));
+    replace(folder.as_fd(), text.as_bytes(), !is_pace)
         .map_err(|error| storage_problem(&path.join(STATE_FILE), &error))
 }
 
@@ -106,14 +110,14 @@ fn open_folder(top: BorrowedFd<'_>, path: &Path) -> Result<Option<OwnedFd>, Prob
     }
 }
 
-/// After a crash at any instant the old or the new content is there, never a part. What stands in
-/// the file's place is replaced itself, whatever it is, and never written through. Which of both is
-/// there after a power cut does not matter: the journal knows, and this is what stands in without it.
-fn replace(folder: BorrowedFd<'_>, content: &[u8]) -> io::Result<()> {
+/// However this process ends, the old or the new content is there, never a part; `durably` also
+/// when the power fails. What stands in the file's place is replaced itself, whatever it is, and
+/// never written through.
+fn replace(folder: BorrowedFd<'_>, content: &[u8], durably: bool) -> io::Result<()> {
     let (name, mut file) = create_temporary(folder)?;
     let written = file
         .write_all(content)
-        .and_then(|()| file.sync_all())
+        .and_then(|()| if durably { file.sync_all() } else { Ok(()) })
         .and_then(|()| Ok(renameat(folder, &name, folder, STATE_FILE)?));
     if written.is_err() {
         // The unfinished copy is of no use to anyone; failing to remove it changes nothing.

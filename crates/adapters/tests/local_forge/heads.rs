@@ -22,6 +22,28 @@ fn a_commit_made_by_hand_is_seen_by_the_next_poll() {
 }
 
 #[test]
+fn among_many_pull_requests_each_follows_its_own_branch() {
+    let world = World::bare();
+    let first = world.open("feat/0");
+    for number in 1..60 {
+        world.git(["branch", &format!("feat/{number}"), &first.head_sha]);
+        world.open_as_is(&format!("feat/{number}"));
+    }
+    world.git(["branch", "nobodys", &first.head_sha]);
+    let watched: Vec<u64> = (1..=60).collect();
+    let before = world.forge.poll(&watched, Since(None)).unwrap();
+    assert_eq!(before.pull_requests.len(), 60);
+    let head = world.push("feat/42", "b.txt", "b\n");
+    let after = world.forge.poll(&watched, before.next).unwrap();
+    let moved: Vec<_> = after
+        .pull_requests
+        .into_iter()
+        .map(|pr| (pr.branch, pr.head_sha))
+        .collect();
+    assert_eq!(moved, [("feat/42".to_owned(), head)]);
+}
+
+#[test]
 fn a_merge_made_by_hand_is_a_merge() {
     let world = World::checked_out();
     let pr = world.open("feat/byhand");

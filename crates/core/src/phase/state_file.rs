@@ -105,6 +105,15 @@ impl PhaseState {
         read::read(bytes)
     }
 
+    /// Whether another state tells the same but for how long the next wait is.
+    pub fn differs_only_in_pace(&self, other: &PhaseState) -> bool {
+        let at_its_pace = Self {
+            backoff_interval_secs: other.backoff_interval_secs,
+            ..self.clone()
+        };
+        self != other && at_its_pace == *other
+    }
+
     /// The file. Of a very long task it holds the beginning.
     pub fn write(&self) -> Result<String, Problem> {
         let cut = (self.task.len() > MOST_TASK).then(|| Self {

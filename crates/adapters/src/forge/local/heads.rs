@@ -18,6 +18,9 @@ const MERGES_READ: &str = "--max-count=10000";
 /// with many others is not found, and its pull request stays open.
 const SQUASHES_TRIED: &str = "--max-count=20";
 
+/// Names of branches that one call is asked for.
+const MOST_NAMES: usize = 50;
+
 /// What the branches say about an open pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Seen {
@@ -57,19 +60,24 @@ impl LocalForge {
 
     /// The commits branches point at; those that do not exist are left out.
     fn tips(&self, branches: BTreeSet<&str>) -> Result<BTreeMap<String, String>, Problem> {
+        // Git holds every branch against every name: of many names it is asked for all branches.
+        let names: Vec<String> = match branches.len() > MOST_NAMES {
+            true => vec!["refs/heads/".to_owned()],
+            false => branches
+                .iter()
+                .map(|branch| format!("refs/heads/{branch}"))
+                .collect(),
+        };
         let answer = self
             .objects()
             .args(["for-each-ref", "--format=%(objectname) %(refname)"])
-            .args(
-                branches
-                    .into_iter()
-                    .map(|branch| format!("refs/heads/{branch}")),
-            )
+            .args(names)
             .ok()?;
         let text = String::from_utf8_lossy(&answer.stdout);
         Ok(text
             .lines()
             .filter_map(|line| line.split_once(" refs/heads/"))
+            .filter(|(_, branch)| branches.contains(branch))
             .map(|(sha, branch)| (branch.to_owned(), sha.to_owned()))
             .collect())
     }

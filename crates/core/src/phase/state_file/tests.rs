@@ -62,6 +62,20 @@ fn a_state_is_saved_and_loaded_as_the_golden_file_says() {
 }
 
 #[test]
+fn a_state_that_only_waits_longer_differs_only_in_pace() {
+    let longer = PhaseState {
+        backoff_interval_secs: 80,
+        ..state()
+    };
+    let further = PhaseState {
+        completed_rounds: 3,
+        ..longer.clone()
+    };
+    let answers = [&state(), &longer, &further].map(|other| state().differs_only_in_pace(other));
+    assert_eq!(answers, [false, true, false]);
+}
+
+#[test]
 fn a_state_before_its_pull_request_is_saved_and_loaded() {
     let early = PhaseState {
         pr_url: None,
