@@ -6,13 +6,15 @@ use crate::fleet::{self, is_waiting, status_of, until};
 use crate::place::{Place, succeed};
 use crate::startup::built_drive;
 use crate::table::Row;
+use drive_adapters::SystemClock;
 use drive_core::forge::Permission;
+use drive_core::time::Timestamp;
+use drive_engine::ports::Clock;
 use drive_testkit::github::Simulator;
 use serde_json::Value;
-use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 const REPO: &str = "acme/widgets";
 const SECRET: &str = "a-secret-of-this-benchmark";
@@ -70,8 +72,7 @@ fn row(how: &str, mut times: Vec<Duration>) -> Row {
 }
 
 fn prepare(place: &Place, simulator: &Simulator) {
-    let mark = format!("date +%s%N > {:?}", place.path("fixer-started"));
-    place.script("agent", &fleet::AGENT.replace("MARK", &mark));
+    place.script("agent", fleet::AGENT);
     let forge = format!(
         "kind = \"github\"\nrepo = {REPO:?}\napi_url = {:?}\n[cruise]\npoll_initial = \"1h\"\npoll_max = \"1h\"\nmax_rounds = 100\n",
         simulator.api_url()
@@ -130,19 +131,25 @@ fn rest(place: &Place, rounds: usize) {
     until("the quiet", quiet, Instant::now());
 }
 
-/// How long after a comment was told the fixer ran.
+/// How long after a comment was told the journal says that the fixer runs.
 fn started_after(place: &Place, tell: impl FnOnce()) -> Duration {
-    let file = place.path("fixer-started");
-    let _ = fs::remove_file(&file);
-    let before = SystemTime::now().duration_since(UNIX_EPOCH);
+    let before = SystemClock.now();
+    let journal = fleet::connection(&fleet::database_of(place));
     tell();
     let mut at = None;
     let read = || {
-        let text = fs::read_to_string(&file).unwrap_or_default();
-        at = text.trim().parse().ok().map(Duration::from_nanos);
+        let found = journal.query_row(
+            "SELECT min(at) FROM events WHERE at > ?1 AND json_extract(body, '$.event') = 'processStarted'",
+            [before.to_string()],
+            |row| row.get::<_, Option<String>>(0),
+        );
+        at = found
+            .ok()
+            .flatten()
+            .and_then(|at| at.parse::<Timestamp>().ok());
         at.is_some()
     };
     until("the fixer", read, Instant::now());
-    at.unwrap_or_default()
-        .saturating_sub(before.unwrap_or_default())
+    let at = at.unwrap_or(before);
+    Duration::try_from(at.duration_since(before)).unwrap_or_default()
 }

@@ -13,7 +13,7 @@ use drive_engine::ports::Clock;
 use rusqlite::{Connection, OpenFlags, params};
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -27,14 +27,13 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// What the kernel counts processor time in.
 const TICKS_A_SECOND: f64 = 100.0;
 
-/// Plans, finds nothing wrong, and answers every comment. `MARK` is what a fixer does first.
+/// Plans, finds nothing wrong, and answers every comment.
 pub(crate) const AGENT: &str = r#"cat > /dev/null
 case "$DRIVE_ROLE" in
 namer) printf '```json\n{"pr_title": "Plan it", "branch_name": "the-plan"}\n```\n' ;;
 planner) printf '```json tasks\n[{"id": "a", "title": "A", "description": "d", "acceptance": ["x"], "depends_on": [], "paths": []}]\n```\n' > plan.md ;;
 reviewer) echo '{"verdict": "approved"}' ;;
 fixer)
-  MARK
   ids=$(sed -n 's/.*"id": "\([^"]*\)".*/\1/p' "$DRIVE_INPUT")
   echo "$DRIVE_ROUND" >> answers.txt
   list=
@@ -136,7 +135,7 @@ struct Fleet {
 
 impl Fleet {
     fn new(place: Place) -> Self {
-        place.script("agent", &AGENT.replace("MARK", ":"));
+        place.script("agent", AGENT);
         place.settings(&settings(&place, "kind = \"local\"\n"));
         let first = first_cruise(&place);
         let fleet = Self {
@@ -148,8 +147,7 @@ impl Fleet {
     }
 
     fn connection(&self) -> Connection {
-        Connection::open_with_flags(&self.database, OpenFlags::SQLITE_OPEN_READ_WRITE)
-            .expect("the database")
+        connection(&self.database)
     }
 
     fn resume(&self) -> Child {
@@ -239,7 +237,7 @@ fn text(value: &Value) -> &str {
 }
 
 /// Copies a sandbox: what an owner that waits touches of it are the files of its phase.
-fn copy(from: &std::path::Path, to: &std::path::Path) {
+fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder");
     for entry in fs::read_dir(from).expect("a folder").flatten() {
         let target = to.join(entry.file_name());
@@ -298,7 +296,13 @@ pub(crate) fn is_waiting(status: &Value) -> bool {
     status["state"] == "polling" && status["pendingComments"] == 0 && status["domain"].is_null()
 }
 
-fn database_of(place: &Place) -> PathBuf {
+/// The database of a running drive.
+pub(crate) fn connection(database: &Path) -> Connection {
+    Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_WRITE).expect("the database")
+}
+
+/// Where the database of a place is.
+pub(crate) fn database_of(place: &Place) -> PathBuf {
     let found = fs::read_dir(place.path("state"))
         .expect("a state directory")
         .flatten()
