@@ -5,12 +5,15 @@ use drive_core::Problem;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// Marks the file as ours (`PRAGMA application_id`): the ASCII letters `driv`.
 const APPLICATION_ID: i32 = 0x6472_6976;
 /// How long a writer waits for another process's transaction, which lasts milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
+/// The pause of one who was turned away and may not wait.
+const TURNED_AWAY: Duration = Duration::from_millis(5);
 
 /// The embedded database of one state directory. Any number of processes may have it open.
 #[derive(Debug)]
@@ -109,11 +112,11 @@ impl Database {
         let waits = self.lock().busy_timeout(BUSY_TIMEOUT);
         waits.map_err(|e| self.problem(e))?;
         self.read(|tx| self.refuse_foreign(tx))?;
-        // WAL lets readers and one writer work side by side; FULL makes each commit durable before
-        // the effect it announces is performed.
-        let set = self.lock().execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
-        );
+        self.write_ahead()?;
+        // FULL makes each commit durable before the effect it announces is performed.
+        let set = self
+            .lock()
+            .execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
         set.map_err(|e| self.problem(e))?;
         let have = schema_version(&self.lock()).map_err(|e| self.problem(e))?;
         // Only a database that is behind is written to, and waited for.
@@ -121,6 +124,20 @@ impl Database {
             return Ok(());
         }
         self.write(|tx| self.migrate(tx))
+    }
+
+    /// A write-ahead log lets readers and one writer work side by side. A new database is given one
+    /// by whoever opens it first, and SQLite turns the others away at once, however long they would
+    /// have waited.
+    fn write_ahead(&self) -> Result<(), Problem> {
+        let until = Instant::now() + BUSY_TIMEOUT;
+        loop {
+            let set = self.lock().execute_batch("PRAGMA journal_mode = WAL");
+            match set {
+                Err(error) if is_busy(&error) && Instant::now() < until => sleep(TURNED_AWAY),
+                other => return other.map_err(|e| self.problem(e)),
+            }
+        }
     }
 
     /// Refuses a file that is not ours, or that a newer drive has written.
@@ -167,6 +184,10 @@ impl Database {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
 }
 
 fn pragma<T: rusqlite::types::FromSql>(connection: &Connection, name: &str) -> rusqlite::Result<T> {

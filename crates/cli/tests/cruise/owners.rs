@@ -34,12 +34,10 @@ fn answers(stage: &Stage, pr: &str) -> usize {
 #[test]
 fn two_that_resume_everything_at_once_answer_each_comment_once() {
     let stage = local();
-    let first = stage.start(&["cruise", "run", "Add user auth"]);
-    until("the first", || cruises(&stage).len() == 1);
-    let second = stage.start(&["cruise", "run", "Add user auth too"]);
+    let tasks = ["Add user auth", "Add user auth too"];
+    let first = tasks.map(|task| stage.start(&["cruise", "run", task]));
     until_all_quiet(&stage, 0);
-    kill(first);
-    kill(second);
+    first.into_iter().for_each(kill);
     for pr in ["1", "2"] {
         stage.drive(&["pr", "comment", pr, "Who owns the login?"]);
     }
