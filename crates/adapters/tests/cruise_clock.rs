@@ -1,5 +1,5 @@
-//! A cruise under a clock that people set: the dispatcher, the journal and the leases are the real
-//! ones, everything else is a fake.
+//! A cruise under a clock that people set, and asked at the worst moment: the dispatcher, the journal
+//! and the leases are the real ones, everything else is a fake.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -16,13 +16,14 @@ use drive_core::Problem;
 use drive_core::ids::{DedupeKey, RunId};
 use drive_core::prompts::Prompts;
 use drive_core::run::{
-    Adopted, CruiseTerms, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Kind, OutcomeStatus,
-    Published, Request, Run, Seen,
+    Adopted, Ask, CruiseTerms, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Kind,
+    OutcomeStatus, Published, Request, Run, Seen,
 };
 use drive_core::sandbox::BranchName;
 use drive_core::time::{Timestamp, after};
 use drive_engine::CancelToken;
 use drive_engine::cancel::Urgency;
+use drive_engine::cruise::{Bridge, Reached};
 use drive_engine::executor::{Executor, OnStop, Performer, Task, Until};
 use drive_engine::journal::Journal;
 use drive_engine::lease::{Lease, Whoami};
@@ -259,4 +260,78 @@ fn a_clock_set_back_by_an_hour_ends_nothing_early_and_twenty_four_hours_of_silen
         *forge.said.lock().unwrap(),
         ["Cruise-control session timed out after 24h of inactivity"]
     );
+}
+
+/// A process that lives.
+struct Living;
+
+impl Whoami for Living {
+    fn owner(&self) -> Owner {
+        owner(1)
+    }
+    fn liveness(&self, _: &Owner) -> Liveness {
+        Liveness::Alive
+    }
+}
+
+/// Somebody asks once the owner has looked for the last time and has not let go yet.
+struct AskedLast<'a> {
+    forge: Forge<'a>,
+    store: &'a dyn Store,
+    heard: Mutex<Option<Reached>>,
+}
+
+impl Performer for AskedLast<'_> {
+    fn perform(&self, task: &Task<'_>) -> Result<EffectResult, Problem> {
+        self.forge.perform(task)
+    }
+
+    fn changed(&self, run: &Run) {
+        let mut heard = self.heard.lock().unwrap();
+        if run.pending.is_empty() && self.forge.looks() > 0 && heard.is_none() {
+            let cancel = CancelToken::new();
+            let bridge = bridge(self.store, &self.forge, &cancel);
+            *heard = Some(bridge.ask(&run.id, Ask::Poll, "second").unwrap());
+        }
+    }
+}
+
+fn bridge<'a>(store: &'a dyn Store, forge: &'a Forge<'_>, cancel: &'a CancelToken) -> Bridge<'a> {
+    Bridge {
+        journal: Journal {
+            store,
+            clock: forge.clock,
+        },
+        whoami: &Living,
+        performer: forge,
+        cancel,
+        hints: None,
+    }
+}
+
+#[test]
+fn what_is_asked_while_the_owner_lets_go_is_done_all_the_same() {
+    let fixture = fixture();
+    let clock = Civil(Mutex::new(at(0)));
+    enter(&fixture.store, &clock, watched(Duration::from_secs(3600)));
+    let asked = AskedLast {
+        forge: Forge::new(&clock, &[]),
+        store: &fixture.store,
+        heard: Mutex::new(None),
+    };
+    let cancel = CancelToken::new();
+    let bridge = Bridge {
+        performer: &asked,
+        ..bridge(&fixture.store, &asked.forge, &cancel)
+    };
+    let run = RunId::new(RUN);
+    let reached = bridge.ask(&run, Ask::Poll, "first").unwrap();
+    let Reached::Flown(flown) = reached else {
+        panic!("{reached:?}");
+    };
+    let heard = asked.heard.lock().unwrap();
+    assert!(matches!(*heard, Some(Reached::Owner(_))), "{heard:?}");
+    let now = fixture.store.load(&run).unwrap().unwrap();
+    assert_eq!((&*flown, now.pending.len()), (&now, 0));
+    assert_eq!(bridge.owner(&run).unwrap(), None);
 }

@@ -82,12 +82,21 @@ impl<'a> Bridge<'a> {
         let event = Event::Asked { ask };
         let dedupe = DedupeKey::new(format!("ask/{name}"));
         self.journal.deliver(run, &event, &dedupe, None)?;
-        match self.lease(run)? {
-            Err(owner) => Ok(Reached::Owner(Box::new(owner))),
-            Ok(lease) => {
-                let run = self.executor(Until::Idle).fly(&lease)?;
-                Ok(Reached::Flown(Box::new(run)))
+        let mut flown = None;
+        loop {
+            let lease = match (self.lease(run)?, flown) {
+                (Ok(lease), _) => lease,
+                (Err(owner), None) => return Ok(Reached::Owner(Box::new(owner))),
+                (Err(_), Some(flown)) => return Ok(Reached::Flown(flown)),
+            };
+            self.executor(Until::Idle).fly(&lease)?;
+            drop(lease);
+            // Who asked between the last look and the letting go saw an owner, and relies on it.
+            let now = self.journal.require(run)?;
+            if now.pending.is_empty() || self.cancel.asked().is_some() {
+                return Ok(Reached::Flown(Box::new(now)));
             }
+            flown = Some(Box::new(now));
         }
     }
 
