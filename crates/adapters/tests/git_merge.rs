@@ -61,6 +61,13 @@ impl Clash {
             .unwrap()
     }
 
+    fn conflicts(&self, paths: &[&str]) -> Merged {
+        Merged::Conflicts {
+            theirs: self.theirs.clone(),
+            files: paths.iter().map(PathBuf::from).collect(),
+        }
+    }
+
     /// The parents of the head, its subject and its trailers.
     fn head(&self) -> String {
         self.world
@@ -77,10 +84,6 @@ impl Clash {
     fn is_in_progress(&self) -> bool {
         self.world.repo.join(".git/MERGE_HEAD").exists()
     }
-}
-
-fn conflicts(paths: &[&str]) -> Merged {
-    Merged::Conflicts(paths.iter().map(PathBuf::from).collect())
 }
 
 #[test]
@@ -118,10 +121,28 @@ fn a_conflict_is_left_in_progress_and_found_again() {
     assert_eq!(found, Ok(vec!["a.txt".into()]));
     assert_eq!(clash.world.git(["status", "--porcelain"]), "");
     for _ in 0..2 {
-        assert_eq!(clash.merge(), conflicts(&["a.txt"]));
+        assert_eq!(clash.merge(), clash.conflicts(&["a.txt"]));
         assert!(clash.is_in_progress());
     }
     assert_eq!(clash.world.git(["rev-parse", "HEAD"]), clash.ours);
+}
+
+#[test]
+fn a_merge_in_progress_is_of_what_it_was_begun_with() {
+    let clash = Clash::new("ours\n", "theirs\n");
+    clash.merge();
+    // Meanwhile the other side goes on.
+    let (world, place) = (&clash.world, clash.place());
+    let tree = format!("{}^{{tree}}", clash.theirs);
+    let newer = world.git(["commit-tree", &tree, "-p", &clash.theirs, "-m", "more"]);
+    let git = world.builder();
+    let merged = git.merge(place, &newer, &leftovers()).unwrap();
+    assert_eq!(merged, clash.conflicts(&["a.txt"]));
+    world.write("a.txt", "both\n");
+    world.git(["add", "-A"]);
+    // Stopped before its commit, and asked again.
+    assert_eq!(git.merge(place, &newer, &leftovers()), Ok(Merged::Done));
+    assert_eq!(clash.head(), clash.merge_commit());
 }
 
 #[test]
@@ -133,11 +154,11 @@ fn a_conflict_marker_is_never_committed() {
         if stage {
             clash.world.git(["add", "-A"]);
         }
-        assert_eq!(clash.conclude(), conflicts(&["a.txt"]), "{stage}");
+        assert_eq!(clash.conclude(), clash.conflicts(&["a.txt"]), "{stage}");
         assert!(clash.is_in_progress());
     }
     clash.world.write("a.txt", "ours\n>>>>>>> theirs\n");
-    assert_eq!(clash.conclude(), conflicts(&["a.txt"]));
+    assert_eq!(clash.conclude(), clash.conflicts(&["a.txt"]));
     clash.world.write("a.txt", "both\n");
     assert_eq!(clash.conclude(), Merged::Done);
     assert_eq!(clash.head(), clash.merge_commit());
@@ -150,7 +171,7 @@ fn a_marker_that_an_agent_committed_by_itself_is_found_and_can_still_be_resolved
     let clash = Clash::new("ours\n", "theirs\n");
     clash.merge();
     clash.world.commit("resolved, said the agent");
-    assert_eq!(clash.conclude(), conflicts(&["a.txt"]));
+    assert_eq!(clash.conclude(), clash.conflicts(&["a.txt"]));
     clash.world.write("a.txt", "both\n");
     assert_eq!(clash.conclude(), Merged::Done);
     assert_eq!(clash.world.git(["show", "HEAD:a.txt"]), "both");
@@ -170,7 +191,7 @@ fn a_merge_that_an_agent_gave_up_is_begun_again() {
     let clash = Clash::new("ours\n", "theirs\n");
     clash.merge();
     clash.world.git(["merge", "--abort"]);
-    assert_eq!(clash.conclude(), conflicts(&["a.txt"]));
+    assert_eq!(clash.conclude(), clash.conflicts(&["a.txt"]));
     assert!(clash.is_in_progress());
 }
 
@@ -183,7 +204,7 @@ fn a_file_one_side_deleted_is_what_was_left_in_the_folder() {
         let theirs = clash.world.commit("gone");
         clash.world.git(["checkout", "-q", "main"]);
         let clash = Clash { theirs, ..clash };
-        assert_eq!(clash.merge(), conflicts(&["a.txt"]));
+        assert_eq!(clash.merge(), clash.conflicts(&["a.txt"]));
         if !keeps {
             std::fs::remove_file(clash.world.repo.join("a.txt")).unwrap();
         }

@@ -51,9 +51,11 @@ pub(super) fn merge(
     let git_dir = state::git_dir(git, location)?;
     match state::in_progress(&git_dir) {
         Some(InProgress::Merge) => {
+            // Others may have gone on since it was begun: what it brings in is what it was begun with.
+            let theirs = &history::resolve(git, location, "MERGE_HEAD")?;
             let files = unmerged(git, location)?;
             if !files.is_empty() {
-                return Ok(Merged::Conflicts(files));
+                return Ok(judged(theirs, files));
             }
             // It was stopped between the merge and its commit.
             let ours = &history::resolve(git, location, "HEAD")?;
@@ -81,7 +83,10 @@ pub(super) fn merge(
         .run()?;
     match (answer.code, state::in_progress(&git_dir)) {
         (0, None) => Ok(Merged::Done),
-        (_, Some(InProgress::Merge)) => unmerged(git, location).map(Merged::Conflicts),
+        (_, Some(InProgress::Merge)) => Ok(Merged::Conflicts {
+            theirs: theirs.to_owned(),
+            files: unmerged(git, location)?,
+        }),
         (_, Some(_) | None) => Err(answer.problem()),
     }
 }
@@ -101,7 +106,8 @@ pub(super) fn conclude(
             // Whoever resolved it committed it as well. What came after is part of it.
             commit::leftovers(git, location, leftovers, brought)?;
             let tree = tree_of(git, location, "HEAD")?;
-            return judged(sides.leftover_markers(git, location, &tree)?);
+            let files = sides.leftover_markers(git, location, &tree)?;
+            return Ok(judged(sides.theirs, files));
         }
         None => return merge(git, location, sides.theirs, leftovers, brought),
     }
@@ -117,7 +123,7 @@ pub(super) fn conclude(
     let tree = resolved_tree(git, location, &git_dir, brought)?;
     let files = sides.leftover_markers(git, location, &tree)?;
     if !files.is_empty() {
-        return Ok(Merged::Conflicts(files));
+        return Ok(judged(sides.theirs, files));
     }
     let entries = load_config(git, location)?;
     let call = || {
@@ -178,11 +184,14 @@ impl Sides<'_> {
     }
 }
 
-fn judged(files: Vec<PathBuf>) -> Result<Merged, Problem> {
-    Ok(match files.is_empty() {
+fn judged(theirs: &str, files: Vec<PathBuf>) -> Merged {
+    match files.is_empty() {
         true => Merged::Done,
-        false => Merged::Conflicts(files),
-    })
+        false => Merged::Conflicts {
+            theirs: theirs.to_owned(),
+            files,
+        },
+    }
 }
 
 /// The tree as the files lie there, by an index of its own.

@@ -112,8 +112,13 @@ pub enum Pushed {
 pub enum Merged {
     /// The checkout holds both sides.
     Done,
-    /// These files need somebody; the merge is in progress.
-    Conflicts(Vec<PathBuf>),
+    /// Files need somebody; the merge is in progress.
+    Conflicts {
+        /// The commit being merged: of a merge that was begun before, the one it was begun with.
+        theirs: String,
+        /// The files.
+        files: Vec<PathBuf>,
+    },
 }
 
 /// How much changed between two commits.

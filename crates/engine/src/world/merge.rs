@@ -69,7 +69,7 @@ impl World<'_> {
         }
         match self.history.merge(place, &theirs, &merging.leftovers())? {
             Merged::Done => self.integrated(merging),
-            Merged::Conflicts(files) => Ok(conflicted(ours, theirs, &files)),
+            Merged::Conflicts { theirs, files } => Ok(conflicted(ours, theirs, &files)),
         }
     }
 
@@ -109,7 +109,7 @@ impl World<'_> {
                 }
                 Ok(result)
             }
-            Merged::Conflicts(files) => Ok(conflicted(ours.to_owned(), theirs.to_owned(), &files)),
+            Merged::Conflicts { theirs, files } => Ok(conflicted(ours.to_owned(), theirs, &files)),
         }
     }
 
