@@ -1,7 +1,7 @@
 //! Roles held by the kernel: what may be written, read and reached.
 
 use crate::support::{Scene, is_active, is_root};
-use drive_core::process::{End, LayerName, ProcessReport};
+use drive_core::process::{End, Layer, LayerName, LayerState, ProcessReport};
 use drive_engine::ports::{CommandSpec, Isolation, ProcessRunner, Writes};
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +15,10 @@ struct Places {
 
 impl Places {
     fn new() -> Self {
-        let scene = Scene::new();
+        Self::of(Scene::new())
+    }
+
+    fn of(scene: Scene) -> Self {
         let (work, beside) = (scene.path().join("work"), scene.path().join("beside"));
         for folder in [&work, &beside, &work.join("inner")] {
             fs::create_dir(folder).unwrap();
@@ -76,13 +79,23 @@ everyone! {
         let Some(report) = places.run(script, LayerName::WriteScope, isolation) else { return };
         assert_eq!(report.stdout.tail_text(), "scratch\nconfig", "{}", report.stderr.tail_text());
         assert!(!places.work.join("new").exists());
-        if !is_active(&report, LayerName::PidNamespace) {
-            println!("skipped: without a mount namespace modes and times are not protected");
+        if !is_active(&report, LayerName::ReadOnlyMounts) {
+            println!("skipped: without mounts of its own, modes and times are not protected");
             return;
         }
         let after = fs::metadata(places.work.join("inner/config")).unwrap();
         assert_eq!(after.modified().unwrap(), before.modified().unwrap());
         assert_eq!(after.permissions(), before.permissions());
+    }
+
+    fn without_mounts_of_its_own_the_report_says_that_modes_can_be_changed() {
+        let places = Places::of(Scene::without(&[LayerName::ReadOnlyMounts]));
+        let script = "echo x > inner/config; chmod 777 inner/config; stat -c %a inner/config; cat inner/config";
+        let Some(report) = places.run(script, LayerName::WriteScope, only(&[])) else { return };
+        assert_eq!(report.stdout.tail_text(), "777\nconfig", "{}", report.stderr.tail_text());
+        let why = "switched off; modes, owners and times of files outside the allowed folders can be changed";
+        let missing = Layer { name: LayerName::ReadOnlyMounts, state: LayerState::Missing(why.to_owned()) };
+        assert!(report.layers.contains(&missing), "{:?}", report.layers);
     }
 
     fn hidden_folders_and_files_cannot_be_read() {
@@ -124,7 +137,7 @@ everyone! {
         let places = Places::new();
         let script = "echo x > /dev/shm/$DRIVE_TOKEN && cat /dev/shm/$DRIVE_TOKEN";
         let Some(report) = places.run(script, LayerName::WriteScope, only(&[])) else { return };
-        if is_active(&report, LayerName::PidNamespace) {
+        if is_active(&report, LayerName::ReadOnlyMounts) {
             assert_eq!(report.stdout.tail_text(), "x\n", "{}", report.stderr.tail_text());
         }
         assert!(!PathBuf::from("/dev/shm").join(&places.scene.token).exists());

@@ -105,6 +105,8 @@ pub enum LayerName {
     SignalScope,
     /// Only the allowed folders can be written.
     WriteScope,
+    /// Modes, owners and times outside the allowed folders stay as they are.
+    ReadOnlyMounts,
     /// Named paths cannot be read, or not written.
     PathMasks,
     /// No network but an own loopback.
@@ -113,7 +115,7 @@ pub enum LayerName {
 
 impl LayerName {
     /// Every layer, the basic ones first.
-    pub const ALL: [LayerName; 9] = [
+    pub const ALL: [LayerName; 10] = [
         LayerName::Subreaper,
         LayerName::PidNamespace,
         LayerName::CgroupMemory,
@@ -121,6 +123,7 @@ impl LayerName {
         LayerName::CgroupKill,
         LayerName::SignalScope,
         LayerName::WriteScope,
+        LayerName::ReadOnlyMounts,
         LayerName::PathMasks,
         LayerName::NetworkNamespace,
     ];
@@ -135,6 +138,7 @@ impl LayerName {
             LayerName::CgroupKill => "cgroupKill",
             LayerName::SignalScope => "signalScope",
             LayerName::WriteScope => "writeScope",
+            LayerName::ReadOnlyMounts => "readOnlyMounts",
             LayerName::PathMasks => "pathMasks",
             LayerName::NetworkNamespace => "networkNamespace",
         }
@@ -154,6 +158,9 @@ impl LayerName {
             LayerName::CgroupKill => "a tree left by a crash is found by its pids only",
             LayerName::SignalScope => "it can signal other processes of the same user",
             LayerName::WriteScope => "writes outside the allowed folders are not prevented",
+            LayerName::ReadOnlyMounts => {
+                "modes, owners and times of files outside the allowed folders can be changed"
+            }
             LayerName::PathMasks => "hidden paths stay readable and protected paths stay writable",
             LayerName::NetworkNamespace => "the network is not cut",
         }

@@ -5,7 +5,7 @@ use super::super::sys::{self, Forked, namespace};
 use super::super::wire::{Request, control};
 use super::init::{Birth, InitEnds, init_main};
 use drive_core::process::{LayerName, ProcessMark};
-use drive_engine::ports::Network;
+use drive_engine::ports::{Network, Writes};
 use rustix::process::{Signal, getegid, geteuid};
 use std::fs;
 use std::io::{self, PipeWriter, Write};
@@ -57,7 +57,8 @@ fn wanted_namespaces(request: &Request) -> i32 {
         wanted |= namespace::PID | namespace::MOUNT;
     }
     let masks = !request.hidden.is_empty() || !request.protected.is_empty();
-    if masks && on(LayerName::PathMasks) {
+    let confines = request.writes != Writes::Anywhere;
+    if masks && on(LayerName::PathMasks) || confines && on(LayerName::ReadOnlyMounts) {
         wanted |= namespace::MOUNT;
     }
     if request.network == Network::Off && on(LayerName::NetworkNamespace) {

@@ -181,8 +181,15 @@ fn view_files(request: &Request, birth: Birth, missing: &mut Missing) -> View {
     } else {
         Err(io::Error::other("no mount namespace"))
     };
-    let confines = detached.is_ok() && on(LayerName::WriteScope);
-    view.read_only = confines && mounts::confine_writes(request).is_ok();
+    if request.writes != Writes::Anywhere {
+        let confined = match &detached {
+            _ if !on(LayerName::ReadOnlyMounts) => Err("switched off".to_owned()),
+            Ok(()) => mounts::confine_writes(request).map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        view.read_only = confined.is_ok();
+        missing.extend(confined.err().map(|why| (LayerName::ReadOnlyMounts, why)));
+    }
     if masks && !on(LayerName::PathMasks) {
         missing.push((LayerName::PathMasks, "switched off".to_owned()));
     } else if masks {

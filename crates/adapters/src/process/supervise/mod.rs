@@ -243,7 +243,7 @@ fn judge_layers(
         | LayerName::SignalScope => true,
         LayerName::CgroupMemory => request.limits.memory_bytes.is_some(),
         LayerName::CgroupProcesses => request.limits.processes.is_some(),
-        LayerName::WriteScope => request.writes != Writes::Anywhere,
+        LayerName::WriteScope | LayerName::ReadOnlyMounts => request.writes != Writes::Anywhere,
         LayerName::PathMasks => !request.hidden.is_empty() || !request.protected.is_empty(),
         LayerName::NetworkNamespace => request.network == Network::Off,
     };
@@ -276,6 +276,7 @@ fn missing_required(request: &Request, layers: &[Layer]) -> Option<Problem> {
             | LayerName::CgroupMemory
             | LayerName::CgroupProcesses
             | LayerName::WriteScope
+            | LayerName::ReadOnlyMounts
             | LayerName::PathMasks
             | LayerName::NetworkNamespace => true,
         };
