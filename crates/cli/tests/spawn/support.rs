@@ -90,10 +90,14 @@ impl World {
         command
     }
 
-    /// `drive` in the repository, not yet started.
+    /// `drive` in the repository, not yet started. Who starts the tests under `nohup` has them ignore
+    /// a signal, and that would be handed down.
     pub(crate) fn drive_command(&self, args: &[&str]) -> Command {
-        let mut command = self.command(env!("CARGO_BIN_EXE_drive"));
-        command.args(args).current_dir(self.path("repo"));
+        let mut command = self.command("env");
+        command
+            .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_drive")])
+            .args(args)
+            .current_dir(self.path("repo"));
         command
     }
 
