@@ -1,7 +1,10 @@
 //! The pull request or the whole repository goes elsewhere.
 
-use crate::crew::{REPO, drive_in, fixes, kill, on_github, on_local, status, until, until_quiet};
+use crate::crew::{
+    REPO, drive_in, fixes, kill, on_github, on_local, sandbox, start_in, status, until, until_quiet,
+};
 use crate::stage::{ended, said};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 
 #[test]
@@ -112,4 +115,49 @@ fn a_repository_moved_on_disk_is_waited_for_and_found_again() {
     assert_eq!(fixes(said(&stage.pull_request())).len(), 1);
     kill(owner);
     assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
+}
+
+#[test]
+fn a_cruise_whose_repository_is_gone_for_good_can_be_ended_and_holds_up_no_other() {
+    let (stage, owner) = on_local();
+    let id = status(&stage)["id"].as_str().unwrap().to_owned();
+    let folder = sandbox(&stage);
+    fs::write(folder.join("unsaved.txt"), "of ann\n").unwrap();
+    kill(owner);
+    stage.git(&["clone", "--quiet", ".", "../other"]);
+    fs::rename(
+        stage.path("repo/drive.toml"),
+        stage.path("other/drive.toml"),
+    )
+    .unwrap();
+    fs::remove_dir_all(stage.path("repo")).unwrap();
+    let args = ["cruise", "run", "Add more", "--detach"];
+    let second = drive_in(&stage, "other", &args).document;
+    until("the second", || {
+        let shown = drive_in(&stage, "other", &["cruise", "status"]).document;
+        shown["prNumber"].is_number() && shown["ownerPid"] == second["pid"]
+    });
+    let pid = Pid::from_raw(second["pid"].as_i64().unwrap().try_into().unwrap()).unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
+    // Whoever takes up everything takes up the one that is there.
+    let owner = start_in(&stage, "home", &["cruise", "resume", "--all"]);
+    until("an owner", || {
+        let shown = drive_in(&stage, "other", &["cruise", "status"]).document;
+        shown["ownerPid"] == owner.id()
+    });
+    let cleaned = drive_in(&stage, "home", &["cruise", "cleanup", &id, "--force"]);
+    assert_eq!(
+        (cleaned.code, &cleaned.document["status"]),
+        (Some(0), &"cancelled".into()),
+        "{cleaned:?}"
+    );
+    // Nothing can be proven about its sandbox any more, so that stays.
+    let warnings = cleaned.document["warnings"].to_string();
+    assert!(warnings.contains("is left alone"), "{warnings}");
+    assert!(folder.join("unsaved.txt").is_file());
+    assert_eq!(
+        drive_in(&stage, "other", &["cruise", "cleanup"]).code,
+        Some(0)
+    );
+    assert_eq!(ended(owner).document["failure"]["kind"], "repositoryGone");
 }

@@ -136,7 +136,12 @@ pub(crate) fn commit_of(fix: &str) -> &str {
 
 /// Runs `drive … --json` in another folder of the stage.
 pub(crate) fn drive_in(stage: &Stage, folder: &str, args: &[&str]) -> Ended {
+    ended(start_in(stage, folder, args))
+}
+
+/// Starts it.
+pub(crate) fn start_in(stage: &Stage, folder: &str, args: &[&str]) -> Child {
     let mut command = stage.command(env!("CARGO_BIN_EXE_drive"));
     let command = command.current_dir(stage.path(folder)).args(args);
-    ended(command.arg("--json").spawn().unwrap())
+    command.arg("--json").spawn().unwrap()
 }

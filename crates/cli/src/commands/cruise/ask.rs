@@ -85,9 +85,15 @@ fn nothing_to_approve(run: &Run) -> Problem {
 }
 
 /// Ends it, and waits until it has ended.
-pub(super) fn cleanup(app: &App, id: Option<&str>) -> Outcome {
+pub(super) fn cleanup(app: &App, id: Option<&str>, force: bool) -> Outcome {
     let run = active(app, id)?;
-    let host = Host::of(app, &repo_of(&run)?)?;
+    let host = match repo_of(&run).and_then(|repo| Host::of(app, &repo)) {
+        Err(problem) if force => {
+            app.output().warn(format_args!("{problem}"));
+            Host::adrift(app)?
+        }
+        found => found?,
+    };
     let name = name()?;
     host.with_bridge(app, |bridge| bridge.ask(&run.id, Ask::Cleanup, &name))?;
     let until = Instant::now() + PATIENCE;
@@ -100,6 +106,9 @@ pub(super) fn cleanup(app: &App, id: Option<&str>) -> Outcome {
                     "kept     {} (`drive kept restore {}`)\n",
                     kept.reference, kept.reference
                 ));
+            }
+            for warning in &now.warnings {
+                text.push_str(&format!("note     {warning}\n"));
             }
             return Answer::new("drive.run/1", &crate::flown::document(&now), text);
         }

@@ -13,12 +13,14 @@ use drive_engine::CancelToken;
 use drive_engine::cruise::{Bridge, Flown};
 use drive_engine::executor::Hints;
 use drive_engine::forge::Conversation;
+use drive_engine::ports::Forge;
 use std::path::{Path, PathBuf};
 
 /// One repository with its settings and its forge.
 pub(super) struct Host {
     pub(super) wiring: Wiring,
-    pub(super) conversation: Conversation,
+    /// `None` for cruises whose repository is gone.
+    conversation: Option<Conversation>,
     /// The remote that the forge reads from; `None` for a forge that reads the repository itself.
     pub(super) remote: Option<String>,
     /// What webhooks told another process, and the repository's name on its forge.
@@ -35,7 +37,7 @@ impl Host {
         app.output()
             .detail(format_args!("forge: {}", open.choice.why));
         Ok(Self {
-            conversation: wiring.conversation(&open, settings)?,
+            conversation: Some(wiring.conversation(&open, settings)?),
             remote: open.remote.clone(),
             nudges: wiring.nudges(),
             repository: match &open.choice.chosen {
@@ -51,6 +53,27 @@ impl Host {
     pub(super) fn of(app: &App, repo: &Path) -> Result<Self, Problem> {
         let settings = app.settings_at(repo)?.settings;
         Self::new(app, &settings, repo)
+    }
+
+    /// The host for cruises whose repository is gone: all it can do is to end them.
+    pub(super) fn adrift(app: &App) -> Result<Self, Problem> {
+        let folder = app.state_dir()?.path().to_owned();
+        let wiring = Wiring::new(app, &app.settings_at(&folder)?.settings, &folder)?;
+        Ok(Self {
+            conversation: None,
+            remote: None,
+            nudges: wiring.nudges(),
+            repository: None,
+            wiring,
+            folder,
+        })
+    }
+
+    /// Where its pull requests are.
+    pub(super) fn forge(&self) -> Result<&dyn Forge, Problem> {
+        let conversation = self.conversation.as_ref();
+        let forge = conversation.map(|conversation| conversation.forge.as_ref());
+        forge.ok_or_else(|| Problem::environment("repositoryGone", "its repository is not there"))
     }
 
     fn hints(&self) -> Option<Hints<'_>> {
@@ -69,7 +92,7 @@ impl Host {
         runs: &[RunId],
     ) -> Result<Flown, Problem> {
         let progress = Progress::new(output);
-        let world = self.wiring.world(Some(&self.conversation), &progress);
+        let world = self.wiring.world(self.conversation.as_ref(), &progress);
         let bridge = Bridge {
             journal: self.wiring.journal(),
             whoami: &self.wiring.whoami,
@@ -87,7 +110,7 @@ impl Host {
         work: impl FnOnce(Bridge<'_>) -> Result<T, Problem>,
     ) -> Result<T, Problem> {
         let progress = Progress::new(app.output());
-        let world = self.wiring.world(Some(&self.conversation), &progress);
+        let world = self.wiring.world(self.conversation.as_ref(), &progress);
         let bridge = Bridge {
             journal: self.wiring.journal(),
             whoami: &self.wiring.whoami,

@@ -66,6 +66,10 @@ enum CruiseCommand {
         /// The cruise; may be left out where there is only one
         #[arg(value_name = "ID")]
         id: Option<String>,
+
+        /// End it also where its repository is gone for good; its sandbox is left as it is
+        #[arg(long)]
+        force: bool,
     },
 }
 
@@ -79,6 +83,6 @@ pub(crate) fn run(args: &CruiseArgs, app: &App) -> Outcome {
         CruiseCommand::Fix { id, comment } => ask::fix(app, id.as_deref(), comment.as_deref()),
         CruiseCommand::Approve { id } => ask::approve(app, id.as_deref()),
         CruiseCommand::Resume(args) => resume::run(args, app),
-        CruiseCommand::Cleanup { id } => ask::cleanup(app, id.as_deref()),
+        CruiseCommand::Cleanup { id, force } => ask::cleanup(app, id.as_deref(), *force),
     }
 }

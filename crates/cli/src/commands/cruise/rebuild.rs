@@ -102,7 +102,7 @@ fn request(
         return Err(refused(state, "it had no pull request yet")
             .hint("what it wrote is on its branch; start again with `drive cruise run TASK`"));
     };
-    let pull_request = host.conversation.forge.fetch(number)?;
+    let pull_request = host.forge()?.fetch(number)?;
     state.check(&Evidence {
         read_from: path,
         sandboxes_root: wiring.sandboxes.root(),

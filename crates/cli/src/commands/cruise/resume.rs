@@ -110,14 +110,14 @@ fn let_go(id: &RunId) -> Problem {
 /// Every cruise, each repository with settings and a forge of its own.
 fn every(app: &App, runs: Vec<Run>) -> Outcome {
     let mut by_repo: BTreeMap<PathBuf, Vec<RunId>> = BTreeMap::new();
-    for run in &runs {
-        by_repo
-            .entry(repo_of(run)?)
-            .or_default()
-            .push(run.id.clone());
-    }
     let mut hosts = Vec::new();
     let mut failed: Vec<(String, Problem)> = Vec::new();
+    for run in &runs {
+        match repo_of(run) {
+            Ok(repo) => by_repo.entry(repo).or_default().push(run.id.clone()),
+            Err(problem) => failed.push((run.id.to_string(), problem)),
+        }
+    }
     for (repo, ids) in by_repo {
         match Host::of(app, &repo) {
             Ok(host) => hosts.push((host, ids)),
@@ -239,6 +239,10 @@ pub(super) fn repo_of(run: &Run) -> Result<PathBuf, Problem> {
                 run.id
             ),
         )
-        .hint("move it back: its branches are in there, and the sandbox cannot do without it")),
+        .hint(format!(
+            "move it back: its branches are in there, and the sandbox cannot do without it; or end \
+             the cruise without it: `drive cruise cleanup {} --force`",
+            run.id
+        ))),
     }
 }
