@@ -51,7 +51,7 @@ pub(crate) fn run() -> Vec<Row> {
     };
     let mut times = Times::default();
     for round in 0..ROUNDS {
-        // Whoever comes second meets a disk that is still busy with the first: take turns.
+        // Whoever comes second may meet a disk that is still busy with the first: take turns.
         if round % 2 == 0 {
             plain(&repo, dir.path(), round, &mut times);
             ours(&repo, &sandboxes, round, &mut times);
@@ -105,6 +105,7 @@ fn plain(repo: &Path, dir: &Path, round: usize, times: &mut Times) {
     let path = dir.join("plain");
     let path = path.to_string_lossy();
     let branch = format!("plain-{round}");
+    settle_disk();
     times.plain_add.push(timed(|| {
         git(repo, &["worktree", "add", "--quiet", "-b", &branch, &path]);
     }));
@@ -152,6 +153,7 @@ fn ours(repo: &Path, sandboxes: &Worktrees, round: usize, times: &mut Times) {
         copy: Vec::new(),
         seed: Vec::new(),
     };
+    settle_disk();
     let start = Instant::now();
     let sandbox = match sandboxes.create(&spec) {
         Ok(sandbox) => sandbox,
@@ -181,6 +183,12 @@ fn grow(repo: &Path) {
     git(repo, &["add", "-A"]);
     git(repo, &["commit", "--quiet", "-m", "30,000 files"]);
     git(repo, &["repack", "-adq"]);
+}
+
+/// What was deleted before is the disk's business first, and not that of whoever is measured next.
+fn settle_disk() {
+    let synced = Command::new("sync").status();
+    assert!(synced.is_ok_and(|s| s.success()), "the disk did not settle");
 }
 
 fn git(repo: &Path, args: &[&str]) {

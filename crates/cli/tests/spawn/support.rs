@@ -90,14 +90,10 @@ impl World {
         command
     }
 
-    /// `drive` in the repository, not yet started. Who starts the tests under `nohup` has them ignore
-    /// a signal, and that would be handed down.
+    /// `drive` in the repository, not yet started.
     pub(crate) fn drive_command(&self, args: &[&str]) -> Command {
-        let mut command = self.command("env");
-        command
-            .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_drive")])
-            .args(args)
-            .current_dir(self.path("repo"));
+        let mut command = self.command(env!("CARGO_BIN_EXE_drive"));
+        command.args(args).current_dir(self.path("repo"));
         command
     }
 
@@ -108,7 +104,11 @@ impl World {
 
     /// Starts `drive` with both streams caught.
     pub(crate) fn start(&self, args: &[&str]) -> Child {
-        self.drive_command(args)
+        // Who starts the tests under `nohup` has them ignore a signal, and that would be handed down.
+        self.command("env")
+            .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_drive")])
+            .args(args)
+            .current_dir(self.path("repo"))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
