@@ -41,7 +41,9 @@ impl Environment {
         Self::from_pairs(std::env::vars_os())
     }
 
-    /// An environment made of exactly these variables.
+    /// An environment made of exactly these variables. A search path keeps its absolute folders only:
+    /// a relative or empty one would find programs in whatever folder a program is started in, and
+    /// an agent may have written what lies there.
     pub fn from_pairs<K, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Self
     where
         K: Into<OsString>,
@@ -50,6 +52,10 @@ impl Environment {
         let variables = pairs
             .into_iter()
             .map(|(name, value)| (name.into(), value.into()))
+            .map(|(name, value)| match name == PATH {
+                true => (name, absolute_only(&value)),
+                false => (name, value),
+            })
             .collect();
         Self { variables }
     }
@@ -86,6 +92,12 @@ impl Environment {
     }
 }
 
+fn absolute_only(search_path: &OsStr) -> OsString {
+    let folders = std::env::split_paths(search_path).filter(|folder| folder.is_absolute());
+    // A folder of the list never holds the list's separator: it came out of such a list.
+    std::env::join_paths(folders).unwrap_or_default()
+}
+
 /// Who sits in front of the terminal, as far as the environment says.
 pub fn user_name(environment: &Environment) -> String {
     let names = ["LOGNAME", "USER"].map(|name| environment.text(name));
@@ -102,6 +114,13 @@ mod tests {
         let environment = Environment::from_pairs([("HOME", ""), ("PATH", "/bin")]);
         assert_eq!(environment.get(HOME), None);
         assert_eq!(environment.text(PATH), Some("/bin"));
+    }
+
+    #[test]
+    fn a_search_path_has_absolute_folders_only() {
+        let path = ":/usr/bin:.:./node_modules/.bin:bin:/bin:";
+        let environment = Environment::from_pairs([("PATH", path)]);
+        assert_eq!(environment.text(PATH), Some("/usr/bin:/bin"));
     }
 
     #[test]

@@ -7,10 +7,14 @@
     reason = "tests prepare files and foreign databases by hand"
 )]
 
+mod support;
+
 use drive_adapters::store::Database;
 use rusqlite::Connection;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
+use support::SmallDisk;
 use tempfile::TempDir;
 
 fn folder() -> (TempDir, PathBuf) {
@@ -230,6 +234,22 @@ fn a_full_disk_is_named_and_nothing_is_half_written() {
         })
         .unwrap();
     assert_eq!(left, 0);
+}
+
+#[test]
+fn a_full_disk_is_named_also_by_whoever_only_wants_to_look() {
+    let (dir, path) = folder();
+    let Some(_disk) = SmallDisk::mount(dir.path(), c"size=1m") else {
+        return;
+    };
+    drop(Database::open(&path).unwrap());
+    let rest = dir.path().join("rest");
+    let mut file = std::fs::File::create(&rest).unwrap();
+    while file.write_all(&[7; 4096]).is_ok() {}
+    drop(file);
+    assert_eq!(kind(&path), "diskFull");
+    std::fs::remove_file(&rest).unwrap();
+    drop(Database::open(&path).unwrap());
 }
 
 /// Once in a hundred times one of them was turned away, so it takes a few hundred to tell.

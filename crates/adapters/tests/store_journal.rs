@@ -12,9 +12,13 @@ mod common;
 use common::{RUN, append, at, fixture, owner, request, sandbox_created};
 use drive_core::ids::{DedupeKey, EffectKey, RunId};
 use drive_core::run::{Event, Run, fold, step};
-use drive_engine::ports::{Append, Appended, LeaseAnswer, LeaseToken, Liveness, RunFilter, Store};
+use drive_core::time::Timestamp;
+use drive_engine::lease::{Lease, Whoami};
+use drive_engine::ports::{
+    Append, Appended, Clock, LeaseAnswer, LeaseToken, Liveness, Owner, RunFilter, Store,
+};
 
-fn alive(_: &drive_engine::ports::Owner) -> Liveness {
+fn alive(_: &Owner) -> Liveness {
     Liveness::Alive
 }
 
@@ -211,6 +215,67 @@ fn one_failed_probe_proves_no_death() {
         ask(Liveness::Unknown, 600),
         LeaseAnswer::Granted(LeaseToken(2))
     );
+}
+
+#[test]
+fn a_lease_whose_owner_cannot_be_read_runs_out_by_itself() {
+    let fixture = fixture();
+    assert_eq!(granted(&fixture, 1, &alive), LeaseToken(1));
+    let connection = rusqlite::Connection::open(&fixture.path).unwrap();
+    connection
+        .execute("UPDATE leases SET owner = '{\"kind\": \"newer\"}'", [])
+        .unwrap();
+    let ask = |now| {
+        let (run, dead) = (RunId::new(RUN), |_: &_| Liveness::Dead);
+        let answer = fixture
+            .store
+            .acquire(&run, &owner(2), at(now), at(now + 60), &dead);
+        matches!(answer.unwrap(), LeaseAnswer::Granted(_))
+    };
+    assert_eq!((ask(10), ask(61)), (false, true));
+}
+
+/// A clock that stands where it was put.
+struct Stands(std::sync::Mutex<i64>);
+
+impl Clock for Stands {
+    fn now(&self) -> Timestamp {
+        at(*self.0.lock().unwrap())
+    }
+}
+
+#[test]
+fn a_beat_that_fails_is_made_up_for_and_ends_nothing_before_the_lease_is_in_danger() {
+    struct Here;
+    impl Whoami for Here {
+        fn owner(&self) -> Owner {
+            owner(1)
+        }
+        fn liveness(&self, _: &Owner) -> Liveness {
+            Liveness::Alive
+        }
+    }
+    let (fixture, clock) = (fixture(), Stands(std::sync::Mutex::new(0)));
+    let run = RunId::new(RUN);
+    let lease = Lease::acquire(&fixture.store, &clock, &Here, &run).unwrap();
+    let lease = lease.unwrap_or_else(|owner| panic!("{owner:?}"));
+    let connection = rusqlite::Connection::open(&fixture.path).unwrap();
+    let rename = |from: &str, to: &str| {
+        let sql = format!("ALTER TABLE {from} RENAME TO {to}");
+        connection.execute(&sql, []).unwrap();
+    };
+    let beat = |now| {
+        *clock.0.lock().unwrap() = now;
+        lease.beat().map_err(|problem| problem.kind)
+    };
+    rename("leases", "elsewhere");
+    assert_eq!(beat(20), Ok(true));
+    rename("elsewhere", "leases");
+    assert_eq!(beat(21), Ok(true));
+    rename("leases", "elsewhere");
+    assert_eq!(beat(60), Ok(true));
+    assert_eq!(beat(61), Err("database".to_owned()));
+    rename("elsewhere", "leases");
 }
 
 #[test]

@@ -1,14 +1,40 @@
 //! The task a command is given: its argument, or standard input for `-`.
 
 use drive_core::Problem;
+use drive_engine::CancelToken;
 use drive_engine::spawn::LONGEST_TASK;
 use std::io::Read;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How often somebody who waits for input looks whether to stop.
+const GLANCE: Duration = Duration::from_millis(50);
 
 /// The text of a `TASK` argument. Whether it is a task at all is for the engine to say.
-pub(crate) fn load_task(argument: &str) -> Result<String, Problem> {
+pub(crate) fn load_task(argument: &str, cancel: &CancelToken) -> Result<String, Problem> {
     match argument {
-        "-" => read(std::io::stdin().lock()),
+        "-" => read_unless(cancel, || read(std::io::stdin().lock())),
         text => Ok(text.to_owned()),
+    }
+}
+
+/// Waits for input, but not for longer than the person wants: a read does not end by itself, so it
+/// is left to its thread.
+fn read_unless(
+    cancel: &CancelToken,
+    read: impl FnOnce() -> Result<String, Problem> + Send + 'static,
+) -> Result<String, Problem> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || sender.send(read()));
+    loop {
+        match receiver.recv_timeout(GLANCE) {
+            Ok(task) => return task,
+            Err(RecvTimeoutError::Timeout) if cancel.asked().is_none() => {}
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                return Err(Problem::interrupted("stopped while reading the task")
+                    .hint("nothing was started"));
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::cancel::{CancelGuard, CancelToken, Urgency};
 use crate::executor::{Executor, OnStop, Until};
 use crate::journal::Word;
-use crate::lease::{HEARTBEAT, Lease};
+use crate::lease::Lease;
 use drive_core::Problem;
 use drive_core::agent::Ending;
 use drive_core::ids::{DedupeKey, EffectKey, RunId};
@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Scope, scope};
 use std::time::{Duration, Instant};
 
-/// How often the journal is looked at for what other processes delivered to runs that wait.
+/// How often the journal is looked at for what other processes delivered.
 const PEEK: Duration = Duration::from_millis(250);
 /// The most events in one transaction: other writers wait for it.
 const MOST_WORDS: usize = 200;
@@ -317,11 +317,8 @@ impl<'env> Dispatch<'env> {
     /// How long nothing will happen by itself.
     fn wait(&self) -> Duration {
         let now = self.executor.journal.clock.now();
-        let mut wait = HEARTBEAT;
+        let mut wait = PEEK;
         for flight in self.flights.values() {
-            if !flight.timers.is_empty() {
-                wait = wait.min(PEEK);
-            }
             for due in flight.timers.values() {
                 wait = wait.min(due.left(now));
             }
@@ -329,10 +326,9 @@ impl<'env> Dispatch<'env> {
         wait.max(LEAST_WAIT)
     }
 
-    /// Sees what other processes delivered to runs that wait.
+    /// Sees what other processes delivered, also to a run whose agent works.
     fn peek(&mut self) {
-        let is_waiting = self.flights.values().any(|one| !one.timers.is_empty());
-        if !is_waiting || self.peeked.elapsed() < PEEK {
+        if self.peeked.elapsed() < PEEK {
             return;
         }
         self.peeked = Instant::now();

@@ -65,7 +65,7 @@ impl<'a> Lease<'a> {
     }
 
     /// Beats once, unless the last beat is young: each one waits for the disk. `false` when the
-    /// lease was lost.
+    /// lease was lost; a problem when it could not be renewed for so long that it is about to be.
     pub fn beat(&self) -> Result<bool, Problem> {
         let now = self.clock.now();
         let mut last = self
@@ -75,11 +75,18 @@ impl<'a> Lease<'a> {
         if *last <= now && now < after(*last, HEARTBEAT / 2) {
             return Ok(true);
         }
-        let held = self
+        match self
             .store
-            .renew(&self.run, self.token, after(now, LEASE_TTL))?;
-        *last = now;
-        Ok(held)
+            .renew(&self.run, self.token, after(now, LEASE_TTL))
+        {
+            Ok(held) => {
+                *last = now;
+                Ok(held)
+            }
+            // A disk that is full for a moment ends nobody's work.
+            Err(_) if now < after(*last, LEASE_TTL - HEARTBEAT) => Ok(true),
+            Err(problem) => Err(problem),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Removal of any tree: folders nobody may enter, paths longer than the kernel takes.
 //!
-//! Instead of descending, each folder's subfolders are moved up beside the first one. Two open
-//! folders are enough for any depth, and no path is ever longer than one name.
+//! Instead of descending, each folder's subfolders are moved up into the root. Two open folders are
+//! enough for any depth, and no path is ever longer than one name.
 
 use super::{FOLDER, OWNER_ALL};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -21,19 +21,109 @@ pub fn remove_tree(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    if !meta.is_dir() {
-        return std::fs::remove_file(path);
+    match meta.is_dir() {
+        true => Removal::of(path)?.finish(path),
+        false => std::fs::remove_file(path),
     }
-    let root = open_folder(rustix::fs::CWD, &c_name(path)?)?;
-    let mut moved = 0u64;
-    while let Some(name) = empty_of_files(root.as_fd())? {
-        let folder = open_folder(root.as_fd(), &name)?;
-        flatten(root.as_fd(), folder.as_fd(), &mut moved)?;
-        drop(folder);
-        rustix::fs::unlinkat(&root, &name, AtFlags::REMOVEDIR)?;
+}
+
+/// One tree on its way out.
+struct Removal {
+    root: OwnedFd,
+    device: u64,
+    /// How many folders were given a fresh name.
+    moved: u64,
+    /// How many entries were met: each one where it was, and a folder once more in the root.
+    met: u64,
+}
+
+impl Removal {
+    fn of(path: &Path) -> io::Result<Self> {
+        let root = open_folder(rustix::fs::CWD, &c_name(path)?)?;
+        let device = rustix::fs::fstat(&root)?.st_dev;
+        Ok(Self {
+            root,
+            device,
+            moved: 0,
+            met: 0,
+        })
     }
-    drop(root);
-    std::fs::remove_dir(path)
+
+    fn finish(mut self, path: &Path) -> io::Result<()> {
+        self.empty()?;
+        drop(self.root);
+        std::fs::remove_dir(path)
+    }
+
+    /// Level by level: what the folders of one level hold is the next.
+    fn empty(&mut self) -> io::Result<()> {
+        loop {
+            let level = self.unlink_files()?;
+            if level.is_empty() {
+                return Ok(());
+            }
+            for name in level {
+                let folder = self.open(self.root.as_fd(), &name)?;
+                self.flatten(folder.as_fd())?;
+                drop(folder);
+                rustix::fs::unlinkat(&self.root, &name, AtFlags::REMOVEDIR)?;
+            }
+        }
+    }
+
+    /// Unlinks everything but folders in the root, and returns those.
+    fn unlink_files(&mut self) -> io::Result<Vec<CString>> {
+        let mut folders = Vec::new();
+        let root = self.root.as_fd();
+        for_each_entry(root, |name, is_folder| {
+            self.met += 1;
+            match is_folder {
+                true => folders.push(name.to_owned()),
+                false => unlink(root, name)?,
+            }
+            Ok(())
+        })?;
+        Ok(folders)
+    }
+
+    /// Empties a folder: files are unlinked, subfolders moved up into the root under fresh names.
+    fn flatten(&mut self, folder: BorrowedFd<'_>) -> io::Result<()> {
+        for_each_entry(folder, |name, is_folder| {
+            self.met += 1;
+            if !is_folder {
+                return unlink(folder, name);
+            }
+            // An empty folder needs no move, and most of the deepest ones are empty by now.
+            if rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR).is_ok() {
+                return Ok(());
+            }
+            // Moving a folder rewrites its `..`, which takes the right to write it.
+            self.open(folder, name)?;
+            self.move_up(folder, name)
+        })
+    }
+
+    fn move_up(&mut self, folder: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
+        loop {
+            self.moved += 1;
+            let fresh = format!(".drive-{}", self.moved);
+            match rustix::fs::renameat(folder, name, &self.root, &fresh) {
+                Ok(()) => return Ok(()),
+                // A folder of that name is in the way; there are finitely many.
+                Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Opens a folder of this tree. One of another file system is somebody else's.
+    fn open(&self, parent: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
+        let folder = open_folder(parent, name)?;
+        match rustix::fs::fstat(&folder)?.st_dev == self.device {
+            true => Ok(folder),
+            false => Err(io::ErrorKind::CrossesDevices.into()),
+        }
+    }
 }
 
 /// Gives the owner of a folder back what they need to work in it and to move it. No link is followed.
@@ -130,53 +220,6 @@ impl Walk {
     }
 }
 
-/// Unlinks everything but folders, and returns one folder that is left.
-fn empty_of_files(folder: BorrowedFd<'_>) -> io::Result<Option<CString>> {
-    let mut first = None;
-    for_each_entry(folder, |name, is_folder| {
-        if is_folder {
-            first.get_or_insert_with(|| name.to_owned());
-            return Ok(());
-        }
-        unlink(folder, name)
-    })?;
-    Ok(first)
-}
-
-/// Empties a folder: files are unlinked, subfolders moved up into `root` under fresh names.
-fn flatten(root: BorrowedFd<'_>, folder: BorrowedFd<'_>, moved: &mut u64) -> io::Result<()> {
-    for_each_entry(folder, |name, is_folder| {
-        if !is_folder {
-            return unlink(folder, name);
-        }
-        // An empty folder needs no move, and most of the deepest ones are empty by now.
-        if rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR).is_ok() {
-            return Ok(());
-        }
-        // Moving a folder rewrites its `..`, which takes the right to write it.
-        open_folder(folder, name)?;
-        move_up(root, folder, name, moved)
-    })
-}
-
-fn move_up(
-    root: BorrowedFd<'_>,
-    folder: BorrowedFd<'_>,
-    name: &CStr,
-    moved: &mut u64,
-) -> io::Result<()> {
-    loop {
-        *moved += 1;
-        let fresh = format!(".drive-{moved}");
-        match rustix::fs::renameat(folder, name, root, &fresh) {
-            Ok(()) => return Ok(()),
-            // A folder of that name is in the way; there are finitely many.
-            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
 fn unlink(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
     match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -238,4 +281,38 @@ fn made_readable(folder: BorrowedFd<'_>, name: &CStr) -> bool {
 fn c_name(path: &Path) -> io::Result<CString> {
     CString::new(path.as_os_str().as_bytes())
         .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Entries met while a tree of `wide` folders, each with three more below and a file in each, is
+    /// emptied; and how many there were.
+    fn met(wide: u64) -> (u64, u64) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("tree");
+        for folder in 0..wide {
+            let mut path = root.join(folder.to_string());
+            for name in ["a", "b", "c"] {
+                path.push(name);
+                std::fs::create_dir_all(&path).unwrap();
+                super::super::replace(&path.join("file"), b"x").unwrap();
+            }
+        }
+        let mut removal = Removal::of(&root).unwrap();
+        removal.empty().unwrap();
+        let met = removal.met;
+        removal.finish(&root).unwrap();
+        assert!(!root.exists());
+        (met, wide * 7)
+    }
+
+    #[test]
+    fn no_entry_is_met_more_than_twice_however_many_folders_there_are() {
+        for wide in [10, 300] {
+            let (met, entries) = met(wide);
+            assert!(met <= 2 * entries, "{met} of {entries}");
+        }
+    }
 }

@@ -37,13 +37,13 @@ pub(super) fn run(
     if let Some(folder) = &spec.log_dir {
         std::fs::create_dir_all(folder).map_err(|e| lost(&executable, &e))?;
     }
+    let (wake_reader, wake_writer) = io::pipe().map_err(|e| lost(&executable, &e))?;
     let (mut child, _feeder) = Child::start(spec, &executable)?;
     let identity = child.identity(spec);
     if let Err(problem) = started(&identity) {
         child.kill_and_reap();
         return Err(problem);
     }
-    let (wake_reader, wake_writer) = io::pipe().map_err(|e| lost(&executable, &e))?;
     let _waker = cancel.on_cancel(move |urgency| {
         let byte = match urgency {
             Urgency::Graceful => 1,

@@ -123,7 +123,16 @@ fn all_pids() -> Vec<i32> {
 }
 
 /// The share of memory that is really this process's own: shared pages are split among their users.
-pub(super) fn pss_bytes(pid: i32) -> Option<u64> {
+/// Of a process that lets nobody look, its resident size is all there is; one that has just gone has
+/// none.
+pub(super) fn share_bytes(mark: ProcessMark) -> u64 {
+    let resident = || stat(mark.pid).filter(|stat| stat.mark == mark);
+    pss_bytes(mark.pid)
+        .or_else(|| resident().map(|stat| stat.rss_bytes))
+        .unwrap_or(0)
+}
+
+fn pss_bytes(pid: i32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     let line = text.lines().find(|line| line.starts_with("Pss:"))?;
     let kib: u64 = line.split_ascii_whitespace().nth(1)?.parse().ok()?;

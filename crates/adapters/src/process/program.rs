@@ -7,8 +7,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The file to execute. A name without a slash is looked up in `PATH` of the child's environment; a
-/// relative path starts at the child's folder.
+/// The file to execute. A name without a slash is looked up in the absolute folders of `PATH` of the
+/// child's environment; a relative path starts at the child's folder.
 pub(super) fn resolve(spec: &CommandSpec) -> Result<PathBuf, Problem> {
     require_folder(&spec.cwd)?;
     let name = spec.program.as_os_str();
@@ -26,8 +26,8 @@ pub(super) fn resolve(spec: &CommandSpec) -> Result<PathBuf, Problem> {
     let path = spec.env.iter().rev().find(|(key, _)| key == "PATH");
     let path = path.map_or(OsStr::new(""), |(_, value)| value);
     let mut other = None;
-    for folder in std::env::split_paths(path).filter(|f| !f.as_os_str().is_empty()) {
-        let candidate = spec.cwd.join(folder).join(name);
+    for folder in std::env::split_paths(path).filter(|folder| folder.is_absolute()) {
+        let candidate = folder.join(name);
         match judge(&candidate) {
             Found::Executable => return Ok(candidate),
             Found::NotExecutable => other = other.or(Some(candidate)),

@@ -8,6 +8,9 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 use std::fs;
 
+/// The namespace of pids that a machine starts with; the kernel never gives it another number.
+const FIRST_NAMESPACE: &str = "pid:[4026531836]";
+
 /// This process.
 #[derive(Clone, Debug)]
 pub struct ThisProcess {
@@ -66,8 +69,21 @@ fn probe(mark: ProcessMark) -> Liveness {
     }
 }
 
-/// What tells this machine apart from another one with the same state directory.
+/// What tells this machine apart from another one with the same state directory. Pids mean something
+/// else in another namespace of the same machine, so that counts as another one.
 fn machine() -> String {
+    let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    named(machine_id(), &namespace.to_string_lossy())
+}
+
+fn named(id: String, namespace: &str) -> String {
+    match namespace == FIRST_NAMESPACE || namespace.is_empty() {
+        true => id,
+        false => format!("{id}/{namespace}"),
+    }
+}
+
+fn machine_id() -> String {
     [
         "/etc/machine-id",
         "/var/lib/dbus/machine-id",
@@ -102,5 +118,15 @@ mod tests {
         let mut elsewhere = me.owner();
         elsewhere.machine = "elsewhere".to_owned();
         assert_eq!(me.liveness(&elsewhere), Liveness::Unknown);
+    }
+
+    #[test]
+    fn another_namespace_of_pids_is_another_machine() {
+        let me = ThisProcess::load();
+        let mut other = me.owner();
+        other.machine = named(machine_id(), "pid:[1]");
+        other.process.pid = i32::MAX;
+        assert_eq!(me.liveness(&other), Liveness::Unknown);
+        assert_eq!(named("m".to_owned(), FIRST_NAMESPACE), "m");
     }
 }

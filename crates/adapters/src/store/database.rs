@@ -1,6 +1,7 @@
 //! The one embedded database: opened, migrated forward, and never half-written.
 
 use super::migrations::MIGRATIONS;
+use crate::files;
 use drive_core::Problem;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
@@ -199,6 +200,12 @@ fn schema_version(connection: &Connection) -> rusqlite::Result<usize> {
     Ok(usize::try_from(version).unwrap_or(0))
 }
 
+fn no_room(path: &Path) -> Problem {
+    let at = path.display();
+    Problem::environment("diskFull", format!("no space left for the database `{at}`"))
+        .hint("free some space and run the command again: nothing was lost")
+}
+
 /// Says what an SQLite error on the database at `path` means for the user.
 pub fn sql_problem(path: &Path, error: rusqlite::Error) -> Problem {
     let at = path.display();
@@ -211,10 +218,9 @@ pub fn sql_problem(path: &Path, error: rusqlite::Error) -> Problem {
         .hint(format!(
             "nothing was changed; move `{at}` away to start with an empty one: branches, sandboxes and kept work stay in git"
         )),
-        Some(ErrorCode::DiskFull) => {
-            Problem::environment("diskFull", format!("no space left for the database `{at}`"))
-                .hint("free some space and run the command again: nothing was lost")
-        }
+        Some(ErrorCode::DiskFull) => no_room(path),
+        // Opening it already takes a little room, and SQLite does not say that this was missing.
+        Some(ErrorCode::SystemIoFailure) if files::is_full(path) => no_room(path),
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             Problem::environment("stateNotWritable", format!("cannot write the database `{at}`"))
                 .hint("make its folder writable, or point `DRIVE_STATE_DIR` at another one")

@@ -3,6 +3,7 @@
 use super::Database;
 use drive_core::Problem;
 use drive_core::ids::{DedupeKey, EffectKey, RunId};
+use drive_core::process::ProcessMark;
 use drive_core::run::{
     EVENT_FORMAT, Effect, Run, STATE_FORMAT, UnreadableFormat, read_event, read_run, write_event,
     write_run,
@@ -398,16 +399,34 @@ fn still_held(
     now: Timestamp,
     liveness: &dyn Fn(&Owner) -> Liveness,
 ) -> Option<LeaseAnswer> {
-    // A holder that cannot be read is not proven dead: its lease runs out by itself, and an instant
-    // that cannot be read counts as run out.
+    // An instant that cannot be read counts as run out.
     let expires_at: Timestamp = until.parse().ok()?;
-    let owner: Owner = serde_json::from_str(holder).ok()?;
-    let taken = match liveness(&owner) {
+    // A holder that cannot be read, as a newer drive may have written it, is not proven dead: its
+    // lease runs out by itself.
+    let (owner, lives) = match serde_json::from_str(holder) {
+        Ok(owner) => {
+            let lives = liveness(&owner);
+            (owner, lives)
+        }
+        Err(_) => (unreadable_owner(), Liveness::Unknown),
+    };
+    let taken = match lives {
         Liveness::Alive => true,
         Liveness::Dead => false,
         Liveness::Unknown => expires_at > now,
     };
     taken.then_some(LeaseAnswer::Held { owner, expires_at })
+}
+
+fn unreadable_owner() -> Owner {
+    Owner {
+        machine: "unknown".to_owned(),
+        boot: String::new(),
+        process: ProcessMark {
+            pid: 0,
+            start_ticks: 0,
+        },
+    }
 }
 
 fn lease_row(row: &Row<'_>) -> rusqlite::Result<(Option<String>, u64, String)> {

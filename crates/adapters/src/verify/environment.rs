@@ -2,7 +2,7 @@
 
 use crate::Environment;
 use crate::environment::{HOME, PATH};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Where tool chains live when their variable does not say, relative to the user's real home. Their
@@ -31,25 +31,17 @@ const FIXED: [(&str, &str); 7] = [
     ("PYTHONDONTWRITEBYTECODE", "1"),
 ];
 
-/// The folders programs are looked up in. Relative ones are dropped: they would name folders of the
-/// candidate.
+/// The folders programs are looked up in. All are absolute, so none is one of the candidate's.
 pub(super) fn search_path(environment: &Environment) -> Vec<PathBuf> {
-    let path = environment
-        .get(PATH)
-        .map(OsStr::to_owned)
-        .unwrap_or_default();
-    std::env::split_paths(&path)
-        .filter(|dir| dir.is_absolute())
-        .collect()
+    let path = environment.get(PATH).unwrap_or_default();
+    std::env::split_paths(path).collect()
 }
 
 /// The environment of a stage whose private folder is `tmp`.
 pub(super) fn stage(environment: &Environment, tmp: &Path) -> Vec<(OsString, OsString)> {
     let mut pairs: Vec<(OsString, OsString)> = Vec::new();
     let mut set = |name: &str, value: OsString| pairs.push((name.into(), value));
-    // A folder of the list never holds the list's separator: it came out of such a list.
-    let path = std::env::join_paths(search_path(environment)).unwrap_or_default();
-    set(PATH, path);
+    set(PATH, environment.get(PATH).unwrap_or_default().to_owned());
     set(HOME, tmp.join("home").into());
     for (name, value) in FIXED {
         set(name, value.into());

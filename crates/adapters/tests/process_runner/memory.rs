@@ -50,6 +50,15 @@ everyone! {
         caught_both_ways(|scene| scene.perl(HOG));
     }
 
+    fn a_hog_that_lets_nobody_look_is_caught() {
+        let hidden = "my $number = `uname -m` =~ /x86_64/ ? 157 : 167; syscall($number, 4, 0, 0, 0, 0) == 0 or die;";
+        let scene = Scene::without(&[LayerName::CgroupMemory, LayerName::PidNamespace]);
+        let mut spec = scene.perl(&format!("{hidden} {HOG}"));
+        spec.limits.memory_bytes = Some(CAP);
+        let report = scene.run(&spec);
+        assert_eq!(report.end, End::MemoryLimit, "{}", report.stderr.tail_text());
+    }
+
     fn many_small_hogs_are_caught() {
         let script = "for (1..8) { next if fork; my $x = 'x' x (60 << 20); sleep 30; exit 0 }
             1 while wait > 0; exit 0";

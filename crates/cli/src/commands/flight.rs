@@ -86,7 +86,7 @@ impl FlightArgs {
 
     /// Flies from the task to the branch, and to the pull request where there is a forge.
     pub(super) fn fly(&self, app: &App, settings: &Settings, crew: Crew) -> Outcome {
-        let task = load_task(&self.task)?;
+        let task = load_task(&self.task, app.cancel()?)?;
         spawn::check_task(&task)?;
         let folder = app.start_dir()?;
         let wiring = Wiring::new(app, settings, &folder)?;

@@ -133,6 +133,7 @@ pub(super) fn logs(wiring: &Wiring, run: &Run) -> Outcome {
 /// Prints what comes, line by line, until the run has ended or nobody reads any more.
 pub(super) fn follow(app: &App, wiring: &Wiring, mut run: Run) -> Outcome {
     let (mut shown, mut current) = (0, None);
+    let mut is_read = true;
     loop {
         let ended = !run.is_active();
         let newest = newest_log(wiring, &run);
@@ -147,13 +148,11 @@ pub(super) fn follow(app: &App, wiring: &Wiring, mut run: Run) -> Outcome {
                 .rposition(|b| *b == b'\n')
                 .map_or(0, |end| end + 1);
             for line in String::from_utf8_lossy(&fresh[..whole]).lines() {
-                if app.output().line(Printable(line)).is_break() {
-                    break;
-                }
+                is_read = is_read && app.output().line(Printable(line)).is_continue();
             }
             shown += whole as u64;
         }
-        if ended || app.cancel()?.asked().is_some() {
+        if ended || !is_read || app.cancel()?.asked().is_some() {
             return Answer::new(
                 "drive.runLog/1",
                 &json!({ "runId": run.id, "path": current }),

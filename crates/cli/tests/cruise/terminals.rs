@@ -1,6 +1,6 @@
 //! Every command from another terminal: while somebody owns the cruise, and while nobody does.
 
-use crate::crew::{fixes, kill, local, on_local, status, until, until_quiet};
+use crate::crew::{fixes, kill, local, on_local, sandbox, status, until, until_quiet};
 use crate::stage::{Ended, Stage, ended, said};
 use serde_json::Value;
 
@@ -120,4 +120,22 @@ fn a_detached_cruise_is_steered_from_any_terminal() {
     until("the end of its process", || {
         !std::path::Path::new(&format!("/proc/{pid}/stat")).exists()
     });
+}
+
+#[test]
+fn a_cruise_whose_planner_still_works_can_be_ended() {
+    let stage = local();
+    let waits = "cat > /dev/null; [ $DRIVE_ROLE = planner ] || exit 0; touch half.txt; sleep 300";
+    stage.script("primary", waits);
+    let owner = stage.start(&["cruise", "run", "Add user auth"]);
+    until("the planner", || {
+        status(&stage)["id"].is_string() && sandbox(&stage).join("half.txt").is_file()
+    });
+    let cleaned = stage.drive(&["cruise", "cleanup"]);
+    assert_eq!(
+        (cleaned.code, &cleaned.document["status"]),
+        (Some(0), &"cancelled".into()),
+        "{cleaned:?}"
+    );
+    assert_eq!(ended(owner).document["status"], "cancelled");
 }

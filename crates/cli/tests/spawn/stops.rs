@@ -2,7 +2,8 @@
 
 use crate::support::{Ended, World, text, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
-use std::process::Child;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
 
 pub(crate) fn signal(child: &Child, signal: Signal) {
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
@@ -232,4 +233,48 @@ fn an_agent_that_passes_its_budget_is_stopped_and_its_work_kept() {
         "a.txt half.txt src/b.txt"
     );
     world.assert_nothing_is_left();
+}
+
+/// Whether a process catches interrupts by now.
+fn catches_interrupts(child: &Child) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    u64::from_str_radix(caught.unwrap().trim(), 16).unwrap() & 0b10 != 0
+}
+
+#[test]
+fn an_interrupt_ends_the_wait_for_a_task() {
+    let world = World::with_agent("true");
+    let mut command = world.drive_command(&["spawn", "-", "--json"]);
+    command.stdin(Stdio::piped());
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It stays open until the end.
+    let input = child.stdin.take();
+    wait_for("its handlers", || catches_interrupts(&child));
+    signal(&child, Signal::INT);
+    let ended = ended(child);
+    assert_eq!(ended.failure(), (Some(130), "interrupted".into()));
+    drop(input);
+    world.assert_nothing_is_left();
+}
+
+#[test]
+fn who_follows_a_log_leaves_with_its_reader() {
+    let world = World::with_agent("touch half.txt; while :; do echo more; sleep 0.05; done");
+    let run = world.start(&["spawn", "Work long"]);
+    world.wait_for_file("half.txt");
+    let mut follower = world.start(&["runs", "logs", "--follow"]);
+    let mut read = BufReader::new(follower.stdout.take().unwrap());
+    read.read_line(&mut String::new()).unwrap();
+    drop(read);
+    let pid = follower.id();
+    let stat = move || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    wait_for("the follower's end", || stat().contains(") Z "));
+    assert_eq!(follower.wait().unwrap().code(), Some(0));
+    signal(&run, Signal::INT);
+    ended(run);
 }

@@ -1,7 +1,7 @@
 //! Agents that go for git itself: its refs, its head, its index, the folder they work in.
 
 use crate::agents::{COMMIT, flown, flown_with, warnings};
-use crate::support::{World, text};
+use crate::support::{PATH, World, text};
 
 /// Nothing of the kernel's keeps it from git's own files.
 const UNCONFINED: &str = "[sandbox]\nisolation = \"off\"\n";
@@ -21,6 +21,18 @@ fn one_that_deletes_its_whole_folder_has_a_commit_that_says_so() {
         assert_eq!(world.files("main"), "a.txt src/b.txt");
         assert_eq!(world.git("fsck --no-progress 2>&1"), "");
     }
+}
+
+#[test]
+fn one_that_leaves_a_git_of_its_own_does_not_have_it_run() {
+    let world = World::with_agent(
+        r#"printf '#!/bin/sh\ntouch "$HOME/ran"\nPATH=/usr/local/bin:/usr/bin:/bin exec git "$@"\n' > git; chmod +x git"#,
+    );
+    let mut command = world.drive_command(&["spawn", "Do it", "--branch", "mine"]);
+    let output = command.env("PATH", format!(":.:{PATH}")).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(world.files("mine"), "a.txt git src/b.txt");
+    assert!(!world.path("home/ran").exists());
 }
 
 #[test]

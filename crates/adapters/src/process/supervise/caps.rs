@@ -37,10 +37,7 @@ impl Watch<'_> {
         if suspicious || shares_due {
             self.next_shares = now + SHARES;
             // Resident sizes count shared pages once for each process; shares do not.
-            let shares = tree
-                .iter()
-                .filter_map(|stat| procfs::pss_bytes(stat.mark.pid));
-            let shares: u64 = shares.sum();
+            let shares: u64 = tree.iter().map(|stat| procfs::share_bytes(stat.mark)).sum();
             self.sampled_bytes = self.sampled_bytes.max(shares);
             self.seen.memory |= memory_cap.is_some_and(|cap| shares > cap);
         }

@@ -26,7 +26,7 @@ pub(super) fn fix(app: &App, id: Option<&str>, comment: Option<&str>) -> Outcome
     let run = active(app, id)?;
     let mut asks = Vec::new();
     if let Some(comment) = comment {
-        let text = load_task(comment)?;
+        let text = load_task(comment, app.cancel()?)?;
         if text.trim().is_empty() {
             return Err(Problem::usage("commentEmpty", "the comment is empty")
                 .hint("say what is to be changed"));
@@ -111,6 +111,12 @@ pub(super) fn cleanup(app: &App, id: Option<&str>, force: bool) -> Outcome {
                 text.push_str(&format!("note     {warning}\n"));
             }
             return Answer::new("drive.run/1", &crate::flown::document(&now), text);
+        }
+        if app.cancel()?.asked().is_some() {
+            let what = format!("cruise `{}` was asked to end, but not waited for", run.id);
+            return Err(
+                Problem::interrupted(what).hint("see how far it is with `drive cruise status`")
+            );
         }
         if Instant::now() >= until {
             return Err(Problem::environment(

@@ -173,7 +173,7 @@ pub(super) fn budget(settings: &Settings) -> Budget {
 
 /// Flies from the task to an approved plan.
 pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
-    let task = load_task(&args.task)?;
+    let task = load_task(&args.task, app.cancel()?)?;
     spawn::check_task(&task)?;
     let settings = app.settings_with(&args.layers())?.settings;
     let folder = app.start_dir()?;
