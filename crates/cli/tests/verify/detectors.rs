@@ -159,6 +159,107 @@ fn an_npm_workspace_runs_the_scripts_of_the_affected_packages() {
     );
 }
 
+/// A package whose dependency is installed in the checkout, with no registry to install from.
+const NEEDY: &[(&str, &str)] = &[
+    (".gitignore", "node_modules\n"),
+    (".npmrc", "registry=http://127.0.0.1:9/\nfetch-retries=0\n"),
+    (
+        "package.json",
+        "{\"name\": \"p\", \"scripts\": {\"test\": \"node --test\"}, \"dependencies\": {\"dep\": \"^1.0.0\"}}",
+    ),
+    (
+        "a.test.js",
+        "require('node:test')('one', () => require('dep'));\n",
+    ),
+];
+
+const INSTALLED: &str = "mkdir -p node_modules/dep && echo '{\"name\": \"dep\", \"version\": \"1.0.0\"}' > node_modules/dep/package.json && touch node_modules/dep/index.js";
+
+#[test]
+fn a_change_of_dependencies_is_not_judged_by_what_was_installed_before() {
+    if !has(&["npm", "--version"]) {
+        return;
+    }
+    let changes = [
+        "sed -i 's/\\^1.0.0/^99.0.0/' package.json",
+        "echo '{\"name\": \"p\", \"scripts\": {\"test\": \"node --test\"}}' > package.json",
+    ];
+    for change in changes {
+        let (overall, ran, report) = verified(&project(NEEDY, &format!("{change} && {INSTALLED}")));
+        assert_eq!(overall, "fail", "{change}: {report}");
+        assert_eq!(
+            ran[0], "npm install --no-package-lock --no-audit --no-fund",
+            "{report}"
+        );
+    }
+}
+
+#[test]
+fn what_is_installed_in_the_checkout_serves_a_candidate_with_the_same_manifests() {
+    if !has(&["npm", "--version"]) {
+        return;
+    }
+    let scene = project(
+        NEEDY,
+        &format!("echo '// more' >> a.test.js && {INSTALLED}"),
+    );
+    let (overall, ran, report) = verified(&scene);
+    assert_eq!(overall, "pass", "{report}");
+    assert_eq!(ran, ["npm run test"]);
+    // The checkout is elsewhere by now, and so is what was installed for it.
+    scene.shell("cd repo && sed -i 's/1.0.0/2.0.0/' package.json");
+    let (overall, ran, report) = verified(&scene);
+    assert_eq!(overall, "pass", "{report}");
+    assert_eq!(
+        ran,
+        [
+            "npm install --no-package-lock --no-audit --no-fund",
+            "npm prune --no-package-lock --no-audit --no-fund",
+            "npm run test"
+        ],
+        "{report}"
+    );
+}
+
+#[test]
+fn a_candidate_that_removes_its_tests_is_refused_by_name() {
+    let table = [
+        (
+            ("Makefile", "all:\n\ttrue\ntest:\n\tfalse\n"),
+            "printf 'all:\\n\\ttrue\\n' > Makefile",
+            "the project `make` has no `test` target, so no test would run",
+        ),
+        (
+            (
+                "package.json",
+                "{\"name\": \"p\", \"scripts\": {\"build\": \"true\", \"test\": \"false\"}}",
+            ),
+            "echo '{\"name\": \"p\", \"scripts\": {\"build\": \"true\"}}' > package.json",
+            "the project `node` has no `test` script, so no test would run",
+        ),
+    ];
+    for (file, change, reason) in table {
+        let scene = project(&[file], change);
+        let mut command = scene.drive(&["verify", "--base", "base", "--json"]);
+        command.envs(toolchains());
+        let answer = scene.answer(&command.output().unwrap());
+        assert_eq!(
+            (
+                answer.text("/overall"),
+                answer.text("/failure/category"),
+                answer.text("/failure/reason"),
+                answer.report["stages"].as_array().unwrap().len(),
+            ),
+            ("fail", "policy", reason, 0)
+        );
+        assert!(
+            answer.text("/failure/hint").contains("[[verify.routes]]"),
+            "{:#}",
+            answer.report
+        );
+    }
+}
+
 #[test]
 fn a_python_project_is_tested_by_pytest() {
     if !has(&["python3", "-m", "pytest", "--version"]) {

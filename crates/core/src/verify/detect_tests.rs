@@ -32,7 +32,7 @@ fn cargo(dir: &str) -> Project {
     }
 }
 
-fn node(manager: NodeManager, turbo: bool, needs_install: bool) -> Project {
+fn node(manager: NodeManager, turbo: bool, installed: Installed) -> Project {
     let package = |name: &str, scripts: &[&str], uses: &[&str]| NodePackage {
         name: name.to_owned(),
         dir: format!("packages/{name}"),
@@ -50,7 +50,8 @@ fn node(manager: NodeManager, turbo: bool, needs_install: bool) -> Project {
                 package("app", &["test", "smoke"], &["ui"]),
                 package("lone", &["test"], &[]),
             ],
-            needs_install,
+            has_needs: true,
+            installed,
             locked: true,
         }),
     }
@@ -164,7 +165,7 @@ fn node_scripts_are_filtered_to_the_affected_packages() {
     let ui = changed(&["packages/ui/a.ts"]);
     let table: &[(Project, &[&str])] = &[
         (
-            node(NodeManager::Npm, false, false),
+            node(NodeManager::Npm, false, Installed::AsAsked),
             &[
                 "npm run build --workspace=ui",
                 "npm run test --workspace=ui --workspace=app",
@@ -172,7 +173,7 @@ fn node_scripts_are_filtered_to_the_affected_packages() {
             ],
         ),
         (
-            node(NodeManager::Pnpm, false, true),
+            node(NodeManager::Pnpm, false, Installed::Nothing),
             &[
                 "pnpm install --frozen-lockfile",
                 "pnpm --filter=ui run build",
@@ -181,7 +182,7 @@ fn node_scripts_are_filtered_to_the_affected_packages() {
             ],
         ),
         (
-            node(NodeManager::Pnpm, true, false),
+            node(NodeManager::Pnpm, true, Installed::AsAsked),
             &[
                 "pnpm exec turbo run build --filter=ui",
                 "pnpm exec turbo run test --filter=ui --filter=app",
@@ -189,7 +190,7 @@ fn node_scripts_are_filtered_to_the_affected_packages() {
             ],
         ),
         (
-            node(NodeManager::Npm, true, false),
+            node(NodeManager::Npm, true, Installed::AsAsked),
             &[
                 "npx --no-install turbo run build --filter=ui",
                 "npx --no-install turbo run test --filter=ui --filter=app",
@@ -208,13 +209,13 @@ fn node_scripts_are_filtered_to_the_affected_packages() {
 #[test]
 fn a_change_of_the_root_concerns_every_node_package() {
     let lone = commands(
-        &[node(NodeManager::Npm, false, false)],
+        &[node(NodeManager::Npm, false, Installed::AsAsked)],
         &changed(&["packages/lone/x"]),
     );
     assert_eq!(lone, Ok(texts(&["npm run test --workspace=lone"])));
     let root = commands(
-        &[node(NodeManager::Npm, false, false)],
-        &changed(&["package.json"]),
+        &[node(NodeManager::Npm, false, Installed::AsAsked)],
+        &changed(&["turbo.json"]),
     );
     assert_eq!(
         root,
@@ -227,9 +228,78 @@ fn a_change_of_the_root_concerns_every_node_package() {
 }
 
 #[test]
+fn what_was_installed_for_other_manifests_is_installed_anew() {
+    let table: &[(Installed, &str, bool)] = &[
+        (Installed::AsAsked, "packages/lone/a.ts", false),
+        (Installed::AsAsked, "packages/lone/package.json", true),
+        (Installed::AsAsked, "package.json", true),
+        (Installed::AsAsked, "package-lock.json", true),
+        (Installed::AsAsked, "npm-shrinkwrap.json", true),
+        (Installed::AsAsked, "pnpm-lock.yaml", true),
+        (Installed::AsAsked, "pnpm-workspace.yaml", true),
+        (Installed::AsAsked, ".npmrc", true),
+        (Installed::ForOthers, "packages/lone/a.ts", true),
+        (Installed::Nothing, "packages/lone/a.ts", true),
+    ];
+    for (installed, path, expected) in table {
+        let project = node(NodeManager::Npm, false, *installed);
+        let commands = commands(&[project], &changed(&[path])).unwrap();
+        let installs = commands[0] == "npm ci --no-audit --no-fund";
+        assert_eq!(installs, *expected, "{installed:?} {path}: {commands:?}");
+    }
+}
+
+#[test]
+fn a_project_that_names_no_test_is_refused() {
+    let refused = |route: &str, missing| {
+        let route = route.to_owned();
+        Err(RouteProblem::Untested { route, missing })
+    };
+    assert_eq!(
+        commands(&[make(&["all"])], &changed(&["Makefile"])),
+        refused("make", "`test` target")
+    );
+    let mut lone = node(NodeManager::Npm, false, Installed::AsAsked);
+    lone.dir = "web".to_owned();
+    if let ProjectKind::Node(workspace) = &mut lone.kind {
+        workspace.packages.clear();
+        workspace.root_scripts = texts(&["build"]);
+    }
+    let web = std::slice::from_ref(&lone);
+    assert_eq!(
+        commands(web, &changed(&["web/package.json"])),
+        refused("node:web", "`test` script")
+    );
+    assert_eq!(
+        commands(web, &Scope::Everything),
+        refused("node:web", "`test` script")
+    );
+    // The tests of one project say nothing about another.
+    assert_eq!(
+        commands(
+            &[cargo("rust"), lone],
+            &changed(&["rust/crates/web/a.rs", "web/package.json"])
+        ),
+        refused("node:web", "`test` script")
+    );
+    let problem = RouteProblem::Untested {
+        route: "make".to_owned(),
+        missing: "`test` target",
+    };
+    assert_eq!(
+        (problem.reason(), problem.hint()),
+        (
+            "the project `make` has no `test` target, so no test would run".to_owned(),
+            "give it a `test` target, or say in a `[[verify.routes]]` of `drive.toml` what is enough"
+                .to_owned()
+        )
+    );
+}
+
+#[test]
 fn a_node_heap_fits_the_memory_limit() {
     let plan = plan_projects(
-        &[node(NodeManager::Npm, false, false)],
+        &[node(NodeManager::Npm, false, Installed::AsAsked)],
         &Scope::Everything,
         &bounds(),
     )

@@ -38,6 +38,13 @@ pub enum Rule {
 pub enum RouteProblem {
     /// No route covers these paths.
     Uncovered(Vec<String>),
+    /// A project that was found by itself has nothing to test with.
+    Untested {
+        /// Its route.
+        route: String,
+        /// What it lacks.
+        missing: &'static str,
+    },
     /// Nothing differs from the base.
     NothingChanged,
     /// A glob cannot be read.
@@ -56,6 +63,9 @@ impl RouteProblem {
     pub fn reason(&self) -> String {
         match self {
             RouteProblem::Uncovered(paths) => uncovered(paths),
+            RouteProblem::Untested { route, missing } => {
+                format!("the project `{route}` has no {missing}, so no test would run")
+            }
             RouteProblem::NothingChanged => {
                 "nothing differs from the base, so there is nothing to judge".to_owned()
             }
@@ -78,6 +88,9 @@ impl RouteProblem {
                     "add a `[[verify.routes]]` whose `paths` cover `{path}`, with commands or with `skip = \"reason\"`"
                 )
             }
+            RouteProblem::Untested { missing, .. } => format!(
+                "give it a {missing}, or say in a `[[verify.routes]]` of `drive.toml` what is enough"
+            ),
             RouteProblem::NothingChanged => {
                 "name the commit with the work, and the base it was made on".to_owned()
             }

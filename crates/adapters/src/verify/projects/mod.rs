@@ -99,10 +99,12 @@ impl Tree<'_> {
 
     /// A manifest's text; `None` when it is no small regular file.
     fn text(&self, dir: &str, name: &str) -> Option<String> {
-        let path = self.path(dir).join(name);
-        let meta = path.symlink_metadata().ok()?;
-        let is_fit = meta.is_file() && meta.len() <= MANIFEST_BYTES;
-        is_fit.then(|| std::fs::read_to_string(path).ok()).flatten()
+        small_text(&self.path(dir).join(name))
+    }
+
+    /// The same file as the caller's checkout has it, where caches come from.
+    fn text_of_checkout(&self, dir: &str, name: &str) -> Option<String> {
+        small_text(&self.room.workspace.repo.join(dir).join(name))
     }
 
     /// What a tool prints about a project; a problem when it fails.
@@ -127,6 +129,12 @@ impl Tree<'_> {
         )
         .cause(complaint))
     }
+}
+
+fn small_text(path: &Path) -> Option<String> {
+    let meta = path.symlink_metadata().ok()?;
+    let is_fit = meta.is_file() && meta.len() <= MANIFEST_BYTES;
+    is_fit.then(|| std::fs::read_to_string(path).ok()).flatten()
 }
 
 fn python(tree: &Tree<'_>) -> Vec<Project> {

@@ -1,6 +1,8 @@
 use super::{Tree, joined};
 use drive_core::Problem;
-use drive_core::verify::detect::{NodeManager, NodePackage, NodeWorkspace, Project, ProjectKind};
+use drive_core::verify::detect::{
+    Installed, NodeManager, NodePackage, NodeWorkspace, PACKAGE_FILES, Project, ProjectKind,
+};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -92,13 +94,32 @@ fn workspace(
         NodeManager::Pnpm => "pnpm-lock.yaml",
     };
     let has_needs = manifest.uses().next().is_some() || !packages.is_empty();
+    let installed = installed(tree, dir, &packages);
     NodeWorkspace {
         manager,
         turbo: tree.has(dir, "turbo.json"),
         root_scripts: manifest.scripts.keys().cloned().collect(),
         packages,
-        needs_install: has_needs && !tree.path(dir).join("node_modules").is_dir(),
+        has_needs,
+        installed,
         locked: tree.has(dir, lock_file),
+    }
+}
+
+/// What is there was brought from the caller's checkout, and was installed for its files.
+fn installed(tree: &Tree<'_>, dir: &str, packages: &[NodePackage]) -> Installed {
+    if !tree.path(dir).join("node_modules").is_dir() {
+        return Installed::Nothing;
+    }
+    let members = packages.iter().map(|package| joined(dir, &package.dir));
+    let is_same = std::iter::once(dir.to_owned()).chain(members).all(|dir| {
+        PACKAGE_FILES
+            .iter()
+            .all(|name| tree.text(&dir, name) == tree.text_of_checkout(&dir, name))
+    });
+    match is_same {
+        true => Installed::AsAsked,
+        false => Installed::ForOthers,
     }
 }
 

@@ -12,7 +12,7 @@ mod python;
 pub use cargo::{CargoPackage, CargoWorkspace};
 pub use go::{GoModule, GoPackage};
 pub use make::{Makefile, make_targets};
-pub use node::{NodeManager, NodePackage, NodeWorkspace};
+pub use node::{Installed, NodeManager, NodePackage, NodeWorkspace, PACKAGE_FILES};
 pub use python::PythonProject;
 
 use super::envelope::StageName;
@@ -52,6 +52,15 @@ impl ProjectKind {
             ProjectKind::Go(_) => "go",
             ProjectKind::Python(_) => "python",
             ProjectKind::Make(_) => "make",
+        }
+    }
+
+    /// What would make its tests known. The other kinds have a runner that says when it found none.
+    fn test_entry(&self) -> &'static str {
+        match self {
+            ProjectKind::Make(_) => "`test` target",
+            ProjectKind::Node(_) => "`test` script",
+            ProjectKind::Cargo(_) | ProjectKind::Go(_) | ProjectKind::Python(_) => "test",
         }
     }
 
@@ -125,6 +134,12 @@ pub fn plan_projects(
         if wanted.iter().all(|w| w.name == StageName::StartupSmoke) {
             return Err(RouteProblem::Uncovered(named(project, &touched)));
         }
+        if !wanted.iter().any(|w| w.name == StageName::TargetedTests) {
+            return Err(RouteProblem::Untested {
+                route: route_name(project),
+                missing: project.kind.test_entry(),
+            });
+        }
         notes.extend(rule_changes(project, &touched));
         stages.extend(plan_project(project, wanted, bounds));
     }
@@ -145,10 +160,7 @@ fn wanted(project: &Project, touched: &Touched, bounds: &Bounds) -> Vec<Wanted> 
 }
 
 fn plan_project(project: &Project, wanted: Vec<Wanted>, bounds: &Bounds) -> Vec<PlannedStage> {
-    let route = match project.dir.as_str() {
-        "" => project.kind.label().to_owned(),
-        dir => format!("{}:{dir}", project.kind.label()),
-    };
+    let route = route_name(project);
     let mut stages: Vec<PlannedStage> = Vec::new();
     for name in StageName::ALL {
         if !wanted.iter().any(|w| w.name == name) {
@@ -176,6 +188,13 @@ fn plan_project(project: &Project, wanted: Vec<Wanted>, bounds: &Bounds) -> Vec<
         }),
     }));
     stages
+}
+
+fn route_name(project: &Project) -> String {
+    match project.dir.as_str() {
+        "" => project.kind.label().to_owned(),
+        dir => format!("{}:{dir}", project.kind.label()),
+    }
 }
 
 /// Which projects answer for which paths; without paths, every project for all of itself.

@@ -16,10 +16,23 @@ pub struct NodeWorkspace {
     pub root_scripts: Vec<String>,
     /// The packages of the workspace; empty for a single package.
     pub packages: Vec<NodePackage>,
-    /// Whether anything must be installed before a script can run.
-    pub needs_install: bool,
+    /// Whether it needs packages that something must install.
+    pub has_needs: bool,
+    /// What is installed already.
+    pub installed: Installed,
     /// Whether a lock file is there to install from.
     pub locked: bool,
+}
+
+/// What is installed before the first stage: a cache from the caller's checkout, or nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Installed {
+    /// Nothing.
+    Nothing,
+    /// What the candidate's manifests and lock files ask for, as far as these tell.
+    AsAsked,
+    /// What other manifests or lock files asked for.
+    ForOthers,
 }
 
 /// Who runs the scripts.
@@ -58,8 +71,8 @@ impl NodeWorkspace {
             .iter()
             .filter_map(|(stage, names)| self.script(*stage, names, affected.as_ref()))
             .collect();
-        if self.needs_install && !wanted.is_empty() {
-            wanted.insert(0, self.install());
+        if self.must_install(touched) && !wanted.is_empty() {
+            wanted.splice(0..0, self.install());
         }
         for stage in &mut wanted {
             stage.env = environment(memory_bytes);
@@ -67,7 +80,19 @@ impl NodeWorkspace {
         wanted
     }
 
-    fn install(&self) -> Wanted {
+    /// A candidate that changes what it needs is not judged by what was installed before.
+    fn must_install(&self, touched: &Touched) -> bool {
+        match self.installed {
+            Installed::Nothing => self.has_needs,
+            Installed::ForOthers => true,
+            Installed::AsAsked => match touched {
+                Touched::All => false,
+                Touched::Paths(paths) => paths.iter().any(|path| decides_packages(path)),
+            },
+        }
+    }
+
+    fn install(&self) -> Vec<Wanted> {
         let argv: &[&str] = match (self.manager, self.locked) {
             (NodeManager::Npm, true) => &["npm", "ci", "--no-audit", "--no-fund"],
             (NodeManager::Npm, false) => &[
@@ -80,7 +105,20 @@ impl NodeWorkspace {
             (NodeManager::Pnpm, true) => &["pnpm", "install", "--frozen-lockfile"],
             (NodeManager::Pnpm, false) => &["pnpm", "install", "--no-lockfile"],
         };
-        Wanted::new(StageName::Compile, argv)
+        let mut wanted = vec![Wanted::new(StageName::Compile, argv)];
+        let keeps_others = self.manager == NodeManager::Npm && !self.locked;
+        if keeps_others && self.installed != Installed::Nothing {
+            // Without a lock file npm leaves what nothing asks for any more where it is.
+            let prune = [
+                "npm",
+                "prune",
+                "--no-package-lock",
+                "--no-audit",
+                "--no-fund",
+            ];
+            wanted.push(Wanted::new(StageName::Compile, &prune));
+        }
+        wanted
     }
 
     /// `None` when the root or something above all packages changed.
@@ -165,6 +203,21 @@ impl NodeWorkspace {
             NodeManager::Pnpm => "pnpm",
         }
     }
+}
+
+/// The files that decide what is installed, at the root or in a member.
+pub const PACKAGE_FILES: [&str; 6] = [
+    "package.json",
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "pnpm-lock.yaml",
+    "pnpm-workspace.yaml",
+    ".npmrc",
+];
+
+fn decides_packages(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    PACKAGE_FILES.contains(&name)
 }
 
 /// A heap that leaves a quarter of the limit to everything that is not JavaScript's heap: without
