@@ -172,7 +172,7 @@ impl AnyAgent {
             model: request.model.as_deref().or(self.config.model.as_deref()),
             folders: &folders,
             real_home: real_home.as_deref(),
-            setup: self.setup(request),
+            setup: self.setup(request, secrets),
             runner: &*self.host.runner,
         })?;
         let transcript = Transcript::open(&request.scratch, secrets, request.limits.log_bytes)?;
@@ -232,13 +232,14 @@ impl AnyAgent {
         }
     }
 
-    fn setup(&self, request: &AgentRequest) -> StreamSetup {
+    fn setup(&self, request: &AgentRequest, secrets: &Secrets) -> StreamSetup {
         StreamSetup {
             role: request.role,
             permissions: self.config.permissions.clone(),
             max_escalations: request.max_escalations,
             budget: request.budget,
             resume: request.resume.clone(),
+            secrets: secrets.clone(),
         }
     }
 
@@ -302,7 +303,8 @@ impl AnyAgent {
     }
 
     fn wrong_program(&self, program: &Program, said: &str) -> Problem {
-        let first = said.trim().lines().next().unwrap_or("nothing");
+        let said = self.secrets().redact(said.trim());
+        let first = said.lines().next().unwrap_or("nothing");
         let shown: String = first.chars().take(100).collect();
         Problem::environment(
             "agentWrongProgram",
@@ -313,10 +315,7 @@ impl AnyAgent {
                 program.path.display()
             ),
         )
-        .cause(format!(
-            "asked for its version it says `{}`",
-            self.secrets().redact(&shown)
-        ))
+        .cause(format!("asked for its version it says `{shown}`"))
         .hint(format!(
             "set `command` and `kind` in `[agents.{}]`",
             self.name

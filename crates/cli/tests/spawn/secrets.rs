@@ -65,6 +65,51 @@ fn a_secret_in_the_last_words_of_an_agent_that_fails_is_in_no_error() {
 }
 
 #[test]
+fn a_secret_where_last_words_are_cut_leaves_no_part_of_itself() {
+    const LONG: &str = "k3y-7Gq2ZpX9vLm4TnB8wRc6YhJd1FsAeUoIu5Qx";
+    let world = World::with_agent(
+        "many() { head -c $1 /dev/zero | tr '\\0' x; }; { many 9000; printf %s \"$MY_KEY\"; many 3964; } >&2; exit 3",
+    );
+    world.settings("env = [\"MY_KEY\"]\n");
+    let output = world
+        .drive_command(&["spawn", "Use the key", "--json", "-v"])
+        .env("MY_KEY", LONG)
+        .output()
+        .unwrap();
+    let ended = crate::support::Ended::from(output);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let all = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(all.contains("xxxx"), "{ended:?}");
+    let mut parts = (0..LONG.len() - 8).map(|i| &LONG[i..i + 8]);
+    assert_eq!(parts.find(|part| all.contains(*part)), None, "{ended:?}");
+}
+
+#[test]
+fn a_long_secret_in_what_base64_prints_is_in_no_log() {
+    let long = "0a1B-2c3D_4e5F.6g7H".repeat(6);
+    let world = World::with_agent(
+        "printf 'key=%s;' \"$MY_KEY\" | base64 | tee shown.txt; echo new > new.txt",
+    );
+    world.settings("env = [\"MY_KEY\"]\n");
+    let output = world
+        .drive_command(&["spawn", "Use the key", "--json", "-v"])
+        .env("MY_KEY", &long)
+        .output()
+        .unwrap();
+    let ended = crate::support::Ended::from(output);
+    let run = ended.run();
+    assert_eq!(ended.code, Some(0), "{run:#}");
+    let printed = world.git(&format!("show {}:shown.txt", text(&run["branch"])));
+    let log = world.drive(&["runs", "logs"]).stdout;
+    assert!(log.contains("[redacted]"), "{log}");
+    let all = format!("{}{}{log}", ended.stdout, ended.stderr);
+    for line in printed.lines() {
+        let middle = &line[line.len() / 3..line.len() * 2 / 3];
+        assert!(!all.contains(middle), "{all}");
+    }
+}
+
+#[test]
 fn a_task_that_holds_a_secret_is_refused_before_it_is_written_anywhere() {
     let world = World::with_agent("cat; echo new > new.txt");
     world.settings("env = [\"MY_TOKEN\"]\n");

@@ -11,6 +11,7 @@ mod calls;
 mod completing;
 mod judging;
 mod properties;
+mod redacting;
 mod support;
 mod telling;
 mod usage;

@@ -1,6 +1,6 @@
 use drive_core::agent::stream::{AgentStream, Source, StreamSetup};
 use drive_core::agent::{
-    AgentEvent, AgentOutcome, Budget, Ending, Failure, PermissionRules, Role, Usage,
+    AgentEvent, AgentOutcome, Budget, Ending, Failure, PermissionRules, Role, Secrets, Usage,
 };
 use drive_core::process::End;
 
@@ -13,6 +13,7 @@ pub(crate) fn setup() -> StreamSetup {
         max_escalations: 5,
         budget: Budget::default(),
         resume: None,
+        secrets: Secrets::default(),
     }
 }
 

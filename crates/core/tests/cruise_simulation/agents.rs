@@ -7,7 +7,7 @@ use crate::world::UnderWay;
 use drive_core::Problem;
 use drive_core::agent::stream::{Phase, Source, StreamSetup, program_stream};
 use drive_core::agent::{
-    AgentOutcome, Budget, Cost, Ending, Failure, Ignored, PermissionRules, Role, Usage,
+    AgentOutcome, Budget, Cost, Ending, Failure, Ignored, PermissionRules, Role, Secrets, Usage,
 };
 use drive_core::process::{End, TimeBound};
 use drive_core::run::{AgentJob, EffectResult, JobComment};
@@ -172,6 +172,7 @@ fn complete(text: &str) -> (Ending, String) {
         max_escalations: 0,
         budget: Budget::default(),
         resume: None,
+        secrets: Secrets::default(),
     });
     stream.push(
         Source::Stdout,

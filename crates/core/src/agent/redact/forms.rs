@@ -1,18 +1,102 @@
-/// The forms in which a secret may appear: as it is, inside JSON, in a URL, and in base64 at each
-/// of the three ways it can be aligned.
-pub(super) fn forms_of(secret: &str) -> Vec<Vec<u8>> {
-    let mut forms = vec![secret.as_bytes().to_vec()];
-    if let Ok(quoted) = serde_json::to_string(secret) {
-        forms.push(quoted.as_bytes()[1..quoted.len() - 1].to_vec());
-    }
-    forms.push(percent(secret, Case::Upper));
-    forms.push(percent(secret, Case::Lower));
-    for alphabet in [STANDARD, URL_SAFE] {
-        for offset in 0..3 {
-            forms.push(base64_core(secret.as_bytes(), offset, alphabet));
+/// One way in which a secret may appear.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Form {
+    /// What stands there.
+    pub(super) bytes: Vec<u8>,
+    /// Whether whoever writes it breaks it into lines.
+    pub(super) is_wrapped: bool,
+}
+
+/// How a form stands at the beginning of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meeting {
+    /// It does not.
+    No,
+    /// As far as the text goes, it does.
+    Begun,
+    /// It does, and takes this many bytes.
+    Whole(usize),
+}
+
+/// How many characters of a wrapped form stand together before a line may end in it. Fewer would
+/// hold back every line that ends with the first of them.
+const TOGETHER: usize = 4;
+
+/// The most bytes between two lines of a wrapped form: the line's end, escaped or not, and some
+/// indentation.
+const MAX_BREAK: usize = 16;
+
+impl Form {
+    fn plain(bytes: Vec<u8>) -> Self {
+        Self {
+            bytes,
+            is_wrapped: false,
         }
     }
-    forms.retain(|form| form.len() >= MIN_SECRET);
+
+    /// How it stands at the beginning of `text`.
+    pub(super) fn meets(&self, text: &[u8]) -> Meeting {
+        let mut at = 0;
+        for (index, byte) in self.bytes.iter().enumerate() {
+            if self.is_wrapped && index >= TOGETHER {
+                at += gap(&text[at..]);
+            }
+            match text.get(at) {
+                None => return Meeting::Begun,
+                Some(found) if found == byte => at += 1,
+                Some(_) => return Meeting::No,
+            }
+        }
+        Meeting::Whole(at)
+    }
+}
+
+/// How many bytes of a line's end, escaped or not, and of the next line's indentation `text`
+/// begins with.
+fn gap(text: &[u8]) -> usize {
+    let mut at = 0;
+    while at < text.len().min(MAX_BREAK) {
+        match text[at] {
+            b'\n' | b'\r' => at += 1,
+            b' ' | b'\t' if at > 0 => at += 1,
+            b'\\' => {
+                let escapes = text[at..].iter().take(MAX_BREAK);
+                let after = at + escapes.take_while(|byte| **byte == b'\\').count();
+                match text.get(after) {
+                    // What is escaped has yet to come.
+                    None => return text.len(),
+                    Some(b'n' | b'r') => at = after + 1,
+                    Some(_) => break,
+                }
+            }
+            _ => break,
+        }
+    }
+    at
+}
+
+/// The forms in which a secret may appear: as it is, inside JSON, in a URL, and in base64 at each
+/// of the three ways it can be aligned.
+pub(super) fn forms_of(secret: &str) -> Vec<Form> {
+    let mut forms = vec![Form::plain(secret.as_bytes().to_vec())];
+    if let Ok(quoted) = serde_json::to_string(secret) {
+        forms.push(Form::plain(quoted.as_bytes()[1..quoted.len() - 1].to_vec()));
+    }
+    forms.push(Form::plain(percent(secret, Case::Upper)));
+    forms.push(Form::plain(percent(secret, Case::Lower)));
+    for alphabet in [STANDARD, URL_SAFE] {
+        for offset in 0..3 {
+            let core = base64_core(secret.as_bytes(), offset, alphabet);
+            // A line may end within its first characters: then the others begin the next one.
+            for ended in 0..TOGETHER.min(core.len()) {
+                forms.push(Form {
+                    bytes: core[ended..].to_vec(),
+                    is_wrapped: true,
+                });
+            }
+        }
+    }
+    forms.retain(|form| form.bytes.len() >= MIN_SECRET);
     forms.sort();
     forms.dedup();
     forms
@@ -71,7 +155,7 @@ mod tests {
     #[test]
     fn every_usual_encoding_of_a_secret_is_known() {
         let forms = forms_of("s3cr\"t/key?");
-        let has = |form: &str| forms.contains(&form.as_bytes().to_vec());
+        let has = |bytes: &str| forms.iter().any(|form| form.bytes == bytes.as_bytes());
         assert!(has("s3cr\"t/key?"));
         assert!(has("s3cr\\\"t/key?"));
         assert!(has("s3cr%22t%2Fkey%3F"));
@@ -94,7 +178,38 @@ mod tests {
     }
 
     #[test]
+    fn a_wrapped_form_goes_on_after_the_end_of_a_line_and_after_nothing_else() {
+        let form = Form {
+            bytes: b"ABCDEFGH".to_vec(),
+            is_wrapped: true,
+        };
+        let table = [
+            ("ABCDEFGH...", Meeting::Whole(8)),
+            ("ABCDEF\nGH", Meeting::Whole(9)),
+            ("ABCD\r\n  EFGH", Meeting::Whole(12)),
+            ("ABCDEF\\nGH", Meeting::Whole(10)),
+            ("ABCDEF\\\\r\\\\nGH", Meeting::Whole(14)),
+            ("ABCDEF\n", Meeting::Begun),
+            ("ABCDEF\\", Meeting::Begun),
+            ("ABC", Meeting::Begun),
+            ("", Meeting::Begun),
+            ("ABC\nDEFGH", Meeting::No),
+            ("ABCDEF GH", Meeting::No),
+            ("ABCDEF\\tGH", Meeting::No),
+            ("ABCDEF\n                    GH", Meeting::No),
+            ("ABCDEFG\n.", Meeting::No),
+        ];
+        for (text, meeting) in table {
+            assert_eq!(form.meets(text.as_bytes()), meeting, "{text:?}");
+        }
+        assert_eq!(
+            Form::plain(b"ABCDEFGH".to_vec()).meets(b"ABCDEF\nGH"),
+            Meeting::No
+        );
+    }
+
+    #[test]
     fn a_short_value_is_no_secret() {
-        assert_eq!(forms_of("ab"), Vec::<Vec<u8>>::new());
+        assert_eq!(forms_of("ab"), Vec::new());
     }
 }

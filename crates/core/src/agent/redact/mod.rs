@@ -17,9 +17,22 @@ impl Secrets {
         let mut redactor = Redactor::new(self.clone());
         let mut clean = redactor.push(text.as_bytes());
         clean.extend(redactor.finish());
-        // Only whole pieces of valid text were taken out of valid text.
-        String::from_utf8(clean)
-            .unwrap_or_else(|broken| String::from_utf8_lossy(broken.as_bytes()).into_owned())
+        text_of(clean)
+    }
+
+    /// The beginning of `text` without secrets: all of it, or more than `enough` bytes. What a cut
+    /// would leave of a secret is not in it, and a long text is not read to its end.
+    pub(super) fn redact_beginning(&self, text: &str, enough: usize) -> String {
+        let mut redactor = Redactor::new(self.clone());
+        let mut clean = Vec::new();
+        for piece in text.as_bytes().chunks(PIECE) {
+            clean.extend(redactor.push(piece));
+            if clean.len() > enough {
+                return text_of(clean);
+            }
+        }
+        clean.extend(redactor.finish());
+        text_of(clean)
     }
 
     /// `problem` without secrets.
@@ -57,7 +70,7 @@ impl Secrets {
         }
     }
 
-    fn redact_wait(&self, wait: Wait) -> Wait {
+    pub(super) fn redact_wait(&self, wait: Wait) -> Wait {
         match wait {
             Wait::Permission { tool } => Wait::Permission {
                 tool: self.redact(&tool),
@@ -84,6 +97,15 @@ impl Secrets {
             },
         }
     }
+}
+
+/// How much of a long text is made clean at once.
+const PIECE: usize = 16 * 1024;
+
+/// Only whole pieces of valid text were taken out of valid text; its last character may be cut.
+fn text_of(clean: Vec<u8>) -> String {
+    String::from_utf8(clean)
+        .unwrap_or_else(|broken| String::from_utf8_lossy(broken.as_bytes()).into_owned())
 }
 
 /// Redacts a run's events in order.

@@ -1,4 +1,4 @@
-use super::forms::{MIN_SECRET, forms_of};
+use super::forms::{Form, MIN_SECRET, Meeting, forms_of};
 use super::shapes::{SHAPES, Shape};
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub struct Secrets {
 
 struct Known {
     /// Sorted by their first byte, longest first.
-    literals: Vec<Vec<u8>>,
+    forms: Vec<Form>,
     begins: Beginnings,
 }
 
@@ -58,7 +58,7 @@ fn pair_of(first: u8, second: u8) -> usize {
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Secrets({} forms)", self.known.literals.len())
+        write!(f, "Secrets({} forms)", self.known.forms.len())
     }
 }
 
@@ -72,25 +72,29 @@ impl Secrets {
     /// These values and the known token shapes. Values of fewer than six bytes are left alone:
     /// replacing them would shred ordinary text.
     pub fn new<S: AsRef<str>>(values: impl IntoIterator<Item = S>) -> Self {
-        let mut literals: Vec<Vec<u8>> = values
+        let mut forms: Vec<Form> = values
             .into_iter()
             .map(|value| value.as_ref().trim().to_owned())
             .filter(|value| value.len() >= MIN_SECRET)
             .flat_map(|value| forms_of(&value))
             .collect();
-        literals.sort_by(|a, b| a[0].cmp(&b[0]).then(b.len().cmp(&a.len())));
-        literals.dedup();
-        let starts = literals.iter().map(Vec::as_slice);
+        forms.sort_by(|a, b| {
+            let first = a.bytes[0].cmp(&b.bytes[0]);
+            first.then(b.bytes.len().cmp(&a.bytes.len())).then(a.cmp(b))
+        });
+        forms.dedup();
+        let starts = forms.iter().map(|form| form.bytes.as_slice());
         let begins = Beginnings::of(starts.chain(SHAPES.iter().map(|shape| shape.prefix)));
         Self {
-            known: Arc::new(Known { literals, begins }),
+            known: Arc::new(Known { forms, begins }),
         }
     }
 }
 
 /// Takes secrets out of a byte stream, wherever its chunks end.
 ///
-/// What it holds back between two chunks is at most as long as the longest secret.
+/// What it holds back between two chunks is at most as long as the longest secret, with its line
+/// breaks.
 #[derive(Debug)]
 pub struct Redactor {
     secrets: Secrets,
@@ -173,22 +177,23 @@ impl Redactor {
         out
     }
 
-    /// The longest literal at the start of `rest`, else a token. Undecided as long as more bytes
+    /// The longest form at the start of `rest`, else a token. Undecided as long as more bytes
     /// could make a longer one, so that the answer never depends on where a chunk ended.
     fn look(&self, rest: &[u8], more: More) -> Found {
-        let known = &self.secrets.known.literals;
-        let from = known.partition_point(|literal| literal[0] < rest[0]);
-        let candidates = known[from..].iter().take_while(|l| l[0] == rest[0]);
-        for literal in candidates {
-            if rest.starts_with(literal) {
-                return Found::Secret {
-                    kept: 0,
-                    length: literal.len(),
-                    rest: None,
-                };
-            }
-            if more == More::MayCome && literal.starts_with(rest) {
-                return Found::Perhaps;
+        let known = &self.secrets.known.forms;
+        let from = known.partition_point(|form| form.bytes[0] < rest[0]);
+        let candidates = known[from..].iter();
+        for form in candidates.take_while(|form| form.bytes[0] == rest[0]) {
+            match form.meets(rest) {
+                Meeting::Whole(length) => {
+                    return Found::Secret {
+                        kept: 0,
+                        length,
+                        rest: None,
+                    };
+                }
+                Meeting::Begun if more == More::MayCome => return Found::Perhaps,
+                Meeting::Begun | Meeting::No => {}
             }
         }
         let mut undecided = false;
@@ -273,6 +278,60 @@ mod tests {
         ];
         for (dirty, clean) in table {
             assert_eq!(redact(&secrets, &[dirty.as_bytes()]), clean);
+        }
+    }
+
+    /// What `base64` prints of `bytes`.
+    fn base64(bytes: &[u8]) -> String {
+        const ALPHABET: &[u8; 64] =
+            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let mut out = String::new();
+        for three in bytes.chunks(3) {
+            let at = |i: usize| u32::from(*three.get(i).unwrap_or(&0));
+            let bits = at(0) << 16 | at(1) << 8 | at(2);
+            for i in 0..4 {
+                match i <= three.len() {
+                    true => out.push(char::from(ALPHABET[(bits >> (18 - 6 * i) & 63) as usize])),
+                    false => out.push('='),
+                }
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn a_long_secret_is_found_in_base64_that_is_wrapped_anywhere() {
+        let secret: String = (0..107u8)
+            .map(|i| char::from(b'!' + i.wrapping_mul(37) % 94))
+            .collect();
+        let secrets = Secrets::new([&secret]);
+        let ends = ["\n", "\r\n", "\n    ", "\\n", "\\r\\n", "\\\\n"];
+        for before in 0..120 {
+            let text = format!("{}{secret}\n and more", "x".repeat(before));
+            let encoded = base64(text.as_bytes());
+            let windows: Vec<&str> = (0..encoded.len() - 8).map(|i| &encoded[i..i + 8]).collect();
+            let from = (before * 4).div_ceil(3);
+            let to = (before + secret.len()) * 4 / 3 - 8;
+            for columns in [64, 76] {
+                let lines = encoded.as_bytes().chunks(columns);
+                let lines: Vec<&str> = lines.map(|line| str::from_utf8(line).unwrap()).collect();
+                let wrapped = lines.join(ends[before % ends.len()]);
+                let clean = redact(&secrets, &[wrapped.as_bytes()]);
+                let mut own = windows[from..to].iter();
+                let left = own.find(|window| clean.contains(**window));
+                assert_eq!(left, None, "{before} before, {columns} wide: {clean}");
+                let (first, second) = wrapped.as_bytes().split_at(wrapped.len() / 2);
+                assert_eq!(redact(&secrets, &[first, second]), clean);
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_of_plain_text_is_not_held_back_for_its_end() {
+        let mut redactor = Redactor::new(Secrets::new(["0123456789-abcdefghij"]));
+        for first in b'0'..=b'z' {
+            let line = [b"so far so good ", &[first][..], b"\n"].concat();
+            assert_eq!(redactor.push(&line), line);
         }
     }
 

@@ -164,7 +164,7 @@ impl Acp {
                 self.step = Step::Over;
                 return progress.abandon(
                     Failure::Garbage,
-                    format!("it speaks version {spoken} of the protocol, not {PROTOCOL}"),
+                    &format!("it speaks version {spoken} of the protocol, not {PROTOCOL}"),
                 );
             }
         }
@@ -194,10 +194,7 @@ impl Acp {
             .map(str::to_owned);
         let Some(session) = session else {
             self.step = Step::Over;
-            return progress.abandon(
-                Failure::Garbage,
-                "it opened a session without a name".to_owned(),
-            );
+            return progress.abandon(Failure::Garbage, "it opened a session without a name");
         };
         let model = text_at(result, &["models", "currentModelId"]);
         progress.started(Some(&session), model);

@@ -78,8 +78,7 @@ impl<D: Dialect> AgentStream for JsonLines<D> {
         self.stdout.finish(|line| read(line, dialect, progress));
         self.stderr.finish(|line| overhear(line, dialect, progress));
         dialect.end(progress);
-        let events = progress.take_events();
-        (events, progress.outcome(end))
+        progress.finish(end)
     }
 }
 

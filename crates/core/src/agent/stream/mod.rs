@@ -5,6 +5,7 @@
 //! does not matter, unknown events are counted, and no input makes a reader fail or grow.
 
 mod acp;
+mod asking;
 mod calls;
 mod claude;
 mod codex;
@@ -14,12 +15,14 @@ mod json_lines;
 mod lines;
 mod program;
 mod progress;
+mod spoken;
 mod text;
 mod verdict;
 
 use super::event::AgentEvent;
 use super::outcome::{AgentOutcome, Session};
 use super::permission::PermissionRules;
+use super::redact::Secrets;
 use super::role::Role;
 use super::usage::Budget;
 use crate::process::End;
@@ -43,6 +46,8 @@ pub struct StreamSetup {
     pub budget: Budget,
     /// The conversation it goes on with.
     pub resume: Option<Session>,
+    /// What nobody may read in what it says.
+    pub secrets: Secrets,
 }
 
 /// Where bytes came from.

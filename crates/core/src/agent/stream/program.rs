@@ -56,8 +56,7 @@ impl AgentStream for Program {
         if let End::Exited { code: 0 } = end {
             progress.succeed();
         }
-        let events = progress.take_events();
-        (events, progress.outcome(end))
+        progress.finish(end)
     }
 }
 

@@ -1,23 +1,20 @@
 use super::diagnosis::{diagnose, wait_for};
+use super::spoken::{MAX_EVENT_TEXT, Spoken};
 use super::text::{cut, one_line, push_bounded};
 use super::{Phase, StreamSetup};
 use crate::agent::answer::ends_review;
 use crate::agent::event::{AgentEvent, Wait};
 use crate::agent::outcome::{Ending, Failure, Ignored};
-use crate::agent::permission::{Decision, PermissionRequest, decide};
-use crate::agent::role::{Access, Role};
+use crate::agent::redact::Redactor;
+use crate::agent::role::Role;
 use crate::agent::usage::{Cost, Meter, Scope, Usage};
 
 /// Garbage lines tolerated before a stream counts as something else than events.
 pub(super) const MAX_GARBAGE_LINES: u64 = 200;
-/// Bytes of text kept for the outcome.
-pub(super) const MAX_SAID: usize = 256 * 1024;
-/// Bytes of text in one event.
-const MAX_EVENT_TEXT: usize = 64 * 1024;
-/// Bytes of the last message shown to people.
-pub(super) const MAX_SUMMARY: usize = 4000;
 /// Bytes of a line that may still be a marker.
 const MAX_MARKER_LINE: usize = 200;
+/// Bytes of a text whose first line is shown.
+const MAX_FIRST_LINE: usize = 1000;
 /// Bytes of standard error kept for the message of a failure.
 const MAX_STDERR: usize = 4000;
 
@@ -29,10 +26,9 @@ pub(super) struct Progress {
     pub(super) events: Vec<AgentEvent>,
     pub(super) outgoing: Vec<Vec<u8>>,
     pub(super) session: Option<String>,
-    pub(super) said: String,
-    pub(super) message: String,
-    pub(super) message_open: bool,
-    pub(super) stderr: String,
+    pub(super) spoken: Spoken,
+    stderr: String,
+    stderr_redactor: Redactor,
     pub(super) last_error: Option<(Failure, String)>,
     pub(super) wait: Option<Wait>,
     pub(super) terminal: Option<Ending>,
@@ -52,13 +48,12 @@ impl Progress {
         Self {
             meter: Meter::new(before, tokens, money),
             session: setup.resume.as_ref().map(|s| s.id.clone()),
-            setup,
             events: Vec::new(),
             outgoing: Vec::new(),
-            said: String::new(),
-            message: String::new(),
-            message_open: false,
+            spoken: Spoken::new(setup.secrets.clone()),
             stderr: String::new(),
+            stderr_redactor: Redactor::new(setup.secrets.clone()),
+            setup,
             last_error: None,
             wait: None,
             terminal: None,
@@ -103,23 +98,32 @@ impl Progress {
         self.ignored.unknown_events += 1;
     }
 
-    pub(super) fn garbage_line(&mut self, shown: &str) {
+    /// At most `max` bytes of `text`, without secrets. Made clean before it is cut: of a secret
+    /// across the cut a part would stay.
+    pub(super) fn shown(&self, text: &str, max: usize) -> String {
+        cut(&self.setup.secrets.redact_beginning(text, max), max)
+    }
+
+    pub(super) fn garbage_line(&mut self, line: &str) {
         self.ignored.garbage_lines += 1;
         if self.ignored.garbage_lines == 1 {
-            self.warn(&format!("a line that is no event: `{}`", cut(shown, 120)));
+            self.warn(&format!(
+                "a line that is no event: `{}`",
+                self.shown(line, 120)
+            ));
         }
         if self.ignored.garbage_lines > MAX_GARBAGE_LINES {
-            self.abandon(Failure::Garbage, cut(shown, 200));
+            self.abandon(Failure::Garbage, line);
         }
     }
 
     pub(super) fn started(&mut self, session: Option<&str>, model: Option<&str>) {
         if let Some(session) = session {
-            self.session = Some(cut(session, 200));
+            self.session = Some(self.shown(session, 200));
         }
         self.emit(AgentEvent::Started {
             session: self.session.clone(),
-            model: model.map(|m| cut(m, 200)),
+            model: model.map(|m| self.shown(m, 200)),
         });
     }
 
@@ -133,61 +137,63 @@ impl Progress {
             return;
         }
         self.resume();
-        if !self.message_open {
+        if !self.spoken.is_open() {
             self.line.clear();
-            self.message.clear();
-            if !self.said.is_empty() {
-                self.said.push_str("\n\n");
-            }
         }
-        self.message_open = true;
         self.look_for_marker(text);
-        push_bounded(&mut self.message, text, MAX_SUMMARY * 2);
-        push_bounded(&mut self.said, text, MAX_SAID);
-        self.events.push(AgentEvent::Text {
-            text: cut(text, MAX_EVENT_TEXT),
-        });
+        let shown = self.spoken.piece(text);
+        self.tell(shown);
     }
 
     /// A whole message.
     pub(super) fn text(&mut self, text: &str) {
-        self.message_open = false;
+        self.close_message();
         self.text_piece(text);
-        self.message_open = false;
+        self.close_message();
+    }
+
+    /// The message is over: what it ends with can be shown.
+    pub(super) fn close_message(&mut self) {
+        let held = self.spoken.close();
+        self.tell(held);
+    }
+
+    fn tell(&mut self, shown: Option<String>) {
+        let event = shown.map(|text| AgentEvent::Text { text });
+        self.events.extend(event);
     }
 
     pub(super) fn thinking(&mut self, text: &str) {
         if !text.is_empty() {
             self.act(AgentEvent::Thinking {
-                text: cut(text, MAX_EVENT_TEXT),
+                text: self.shown(text, MAX_EVENT_TEXT),
             });
         }
     }
 
     pub(super) fn tool(&mut self, name: &str, summary: &str) {
         self.act(AgentEvent::ToolUse {
-            name: cut(name, 200),
-            summary: one_line(summary),
+            name: self.shown(name, 200),
+            summary: one_line(&self.shown(summary.trim(), MAX_FIRST_LINE)),
         });
     }
 
     pub(super) fn command(&mut self, command: &str, exit_code: Option<i32>) {
         self.act(AgentEvent::Command {
-            command: cut(command, 2000),
+            command: self.shown(command, 2000),
             exit_code,
         });
     }
 
     pub(super) fn file_change(&mut self, path: &str) {
         self.act(AgentEvent::FileChange {
-            path: cut(path, 4096),
+            path: self.shown(path, 4096),
         });
     }
 
     pub(super) fn warn(&mut self, message: &str) {
-        self.emit(AgentEvent::Warning {
-            message: cut(message, 2000),
-        });
+        let message = self.shown(message, 2000);
+        self.emit(AgentEvent::Warning { message });
     }
 
     /// The agent's own totals; stops the run when they pass the budget.
@@ -211,14 +217,14 @@ impl Progress {
         if !self.is_done()
             && let Some(overrun) = self.setup.budget.overrun(now.0, now.1)
         {
-            self.abandon(Failure::Budget { overrun }, String::new());
+            self.abandon(Failure::Budget { overrun }, "");
         }
     }
 
     /// Something went wrong and the agent goes on trying, or is about to give up.
     pub(super) fn trouble(&mut self, message: &str, status: Option<u16>, tries: Tries) {
         let failure = diagnose(message, status);
-        let shown = cut(message, 1000);
+        let shown = self.shown(message, 1000);
         match wait_for(&failure, &shown) {
             Some(wait) => self.wait(tries.applied_to(wait)),
             None => self.warn(&shown),
@@ -227,81 +233,9 @@ impl Progress {
     }
 
     pub(super) fn wait(&mut self, wait: Wait) {
+        let wait = self.setup.secrets.redact_wait(wait);
         self.wait = Some(wait.clone());
         self.emit(AgentEvent::Waiting { wait });
-    }
-
-    /// Answers a request by the rules, and records both.
-    pub(super) fn ask(&mut self, tool: &str, detail: &str) -> Decision {
-        let request = PermissionRequest {
-            tool: cut(tool, 200),
-            detail: cut(detail, 2000),
-        };
-        self.emit(AgentEvent::PermissionAsked {
-            request: request.clone(),
-        });
-        // A detail that had to be cut is not what the rule would be granting.
-        let decision = match request.detail.len() == detail.len() {
-            true => decide(
-                &request,
-                self.setup.role.access(),
-                &self.setup.permissions,
-                self.escalations,
-                self.setup.max_escalations,
-            ),
-            false => Decision::Deny {
-                reason: "the request is too long to be judged".to_owned(),
-            },
-        };
-        self.escalations += 1;
-        self.emit(AgentEvent::PermissionAnswered {
-            request,
-            decision: decision.clone(),
-        });
-        if let Decision::Exhausted { allowed } = decision {
-            self.abandon(Failure::Escalations { allowed }, String::new());
-        }
-        decision
-    }
-
-    /// Records a grant that the role itself implies, and that no rule is needed for.
-    pub(super) fn granted_by_role(&mut self, tool: &str, detail: &str) {
-        let request = PermissionRequest {
-            tool: cut(tool, 200),
-            detail: cut(detail, 2000),
-        };
-        self.emit(AgentEvent::PermissionAsked {
-            request: request.clone(),
-        });
-        self.emit(AgentEvent::PermissionAnswered {
-            request,
-            decision: Decision::Grant,
-        });
-    }
-
-    pub(super) fn access(&self) -> Access {
-        self.setup.role.access()
-    }
-
-    pub(super) fn is_denied_by_rule(&self, tool: &str, detail: &str) -> bool {
-        let request = PermissionRequest {
-            tool: tool.to_owned(),
-            detail: detail.to_owned(),
-        };
-        self.setup.permissions.denies(&request)
-    }
-
-    /// What an agent decided by itself about a permission, and only reports.
-    pub(super) fn denied(&mut self, tool: &str, detail: &str, reason: &str) {
-        self.emit(AgentEvent::PermissionAnswered {
-            request: PermissionRequest {
-                tool: cut(tool, 200),
-                detail: cut(detail, 2000),
-            },
-            decision: Decision::Deny {
-                reason: cut(reason, 1000),
-            },
-        });
     }
 
     /// The terminal event, its error flag clear.
@@ -324,14 +258,14 @@ impl Progress {
         }
         self.end_with(Ending::Failed {
             reason,
-            message: cut(message, 2000),
+            message: self.shown(message, 2000),
         });
     }
 
     /// Gives up on the run: the process is to be ended.
-    pub(super) fn abandon(&mut self, failure: Failure, message: String) {
+    pub(super) fn abandon(&mut self, failure: Failure, message: &str) {
         if self.abandoned.is_none() && !self.is_done() {
-            self.abandoned = Some((failure, message));
+            self.abandoned = Some((failure, self.shown(message, 200)));
         }
     }
 
@@ -363,17 +297,33 @@ impl Progress {
     }
 
     pub(super) fn stderr_line(&mut self, line: &str) {
-        push_bounded(&mut self.stderr, line, MAX_STDERR);
-        push_bounded(&mut self.stderr, "\n", MAX_STDERR);
+        for piece in [line, "\n"] {
+            let clean = self.stderr_redactor.push(piece.as_bytes());
+            push_bounded(
+                &mut self.stderr,
+                &String::from_utf8_lossy(&clean),
+                MAX_STDERR,
+            );
+        }
     }
 
-    pub(super) fn has_said_something(&self) -> bool {
-        !self.said.is_empty()
+    /// What it said on standard error last.
+    pub(super) fn last_words(&mut self) -> String {
+        let held = self.stderr_redactor.finish();
+        self.stderr.push_str(&String::from_utf8_lossy(&held));
+        self.stderr.trim().to_owned()
+    }
+
+    pub(super) fn has_said_something(&mut self) -> bool {
+        self.close_message();
+        !self.spoken.is_empty()
     }
 
     /// Whether `text` is the message that was just written.
-    pub(super) fn just_said(&self, text: &str) -> bool {
-        self.said.ends_with(text)
+    pub(super) fn just_said(&mut self, text: &str) -> bool {
+        self.close_message();
+        let clean = self.setup.secrets.redact(text);
+        self.spoken.ends_with(&clean)
     }
 
     fn end_with(&mut self, ending: Ending) {
@@ -398,8 +348,8 @@ impl Progress {
         }
     }
 
-    fn emit(&mut self, event: AgentEvent) {
-        self.message_open = false;
+    pub(super) fn emit(&mut self, event: AgentEvent) {
+        self.close_message();
         self.events.push(event);
     }
 }

@@ -1,7 +1,6 @@
 use super::diagnosis::diagnose;
 use super::progress::Progress;
-use super::progress::{MAX_SAID, MAX_SUMMARY};
-use super::text::{cut, tail};
+use crate::agent::event::AgentEvent;
 use crate::agent::outcome::{AgentOutcome, Ending, Failure, Session};
 use crate::process::End;
 use std::fmt::Write as _;
@@ -9,11 +8,17 @@ use std::fmt::Write as _;
 /// What came of it all: the agent's own terminal event first, then the bound that ended it, then
 /// what is left to be told from its last words.
 impl Progress {
-    pub(super) fn outcome(&mut self, end: &End) -> AgentOutcome {
+    /// The last events, and what came of it all.
+    pub(super) fn finish(&mut self, end: &End) -> (Vec<AgentEvent>, AgentOutcome) {
+        self.close_message();
+        (self.take_events(), self.outcome(end))
+    }
+
+    fn outcome(&mut self, end: &End) -> AgentOutcome {
         AgentOutcome {
             ending: self.ending(end),
-            text: tail(&self.said, MAX_SAID).to_owned(),
-            summary: cut(self.message.trim(), MAX_SUMMARY),
+            text: self.spoken.said().to_owned(),
+            summary: self.spoken.summary(),
             usage: self.meter.usage(),
             cost: self.meter.cost(),
             session: self.session.take().map(|id| Session {
@@ -46,7 +51,7 @@ impl Progress {
     }
 
     fn no_verdict(&mut self, end: &End) -> Ending {
-        let said = self.stderr.trim().to_owned();
+        let said = self.last_words();
         if self.understood == 0 && self.ignored.garbage_lines > 0 {
             return Ending::Failed {
                 reason: Failure::Garbage,
@@ -84,7 +89,7 @@ impl Progress {
     fn standstill(&self, end: &End) -> String {
         let mut message = String::new();
         if let End::Infra { message: why } = end {
-            message.push_str(why);
+            message.push_str(&self.setup.secrets.redact(why));
         }
         if let Some(wait) = &self.wait {
             let _ = write!(message, "{wait}");

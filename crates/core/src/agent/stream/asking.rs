@@ -1,0 +1,86 @@
+use super::progress::Progress;
+use crate::agent::event::AgentEvent;
+use crate::agent::outcome::Failure;
+use crate::agent::permission::{Decision, PermissionRequest, decide};
+use crate::agent::role::Access;
+
+/// Bytes of what an agent wants to do that are shown, and the most that is judged.
+const MAX_DETAIL: usize = 2000;
+
+/// What an agent asks to be allowed, and what it is told.
+impl Progress {
+    /// Answers a request by the rules, and records both.
+    pub(super) fn ask(&mut self, tool: &str, detail: &str) -> Decision {
+        let request = self.request(tool, detail);
+        self.emit(AgentEvent::PermissionAsked {
+            request: request.clone(),
+        });
+        // A detail that is not shown whole is not what the rule would be granting.
+        let decision = match detail.len() <= MAX_DETAIL {
+            true => decide(
+                &PermissionRequest {
+                    tool: tool.to_owned(),
+                    detail: detail.to_owned(),
+                },
+                self.setup.role.access(),
+                &self.setup.permissions,
+                self.escalations,
+                self.setup.max_escalations,
+            ),
+            false => Decision::Deny {
+                reason: "the request is too long to be judged".to_owned(),
+            },
+        };
+        self.escalations += 1;
+        self.emit(AgentEvent::PermissionAnswered {
+            request,
+            decision: decision.clone(),
+        });
+        if let Decision::Exhausted { allowed } = decision {
+            self.abandon(Failure::Escalations { allowed }, "");
+        }
+        decision
+    }
+
+    /// Records a grant that the role itself implies, and that no rule is needed for.
+    pub(super) fn granted_by_role(&mut self, tool: &str, detail: &str) {
+        let request = self.request(tool, detail);
+        self.emit(AgentEvent::PermissionAsked {
+            request: request.clone(),
+        });
+        self.emit(AgentEvent::PermissionAnswered {
+            request,
+            decision: Decision::Grant,
+        });
+    }
+
+    pub(super) fn access(&self) -> Access {
+        self.setup.role.access()
+    }
+
+    pub(super) fn is_denied_by_rule(&self, tool: &str, detail: &str) -> bool {
+        let request = PermissionRequest {
+            tool: tool.to_owned(),
+            detail: detail.to_owned(),
+        };
+        self.setup.permissions.denies(&request)
+    }
+
+    /// What an agent decided by itself about a permission, and only reports.
+    pub(super) fn denied(&mut self, tool: &str, detail: &str, reason: &str) {
+        self.emit(AgentEvent::PermissionAnswered {
+            request: self.request(tool, detail),
+            decision: Decision::Deny {
+                reason: self.shown(reason, 1000),
+            },
+        });
+    }
+
+    /// A request as people are shown it.
+    fn request(&self, tool: &str, detail: &str) -> PermissionRequest {
+        PermissionRequest {
+            tool: self.shown(tool, 200),
+            detail: self.shown(detail, MAX_DETAIL),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+use super::text::{cut, push_bounded, tail};
+use crate::agent::redact::{Redactor, Secrets};
+
+/// Bytes of text kept for the outcome.
+const MAX_SAID: usize = 256 * 1024;
+/// Bytes of text in one event.
+pub(super) const MAX_EVENT_TEXT: usize = 64 * 1024;
+/// Bytes of the last message shown to people.
+const MAX_SUMMARY: usize = 4000;
+/// How much of a long text is made clean at once.
+const PIECE: usize = 16 * 1024;
+
+/// The messages of an agent, as far as they are kept. They are made clean as they come, so that a
+/// cut anywhere leaves no part of a secret.
+#[derive(Debug)]
+pub(super) struct Spoken {
+    redactor: Redactor,
+    said: String,
+    message: String,
+    is_open: bool,
+}
+
+impl Spoken {
+    pub(super) fn new(secrets: Secrets) -> Self {
+        Self {
+            redactor: Redactor::new(secrets),
+            said: String::new(),
+            message: String::new(),
+            is_open: false,
+        }
+    }
+
+    /// Whether a message has begun that may go on.
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// The next piece of the message, or the first one of a new one; what can be shown of it now.
+    pub(super) fn piece(&mut self, text: &str) -> Option<String> {
+        if !self.is_open {
+            self.message.clear();
+            if !self.said.is_empty() {
+                self.said.push_str("\n\n");
+            }
+        }
+        self.is_open = true;
+        let mut shown = String::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (piece, later) = rest.split_at(rest.floor_char_boundary(PIECE));
+            let clean = self.redactor.push(piece.as_bytes());
+            self.keep(&clean, &mut shown);
+            rest = later;
+        }
+        told(&shown)
+    }
+
+    /// The message is over; what was held back of it.
+    pub(super) fn close(&mut self) -> Option<String> {
+        self.is_open = false;
+        let mut shown = String::new();
+        let clean = self.redactor.finish();
+        self.keep(&clean, &mut shown);
+        told(&shown)
+    }
+
+    /// Whether anything was said.
+    pub(super) fn is_empty(&self) -> bool {
+        self.said.is_empty()
+    }
+
+    /// Whether these were its last words.
+    pub(super) fn ends_with(&self, clean: &str) -> bool {
+        self.said.ends_with(clean)
+    }
+
+    /// All messages, the last of them if they are too long.
+    pub(super) fn said(&self) -> &str {
+        tail(&self.said, MAX_SAID)
+    }
+
+    /// The last message, cut to a size people read.
+    pub(super) fn summary(&self) -> String {
+        cut(self.message.trim(), MAX_SUMMARY)
+    }
+
+    fn keep(&mut self, clean: &[u8], shown: &mut String) {
+        let clean = String::from_utf8_lossy(clean);
+        push_bounded(&mut self.message, &clean, MAX_SUMMARY * 2);
+        push_bounded(&mut self.said, &clean, MAX_SAID);
+        if shown.len() <= MAX_EVENT_TEXT {
+            shown.push_str(&clean);
+        }
+    }
+}
+
+fn told(shown: &str) -> Option<String> {
+    (!shown.is_empty()).then(|| cut(shown, MAX_EVENT_TEXT))
+}
