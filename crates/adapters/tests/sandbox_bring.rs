@@ -10,7 +10,7 @@
 mod support;
 
 use drive_core::ids::RunId;
-use drive_core::sandbox::SandboxNote;
+use drive_core::sandbox::{Sandbox, SandboxNote};
 use drive_engine::ports::{Leftovers, Place, Sandboxes, VersionControl};
 use std::os::unix::fs::{MetadataExt, symlink};
 use support::{World, write};
@@ -136,6 +136,143 @@ fn what_was_brought_is_neither_committed_nor_kept_until_it_was_worked_on() {
     assert_eq!(
         world.git(["show", &format!("{}:local.cfg", kept.sha)]),
         "worked on"
+    );
+}
+
+/// What is done in a brought folder that git does not ignore, and what of it is work.
+fn work_in(sandbox: &Sandbox, folder: &str) {
+    write(&sandbox.path.join(folder).join("new.txt"), "new");
+    write(&sandbox.path.join(folder).join("u.txt"), "changed");
+}
+
+#[test]
+fn work_in_a_brought_folder_is_kept_and_committed_and_what_was_brought_is_not() {
+    for (folder, how) in [("data", "copy"), ("cache", "seed")] {
+        let world = World::new();
+        for name in ["u.txt", "same.txt", "sub/same.txt"] {
+            world.write(&format!("{folder}/{name}"), "brought");
+        }
+        let sandboxes = world.worktrees();
+        let make = |id: &str| {
+            let mut spec = world.spec(id);
+            match how {
+                "copy" => spec.copy = vec![folder.into()],
+                _ => spec.seed = vec![folder.into()],
+            }
+            sandboxes.create(&spec).unwrap()
+        };
+        let expected = format!("{folder}/new.txt\n{folder}/u.txt");
+        let sandbox = make("one");
+        assert_eq!(sandboxes.keep(&sandbox).unwrap(), None, "{how}");
+        work_in(&sandbox, folder);
+        let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+        assert_eq!(kept.about.dirty_files, 2, "{how}");
+        let range = format!("{}^1", kept.sha);
+        assert_eq!(
+            world.git(["diff", "--name-only", &range, &kept.sha]),
+            expected,
+            "{how}"
+        );
+
+        let sandbox = make("two");
+        work_in(&sandbox, folder);
+        let leftovers = Leftovers {
+            run: RunId::new("r-two"),
+            message: "leftovers".into(),
+        };
+        let place = Place::Sandbox(&sandbox);
+        let work = world
+            .builder()
+            .collect_work(place, &leftovers, &sandbox.base_sha)
+            .unwrap();
+        assert_eq!(work.commits.len(), 1, "{how}");
+        let shown = ["show", "--format=", "--name-only", "HEAD"];
+        assert_eq!(world.git_in(&sandbox.path, shown), expected, "{how}");
+        assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None, "{how}");
+    }
+}
+
+#[test]
+fn a_change_of_a_brought_file_with_its_time_set_back_is_work() {
+    let world = World::new();
+    world.write("data/u.txt", "brought");
+    let sandboxes = world.worktrees();
+    let mut spec = world.spec("one");
+    spec.copy = vec!["data".into()];
+    let sandbox = sandboxes.create(&spec).unwrap();
+    let path = sandbox.path.join("data/u.txt");
+    let before = path.metadata().unwrap().modified().unwrap();
+    write(&path, "changed");
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(before).unwrap();
+    let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+    let name = format!("{}:data/u.txt", kept.sha);
+    assert_eq!(world.git(["show", &name]), "changed");
+}
+
+#[test]
+fn what_is_done_in_an_ignored_folder_is_no_work_unless_it_was_added_by_hand() {
+    let world = World::new();
+    world.write(".gitignore", "target\n");
+    world.commit("ignore");
+    world.write("target/app", "binary");
+    let sandboxes = world.worktrees();
+    let make = |id: &str| {
+        let mut spec = world.spec(id);
+        spec.seed = vec!["target".into()];
+        sandboxes.create(&spec).unwrap()
+    };
+    let sandbox = make("one");
+    write(&sandbox.path.join("target/new"), "built");
+    write(&sandbox.path.join(".gitignore"), "");
+    let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+    assert_eq!(
+        world.git(["ls-tree", "-r", "--name-only", &kept.sha]),
+        ".gitignore\na.txt\nsrc/b.txt"
+    );
+
+    let sandbox = make("two");
+    world.git_in(&sandbox.path, ["add", "--force", "target/app"]);
+    let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+    let name = format!("{}:target/app", kept.sha);
+    assert_eq!(world.git(["show", &name]), "binary");
+}
+
+#[test]
+fn a_repository_made_in_a_brought_folder_holds_up_the_removal() {
+    let world = World::new();
+    world.write("data/u.txt", "brought");
+    let sandboxes = world.worktrees();
+    let mut spec = world.spec("one");
+    spec.copy = vec!["data".into()];
+    let sandbox = sandboxes.create(&spec).unwrap();
+    let nested = sandbox.path.join("data/own");
+    std::fs::create_dir(&nested).unwrap();
+    world.git_in(&nested, ["init", "-q"]);
+    write(&nested.join("x.txt"), "x");
+    let problem = sandboxes.remove(&sandbox).unwrap_err();
+    assert_eq!(problem.kind, "workCannotBeKept");
+    assert!(nested.join("x.txt").exists());
+}
+
+#[test]
+fn a_tracked_link_on_the_way_leads_nothing_out_of_the_sandbox() {
+    let world = World::new();
+    let outside = world.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    symlink(&outside, world.repo.join("data")).unwrap();
+    world.commit("a link");
+    // The caller's checkout has a folder there by now.
+    std::fs::remove_file(world.repo.join("data")).unwrap();
+    world.write("data/local.cfg", "mine");
+    let mut spec = world.spec("one");
+    spec.copy = vec!["data/local.cfg".into()];
+    let sandbox = world.worktrees().create(&spec).unwrap();
+    assert!(outside.read_dir().unwrap().next().is_none());
+    let notes: Vec<String> = sandbox.notes.iter().map(SandboxNote::to_string).collect();
+    assert_eq!(
+        notes,
+        ["`data/local.cfg` was not brought along: a tracked link stands in its way"]
     );
 }
 

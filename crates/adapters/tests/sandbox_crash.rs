@@ -112,6 +112,32 @@ fn a_death_after_any_step_of_removing_one_leaks_nothing_and_loses_no_work() {
 }
 
 #[test]
+fn what_a_kill_during_the_saving_left_stops_no_later_one() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    write(&sandbox.path.join("untracked.txt"), "u");
+    for name in ["drive-keep.index", "drive-keep.index.lock"] {
+        write(&sandbox.admin_dir.join(name), "half");
+    }
+    assert!(sandboxes.keep(&sandbox).unwrap().is_some());
+    let left: Vec<_> = std::fs::read_dir(&sandbox.admin_dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .filter(|name| name.to_string_lossy().starts_with("drive-keep"))
+        .collect();
+    assert_eq!(left, Vec::<std::ffi::OsString>::new());
+
+    write(&sandbox.admin_dir.join("drive-keep.index.lock"), "half");
+    let report = sandboxes.sweep(&|_| OwnerState::Dead).unwrap();
+    assert_eq!(report.left, Vec::new());
+    assert_eq!(
+        world.git(["ls-tree", "--name-only", "refs/drive/kept/r-one/1"]),
+        "a.txt\nsrc\nuntracked.txt"
+    );
+}
+
+#[test]
 fn a_live_owner_is_not_swept_however_far_it_has_come() {
     for step in [Step::RecordWritten, Step::Added, Step::Ready] {
         let world = World::new();

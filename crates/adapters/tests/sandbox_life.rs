@@ -25,6 +25,10 @@ fn about(run: &str, branch: &str) -> KeptAbout {
     }
 }
 
+fn fs_text(path: &std::path::Path) -> String {
+    std::fs::read_to_string(path).unwrap()
+}
+
 #[test]
 fn a_sandbox_has_the_files_of_its_base_on_its_own_branch() {
     let world = World::new();
@@ -229,6 +233,72 @@ fn a_rebase_left_half_done_is_kept_with_what_it_was_about() {
     assert!(parents.contains(&original), "{parents}");
     let text = world.git(["show", &format!("{}:a.txt", kept.sha)]);
     assert!(text.contains("<<<<<<<"), "{text}");
+}
+
+/// Changes that were put aside before an operation that then stopped half way.
+#[test]
+fn changes_that_an_unfinished_operation_put_aside_are_kept() {
+    for operation in [
+        &["rebase", "-q", "--autostash", "main"][..],
+        &["rebase", "-q", "--apply", "--autostash", "main"],
+        &["merge", "-q", "--autostash", "main"],
+    ] {
+        let world = World::new();
+        let sandboxes = world.worktrees();
+        let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+        write(&sandbox.path.join("a.txt"), "agent\n");
+        world.git_in(&sandbox.path, ["commit", "-qam", "agent"]);
+        world.write("a.txt", "upstream\n");
+        world.commit("upstream");
+        write(&sandbox.path.join("src/b.txt"), "put aside\n");
+        let command = world.command(&sandbox.path, operation).output().unwrap();
+        assert!(!command.status.success(), "{operation:?} must conflict");
+        let put_aside = fs_text(&sandbox.path.join("src/b.txt")) == "b\n";
+        assert!(put_aside, "{operation:?}");
+
+        let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+        let parents = world.git(["show", "-s", "--format=%P", &kept.sha]);
+        let has_it =
+            |parent: &str| world.git(["show", &format!("{parent}:src/b.txt")]) == "put aside";
+        assert!(parents.split(' ').any(has_it), "{operation:?}: {parents}");
+    }
+}
+
+#[test]
+fn changes_that_a_killed_merge_put_aside_are_kept_although_nothing_else_shows_it() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    write(&sandbox.path.join("a.txt"), "put aside\n");
+    let stash = world.git_in(&sandbox.path, ["stash", "create"]);
+    world.git_in(&sandbox.path, ["reset", "-q", "--hard"]);
+    write(
+        &sandbox.admin_dir.join("MERGE_AUTOSTASH"),
+        &format!("{stash}\n"),
+    );
+    let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+    let parents = world.git(["show", "-s", "--format=%P", &kept.sha]);
+    assert_eq!(parents, format!("{} {stash}", sandbox.base_sha));
+}
+
+#[test]
+fn a_second_save_that_differs_in_what_was_staged_is_another_one() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    let stage = |text: &str| {
+        write(&sandbox.path.join("staged.txt"), text);
+        world.git_in(&sandbox.path, ["add", "staged.txt"]);
+        std::fs::remove_file(sandbox.path.join("staged.txt")).unwrap();
+        sandboxes.keep(&sandbox).unwrap().unwrap()
+    };
+    let (first, again, second) = (stage("one"), stage("one"), stage("two"));
+    assert_eq!(first, again);
+    assert_ne!(first.reference, second.reference);
+    assert_eq!(
+        world.git(["show", &format!("{}^2:staged.txt", second.sha)]),
+        "two"
+    );
 }
 
 #[test]

@@ -166,6 +166,32 @@ fn a_rebase_a_switch_and_a_lock_of_somebody_who_was_killed_are_undone() {
 }
 
 #[test]
+fn work_in_a_brought_folder_is_kept_and_taken_away_and_what_was_brought_stays() {
+    let world = World::new();
+    world.write("data/same.txt", "the user's");
+    world.write("data/u.txt", "the user's");
+    let mut spec = world.spec("x");
+    spec.copy = vec!["data".into()];
+    let worktrees = world.worktrees();
+    let sandbox = worktrees.create(&spec).unwrap();
+    write(&sandbox.path.join("data/deep/new.txt"), "work");
+    write(&sandbox.path.join("data/u.txt"), "worked on");
+    let kept = worktrees.roll_back(&sandbox, &sandbox.base_sha).unwrap();
+    let kept = kept.unwrap().sha;
+    assert_eq!(
+        world.git(["diff", "--name-only", &format!("{kept}^1"), &kept]),
+        "data/deep/new.txt\ndata/u.txt"
+    );
+    let status = ["status", "--porcelain", "--untracked-files=all"];
+    assert_eq!(world.git_in(&sandbox.path, status), "?? data/same.txt");
+    assert!(!sandbox.path.join("data/deep").exists());
+    assert_eq!(
+        worktrees.roll_back(&sandbox, &sandbox.base_sha).unwrap(),
+        None
+    );
+}
+
+#[test]
 fn the_same_holds_for_an_ordinary_user() {
     support::again_as_ordinary_user("the_same_holds_for_an_ordinary_user");
 }

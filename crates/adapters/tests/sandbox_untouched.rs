@@ -121,6 +121,45 @@ const DEEDS: &[Deed] = &[
         Some("M\ta.txt"),
     ),
     (
+        "a file that differs in case only, where git is told that this means nothing",
+        |world, it| {
+            world.git(["config", "core.ignoreCase", "true"]);
+            write(&it.path.join("A.TXT"), "another");
+        },
+        Some("A\tA.TXT"),
+    ),
+    (
+        "a change that a cheaper look would miss",
+        |world, it| {
+            world.git(["config", "core.checkStat", "minimal"]);
+            world.git(["config", "core.trustctime", "false"]);
+            let path = it.path.join("a.txt");
+            let before = fs::metadata(&path).unwrap().modified().unwrap();
+            fs::write(&path, "b\n").unwrap();
+            let file = File::options().write(true).open(&path).unwrap();
+            file.set_times(FileTimes::new().set_modified(before))
+                .unwrap();
+        },
+        Some("M\ta.txt"),
+    ),
+    (
+        "line ends that git is told to refuse",
+        |world, it| {
+            world.git(["config", "core.autocrlf", "input"]);
+            world.git(["config", "core.safecrlf", "true"]);
+            write(&it.path.join("dos.txt"), "one\r\ntwo\r\n");
+        },
+        Some("A\tdos.txt"),
+    ),
+    (
+        "a file outside of a sparse checkout",
+        |world, it| {
+            world.git_in(&it.path, ["sparse-checkout", "set", "src"]);
+            write(&it.path.join("other/new.txt"), "new");
+        },
+        Some("A\tother/new.txt"),
+    ),
+    (
         "commits on no branch",
         |world, it| {
             world.git_in(&it.path, ["checkout", "-q", "--detach"]);

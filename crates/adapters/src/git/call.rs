@@ -5,6 +5,7 @@ use drive_engine::CancelToken;
 use drive_engine::ports::{Collect, CommandSpec, Containment, OrphanPolicy, Started, Stdin};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -130,12 +131,7 @@ impl<'a> Call<'a> {
 
     /// Runs it; an exit code other than 0 is a problem.
     pub fn ok(self) -> Result<Answer, Problem> {
-        let answer = self.run()?;
-        if answer.code == 0 {
-            Ok(answer)
-        } else {
-            Err(answer.problem())
-        }
+        self.run()?.require()
     }
 
     /// Runs it; exit code 0 is yes, 1 is no, anything else a problem.
@@ -265,7 +261,13 @@ impl<'a> Call<'a> {
             }
         }
         // Settings travel by environment: a key may hold `=`, and arguments can be read by anyone.
-        let fixed = config::ALWAYS.iter().map(|(key, value)| (*key, *value));
+        let work_tree = self.location.pinned.as_ref();
+        let work_tree = work_tree.and_then(|pinned| pinned.work_tree.as_deref());
+        let ignores_case = work_tree.map(|folder| match ignores_case(folder) {
+            true => ("core.ignoreCase", "true"),
+            false => ("core.ignoreCase", "false"),
+        });
+        let fixed = config::ALWAYS.iter().copied().chain(ignores_case);
         let own = self.config.iter().map(|(k, v)| (k.as_str(), v.as_str()));
         let mut count = 0;
         for (index, (key, value)) in fixed.chain(own).enumerate() {
@@ -280,6 +282,14 @@ impl<'a> Call<'a> {
 }
 
 impl Answer {
+    /// Itself; an exit code other than 0 is a problem.
+    pub fn require(self) -> Result<Self, Problem> {
+        match self.code {
+            0 => Ok(self),
+            _ => Err(self.problem()),
+        }
+    }
+
     /// Standard output as one line of text, without the line's end.
     pub fn line(&self) -> String {
         String::from_utf8_lossy(&self.stdout)
@@ -334,6 +344,17 @@ pub(super) fn load_config(git: &Git, location: &Location) -> Result<Vec<config::
             .ok()?;
         Ok(config::parse(&answer.stdout))
     })
+}
+
+/// Whether the disk of a work tree takes two names for one that differ only in case. Where it does not,
+/// git must not either: it would take a new file for one that it knows.
+fn ignores_case(work_tree: &Path) -> bool {
+    let look = |name: &str| work_tree.join(name).symlink_metadata().ok();
+    let (Some(lower), Some(upper)) = (look(".git"), look(".GIT")) else {
+        return false;
+    };
+    // A second link to the same file would look alike.
+    (lower.dev(), lower.ino()) == (upper.dev(), upper.ino()) && lower.nlink() == 1
 }
 
 /// A path from bytes git printed.

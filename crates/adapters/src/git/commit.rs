@@ -1,14 +1,15 @@
 //! Commits drive makes itself.
 
 use super::call::load_config;
-use super::{Call, Git, Location, Touches, config, history, state};
+use super::stage::stage;
+use super::tracked::{Tracked, declared, has_entry};
+use super::{Call, Git, Index, Location, NotWork, Status, Touches, config, history, state};
 use drive_core::Problem;
-use drive_core::phase::{STATE_FILE, STATE_FOLDER};
 use drive_core::sandbox::{Brought, InProgress, RUN_TRAILER};
+use drive_core::time::Timestamp;
 use drive_engine::ports::{CollectedWork, LargeFile, Leftovers};
 use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Who commits when the user has not said who they are.
 const FALLBACK: [(&str, &str); 2] = [("user.name", "drive"), ("user.email", "drive@localhost")];
@@ -81,19 +82,16 @@ fn settle(
     if status.incomplete && make_readable(location) {
         status = state::status_by(files(git, location, &entries))?;
     }
-    let state_file = Path::new(STATE_FOLDER).join(STATE_FILE);
-    let is_work = |path: &PathBuf| {
-        *path != state_file && !brought.iter().any(|one| path.starts_with(&one.path))
-    };
-    status.dirty.retain(is_work);
-    status.nested.retain(is_work);
-    let in_progress = state::in_progress(&state::git_dir(git, location)?);
+    let not_work = NotWork::of(brought);
+    status.retain_work(|path| !not_work.covers(&location.dir, path));
+    let git_dir = state::git_dir(git, location)?;
+    let in_progress = state::in_progress(&git_dir);
     let mut large = Vec::new();
     if in_progress.is_none() {
-        refuse_nested(&status)?;
-        if !status.dirty.is_empty() {
-            large = large_files(&location.dir, &status.dirty);
-            commit(git, location, &entries, leftovers, brought)?;
+        refuse_nested(git, location, &git_dir, &status)?;
+        if !status.is_clean() {
+            large = large_files(&location.dir, &status);
+            commit(git, location, &entries, leftovers, &status)?;
         }
     }
     Ok(Settled {
@@ -111,8 +109,27 @@ fn make_readable(location: &Location) -> bool {
     folder.is_some_and(|folder| crate::files::make_readable(folder).is_ok())
 }
 
-fn refuse_nested(status: &state::Status) -> Result<(), Problem> {
-    let Some(nested) = status.nested.first() else {
+/// Refuses repositories inside the worktree that are no submodules, added to it or not: a commit would
+/// hold their names only.
+fn refuse_nested(
+    git: &Git,
+    location: &Location,
+    git_dir: &Path,
+    status: &Status,
+) -> Result<(), Problem> {
+    let mut nested = status.nested.first().cloned();
+    // An index that is read without git's help has none.
+    let is_plain = || matches!(Index::load(&git_dir.join("index")), Ok(Some(_)));
+    if nested.is_none() && !is_plain() {
+        let tracked = Tracked::by_index(git.call_at(location.clone(), Touches::Objects))?;
+        let mut links = tracked.links;
+        links.retain(|path| has_entry(&location.dir.join(path), ".git"));
+        if !links.is_empty() {
+            let declared = declared(git, location)?;
+            nested = links.into_iter().find(|path| !declared.contains(path));
+        }
+    }
+    let Some(nested) = nested else {
         return Ok(());
     };
     Err(Problem::work(
@@ -130,13 +147,13 @@ fn commit(
     location: &Location,
     entries: &[config::Entry],
     leftovers: &Leftovers,
-    brought: &[Brought],
+    status: &Status,
 ) -> Result<(), Problem> {
-    let add = || files(git, location, entries).args(everything(brought));
+    let add = || stage(status, || files(git, location, entries));
     // One that fails has most likely met a file that nobody may read.
-    if add().run()?.code != 0 {
+    if add()?.code != 0 {
         make_readable(location);
-        add().ok()?;
+        add()?.require()?;
     }
     let answer = identity(entries)
         .iter()
@@ -166,15 +183,6 @@ pub(super) fn in_progress(what: InProgress, location: &Location) -> Problem {
     .hint("finish or abort it there, then try again")
 }
 
-/// What stages everything but what was brought along and what drive itself wrote.
-pub(super) fn everything(brought: &[Brought]) -> Vec<OsString> {
-    let mut all: Vec<OsString> = ["add", "--all", "--", ":/"].map(Into::into).into();
-    // An ignore file of the work may say otherwise than git's own exclude file.
-    all.extend(excluded(&Path::new(STATE_FOLDER).join(STATE_FILE)));
-    all.extend(brought.iter().flat_map(|one| excluded(&one.path)));
-    all
-}
-
 /// The message with the run's trailer.
 pub(super) fn signed(leftovers: &Leftovers) -> String {
     format!(
@@ -189,10 +197,10 @@ fn files<'a>(git: &'a Git, location: &Location, entries: &[config::Entry]) -> Ca
         .knowing(entries)
 }
 
-fn large_files(folder: &Path, paths: &[PathBuf]) -> Vec<LargeFile> {
-    let size = |path: &PathBuf| folder.join(path).symlink_metadata().ok().map(|m| m.len());
+fn large_files(folder: &Path, status: &Status) -> Vec<LargeFile> {
+    let size = |path: &Path| folder.join(path).symlink_metadata().ok().map(|m| m.len());
+    let paths = status.changed.iter().chain(&status.untracked);
     paths
-        .iter()
         .filter_map(|path| {
             Some(LargeFile {
                 path: path.clone(),
@@ -200,27 +208,6 @@ fn large_files(folder: &Path, paths: &[PathBuf]) -> Vec<LargeFile> {
             })
         })
         .collect()
-}
-
-/// Pathspecs that leave one path out, with all that lies below it.
-///
-/// `git add` refuses a pathspec that names an ignored path literally, even to leave it out, so the
-/// name is given as a pattern that matches only itself.
-pub(crate) fn excluded(path: &Path) -> [OsString; 2] {
-    let mut pattern = b":(exclude,top,glob)".to_vec();
-    let mut is_pattern = false;
-    for &byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'*' | b'?' | b'[' | b'\\' => pattern.extend([b'\\', byte]),
-            byte if !is_pattern && (byte.is_ascii_alphanumeric() || b"._-".contains(&byte)) => {
-                pattern.extend([b'[', byte, b']']);
-                is_pattern = true;
-            }
-            byte => pattern.push(byte),
-        }
-    }
-    let below = [pattern.as_slice(), b"/**"].concat();
-    [pattern, below].map(OsString::from_vec)
 }
 
 /// Makes a commit object; no ref moves.
@@ -231,11 +218,28 @@ pub(crate) fn commit_tree(
     parents: &[String],
     message: &str,
 ) -> Result<String, Problem> {
+    commit_tree_at(git, location, tree, parents, message, None)
+}
+
+/// The same; with a time it is the same commit whenever it is made.
+pub(crate) fn commit_tree_at(
+    git: &Git,
+    location: &Location,
+    tree: &str,
+    parents: &[String],
+    message: &str,
+    time: Option<Timestamp>,
+) -> Result<String, Problem> {
     let entries = load_config(git, location)?;
     let call = identity(&entries).iter().fold(
         git.call_at(location.clone(), Touches::Objects),
         |call, (key, value)| call.config(key, value),
     );
+    let time = time.map(|time| format!("@{} +0000", time.as_second()));
+    let dates = ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"].into_iter();
+    let call = dates
+        .filter_map(|name| Some((name, time.as_ref()?)))
+        .fold(call, |call, (name, time)| call.env(name, time));
     let parents = parents
         .iter()
         .flat_map(|parent| [OsString::from("-p"), OsString::from(parent)]);
@@ -252,29 +256,5 @@ pub(super) fn identity(entries: &[config::Entry]) -> &'static [(&'static str, &'
     match has("user.name") && has("user.email") {
         true => &[],
         false => &FALLBACK,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_left_out_by_a_pattern_that_matches_only_itself() {
-        let specs = |path: &str| excluded(Path::new(path)).map(|one| one.into_string().unwrap());
-        assert_eq!(
-            specs("target"),
-            [
-                ":(exclude,top,glob)[t]arget",
-                ":(exclude,top,glob)[t]arget/**"
-            ]
-        );
-        assert_eq!(
-            specs("*we?rd [x]/f"),
-            [
-                r":(exclude,top,glob)\*[w]e\?rd \[x]/f",
-                r":(exclude,top,glob)\*[w]e\?rd \[x]/f/**"
-            ]
-        );
     }
 }

@@ -36,6 +36,11 @@ pub(super) const ALWAYS: &[(&str, &str)] = &[
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
     ("core.quotePath", "false"),
+    ("core.safecrlf", "false"),
+    // Looks that are cheaper, and that miss changes.
+    ("core.checkStat", "default"),
+    ("core.trustctime", "true"),
+    ("core.untrackedCache", "false"),
     ("core.filesRefLockTimeout", "10000"),
     ("core.packedRefsTimeout", "10000"),
     ("core.fsync", "committed,reference"),

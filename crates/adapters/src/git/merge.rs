@@ -1,7 +1,8 @@
 //! Merges in a checkout. Nobody's commits are rewritten, and no conflict marker is committed.
 
 use super::call::{load_config, path_from};
-use super::{Git, Location, Touches, commit, history, state};
+use super::stage::stage;
+use super::{Git, Location, NotWork, ScratchIndex, Status, Touches, commit, history, state};
 use drive_core::Problem;
 use drive_core::sandbox::{Brought, InProgress};
 use drive_engine::ports::{Leftovers, Merged};
@@ -10,8 +11,6 @@ use std::path::{Path, PathBuf};
 
 /// How git begins the lines that part the sides of a conflict, at least.
 const MARKERS: [&[u8]; 3] = [b"<<<<<<<", b"|||||||", b">>>>>>>"];
-/// The index on which a resolution is tried, so that the real one stays as it is.
-const TRIAL_INDEX: &str = "drive-merge.index";
 
 /// The files in which two commits conflict.
 pub(super) fn conflicts(
@@ -120,7 +119,10 @@ pub(super) fn conclude(
             )),
         );
     }
-    let tree = resolved_tree(git, location, &git_dir, brought)?;
+    let mut status = state::status(git, location, None)?;
+    let not_work = NotWork::of(brought);
+    status.retain_work(|path| !not_work.covers(&location.dir, path));
+    let tree = resolved_tree(git, location, &git_dir, &status)?;
     let files = sides.leftover_markers(git, location, &tree)?;
     if !files.is_empty() {
         return Ok(judged(sides.theirs, files));
@@ -130,7 +132,7 @@ pub(super) fn conclude(
         git.call_at(location.clone(), Touches::Files)
             .knowing(&entries)
     };
-    call().args(commit::everything(brought)).ok()?;
+    stage(&status, call)?.require()?;
     commit::identity(&entries)
         .iter()
         .fold(call(), |call, (key, value)| call.config(key, value))
@@ -194,15 +196,15 @@ fn judged(theirs: &str, files: Vec<PathBuf>) -> Merged {
     }
 }
 
-/// The tree as the files lie there, by an index of its own.
+/// The tree as the files lie there, by an index of its own: the real one stays as it is.
 fn resolved_tree(
     git: &Git,
     location: &Location,
     git_dir: &Path,
-    brought: &[Brought],
+    status: &Status,
 ) -> Result<String, Problem> {
-    let index = git_dir.join(TRIAL_INDEX);
-    std::fs::copy(git_dir.join("index"), &index).map_err(|error| {
+    let index = ScratchIndex::fresh(git_dir, "merge")?;
+    std::fs::copy(git_dir.join("index"), index.path()).map_err(|error| {
         Problem::environment(
             "indexUnreadable",
             format!("cannot copy the index in `{}`", git_dir.display()),
@@ -211,15 +213,10 @@ fn resolved_tree(
     })?;
     let call = || {
         git.call_at(location.clone(), Touches::Files)
-            .env("GIT_INDEX_FILE", &index)
+            .env("GIT_INDEX_FILE", index.path())
     };
-    let tree = call()
-        .args(commit::everything(brought))
-        .ok()
-        .and_then(|_| call().arg("write-tree").line());
-    // A stray copy goes with the git folder at the latest.
-    let _ = std::fs::remove_file(&index);
-    tree
+    stage(status, call)?.require()?;
+    call().arg("write-tree").line()
 }
 
 /// Files of which git has more than one version.

@@ -3,6 +3,7 @@
 //! Nothing of the caller's `GIT_*` environment, locale, hooks, monitors, filters or pagers reaches a
 //! call. Answers are read from exit codes and from formats made for programs, never from messages.
 
+mod brought;
 mod call;
 mod commit;
 mod config;
@@ -13,8 +14,11 @@ mod index;
 mod known;
 mod merge;
 mod remote;
+mod scratch;
+mod stage;
 mod stamps;
 mod state;
+mod tracked;
 
 pub use call::{Answer, Call, Touches};
 pub use config::Overrides;
@@ -343,9 +347,13 @@ impl VersionControl for Git {
     }
 }
 
+pub(crate) use brought::{NotWork, stamp_of};
 pub(crate) use call::path_from;
-pub(crate) use commit::{commit_tree, excluded};
+pub(crate) use commit::{commit_tree, commit_tree_at};
 pub(crate) use discover::{Look, filters_of, look_at, tree_bytes};
 pub(crate) use history::{is_ancestor, resolve, unbranched, unpushed};
 pub(crate) use index::may_hide;
+pub(crate) use scratch::ScratchIndex;
+pub(crate) use stage::stage;
 pub(crate) use state::{Status, head_branch, in_progress, status};
+pub(crate) use tracked::{Tracked, has_entry};

@@ -14,8 +14,12 @@ pub(crate) struct Status {
     pub(crate) head: Option<String>,
     /// The branch checked out; `None` on a detached head.
     pub(crate) branch: Option<String>,
-    /// Tracked files that changed, and untracked files that are not ignored.
-    pub(crate) dirty: Vec<PathBuf>,
+    /// Tracked files that changed.
+    pub(crate) changed: Vec<PathBuf>,
+    /// Untracked files that are not ignored.
+    pub(crate) untracked: Vec<PathBuf>,
+    /// Whether there are untracked files besides that are nobody's work.
+    pub(crate) has_others: bool,
     /// Repositories inside the worktree that are no submodules.
     pub(crate) nested: Vec<PathBuf>,
     /// Submodules with changes or commits of their own.
@@ -44,7 +48,7 @@ pub(super) fn work_state(
         head_sha,
         branch: status.branch.clone(),
         in_progress,
-        dirty_files: u32::try_from(status.dirty.len()).unwrap_or(u32::MAX),
+        dirty_files: status.dirty_files(),
     }
 }
 
@@ -121,6 +125,24 @@ pub(super) fn git_dir(git: &Git, location: &Location) -> Result<PathBuf, Problem
 }
 
 impl Status {
+    /// Forgets what is untracked and nobody's work.
+    pub(crate) fn retain_work(&mut self, is_work: impl Fn(&Path) -> bool) {
+        let before = self.untracked.len();
+        self.untracked.retain(|path| is_work(path));
+        self.nested.retain(|path| is_work(path));
+        self.has_others |= self.untracked.len() < before;
+    }
+
+    /// Whether nothing differs from the commit that is checked out.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.changed.is_empty() && self.untracked.is_empty()
+    }
+
+    /// How many files differ from the commit that is checked out.
+    pub(crate) fn dirty_files(&self) -> u32 {
+        u32::try_from(self.changed.len() + self.untracked.len()).unwrap_or(u32::MAX)
+    }
+
     fn add(&mut self, row: &[u8]) {
         if let Some(header) = row.strip_prefix(b"# branch.") {
             return self.add_header(&String::from_utf8_lossy(header));
@@ -142,14 +164,14 @@ impl Status {
             // With all untracked files asked for, a folder is only named when it is a repository.
             match path.strip_suffix(b"/") {
                 Some(folder) => self.nested.push(path_from(folder)),
-                None => self.dirty.push(path_from(path)),
+                None => self.untracked.push(path_from(path)),
             }
             return;
         }
         if columns[2].starts_with(b"S") {
             self.submodules.push(path_from(path));
         }
-        self.dirty.push(path_from(path));
+        self.changed.push(path_from(path));
     }
 
     fn add_header(&mut self, header: &str) {
@@ -191,12 +213,9 @@ mod tests {
             Status {
                 head: Some("17c03e78b2afefa6858593639477c83879db33ad".into()),
                 branch: Some("drive/fix".into()),
-                dirty: vec![
-                    "a b.txt".into(),
-                    "x y".into(),
-                    "sub".into(),
-                    path_from(b"new\xff.txt"),
-                ],
+                changed: vec!["a b.txt".into(), "x y".into(), "sub".into()],
+                untracked: vec![path_from(b"new\xff.txt")],
+                has_others: false,
                 nested: vec!["nested".into()],
                 submodules: vec!["sub".into()],
                 incomplete: false,

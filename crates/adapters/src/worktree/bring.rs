@@ -4,11 +4,14 @@
 //! linked, because then the sandbox could write the caller's files. Links are made again where they
 //! stay inside, and left out where they do not.
 
-use super::keep::stamp_of;
 use crate::files::{self, CloneOutcome};
+use crate::git::{self, Git, Location, Touches};
 use drive_core::Problem;
 use drive_core::sandbox::{BringPattern, Brought, SandboxNote};
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 /// The most bytes that are copied for `seed` where blocks cannot be shared: caches are a help, not
@@ -16,6 +19,8 @@ use std::path::{Component, Path, PathBuf};
 const SEED_COPY_BYTES: u64 = 4 << 30;
 /// The most entries looked at for one pattern.
 const ENTRY_LIMIT: u32 = 1_000_000;
+/// The most files one folder may bring that git does not ignore: each is remembered.
+const LISTED_FILES: usize = 5_000;
 /// The most notes one sandbox gets of what was left out.
 const NOTE_LIMIT: usize = 20;
 
@@ -26,16 +31,18 @@ pub(super) struct Haul {
     pub(super) notes: Vec<SandboxNote>,
 }
 
-/// Brings what the patterns name from `top` into `sandbox`. Nothing that is there is overwritten.
+/// Brings what the patterns name from `top` into the sandbox at `to`. Nothing that is there is
+/// overwritten.
 pub(super) fn bring(
+    git: &Git,
     top: &Path,
-    sandbox: &Path,
+    to: &Location,
     copy: &[BringPattern],
     seed: &[BringPattern],
 ) -> Result<Haul, Problem> {
     let mut porter = Porter {
         top,
-        sandbox,
+        sandbox: &to.dir,
         haul: Haul::default(),
         budget: u64::MAX,
     };
@@ -46,6 +53,7 @@ pub(super) fn bring(
     for pattern in seed {
         porter.pattern(pattern)?;
     }
+    porter.take_stock(git, to)?;
     Ok(porter.haul)
 }
 
@@ -69,6 +77,10 @@ impl Porter<'_> {
                 // Tracked, and so in the sandbox as of its base commit.
                 continue;
             }
+            if !is_inside(self.sandbox, &path) {
+                self.leave_out(&path, "a tracked link stands in its way");
+                continue;
+            }
             self.thing(&path)?;
         }
         Ok(())
@@ -81,7 +93,7 @@ impl Porter<'_> {
         let mut seen = 0;
         while let Some(path) = open.pop() {
             seen += 1;
-            if seen > ENTRY_LIMIT || !self.is_inside(&path) {
+            if seen > ENTRY_LIMIT || !is_inside(self.top, &path) {
                 continue;
             }
             let Ok(meta) = self.top.join(&path).symlink_metadata() else {
@@ -95,21 +107,6 @@ impl Porter<'_> {
         }
         found.sort();
         found
-    }
-
-    /// Whether no folder on the way is a link: a link may lead out of the repository.
-    fn is_inside(&self, path: &Path) -> bool {
-        let mut folder = self.top.to_path_buf();
-        for part in path.parent().into_iter().flat_map(Path::components) {
-            folder.push(part);
-            if folder
-                .symlink_metadata()
-                .is_ok_and(|meta| meta.is_symlink())
-            {
-                return false;
-            }
-        }
-        true
     }
 
     fn thing(&mut self, path: &Path) -> Result<(), Problem> {
@@ -126,8 +123,39 @@ impl Porter<'_> {
         if let Ok(meta) = there.symlink_metadata() {
             self.haul.things.push(Brought {
                 path: path.to_path_buf(),
-                stamp: stamp_of(&there).filter(|_| !meta.is_dir()),
+                stamp: git::stamp_of(&there).filter(|_| !meta.is_dir()),
             });
+        }
+        Ok(())
+    }
+
+    /// A folder that git ignores is nobody's work, whatever is done in it. Of another one each file is
+    /// remembered as it was brought: what is new or different later is work.
+    fn take_stock(&mut self, git: &Git, to: &Location) -> Result<(), Problem> {
+        let things = std::mem::take(&mut self.haul.things);
+        let (folders, files): (Vec<_>, Vec<_>) =
+            things.into_iter().partition(|one| one.stamp.is_none());
+        self.haul.things = files;
+        let ignored = ignored(git, to, &folders)?;
+        for folder in folders {
+            if ignored.contains(&folder.path) {
+                self.haul.things.push(folder);
+                continue;
+            }
+            let files = untracked(git, to, &folder.path)?;
+            if files.len() > LISTED_FILES {
+                let there = self.sandbox.join(&folder.path);
+                files::remove_tree(&there)
+                    .map_err(|error| super::storage_problem(&there, &error))?;
+                self.leave_out(&folder.path, "too many files that git does not ignore");
+                continue;
+            }
+            let listed = files.into_iter().map(|path| Brought {
+                stamp: git::stamp_of(&self.sandbox.join(&path)),
+                path,
+            });
+            let listed: Vec<_> = listed.filter(|one| one.stamp.is_some()).collect();
+            self.haul.things.extend(listed);
         }
         Ok(())
     }
@@ -177,6 +205,54 @@ impl Porter<'_> {
             self.haul.notes.push(note);
         }
     }
+}
+
+/// Whether no folder on the way is a link: a link may lead out of the repository.
+fn is_inside(top: &Path, path: &Path) -> bool {
+    let mut folder = top.to_path_buf();
+    for part in path.parent().into_iter().flat_map(Path::components) {
+        folder.push(part);
+        if folder
+            .symlink_metadata()
+            .is_ok_and(|meta| meta.is_symlink())
+        {
+            return false;
+        }
+    }
+    true
+}
+
+/// Those of the folders that git ignores as a whole.
+fn ignored(git: &Git, at: &Location, folders: &[Brought]) -> Result<HashSet<PathBuf>, Problem> {
+    if folders.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let mut names = Vec::new();
+    for folder in folders {
+        names.extend_from_slice(folder.path.as_os_str().as_bytes());
+        names.push(0);
+    }
+    let answer = git
+        .call_at(at.clone(), Touches::Objects)
+        .args(["check-ignore", "-z", "--stdin"])
+        .stdin(names)
+        .run()?;
+    match answer.code {
+        0 | 1 => Ok(answer.fields().map(git::path_from).collect()),
+        _ => Err(answer.problem()),
+    }
+}
+
+/// The files below a folder that git neither tracks nor ignores.
+fn untracked(git: &Git, at: &Location, folder: &Path) -> Result<Vec<PathBuf>, Problem> {
+    let mut name = OsString::from(":(top,literal)");
+    name.push(folder);
+    let answer = git
+        .call_at(at.clone(), Touches::Objects)
+        .args(["ls-files", "--others", "--exclude-standard", "-z", "--"])
+        .arg(name)
+        .ok()?;
+    Ok(answer.fields().map(git::path_from).collect())
 }
 
 fn children(top: &Path, path: &Path) -> Vec<PathBuf> {

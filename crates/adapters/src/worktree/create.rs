@@ -169,7 +169,8 @@ fn make(all: &Worktrees, plan: &Plan, record: &mut Record) -> Result<(), Problem
     check_out(all, record)?;
     all.steps.done(Step::CheckedOut);
     if let Some(top) = &plan.repository.top {
-        let brought = bring::bring(top, &record.sandbox.path, &plan.copy, &plan.seed)?;
+        let to = all.location_of(record);
+        let brought = bring::bring(&all.git, top, &to, &plan.copy, &plan.seed)?;
         record.sandbox.brought = brought.things;
         record.sandbox.notes.extend(brought.notes);
     }

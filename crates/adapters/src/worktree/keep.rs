@@ -2,17 +2,19 @@
 
 use super::record::Record;
 use super::untouched::is_untouched;
-use super::{Worktrees, kept, refs};
+use super::{Worktrees, kept, nested, refs};
 use crate::files;
-use crate::git::{self, Git, Index, Location, Status, Touches};
+use crate::git::{self, Git, Index, Location, NotWork, ScratchIndex, Status, Touches, Tracked};
 use drive_core::Problem;
 use drive_core::ids::SandboxId;
-use drive_core::sandbox::{Brought, InProgress, KEPT_PREFIX, KeptAbout, KeptWork, Lifetime, Stage};
+use drive_core::sandbox::{KEPT_PREFIX, KeptAbout, KeptWork, Lifetime, Stage};
 use std::cell::OnceCell;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// How many refs one run may need.
 const REFS_LIMIT: u32 = 10_000;
+/// The changes that a merge put aside before it began.
+const AUTOSTASH: &str = "MERGE_AUTOSTASH";
 
 /// Saves what would be lost with the sandbox. Its branch stays, and so does what is on it.
 pub(super) fn keep(all: &Worktrees, record: &Record) -> Result<Option<KeptWork>, Problem> {
@@ -46,28 +48,29 @@ fn keep_but(
     if nobodys || record.stage == Stage::Creating {
         return Ok(None);
     }
-    let mut saver = Saver::new(all, record);
+    let mut saver = Saver::new(all, record)?;
     let status = saver.survey()?;
     let in_progress = git::in_progress(&record.sandbox.admin_dir);
-    if status.dirty.is_empty() && in_progress.is_none() && is_safe(&saver, &status)? {
+    let is_finished = in_progress.is_none() && !has_autostash(&record.sandbox.admin_dir);
+    if status.is_clean() && is_finished && is_safe(&saver, &status)? {
         return Ok(None);
     }
     let own = record.sandbox.branch.as_deref();
     let base = Some(record.sandbox.base_sha.as_str());
     let unpushed = git::unpushed(&all.git, &saver.at, own, base)?;
     let tree = saver.tree(&status)?;
-    if let Some(same) = saver.already_kept(&tree)? {
+    let parents = saver.parents(&tree, is_finished)?;
+    if let Some(same) = saver.already_kept(&tree, &parents)? {
         return Ok(Some(same));
     }
     let about = KeptAbout {
         run: record.sandbox.run.clone(),
         kept_at: all.clock.now(),
         branch: git::head_branch(&all.git, &saver.at)?,
-        dirty_files: count(status.dirty.len()),
+        dirty_files: status.dirty_files(),
         unpushed_commits: count(unpushed.len()),
         in_progress,
     };
-    let parents = saver.parents(&tree, in_progress)?;
     let sha = git::commit_tree(&all.git, &saver.at, &tree, &parents, &about.message())?;
     let reference = saver.publish(&sha)?;
     Ok(Some(KeptWork {
@@ -85,7 +88,8 @@ fn is_all_on_its_branch(all: &Worktrees, record: &Record) -> bool {
     let (Some(folder), Some(branch)) = (folder, &record.sandbox.branch) else {
         return false;
     };
-    if git::in_progress(admin).is_some() || admin.join("modules").exists() {
+    let is_half_done = git::in_progress(admin).is_some() || has_autostash(admin);
+    if is_half_done || admin.join("modules").exists() {
         return false;
     }
     let Ok(Some(index)) = Index::load(&admin.join("index")) else {
@@ -114,18 +118,18 @@ struct Saver<'a> {
     at: Location,
     head: OnceCell<String>,
     /// Changed before anything is read, so that the sandbox's own index stays as it is.
-    index: PathBuf,
+    index: ScratchIndex,
 }
 
 impl<'a> Saver<'a> {
-    fn new(all: &'a Worktrees, record: &'a Record) -> Self {
-        Self {
+    fn new(all: &'a Worktrees, record: &'a Record) -> Result<Self, Problem> {
+        Ok(Self {
             git: &all.git,
             record,
             at: all.location_of(record),
             head: OnceCell::new(),
-            index: record.sandbox.admin_dir.join("drive-keep.index"),
-        }
+            index: ScratchIndex::fresh(&record.sandbox.admin_dir, "keep")?,
+        })
     }
 
     fn head(&self) -> Result<&str, Problem> {
@@ -141,23 +145,22 @@ impl<'a> Saver<'a> {
     /// What is dirty, without what was brought along; a problem when something cannot be saved.
     fn survey(&mut self) -> Result<Status, Problem> {
         let Some(folder) = self.folder() else {
+            self.require_pushed()?;
             return Ok(Status::default());
         };
         let folder = folder.to_path_buf();
         self.copy_index()?;
-        let mut status = git::status(self.git, &self.at, Some(&self.index))?;
+        let mut status = git::status(self.git, &self.at, Some(self.index.path()))?;
         if status.incomplete {
             self.require_reachable(&folder)?;
-            status = git::status(self.git, &self.at, Some(&self.index))?;
+            status = git::status(self.git, &self.at, Some(self.index.path()))?;
         }
         if let Some(head) = &status.head {
             self.head = OnceCell::from(head.clone());
         }
-        let brought = &self.record.sandbox.brought;
-        let is_work = |path: &PathBuf| !brought.iter().any(|one| covers(one, &folder, path));
-        status.dirty.retain(is_work);
-        status.nested.retain(is_work);
-        self.require_keepable(&status)?;
+        let not_work = NotWork::of(&self.record.sandbox.brought);
+        status.retain_work(|path| !not_work.covers(&folder, path));
+        self.require_keepable(&status, &folder)?;
         Ok(status)
     }
 
@@ -182,28 +185,28 @@ impl<'a> Saver<'a> {
         Ok(())
     }
 
-    fn require_keepable(&self, status: &Status) -> Result<(), Problem> {
+    fn require_keepable(&self, status: &Status, folder: &Path) -> Result<(), Problem> {
         let id = &self.record.sandbox.id;
         if let Some(path) = status.nested.first() {
-            return Err(cannot_keep(
-                id,
-                &format!("`{}`, a repository of its own", path.display()),
-            ));
+            let what = format!("`{}`, a repository of its own,", path.display());
+            return Err(cannot_keep(id, &what));
         }
         if let Some(path) = status.submodules.first() {
-            return Err(cannot_keep(
-                id,
-                &format!("the changes in submodule `{}`", path.display()),
-            ));
+            let what = format!("the changes in submodule `{}`", path.display());
+            return Err(cannot_keep(id, &what));
         }
-        match unpushed_module(self.git, &self.record.sandbox.admin_dir.join("modules"))? {
-            Some(module) => Err(cannot_keep(
-                id,
-                &format!(
-                    "commits of submodule `{}` that its remote does not have",
-                    module.display()
-                ),
-            )),
+        let tracked = Tracked::by_index(self.call(Touches::Objects))?;
+        let modules = self.record.sandbox.admin_dir.join("modules");
+        if let Some(what) = nested::find_unsavable(self.git, &tracked, folder, &modules)? {
+            return Err(cannot_keep(id, &what));
+        }
+        self.require_pushed()
+    }
+
+    fn require_pushed(&self) -> Result<(), Problem> {
+        let modules = self.record.sandbox.admin_dir.join("modules");
+        match nested::find_unpushed(self.git, &modules)? {
+            Some(what) => Err(cannot_keep(&self.record.sandbox.id, &what)),
             None => Ok(()),
         }
     }
@@ -226,15 +229,17 @@ impl<'a> Saver<'a> {
     fn take_index(&self) -> std::io::Result<()> {
         let own = self.record.sandbox.admin_dir.join("index");
         let written = std::fs::metadata(&own)?.modified()?;
-        std::fs::copy(&own, &self.index)?;
-        let copy = std::fs::File::options().write(true).open(&self.index)?;
+        std::fs::copy(&own, self.index.path())?;
+        let copy = std::fs::File::options()
+            .write(true)
+            .open(self.index.path())?;
         copy.set_modified(written)
     }
 
     fn unhide(&self) -> Result<(), Problem> {
         let name_bytes = self.record.sandbox.base_sha.len() / 2;
         let is_plain = |index: Vec<u8>| !git::may_hide(&index, name_bytes);
-        if std::fs::read(&self.index).is_ok_and(is_plain) {
+        if std::fs::read(self.index.path()).is_ok_and(is_plain) {
             return Ok(());
         }
         let answer = self
@@ -274,36 +279,23 @@ impl<'a> Saver<'a> {
 
     /// The tree of everything as it lies in the folder.
     fn tree(&self, status: &Status) -> Result<String, Problem> {
-        if status.dirty.is_empty() {
+        if status.is_clean() {
             return self.tree_of(self.head()?);
         }
-        let folder = self.folder().unwrap_or(Path::new("/"));
-        let untouched = self
-            .record
-            .sandbox
-            .brought
-            .iter()
-            .filter(|one| covers(one, folder, &one.path))
-            .flat_map(|one| git::excluded(&one.path));
-        let untouched: Vec<_> = untouched.collect();
-        let add = || {
-            let add = self.call(Touches::Files);
-            add.args(["add", "--all", "--sparse", "--", ":/"])
-                .args(untouched.clone())
-        };
-        if add().run()?.code != 0 {
+        let add = || git::stage(status, || self.call(Touches::Files));
+        if add()?.code != 0 {
             // A file that nobody may read, most likely.
-            self.require_reachable(folder)?;
-            add().ok()?;
+            self.require_reachable(self.folder().unwrap_or(Path::new("/")))?;
+            add()?.require()?;
         }
         // Writing a tree may look at a file again that was touched a moment ago, through its filter.
         self.call(Touches::Files).arg("write-tree").line()
     }
 
-    fn parents(&self, tree: &str, in_progress: Option<InProgress>) -> Result<Vec<String>, Problem> {
+    fn parents(&self, tree: &str, is_finished: bool) -> Result<Vec<String>, Problem> {
         let mut parents = vec![self.head()?.to_owned()];
         parents.extend(self.staged(tree)?);
-        if in_progress.is_some() {
+        if !is_finished {
             parents.extend(self.half_done());
         }
         let mut seen = std::collections::HashSet::new();
@@ -324,13 +316,21 @@ impl<'a> Saver<'a> {
         }
         let parents = [self.head()?.to_owned()];
         let message = "What was staged\n";
-        git::commit_tree(self.git, &self.at, &staged, &parents, message).map(Some)
+        // Saved again after a crash, it must be the same commit.
+        let time = Some(self.record.sandbox.created_at);
+        git::commit_tree_at(self.git, &self.at, &staged, &parents, message, time).map(Some)
     }
 
-    /// The commits an unfinished operation was about.
+    /// The commits an unfinished operation was about, and the changes it put aside before.
     fn half_done(&self) -> Vec<String> {
         let admin = &self.record.sandbox.admin_dir;
-        let originals = ["rebase-merge/orig-head", "rebase-apply/orig-head"]
+        let originals = [
+            "rebase-merge/orig-head",
+            "rebase-apply/orig-head",
+            "rebase-merge/autostash",
+            "rebase-apply/autostash",
+        ];
+        let originals = originals
             .into_iter()
             .filter_map(|name| std::fs::read_to_string(admin.join(name)).ok());
         let heads = [
@@ -338,6 +338,7 @@ impl<'a> Saver<'a> {
             "CHERRY_PICK_HEAD",
             "REVERT_HEAD",
             "REBASE_HEAD",
+            AUTOSTASH,
         ];
         originals
             .map(|text| text.trim().to_owned())
@@ -347,12 +348,11 @@ impl<'a> Saver<'a> {
     }
 
     /// The same work saved before: a crash came between saving it and removing the sandbox.
-    fn already_kept(&self, tree: &str) -> Result<Option<KeptWork>, Problem> {
-        let head = self.head()?;
+    fn already_kept(&self, tree: &str, parents: &[String]) -> Result<Option<KeptWork>, Problem> {
         let found = kept::load(self.git, &self.at, &self.prefix())?;
         Ok(found
             .into_iter()
-            .find(|one| one.tree == tree && one.parents.first().is_some_and(|first| first == head))
+            .find(|one| one.tree == tree && one.parents == parents)
             .map(|one| one.work))
     }
 
@@ -388,7 +388,7 @@ impl<'a> Saver<'a> {
     fn call(&self, touches: Touches) -> git::Call<'_> {
         self.git
             .call_at(self.at.clone(), touches)
-            .env("GIT_INDEX_FILE", &self.index)
+            .env("GIT_INDEX_FILE", self.index.path())
     }
 
     /// The folder, where it is still there.
@@ -397,58 +397,9 @@ impl<'a> Saver<'a> {
     }
 }
 
-impl Drop for Saver<'_> {
-    fn drop(&mut self) {
-        // A stray copy of the index goes with the worktree's git folder at the latest.
-        let _ = std::fs::remove_file(&self.index);
-    }
-}
-
-/// Whether a path is something brought along that nobody has worked on since.
-pub(super) fn covers(one: &Brought, folder: &Path, path: &Path) -> bool {
-    match one.stamp {
-        None => path.starts_with(&one.path),
-        Some(stamp) => path == one.path && stamp_of(&folder.join(path)) == Some(stamp),
-    }
-}
-
-/// Size and time of a file.
-pub(super) fn stamp_of(path: &Path) -> Option<(u64, i64)> {
-    use std::os::unix::fs::MetadataExt;
-    let meta = path.symlink_metadata().ok()?;
-    let nanoseconds = meta.mtime().checked_mul(1_000_000_000)?;
-    Some((meta.len(), nanoseconds.checked_add(meta.mtime_nsec())?))
-}
-
-/// A submodule that was worked in and has commits no remote has.
-fn unpushed_module(git: &Git, modules: &Path) -> Result<Option<PathBuf>, Problem> {
-    let mut folders = vec![modules.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        if folder.join("HEAD").is_file() {
-            let answer = git
-                .call_at(Location::bare(&folder), Touches::Objects)
-                .args([
-                    "rev-list",
-                    "--max-count=1",
-                    "HEAD",
-                    "--branches",
-                    "--not",
-                    "--remotes",
-                ])
-                .run()?;
-            if answer.code == 0 && !answer.stdout.is_empty() {
-                return Ok(Some(folder.strip_prefix(modules).unwrap_or(&folder).into()));
-            }
-            continue;
-        }
-        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        folders.extend(
-            entries
-                .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-                .map(|entry| entry.path()),
-        );
-    }
-    Ok(None)
+/// Whether a merge put changes aside and has not brought them back.
+fn has_autostash(admin: &Path) -> bool {
+    admin.join(AUTOSTASH).exists()
 }
 
 fn cannot_keep(id: &SandboxId, what: &str) -> Problem {
@@ -461,23 +412,4 @@ fn cannot_keep(id: &SandboxId, what: &str) -> Problem {
 
 fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_brought_file_is_work_once_it_was_changed() {
-        let dir = tempfile::tempdir().unwrap();
-        files::replace(&dir.path().join("a"), b"1").unwrap();
-        let one = Brought {
-            path: "a".into(),
-            stamp: stamp_of(&dir.path().join("a")),
-        };
-        assert!(covers(&one, dir.path(), Path::new("a")));
-        assert!(!covers(&one, dir.path(), Path::new("b")));
-        files::replace(&dir.path().join("a"), b"22").unwrap();
-        assert!(!covers(&one, dir.path(), Path::new("a")));
-    }
 }

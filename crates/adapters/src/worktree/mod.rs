@@ -10,6 +10,7 @@ mod keep;
 pub mod kept;
 mod lock;
 mod mend;
+mod nested;
 mod phase_files;
 mod record;
 mod refs;

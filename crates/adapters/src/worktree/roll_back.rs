@@ -2,7 +2,7 @@
 
 use super::record::Record;
 use super::{Worktrees, gone, keep, storage_problem};
-use crate::git::{self, Call, Touches};
+use crate::git::{self, Call, Location, NotWork, Touches};
 use drive_core::Problem;
 use drive_core::sandbox::{InProgress, KeptWork, Stage};
 use std::ffi::OsString;
@@ -23,19 +23,33 @@ pub(super) fn roll_back(
     let to = git::resolve(&all.git, &at, to)?;
     let admin = &record.sandbox.admin_dir;
     // Nobody works in the sandbox now: a lock was left by somebody who was killed.
-    unlock(&admin.join("index.lock"))?;
+    unlink(&admin.join("index.lock"))?;
     let kept = keep::keep_after(all, record, &to)?;
     let call = || all.git.call_at(at.clone(), Touches::Files);
     if let Some(quit) = git::in_progress(admin).and_then(quitting) {
         call().args(quit).ok()?;
     }
     reset(record, &to, call)?;
-    let brought = record.sandbox.brought.iter();
-    call()
-        .args(["clean", "--quiet", "--force", "-d", "--", ":/"])
-        .args(brought.flat_map(|one| git::excluded(&one.path)))
-        .ok()?;
+    clean(all, record, &at)?;
     Ok(kept)
+}
+
+/// Removes the untracked files that are work, with the folders that are empty then.
+fn clean(all: &Worktrees, record: &Record, at: &Location) -> Result<(), Problem> {
+    let mut status = git::status(&all.git, at, None)?;
+    let not_work = NotWork::of(&record.sandbox.brought);
+    status.retain_work(|path| !not_work.covers(&at.dir, path));
+    for path in &status.untracked {
+        let file = at.dir.join(path);
+        unlink(&file)?;
+        for folder in path.ancestors().skip(1) {
+            let is_top = folder.as_os_str().is_empty();
+            if is_top || std::fs::remove_dir(at.dir.join(folder)).is_err() {
+                break;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn reset<'a>(record: &Record, to: &str, call: impl Fn() -> Call<'a>) -> Result<(), Problem> {
@@ -61,10 +75,10 @@ fn quitting(what: InProgress) -> Option<[&'static str; 2]> {
     }
 }
 
-fn unlock(lock: &Path) -> Result<(), Problem> {
-    match std::fs::remove_file(lock) {
+fn unlink(file: &Path) -> Result<(), Problem> {
+    match std::fs::remove_file(file) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(storage_problem(lock, &error)),
+        Err(error) => Err(storage_problem(file, &error)),
     }
 }

@@ -1,12 +1,12 @@
 //! Whether a sandbox's files stand exactly as git last saw them, with nothing beside them: found out
 //! by one look at every file, on all processors. A no means only that git has to be asked.
 
-use super::keep::covers;
-use crate::git::{Index, Stamp, path_from};
+use crate::git::{Index, NotWork, Stamp, path_from};
 use drive_core::sandbox::Brought;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
 use std::collections::{HashMap, HashSet};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -27,7 +27,10 @@ pub(super) fn is_untouched(folder: &Path, index: &Index, brought: &[Brought]) ->
         .iter()
         .map(|(path, stamp)| (path.as_slice(), stamp))
         .collect();
-    let known = folders_of(index);
+    let files = index.files.iter().map(|(path, _)| path.as_slice());
+    let listed = brought.iter().filter(|one| one.stamp.is_some());
+    let listed = listed.map(|one| one.path.as_os_str().as_bytes());
+    let known = folders_of(files.chain(listed));
     let folders = known.iter().copied().collect();
     let search = Search {
         folder,
@@ -36,7 +39,7 @@ pub(super) fn is_untouched(folder: &Path, index: &Index, brought: &[Brought]) ->
         known,
         folders,
         stamps,
-        brought,
+        brought: NotWork::of(brought),
         next: AtomicUsize::new(0),
         seen: AtomicUsize::new(0),
         over: AtomicBool::new(false),
@@ -52,11 +55,10 @@ pub(super) fn is_untouched(folder: &Path, index: &Index, brought: &[Brought]) ->
     !search.over.into_inner() && search.seen.into_inner() == index.files.len()
 }
 
-/// Every folder that holds a file or a folder of the index; the root is the empty name.
-fn folders_of(index: &Index) -> HashSet<&[u8]> {
+/// Every folder that holds one of the files or such a folder; the root is the empty name.
+fn folders_of<'a>(files: impl Iterator<Item = &'a [u8]>) -> HashSet<&'a [u8]> {
     let mut known: HashSet<&[u8]> = HashSet::from([&b""[..]]);
-    for (path, _) in &index.files {
-        let mut path = path.as_slice();
+    for mut path in files {
         while let Some(slash) = path.iter().rposition(|byte| *byte == b'/') {
             path = &path[..slash];
             if !known.insert(path) {
@@ -74,7 +76,7 @@ struct Search<'a> {
     known: HashSet<&'a [u8]>,
     folders: Vec<&'a [u8]>,
     stamps: HashMap<&'a [u8], &'a Stamp>,
-    brought: &'a [Brought],
+    brought: NotWork<'a>,
     next: AtomicUsize,
     seen: AtomicUsize,
     over: AtomicBool,
@@ -133,9 +135,6 @@ impl Search<'_> {
     }
 
     fn is_brought(&self, path: &[u8]) -> bool {
-        let path = path_from(path);
-        self.brought
-            .iter()
-            .any(|one| covers(one, self.folder, &path))
+        self.brought.covers(self.folder, &path_from(path))
     }
 }

@@ -95,8 +95,8 @@ pub struct Brought {
     /// Relative to the worktree.
     #[serde(with = "crate::path_text")]
     pub path: PathBuf,
-    /// Size in bytes and time in nanoseconds of a file, to see whether it was worked on since;
-    /// `None` for folders.
+    /// Size in bytes and time of the last change in nanoseconds of a file, to see whether it was worked
+    /// on since; `None` for folders, which git ignores: of others each file is named.
     pub stamp: Option<(u64, i64)>,
 }
 

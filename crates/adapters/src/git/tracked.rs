@@ -1,0 +1,74 @@
+//! What an index tracks: the folders of its files, and the other repositories it points at.
+
+use super::call::path_from;
+use super::{Answer, Call, Git, Location, Touches};
+use drive_core::Problem;
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+
+/// The mode of an entry that is a commit of another repository.
+const LINK: &[u8] = b"160000";
+
+/// Folders and links, relative to the top.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tracked {
+    /// Folders below the top that hold a file.
+    pub(crate) folders: BTreeSet<PathBuf>,
+    /// Places of other repositories.
+    pub(crate) links: BTreeSet<PathBuf>,
+}
+
+impl Tracked {
+    /// What the index of a call tracks.
+    pub(crate) fn by_index(call: Call<'_>) -> Result<Self, Problem> {
+        call.args(["ls-files", "--stage", "-z"])
+            .ok()
+            .map(|answer| Self::read(&answer))
+    }
+
+    /// Rows that begin with the mode and end with a tab and the path.
+    fn read(answer: &Answer) -> Self {
+        let mut folders: HashSet<&[u8]> = HashSet::new();
+        let mut links = BTreeSet::new();
+        for row in answer.fields() {
+            let Some(tab) = row.iter().position(|byte| *byte == b'\t') else {
+                continue;
+            };
+            let mut path = &row[tab + 1..];
+            if row.starts_with(LINK) {
+                links.insert(path_from(path));
+            }
+            while let Some(slash) = path.iter().rposition(|byte| *byte == b'/') {
+                path = &path[..slash];
+                if !folders.insert(path) {
+                    break;
+                }
+            }
+        }
+        Self {
+            folders: folders.into_iter().map(path_from).collect(),
+            links,
+        }
+    }
+}
+
+/// The paths that a work tree declares as submodules.
+pub(super) fn declared(git: &Git, location: &Location) -> Result<BTreeSet<PathBuf>, Problem> {
+    let answer = git
+        .call_at(location.clone(), Touches::Objects)
+        .args(["config", "-z", "--no-includes", "--file"])
+        .arg(location.dir.join(".gitmodules"))
+        .args(["--get-regexp", r"^submodule\..*\.path$"])
+        .run()?;
+    // With 1 there is none. A file that git cannot read declares nothing either.
+    let value = |field: &[u8]| {
+        let at = field.iter().position(|byte| *byte == b'\n')?;
+        Some(path_from(&field[at + 1..]))
+    };
+    Ok(answer.fields().filter_map(value).collect())
+}
+
+/// Whether something of this name lies in a folder, be it a link that leads nowhere.
+pub(crate) fn has_entry(folder: &Path, name: &str) -> bool {
+    folder.join(name).symlink_metadata().is_ok()
+}

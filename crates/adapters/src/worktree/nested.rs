@@ -1,0 +1,105 @@
+//! Repositories inside a sandbox. Git shows next to nothing of what they hold, and it would go with
+//! the folder: whatever is in no other place holds up the removal.
+
+use crate::git::{self, Git, Location, Touches, Tracked};
+use drive_core::Problem;
+use std::path::{Path, PathBuf};
+
+/// What the repositories in a sandbox's folder hold that cannot be saved.
+pub(super) fn find_unsavable(
+    git: &Git,
+    tracked: &Tracked,
+    folder: &Path,
+    modules: &Path,
+) -> Result<Option<String>, Problem> {
+    // Where files are tracked, git does not show one: it would be in the way.
+    let hidden = tracked.folders.iter();
+    let mut hidden = hidden.filter(|path| git::has_entry(&folder.join(path), ".git"));
+    if let Some(path) = hidden.next() {
+        return Ok(Some(own_repository(path)));
+    }
+    for link in &tracked.links {
+        if let Some(what) = unsavable_at(git, link, &folder.join(link), modules)? {
+            return Ok(Some(what));
+        }
+    }
+    Ok(None)
+}
+
+/// A submodule that was fetched and has something no remote has.
+pub(super) fn find_unpushed(git: &Git, modules: &Path) -> Result<Option<String>, Problem> {
+    let mut folders = vec![modules.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        if folder.join("HEAD").is_file() {
+            if has_unpushed(git, &folder)? {
+                let module = folder.strip_prefix(modules).unwrap_or(&folder);
+                return Ok(Some(format!(
+                    "what submodule `{}` has and its remote does not",
+                    module.display()
+                )));
+            }
+            folders.push(folder.join("modules"));
+            continue;
+        }
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        folders.extend(
+            entries
+                .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+                .map(|entry| entry.path()),
+        );
+    }
+    Ok(None)
+}
+
+/// What cannot be saved of the place of another repository.
+fn unsavable_at(
+    git: &Git,
+    link: &Path,
+    place: &Path,
+    modules: &Path,
+) -> Result<Option<String>, Problem> {
+    if !place.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+        // Another kind of thing stands there, which git shows.
+        return Ok(None);
+    }
+    let own = place.join(".git");
+    let Ok(meta) = own.symlink_metadata() else {
+        let is_empty = std::fs::read_dir(place).is_ok_and(|mut all| all.next().is_none());
+        return Ok((!is_empty).then(|| {
+            format!(
+                "what lies in `{}`, the place of a submodule that was not fetched,",
+                link.display()
+            )
+        }));
+    };
+    let is_safe = match meta.is_dir() {
+        true => !has_unpushed(git, &own)? && find_unpushed(git, &own.join("modules"))?.is_none(),
+        // One that was fetched lies with git's own files of the sandbox, and is looked at there.
+        false => leads_into(&own, place, modules),
+    };
+    Ok((!is_safe).then(|| own_repository(link)))
+}
+
+/// Whether a repository has commits that no remote of it has: on branches, on none, tagged or stashed.
+/// One that git cannot read may have.
+fn has_unpushed(git: &Git, git_dir: &Path) -> Result<bool, Problem> {
+    let answer = git
+        .call_at(Location::bare(git_dir), Touches::Objects)
+        .args(["rev-list", "--max-count=1", "--all", "--not", "--remotes"])
+        .run()?;
+    Ok(answer.code != 0 || !answer.stdout.is_empty())
+}
+
+fn leads_into(file: &Path, place: &Path, modules: &Path) -> bool {
+    let target = || -> Option<PathBuf> {
+        let bytes = std::fs::read(file).ok()?;
+        let path = git::path_from(bytes.strip_prefix(b"gitdir: ")?.trim_ascii_end());
+        place.join(path).canonicalize().ok()
+    };
+    let modules = modules.canonicalize();
+    target().is_some_and(|target| modules.is_ok_and(|modules| target.starts_with(modules)))
+}
+
+fn own_repository(path: &Path) -> String {
+    format!("`{}`, a repository of its own,", path.display())
+}
