@@ -215,6 +215,21 @@ fn a_file_one_side_deleted_is_what_was_left_in_the_folder() {
 }
 
 #[test]
+fn what_a_kill_during_a_merge_left_stops_no_later_one() {
+    let clash = Clash::new("ours\n", "theirs\n");
+    assert_eq!(clash.merge(), clash.conflicts(&["a.txt"]));
+    let git_dir = clash.world.repo.join(".git");
+    for name in ["drive-merge.index", "drive-merge.index.lock"] {
+        std::fs::write(git_dir.join(name), "half").unwrap();
+    }
+    clash.world.write("a.txt", "both\n");
+    assert_eq!(clash.conclude(), Merged::Done);
+    let names = std::fs::read_dir(git_dir).unwrap();
+    let mut names = names.map(|entry| entry.unwrap().file_name());
+    assert!(!names.any(|name| name.to_string_lossy().starts_with("drive-merge")));
+}
+
+#[test]
 fn a_merge_stopped_before_its_commit_is_committed() {
     let clash = Clash::new("a\nours\n", "a\n");
     clash

@@ -10,8 +10,9 @@
 mod support;
 
 use drive_adapters::worktree::Step;
+use drive_core::ids::RunId;
 use drive_core::sandbox::OwnerState;
-use drive_engine::ports::Sandboxes;
+use drive_engine::ports::{Leftovers, Place, Sandboxes, VersionControl};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use support::{World, child_test, write};
@@ -135,6 +136,28 @@ fn what_a_kill_during_the_saving_left_stops_no_later_one() {
         world.git(["ls-tree", "--name-only", "refs/drive/kept/r-one/1"]),
         "a.txt\nsrc\nuntracked.txt"
     );
+}
+
+#[test]
+fn a_lock_of_a_killed_git_is_named_with_what_to_do() {
+    let world = World::new();
+    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    write(&sandbox.path.join("new.txt"), "new");
+    let lock = sandbox.git_dir.join("refs/heads/drive/one.lock");
+    write(&lock, "");
+    let leftovers = Leftovers {
+        run: RunId::new("r-one"),
+        message: "leftovers".into(),
+    };
+    let git = world.builder();
+    let place = Place::Sandbox(&sandbox);
+    let problem = git
+        .collect_work(place, &leftovers, &sandbox.base_sha)
+        .unwrap_err();
+    assert_eq!(problem.kind, "refLocked");
+    assert_eq!(problem.message, "`refs/heads/drive/one` cannot be changed");
+    let hint = problem.hint.unwrap();
+    assert!(hint.contains(lock.to_str().unwrap()), "{hint}");
 }
 
 #[test]

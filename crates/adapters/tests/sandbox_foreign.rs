@@ -13,7 +13,7 @@ use drive_adapters::files;
 use drive_adapters::git::Git;
 use drive_core::sandbox::OwnerState;
 use drive_engine::ports::{Leftovers, Place, Sandboxes, VersionControl};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use support::{World, write};
 
@@ -301,6 +301,63 @@ fn a_file_no_path_can_reach_is_never_lost_silently() {
     let report = sandboxes.sweep(&|_| OwnerState::Dead).unwrap();
     assert_eq!((report.removed.len(), report.left.len()), (0, 1));
     assert!(sandbox.path.exists());
+}
+
+#[test]
+fn a_file_is_written_in_place_of_a_link_and_never_through_one() {
+    let world = World::new();
+    let outside = world.path().join("outside");
+    write(&outside.join("mine.txt"), "the user's");
+    symlink(outside.join("mine.txt"), world.repo.join("plan.md")).unwrap();
+    symlink(&outside, world.repo.join("docs")).unwrap();
+    world.commit("links");
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    sandboxes
+        .write_file(&sandbox, "plan.md", "the plan")
+        .unwrap();
+    let plan = sandbox.path.join("plan.md");
+    assert!(plan.symlink_metadata().unwrap().is_file());
+    assert_eq!(std::fs::read_to_string(plan).unwrap(), "the plan");
+    for path in ["docs/plan.md", "../plan.md", "/tmp/plan.md", ""] {
+        let problem = sandboxes.write_file(&sandbox, path, "x").unwrap_err();
+        assert_eq!(problem.kind, "notWritten", "{path}");
+    }
+    sandboxes
+        .write_file(&sandbox, "src/plan.md", "deep")
+        .unwrap();
+    let names = |folder: &std::path::Path| {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<_> = entries.map(|one| one.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&outside), ["mine.txt"]);
+    assert_eq!(names(&sandbox.path.join("src")), ["b.txt", "plan.md"]);
+    let mine = std::fs::read_to_string(outside.join("mine.txt")).unwrap();
+    assert_eq!(mine, "the user's");
+}
+
+#[test]
+fn a_link_in_place_of_the_whole_sandbox_is_not_followed() {
+    let world = World::new();
+    let outside = world.path().join("outside");
+    write(&outside.join("mine.txt"), "the user's");
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    std::fs::remove_dir_all(&sandbox.path).unwrap();
+    symlink(&outside, &sandbox.path).unwrap();
+    for looked in [
+        sandboxes.mend(&sandbox, None),
+        sandboxes.make_whole(&sandbox, None),
+    ] {
+        assert_eq!(looked.unwrap_err().kind, "sandboxReplaced");
+    }
+    assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
+    sandboxes.finish_deletions();
+    let mut entries = std::fs::read_dir(&outside).unwrap();
+    assert_eq!(entries.next().unwrap().unwrap().file_name(), "mine.txt");
+    assert!(entries.next().is_none());
 }
 
 #[test]

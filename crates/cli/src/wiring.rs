@@ -23,7 +23,7 @@ use drive_engine::CancelToken;
 use drive_engine::forge::Conversation;
 use drive_engine::journal::Journal;
 use drive_engine::ports::{
-    Agent, AgentSource, Clock, IsolationMode, Sandboxes, Store, VersionControl,
+    Agent, AgentSource, Clock, IsolationMode, Sandboxes, Store, VersionControl, WhyLeft,
 };
 use drive_engine::recovery;
 use drive_engine::world::{Observer, Unobserved, World};
@@ -210,7 +210,18 @@ impl Wiring {
                 run.id
             ));
         }
-        for gone in self.sandboxes.sweep(&|run| self.owner_state(run))?.removed {
+        let swept = self.sandboxes.sweep(&|run| self.owner_state(run))?;
+        for left in &swept.left {
+            if let WhyLeft::Failed(problem) = &left.why {
+                let hint = problem.hint.as_ref();
+                let hint = hint.map_or_else(String::new, |hint| format!(" ({hint})"));
+                app.output().warn(format_args!(
+                    "the left-over sandbox `{}` is still there: {problem}{hint}",
+                    left.id
+                ));
+            }
+        }
+        for gone in swept.removed {
             let kept = match &gone.kept {
                 Some(kept) => format!(
                     "; its work is kept: `drive kept restore {}`",
@@ -268,6 +279,7 @@ fn told(run: &Run) -> String {
     let work = match (run.kept.last(), &run.work.branch) {
         (Some(kept), _) => format!("its work is kept: `drive kept restore {}`", kept.reference),
         (None, Some(branch)) => format!("its work is on branch `{branch}`"),
+        (None, None) if !run.sandboxes.is_empty() => "its sandbox is still there".to_owned(),
         (None, None) => "it had changed nothing".to_owned(),
     };
     format!(

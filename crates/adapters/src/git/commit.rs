@@ -1,6 +1,7 @@
 //! Commits drive makes itself.
 
 use super::call::load_config;
+use super::lock::ref_problem;
 use super::stage::stage;
 use super::tracked::{Tracked, declared, has_entry};
 use super::{Call, Git, Index, Location, NotWork, Status, Touches, config, history, state};
@@ -166,7 +167,11 @@ fn commit(
     match answer.code {
         // With 1: nothing but what is clean after all, such as a touched file.
         0 | 1 => Ok(()),
-        _ => Err(answer.problem()),
+        _ => {
+            let branch = status.branch.as_deref().unwrap_or_default();
+            let full = format!("refs/heads/{branch}");
+            Err(ref_problem(&answer, location, &[&full]))
+        }
     }
 }
 

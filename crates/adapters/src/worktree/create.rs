@@ -227,7 +227,11 @@ fn make_refs(
     if let Some(branch) = &plan.branch {
         refs::require_free(&all.git, common, branch)?;
     }
-    Err(answer.problem())
+    let names: Vec<&str> = [Some(pin.as_str()), branch.as_deref()]
+        .into_iter()
+        .flatten()
+        .collect();
+    Err(git::ref_problem(&answer, common, &names))
 }
 
 fn add(all: &Worktrees, common: &Location, plan: &Plan, record: &Record) -> Result<(), Problem> {

@@ -5,7 +5,7 @@
 //! sandbox while this is done, so what stands in the way of a lock is left over.
 
 use super::record::{Record, TOKEN_FILE, load_token};
-use super::{Worktrees, gone, refs, storage_problem};
+use super::{Worktrees, gone, refs, require_plain, storage_problem};
 use crate::files;
 use crate::git::{self, Location, Touches};
 use drive_core::Problem;
@@ -32,6 +32,7 @@ pub(super) fn make_whole(
     if record.stage != Stage::Ready {
         return Ok(Vec::new());
     }
+    require_plain(path)?;
     if !is_empty(path) {
         if is_absent(&path.join(".git")) {
             link_to_git(record)?;
@@ -73,6 +74,7 @@ pub(super) fn mend(
         return Ok(notes);
     }
     let path = &record.sandbox.path;
+    require_plain(path)?;
     if is_absent(path) {
         std::fs::create_dir(path).map_err(|error| storage_problem(path, &error))?;
         notes.push("the agent had deleted its whole folder".to_owned());

@@ -6,6 +6,7 @@
 mod bring;
 mod create;
 mod evidence;
+mod inside;
 mod keep;
 pub mod kept;
 mod lock;
@@ -129,7 +130,8 @@ impl Worktrees {
     /// Git folders from the record: whoever works in the sandbox can write its `.git` file.
     fn location_of(&self, record: &Record) -> Location {
         let folder = self.folder_of(record);
-        let exists = folder.is_dir();
+        // A link in its place leads to files that are not the sandbox's.
+        let exists = folder.symlink_metadata().is_ok_and(|meta| meta.is_dir());
         Location {
             dir: match exists {
                 true => folder.clone(),
@@ -159,11 +161,11 @@ impl Sandboxes for Worktrees {
     }
 
     fn write_file(&self, sandbox: &Sandbox, name: &str, text: &str) -> Result<(), Problem> {
-        let path = sandbox.path.join(name);
-        files::replace(&path, text.as_bytes()).map_err(|error| {
+        inside::write(&sandbox.path, Path::new(name), text.as_bytes()).map_err(|error| {
+            let path = sandbox.path.join(name);
             Problem::environment("notWritten", format!("cannot write `{}`", path.display()))
                 .because(error)
-                .hint("see that the disk has room and the sandbox is there")
+                .hint("see that the disk has room, the sandbox is there and no folder on the way is a link")
         })
     }
 
@@ -256,6 +258,18 @@ impl PhaseFiles for Worktrees {
 
     fn root(&self) -> &Path {
         &self.root
+    }
+}
+
+/// Refuses to work through a link that was put in a sandbox's place.
+fn require_plain(path: &Path) -> Result<(), Problem> {
+    match path.symlink_metadata() {
+        Ok(meta) if !meta.is_dir() => Err(Problem::environment(
+            "sandboxReplaced",
+            format!("`{}` is not a plain folder any more", path.display()),
+        )
+        .hint("something else was put there; nothing was followed: remove it")),
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 

@@ -4,16 +4,16 @@
 //! each step is taken from an open folder, no link is followed, and what is read is a plain file of
 //! a bounded size.
 
-use super::storage_problem;
+use super::{inside, storage_problem};
 use crate::files::FOLDER;
 use drive_core::Problem;
 use drive_core::phase::{LONGEST_STATE_FILE, PhaseState, STATE_FILE, STATE_FOLDER};
 use drive_engine::ports::FoundState;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
+use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
 
 pub(super) fn write(sandbox: &Path, state: &PhaseState) -> Result<(), Problem> {
@@ -37,8 +37,13 @@ pub(super) fn write(sandbox: &Path, state: &PhaseState) -> Result<(), Problem> {
     // would have to take in turns.
     let known = read(sandbox).ok().flatten();
     let is_pace = known.is_some_and(|known| known.differs_only_in_pace(state));
-    replace(folder.as_fd(), text.as_bytes(), !is_pace)
-        .map_err(|error| storage_problem(&path.join(STATE_FILE), &error))
+    inside::replace(
+        folder.as_fd(),
+        STATE_FILE.as_ref(),
+        text.as_bytes(),
+        !is_pace,
+    )
+    .map_err(|error| storage_problem(&path.join(STATE_FILE), &error))
 }
 
 pub(super) fn read(sandbox: &Path) -> Result<Option<PhaseState>, Problem> {
@@ -108,37 +113,6 @@ fn open_folder(top: BorrowedFd<'_>, path: &Path) -> Result<Option<OwnedFd>, Prob
         Err(Errno::LOOP | Errno::NOTDIR) => Err(not_plain(path, "folder")),
         Err(error) => Err(storage_problem(path, &error.into())),
     }
-}
-
-/// However this process ends, the old or the new content is there, never a part; `durably` also
-/// when the power fails. What stands in the file's place is replaced itself, whatever it is, and
-/// never written through.
-fn replace(folder: BorrowedFd<'_>, content: &[u8], durably: bool) -> io::Result<()> {
-    let (name, mut file) = create_temporary(folder)?;
-    let written = file
-        .write_all(content)
-        .and_then(|()| if durably { file.sync_all() } else { Ok(()) })
-        .and_then(|()| Ok(renameat(folder, &name, folder, STATE_FILE)?));
-    if written.is_err() {
-        // The unfinished copy is of no use to anyone; failing to remove it changes nothing.
-        let _ = unlinkat(folder, &name, AtFlags::empty());
-    }
-    written
-}
-
-fn create_temporary(folder: BorrowedFd<'_>) -> io::Result<(String, File)> {
-    const TRIES: u32 = 100;
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mode = Mode::from_raw_mode(0o644);
-    for attempt in 0..TRIES {
-        let name = format!("{STATE_FILE}.{}.{attempt}.tmp", std::process::id());
-        match openat(folder, &name, flags, mode) {
-            Ok(file) => return Ok((name, File::from(file))),
-            Err(Errno::EXIST) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 fn not_plain(path: &Path, wanted: &str) -> Problem {

@@ -1,6 +1,6 @@
 //! The refs a sandbox needs: its pin, and its branch.
 
-use crate::git::{Answer, Git, Location, Touches};
+use crate::git::{Answer, Git, Location, Touches, ref_problem};
 use drive_core::Problem;
 use drive_core::ids::SandboxId;
 use drive_core::sandbox::BranchName;
@@ -30,8 +30,8 @@ pub(super) fn pin_and_create(
 pub(super) fn delete_any(git: &Git, at: &Location, name: &str) -> Result<(), Problem> {
     git.call_at(at.clone(), Touches::Objects)
         .args(["update-ref", "--no-deref", "-d", name])
-        .ok()
-        .map(drop)
+        .run()
+        .and_then(|answer| done(&answer, at, name))
 }
 
 /// Creates a ref; `false` when it exists already.
@@ -47,7 +47,14 @@ pub(super) fn create(git: &Git, at: &Location, name: &str, sha: &str) -> Result<
     if value_of(git, at, name)?.is_some() {
         return Ok(false);
     }
-    Err(answer.problem())
+    Err(ref_problem(&answer, at, &[name]))
+}
+
+fn done(answer: &Answer, at: &Location, name: &str) -> Result<(), Problem> {
+    match answer.code {
+        0 => Ok(()),
+        _ => Err(ref_problem(answer, at, &[name])),
+    }
 }
 
 /// Deletes a ref; with `only_at`, only while it points there. Fine when there is none.
@@ -66,8 +73,8 @@ pub(super) fn delete(
     }
     git.call_at(at.clone(), Touches::Objects)
         .args(["update-ref", "--no-deref", "-d", name, &current])
-        .ok()
-        .map(drop)
+        .run()
+        .and_then(|answer| done(&answer, at, name))
 }
 
 /// What a ref points at.

@@ -69,6 +69,38 @@ fn every_command_that_meets_the_state_sweeps_first_and_tells_it_once() {
 }
 
 #[test]
+fn a_sandbox_that_cannot_be_swept_is_named_by_every_command_until_it_can() {
+    let world = World::with_agent(
+        "mkdir app; cd app; git init -q; echo precious > work.txt; cd ..; echo ready > ready.txt; sleep 300",
+    );
+    let mut child = world.start(&["spawn", "Make a repository"]);
+    world.wait_for_file("ready.txt");
+    kill(&mut child);
+    let id = the_run(&world);
+    let left = world.sandboxes();
+    let name = left[0].file_name().unwrap().to_str().unwrap();
+    let still_there = format!(
+        "warning: the left-over sandbox `{name}` is still there: sandbox `{name}` stays: `app`, a repository of its own, cannot be saved (save or remove it by hand, then remove the sandbox again)\n"
+    );
+    let told = format!(
+        "warning: run `{id}` was killed earlier; what it left running was ended, its sandbox is still there\n"
+    );
+    assert_eq!(
+        world.drive(&["runs", "list"]).stderr,
+        format!("{told}{still_there}")
+    );
+    assert_eq!(world.drive(&["runs", "list"]).stderr, still_there);
+    assert_eq!(
+        fs::read_to_string(left[0].join("app/work.txt")).unwrap(),
+        "precious\n"
+    );
+    fs::remove_dir_all(left[0].join("app/.git")).unwrap();
+    let swept = world.drive(&["runs", "list"]).stderr;
+    assert!(swept.contains("its work is kept"), "{swept}");
+    world.assert_nothing_is_left();
+}
+
+#[test]
 fn a_server_sweeps_before_it_serves() {
     let (world, id) = killed();
     let server = world.start(&["serve", "--listen", "127.0.0.1:0"]);

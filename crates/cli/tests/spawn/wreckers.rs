@@ -36,6 +36,24 @@ fn one_that_leaves_a_git_of_its_own_does_not_have_it_run() {
 }
 
 #[test]
+fn one_that_adds_a_repository_of_its_own_has_it_left_in_the_sandbox() {
+    for last in ["", "; git commit -qm 'add app'"] {
+        let world = World::with_agent(&format!(
+            "export GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x@y GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x@y; git init -q app; cd app; echo precious > work.txt; git add -A; git commit -qm inner; cd ..; git add -A{last}"
+        ));
+        let (code, run) = world.spawn(&["Add a repository"]);
+        assert_eq!(code, Some(1), "{run:#}");
+        assert_eq!(text(&run["failure"]["kind"]), "nestedRepository");
+        let left = world.sandboxes();
+        assert_eq!(left.len(), 1, "{run:#}");
+        let work = std::fs::read_to_string(left[0].join("app/work.txt")).unwrap();
+        assert_eq!(work, "precious\n");
+        let warnings = run["warnings"].to_string();
+        assert!(warnings.contains("the sandbox is still there"), "{run:#}");
+    }
+}
+
+#[test]
 fn one_that_deletes_its_whole_folder_and_fails_is_a_failure_by_its_own_name() {
     let script = "cd /; rm -rf \"$OLDPWD\" 2> /dev/null; exit 7";
     let (world, code, run) = flown_with(UNCONFINED, script);

@@ -1,0 +1,26 @@
+//! Lock files of git that stand in the way of a ref.
+
+use super::{Answer, Location};
+use drive_core::Problem;
+use std::path::PathBuf;
+
+/// The problem of a call that was to change these refs. A git that was killed leaves its lock, and no
+/// other git can tell whether anybody still holds it: then the file is named.
+pub(crate) fn ref_problem(answer: &Answer, location: &Location, refs: &[&str]) -> Problem {
+    let common = location.pinned.as_ref().map(|pinned| &pinned.common_dir);
+    let lock_of = |name: &&str| -> Option<PathBuf> {
+        let lock = common?.join(format!("{name}.lock"));
+        lock.symlink_metadata().is_ok().then_some(lock)
+    };
+    let packed = "packed-refs";
+    let Some(lock) = refs.iter().chain([&packed]).find_map(lock_of) else {
+        return answer.problem();
+    };
+    let name = refs.first().copied().unwrap_or(packed);
+    Problem::environment("refLocked", format!("`{name}` cannot be changed"))
+        .cause(answer.complaint())
+        .hint(format!(
+            "a git that was killed left its lock: if none is at work in the repository, delete `{}`",
+            lock.display()
+        ))
+}

@@ -1,0 +1,80 @@
+//! Files written into a folder in which an agent works.
+//!
+//! The agent may have put a link in place of the file or of a folder on the way. So each step is taken
+//! from an open folder, and no link is followed: one in the file's place is replaced, one on the way is
+//! refused.
+
+use crate::files::FOLDER;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, fchmod, openat, renameat, statat, unlinkat,
+};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Component, Path};
+
+/// Writes a file at a path relative to `top`.
+pub(super) fn write(top: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut folder: OwnedFd = openat(CWD, top, FOLDER, Mode::empty())?;
+    let mut parts = path.components().peekable();
+    while let Some(part) = parts.next() {
+        let Component::Normal(name) = part else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        if parts.peek().is_none() {
+            return replace(folder.as_fd(), name, content, true);
+        }
+        folder = openat(&folder, name, FOLDER, Mode::empty())?;
+    }
+    Err(io::ErrorKind::InvalidInput.into())
+}
+
+/// However this process ends, the old or the new content is there, never a part; `durably` also
+/// when the power fails. What stands in the file's place is replaced itself, whatever it is, and
+/// never written through.
+pub(super) fn replace(
+    folder: BorrowedFd<'_>,
+    name: &OsStr,
+    content: &[u8],
+    durably: bool,
+) -> io::Result<()> {
+    let (temporary, mut file) = create_temporary(folder, name)?;
+    let written = file
+        .write_all(content)
+        .and_then(|()| keep_mode(folder, name, &file))
+        .and_then(|()| if durably { file.sync_all() } else { Ok(()) })
+        .and_then(|()| Ok(renameat(folder, &temporary, folder, name)?));
+    if written.is_err() {
+        // The unfinished copy is of no use to anyone; failing to remove it changes nothing.
+        let _ = unlinkat(folder, &temporary, AtFlags::empty());
+    }
+    written
+}
+
+fn create_temporary(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<(String, File)> {
+    const TRIES: u32 = 100;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mode = Mode::from_raw_mode(0o644);
+    let name = name.to_string_lossy();
+    for attempt in 0..TRIES {
+        let name = format!("{name}.{}.{attempt}.tmp", std::process::id());
+        match openat(folder, &name, flags, mode) {
+            Ok(file) => return Ok((name, File::from(file))),
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// The new file may be used by whom the old one could be.
+fn keep_mode(folder: BorrowedFd<'_>, name: &OsStr, file: &File) -> io::Result<()> {
+    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(old) if FileType::from_raw_mode(old.st_mode) == FileType::RegularFile => {
+            Ok(fchmod(file, Mode::from_raw_mode(old.st_mode & 0o777))?)
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
