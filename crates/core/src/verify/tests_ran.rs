@@ -88,7 +88,9 @@ impl TestScan {
 
 /// How many tests ran according to one line; `None` when it is no runner's summary.
 fn ran_in(line: &str) -> Option<u64> {
-    let readers: [fn(&str) -> Option<u64>; 6] = [libtest, nextest, pytest, unittest, go, node];
+    let readers: [fn(&str) -> Option<u64>; 9] = [
+        libtest, nextest, pytest, unittest, go, node, jest, vitest, mocha,
+    ];
     let found = readers.iter().try_for_each(|read| match read(line) {
         Some(ran) => ControlFlow::Break(ran),
         None => ControlFlow::Continue(()),
@@ -188,6 +190,38 @@ fn node(line: &str) -> Option<u64> {
     match word {
         "pass" | "fail" => Some(number),
         _ => None,
+    }
+}
+
+/// `Tests:       1 failed, 1 skipped, 1 passed, 3 total`, or `No tests found, exiting with code 0`.
+fn jest(line: &str) -> Option<u64> {
+    if line.starts_with("No tests found, exiting with code") {
+        return Some(0);
+    }
+    let counts = line.strip_prefix("Tests:")?.trim();
+    counts
+        .ends_with(" total")
+        .then(|| count(counts, &["passed", "failed"]))
+}
+
+/// `Tests  1 failed | 1 passed | 1 skipped (3)`, or `No test files found, exiting with code 0`.
+fn vitest(line: &str) -> Option<u64> {
+    if line.starts_with("No test files found, exiting with code") {
+        return Some(0);
+    }
+    let (counts, total) = line.strip_prefix("Tests  ")?.trim().rsplit_once(" (")?;
+    total.strip_suffix(')')?.parse::<u64>().ok()?;
+    Some(count(&counts.replace('|', ","), &["passed", "failed"]))
+}
+
+/// `0 passing (1ms)` and `1 failing`, one a line.
+fn mocha(line: &str) -> Option<u64> {
+    let (number, rest) = line.split_once(' ')?;
+    let number = number.parse().ok()?;
+    let is_time = |rest: &str| rest.starts_with(" (") && rest.ends_with(')');
+    match rest.strip_prefix("passing") {
+        Some(time) => is_time(time).then_some(number),
+        None => (rest == "failing").then_some(number),
     }
 }
 

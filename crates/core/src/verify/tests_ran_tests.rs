@@ -123,6 +123,61 @@ const RECORDED: &[(&str, &str, TestsRan)] = &[
         TestsRan::None,
     ),
     (
+        "jest without tests, allowed by a flag",
+        "No tests found, exiting with code 0\n",
+        TestsRan::None,
+    ),
+    (
+        "jest with one test and one skipped",
+        "PASS s/a.test.js\n  ✓ one (2 ms)\n  ○ skipped two\n\nTest Suites: 1 passed, 1 total\nTests:       1 skipped, 1 passed, 2 total\nSnapshots:   0 total\nTime:        3.417 s\nRan all test suites.\n",
+        TestsRan::Some(1),
+    ),
+    (
+        "jest with a name that matches nothing",
+        "Test Suites: 1 skipped, 0 of 1 total\nTests:       2 skipped, 2 total\nSnapshots:   0 total\nTime:        1.583 s, estimated 3 s\nRan all test suites with tests matching \"nothing\".\n",
+        TestsRan::None,
+    ),
+    (
+        "vitest without files, allowed by a flag",
+        "\n\u{1b}[1m\u{1b}[30m\u{1b}[46m RUN \u{1b}[49m\u{1b}[39m\u{1b}[22m \u{1b}[36mv4.1.12 \u{1b}[39m\u{1b}[90m/w\u{1b}[39m\n\nNo test files found, exiting with code 0\n\n\u{1b}[2minclude: \u{1b}[22m\u{1b}[33m**/*.{test,spec}.?(c|m)[jt]s?(x)\u{1b}[39m\n",
+        TestsRan::None,
+    ),
+    (
+        "vitest with one test and one skipped, in colours",
+        "\u{1b}[2m Test Files \u{1b}[22m \u{1b}[1m\u{1b}[32m1 passed\u{1b}[39m\u{1b}[22m\u{1b}[90m (1)\u{1b}[39m\n\u{1b}[2m      Tests \u{1b}[22m \u{1b}[1m\u{1b}[32m1 passed\u{1b}[39m\u{1b}[22m\u{1b}[2m | \u{1b}[22m\u{1b}[33m1 skipped\u{1b}[39m\u{1b}[90m (2)\u{1b}[39m\n\u{1b}[2m   Start at \u{1b}[22m 15:30:22\n",
+        TestsRan::Some(1),
+    ),
+    (
+        "vitest with a name that matches nothing",
+        "\u{1b}[2m Test Files \u{1b}[22m \u{1b}[33m1 skipped\u{1b}[39m\u{1b}[90m (1)\u{1b}[39m\n\u{1b}[2m      Tests \u{1b}[22m \u{1b}[33m2 skipped\u{1b}[39m\u{1b}[90m (2)\u{1b}[39m\n",
+        TestsRan::None,
+    ),
+    (
+        "mocha without tests",
+        "\n\n  0 passing (1ms)\n\n",
+        TestsRan::None,
+    ),
+    (
+        "mocha with one test and one pending",
+        "\n\n  \u{1b}[32m✔\u{1b}[39m one\n  - two\n\n  1 passing (2ms)\n  1 pending\n\n",
+        TestsRan::Some(1),
+    ),
+    (
+        "mocha with a failure",
+        "\n\n  1) bad\n\n  1 passing (29ms)\n  1 pending\n  1 failing\n\n  1) bad:\n     Error: x\n",
+        TestsRan::Some(2),
+    ),
+    (
+        "mocha without tests, as TAP",
+        "# tests 0\n# pass 0\n# fail 0\n1..0\n",
+        TestsRan::None,
+    ),
+    (
+        "prose that resembles mocha and jest",
+        "3 passing clouds\n2 failing engines\nTests: none\n",
+        TestsRan::Unknown,
+    ),
+    (
         "no runner",
         "hello\nall good in 3 ways\nok then\n",
         TestsRan::Unknown,
