@@ -71,7 +71,8 @@ pub struct VerifyRoute {
     pub targeted_tests: Option<Vec<String>>,
     /// Stage three.
     pub startup_smoke: Option<Vec<String>>,
-    /// When the started program counts as up; by ending with 0 when left out.
+    /// What also shows that the started program works: once it is seen, the program is told to end and
+    /// must do so cleanly. One that ends with 0 by itself passes with and without it.
     pub ready: Option<ReadyProbe>,
     /// What its stages may reach; as `verify.network` when left out.
     pub network: Option<NetworkAccess>,
