@@ -100,7 +100,8 @@ impl FakePerformer {
             | Effect::OnForge { .. }
             | Effect::Integrate { .. }
             | Effect::ConcludeMerge { .. }
-            | Effect::RollBack { .. } => unreachable!("a spawn decides none"),
+            | Effect::RollBack { .. }
+            | Effect::Verify { .. } => unreachable!("a spawn decides none"),
             Effect::EndProcess { .. } => {
                 world.running = None;
                 EffectResult::ProcessEnded

@@ -75,9 +75,9 @@ pub(crate) fn document(run: &Run) -> Value {
         .iter()
         .map(|kept| kept.reference.as_str())
         .collect();
-    let merged = match &run.flow {
-        Flow::Team { team } => team.merged.as_ref(),
-        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => None,
+    let (merged, judged) = match &run.flow {
+        Flow::Team { team } => (team.merged.as_ref(), team.judged.as_ref()),
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => (None, None),
     };
     let (verdict, record) = match &run.flow {
         Flow::Team { team } => (team.verdict, Some(&team.record)),
@@ -97,6 +97,7 @@ pub(crate) fn document(run: &Run) -> Value {
         "prNumber": run.work.pull_request.as_ref().map(|pr| pr.number),
         "prUrl": run.work.pull_request.as_ref().map(|pr| pr.url.as_str()),
         "verdict": verdict,
+        "verification": judged,
         "mergedSha": merged,
         "record": record,
         "rounds": rounds(run).unwrap_or(jobs),
@@ -197,6 +198,11 @@ fn by_file(changes: &DiffStats) -> String {
 fn tell_state(run: &Run, team: &Team, text: &mut String) {
     if run.work.pull_request.is_none() {
         return;
+    }
+    if let Some(judged) = &team.judged {
+        let (head, base) = (short(&judged.head_sha), short(&judged.base_sha));
+        let verdict = judged.overall.as_str();
+        let _ = writeln!(text, "verified {head} against {base}: {verdict}");
     }
     match (&team.merged, run.outcome.as_ref().map(|end| end.status)) {
         (Some(sha), _) => {

@@ -140,6 +140,7 @@ impl Observer for Progress<'_> {
             | Effect::Integrate { .. }
             | Effect::ConcludeMerge { .. }
             | Effect::RollBack { .. }
+            | Effect::Verify { .. }
             | Effect::RemoveSandbox { .. } => None,
         };
         let line = format!("{} {}", elapsed(self.started), intention(effect));
@@ -272,6 +273,7 @@ fn intention(effect: &Effect) -> String {
         },
         Effect::ConcludeMerge { from, .. } => format!("committing the merge of {from}"),
         Effect::RollBack { to, .. } => format!("putting the branch back to {to}"),
+        Effect::Verify { head, base } => format!("verifying {head} for {base}"),
         Effect::RemoveSandbox { sandbox } => format!("removing sandbox {sandbox}"),
     }
 }

@@ -190,6 +190,7 @@ impl Wiring {
             agents: &self.agents,
             processes: self.runner.as_ref(),
             forge,
+            gate: None,
             runs_dir: self.runs_dir.clone(),
             isolation: self.isolation,
             observer,

@@ -14,8 +14,8 @@ use drive_core::agent::Role;
 use drive_core::forge::Surface;
 use drive_core::run::{
     AfterEnd, AgentJob, BranchAt, EVENT_FORMAT, Effect, Event, ForgeAct, JobComment, JobInput,
-    LineRemark, MergeWhen, STATE_FORMAT, UnreadableFormat, fold, read_event, read_run, write_event,
-    write_run,
+    LineRemark, MergeWhen, STATE_FORMAT, UnreadableFormat, VerifiedAgainst, fold, read_event,
+    read_run, write_event, write_run,
 };
 use drive_core::sandbox::{Lifetime, SandboxSpec};
 
@@ -189,6 +189,10 @@ fn every_effect() -> Vec<Effect> {
             sandbox: sandbox.clone(),
             to: "b".repeat(40),
         },
+        Effect::Verify {
+            head: "b".repeat(40),
+            base: origin("main"),
+        },
         Effect::EndProcess {
             identity: common::identity(42),
         },
@@ -233,7 +237,7 @@ fn every_effect() -> Vec<Effect> {
     .collect()
 }
 
-fn every_act() -> [ForgeAct; 9] {
+fn every_act() -> [ForgeAct; 10] {
     let comment = common::comment_ref(Surface::Inline, 200);
     let body = || "Fixed in b.".to_owned();
     [
@@ -259,6 +263,14 @@ fn every_act() -> [ForgeAct; 9] {
         ForgeAct::MarkReady,
         ForgeAct::Merge {
             head: "b".repeat(40),
+            verified: None,
+        },
+        ForgeAct::Merge {
+            head: "b".repeat(40),
+            verified: Some(VerifiedAgainst {
+                base: origin("main"),
+                sha: "d".repeat(40),
+            }),
         },
         ForgeAct::SetStatus {
             sha: "b".repeat(40),

@@ -2,6 +2,7 @@
 
 use crate::answer::Outcome;
 use crate::app::App;
+use crate::commands::verify::OwnVerifier;
 use crate::flown;
 use crate::progress::Progress;
 use crate::task::load_task;
@@ -12,6 +13,7 @@ use drive_core::run::{AfterEnd, Kind, Publish, Run};
 use drive_core::settings::{Layer, Settings};
 use drive_engine::ports::{DiffStats, Place, VersionControl};
 use drive_engine::spawn::{self, SpawnOrder};
+use drive_engine::world::World;
 use std::path::Path;
 
 /// The task, where it starts and how it is bounded.
@@ -138,7 +140,11 @@ impl FlightArgs {
             wiring.require_agent(other, &request.task, app)?;
         }
         let progress = Progress::new(app.output());
-        let world = wiring.world(conversation.as_ref(), &progress);
+        let gate = OwnVerifier::of(app);
+        let world = World {
+            gate: Some(&gate),
+            ..wiring.world(conversation.as_ref(), &progress)
+        };
         let cancel = app.cancel()?;
         let run = progress.ticking(cancel, "stopping, and keeping the work", || {
             spawn::fly(

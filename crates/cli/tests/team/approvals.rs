@@ -5,7 +5,6 @@ use crate::stage::{APPROVES, PRIMARY, REVIEWER, ended};
 
 on_both_forges!(
     a_late_comment_makes_the_reviewers_look_again,
-    an_approved_pull_request_is_merged_when_asked,
     what_a_person_wrote_in_the_description_stays,
 );
 
@@ -36,20 +35,6 @@ fn a_late_comment_makes_the_reviewers_look_again(arena: Arena) {
             "TaskGranularity",
             "TechnicalFeasibility",
         ]
-    );
-}
-
-fn an_approved_pull_request_is_merged_when_asked(arena: Arena) {
-    arena.cast(PRIMARY, APPROVES);
-    let args = ["spawn-team", "Greet people by name", "--auto-merge"];
-    let ended = arena.checked(arena.stage.drive(&args));
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(ended.document["mergedSha"].is_string(), "{ended:?}");
-    assert!(arena.seen().is_merged);
-    let base = arena.published("main");
-    assert_eq!(
-        arena.stage.git(&["show", &format!("{base}:greet.txt")]),
-        "one\ntwo\nthree"
     );
 }
 

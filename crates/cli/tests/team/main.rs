@@ -18,6 +18,7 @@ mod modes;
 mod opening;
 mod people;
 mod play;
+mod promoting;
 mod sandbox;
 mod stage;
 mod verdicts;

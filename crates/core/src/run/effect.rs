@@ -7,6 +7,7 @@ use crate::agent::{AgentOutcome, Budget, Role};
 use crate::ids::SandboxId;
 use crate::process::ProcessIdentity;
 use crate::sandbox::{KeptWork, Sandbox, SandboxSpec};
+use crate::verify::Verification;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -150,6 +151,13 @@ pub enum Effect {
         sandbox: SandboxId,
         /// To which commit.
         to: String,
+    },
+    /// Verify a commit in a place no agent touched. Doing it again gives a verdict again.
+    Verify {
+        /// Which.
+        head: String,
+        /// The branch it is to go to; the verdict holds for what that is now.
+        base: BranchAt,
     },
     /// Keep what is safe nowhere else, then remove a sandbox.
     RemoveSandbox {
@@ -306,6 +314,7 @@ impl Effect {
             Effect::Integrate { .. } => "integrate",
             Effect::ConcludeMerge { .. } => "concludeMerge",
             Effect::RollBack { .. } => "rollBack",
+            Effect::Verify { .. } => "verify",
             Effect::RemoveSandbox { .. } => "removeSandbox",
         }
     }
@@ -404,6 +413,13 @@ pub enum EffectResult {
     PullRequestOpened {
         /// It.
         pull_request: Published,
+    },
+    /// There is a verdict.
+    Verified {
+        /// What the branch it is to go to was.
+        base: String,
+        /// The verdict.
+        report: Box<Verification>,
     },
     /// The forge did it.
     OnForge {

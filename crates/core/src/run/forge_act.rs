@@ -1,4 +1,5 @@
 use super::cruise::Approved;
+use super::effect::BranchAt;
 use crate::forge::trust::Reason;
 use crate::forge::{Comment, CommentRef, PrState};
 use crate::time::Timestamp;
@@ -60,10 +61,13 @@ pub enum ForgeAct {
     },
     /// End the draft state.
     MarkReady,
-    /// Merge, if this is still the head.
+    /// Merge, if this is still the head and what it was verified against is still its base.
     Merge {
         /// The commit that was approved.
         head: String,
+        /// What it passed verification against; without, nothing is merged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        verified: Option<VerifiedAgainst>,
     },
     /// Say on a commit what the review came to.
     SetStatus {
@@ -93,6 +97,16 @@ impl ForgeAct {
             ForgeAct::SetStatus { .. } => "setStatus",
         }
     }
+}
+
+/// The other half of what a verdict is bound to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VerifiedAgainst {
+    /// The branch.
+    pub base: BranchAt,
+    /// The commit it was at.
+    pub sha: String,
 }
 
 /// A remark on one line of the diff.
@@ -147,6 +161,8 @@ pub enum ForgeAnswer {
         /// Why.
         reason: String,
     },
+    /// It is not merged: the branch it goes to is not what it was verified against any more.
+    BaseMoved,
     /// It is so now.
     Done,
 }

@@ -28,7 +28,7 @@ pub use cruise::{
 };
 pub use effect::{AgentJob, BranchAt, Effect, EffectResult, JobComment, JobInput, MergeWhen};
 pub use event::{Event, Note};
-pub use forge_act::{ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, Seen};
+pub use forge_act::{ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, Seen, VerifiedAgainst};
 pub use format::{
     EVENT_FORMAT, STATE_FORMAT, UnreadableFormat, read_event, read_run, write_event, write_run,
 };
@@ -41,7 +41,7 @@ pub use reviewing::{
 };
 pub use spawn::SpawnStage;
 pub use step::{IllegalEvent, fold, step};
-pub use team::{Errand, ErrandStep, Team, TeamStage};
+pub use team::{Errand, ErrandStep, Judged, Team, TeamStage};
 
 use crate::agent::Budget;
 use crate::forge::CommentRef;

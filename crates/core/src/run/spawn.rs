@@ -88,6 +88,7 @@ pub(super) fn ended(run: &mut Run, result: EffectResult, now: Timestamp) {
         | EffectResult::Replaced { .. }
         | EffectResult::Conflicted { .. }
         | EffectResult::RolledBack { .. }
+        | EffectResult::Verified { .. }
         | EffectResult::OnForge { .. } => {}
     }
 }

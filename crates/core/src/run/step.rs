@@ -142,6 +142,7 @@ fn fits(effect: &Effect, result: &EffectResult) -> bool {
         EffectResult::FileWritten => matches!(effect, Effect::WriteFile { .. }),
         EffectResult::FileRead { .. } => matches!(effect, Effect::ReadFile { .. }),
         EffectResult::DiffRead { .. } => matches!(effect, Effect::ReadDiff { .. }),
+        EffectResult::Verified { .. } => matches!(effect, Effect::Verify { .. }),
         EffectResult::OnForge { .. } => matches!(effect, Effect::OnForge { .. }),
         EffectResult::Pushed | EffectResult::BranchMoved { .. } => {
             matches!(effect, Effect::Push { .. })
@@ -237,6 +238,7 @@ fn remember(run: &mut Run, key: &EffectKey, effect: &Effect, result: &EffectResu
         | EffectResult::FileWritten
         | EffectResult::FileRead { .. }
         | EffectResult::DiffRead { .. }
+        | EffectResult::Verified { .. }
         | EffectResult::Pushed
         | EffectResult::BranchMoved { .. }
         | EffectResult::Conflicted { .. }
@@ -265,6 +267,7 @@ fn remember_posts(run: &mut Run, key: &EffectKey, answer: &ForgeAnswer) {
         | ForgeAnswer::Looked { .. }
         | ForgeAnswer::Merged { .. }
         | ForgeAnswer::NotMerged { .. }
+        | ForgeAnswer::BaseMoved
         | ForgeAnswer::Done => Vec::new(),
     };
     run.posts

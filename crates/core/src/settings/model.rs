@@ -115,7 +115,8 @@ pub enum PrStrategy {
 pub enum MergePolicy {
     /// A person.
     Manual,
-    /// Drive, and only after verification passed on that exact commit.
+    /// Drive, and only after verification passed on that exact commit. A cruise has no step yet that
+    /// would: until it has, a person merges here too.
     Auto,
 }
 

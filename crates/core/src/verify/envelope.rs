@@ -35,6 +35,23 @@ pub struct Verification {
     pub notes: Vec<String>,
 }
 
+impl Verification {
+    /// The same with at most so many bytes of each tail: for a journal, where the whole report is
+    /// kept elsewhere.
+    #[must_use]
+    pub fn with_tails_of(mut self, most: usize) -> Self {
+        for stage in &mut self.stages {
+            for tail in [&mut stage.stdout_tail, &mut stage.stderr_tail] {
+                let kept = super::text::tail_lines(tail, most);
+                let cut = tail.len() - kept.len();
+                *tail = kept.to_owned();
+                stage.truncated_bytes += cut as u64;
+            }
+        }
+        self
+    }
+}
+
 /// The verdict over all stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -47,6 +64,18 @@ pub enum Overall {
     Error,
     /// A time bound was reached.
     Timeout,
+}
+
+impl Overall {
+    /// The name as the envelope spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Overall::Pass => "pass",
+            Overall::Fail => "fail",
+            Overall::Error => "error",
+            Overall::Timeout => "timeout",
+        }
+    }
 }
 
 /// The pair a verdict is bound to: void when either moves.

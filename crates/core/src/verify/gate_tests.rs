@@ -57,6 +57,17 @@ fn a_full_pass_of_the_very_pair_is_promotable() {
 }
 
 #[test]
+fn a_report_with_shorter_tails_says_what_was_cut_and_opens_the_gate_all_the_same() {
+    let mut report = good();
+    report.stages[0].stdout_tail = "line\n".repeat(1_000);
+    report.stages[0].truncated_bytes = 7;
+    let short = report.with_tails_of(100);
+    assert_eq!(short.stages[0].stdout_tail, "line\n".repeat(19));
+    assert_eq!(short.stages[0].truncated_bytes, 7 + 5_000 - 95);
+    assert!(promotable(&short, HEAD, BASE));
+}
+
+#[test]
 fn one_thing_amiss_closes_the_gate() {
     type Spoil = (&'static str, fn(&mut Verification));
     let table: &[Spoil] = &[

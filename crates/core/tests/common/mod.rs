@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part of the samples")]
 
 pub mod cruise;
+pub mod verification;
 
 use drive_core::Problem;
 use drive_core::agent::{AgentOutcome, Budget, Cost, Ending, Failure, Ignored, Usage};
@@ -288,6 +289,9 @@ pub fn good(effect: &Effect) -> EffectResult {
         Effect::Push { .. } => EffectResult::Pushed,
         Effect::Integrate { .. } | Effect::ConcludeMerge { .. } => integrated('b'),
         Effect::RollBack { .. } => EffectResult::RolledBack { kept: Some(kept()) },
+        Effect::Verify { head, .. } => {
+            verification::verified(verification::passed(head, &verification::base()))
+        }
         Effect::OpenPullRequest { .. } => EffectResult::PullRequestOpened {
             pull_request: Published {
                 number: 7,
@@ -367,6 +371,7 @@ pub fn events() -> Vec<Event> {
         on_forge(ForgeAnswer::NotMerged {
             reason: "its head moved".into(),
         }),
+        on_forge(ForgeAnswer::BaseMoved),
         on_forge(ForgeAnswer::Done),
         EffectResult::SandboxCreated {
             sandbox: Box::new(sandbox()),
@@ -394,6 +399,7 @@ pub fn events() -> Vec<Event> {
             kept: Some(kept()),
             branch: None,
         },
+        verification::verified(verification::passed(&"b".repeat(40), &verification::base())),
         EffectResult::Failed { problem: problem() },
     ];
     let notes = [

@@ -208,6 +208,7 @@ impl World {
             Effect::RollBack { to, .. } => EffectResult::RolledBack {
                 kept: Some(self.git.roll_back(to, self.clock.now())),
             },
+            Effect::Verify { .. } => unreachable!("a cruise decides none"),
             Effect::RemoveSandbox { .. } => {
                 assert!(self.git.alive.is_empty(), "an agent lost its sandbox");
                 let kept = self.git.remove(self.clock.now());

@@ -6,7 +6,7 @@ use drive_core::review::LastWord;
 use drive_core::run::{Effect, EffectResult, ForgeAnswer, Kind, OutcomeStatus, Request};
 use drive_core::settings::TeamMode;
 
-fn merging(mode: TeamMode) -> Request {
+pub fn merging(mode: TeamMode) -> Request {
     let mut request = team_request(mode);
     if let Kind::Team(terms) = &mut request.kind {
         terms.auto_merge = true;

@@ -16,6 +16,7 @@ mod findings;
 mod merging;
 mod modes;
 mod people;
+mod promoting;
 mod properties;
 mod scene;
 mod verdicts;

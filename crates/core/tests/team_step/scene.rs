@@ -154,7 +154,7 @@ pub fn telling(act: &ForgeAct) -> Option<String> {
         | ForgeAct::React { .. }
         | ForgeAct::UpdateBody { .. } => None,
         ForgeAct::MarkReady => Some("ready".to_owned()),
-        ForgeAct::Merge { head } => Some(format!("merge {head}")),
+        ForgeAct::Merge { head, .. } => Some(format!("merge {head}")),
         ForgeAct::PostReview { body, lines, .. } => Some(format!(
             "{} +{} lines",
             body.lines().next().unwrap(),

@@ -7,6 +7,7 @@ mod forge;
 mod nudges;
 mod phase_files;
 mod process;
+mod promotion;
 mod pull_requests;
 mod sandboxes;
 mod store;
@@ -24,6 +25,7 @@ pub use process::{
     Collect, CommandSpec, Containment, Discard, Isolation, Network, OrphanPolicy, OutputSink,
     ProcessRunner, Started, Stdin, Stream, Writes,
 };
+pub use promotion::{Promotion, PromotionGate};
 pub use pull_requests::PullRequests;
 pub use sandboxes::{Left, Removal, Sandboxes, SweepReport, Swept, WhyLeft};
 pub use store::{

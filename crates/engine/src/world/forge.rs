@@ -4,8 +4,7 @@ use super::World;
 use crate::executor::Task;
 use crate::forge::Conversation;
 use crate::ports::{
-    CommitStatus, Forge, LineComment, MergeOutcome, NewReview, Polled, Post, Reaction, Since,
-    StatusState,
+    CommitStatus, Forge, LineComment, NewReview, Polled, Post, Reaction, Since, StatusState,
 };
 use drive_core::Problem;
 use drive_core::forge::marker::{Claim, MarkerCheck, Place};
@@ -85,13 +84,9 @@ impl World<'_> {
                 forge.mark_ready(pr)?;
                 ForgeAnswer::Done
             }
-            ForgeAct::Merge { head } => match forge.merge(pr, head)? {
-                MergeOutcome::Merged { sha } => ForgeAnswer::Merged { sha },
-                MergeOutcome::HeadMoved => ForgeAnswer::NotMerged {
-                    reason: format!("its head is no longer {head}"),
-                },
-                MergeOutcome::Refused { reason } => ForgeAnswer::NotMerged { reason },
-            },
+            ForgeAct::Merge { head, verified } => {
+                self.merge_verified(task, (forge, pr), head, verified.as_ref())?
+            }
             ForgeAct::SetStatus {
                 sha,
                 passed,

@@ -140,7 +140,7 @@ impl World<'_> {
         self.history.merge_base(place, head, &tip).ok()?
     }
 
-    fn tip(&self, place: Place<'_>, at: &BranchAt) -> Result<Option<String>, Problem> {
+    pub(super) fn tip(&self, place: Place<'_>, at: &BranchAt) -> Result<Option<String>, Problem> {
         let name = BranchName::parse(&at.branch)?;
         match &at.remote {
             Some(remote) => self.history.fetch_branch(place, remote, &name),

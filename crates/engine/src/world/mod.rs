@@ -3,6 +3,7 @@
 mod agent;
 mod forge;
 mod merge;
+mod promotion;
 mod publish;
 mod work;
 
@@ -11,8 +12,8 @@ use self::publish::Expected;
 use crate::executor::{Performer, Task};
 use crate::forge::Conversation;
 use crate::ports::{
-    AgentSource, IsolationMode, NewPullRequest, PhaseFiles, Place, ProcessRunner, Sandboxes,
-    VersionControl,
+    AgentSource, IsolationMode, NewPullRequest, PhaseFiles, Place, ProcessRunner, PromotionGate,
+    Sandboxes, VersionControl,
 };
 use drive_core::Problem;
 use drive_core::agent::AgentEvent;
@@ -38,6 +39,8 @@ pub struct World<'a> {
     pub processes: &'a dyn ProcessRunner,
     /// Where pull requests live; `None` where the run opens none.
     pub forge: Option<&'a Conversation>,
+    /// What judges before something is promoted; `None` where nothing is.
+    pub gate: Option<&'a dyn PromotionGate>,
     /// Where each run has a folder for logs and private files.
     pub runs_dir: PathBuf,
     /// Whether agents may run without the kernel's help.
@@ -187,6 +190,7 @@ impl World<'_> {
                 let kept = self.sandboxes.roll_back(&sandbox, to)?;
                 Ok(EffectResult::RolledBack { kept })
             }
+            Effect::Verify { head, base } => self.verify(task, head, base),
             Effect::RemoveSandbox { sandbox } => self.remove_sandbox(task, sandbox),
         }
     }

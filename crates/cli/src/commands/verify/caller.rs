@@ -6,6 +6,7 @@ use super::world::World;
 use crate::app::App;
 use drive_core::Problem;
 use drive_core::time::Timestamp;
+use drive_engine::CancelToken;
 use drive_engine::verify::{Reports, Workspaces, lost};
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -15,13 +16,17 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 const ANSWER_BYTES: u64 = 256 << 20;
 
 /// Starts a worker, waits for it, and answers in its place when it dies.
-pub(super) fn call(app: &App, request: &WorkerRequest) -> Result<WorkerAnswer, Problem> {
+pub(super) fn call(
+    app: &App,
+    request: &WorkerRequest,
+    cancel: &CancelToken,
+) -> Result<WorkerAnswer, Problem> {
     let started_at = app.now();
     let mut worker = start(request)?;
     let pid = i32::try_from(worker.id())
         .ok()
         .and_then(rustix::process::Pid::from_raw);
-    let _forwarding = app.cancel()?.on_cancel(move |_| {
+    let _forwarding = cancel.on_cancel(move |_| {
         if let Some(pid) = pid {
             // Gone already means that its answer is on its way.
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);

@@ -2,10 +2,12 @@
 //! killed, somebody is still there to say so.
 
 mod caller;
+mod gate;
 mod request;
 mod worker;
 mod world;
 
+pub(crate) use gate::OwnVerifier;
 pub(crate) use worker::worker_if_asked;
 
 use crate::answer::{Answer, Outcome};
@@ -34,7 +36,7 @@ pub(crate) struct VerifyArgs {
 /// Verifies, and shows the report.
 pub(crate) fn run(args: &VerifyArgs, app: &App) -> Outcome {
     let request = WorkerRequest::new(app, args.revision.clone(), args.base.clone())?;
-    let answer = caller::call(app, &request)?;
+    let answer = caller::call(app, &request, app.cancel()?)?;
     let Some(report) = &answer.report else {
         return Err(answer.into_problem());
     };

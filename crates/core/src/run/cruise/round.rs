@@ -176,6 +176,7 @@ impl Flight<'_> {
             | EffectResult::Replaced { .. }
             | EffectResult::Conflicted { .. }
             | EffectResult::RolledBack { .. }
+            | EffectResult::Verified { .. }
             | EffectResult::SandboxRemoved { .. } => {}
         }
     }

@@ -1,7 +1,7 @@
 //! The last words: a status on the commit, the record in the description, then the way out.
 
 use super::super::effect::EffectResult;
-use super::super::forge_act::{ForgeAct, ForgeAnswer};
+use super::super::forge_act::ForgeAct;
 use super::super::outcome::OutcomeStatus;
 use super::texts::pull_request_body;
 use super::{Flight, TeamStage};
@@ -133,55 +133,10 @@ impl Flight<'_> {
             && self.run.pending.is_empty()
         {
             match self.terms.auto_merge && status == OutcomeStatus::Succeeded {
-                true => self.merge(),
+                true => self.promote(),
                 false => self.leave(status, failure),
             }
         }
-    }
-
-    /// Merges exactly the commit that every domain approved, or leaves it to a person.
-    fn merge(&mut self) {
-        let head = self.run.work.head_sha.clone().unwrap_or_default();
-        let record = &self.team.record;
-        if self.team.verdict != Some(LastWord::Approved) || !record.stale(&head).is_empty() {
-            return self.not_merged("not every review approved the commit it has now");
-        }
-        self.team.stage = TeamStage::Merging;
-        if !self.on_forge(ForgeAct::Merge { head }) {
-            self.not_merged("there is none");
-        }
-    }
-
-    pub(super) fn merged(&mut self, result: EffectResult) {
-        let reason = if let EffectResult::OnForge { answer } = result {
-            match answer {
-                ForgeAnswer::Merged { sha } => {
-                    self.team.merged = sha.or_else(|| self.run.work.head_sha.clone());
-                    return self.leave(OutcomeStatus::Succeeded, None);
-                }
-                ForgeAnswer::NotMerged { reason } => reason,
-                // Answers to other acts.
-                ForgeAnswer::Heard { .. }
-                | ForgeAnswer::Looked { .. }
-                | ForgeAnswer::ReviewPosted { .. }
-                | ForgeAnswer::Posted { .. }
-                | ForgeAnswer::Done => "the forge did not say whether it was".to_owned(),
-            }
-        } else if let EffectResult::Failed { problem } = result {
-            problem.to_string()
-        } else {
-            "the forge did not answer".to_owned()
-        };
-        self.not_merged(&reason);
-    }
-
-    fn not_merged(&mut self, reason: &str) {
-        let problem = Problem::work(
-            "notMerged",
-            format!("the pull request was not merged: {reason}"),
-        )
-        .hint("it is ready: put that right and merge it yourself");
-        self.leave(OutcomeStatus::NeedsHuman, Some(problem));
     }
 
     /// The domains whose last review did not approve, in words.

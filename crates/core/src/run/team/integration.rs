@@ -61,7 +61,7 @@ impl Flight<'_> {
     }
 
     /// The branch that the work goes to.
-    fn base(&self) -> Option<BranchAt> {
+    pub(super) fn base(&self) -> Option<BranchAt> {
         let branch = self.request.base_branch.clone()?;
         let remote = self.remote().map(str::to_owned);
         Some(BranchAt { remote, branch })

@@ -8,10 +8,12 @@
 mod finishing;
 mod integration;
 mod listening;
+mod promoting;
 mod review;
 mod texts;
 mod work;
 
+pub use promoting::Judged;
 pub use work::{Errand, ErrandStep};
 
 use super::effect::{AgentJob, Effect, EffectResult};
@@ -67,6 +69,12 @@ pub struct Team {
     pub threads: Threads,
     /// What all reviews together came to.
     pub verdict: Option<LastWord>,
+    /// How often it was verified before the merge.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub verifications: u32,
+    /// What the last verification came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged: Option<Judged>,
     /// The commit on the base, once it is merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<String>,
@@ -119,8 +127,23 @@ pub enum TeamStage {
         /// The failure it will have.
         failure: Option<Problem>,
     },
+    /// What is to be merged is being verified.
+    Verifying,
+    /// That it did not pass is being told on the pull request; then the run ends with this.
+    Refusing {
+        /// Why it was not merged.
+        problem: Problem,
+    },
     /// The pull request is being merged, as was asked for.
     Merging,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the serialiser hands a reference"
+)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// One step of a team: the run, the team taken out of it, and what was asked for.
@@ -149,6 +172,8 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &TeamTerms, now: Ti
         heard: BTreeSet::new(),
         threads: Threads::default(),
         verdict: None,
+        verifications: 0,
+        judged: None,
         merged: None,
         record: Record::default(),
     };
@@ -209,6 +234,8 @@ impl Flight<'_> {
             TeamStage::Reviewing { diff } => self.reviewed(&diff, &result),
             TeamStage::Telling { remarks } => self.told(remarks, result),
             TeamStage::Finishing { status, failure } => self.said(status, failure, result),
+            TeamStage::Verifying => self.verified(result),
+            TeamStage::Refusing { problem } => self.refused(problem, result),
             TeamStage::Merging => self.merged(result),
         }
     }

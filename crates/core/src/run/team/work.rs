@@ -144,6 +144,7 @@ impl Flight<'_> {
             | EffectResult::Integrated { .. }
             | EffectResult::Replaced { .. }
             | EffectResult::Conflicted { .. }
+            | EffectResult::Verified { .. }
             | EffectResult::SandboxRemoved { .. } => {}
         }
     }

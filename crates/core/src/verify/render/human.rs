@@ -1,4 +1,4 @@
-use super::{deciding, duration, overall_word, short_hash, status_word, telling_tail};
+use super::{deciding, duration, short_hash, status_word, telling_tail};
 use crate::verify::envelope::Verification;
 use crate::verify::text;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ pub fn human(report: &Verification) -> String {
     let _ = write!(
         out,
         "verification: {} for {}",
-        overall_word(report.overall),
+        report.overall.as_str(),
         short_hash(candidate.head_sha.as_deref())
     );
     if let Some(base) = &candidate.base_sha {

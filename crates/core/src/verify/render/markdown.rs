@@ -1,4 +1,4 @@
-use super::{deciding, duration, overall_word, short_hash, status_word, telling_tail};
+use super::{deciding, duration, short_hash, status_word, telling_tail};
 use crate::markdown::{self, longest_run};
 use crate::verify::envelope::{Stage, Verification};
 use crate::verify::text;
@@ -30,7 +30,7 @@ fn head(report: &Verification) -> String {
     let _ = writeln!(
         out,
         "### Verification: {}\n\n`{}`{} · {} · run `{}`\n",
-        overall_word(report.overall),
+        report.overall.as_str(),
         short_hash(report.candidate.head_sha.as_deref()),
         report
             .candidate

@@ -6,16 +6,7 @@ mod markdown;
 pub use human::human;
 pub use markdown::{MARKDOWN_CHARS, markdown};
 
-use super::envelope::{Overall, Stage, StageStatus};
-
-fn overall_word(overall: Overall) -> &'static str {
-    match overall {
-        Overall::Pass => "pass",
-        Overall::Fail => "fail",
-        Overall::Error => "error",
-        Overall::Timeout => "timeout",
-    }
-}
+use super::envelope::{Stage, StageStatus};
 
 fn status_word(status: StageStatus) -> &'static str {
     match status {

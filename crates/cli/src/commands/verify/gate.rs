@@ -1,0 +1,45 @@
+//! The same verifier for commands that promote.
+
+use super::caller;
+use super::request::WorkerRequest;
+use crate::app::App;
+use crate::args::GlobalArgs;
+use drive_core::Problem;
+use drive_core::verify::Verification;
+use drive_engine::CancelToken;
+use drive_engine::ports::{Promotion, PromotionGate};
+
+/// Verifies as `drive verify HEAD --base BASE` does: by a worker process, by the rules of the
+/// caller's checkout.
+pub(crate) struct OwnVerifier {
+    global: GlobalArgs,
+}
+
+impl OwnVerifier {
+    /// The verifier under the options of a command.
+    pub(crate) fn of(app: &App) -> Self {
+        Self {
+            global: app.global().clone(),
+        }
+    }
+}
+
+impl PromotionGate for OwnVerifier {
+    fn judge(
+        &self,
+        promotion: &Promotion<'_>,
+        cancel: &CancelToken,
+    ) -> Result<Verification, Problem> {
+        let app = App::new(GlobalArgs {
+            repo: Some(promotion.repo.to_owned()),
+            ..self.global.clone()
+        });
+        let (head, base) = (promotion.head.to_owned(), promotion.base.to_owned());
+        let request = WorkerRequest::new(&app, head, Some(base))?;
+        let mut answer = caller::call(&app, &request, cancel)?;
+        match answer.report.take() {
+            Some(report) => Ok(report),
+            None => Err(answer.into_problem()),
+        }
+    }
+}

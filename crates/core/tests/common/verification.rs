@@ -1,0 +1,75 @@
+//! Reports of the verifier.
+
+use super::{at, run_id};
+use drive_core::run::EffectResult;
+use drive_core::verify::{
+    Candidate, Failure, FailureCategory, Overall, SCHEMA, Stage, StageEnd, StageName,
+    StageResource, StageStatus, Timing, Verification, Workspace,
+};
+
+/// What the branch that the work goes to is at.
+pub fn base() -> String {
+    "d".repeat(40)
+}
+
+/// A report in which everything passed.
+pub fn passed(head: &str, base: &str) -> Verification {
+    Verification {
+        schema: SCHEMA.into(),
+        run_id: run_id(),
+        overall: Overall::Pass,
+        candidate: Candidate {
+            head_sha: Some(head.into()),
+            base_sha: Some(base.into()),
+        },
+        workspace: Workspace {
+            path: Some("/state/sandboxes/verify".into()),
+            isolated: true,
+            ..Workspace::default()
+        },
+        timing: Timing::between(at(1), at(2)),
+        stages: vec![Stage {
+            name: StageName::TargetedTests,
+            status: StageStatus::Pass,
+            ended: Some(StageEnd::Exited),
+            route: "all".into(),
+            required: true,
+            command: vec!["make".into(), "test".into()],
+            cwd: Some("/state/sandboxes/verify".into()),
+            exit_code: Some(0),
+            signal: None,
+            duration_ms: 1_000,
+            stdout_tail: "1 passed".into(),
+            stderr_tail: String::new(),
+            truncated_bytes: 0,
+            resource: StageResource::default(),
+            leaked_processes: 0,
+            reason: None,
+        }],
+        failure: None,
+        notes: Vec::new(),
+    }
+}
+
+/// The same where the tests failed.
+pub fn failed(head: &str, base: &str) -> Verification {
+    let mut report = passed(head, base);
+    report.overall = Overall::Fail;
+    report.stages[0].status = StageStatus::Fail;
+    report.stages[0].exit_code = Some(1);
+    report.failure = Some(Failure {
+        category: FailureCategory::Test,
+        reason: "targetedTests (all): it exited with code 1".into(),
+        stage: Some(StageName::TargetedTests),
+        hint: Some("fix the candidate".into()),
+    });
+    report
+}
+
+/// A report as the answer to an effect.
+pub fn verified(report: Verification) -> EffectResult {
+    EffectResult::Verified {
+        base: base(),
+        report: Box::new(report),
+    }
+}

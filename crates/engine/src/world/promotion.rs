@@ -1,0 +1,79 @@
+//! What is verified before it is promoted, and promoted only as it was verified.
+
+use super::World;
+use crate::executor::Task;
+use crate::ports::{Forge, MergeOutcome, Place, Promotion};
+use drive_core::Problem;
+use drive_core::forge::PrState;
+use drive_core::run::{BranchAt, EffectResult, ForgeAnswer, Request, VerifiedAgainst};
+
+/// What a journal keeps of each tail of a report.
+const TAIL_BYTES: usize = 4 << 10;
+
+impl World<'_> {
+    /// Verifies a commit against what its base is now.
+    pub(super) fn verify(
+        &self,
+        task: &Task<'_>,
+        head: &str,
+        base: &BranchAt,
+    ) -> Result<EffectResult, Problem> {
+        let gate = self.gate.ok_or_else(|| {
+            Problem::environment("noVerifier", "nothing is there to verify with")
+                .hint("run `drive verify` yourself")
+        })?;
+        let request = requested(task)?;
+        let Some(base) = self.tip(Place::Checkout(&request.repo), base)? else {
+            return Err(Problem::environment(
+                "baseGone",
+                format!("the branch `{base}` is not there any more"),
+            )
+            .hint("choose another base for the pull request"));
+        };
+        let promotion = Promotion {
+            repo: &request.repo,
+            head,
+            base: &base,
+        };
+        let report = gate.judge(&promotion, task.cancel)?;
+        let report = Box::new(report.with_tails_of(TAIL_BYTES));
+        Ok(EffectResult::Verified { base, report })
+    }
+
+    /// Merges, unless something is not as it was verified. The forge itself holds the head; the base
+    /// is asked for right before.
+    pub(super) fn merge_verified(
+        &self,
+        task: &Task<'_>,
+        (forge, pr): (&dyn Forge, u64),
+        head: &str,
+        verified: Option<&VerifiedAgainst>,
+    ) -> Result<ForgeAnswer, Problem> {
+        let Some(VerifiedAgainst { base, sha }) = verified else {
+            return Ok(ForgeAnswer::NotMerged {
+                reason: format!("{head} was not verified"),
+            });
+        };
+        let request = requested(task)?;
+        let place = Place::Checkout(&request.repo);
+        let is_same = self.tip(place, base)?.as_ref() == Some(sha);
+        // What an earlier attempt merged has moved the base itself.
+        if !is_same && forge.fetch(pr)?.state != PrState::Merged {
+            return Ok(ForgeAnswer::BaseMoved);
+        }
+        Ok(match forge.merge(pr, head)? {
+            MergeOutcome::Merged { sha } => ForgeAnswer::Merged { sha },
+            MergeOutcome::HeadMoved => ForgeAnswer::NotMerged {
+                reason: format!("its head is no longer {head}"),
+            },
+            MergeOutcome::Refused { reason } => ForgeAnswer::NotMerged { reason },
+        })
+    }
+}
+
+fn requested<'a>(task: &Task<'a>) -> Result<&'a Request, Problem> {
+    task.run
+        .request
+        .as_ref()
+        .ok_or_else(|| Problem::environment("internal", "the run was never requested"))
+}
