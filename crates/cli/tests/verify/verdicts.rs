@@ -1,6 +1,8 @@
 //! What passes, what does not, and why, as the envelope and the exit code say it.
 
 use crate::support::Scene;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 const PASS: (&str, &str, &str, &str) = ("pass", "pass", "exited", "-");
 
@@ -54,6 +56,24 @@ fn three_stages_in_order_make_a_pass() {
         serde_json::from_str::<serde_json::Value>(&kept).unwrap(),
         answer.report
     );
+}
+
+#[test]
+fn a_repository_and_settings_whose_names_are_no_text_are_verified() {
+    let scene = prepared("");
+    scene.shell("mv repo \"$(printf 'rz\\377')\"");
+    let repo = scene.path("").join(OsStr::from_bytes(b"rz\xff"));
+    let config = scene.path("").join(OsStr::from_bytes(b"more\xff.toml"));
+    std::fs::write(&config, route("compile = [\"true\"]")).unwrap();
+    let mut command = scene.drive(&["verify", "--base", "base", "--json"]);
+    command.current_dir(scene.path("home"));
+    command
+        .arg("--repo")
+        .arg(&repo)
+        .arg("--config")
+        .arg(&config);
+    let answer = scene.answer(&command.output().unwrap());
+    assert_eq!(answer.verdict(), PASS, "{:#}", answer.report);
 }
 
 #[test]

@@ -54,9 +54,12 @@ fn start(request: &WorkerRequest) -> Result<Child, Problem> {
     let failed = |cause: String| {
         Problem::environment("workerNotStarted", "the verifier cannot be started").cause(cause)
     };
-    let request = serde_json::to_string(request).map_err(|error| failed(error.to_string()))?;
+    let arguments = request
+        .arguments()
+        .map_err(|error| failed(error.to_string()))?;
     Command::new("/proc/self/exe")
-        .args([WORKER, &request])
+        .arg(WORKER)
+        .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         // An interrupt from the terminal reaches the caller, which passes it on once.

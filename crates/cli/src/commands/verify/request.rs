@@ -1,4 +1,5 @@
-//! What the caller and its worker say to each other.
+//! What the caller and its worker say to each other. Paths go as arguments of their own: one need not
+//! be text.
 
 use crate::app::App;
 use crate::args::{ColorChoice, GlobalArgs};
@@ -7,7 +8,11 @@ use drive_core::Problem;
 use drive_core::ids::RunId;
 use drive_core::verify::Verification;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::path::PathBuf;
+
+const REPO: &str = "--repo";
+const CONFIG: &str = "--config";
 
 /// What a worker is asked to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -15,7 +20,9 @@ pub(super) struct WorkerRequest {
     pub(super) run: RunId,
     pub(super) revision: String,
     pub(super) base: Option<String>,
+    #[serde(skip)]
     repo: Option<PathBuf>,
+    #[serde(skip)]
     config: Option<PathBuf>,
     quiet: bool,
     verbose: bool,
@@ -34,6 +41,34 @@ impl WorkerRequest {
             quiet: global.quiet,
             verbose: global.verbose,
         })
+    }
+
+    /// The arguments that say all this.
+    pub(super) fn arguments(&self) -> Result<Vec<OsString>, serde_json::Error> {
+        let mut arguments = vec![OsString::from(serde_json::to_string(self)?)];
+        for (name, path) in [(REPO, &self.repo), (CONFIG, &self.config)] {
+            if let Some(path) = path {
+                arguments.extend([name.into(), path.into()]);
+            }
+        }
+        Ok(arguments)
+    }
+
+    /// Reads [arguments](Self::arguments).
+    pub(super) fn read(arguments: &[OsString]) -> Option<Self> {
+        let (text, paths) = arguments.split_first()?;
+        let mut request: Self = serde_json::from_str(text.to_str()?).ok()?;
+        for pair in paths.chunks(2) {
+            let [name, path] = pair else {
+                return None;
+            };
+            match name.to_str()? {
+                REPO => request.repo = Some(path.into()),
+                CONFIG => request.config = Some(path.into()),
+                _ => return None,
+            }
+        }
+        Some(request)
     }
 
     /// The options the worker's own frame gets.

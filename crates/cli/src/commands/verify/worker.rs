@@ -17,13 +17,12 @@ pub(super) const WORKER: &str = "__verify-worker";
 /// Drive itself, also where its file was replaced by a newer one since it started.
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
-/// Becomes the worker when the arguments ask for it: `__verify-worker JSON`.
+/// Becomes the worker when the arguments ask for it: `__verify-worker JSON` and paths.
 pub(crate) fn worker_if_asked(arguments: &[OsString]) -> Option<ExitCode> {
     if arguments.get(1)? != OsStr::new(WORKER) {
         return None;
     }
-    let request = arguments.get(2).and_then(|text| text.to_str());
-    let answer = match request.and_then(|text| serde_json::from_str::<WorkerRequest>(text).ok()) {
+    let answer = match WorkerRequest::read(&arguments[2..]) {
         Some(request) => answer(&request).unwrap_or_else(WorkerAnswer::problem),
         None => WorkerAnswer::problem(Problem::environment("bug", "the worker was called wrongly")),
     };
