@@ -10,13 +10,17 @@
 
 mod support;
 
+use drive_adapters::Environment;
+use drive_adapters::git::Git;
+use drive_adapters::worktree::Worktrees;
 use drive_core::sandbox::Sandbox;
 use drive_engine::ports::Sandboxes;
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use support::{World, write};
+use support::{FixedClock, World, write};
 
 /// What somebody does in a sandbox, and what is kept of it: `None` when nothing has to be.
 type Deed = (&'static str, fn(&World, &Sandbox), Option<&'static str>);
@@ -197,6 +201,41 @@ fn whatever_was_done_is_kept_and_nothing_else_is() {
         });
         assert_eq!(shown.as_deref(), *expected, "{deed}");
         assert!(!sandbox.path.exists(), "{deed}");
+    }
+}
+
+#[test]
+fn a_clean_sandbox_goes_without_a_look_by_git() {
+    let world = World::new();
+    world.write("data/u.txt", "brought, and not ignored");
+    let log = world.path().join("calls");
+    let program = world.path().join("bin/git");
+    let path = std::env::var("PATH").unwrap();
+    let script = format!(
+        "#!/bin/sh\necho \"$1\" >> '{}'\nPATH='{path}' exec git \"$@\"\n",
+        log.display()
+    );
+    write(&program, &script);
+    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let environment = Environment::from_pairs([
+        ("PATH", program.parent().unwrap().as_os_str().to_owned()),
+        ("HOME", world.home().into_os_string()),
+    ]);
+    let git = Git::new(World::runner(), &environment);
+    let sandboxes = Worktrees::open(git, Arc::new(FixedClock), &world.root, &world.state).unwrap();
+    for brings in [false, true] {
+        let mut spec = world.spec("one");
+        if brings {
+            spec.copy = vec!["data".into()];
+        }
+        let sandbox = sandboxes.create(&spec).unwrap();
+        let_time_pass(&world, &sandbox);
+        fs::remove_file(&log).unwrap();
+        assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
+        let calls = fs::read_to_string(&log).unwrap();
+        let calls: Vec<&str> = calls.lines().collect();
+        let looks = ["for-each-ref", "update-ref", "rev-parse", "update-ref"];
+        assert_eq!(calls, looks, "brings: {brings}");
     }
 }
 

@@ -75,7 +75,7 @@ fn repository_writes(sandbox: &Path, git_dir: Option<&Path>) -> Vec<PathBuf> {
     let Some(git_dir) = git_dir.filter(|dir| !dir.starts_with(sandbox)) else {
         return Vec::new();
     };
-    let shared = ["objects", "refs", "logs"].map(|name| git_dir.join(name));
+    let shared = ["objects", "refs", "logs", "reftable"].map(|name| git_dir.join(name));
     shared
         .into_iter()
         .filter(|path| path.is_dir())

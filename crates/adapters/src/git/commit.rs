@@ -86,7 +86,7 @@ fn settle(
     let not_work = NotWork::of(brought);
     status.retain_work(|path| !not_work.covers(&location.dir, path));
     let git_dir = state::git_dir(git, location)?;
-    let in_progress = state::in_progress(&git_dir);
+    let in_progress = state::load_in_progress(git, location, &git_dir)?;
     let mut large = Vec::new();
     if in_progress.is_none() {
         refuse_nested(git, location, &git_dir, &status)?;

@@ -48,7 +48,7 @@ pub(super) fn merge(
     brought: &[Brought],
 ) -> Result<Merged, Problem> {
     let git_dir = state::git_dir(git, location)?;
-    match state::in_progress(&git_dir) {
+    match state::load_in_progress(git, location, &git_dir)? {
         Some(InProgress::Merge) => {
             // Others may have gone on since it was begun: what it brings in is what it was begun with.
             let theirs = &history::resolve(git, location, "MERGE_HEAD")?;
@@ -80,7 +80,8 @@ pub(super) fn merge(
         .args(["--no-gpg-sign", "--no-verify-signatures"])
         .args(["-m", &commit::signed(leftovers), theirs])
         .run()?;
-    match (answer.code, state::in_progress(&git_dir)) {
+    let in_progress = state::load_in_progress(git, location, &git_dir)?;
+    match (answer.code, in_progress) {
         (0, None) => Ok(Merged::Done),
         (_, Some(InProgress::Merge)) => Ok(Merged::Conflicts {
             theirs: theirs.to_owned(),
@@ -98,7 +99,7 @@ pub(super) fn conclude(
     brought: &[Brought],
 ) -> Result<Merged, Problem> {
     let git_dir = state::git_dir(git, location)?;
-    match state::in_progress(&git_dir) {
+    match state::load_in_progress(git, location, &git_dir)? {
         Some(InProgress::Merge) => {}
         Some(other) => return Err(commit::in_progress(other, location)),
         None if history::is_ancestor(git, location, sides.theirs, "HEAD")? => {

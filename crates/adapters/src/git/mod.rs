@@ -357,5 +357,7 @@ pub(crate) use index::may_hide;
 pub(crate) use lock::ref_problem;
 pub(crate) use scratch::ScratchIndex;
 pub(crate) use stage::stage;
-pub(crate) use state::{Status, head_branch, in_progress, status};
+pub(crate) use state::{
+    Status, has_reftable, head_branch, in_progress, load_head, load_in_progress, status,
+};
 pub(crate) use tracked::{Tracked, has_entry};

@@ -34,7 +34,7 @@ pub(super) fn load(git: &Git, location: &Location) -> Result<WorkState, Problem>
         Some(sha) => sha,
         None => super::resolve(git, location, "HEAD")?,
     };
-    let in_progress = in_progress(&git_dir(git, location)?);
+    let in_progress = load_in_progress(git, location, &git_dir(git, location)?)?;
     Ok(work_state(head_sha, &status, in_progress))
 }
 
@@ -110,6 +110,44 @@ pub(crate) fn in_progress(git_dir: &Path) -> Option<InProgress> {
     } else {
         None
     }
+}
+
+/// The same wherever the repository keeps its refs: git is asked where they are in no files.
+pub(crate) fn load_in_progress(
+    git: &Git,
+    location: &Location,
+    git_dir: &Path,
+) -> Result<Option<InProgress>, Problem> {
+    let found = in_progress(git_dir);
+    if found.is_some() || !has_reftable(git_dir) {
+        return Ok(found);
+    }
+    let picked = load_head(git, location, git_dir, "CHERRY_PICK_HEAD")?;
+    let reverted = || load_head(git, location, git_dir, "REVERT_HEAD");
+    Ok(match picked {
+        true => Some(InProgress::CherryPick),
+        false => reverted()?.then_some(InProgress::Revert),
+    })
+}
+
+/// Whether a head of this name is set, such as the one of a merge.
+pub(crate) fn load_head(
+    git: &Git,
+    location: &Location,
+    git_dir: &Path,
+    name: &str,
+) -> Result<bool, Problem> {
+    if !has_reftable(git_dir) {
+        return Ok(git_dir.join(name).exists());
+    }
+    git.call_at(location.clone(), Touches::Objects)
+        .args(["rev-parse", "--verify", "--quiet", name])
+        .yes()
+}
+
+/// Whether the refs of a git folder are in tables rather than in files.
+pub(crate) fn has_reftable(git_dir: &Path) -> bool {
+    git_dir.join("reftable").is_dir()
 }
 
 /// The git folder of a place.

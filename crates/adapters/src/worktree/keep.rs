@@ -7,7 +7,7 @@ use crate::files;
 use crate::git::{self, Git, Index, Location, NotWork, ScratchIndex, Status, Touches, Tracked};
 use drive_core::Problem;
 use drive_core::ids::SandboxId;
-use drive_core::sandbox::{KEPT_PREFIX, KeptAbout, KeptWork, Lifetime, Stage};
+use drive_core::sandbox::{InProgress, KEPT_PREFIX, KeptAbout, KeptWork, Lifetime, Stage};
 use std::cell::OnceCell;
 use std::path::Path;
 
@@ -50,8 +50,8 @@ fn keep_but(
     }
     let mut saver = Saver::new(all, record)?;
     let status = saver.survey()?;
-    let in_progress = git::in_progress(&record.sandbox.admin_dir);
-    let is_finished = in_progress.is_none() && !has_autostash(&record.sandbox.admin_dir);
+    let in_progress = saver.in_progress()?;
+    let is_finished = in_progress.is_none() && !saver.has_autostash()?;
     if status.is_clean() && is_finished && is_safe(&saver, &status)? {
         return Ok(None);
     }
@@ -88,8 +88,8 @@ fn is_all_on_its_branch(all: &Worktrees, record: &Record) -> bool {
     let (Some(folder), Some(branch)) = (folder, &record.sandbox.branch) else {
         return false;
     };
-    let is_half_done = git::in_progress(admin).is_some() || has_autostash(admin);
-    if is_half_done || admin.join("modules").exists() {
+    let is_half_done = git::in_progress(admin).is_some() || admin.join(AUTOSTASH).exists();
+    if is_half_done || git::has_reftable(admin) || admin.join("modules").exists() {
         return false;
     }
     let Ok(Some(index)) = Index::load(&admin.join("index")) else {
@@ -140,6 +140,16 @@ impl<'a> Saver<'a> {
         let head = git::resolve(self.git, &self.at, "HEAD")
             .or_else(|_| git::resolve(self.git, &self.at, &self.record.sandbox.base_sha))?;
         Ok(self.head.get_or_init(|| head))
+    }
+
+    fn in_progress(&self) -> Result<Option<InProgress>, Problem> {
+        git::load_in_progress(self.git, &self.at, &self.record.sandbox.admin_dir)
+    }
+
+    /// Whether a merge put changes aside and has not brought them back.
+    fn has_autostash(&self) -> Result<bool, Problem> {
+        let admin = &self.record.sandbox.admin_dir;
+        git::load_head(self.git, &self.at, admin, AUTOSTASH)
     }
 
     /// What is dirty, without what was brought along; a problem when something cannot be saved.
@@ -395,11 +405,6 @@ impl<'a> Saver<'a> {
     fn folder(&self) -> Option<&Path> {
         self.at.pinned.as_ref()?.work_tree.as_deref()
     }
-}
-
-/// Whether a merge put changes aside and has not brought them back.
-fn has_autostash(admin: &Path) -> bool {
-    admin.join(AUTOSTASH).exists()
 }
 
 fn cannot_keep(id: &SandboxId, what: &str) -> Problem {

@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 /// The shortest index there is: its head and its checksum.
 const INDEX_BYTES: u64 = 32;
 const INDEX_MAGIC: &[u8] = b"DIRC";
+/// What git writes into the file of a head that is in a table.
+const TABLED_HEAD: &[u8] = b"ref: refs/heads/.invalid\n";
 
 /// How much of the log of a head is looked through for where it last was.
 const LOG_BYTES: u64 = 64 * 1024;
@@ -99,7 +101,7 @@ pub(super) fn mend_head(
     if record.stage != Stage::Ready || load_token(admin) != Probe::Found(record.token.clone()) {
         return Ok(notes);
     }
-    for lock in ["index.lock", "HEAD.lock"] {
+    for lock in ["index.lock", "HEAD.lock", "reftable/tables.list.lock"] {
         discard(&admin.join(lock))?;
     }
     let common = Location::bare(&record.sandbox.git_dir);
@@ -114,17 +116,12 @@ pub(super) fn mend_head(
             "branch `{branch}` had been deleted; it was made again at {tip}"
         ));
     }
-    let is_sound = match load_head(admin) {
-        Head::At => true,
-        Head::On(name) => has_ref(all, record, &name)?,
-        Head::Damaged => false,
+    let own = own.map(|(_, full)| full);
+    let mended = match git::has_reftable(&record.sandbox.git_dir) {
+        true => mend_tabled_head(all, record, own.as_deref())?,
+        false => mend_head_file(all, record, own.as_deref())?,
     };
-    if !is_sound {
-        let head = match &own {
-            Some((_, full)) => format!("ref: {full}\n"),
-            None => format!("{}\n", record.sandbox.base_sha),
-        };
-        put(&admin.join("HEAD"), head.as_bytes())?;
+    if mended {
         notes.push("the agent had left no commit checked out".to_owned());
     }
     if !is_index(&admin.join("index")) {
@@ -136,6 +133,44 @@ pub(super) fn mend_head(
         notes.push("the agent had damaged git's index".to_owned());
     }
     Ok(notes)
+}
+
+/// Writes the file of the head where it leads to no commit; whether it had to.
+fn mend_head_file(all: &Worktrees, record: &Record, own: Option<&str>) -> Result<bool, Problem> {
+    let admin = &record.sandbox.admin_dir;
+    let is_sound = match load_head(admin) {
+        Head::At => true,
+        Head::On(name) => has_ref(all, record, &name)?,
+        Head::Damaged => false,
+    };
+    if !is_sound {
+        let head = match own {
+            Some(full) => format!("ref: {full}\n"),
+            None => format!("{}\n", record.sandbox.base_sha),
+        };
+        put(&admin.join("HEAD"), head.as_bytes())?;
+    }
+    Ok(!is_sound)
+}
+
+/// The same where the head is in a table: its file says only that it is not the place to look.
+fn mend_tabled_head(all: &Worktrees, record: &Record, own: Option<&str>) -> Result<bool, Problem> {
+    let path = record.sandbox.admin_dir.join("HEAD");
+    let is_file = path.symlink_metadata().is_ok_and(|meta| meta.is_file());
+    if !is_file || files::load_from(&path, 0, 4096).is_ok_and(|bytes| bytes != TABLED_HEAD) {
+        put(&path, TABLED_HEAD)?;
+    }
+    let at = all.location_of(record);
+    if git::resolve(&all.git, &at, "HEAD").is_ok() {
+        return Ok(false);
+    }
+    let call = all.git.call_at(at, Touches::Objects);
+    match own {
+        Some(full) => call.args(["symbolic-ref", "HEAD", full]),
+        None => call.args(["update-ref", "--no-deref", "HEAD", &record.sandbox.base_sha]),
+    }
+    .ok()
+    .map(|_| true)
 }
 
 /// Where a branch that is gone was last: by the log of the head that was on it, as the caller knows

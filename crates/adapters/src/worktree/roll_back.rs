@@ -26,7 +26,7 @@ pub(super) fn roll_back(
     unlink(&admin.join("index.lock"))?;
     let kept = keep::keep_after(all, record, &to)?;
     let call = || all.git.call_at(at.clone(), Touches::Files);
-    if let Some(quit) = git::in_progress(admin).and_then(quitting) {
+    if let Some(quit) = git::load_in_progress(&all.git, &at, admin)?.and_then(quitting) {
         call().args(quit).ok()?;
     }
     reset(record, &to, call)?;

@@ -1,7 +1,7 @@
 //! A state directory or a repository that is not as it should be: a clear error or a clear word, and
 //! nothing is lost.
 
-use crate::agents::warnings;
+use crate::agents::{COMMIT, warnings};
 use crate::support::{World, text};
 use rustix::mount::{MountFlags, UnmountFlags, mount, mount_remount, unmount};
 use std::fs;
@@ -33,6 +33,21 @@ fn a_database_that_is_newer_or_no_database_is_refused_and_left_as_it_was() {
         assert_eq!(world.branches(), Vec::<String>::new());
         world.assert_nothing_is_left();
     }
+}
+
+#[test]
+fn an_agent_commits_by_itself_where_refs_are_in_tables() {
+    let world = World::with_agent(&format!("echo x > x.txt; {COMMIT} 'My own'"));
+    let migrate = "git refs migrate --ref-format=reftable 2> /dev/null && echo yes || echo no";
+    if world.shell(&format!("cd repo && {migrate}")) == "no" {
+        eprintln!("skipped: this git has no reftable");
+        return;
+    }
+    let (code, run) = world.spawn(&["Do it", "--branch", "mine"]);
+    assert_eq!((code, warnings(&run)), (Some(0), String::new()), "{run:#}");
+    assert_eq!(world.files("mine"), "a.txt src/b.txt x.txt");
+    assert_eq!(world.git("log -1 --format=%s mine"), "My own");
+    world.assert_nothing_is_left();
 }
 
 #[test]
