@@ -110,6 +110,10 @@ impl ForgeFixture for Hub {
         self.simulator.edit(REPO, comment, body);
     }
 
+    fn delete(&self, _: u64, comment: CommentRef) {
+        self.simulator.delete(REPO, comment);
+    }
+
     fn pass_time(&self) {
         self.simulator.clock().advance(Duration::from_secs(600));
     }

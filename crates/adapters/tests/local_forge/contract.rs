@@ -53,6 +53,13 @@ impl ForgeFixture for Local {
         self.0.forge.rewrite(pr, comment, body).unwrap();
     }
 
+    fn delete(&self, _pr: u64, comment: CommentRef) {
+        // Nobody can delete one from the command line.
+        let database = self.0.database();
+        let gone = database.execute("DELETE FROM local_comments WHERE id = ?1", [comment.id]);
+        assert_eq!(gone.unwrap(), 1);
+    }
+
     fn pass_time(&self) {
         self.0.clock.pass(Duration::from_secs(600));
     }

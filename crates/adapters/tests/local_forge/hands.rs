@@ -3,7 +3,9 @@
 use crate::world::World;
 use drive_adapters::forge::local::{PersonalComment, Remark};
 use drive_core::forge::{Permission, PrState, ReviewState, Surface};
+use drive_engine::forge::Permissions;
 use drive_engine::ports::{Forge, Post};
+use std::sync::Arc;
 
 fn kind_of(world: &World, pr: u64, author: Option<&str>, body: &str, remark: Remark<'_>) -> String {
     let said = PersonalComment {
@@ -23,6 +25,41 @@ fn whoever_writes_at_this_machine_may_do_everything() {
     world.say(pr, "hello", Remark::Conversation);
     assert_eq!(world.forge.permission("WIM").unwrap(), Permission::Admin);
     assert_eq!(world.forge.permission("drive").unwrap(), Permission::None);
+}
+
+#[test]
+fn letters_beyond_ascii_make_nobody_a_stranger_on_their_own_machine() {
+    let world = World::bare();
+    let pr = world.open("feat/letters").number;
+    world.git(["config", "user.name", "Émile Zola"]);
+    let forge = world.another();
+    let said = PersonalComment {
+        author: Some("Ünal"),
+        body: "hello",
+        remark: Remark::Conversation,
+    };
+    forge.comment(pr, &said).unwrap();
+    forge.set_permission("Øyvind", Permission::Read).unwrap();
+    let permissions = Permissions::new(Arc::new(forge), world.clock.clone());
+    let known = [
+        "Émile Zola",
+        "émile zola",
+        "Ünal",
+        "ÜNAL",
+        "øyvind",
+        "Emile",
+    ];
+    assert_eq!(
+        known.map(|login| permissions.of(login).unwrap()),
+        [
+            Permission::Admin,
+            Permission::Admin,
+            Permission::Admin,
+            Permission::Admin,
+            Permission::Read,
+            Permission::None,
+        ]
+    );
 }
 
 #[test]

@@ -34,6 +34,18 @@ fn sixty_kilobytes_and_a_lone_image_are_answered_and_a_lone_marker_asks_for_noth
 }
 
 #[test]
+fn somebody_whose_name_has_letters_beyond_ascii_is_answered() {
+    let (stage, owner) = on_local();
+    let ended = stage.drive(&["pr", "comment", "1", "Check the name.", "--as", "Ünal"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    until("the answer", || {
+        fixes(said(&stage.pull_request())).len() == 1
+    });
+    kill(owner);
+    assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
+}
+
+#[test]
 fn the_local_forge_takes_the_same_comments() {
     let (stage, owner) = on_local();
     for text in [MARKER, &long(), IMAGE] {

@@ -7,7 +7,7 @@ use crate::forge::{By, Forge};
 use crate::git::{Git, Merge, PlanText};
 use crate::rng::Rng;
 use drive_core::Problem;
-use drive_core::forge::PrState;
+use drive_core::forge::{COMMENT_NOT_FOUND, PrState};
 use drive_core::ids::EffectKey;
 use drive_core::process::ProcessIdentity;
 use drive_core::run::{Effect, EffectResult, ForgeAct, Published, Run};
@@ -192,7 +192,7 @@ impl World {
                 match answer {
                     Some(answer) => EffectResult::OnForge { answer },
                     None => EffectResult::Failed {
-                        problem: Problem::environment("forgeNotFound", "no such comment"),
+                        problem: Problem::environment(COMMENT_NOT_FOUND, "no such comment"),
                     },
                 }
             }

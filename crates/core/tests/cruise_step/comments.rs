@@ -2,8 +2,9 @@
 
 use crate::common::{agent_ended, agent_said, at, comment, cruise::terms};
 use crate::scene::{Scene, failed, head};
+use drive_core::Problem;
 use drive_core::agent::{Failure, Role};
-use drive_core::forge::Comment;
+use drive_core::forge::{COMMENT_NOT_FOUND, Comment};
 use drive_core::run::{Ask, Effect, EffectResult, ForgeAct, Life, Seen};
 
 fn seen(comments: &[Comment]) -> Seen {
@@ -196,6 +197,37 @@ fn a_comment_edited_while_its_fixer_failed_is_given_once_in_its_new_words() {
         })
         .collect();
     assert_eq!(given, [["one"], ["two"]]);
+}
+
+#[test]
+fn a_comment_deleted_while_its_fixer_worked_keeps_nobody_else_waiting() {
+    let mut scene = Scene::watching(terms());
+    let problem = Problem::environment(COMMENT_NOT_FOUND, "comment `5` is not there");
+    scene.answer("reply", EffectResult::Failed { problem });
+    scene.sees(seen(&[comment(5, "one"), comment(6, "two")]));
+    let lives: Vec<Life> = scene
+        .cruise()
+        .ledger
+        .entries()
+        .map(|entry| entry.life.clone())
+        .collect();
+    let why = "comment `5` is not there".to_owned();
+    assert_eq!(lives[0], Life::Unanswerable { why });
+    assert!(matches!(lives[1], Life::Replied { .. }), "{lives:?}");
+    assert_eq!(scene.run.timers.get("retry"), None);
+    scene.sees(seen(&[comment(7, "three")]));
+    assert_eq!((scene.jobs.len(), scene.acts("reply").len()), (2, 3));
+}
+
+#[test]
+fn a_forge_that_knows_nothing_for_a_while_costs_no_reply() {
+    let mut scene = Scene::watching(terms());
+    let problem = Problem::environment("forgeNotFound", "the forge knows no such thing");
+    scene.answer("reply", EffectResult::Failed { problem });
+    scene.sees(seen(&[comment(5, "one")]));
+    assert_eq!(lives(&scene), [("one", "other")]);
+    scene.wake("retry");
+    assert_eq!(lives(&scene), [("one", "replied")]);
 }
 
 #[test]

@@ -93,14 +93,15 @@ impl Permissions {
 
     /// What a login may do, as the forge said less than [`PERMISSION_LIFETIME`] ago.
     pub fn of(&self, login: &str) -> Result<Permission, Problem> {
-        let login = login.to_lowercase();
+        // Only our memory folds letters: how a forge compares names is its own business.
+        let name = login.to_lowercase();
         let now = self.clock.now();
-        if let Some(known) = self.lock().get(&login).filter(|known| known.is_fresh(now)) {
+        if let Some(known) = self.lock().get(&name).filter(|known| known.is_fresh(now)) {
             return Ok(known.permission);
         }
-        let permission = self.forge.permission(&login)?;
+        let permission = self.forge.permission(login)?;
         self.remember(
-            login,
+            name,
             Known {
                 permission,
                 at: now,

@@ -24,6 +24,8 @@ pub trait ForgeFixture {
     fn review(&self, by: &str, pr: u64, state: ReviewState, body: &str) -> CommentRef;
     /// The author changes a comment.
     fn edit(&self, pr: u64, comment: CommentRef, body: &str);
+    /// The author deletes a comment.
+    fn delete(&self, pr: u64, comment: CommentRef);
     /// The forge's time moves on, far enough to be past any overlap between polls.
     fn pass_time(&self);
     /// The next write is applied, and its answer lost. A forge that cannot lose one does nothing.

@@ -50,6 +50,7 @@ macro_rules! forge_contract {
                 a_reply_to_a_reply_stands_in_the_same_thread,
                 a_reply_with_the_same_marker_stands_once,
                 a_reply_outside_a_thread_stands_in_the_conversation,
+                a_reply_to_a_deleted_comment_on_a_line_says_that_it_is_gone,
                 an_edit_replaces_the_text_and_keeps_the_marker,
                 a_reaction_given_twice_stands_once,
                 a_body_too_long_is_cut_and_keeps_its_marker,

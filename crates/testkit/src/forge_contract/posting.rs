@@ -3,7 +3,7 @@
 use super::ForgeFixture;
 use super::fixture::{all_comments, containing, open, post};
 use drive_core::forge::text::BODY_CHARS;
-use drive_core::forge::{Comment, CommentRef, Permission, ReviewState, Surface};
+use drive_core::forge::{COMMENT_NOT_FOUND, Comment, CommentRef, Permission, ReviewState, Surface};
 use drive_engine::ports::Reaction;
 
 const MARKER: &str = "<!-- drive:test:1 -->";
@@ -112,6 +112,24 @@ pub fn a_reply_outside_a_thread_stands_in_the_conversation(fixture: &dyn ForgeFi
         [Surface::Conversation, Surface::Conversation]
     );
     assert_ne!(first.comment, second.comment);
+}
+
+/// What can never be said must not be tried for ever: the problem has a kind of its own.
+pub fn a_reply_to_a_deleted_comment_on_a_line_says_that_it_is_gone(fixture: &dyn ForgeFixture) {
+    fixture.add_person("wim", Permission::Write);
+    let pr = open(fixture, "feat/gone").number;
+    let remark = fixture.comment_on_line("wim", pr, "src/lib.rs", 2, "why?");
+    let thread = fixture.comment_on_line("wim", pr, "src/lib.rs", 3, "and why?");
+    let answer = fixture
+        .forge()
+        .reply(pr, thread, post("because", OTHER))
+        .unwrap();
+    let kinds = [(remark, remark), (thread, answer.comment)].map(|(deleted, to)| {
+        fixture.delete(pr, deleted);
+        let refused = fixture.forge().reply(pr, to, post("because", MARKER));
+        refused.unwrap_err().kind
+    });
+    assert_eq!(kinds, [COMMENT_NOT_FOUND, COMMENT_NOT_FOUND]);
 }
 
 /// A comment of ours is corrected in place.

@@ -113,6 +113,14 @@ impl Simulator {
         }
     }
 
+    /// The author deletes a comment of the conversation or on a line.
+    pub fn delete(&self, repo: &str, comment: CommentRef) {
+        let mut service = self.lock();
+        let repo = ok(service.world.repo_mut(repo));
+        repo.notes.remove(&comment.id);
+        repo.line_notes.remove(&comment.id);
+    }
+
     /// The author changes a comment.
     pub fn edit(&self, repo: &str, comment: CommentRef, body: &str) {
         ok(self.lock().world.edit(repo, comment.id, body));

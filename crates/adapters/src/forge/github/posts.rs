@@ -6,7 +6,9 @@ use super::pulls::readable;
 use super::read;
 use super::refusal::refused;
 use drive_core::Problem;
-use drive_core::forge::{Comment, CommentRef, Permission, Surface, github, marker, text};
+use drive_core::forge::{
+    COMMENT_NOT_FOUND, Comment, CommentRef, Permission, Surface, github, marker, text,
+};
 use drive_engine::ports::{CommitStatus, Post, Posted, Reaction, StatusState};
 use serde_json::json;
 use ureq::http::Method;
@@ -42,16 +44,11 @@ impl Client {
     }
 
     fn reply_in_thread(&self, pr: u64, to: CommentRef, post: Post<'_>) -> Result<Posted, Problem> {
-        // GitHub takes replies to the first comment of a thread only.
-        let first = self
-            .line_notes(pr)?
-            .into_iter()
-            .find(|comment| comment.key.id == to.id)
-            .map(|comment| comment.in_reply_to.unwrap_or(comment.key.id))
-            .ok_or_else(|| comment_not_found(pr, to))?;
+        let thread = self.answered_thread(pr, to)?;
+        let thread = thread.ok_or_else(|| comment_not_found(pr, to))?;
         let url = self
             .endpoint
-            .rest(&format!("pulls/{pr}/comments/{first}/replies"));
+            .rest(&format!("pulls/{pr}/comments/{}/replies", thread.answer_to));
         let body = json!({ "body": text::compose(post.body, post.marker) });
         let comment = self.once(
             || Ok(marked(self.line_notes(pr)?, post.marker)),
@@ -59,11 +56,33 @@ impl Client {
                 Written::Answered(reply) if reply.status == 201 => {
                     Ok(readable(read::line_note(&reply.body), &self.repo()))
                 }
+                Written::Answered(reply) if reply.status == 404 => {
+                    // Deleted, or only out of this token's sight for a while.
+                    Err(match self.answered_thread(pr, to)? {
+                        Some(thread) if thread.is_whole => refused(&reply, &self.repo()),
+                        Some(_) | None => comment_not_found(pr, to),
+                    })
+                }
                 Written::Answered(reply) => Err(refused(&reply, &self.repo())),
                 Written::Unknown(problem) => Ok(Act::Unknown(problem)),
             },
         )?;
         Ok(posted(comment))
+    }
+
+    /// Where an answer to a comment on a line goes; `None` when the comment is not there any more.
+    fn answered_thread(&self, pr: u64, comment: CommentRef) -> Result<Option<Thread>, Problem> {
+        let notes = self.line_notes(pr)?;
+        let find = |id| notes.iter().find(|note| note.key.id == id);
+        Ok(find(comment.id).map(|note| {
+            let first = note.in_reply_to.unwrap_or(note.key.id);
+            let is_whole = find(first).is_some();
+            Thread {
+                // GitHub takes replies to the first comment of a thread only.
+                answer_to: if is_whole { first } else { note.key.id },
+                is_whole,
+            }
+        }))
     }
 
     pub(super) fn line_notes(&self, pr: u64) -> Result<Vec<Comment>, Problem> {
@@ -149,6 +168,13 @@ impl Client {
     }
 }
 
+/// Where comments on one line stand together.
+struct Thread {
+    answer_to: u64,
+    /// Whether its first comment is still there.
+    is_whole: bool,
+}
+
 /// The comment that carries the marker.
 pub(super) fn marked(comments: Vec<Comment>, line: &str) -> Option<Comment> {
     comments
@@ -165,7 +191,7 @@ pub(super) fn posted(comment: Comment) -> Posted {
 
 pub(super) fn comment_not_found(pr: u64, comment: CommentRef) -> Problem {
     Problem::environment(
-        "commentNotFound",
+        COMMENT_NOT_FOUND,
         format!("comment `{}` is not on pull request `#{pr}`", comment.id),
     )
     .hint("it may have been deleted")

@@ -3,7 +3,9 @@
 use super::words::Word;
 use super::{LocalForge, instant};
 use drive_core::Problem;
-use drive_core::forge::{Author, Comment, CommentKey, CommentRef, ReviewState, Surface};
+use drive_core::forge::{
+    Author, COMMENT_NOT_FOUND, Comment, CommentKey, CommentRef, ReviewState, Surface,
+};
 use rusqlite::{Row, ToSql, Transaction};
 
 const COLUMNS: &str = "id, pr, surface, author, is_bot, body, path, line, commit_sha, in_reply_to, \
@@ -183,7 +185,7 @@ impl LocalForge {
     fn unknown_comment(&self, pr: u64, id: u64) -> Result<Problem, Problem> {
         let there = self.read(|tx| self.load_comments(tx, "pr = ?2", "id", &[&pr]))?;
         let problem = Problem::usage(
-            "commentNotFound",
+            COMMENT_NOT_FOUND,
             format!("pull request {pr} has no comment `{id}`"),
         );
         let named: Vec<String> = there

@@ -1,6 +1,7 @@
 //! What people do from the command line.
 
 use super::comments::{NewComment, Spot};
+use super::marks::folded;
 use super::{ACCOUNT, LocalForge};
 use drive_core::Problem;
 use drive_core::forge::inline::require_line;
@@ -190,7 +191,7 @@ impl LocalForge {
                  VALUES (?1, ?2, ?3)",
                 (
                     self.repository,
-                    name,
+                    folded(name),
                     super::words::Word::word(Permission::Admin),
                 ),
             )

@@ -7,6 +7,11 @@ use drive_core::forge::{CommentRef, Permission};
 use drive_engine::ports::{CommitStatus, Reaction, StatusState};
 use rusqlite::OptionalExtension;
 
+/// A name as people are known by it: letter case does not matter, in any script.
+pub(super) fn folded(login: &str) -> String {
+    login.to_lowercase()
+}
+
 impl LocalForge {
     /// Writes down what a person may do.
     pub fn set_permission(&self, login: &str, permission: Permission) -> Result<(), Problem> {
@@ -14,7 +19,7 @@ impl LocalForge {
             tx.execute(
                 "INSERT INTO local_people (repository, login, permission) VALUES (?1, ?2, ?3)
                  ON CONFLICT DO UPDATE SET permission = excluded.permission",
-                (self.repository, login, permission.word()),
+                (self.repository, folded(login), permission.word()),
             )
         })?;
         Ok(())
@@ -67,13 +72,14 @@ impl LocalForge {
 
     /// Whoever wrote here sat at this machine; nobody else is known.
     pub(super) fn permission_of(&self, login: &str) -> Result<Permission, Problem> {
-        if login.eq_ignore_ascii_case(self.user()) {
+        let login = folded(login);
+        if login == folded(self.user()) {
             return Ok(Permission::Admin);
         }
         let known = self.read(|tx| {
             tx.query_row(
                 "SELECT permission FROM local_people WHERE repository = ?1 AND login = ?2",
-                (self.repository, login),
+                (self.repository, &login),
                 |row| Permission::read(0, &row.get::<_, String>(0)?),
             )
             .optional()

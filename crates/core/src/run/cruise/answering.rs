@@ -6,7 +6,7 @@ use super::texts::reply;
 use super::{Flight, Round, RoundJob, RoundStep};
 use crate::Problem;
 use crate::agent::answer::CommentAction;
-use crate::forge::{CommentKey, CommentRef, Surface};
+use crate::forge::{COMMENT_NOT_FOUND, CommentKey, CommentRef, Surface};
 
 impl Flight<'_> {
     /// What the fixer did about each of its comments, as far as it said. One that it did not name
@@ -77,7 +77,7 @@ impl Flight<'_> {
     }
 }
 
-/// Whether a comment is not there any more.
+/// Whether a comment is not there any more. A forge that shows nothing at all may be asked again.
 pub(super) fn is_lost(problem: &Problem) -> bool {
-    matches!(problem.kind.as_str(), "forgeNotFound" | "forgeGone")
+    problem.kind == COMMENT_NOT_FOUND
 }

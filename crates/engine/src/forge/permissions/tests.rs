@@ -137,6 +137,15 @@ fn an_answer_is_remembered_briefly_whatever_the_letter_case() {
 }
 
 #[test]
+fn the_forge_is_asked_about_a_name_as_it_was_written() {
+    let people = People::with_maintainer("Émile");
+    let permissions = Permissions::new(people.clone(), Arc::new(Hands::default()));
+    assert_eq!(judge(&permissions, "Émile").verdict, Verdict::Act);
+    assert_eq!(judge(&permissions, "ÉMILE").verdict, Verdict::Act);
+    assert_eq!(people.asked(), ["Émile"]);
+}
+
+#[test]
 fn no_answer_is_a_no_for_now_and_is_asked_again() {
     let people = People::with_maintainer("ford");
     let permissions = Permissions::new(people.clone(), Arc::new(Hands::default()));
