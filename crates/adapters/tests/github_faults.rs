@@ -258,6 +258,41 @@ fn a_post_whose_answer_was_lost_is_sent_once() {
 }
 
 #[test]
+fn a_lost_answer_does_not_post_twice_where_a_page_was_just_full() {
+    let hub = Hub::start();
+    hub.add_person("wim", Permission::Write);
+    let pr = open(&hub, "feat/x").number;
+    for n in 0..100 {
+        hub.comment("wim", pr, &format!("remark {n}"));
+    }
+    hub.forge.poll(&[pr], Since(None)).unwrap();
+    hub.lose_next_answer();
+    hub.forge.post(pr, post("<!-- drive:1 -->")).unwrap();
+    let said = hub.simulator.conversation(REPO, pr).into_iter();
+    assert_eq!(said.filter(|text| text.contains("words")).count(), 1);
+}
+
+#[test]
+fn the_last_page_is_asked_for_anew_while_it_is_full() {
+    let hub = Hub::start();
+    hub.add_person("wim", Permission::Write);
+    let pr = open(&hub, "feat/x").number;
+    let mut statuses = Vec::new();
+    for n in 0..101 {
+        hub.comment("wim", pr, &format!("remark {n}"));
+        if n >= 98 {
+            hub.forge.poll(&[pr], Since(None)).unwrap();
+            hub.simulator.forget_requests();
+            hub.forge.poll(&[pr], Since(None)).unwrap();
+            let asked = hub.simulator.requests().into_iter();
+            let asked = asked.filter(|one| one.target.contains("/issues/1/comments"));
+            statuses.push(asked.map(|one| one.status).collect::<Vec<_>>());
+        }
+    }
+    assert_eq!(statuses, [vec![304], vec![200], vec![304, 304]]);
+}
+
+#[test]
 fn a_truncated_answer_is_never_kept() {
     let hub = Hub::start();
     hub.add_person("wim", Permission::Write);

@@ -171,6 +171,37 @@ fn a_secondary_limit_is_waited_for_and_nothing_is_sent_meanwhile() {
 }
 
 #[test]
+fn an_empty_budget_of_the_other_api_keeps_no_comment_away_and_is_not_asked_against() {
+    let hub = Hub::start();
+    hub.add_person("wim", Permission::Write);
+    let pr = open(&hub, "feat/x").number;
+    let since = hub.forge.poll(&[pr], Since(None)).unwrap().next;
+    hub.pass_time();
+    let talk = hub.comment("wim", pr, "please fix");
+    let review = hub.review("wim", pr, ReviewState::Commented, "all in all");
+    hub.simulator
+        .inject(Fault::next("POST", "/graphql", FaultKind::PrimaryLimit));
+    hub.simulator.forget_requests();
+    let poll = |since| {
+        let polled = hub.forge.poll(&[pr], since).unwrap();
+        let found = polled.comments.iter().map(|c| c.key.comment());
+        (found.collect::<Vec<_>>(), polled.next)
+    };
+    assert_eq!(poll(since), (vec![talk], since));
+    assert_eq!(poll(since), (vec![talk], since));
+    let queries = hub.simulator.requests();
+    let queries = queries
+        .iter()
+        .filter(|one| one.target == "/graphql")
+        .count();
+    assert_eq!(queries, 1);
+    hub.simulator.clock().advance(Duration::from_secs(3601));
+    let (found, next) = poll(since);
+    assert_eq!(found, [talk, review]);
+    assert!(next.0 > since.0);
+}
+
+#[test]
 fn an_empty_budget_is_a_typed_problem_that_all_processes_share() {
     let hub = Hub::start();
     let dir = tempfile::tempdir().unwrap();

@@ -4,10 +4,12 @@
 use super::Database;
 use crate::forge::github::{Budgets, CACHE_ENTRIES, CacheKey, CachedAnswer, HttpCache};
 use drive_core::Problem;
-use drive_core::forge::{RequestBudget, pace};
+use drive_core::forge::RequestBudget;
+use drive_core::forge::pace::{self, Turn};
 use drive_core::time::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The memory in one state directory.
 #[derive(Clone, Debug)]
@@ -100,24 +102,32 @@ impl Budgets for SqliteForgeMemory {
         })
     }
 
-    fn book_write(&self, token: &str, now: Timestamp) -> Result<Timestamp, Problem> {
+    fn book_write(&self, token: &str, now: Timestamp) -> Result<Turn, Problem> {
         self.write(|tx| {
+            let millis = |wait: Duration| i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
+            let longest = pace::WINDOWS.map(|(_, window)| millis(window));
+            let oldest = longest.into_iter().max().unwrap_or(0);
+            let now_millis = now.as_millisecond();
+            tx.execute(
+                "DELETE FROM forge_writes WHERE at < ?1 OR at > ?2",
+                (
+                    now_millis.saturating_sub(oldest),
+                    now_millis.saturating_add(millis(pace::LONGEST_WAIT)),
+                ),
+            )?;
             let booked: Vec<i64> = tx
                 .prepare("SELECT at FROM forge_writes WHERE token = ?1 ORDER BY at DESC LIMIT ?2")?
-                .query_map((token, pace::WRITES as i64), |row| row.get(0))?
+                .query_map((token, pace::MOST_REMEMBERED as i64), |row| row.get(0))?
                 .collect::<Result<_, _>>()?;
             let booked: Vec<Timestamp> = booked.into_iter().map(instant).collect();
-            let slot = pace::next_write(&booked, now);
-            tx.execute(
-                "INSERT INTO forge_writes (token, at) VALUES (?1, ?2)",
-                (token, slot.as_millisecond()),
-            )?;
-            let window = i64::try_from(pace::WINDOW.as_millis()).unwrap_or(i64::MAX);
-            tx.execute(
-                "DELETE FROM forge_writes WHERE at < ?1",
-                [now.as_millisecond().saturating_sub(window)],
-            )?;
-            Ok(slot)
+            let turn = pace::next_write(&booked, now);
+            if let Turn::Booked(at) = turn {
+                tx.execute(
+                    "INSERT INTO forge_writes (token, at) VALUES (?1, ?2)",
+                    (token, at.as_millisecond()),
+                )?;
+            }
+            Ok(turn)
         })
     }
 }
@@ -144,6 +154,7 @@ fn instant(millisecond: i64) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forge::github::MemoryBudgets;
 
     fn open(dir: &tempfile::TempDir) -> SqliteForgeMemory {
         let database = Database::open(&dir.path().join("drive.sqlite3")).unwrap();
@@ -187,11 +198,64 @@ mod tests {
         let slots: Vec<i64> = (0..4)
             .map(|n| {
                 let process = if n % 2 == 0 { &one } else { &other };
-                process.book_write("a", at(100)).unwrap().as_second()
+                book(process, 100)
             })
             .collect();
         assert_eq!(slots, [100, 101, 102, 103]);
-        assert_eq!(one.book_write("b", at(100)).unwrap(), at(100));
+        assert_eq!(one.book_write("b", at(100)).unwrap(), Turn::Booked(at(100)));
+    }
+
+    /// The same facts hold for what is kept in the database and in memory.
+    fn both(dir: &tempfile::TempDir) -> [Box<dyn Budgets>; 2] {
+        [Box::new(open(dir)), Box::new(MemoryBudgets::default())]
+    }
+
+    fn book(budgets: &dyn Budgets, second: i64) -> i64 {
+        budgets
+            .book_write("a", at(second))
+            .unwrap()
+            .at()
+            .as_second()
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_blocks_no_write() {
+        let dir = tempfile::tempdir().unwrap();
+        for budgets in both(&dir) {
+            let slots = [10_000, 6_400, 6_400].map(|now| book(budgets.as_ref(), now));
+            assert_eq!(slots, [10_000, 6_400, 6_401]);
+        }
+    }
+
+    #[test]
+    fn a_write_that_has_to_wait_too_long_takes_nobodys_place() {
+        let dir = tempfile::tempdir().unwrap();
+        for budgets in both(&dir) {
+            let slots: Vec<i64> = (0..200).map(|_| book(budgets.as_ref(), 1_000)).collect();
+            let expected: Vec<i64> = (0..200).map(|n| 1_000 + n.min(121)).collect();
+            assert_eq!(slots, expected);
+            assert_eq!(book(budgets.as_ref(), 1_130), 1_130);
+        }
+    }
+
+    #[test]
+    fn no_hour_holds_more_writes_than_the_forge_takes() {
+        let dir = tempfile::tempdir().unwrap();
+        for budgets in both(&dir) {
+            let (mut now, mut sent) = (1_000, Vec::new());
+            while sent.len() < 600 {
+                let slot = book(budgets.as_ref(), now);
+                if slot <= now + 120 {
+                    sent.push(slot);
+                }
+                now = slot;
+            }
+            let most = sent.iter().map(|start| {
+                let hour = *start..*start + 3_600;
+                sent.iter().filter(|at| hour.contains(at)).count()
+            });
+            assert_eq!(most.max(), Some(500));
+        }
     }
 
     #[test]

@@ -3,26 +3,61 @@
 use crate::time::{Timestamp, after};
 use std::time::Duration;
 
-/// Writes within any [`WINDOW`].
-pub const WRITES: usize = 80;
+/// How many writes a forge takes within any span of time.
+pub const WINDOWS: [(usize, Duration); 2] = [
+    (80, Duration::from_secs(60)),
+    (MOST_REMEMBERED, Duration::from_secs(3600)),
+];
 
-/// The window that writes are counted in.
-pub const WINDOW: Duration = Duration::from_secs(60);
+/// How many writes need to be remembered, the newest, to keep every window.
+pub const MOST_REMEMBERED: usize = 500;
 
 /// The least time between two writes.
 pub const APART: Duration = Duration::from_secs(1);
 
+/// The longest that a call waits for its turn; a longer wait is the caller's to plan.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(120);
+
+/// When a write may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// At this instant, which is its own from now on.
+    Booked(Timestamp),
+    /// Not before this instant, and so not by waiting for it: nothing is booked.
+    TooFar(Timestamp),
+}
+
+impl Turn {
+    /// The instant.
+    pub fn at(self) -> Timestamp {
+        match self {
+            Turn::Booked(at) | Turn::TooFar(at) => at,
+        }
+    }
+}
+
 /// When the next write may be sent, given when earlier ones were (in any order; some may still be
 /// ahead of `now`, booked by another process).
-pub fn next_write(booked: &[Timestamp], now: Timestamp) -> Timestamp {
+pub fn next_write(booked: &[Timestamp], now: Timestamp) -> Turn {
     let mut booked = booked.to_vec();
+    booked.retain(|at| is_credible(*at, now));
     booked.sort_unstable();
-    let spaced = booked.last().map_or(now, |last| after(*last, APART));
-    let windowed = booked
-        .len()
-        .checked_sub(WRITES)
-        .map_or(now, |oldest| after(booked[oldest], WINDOW));
-    now.max(spaced).max(windowed)
+    let mut at = booked.last().map_or(now, |last| after(*last, APART));
+    for (most, window) in WINDOWS {
+        if let Some(oldest) = booked.len().checked_sub(most) {
+            at = at.max(after(booked[oldest], window));
+        }
+    }
+    match at.max(now) {
+        at if is_credible(at, now) => Turn::Booked(at),
+        at => Turn::TooFar(at),
+    }
+}
+
+/// Whether somebody may have booked this instant. Nobody waits so long that a later one could be:
+/// the clock was set back since.
+pub fn is_credible(booked: Timestamp, now: Timestamp) -> bool {
+    booked <= after(now, LONGEST_WAIT)
 }
 
 /// How long to wait before attempt number `attempt` (the first wait is for attempt 1).
@@ -40,26 +75,42 @@ mod tests {
 
     #[test]
     fn the_first_write_goes_at_once() {
-        assert_eq!(next_write(&[], at(100)), at(100));
+        assert_eq!(next_write(&[], at(100)), Turn::Booked(at(100)));
     }
 
     #[test]
     fn writes_are_a_second_apart() {
-        assert_eq!(next_write(&[at(100)], at(100)), at(101));
-        assert_eq!(next_write(&[at(100), at(103)], at(100)), at(104));
-        assert_eq!(next_write(&[at(90)], at(100)), at(100));
+        let next = |booked: &[i64]| {
+            let booked: Vec<Timestamp> = booked.iter().map(|second| at(*second)).collect();
+            next_write(&booked, at(100))
+        };
+        assert_eq!(next(&[100]), Turn::Booked(at(101)));
+        assert_eq!(next(&[100, 103]), Turn::Booked(at(104)));
+        assert_eq!(next(&[90]), Turn::Booked(at(100)));
+        assert_eq!(next(&[219]), Turn::Booked(at(220)));
+        assert_eq!(next(&[220]), Turn::TooFar(at(221)));
+        assert_eq!(
+            next(&[221]),
+            Turn::Booked(at(100)),
+            "the clock was set back"
+        );
     }
 
     #[test]
     fn no_window_holds_more_than_its_share() {
-        let mut booked = Vec::new();
-        for _ in 0..200 {
-            booked.push(next_write(&booked, at(0)));
+        let (mut now, mut booked) = (at(0), Vec::new());
+        while booked.len() < 1_200 {
+            match next_write(&booked, now) {
+                Turn::Booked(at) => booked.push(at),
+                Turn::TooFar(at) => now = at,
+            }
         }
-        for (i, start) in booked.iter().enumerate() {
-            let end = after(*start, WINDOW);
-            let inside = booked[i..].iter().filter(|at| **at < end).count();
-            assert!(inside <= WRITES, "{inside} writes from {start}");
+        for (most, window) in WINDOWS {
+            for (i, start) in booked.iter().enumerate() {
+                let end = after(*start, window);
+                let inside = booked[i..].iter().filter(|at| **at < end).count();
+                assert!(inside <= most, "{inside} writes from {start}");
+            }
         }
     }
 

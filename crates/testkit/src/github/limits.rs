@@ -3,6 +3,7 @@
 use super::http::{Answer, Refusal};
 use drive_core::time::Timestamp;
 use jiff::SignedDuration;
+use serde_json::json;
 use std::collections::BTreeMap;
 
 /// Writes a minute before the secondary limit.
@@ -58,7 +59,15 @@ impl Limits {
         let hourly = self.hourly;
         let empty = self.hour(token, resource, now).used >= hourly;
         empty.then(|| {
-            let answer = Refusal::new(403, "API rate limit exceeded for user").answer();
+            let words = "API rate limit exceeded for user";
+            let answer = match resource {
+                // This API says so in a good answer.
+                "graphql" => {
+                    let error = json!({ "type": "RATE_LIMITED", "message": words });
+                    Answer::json(200, &json!({ "errors": [error] }))
+                }
+                _ => Refusal::new(403, words).answer(),
+            };
             self.stamp(answer, token, resource, now)
         })
     }

@@ -2,7 +2,8 @@
 
 use super::transport::Reply;
 use drive_core::Problem;
-use drive_core::forge::{RequestBudget, pace};
+use drive_core::forge::RequestBudget;
+use drive_core::forge::pace::{self, Turn};
 use drive_core::time::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -13,8 +14,9 @@ pub trait Budgets: Send + Sync {
     fn load(&self, token: &str) -> Result<Option<RequestBudget>, Problem>;
     /// Keeps what an answer told.
     fn store(&self, token: &str, budget: &RequestBudget) -> Result<(), Problem>;
-    /// Books the next write, and says when it may be sent.
-    fn book_write(&self, token: &str, now: Timestamp) -> Result<Timestamp, Problem>;
+    /// Books the next write, and says when it may be sent. One that would have to wait too long
+    /// takes nobody's place.
+    fn book_write(&self, token: &str, now: Timestamp) -> Result<Turn, Problem>;
 }
 
 /// Budgets kept for as long as the process lives.
@@ -41,14 +43,17 @@ impl Budgets for MemoryBudgets {
         Ok(())
     }
 
-    fn book_write(&self, token: &str, now: Timestamp) -> Result<Timestamp, Problem> {
+    fn book_write(&self, token: &str, now: Timestamp) -> Result<Turn, Problem> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let booked = &mut state.entry(token.to_owned()).or_default().booked;
-        let slot = pace::next_write(booked, now);
-        booked.push(slot);
-        let spare = booked.len().saturating_sub(pace::WRITES);
+        booked.retain(|at| pace::is_credible(*at, now));
+        let turn = pace::next_write(booked, now);
+        if let Turn::Booked(at) = turn {
+            booked.push(at);
+        }
+        let spare = booked.len().saturating_sub(pace::MOST_REMEMBERED);
         booked.drain(..spare);
-        Ok(slot)
+        Ok(turn)
     }
 }
 

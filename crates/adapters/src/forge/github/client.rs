@@ -3,7 +3,8 @@
 use super::budget;
 use super::cache::{CacheKey, CachedAnswer, HttpCache};
 use super::endpoint::Endpoint;
-use super::refusal::{date, limited_until, rate_limited, refused, unreadable};
+use super::paging;
+use super::refusal::{date, limited_until, rate_limited, refused, unreadable, writes_used_up};
 use super::surroundings::Surroundings;
 use super::transport::{Ask, DIFF, JSON, Reply, Transport};
 use drive_core::Problem;
@@ -11,7 +12,7 @@ use drive_core::forge::{RequestBudget, pace};
 use drive_core::time::{Timestamp, after};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::time::Duration;
 use ureq::http::Method;
 
@@ -19,8 +20,6 @@ use ureq::http::Method;
 const ATTEMPTS: u32 = 4;
 /// How many pages of one list are read.
 const PAGES: usize = 50;
-/// The longest that a call waits for a limit; a longer wait is the caller's to plan.
-const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
 /// One page of an answer, understood.
 #[derive(Debug)]
@@ -71,6 +70,20 @@ impl Client {
         self.around.budgets.load(&self.fingerprint)
     }
 
+    /// The budget of one of the forge's APIs apart from the rest.
+    pub(super) fn budget_of(&self, api: &str) -> Result<Option<RequestBudget>, Problem> {
+        self.around.budgets.load(&self.apart(api))
+    }
+
+    /// Keeps it.
+    pub(super) fn store_budget_of(&self, api: &str, budget: &RequestBudget) -> Result<(), Problem> {
+        self.around.budgets.store(&self.apart(api), budget)
+    }
+
+    fn apart(&self, api: &str) -> String {
+        format!("{}#{api}", self.fingerprint)
+    }
+
     pub(super) fn cache(&self) -> &dyn HttpCache {
         self.around.cache.as_ref()
     }
@@ -118,7 +131,7 @@ impl Client {
             self.observe(&reply)?;
             match reply.status {
                 304 => match kept.take().map(|kept| restore(kept, &self.repo())) {
-                    Some(Ok(page)) => Ok(Turn::Done(Some(page))),
+                    Some(Ok(page)) => Ok(Turn::Done(Some(self.continued(page, &reply)))),
                     // What was kept is of no use: the next attempt asks for everything.
                     Some(Err(problem)) => Ok(Turn::Failed(problem)),
                     None => Ok(Turn::Failed(refused(&reply, &self.repo()))),
@@ -178,47 +191,6 @@ impl Client {
         })
     }
 
-    /// Asks the other API. A query changes nothing, so it may be repeated. The forge's own time
-    /// comes along.
-    pub(super) fn query(
-        &self,
-        query: &str,
-        variables: &Value,
-    ) -> Result<(Value, Option<Timestamp>), Problem> {
-        let body = json!({"query": query, "variables": variables}).to_string();
-        self.repeat(|| {
-            let reply = self.send(Ask {
-                method: Method::POST,
-                url: self.endpoint.graphql(),
-                etag: None,
-                accept: JSON,
-                body: Some(body.clone().into_bytes()),
-            })?;
-            self.observe(&reply)?;
-            if reply.status != 200 {
-                return Ok(Turn::Refused(reply));
-            }
-            match data(&reply, &self.repo()) {
-                Ok(data) => Ok(Turn::Done((data, date(&reply)))),
-                Err(problem) => Ok(Turn::Failed(problem)),
-            }
-        })
-    }
-
-    /// Changes something through the other API.
-    pub(super) fn mutate(&self, mutation: &str, input: &Value) -> Result<Written, Problem> {
-        let body = json!({"query": mutation, "variables": {"input": input}});
-        match self.write(Method::POST, self.endpoint.graphql(), &body)? {
-            Written::Unknown(problem) => Ok(Written::Unknown(problem)),
-            Written::Answered(reply) if reply.status != 200 => Err(refused(&reply, &self.repo())),
-            Written::Answered(reply) => match data(&reply, &self.repo()) {
-                Ok(_) => Ok(Written::Answered(reply)),
-                Err(problem) if problem.kind == "forgeAnswer" => Ok(Written::Unknown(problem)),
-                Err(problem) => Err(problem),
-            },
-        }
-    }
-
     /// Sends a write, within the pace that the forge asks for. It is sent again only when the forge
     /// refused it for a limit, which is to say before doing anything.
     pub(super) fn write(
@@ -231,7 +203,10 @@ impl Client {
         for _ in 0..ATTEMPTS {
             self.await_turn()?;
             let budgets = &self.around.budgets;
-            self.wait_until(budgets.book_write(&self.fingerprint, self.now())?)?;
+            match budgets.book_write(&self.fingerprint, self.now())? {
+                pace::Turn::Booked(at) => self.wait_until(at)?,
+                pace::Turn::TooFar(at) => return Err(writes_used_up(at)),
+            }
             let sent = self.send(Ask {
                 method: method.clone(),
                 url,
@@ -287,7 +262,7 @@ impl Client {
     }
 
     /// Repeats a read until it works, a limit is too far away, or patience ends.
-    fn repeat<T>(
+    pub(super) fn repeat<T>(
         &self,
         mut attempt: impl FnMut() -> Result<Turn<T>, Problem>,
     ) -> Result<T, Problem> {
@@ -297,6 +272,7 @@ impl Client {
             match attempt() {
                 Ok(Turn::Done(value)) => return Ok(value),
                 Ok(Turn::Failed(problem)) => last = Some(problem),
+                Ok(Turn::Over(problem)) => return Err(problem),
                 Ok(Turn::Refused(reply)) => {
                     if let Some(until) = limited_until(&reply, self.now()) {
                         self.pause_all(until)?;
@@ -319,10 +295,18 @@ impl Client {
     }
 
     fn page<T>(&self, value: T, reply: &Reply) -> Page<T> {
-        let next = reply.header("link").and_then(next_link);
+        self.continued(Page { value, next: None }, reply)
+    }
+
+    /// What comes after a page is told with every answer, also where the page is as it was.
+    fn continued<T>(&self, page: Page<T>, reply: &Reply) -> Page<T> {
+        let Some(link) = reply.header("link") else {
+            return page;
+        };
+        let next = paging::next_link(link);
         Page {
-            value,
             next: next.filter(|url| self.endpoint.is_own(url)),
+            ..page
         }
     }
 
@@ -336,6 +320,10 @@ impl Client {
         let Some(etag) = reply.header("etag") else {
             return Ok(());
         };
+        // More may follow a full page without a change to it, and its tag would not tell.
+        if page.next.is_none() && paging::is_full(&key.url, &reply.body) {
+            return Ok(());
+        }
         let Ok(value) = serde_json::to_string(&page.value) else {
             return Ok(());
         };
@@ -350,7 +338,7 @@ impl Client {
     }
 
     /// Remembers what the answer tells about the budget.
-    fn observe(&self, reply: &Reply) -> Result<(), Problem> {
+    pub(super) fn observe(&self, reply: &Reply) -> Result<(), Problem> {
         let Some(mut told) = budget::told(reply) else {
             return Ok(());
         };
@@ -389,12 +377,12 @@ impl Client {
         }
     }
 
-    fn wait_until(&self, until: Timestamp) -> Result<(), Problem> {
+    pub(super) fn wait_until(&self, until: Timestamp) -> Result<(), Problem> {
         let wait = until.duration_since(self.now());
         let Ok(wait) = Duration::try_from(wait) else {
             return Ok(());
         };
-        if wait > LONGEST_WAIT {
+        if wait > pace::LONGEST_WAIT {
             return Err(rate_limited(until));
         }
         match wait.is_zero() {
@@ -414,20 +402,22 @@ impl Client {
         }
     }
 
-    fn send(&self, ask: Ask<'_>) -> Result<Reply, Problem> {
+    pub(super) fn send(&self, ask: Ask<'_>) -> Result<Reply, Problem> {
         self.transport.send(ask, &self.around.cancel)
     }
 
-    fn now(&self) -> Timestamp {
+    pub(super) fn now(&self) -> Timestamp {
         self.around.clock.now()
     }
 }
 
 /// How one attempt at a read went.
-enum Turn<T> {
+pub(super) enum Turn<T> {
     Done(T),
     /// The answer was of no use; another attempt may bring a better one.
     Failed(Problem),
+    /// No attempt can bring a better answer now.
+    Over(Problem),
     /// The forge said no.
     Refused(Reply),
 }
@@ -444,51 +434,4 @@ fn restore<T: DeserializeOwned>(kept: CachedAnswer, repo: &str) -> Result<Page<T
         value,
         next: kept.next,
     })
-}
-
-/// The `next` of a `link` header.
-fn next_link(header: &str) -> Option<String> {
-    header.split(',').find_map(|link| {
-        let (url, rel) = link.trim().split_once(';')?;
-        let url = url.trim().strip_prefix('<')?.strip_suffix('>')?;
-        rel.contains("rel=\"next\"").then(|| url.to_owned())
-    })
-}
-
-/// The data of an answer of the other API, or what it complains about.
-fn data(reply: &Reply, repo: &str) -> Result<Value, Problem> {
-    let mut value: Value =
-        serde_json::from_slice(&reply.body).map_err(|error| unreadable(repo, error))?;
-    let errors = value["errors"].as_array().cloned().unwrap_or_default();
-    if errors.is_empty() {
-        return Ok(value["data"].take());
-    }
-    let words: Vec<&str> = errors
-        .iter()
-        .filter_map(|error| error["message"].as_str())
-        .collect();
-    Err(Problem::environment(
-        "forgeRejected",
-        format!("the forge rejected a query about `{repo}`"),
-    )
-    .cause(words.join("; ")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_next_page_is_read_from_the_link_header() {
-        let header = "<https://a.example/x?page=1>; rel=\"prev\", <https://a.example/x?page=3>; rel=\"next\", <https://a.example/x?page=9>; rel=\"last\"";
-        assert_eq!(
-            next_link(header).as_deref(),
-            Some("https://a.example/x?page=3")
-        );
-        assert_eq!(
-            next_link("<https://a.example/x?page=1>; rel=\"prev\""),
-            None
-        );
-        assert_eq!(next_link("nonsense"), None);
-    }
 }

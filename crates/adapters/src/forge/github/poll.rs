@@ -9,6 +9,7 @@
 use super::cache::CachedAnswer;
 use super::client::{Client, Reader};
 use super::read;
+use super::refusal::rate_limited;
 use drive_core::Problem;
 use drive_core::forge::github::review_state;
 use drive_core::forge::{Author, Comment, CommentKey, PullRequest, ReviewState, Surface};
@@ -57,8 +58,12 @@ impl Client {
             comments.extend(found);
             next = reached.map_or(next, |reached| next.min(reached));
         }
-        let reviews = self.reviews(&pull_requests)?;
-        comments.extend(reviews.into_iter().filter(|r| r.key.updated_at >= from));
+        match self.reviews_for_now(&pull_requests)? {
+            Some(reviews) => {
+                comments.extend(reviews.into_iter().filter(|r| r.key.updated_at >= from));
+            }
+            None => next = cursor,
+        }
         Ok(Polled {
             comments,
             pull_requests,
@@ -81,8 +86,11 @@ impl Client {
             comments.extend(self.get_all(&list, read::notes)?);
             comments.extend(self.line_notes(*pr)?);
         }
-        comments.extend(self.reviews(&pull_requests)?);
-        let newest = pull_requests.iter().map(|pr| pr.updated_at).max();
+        let mut newest = pull_requests.iter().map(|pr| pr.updated_at).max();
+        match self.reviews_for_now(&pull_requests)? {
+            Some(reviews) => comments.extend(reviews),
+            None => newest = None,
+        }
         for pull_request in &mut pull_requests {
             pull_request.mergeable = None;
         }
@@ -165,6 +173,18 @@ impl Client {
         Ok((all, Some(since)))
     }
 
+    /// The reviews; `None` while the forge tells none because too many were asked for. Nothing else has
+    /// to wait for them: the next poll starts where this one did.
+    fn reviews_for_now(&self, pulls: &[PullRequest]) -> Result<Option<Vec<Comment>>, Problem> {
+        match self.reviews(pulls) {
+            Ok(reviews) => Ok(Some(reviews)),
+            Err(problem) => match self.queries_paused()? {
+                Some(_) => Ok(None),
+                None => Err(problem),
+            },
+        }
+    }
+
     /// The reviews of pull requests that changed. REST does not tell when a review was edited;
     /// GraphQL does, for many pull requests at once.
     fn reviews(&self, pulls: &[PullRequest]) -> Result<Vec<Comment>, Problem> {
@@ -175,6 +195,9 @@ impl Client {
                 Some(reviews) => all.extend(reviews),
                 None => stale.push(pull.number),
             }
+        }
+        if let (Some(until), false) = (self.queries_paused()?, stale.is_empty()) {
+            return Err(rate_limited(until));
         }
         for batch in stale.chunks(REVIEW_BATCH) {
             for (pr, reviews) in self.fetch_reviews(batch)? {

@@ -14,20 +14,28 @@ pub(super) fn limited_until(reply: &Reply, now: Timestamp) -> Option<Timestamp> 
     if reply.status != 403 && reply.status != 429 {
         return None;
     }
-    if let Some(seconds) = reply.number("retry-after") {
-        return Some(after(now, Duration::from_secs(seconds)));
-    }
-    if reply.number("x-ratelimit-remaining") == Some(0) {
-        // The reset is told by the forge's clock; the wait is measured on ours.
-        let reset = i64::try_from(reply.number("x-ratelimit-reset")?).ok()?;
-        let theirs = date(reply).unwrap_or(now);
-        let wait = reset.saturating_sub(theirs.as_second()).max(1);
-        let wait = Duration::from_secs(u64::try_from(wait).unwrap_or(1));
-        return Some(after(now, wait));
+    if let Some(end) = named_end(reply, now) {
+        return Some(end);
     }
     let text = message(reply).to_lowercase();
     let secondary = text.contains("secondary rate limit") || text.contains("abuse detection");
     (secondary || reply.status == 429).then(|| after(now, UNNAMED_WAIT))
+}
+
+/// The end of a limit, where the answer names it.
+pub(super) fn named_end(reply: &Reply, now: Timestamp) -> Option<Timestamp> {
+    if let Some(seconds) = reply.number("retry-after") {
+        return Some(after(now, Duration::from_secs(seconds)));
+    }
+    if reply.number("x-ratelimit-remaining") != Some(0) {
+        return None;
+    }
+    // The reset is told by the forge's clock; the wait is measured on ours.
+    let reset = i64::try_from(reply.number("x-ratelimit-reset")?).ok()?;
+    let theirs = date(reply).unwrap_or(now);
+    let wait = reset.saturating_sub(theirs.as_second()).max(1);
+    let wait = Duration::from_secs(u64::try_from(wait).unwrap_or(1));
+    Some(after(now, wait))
 }
 
 /// The forge's own time.
@@ -56,6 +64,15 @@ pub(super) fn rate_limited(until: Timestamp) -> Problem {
         format!("the forge takes no more requests of this token until `{until}`"),
     )
     .hint("wait, or use a token of another account; `drive doctor` shows what is left")
+}
+
+/// The problem of a token that has written as much as the forge takes.
+pub(super) fn writes_used_up(until: Timestamp) -> Problem {
+    Problem::environment(
+        "rateLimited",
+        format!("this token has written as much as the forge takes, until `{until}`"),
+    )
+    .hint("wait, or use a token of another account")
 }
 
 /// The problem of any other refusal.

@@ -1,0 +1,56 @@
+//! Lists that come page by page.
+
+use serde::de::IgnoredAny;
+
+/// The `next` of a `link` header.
+pub(super) fn next_link(header: &str) -> Option<String> {
+    header.split(',').find_map(|link| {
+        let (url, rel) = link.trim().split_once(';')?;
+        let url = url.trim().strip_prefix('<')?.strip_suffix('>')?;
+        rel.contains("rel=\"next\"").then(|| url.to_owned())
+    })
+}
+
+/// Whether a list holds as many items as its address asks for.
+pub(super) fn is_full(url: &str, body: &[u8]) -> bool {
+    let Some(most) = per_page(url) else {
+        return false;
+    };
+    let items = serde_json::from_slice::<Vec<IgnoredAny>>(body);
+    items.is_ok_and(|items| items.len() >= most)
+}
+
+fn per_page(url: &str) -> Option<usize> {
+    let (_, query) = url.split_once('?')?;
+    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let (_, most) = pairs.find(|(name, _)| *name == "per_page")?;
+    most.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_page_is_read_from_the_link_header() {
+        let header = "<https://a.example/x?page=1>; rel=\"prev\", <https://a.example/x?page=3>; rel=\"next\", <https://a.example/x?page=9>; rel=\"last\"";
+        assert_eq!(
+            next_link(header).as_deref(),
+            Some("https://a.example/x?page=3")
+        );
+        assert_eq!(
+            next_link("<https://a.example/x?page=1>; rel=\"prev\""),
+            None
+        );
+        assert_eq!(next_link("nonsense"), None);
+    }
+
+    #[test]
+    fn a_page_is_full_when_it_holds_what_was_asked_for() {
+        let url = "https://a.example/x?sort=updated&per_page=2";
+        assert!(is_full(url, b"[{}, {}]"));
+        assert!(!is_full(url, b"[{}]"));
+        assert!(!is_full(url, b"{}"));
+        assert!(!is_full("https://a.example/x", b"[{}, {}]"));
+    }
+}

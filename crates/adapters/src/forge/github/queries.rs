@@ -1,0 +1,130 @@
+//! The other API: queries, which may be repeated, and mutations, which never are. The forge counts
+//! them apart from everything else, and says in a good answer that it takes no more.
+
+use super::client::{Client, Turn, Written};
+use super::refusal::{date, named_end, rate_limited, refused, unreadable};
+use super::transport::{Ask, JSON, Reply};
+use drive_core::Problem;
+use drive_core::forge::RequestBudget;
+use drive_core::time::{Timestamp, after};
+use serde_json::{Value, json};
+use std::time::Duration;
+use ureq::http::Method;
+
+/// Under which name the budget of this API is kept.
+const API: &str = "graphql";
+/// How long a limit without a named end lasts.
+const UNNAMED_WAIT: Duration = Duration::from_secs(60);
+
+impl Client {
+    /// Asks. A query changes nothing, so it may be repeated. The forge's own time comes along.
+    pub(super) fn query(
+        &self,
+        query: &str,
+        variables: &Value,
+    ) -> Result<(Value, Option<Timestamp>), Problem> {
+        self.await_queries()?;
+        let body = json!({"query": query, "variables": variables}).to_string();
+        self.repeat(|| {
+            let reply = self.send(Ask {
+                method: Method::POST,
+                url: self.endpoint.graphql(),
+                etag: None,
+                accept: JSON,
+                body: Some(body.clone().into_bytes()),
+            })?;
+            self.observe(&reply)?;
+            if reply.status != 200 {
+                return Ok(Turn::Refused(reply));
+            }
+            if let Some(problem) = self.too_many(&reply)? {
+                return Ok(Turn::Over(problem));
+            }
+            match data(&reply, &self.repo()) {
+                Ok(data) => Ok(Turn::Done((data, date(&reply)))),
+                Err(problem) => Ok(Turn::Failed(problem)),
+            }
+        })
+    }
+
+    /// Changes something.
+    pub(super) fn mutate(&self, mutation: &str, input: &Value) -> Result<Written, Problem> {
+        self.await_queries()?;
+        let body = json!({"query": mutation, "variables": {"input": input}});
+        let reply = match self.write(Method::POST, self.endpoint.graphql(), &body)? {
+            Written::Unknown(problem) => return Ok(Written::Unknown(problem)),
+            Written::Answered(reply) => reply,
+        };
+        if reply.status != 200 {
+            return Err(refused(&reply, &self.repo()));
+        }
+        if let Some(problem) = self.too_many(&reply)? {
+            return Err(problem);
+        }
+        match data(&reply, &self.repo()) {
+            Ok(_) => Ok(Written::Answered(reply)),
+            Err(problem) if problem.kind == "forgeAnswer" => Ok(Written::Unknown(problem)),
+            Err(problem) => Err(problem),
+        }
+    }
+
+    /// Until when the forge takes no queries; `None` when it does.
+    pub(super) fn queries_paused(&self) -> Result<Option<Timestamp>, Problem> {
+        let paused = self.budget_of(API)?.and_then(|budget| budget.paused_until);
+        Ok(paused.filter(|until| *until > self.now()))
+    }
+
+    fn await_queries(&self) -> Result<(), Problem> {
+        match self.queries_paused()? {
+            Some(until) => self.wait_until(until),
+            None => Ok(()),
+        }
+    }
+
+    /// The problem of an answer that says that there were too many. Whoever uses this token asks
+    /// nothing more until that is over.
+    fn too_many(&self, reply: &Reply) -> Result<Option<Problem>, Problem> {
+        if !is_limit(reply) {
+            return Ok(None);
+        }
+        let now = self.now();
+        let until = named_end(reply, now).unwrap_or_else(|| after(now, UNNAMED_WAIT));
+        let budget = RequestBudget {
+            limit: reply.number("x-ratelimit-limit").unwrap_or(0),
+            remaining: 0,
+            resets_at: until,
+            paused_until: Some(until),
+        };
+        self.store_budget_of(API, &budget)?;
+        Ok(Some(rate_limited(until)))
+    }
+}
+
+/// Whether a good answer says that a limit was hit.
+fn is_limit(reply: &Reply) -> bool {
+    let value: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+    let mut errors = value["errors"].as_array().into_iter().flatten();
+    errors.any(|error| {
+        let words = error["message"].as_str().unwrap_or_default();
+        error["type"] == "RATE_LIMITED" || words.contains("secondary rate limit")
+    })
+}
+
+/// The data of an answer, or what it complains about.
+fn data(reply: &Reply, repo: &str) -> Result<Value, Problem> {
+    let mut value: Value =
+        serde_json::from_slice(&reply.body).map_err(|error| unreadable(repo, error))?;
+    let errors = value["errors"].as_array().cloned().unwrap_or_default();
+    if errors.is_empty() {
+        return Ok(value["data"].take());
+    }
+    let words: Vec<&str> = errors
+        .iter()
+        .filter_map(|error| error["message"].as_str())
+        .collect();
+    Err(Problem::environment(
+        "forgeRejected",
+        format!("the forge rejected a query about `{repo}`"),
+    )
+    .cause(words.join("; ")))
+}
