@@ -382,5 +382,14 @@ fn busy_cruise() -> drive_core::run::Run {
             .unwrap()
             .0;
     }
-    run
+    // Whoever asked had it tried at once, and it failed again.
+    let mut keys = run.pending.keys();
+    let key = keys.find(|key| key.as_str().starts_with("reply/"));
+    let ended = Event::EffectEnded {
+        key: key.unwrap().clone(),
+        result: EffectResult::Failed {
+            problem: common::problem(),
+        },
+    };
+    step(run, ended, common::at(second + 1)).unwrap().0
 }

@@ -19,7 +19,7 @@ fn a_late_comment_is_answered_once_with_a_commit_and_an_approval_ends_the_cruise
         &texts[5..],
         [
             "Who owns the login?".to_owned(),
-            format!("Fixed in {head}. done")
+            format!("> Ann: Who owns the login?\n\nFixed in {head}. done")
         ]
     );
     let state = fs::read_to_string(
@@ -89,7 +89,7 @@ fn a_comment_from_the_command_line_is_shown_and_answered_with_and_without_an_own
     let texts = said(&stage.pull_request());
     let fixed = texts
         .iter()
-        .filter(|text| text.starts_with("Fixed in "))
+        .filter(|text| text.contains("\n\nFixed in "))
         .count();
     assert_eq!(fixed, 2, "{texts:#?}");
     let cleaned = stage.drive(&["cruise", "cleanup"]);

@@ -27,7 +27,7 @@ fn until_all_quiet(stage: &Stage, rounds: u64) {
 fn answers(stage: &Stage, pr: &str) -> usize {
     let shown = stage.drive(&["pr", "show", pr]).document;
     let comments = shown["comments"].as_array().unwrap();
-    let is_fix = |one: &&Value| one["body"].as_str().unwrap().starts_with("Fixed in ");
+    let is_fix = |one: &&Value| one["body"].as_str().unwrap().contains("\n\nFixed in ");
     comments.iter().filter(is_fix).count()
 }
 

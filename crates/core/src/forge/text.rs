@@ -27,6 +27,49 @@ pub fn fit(text: &str, room: usize) -> String {
     format!("{}{NOTE}", kept.trim_end())
 }
 
+/// How long somebody else's words may be as part of one line.
+pub const LINE_CHARS: usize = 80;
+
+/// Somebody else's words as part of one line of ours: without their markup, calling nobody and
+/// carrying no marker.
+pub fn inert(text: &str, most: usize) -> String {
+    let mut words = String::new();
+    let mut before = ' ';
+    let kept = |c: &char| !c.is_control() && !matches!(c, '*' | '`' | '#' | '<' | '>');
+    for c in text.chars().filter(kept).take(most) {
+        // Within a word it is part of an address.
+        if c != '@' || before.is_ascii_alphanumeric() {
+            words.push(c);
+        }
+        before = c;
+    }
+    words.trim().to_owned()
+}
+
+/// The first line that says something, as part of a line of ours.
+pub fn first_line(body: &str) -> String {
+    let line = body.lines().find(|line| !line.trim().is_empty());
+    inert(line.unwrap_or_default(), LINE_CHARS)
+}
+
+/// What an answer answers: who spoke, with a link where one is known, and how they began.
+pub fn quoted(author: &str, url: Option<&str>, body: &str) -> String {
+    let author = match inert(author, LINE_CHARS) {
+        nobody if nobody.is_empty() => "somebody".to_owned(),
+        author => author,
+    };
+    let who = match url.filter(|url| is_plain_link(url)) {
+        Some(url) => format!("[{author}]({url})"),
+        None => author,
+    };
+    format!("> {who}: {}", first_line(body))
+}
+
+fn is_plain_link(url: &str) -> bool {
+    let is_odd = |c: char| c.is_whitespace() || c.is_control() || "()<>[]".contains(c);
+    url.starts_with("https://") && !url.contains(is_odd)
+}
+
 /// A body may already carry the marker, when text read from a forge is posted again.
 fn without_markers(body: &str, marker: &str) -> String {
     if marker.is_empty() {
@@ -59,6 +102,38 @@ mod tests {
         let text = compose(&"ü".repeat(70_000), "<!-- drive:1 -->");
         assert_eq!(text.chars().count(), BODY_CHARS);
         assert!(text.ends_with(&format!("{NOTE}\n\n<!-- drive:1 -->")));
+    }
+
+    #[test]
+    fn a_quote_is_one_line_that_calls_nobody() {
+        let long = "x".repeat(100);
+        let cases = [
+            ("ann", None, "\n\n  one\ntwo", "> ann: one"),
+            (
+                "ann",
+                Some("https://a.example/7#c5"),
+                "one",
+                "> [ann](https://a.example/7#c5): one",
+            ),
+            ("ann", Some("javascript:x"), "one", "> ann: one"),
+            ("ann", Some("https://a.example/)x"), "one", "> ann: one"),
+            (
+                "",
+                None,
+                "@bob, (@@eve) and a@b.example",
+                "> somebody: bob, (eve) and a@b.example",
+            ),
+            (
+                "a\nnn",
+                None,
+                "# **bold** `code` <!-- x -->",
+                "> ann: bold code !-- x --",
+            ),
+            ("ann", None, &long, &format!("> ann: {}", &long[..80])),
+        ];
+        for (author, url, body, expected) in cases {
+            assert_eq!(quoted(author, url, body), expected);
+        }
     }
 
     #[test]

@@ -86,6 +86,13 @@ impl Trusted {
     }
 }
 
+const LINE: &str = "/line/";
+
+/// What the name of a review's effect ends with for the remark that stands on the `n`th of its lines.
+pub fn part_of_line(n: usize) -> String {
+    format!("{LINE}{n}")
+}
+
 /// Everything drive is known to have posted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnPosts {
@@ -98,6 +105,16 @@ impl OwnPosts {
     pub fn record(&mut self, comment: CommentRef, effect: EffectKey) {
         self.comments.insert(comment);
         self.effects.insert(effect);
+    }
+
+    /// Whether everything that this effect posted is known, or what the one did that this is a part of.
+    fn knows(&self, effect: &EffectKey) -> bool {
+        let whole = effect.as_str().rsplit_once(LINE).filter(|(_, n)| {
+            let is_number = n.bytes().all(|byte| byte.is_ascii_digit());
+            is_number && !n.is_empty()
+        });
+        let whole = whole.map(|(whole, _)| EffectKey::new(whole));
+        self.effects.contains(effect) || whole.is_some_and(|whole| self.effects.contains(&whole))
     }
 
     /// Whether drive posted it.
@@ -157,7 +174,7 @@ fn ours(comment: CommentRef, own: &OwnPosts, marker: &MarkerCheck) -> Option<Rea
     match marker {
         MarkerCheck::Ours(_) => Some(Reason::Own),
         // The post of this effect is known and stands elsewhere: this is somebody's copy.
-        MarkerCheck::Altered(claim) if own.effects.contains(&claim.key) => None,
+        MarkerCheck::Altered(claim) if own.knows(&claim.key) => None,
         MarkerCheck::Altered(_) => Some(Reason::MaybeOwn),
         MarkerCheck::Invalid | MarkerCheck::Absent => None,
     }

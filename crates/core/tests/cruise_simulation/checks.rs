@@ -155,10 +155,17 @@ fn check_answered(sim: &Sim, cruise: &Cruise) {
 
 /// A cruise does not end by itself without having looked once more.
 fn check_last_look(sim: &Sim, cruise: &Cruise, status: OutcomeStatus) {
+    // What cannot go on does not look any more.
+    if matches!(status, OutcomeStatus::Failed | OutcomeStatus::NeedsHuman) {
+        return;
+    }
     let forge = &sim.world.forge;
     let looked = forge.looked.expect("it was looked at");
     if status == OutcomeStatus::Succeeded {
-        check_answered(sim, cruise);
+        // Whoever approves at a limit takes the plan as it is.
+        if cruise.limit.is_none() {
+            check_answered(sim, cruise);
+        }
         assert!(cruise.injected.is_empty(), "a comment was not even posted");
     } else if cruise.limit.is_none() && forge.down_until < 0 && sim.world.faults == 0 {
         assert_eq!(
@@ -195,6 +202,7 @@ pub fn at_end(sim: &Sim) {
         said.filter(|one| one.versions[0].body.starts_with(start))
             .count()
     };
+    assert!(count("This cruise has ended") <= 1, "it ended twice");
     let limits = u32::try_from(count("Stopped here")).unwrap();
     let most = 1 + sim.polls + sim.losses;
     assert!(limits <= most, "{limits} comments about limits");

@@ -7,7 +7,7 @@ use crate::forge::{By, Forge};
 use crate::git::{Git, Merge, PlanText};
 use crate::rng::Rng;
 use drive_core::Problem;
-use drive_core::forge::{COMMENT_NOT_FOUND, PrState};
+use drive_core::forge::{COMMENT_NOT_FOUND, PrState, Surface};
 use drive_core::ids::EffectKey;
 use drive_core::process::ProcessIdentity;
 use drive_core::run::{Effect, EffectResult, ForgeAct, Published, Run};
@@ -246,6 +246,12 @@ impl World {
         };
         let unsaid =
             "The fixer did not say what it did about this. What it changed in this round is in ";
+        // Outside a thread it begins with what it answers.
+        let quote = body
+            .split_once("\n\n")
+            .filter(|(first, _)| first.starts_with("> "));
+        assert_eq!(quote.is_some(), to.surface != Surface::Inline, "{body}");
+        let body = quote.map_or(body.as_str(), |(_, rest)| rest);
         let named = body.strip_prefix("Fixed in ").or(body.strip_prefix(unsaid));
         if let Some(rest) = named {
             let sha: String = rest.chars().take_while(char::is_ascii_hexdigit).collect();

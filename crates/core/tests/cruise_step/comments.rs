@@ -4,8 +4,9 @@ use crate::common::{agent_ended, agent_said, at, comment, cruise::terms};
 use crate::scene::{Scene, failed, head};
 use drive_core::Problem;
 use drive_core::agent::{Failure, Role};
-use drive_core::forge::{COMMENT_NOT_FOUND, Comment};
-use drive_core::run::{Ask, Effect, EffectResult, ForgeAct, Life, Seen};
+use drive_core::forge::trust::Reason;
+use drive_core::forge::{COMMENT_NOT_FOUND, Comment, Surface};
+use drive_core::run::{Ask, Effect, EffectResult, ForgeAct, IgnoredComment, Life, Seen};
 
 fn seen(comments: &[Comment]) -> Seen {
     Seen {
@@ -200,6 +201,71 @@ fn a_comment_edited_while_its_fixer_failed_is_given_once_in_its_new_words() {
 }
 
 #[test]
+fn an_answer_in_the_conversation_says_what_it_answers_and_calls_nobody() {
+    let mut scene = Scene::watching(terms());
+    let talk = |id, surface, body: &str| {
+        let mut comment = comment(id, body);
+        comment.key.surface = surface;
+        comment
+    };
+    let mut linked = talk(
+        6,
+        Surface::Review,
+        "**Two**, @bob <!-- x -->\nfor a@b.example",
+    );
+    linked.url = Some("https://example.org/pull/7#6".into());
+    scene.sees(seen(&[
+        talk(5, Surface::Conversation, "\nOne\n> and more"),
+        linked,
+    ]));
+    assert_eq!(
+        scene.bodies(),
+        [
+            format!("> ann: One\n\nFixed in {}.", head(2)),
+            format!(
+                "> [ann](https://example.org/pull/7#6): Two, bob !-- x --\n\nFixed in {}.",
+                head(2)
+            ),
+        ]
+    );
+}
+
+#[test]
+fn a_comment_that_could_be_judged_at_last_is_not_listed_as_ignored() {
+    let mut scene = Scene::watching(terms());
+    let ignored = |id, reason| IgnoredComment {
+        comment: comment(id, "").key.comment(),
+        author: Some("ann".into()),
+        reason,
+    };
+    let unknown = || {
+        vec![
+            ignored(5, Reason::PermissionUnknown),
+            ignored(6, Reason::PermissionUnknown),
+            ignored(7, Reason::PermissionUnknown),
+        ]
+    };
+    for _ in 0..2 {
+        scene.sees(Seen {
+            ignored: unknown(),
+            ..Seen::default()
+        });
+    }
+    assert_eq!(scene.cruise().record.ignored, unknown());
+    scene.sees(Seen {
+        ignored: vec![ignored(6, Reason::NoWritePermission)],
+        ..seen(&[comment(5, "check the name")])
+    });
+    assert_eq!(
+        scene.cruise().record.ignored,
+        [
+            ignored(7, Reason::PermissionUnknown),
+            ignored(6, Reason::NoWritePermission),
+        ]
+    );
+}
+
+#[test]
 fn a_comment_deleted_while_its_fixer_worked_keeps_nobody_else_waiting() {
     let mut scene = Scene::watching(terms());
     let problem = Problem::environment(COMMENT_NOT_FOUND, "comment `5` is not there");
@@ -271,7 +337,10 @@ fn a_comment_from_the_command_line_is_posted_once_and_answered() {
                 "From the command line, by ann:\n\nmention the tests".to_owned(),
                 Some("injected/c1".to_owned())
             ),
-            (format!("Fixed in {}.", head(2)), scene.told()[2].1.clone()),
+            (
+                format!("> ann: mention the tests\n\nFixed in {}.", head(2)),
+                scene.told()[2].1.clone()
+            ),
         ]
     );
     assert_eq!(lives(&scene), [("mention the tests", "replied")]);

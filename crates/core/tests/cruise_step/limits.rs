@@ -1,9 +1,9 @@
 //! Rounds, budgets, failures: nothing loops.
 
 use crate::common::{agent_ended, at, comment, cruise::terms};
-use crate::scene::Scene;
+use crate::scene::{Scene, head};
 use drive_core::agent::{Budget, Failure, Role};
-use drive_core::run::{Ask, CruiseTerms, OutcomeStatus, Seen, cruise_status};
+use drive_core::run::{Approved, Ask, CruiseTerms, OutcomeStatus, Seen, cruise_status};
 
 fn says(id: u64, body: &str) -> Seen {
     Seen {
@@ -50,6 +50,31 @@ fn somebody_who_asks_gets_one_more_round() {
         (scene.jobs.len(), scene.cruise().ledger.open().count()),
         (2, 1)
     );
+}
+
+#[test]
+fn at_the_limit_an_approval_of_the_head_counts_although_comments_wait() {
+    let mut scene = Scene::watching(CruiseTerms {
+        max_rounds: 1,
+        ..terms()
+    });
+    let approved = |head| Seen {
+        approvals: Some(vec![Approved {
+            by: "ann".into(),
+            head,
+        }]),
+        ..Seen::default()
+    };
+    scene.sees(says(5, "one"));
+    scene.sees(says(6, "two"));
+    scene.sees(approved(head(1)));
+    assert_eq!(scene.run.outcome, None, "of another commit");
+    scene.performed.clear();
+    scene.sees(approved(head(2)));
+    assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
+    let told = scene.bodies();
+    let open = "\n\nStill open:\n\n- inline-6 by ann: two";
+    assert!(told.len() == 1 && told[0].ends_with(open), "{told:?}");
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod ending;
 mod limits;
 mod moving;
 mod pace;
+mod retrying;
 mod reviewing;
 mod scene;
 mod spending;

@@ -221,4 +221,7 @@ fn no_agent_resolves_conflicts_on_an_empty_budget() {
         (outcome.status, failure.kind.as_str()),
         (OutcomeStatus::NeedsHuman, "mergeConflict")
     );
+    let told = scene.bodies();
+    let starts = "This cruise has ended before its work was done: ";
+    assert!(told.len() == 1 && told[0].starts_with(starts), "{told:?}");
 }

@@ -38,7 +38,9 @@ fn a_finding_outside_the_diff_stands_in_the_body_and_is_answered_there() {
     scene.fly(team_request(TeamMode::Github));
     assert_eq!(scene.told[0], "[SECURITY REVIEW - NEEDS CHANGES] +0 lines");
     assert!(
-        scene.told[1].starts_with("to 100: Fixed in "),
+        scene.told[1].starts_with(
+            "to 100: > gemini-cli: - src/login.rs line 99: the name is not checked\n\nFixed in "
+        ),
         "{:?}",
         scene.told
     );

@@ -3,9 +3,10 @@
 use crate::common::{comment, ignored, team_request};
 use crate::scene::{APPROVED, NOBODY, OBJECTS, Scene, end, heard, team};
 use drive_core::agent::Role;
-use drive_core::forge::Comment;
+use drive_core::forge::trust::Reason;
+use drive_core::forge::{Comment, Surface};
 use drive_core::review::LastWord;
-use drive_core::run::{AgentJob, OutcomeStatus, Run};
+use drive_core::run::{AgentJob, ForgeAnswer, IgnoredComment, OutcomeStatus, Run};
 use drive_core::settings::TeamMode;
 
 #[test]
@@ -30,6 +31,59 @@ fn a_person_in_the_middle_is_heard_once_and_a_stranger_is_only_shown() {
     assert_eq!(team(&run).record.ignored, [ignored()]);
     let asked = |job: &AgentJob| job.prompt.contains("mallory");
     assert!(!scene.jobs.iter().any(asked));
+}
+
+#[test]
+fn an_answer_outside_a_thread_says_what_it_answers() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let talk = |id, body: &str| {
+        let mut comment = comment(id, body);
+        comment.key.surface = Surface::Conversation;
+        comment
+    };
+    scene.people = [
+        NOBODY,
+        heard(vec![talk(5, "rename it"), talk(6, "@bob: test it")]),
+    ]
+    .into();
+    scene.fly(team_request(TeamMode::Github));
+    let replies: Vec<&String> = scene
+        .told
+        .iter()
+        .filter(|one| one.starts_with("to "))
+        .collect();
+    let fixed = |n: usize| &scene.commits[n].sha;
+    assert_eq!(
+        replies,
+        [
+            &format!("to 5: > ann: rename it\n\nFixed in {}.", fixed(1)),
+            &format!("to 6: > ann: bob: test it\n\nFixed in {}.", fixed(2)),
+        ]
+    );
+}
+
+#[test]
+fn a_comment_that_could_be_judged_at_last_is_not_listed_as_ignored() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let said = comment(5, "please rename it");
+    let unknown = IgnoredComment {
+        comment: said.key.comment(),
+        author: Some("ann".into()),
+        reason: Reason::PermissionUnknown,
+    };
+    let unsettled = ForgeAnswer::Heard {
+        comments: Vec::new(),
+        ignored: vec![unknown],
+        next: None,
+    };
+    let settled = ForgeAnswer::Heard {
+        comments: vec![said],
+        ignored: Vec::new(),
+        next: None,
+    };
+    scene.people = [unsettled, settled].into();
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(team(&run).record.ignored, []);
 }
 
 #[test]

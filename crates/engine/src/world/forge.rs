@@ -8,7 +8,7 @@ use crate::ports::{
 };
 use drive_core::Problem;
 use drive_core::forge::marker::{Claim, MarkerCheck, Place};
-use drive_core::forge::trust::{OwnPosts, Reason, Verdict};
+use drive_core::forge::trust::{OwnPosts, Reason, Verdict, part_of_line};
 use drive_core::forge::{Comment, Surface, approval, part, text};
 use drive_core::ids::EffectKey;
 use drive_core::run::{
@@ -139,7 +139,7 @@ impl Signer<'_> {
         let signed: Vec<(String, String)> = lines
             .iter()
             .enumerate()
-            .map(|(n, line)| self.sign(&line.body, Surface::Inline, &format!("/line/{n}")))
+            .map(|(n, line)| self.sign(&line.body, Surface::Inline, &part_of_line(n)))
             .collect();
         let lines: Vec<LineComment<'_>> = lines
             .iter()

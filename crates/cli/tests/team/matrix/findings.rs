@@ -10,12 +10,16 @@ pub(super) fn a_finding_outside_the_diff_stands_in_the_review_and_is_answered(op
     let ended = arena.flies("github");
     assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
     let fix = arena.published("greet-by-name");
+    let texts = arena.seen().texts;
     assert_eq!(
-        arena.seen().texts[..2],
-        [
-            "[SECURITY REVIEW - NEEDS CHANGES]\n\n- `README.md` line 1: outside".to_owned(),
-            format!("Fixed in {fix}."),
-        ]
+        texts[0],
+        "[SECURITY REVIEW - NEEDS CHANGES]\n\n- `README.md` line 1: outside"
+    );
+    // Which agent reviewed differs.
+    let answer = format!(": - README.md line 1: outside\n\nFixed in {fix}.");
+    assert!(
+        texts[1].starts_with("> ") && texts[1].ends_with(&answer),
+        "{texts:?}"
     );
 }
 
@@ -31,12 +35,15 @@ pub(super) fn two_hundred_findings_are_all_told_once(opening: Opening) {
     let arena = opening.plays(Judge::Finds(many.collect()));
     let ended = arena.flies("github");
     assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
-    let all = arena.seen().texts;
+    let (answers, all): (Vec<String>, Vec<String>) = arena
+        .seen()
+        .texts
+        .into_iter()
+        .partition(|text| text.contains("Fixed in "));
     for n in 1..=200 {
         let issue = format!("issue {n}.");
         let told = |text: &&String| text.lines().any(|line| line.ends_with(&issue));
         assert_eq!(all.iter().filter(told).count(), 1, "{issue}");
     }
-    let answers = all.iter().filter(|text| text.starts_with("Fixed in "));
-    assert_eq!(answers.count(), 3);
+    assert_eq!(answers.len(), 3);
 }

@@ -43,6 +43,28 @@ fn posted(surface: Surface, id: u64, effect: &str) -> OwnPosts {
 }
 
 #[test]
+fn a_copied_marker_of_a_remark_on_a_line_is_judged_by_its_author() {
+    let own = posted(Surface::Review, 7, "review/Security/1");
+    let copied = |key: String| {
+        let claim = Claim {
+            key: EffectKey::new(key),
+            ..claim()
+        };
+        let permission = Some(Permission::Read);
+        let marker = MarkerCheck::Altered(claim);
+        let comment = comment(Some("eve"), false);
+        judge(&comment, permission, &Trusted::default(), &own, &marker)
+    };
+    let stranger = Verdict::Ignore(Reason::NoWritePermission);
+    let not_yet = Verdict::Ignore(Reason::MaybeOwn);
+    let line = |review: &str, n| copied(format!("{review}{}", part_of_line(n)));
+    assert_eq!(line("review/Security/1", 0), stranger);
+    assert_eq!(line("review/Security/1", 12), stranger);
+    assert_eq!(line("review/Security/2", 0), not_yet);
+    assert_eq!(copied("review/Security/1/line/x".to_owned()), not_yet);
+}
+
+#[test]
 fn who_is_listened_to() {
     use Permission::{Admin, Read, Write};
     use Reason::{NoAuthor, NoWritePermission, PermissionUnknown, UnlistedBot};

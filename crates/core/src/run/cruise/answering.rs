@@ -36,12 +36,11 @@ impl Flight<'_> {
     pub(super) fn next_reply(&mut self, mut round: Round) {
         let waiting = self.cruise.ledger.entries().find_map(|entry| {
             let answer = entry.life.pushed()?;
-            Some((entry.key.clone(), answer.clone(), entry.proof()))
+            Some((entry.key.clone(), reply(entry, answer), entry.proof()))
         });
-        let Some((key, answer, proof)) = waiting else {
+        let Some((key, body, proof)) = waiting else {
             return self.round_over(&round);
         };
-        let body = reply(&answer);
         let to = key.comment();
         round.step = RoundStep::Reply { key };
         self.at(round);

@@ -96,7 +96,7 @@ impl Flight<'_> {
             || self.cruise.injected.iter().any(|one| one.id == id)
     }
 
-    /// A person asks: what was held back goes on, and one more round is allowed at the limit.
+    /// A person asks: what was held back or failed goes on, and one more round is allowed at the limit.
     fn poll_now(&mut self) {
         self.active();
         self.cruise.watch.backoff.reset();
@@ -105,6 +105,7 @@ impl Flight<'_> {
         if self.cruise.limit.take().is_some() {
             self.cruise.extra_rounds += 1;
         }
+        self.try_now();
         self.look();
     }
 

@@ -4,7 +4,7 @@ use super::super::effect::{Effect, EffectResult};
 use super::super::forge_act::ForgeAct;
 use super::super::outcome::OutcomeStatus;
 use super::retrying::is_final;
-use super::texts::{approved_comment, limit_comment, pull_request_body};
+use super::texts::{approved_comment, limit_comment, pull_request_body, stopped_comment};
 use super::{Approved, Flight, PlanCheck, Stage, Word};
 use crate::Problem;
 use crate::ids::EffectKey;
@@ -53,10 +53,15 @@ impl Flight<'_> {
         self.close_batch();
     }
 
-    /// The approval that counts: of this very head, of a sound plan, with nothing left open.
+    /// The approval that counts: of this very head, of a sound plan, with nothing left open. At a limit
+    /// a person is asked to decide, and may approve although comments wait.
     pub(super) fn approved(&self) -> Option<Approved> {
-        let is_open = self.has_work() || !self.cruise.injected.is_empty();
-        if is_open || !matches!(self.cruise.plan, PlanCheck::Valid { .. }) {
+        let waits = self.has_work();
+        let is_open = waits && self.cruise.limit.is_none();
+        if is_open
+            || !self.cruise.injected.is_empty()
+            || !matches!(self.cruise.plan, PlanCheck::Valid { .. })
+        {
             return None;
         }
         let head = self.run.work.head_sha.as_ref()?;
@@ -65,7 +70,7 @@ impl Flight<'_> {
         let by_person = given.find(|one| one.head == *head).cloned();
         by_person.or_else(|| {
             let all = matches!(self.cruise.next, Move::Done(LastWord::Approved));
-            (self.terms.auto_approve && all).then(|| Approved {
+            (self.terms.auto_approve && all && !waits).then(|| Approved {
                 by: "--auto-approve".to_owned(),
                 head: head.clone(),
             })
@@ -90,7 +95,7 @@ impl Flight<'_> {
             },
             Word {
                 act: ForgeAct::PostComment {
-                    body: approved_comment(approved, self.terms.plan_only),
+                    body: approved_comment(approved, self.terms.plan_only, &self.cruise.ledger),
                 },
                 proof: Some(format!("approved/{}", approved.head)),
             },
@@ -99,6 +104,21 @@ impl Flight<'_> {
             words,
             status: OutcomeStatus::Succeeded,
             failure: None,
+        });
+    }
+
+    /// Ends it before its work is done, and says so where people wait for it.
+    pub(super) fn stop(&mut self, status: OutcomeStatus, problem: Problem) {
+        let word = Word {
+            act: ForgeAct::PostComment {
+                body: stopped_comment(&problem, &self.cruise.ledger),
+            },
+            proof: Some("stopped".to_owned()),
+        };
+        self.end_with(Ends {
+            words: vec![word],
+            status,
+            failure: Some(problem),
         });
     }
 

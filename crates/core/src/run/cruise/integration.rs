@@ -19,7 +19,7 @@ impl Flight<'_> {
             let branch = self.run.work.branch.clone().unwrap_or_default();
             let problem = branch_moved(&branch)
                 .cause(format!("it moved {MOST_MOVES} times while it was pushed"));
-            return self.leave(OutcomeStatus::NeedsHuman, Some(problem));
+            return self.stop(OutcomeStatus::NeedsHuman, problem);
         }
         self.cruise.moves += 1;
         self.bring_in(round);
@@ -86,7 +86,7 @@ impl Flight<'_> {
                 if let Some(overrun) = self.request.budget.overrun(spent.usage, spent.cost) {
                     let problem =
                         unresolved(&merge.from, &files).cause(format!("the run {overrun}"));
-                    return self.leave(OutcomeStatus::NeedsHuman, Some(problem));
+                    return self.stop(OutcomeStatus::NeedsHuman, problem);
                 }
                 let job = self.merger(&merge, files);
                 self.integrating(merge, round);
@@ -94,7 +94,7 @@ impl Flight<'_> {
                 self.start(sandbox, job);
             }
             Integration::Stuck(problem) => {
-                self.leave(OutcomeStatus::NeedsHuman, Some(problem));
+                self.stop(OutcomeStatus::NeedsHuman, problem);
             }
         }
     }

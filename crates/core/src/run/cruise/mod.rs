@@ -432,7 +432,11 @@ impl Flight<'_> {
     }
 
     fn fail(&mut self, problem: Problem) {
-        self.leave(OutcomeStatus::of_problem(&problem), Some(problem));
+        let status = OutcomeStatus::of_problem(&problem);
+        if status == OutcomeStatus::Cancelled {
+            return self.leave(status, Some(problem));
+        }
+        self.stop(status, problem);
     }
 
     /// Ends the cruise now: what is under way is ended, the work kept, the sandbox removed.

@@ -7,7 +7,8 @@ use crate::time::after;
 use crate::{Class, Problem};
 use std::time::Duration;
 
-/// How often something the phase cannot do without is tried before the cruise fails.
+/// How often something the phase cannot do without is tried before the cruise fails, while there is no
+/// pull request that people rely on.
 const MOST_TRIES: u32 = 10;
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
@@ -28,12 +29,24 @@ impl Flight<'_> {
         self.run.timers.insert(RETRY.to_owned(), at);
     }
 
-    /// The same for what the phase cannot do without: at some point it fails.
+    /// The same for what the phase cannot do without. Once there is a pull request, it is tried until
+    /// it works or silence ends the phase; before that, at some point it fails.
     pub(super) fn try_again_or_fail(&mut self, key: &EffectKey, effect: Effect, problem: Problem) {
-        if self.cruise.tries >= MOST_TRIES || is_final(&problem) {
+        let is_open = self.run.work.pull_request.is_some();
+        let is_enough = !is_open && self.cruise.tries >= MOST_TRIES;
+        if is_enough || is_final(&problem) {
             return self.fail(problem);
         }
         self.try_again(key, effect, &problem);
+    }
+
+    /// A person asks: what waits for its next try gets it now.
+    pub(super) fn try_now(&mut self) {
+        if let Some(retry) = self.cruise.retry.take() {
+            self.run.timers.remove(RETRY);
+            self.cruise.tries = 0;
+            self.run.decide(retry.effect);
+        }
     }
 }
 

@@ -115,7 +115,7 @@ fn waiting_for(run: &Run, cruise: &Cruise) -> Option<String> {
         return Some("the sandbox to be removed".to_owned());
     }
     if let Some(retry) = &cruise.retry {
-        return Some(format!("a second try: {}", retry.why));
+        return Some(format!("another try: {}", retry.why));
     }
     let agent = run.pending.values().find_map(|effect| {
         if let Effect::RunAgent { job, .. } = effect {

@@ -6,9 +6,11 @@ use super::super::reviewing::reply_to;
 use super::super::spawn::shortened;
 use super::ledger::{Answer, Entry, Ledger};
 use super::{Approved, Cruise, PlanCheck};
+use crate::Problem;
 use crate::agent::answer::{CommentAction, CommentAnswer};
+use crate::forge::Surface;
 use crate::forge::part::{own, unmarked};
-use crate::forge::text::{BODY_CHARS, fit};
+use crate::forge::text::{BODY_CHARS, LINE_CHARS, first_line, fit, inert, quoted};
 use crate::prompts::fenced;
 use std::fmt::Write;
 use std::time::Duration;
@@ -19,7 +21,8 @@ const MOST_LISTED: usize = 20;
 const PLAN_CHARS: usize = 30_000;
 /// The least room that the record needs to be worth showing.
 const LEAST_RECORD: usize = 500;
-const LINE_CHARS: usize = 80;
+/// How much of what went wrong is told.
+const REASON_CHARS: usize = 1_000;
 /// Room for the marks around the own part.
 const MARKS_ROOM: usize = 500;
 
@@ -60,8 +63,19 @@ pub(super) fn fix_message<'a>(
     text.trim_end().to_owned()
 }
 
-/// What the author of a comment reads.
-pub(super) fn reply(answer: &Answer) -> String {
+/// What the author of a comment reads. Where there are no threads it begins with what it answers.
+pub(super) fn reply(to: &Entry, answer: &Answer) -> String {
+    let said = said(answer);
+    match to.key.surface {
+        Surface::Inline => said,
+        Surface::Conversation | Surface::Review => {
+            let quote = quoted(&to.author, to.url.as_deref(), &to.body);
+            format!("{quote}\n\n{said}")
+        }
+    }
+}
+
+fn said(answer: &Answer) -> String {
     if !answer.is_unsaid {
         return reply_to(answer.action, answer.commit.as_deref(), &answer.note);
     }
@@ -90,13 +104,40 @@ pub(super) fn injected_body(author: &str, text: &str) -> String {
 
 /// One comment for a limit: what is open, and who must act.
 pub(super) fn limit_comment(limit: &str, ledger: &Ledger) -> String {
-    let mut text = format!(
+    let open = open_comments(ledger);
+    format!(
         "Stopped here: {limit}. A person must act: merge, close or approve this pull request, or run \
-         `drive cruise fix` for one more round.\n"
-    );
+         `drive cruise fix` for one more round.{open}"
+    )
+}
+
+/// One comment for an end before the work was done: why, and what is open.
+pub(super) fn stopped_comment(problem: &Problem, ledger: &Ledger) -> String {
+    let why = inert(&problem.to_string(), REASON_CHARS);
+    let open = open_comments(ledger);
+    format!(
+        "This cruise has ended before its work was done: {why}. Comments written here from now on are \
+         not read: a person must go on.{open}"
+    )
+}
+
+/// What is said when the plan is approved.
+pub(super) fn approved_comment(approved: &Approved, plan_only: bool, ledger: &Ledger) -> String {
+    let (by, head) = (plain(&approved.by), &approved.head);
+    let rest = match plan_only {
+        true => "Only the plan was asked for, so the cruise ends here.",
+        false => "This is as far as a cruise goes for now: building it is up to you.",
+    };
+    let open = open_comments(ledger);
+    format!("The plan is approved at {head} by {by}. {rest}{open}")
+}
+
+/// A list of the comments that are not dealt with, after whatever stands before it.
+fn open_comments(ledger: &Ledger) -> String {
     let open: Vec<&Entry> = ledger.open().collect();
+    let mut text = String::new();
     if !open.is_empty() {
-        text.push_str("\nStill open:\n\n");
+        text.push_str("\n\nStill open:\n\n");
     }
     for entry in open.iter().take(MOST_LISTED) {
         let _ = writeln!(
@@ -111,16 +152,6 @@ pub(super) fn limit_comment(limit: &str, ledger: &Ledger) -> String {
         let _ = writeln!(text, "- and {} more", open.len() - MOST_LISTED);
     }
     text.trim_end().to_owned()
-}
-
-/// What is said when the plan is approved.
-pub(super) fn approved_comment(approved: &Approved, plan_only: bool) -> String {
-    let (by, head) = (plain(&approved.by), &approved.head);
-    let rest = match plan_only {
-        true => "Only the plan was asked for, so the cruise ends here.",
-        false => "This is as far as a cruise goes for now: building it is up to you.",
-    };
-    format!("The plan is approved at {head} by {by}. {rest}")
 }
 
 /// The description as it stands now: what was said, the task, the plan's graph or what is wrong with
@@ -164,17 +195,7 @@ pub(super) fn pull_request_body(
     format!("{summary}\n\n{part}\n").trim_start().to_owned()
 }
 
-fn first_line(body: &str) -> String {
-    let line = body.lines().find(|line| !line.trim().is_empty());
-    plain(line.unwrap_or_default())
-}
-
 /// Somebody else's words as part of one line.
 fn plain(text: &str) -> String {
-    let text: String = text
-        .chars()
-        .filter(|c| !c.is_control() && !matches!(c, '*' | '`' | '#' | '<' | '>'))
-        .take(LINE_CHARS)
-        .collect();
-    text.trim().to_owned()
+    inert(text, LINE_CHARS)
 }

@@ -182,11 +182,7 @@ impl Flight<'_> {
         if let Some(approvals) = seen.approvals {
             news |= self.cruise.watch.stand(approvals);
         }
-        for one in seen.ignored {
-            if !self.cruise.record.ignored.contains(&one) {
-                self.cruise.record.ignored.push(one);
-            }
-        }
+        self.cruise.record.overheard(&seen.comments, seen.ignored);
         if let Some(head) = seen.head {
             let known = [&self.cruise.pushed, &self.cruise.watch.caught];
             let is_known = known.into_iter().any(|one| one.as_ref() == Some(&head));
@@ -271,7 +267,9 @@ impl Flight<'_> {
             )
         };
         let is_held = self.cruise.hold.is_some() && self.has_work();
-        is_held || !self.run.pending.values().all(is_watch)
+        // What goes on failing is no work: else a try at the wrong instant would win it another day.
+        let is_failing = self.cruise.tries > 0;
+        is_held || !(is_failing || self.run.pending.values().all(is_watch))
     }
 
     /// Whether the worker has something to do once it was looked.

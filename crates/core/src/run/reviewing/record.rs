@@ -10,7 +10,7 @@ use super::texts::review_name;
 use crate::Problem;
 use crate::agent::answer::{Suggestion, Verdict};
 use crate::agent::{AgentOutcome, Cost, Role, Usage};
-use crate::forge::CommentRef;
+use crate::forge::{Comment, CommentRef};
 use crate::review::Domain;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -116,6 +116,21 @@ pub struct RemarkRecord {
 }
 
 impl Record {
+    /// Enters who was not listened to. What could not be judged before and is now, is listed as it was
+    /// judged last.
+    pub(in crate::run) fn overheard(&mut self, heard: &[Comment], ignored: Vec<IgnoredComment>) {
+        self.ignored.retain(|known| {
+            let is_heard = heard.iter().any(|one| one.key.comment() == known.comment);
+            let mut again = ignored.iter().filter(|one| one.comment == known.comment);
+            !is_heard && again.all(|one| one == known)
+        });
+        for one in ignored {
+            if !self.ignored.contains(&one) {
+                self.ignored.push(one);
+            }
+        }
+    }
+
     pub(in crate::run) fn job_started(&mut self, job: &AgentJob, now: Timestamp) {
         self.jobs.push(JobRecord {
             agent: job.agent.clone(),

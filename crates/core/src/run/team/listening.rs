@@ -31,11 +31,7 @@ impl Flight<'_> {
         } = result
         {
             self.team.cursor = next;
-            for one in ignored {
-                if !self.team.record.ignored.contains(&one) {
-                    self.team.record.ignored.push(one);
-                }
-            }
+            self.team.record.overheard(&comments, ignored);
             for comment in comments {
                 if self.team.heard.insert(comment.key.clone()) {
                     let mut remark = Remark::of_comment(&comment);

@@ -12,6 +12,8 @@ use super::{Flight, TeamStage};
 use crate::Problem;
 use crate::agent::answer::{CommentAction, read_fixer};
 use crate::agent::{AgentOutcome, Role};
+use crate::forge::Surface;
+use crate::forge::text::quoted;
 use crate::prompts::Prompt;
 use crate::sandbox::KeptWork;
 use crate::settings::TeamMode;
@@ -229,7 +231,15 @@ impl Flight<'_> {
         if let Some(thread) = remark.thread_id() {
             self.team.threads.said(thread, &self.request.agent, &body);
         }
-        let reply = remark.comment.map(|to| ForgeAct::Reply { to, body });
+        let reply = remark.comment.map(|to| {
+            let body = match to.surface {
+                Surface::Inline => body,
+                Surface::Conversation | Surface::Review => {
+                    format!("{}\n\n{body}", quoted(&remark.author, None, &remark.body))
+                }
+            };
+            ForgeAct::Reply { to, body }
+        });
         errand.step = ErrandStep::Reply;
         self.at(errand);
         if !reply.is_some_and(|reply| self.on_forge(reply)) {
