@@ -41,6 +41,7 @@ pub(super) fn isolation(confined: &Confined<'_>) -> Isolation {
         Access::Write => {
             writes.push(confined.sandbox.to_path_buf());
             writes.extend(repository_writes(confined.sandbox, confined.git_dir));
+            protected.extend(confined.git_dir.into_iter().flat_map(own_refs));
         }
     }
     protected.extend(repository_guards(confined.sandbox, confined.git_dir));
@@ -101,6 +102,18 @@ fn repository_guards(sandbox: &Path, git_dir: Option<&Path>) -> Vec<PathBuf> {
     guards
 }
 
+/// Drive's own refs, and their logs: work that is kept is nobody's to delete. The folder is missing
+/// where git has packed them, and only what is there can be protected.
+fn own_refs(git_dir: &Path) -> Vec<PathBuf> {
+    let refs = git_dir.join("refs");
+    if refs.join("heads").is_dir() {
+        let _ = std::fs::create_dir(refs.join("drive"));
+    }
+    let mut own = vec![refs.join("drive"), git_dir.join("logs/refs/drive")];
+    own.retain(|path| path.is_dir());
+    own
+}
+
 /// The worktree's own folder, as its `.git` file names it; believed only inside the repository.
 fn worktree_dir(sandbox: &Path, git_dir: &Path) -> Option<PathBuf> {
     let link = std::fs::read_to_string(sandbox.join(".git")).ok()?;
@@ -127,7 +140,7 @@ mod tests {
         for folder in [
             "home/.claude",
             "home/repo/.git/objects",
-            "home/repo/.git/refs",
+            "home/repo/.git/refs/heads",
             "home/repo/.git/hooks",
             "home/repo/.git/worktrees/box",
             "box",
@@ -191,6 +204,7 @@ mod tests {
                 ]),
                 tmp: Some(at("run/tmp")),
                 protected: vec![
+                    at("home/repo/.git/refs/drive"),
                     at("home/repo/.git/hooks"),
                     at("home/repo/.git/config"),
                     at("home/repo/.git/worktrees/box/gitdir"),

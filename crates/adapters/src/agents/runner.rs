@@ -13,6 +13,7 @@ use super::version::{find_version, warning};
 use crate::Environment;
 use crate::environment::{HOME, PATH};
 use crate::files::replace;
+use crate::git::address_of;
 use drive_core::Problem;
 use drive_core::agent::stream::StreamSetup;
 use drive_core::agent::{
@@ -425,7 +426,7 @@ fn not_held(agent: &str) -> Problem {
 /// Who commits when the agent does it by itself: the private home names nobody.
 fn identity(agent: &str) -> impl Iterator<Item = (OsString, OsString)> {
     let name = OsString::from(agent);
-    let email = OsString::from(format!("{agent}@localhost"));
+    let email = OsString::from(address_of(agent));
     [
         ("GIT_AUTHOR_NAME", name.clone()),
         ("GIT_AUTHOR_EMAIL", email.clone()),

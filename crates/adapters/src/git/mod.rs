@@ -19,6 +19,7 @@ mod scratch;
 mod stage;
 mod stamps;
 mod state;
+mod tips;
 mod tracked;
 
 pub use call::{Answer, Call, Touches};
@@ -30,11 +31,11 @@ use crate::Environment;
 use drive_core::Problem;
 use drive_core::process::ProcessIdentity;
 use drive_core::run::CommitSummary;
-use drive_core::sandbox::{BranchName, Brought};
+use drive_core::sandbox::{BranchName, Brought, Sandbox};
 use drive_engine::CancelToken;
 use drive_engine::ports::{
     CollectedWork, DiffStats, DiffText, Leftovers, Merged, Place, ProcessRunner, Push, Pushed,
-    Repository, VersionControl, WorkState,
+    Repository, Tips, VersionControl, WorkState,
 };
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -276,6 +277,14 @@ impl VersionControl for Git {
             .map(drop)
     }
 
+    fn tips(&self, sandbox: &Sandbox) -> Result<Tips, Problem> {
+        tips::tips(self, sandbox)
+    }
+
+    fn may_be_made_by(&self, agent: &str, sandbox: &Sandbox, name: &str) -> bool {
+        tips::may_be_made_by(self, agent, sandbox, name)
+    }
+
     fn remote_url(&self, place: Place<'_>, remote: &str) -> Result<Option<String>, Problem> {
         remote::url(self, &Location::of(place), remote)
     }
@@ -360,4 +369,5 @@ pub(crate) use stage::stage;
 pub(crate) use state::{
     Status, has_reftable, head_branch, in_progress, load_head, load_in_progress, status,
 };
+pub(crate) use tips::address_of;
 pub(crate) use tracked::{Tracked, has_entry};

@@ -100,9 +100,14 @@ fn one_that_switches_branches_has_its_commits_on_the_runs_branch() {
     assert_eq!(code, Some(0), "{run:#}");
     assert_eq!(text(&run["branch"]), "mine");
     assert_eq!(world.git("log --format=%s main..mine"), "Do it\nElsewhere");
+    let own = world.git("rev-parse mine~1");
     assert_eq!(
         warnings(&run),
-        "the agent had switched to elsewhere; its commits are on `mine`"
+        format!(
+            "while the agent worked, `refs/heads/elsewhere` was made at {own}; \
+             if nobody wants it: `git update-ref -d refs/heads/elsewhere {own}`\n\
+             the agent had switched to elsewhere; its commits are on `mine`"
+        )
     );
 }
 

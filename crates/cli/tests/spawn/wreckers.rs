@@ -168,11 +168,103 @@ fn one_that_ends_on_an_unrelated_history_has_it_left_alone_and_named() {
     let (world, code, run) = flown(&script);
     let failure = (code, text(&run["failure"]["kind"]));
     assert_eq!(failure, (Some(1), "nothingOnBranch".into()), "{run:#}");
+    let tip = world.git("rev-parse x");
     assert_eq!(
         warnings(&run),
-        "the agent ended on x, which does not build on `mine`: what it did there is kept apart"
+        format!(
+            "while the agent worked, `refs/heads/x` was made at {tip}; \
+             if nobody wants it: `git update-ref -d refs/heads/x {tip}`\n\
+             the agent ended on x, which does not build on `mine`: what it did there is kept apart"
+        )
     );
     assert_eq!(world.git("log --format=%s x"), "Unrelated");
+}
+
+#[test]
+fn one_that_moves_a_branch_of_the_user_is_told_of_with_the_way_back() {
+    for settings in ["", UNCONFINED] {
+        let world = World::with_agent(
+            "git update-ref refs/heads/main $(git commit-tree -m evil HEAD^{tree} -p HEAD)
+rm \"$(git rev-parse --git-common-dir)/refs/heads/side\"; echo new > new.txt",
+        );
+        world.settings(settings);
+        world.git("branch side");
+        let was = world.git("rev-parse main");
+        let (code, run) = world.spawn(&["Do it", "--branch", "mine"]);
+        assert_eq!(code, Some(0), "{run:#}");
+        let is = world.git("rev-parse main");
+        assert_ne!(is, was);
+        let back = [
+            format!("update-ref refs/heads/main {was} {is}"),
+            format!("update-ref refs/heads/side {was}"),
+        ];
+        assert_eq!(
+            warnings(&run),
+            format!(
+                "while the agent worked, `refs/heads/main` moved from {was} to {is}; \
+                 if that was not you: `git {}`\n\
+                 while the agent worked, `refs/heads/side` was deleted, it was at {was}; \
+                 if that was not you: `git {}`",
+                back[0], back[1]
+            )
+        );
+        back.iter().for_each(|command| drop(world.git(command)));
+        assert_eq!(world.git("rev-parse main side"), format!("{was}\n{was}"));
+    }
+}
+
+/// Goes for work that an earlier run kept.
+const FORGET: &str =
+    "rm -r \"$(git rev-parse --git-common-dir)/refs/drive/kept\"; echo new > new.txt";
+
+#[test]
+fn one_that_deletes_kept_work_does_not_get_through() {
+    let world = World::with_agent(FORGET);
+    world.git("update-ref refs/drive/kept/r/1 main");
+    let (code, run) = world.spawn(&["Do it", "--branch", "mine"]);
+    assert_eq!((code, warnings(&run)), (Some(0), String::new()), "{run:#}");
+    assert_eq!(
+        world.git("for-each-ref --format='%(refname)' refs/drive"),
+        "refs/drive/kept/r/1"
+    );
+}
+
+#[test]
+fn one_that_nothing_keeps_from_deleting_kept_work_is_told_of() {
+    let world = World::with_agent(FORGET);
+    world.settings(UNCONFINED);
+    world.git("update-ref refs/drive/kept/r/1 main");
+    let was = world.git("rev-parse main");
+    let (code, run) = world.spawn(&["Do it", "--branch", "mine"]);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(
+        warnings(&run),
+        format!(
+            "while the agent worked, `refs/drive/kept/r/1` was deleted, it was at {was}; \
+             if that was not you: `git update-ref refs/drive/kept/r/1 {was}`"
+        )
+    );
+}
+
+#[test]
+fn a_branch_that_the_user_makes_meanwhile_is_not_the_agents() {
+    let world = World::with_agent(
+        "touch begun.txt; until [ -e go.txt ]; do sleep 0.05; done; git branch idea",
+    );
+    let child = world.start(&["spawn", "Do it", "--branch", "mine", "--json"]);
+    let begun = world.wait_for_file("begun.txt");
+    world.git("branch by-hand");
+    std::fs::write(begun.with_file_name("go.txt"), "").unwrap();
+    let run = crate::stops::ended(child).run();
+    let idea = world.git("rev-parse idea");
+    assert_eq!(
+        warnings(&run),
+        format!(
+            "while the agent worked, `refs/heads/idea` was made at {idea}; \
+             if nobody wants it: `git update-ref -d refs/heads/idea {idea}`"
+        ),
+        "{run:#}"
+    );
 }
 
 /// Replaces the newest commit by another one.

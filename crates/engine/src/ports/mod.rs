@@ -34,5 +34,5 @@ pub use store::{
 };
 pub use version_control::{
     CollectedWork, DiffStats, DiffText, FileChange, LargeFile, Leftovers, Merged, Place, Push,
-    Pushed, Repository, VersionControl, WorkState,
+    Pushed, Repository, Tip, Tips, VersionControl, WorkState,
 };

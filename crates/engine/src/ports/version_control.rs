@@ -3,6 +3,7 @@ use drive_core::ids::RunId;
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::{BranchName, InProgress, Sandbox};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Where a question about history is asked.
@@ -154,6 +155,20 @@ pub struct DiffText {
     pub cut: bool,
 }
 
+/// The names of a repository and what they point at, but for what stands for a remote.
+pub type Tips = BTreeMap<String, Tip>;
+
+/// What a name points at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tip {
+    /// The commit, or whatever else it is.
+    pub sha: String,
+    /// The other name it follows, where it is nothing by itself.
+    pub follows: Option<String>,
+    /// Whether it is checked out in another sandbox than the one that was asked about.
+    pub in_other_sandbox: bool,
+}
+
 /// History as the services need it.
 pub trait VersionControl: Send + Sync {
     /// The repository a path lies in.
@@ -234,6 +249,12 @@ pub trait VersionControl: Send + Sync {
         from: &str,
         to: &str,
     ) -> Result<(), Problem>;
+
+    /// What the names of a sandbox's repository point at now. The sandbox itself may be gone.
+    fn tips(&self, sandbox: &Sandbox) -> Result<Tips, Problem>;
+
+    /// Whether that agent may have made this name: unless it is known that somebody else did.
+    fn may_be_made_by(&self, agent: &str, sandbox: &Sandbox, name: &str) -> bool;
 
     /// Whether the repository knows a remote of that name.
     fn remote_url(&self, place: Place<'_>, remote: &str) -> Result<Option<String>, Problem>;

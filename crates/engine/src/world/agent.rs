@@ -4,7 +4,7 @@ use super::World;
 use crate::executor::Task;
 use crate::ports::AgentRequest;
 use drive_core::Problem;
-use drive_core::agent::{AgentEvent, Decision};
+use drive_core::agent::{Access, AgentEvent, Decision};
 use drive_core::ids::SandboxId;
 use drive_core::process::Limits;
 use drive_core::run::{AgentJob, EffectResult, Note, Spent};
@@ -46,7 +46,7 @@ impl World<'_> {
             sandbox: sandbox
                 .as_ref()
                 .map_or(scratch.join(EMPTY), |sandbox| sandbox.path.clone()),
-            git_dir: sandbox.map(|sandbox| sandbox.git_dir),
+            git_dir: sandbox.as_ref().map(|sandbox| sandbox.git_dir.clone()),
             scratch: scratch.clone(),
             model: job.model.clone(),
             resume: None,
@@ -64,6 +64,8 @@ impl World<'_> {
             count: Cell::new(0),
             used: Cell::new(Spent::default()),
         };
+        let beside = sandbox.filter(|_| job.role.access() == Access::Write);
+        let before = beside.and_then(|own| Some((self.remember_tips(&own)?, own)));
         let outcome = agent.run(
             &request,
             task.cancel,
@@ -74,6 +76,14 @@ impl World<'_> {
             },
         );
         self.agents.tidy(&scratch);
+        for message in before
+            .iter()
+            .flat_map(|(tips, own)| self.changed_tips(&job.agent, own, tips))
+        {
+            notes.warn(&message);
+            let event = AgentEvent::Warning { message };
+            self.observer.agent(&task.run.id, &task.claimed.key, &event);
+        }
         let outcome = outcome?;
         Ok(EffectResult::AgentEnded {
             outcome: Box::new(outcome),
@@ -96,7 +106,19 @@ impl Notes<'_> {
             Some(Note::Used { spent }) => self.used(spent),
             note => note.filter(|_| self.count.get() < MOST_NOTES),
         };
-        let Some(note) = note else { return };
+        if let Some(note) = note {
+            self.journal(note);
+        }
+    }
+
+    /// What drive itself has to say about the agent, however much that one said.
+    fn warn(&self, text: &str) {
+        self.journal(Note::Warning {
+            text: text.to_owned(),
+        });
+    }
+
+    fn journal(&self, note: Note) {
         let number = self.count.get() + 1;
         self.count.set(number);
         // The agent's own log has it too; a full disk ends the run at the next event that matters.

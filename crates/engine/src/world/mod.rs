@@ -5,6 +5,7 @@ mod forge;
 mod merge;
 mod promotion;
 mod publish;
+mod tips;
 mod work;
 
 use self::merge::Merging;
