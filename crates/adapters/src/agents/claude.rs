@@ -5,12 +5,60 @@ use super::recipe::{Input, Job, Launch, Recipe, args, variable};
 use drive_core::Problem;
 use drive_core::agent::stream::{claude_stream, claude_user_message};
 use drive_core::agent::{Access, AgentKind};
+use std::ffi::OsString;
 
 /// Claude Code.
 pub(super) struct Claude;
 
 /// Over 10 MB it exits with 1.
 const MAX_PROMPT: usize = 8 * 1024 * 1024;
+
+/// What a writer must not use: it leads out of the sandbox, or outlives the run.
+const NOT_FOR_WRITERS: &str =
+    "EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup";
+
+/// Its tools that rules name, as it spells them.
+const TOOLS: [&str; 12] = [
+    "Bash",
+    "Edit",
+    "Glob",
+    "Grep",
+    "MultiEdit",
+    "NotebookEdit",
+    "Read",
+    "Skill",
+    "Task",
+    "WebFetch",
+    "WebSearch",
+    "Write",
+];
+
+/// What it is told not to do. It asks nobody about what a mode or a flag allows it, so the rules
+/// must be its own.
+fn denied(job: &Job<'_>) -> Vec<OsString> {
+    let own = match job.request.role.access() {
+        Access::ReadOnly => None,
+        Access::Write => Some(NOT_FOR_WRITERS.to_owned()),
+    };
+    let rules = job.setup.permissions.deny.iter().map(|rule| spelled(rule));
+    let all: Vec<String> = own.into_iter().chain(rules).collect();
+    match all.is_empty() {
+        true => Vec::new(),
+        false => std::iter::once("--disallowedTools".to_owned())
+            .chain(all)
+            .map(OsString::from)
+            .collect(),
+    }
+}
+
+/// A rule with the tool's name as it spells it: it minds the case, and the settings do not.
+fn spelled(rule: &str) -> String {
+    let (tool, pattern) = rule.split_at(rule.find('(').unwrap_or(rule.len()));
+    let known = TOOLS
+        .iter()
+        .find(|own| own.eq_ignore_ascii_case(tool.trim()));
+    format!("{}{pattern}", known.copied().unwrap_or(tool.trim()))
+}
 
 impl Recipe for Claude {
     fn kind(&self) -> AgentKind {
@@ -80,15 +128,9 @@ impl Recipe for Claude {
             Access::ReadOnly => {
                 args(&["--tools", "Read,Grep,Glob", "--permission-mode", "default"])
             }
-            Access::Write => args(&[
-                "--permission-mode",
-                "acceptEdits",
-                "--allowedTools",
-                "Bash",
-                "--disallowedTools",
-                "EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup",
-            ]),
+            Access::Write => args(&["--permission-mode", "acceptEdits", "--allowedTools", "Bash"]),
         });
+        arguments.extend(denied(job));
         if let Some(model) = job.model {
             arguments.extend(args(&["--model", model]));
         }
@@ -111,5 +153,22 @@ impl Recipe for Claude {
             relies_on: None,
             stream: claude_stream(job.setup.clone()),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_is_told_as_it_spells_its_tools() {
+        for (rule, told) in [
+            ("bash(git push*)", "Bash(git push*)"),
+            (" webfetch ", "WebFetch"),
+            ("Bash", "Bash"),
+            ("mcp__x__y(a)", "mcp__x__y(a)"),
+        ] {
+            assert_eq!(spelled(rule), told);
+        }
     }
 }

@@ -123,6 +123,48 @@ fn codex_survives_a_prompt_of_five_megabytes() {
 }
 
 #[test]
+fn claude_runs_no_command_that_a_rule_denies_however_it_is_written() {
+    let bash = |command: &str| {
+        Turn::call(drive_testkit::model_server::Call::tool(
+            "Bash",
+            serde_json::json!({"command": command, "description": "d"}),
+        ))
+    };
+    let Some(mut lab) = Lab::new(Cli::Claude, |_| {
+        Script::new([
+            bash("touch bad1"),
+            bash("true && touch bad2"),
+            bash("true; touch bad3 && true"),
+            bash("true\ntouch bad4"),
+            bash("touch good"),
+            Turn::text("done"),
+        ])
+    }) else {
+        return;
+    };
+    lab.permissions.deny = vec!["bash(touch bad*)".to_owned()];
+    let played = lab.play(Role::Coder);
+    assert_eq!(
+        lab.work_files(),
+        ["good"],
+        "{:#?}\n{}",
+        played.events,
+        lab.log()
+    );
+    assert_eq!(played.outcome().ending, Ending::Succeeded);
+    let refused = played.events.iter().filter(|event| {
+        matches!(
+            event,
+            AgentEvent::PermissionAnswered {
+                decision: Decision::Deny { .. },
+                ..
+            }
+        )
+    });
+    assert_eq!(refused.count(), 4, "{:#?}", played.events);
+}
+
+#[test]
 fn claude_asks_for_what_its_mode_does_not_allow_and_is_answered_by_the_rules() {
     let fetch = |url: &str| {
         Turn::call(drive_testkit::model_server::Call::tool(

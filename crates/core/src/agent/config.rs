@@ -55,6 +55,15 @@ impl AgentKind {
         }
     }
 
+    /// Whether an agent of this kind can be held to permission rules: whether it asks, or takes
+    /// them as its own.
+    pub fn keeps_permissions(self) -> bool {
+        match self {
+            AgentKind::ClaudeCode | AgentKind::Acp => true,
+            AgentKind::GeminiCli | AgentKind::Codex | AgentKind::Command => false,
+        }
+    }
+
     /// The command when the settings name none.
     pub fn default_command(self) -> Option<&'static str> {
         match self {
@@ -109,7 +118,7 @@ impl AgentConfig {
     }
 
     /// Refuses what could never work or must never be: no command, a forge token let through, a
-    /// home entry that leaves the home.
+    /// home entry that leaves the home, a permission rule that nobody would keep.
     pub fn check(&self, name: &str, forge_token_env: &str) -> Result<(), Problem> {
         if self.command_line().is_none() {
             return Err(Problem::usage(
@@ -139,6 +148,29 @@ impl AgentConfig {
                 "write paths such as `.config/tool` in `home` of `[agents.{name}]`"
             )));
         }
+        self.check_permissions(name)
+    }
+
+    fn check_permissions(&self, name: &str) -> Result<(), Problem> {
+        let rules = &self.permissions;
+        if let Some(rule) = rules.malformed() {
+            return Err(Problem::usage(
+                PERMISSIONS,
+                format!("agent `{name}` has a permission rule that is none: `{rule}`"),
+            )
+            .hint("write `Tool`, or `Tool(pattern)` with both brackets"));
+        }
+        let has_rules = !rules.allow.is_empty() || !rules.deny.is_empty();
+        if has_rules && !self.kind.keeps_permissions() {
+            return Err(Problem::usage(
+                PERMISSIONS,
+                format!(
+                    "agent `{name}` would keep no permission rule: one of kind `{}` asks nobody",
+                    self.kind
+                ),
+            )
+            .hint("remove them: what holds it is its sandbox, see `sandbox.isolation`"));
+        }
         Ok(())
     }
 
@@ -154,6 +186,9 @@ impl AgentConfig {
         }
     }
 }
+
+/// The name of a problem with permission rules.
+pub(crate) const PERMISSIONS: &str = "agentPermissions";
 
 /// The variables each agent's own login by key uses.
 fn default_env(kind: AgentKind) -> &'static [&'static str] {

@@ -15,9 +15,11 @@ pub struct PermissionRequest {
 
 /// What may be granted while an agent runs, from the settings.
 ///
-/// A rule is a tool name, or `Tool(pattern)` where `*` in the pattern stands for any text without
-/// shell operators: `Bash(git log*)` must not allow `git log; rm -rf .`. A tool name is compared
-/// without regard to case. What no rule allows is denied, and a denial wins.
+/// A rule is a tool name, or `Tool(pattern)`. In what is allowed, `*` stands for any text without
+/// shell operators: `Bash(git log*)` must not allow `git log; rm -rf .`. In what is denied it stands
+/// for any text, and each command of a line is looked at: `Bash(git push*)` denies
+/// `cd a && git push -f`. A tool name is compared without regard to case. What no rule allows is
+/// denied, and a denial wins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PermissionRules {
@@ -48,7 +50,21 @@ pub enum Decision {
 impl PermissionRules {
     /// Whether a rule denies it, whatever else allows it.
     pub fn denies(&self, request: &PermissionRequest) -> bool {
-        self.deny.iter().any(|rule| matches(rule, request))
+        self.denying(request).is_some()
+    }
+
+    /// The first rule that is none: without a tool, or with a bracket that is never closed.
+    pub fn malformed(&self) -> Option<&str> {
+        let is_none = |rule: &&String| match rule.split_once('(') {
+            Some((tool, pattern)) => tool.trim().is_empty() || !pattern.ends_with(')'),
+            None => rule.trim().is_empty() || rule.contains(')'),
+        };
+        let mut all = self.deny.iter().chain(&self.allow);
+        all.find(is_none).map(String::as_str)
+    }
+
+    fn denying(&self, request: &PermissionRequest) -> Option<&String> {
+        self.deny.iter().find(|rule| denies(rule, request))
     }
 }
 
@@ -68,10 +84,10 @@ pub fn decide(
     if access == Access::ReadOnly {
         return deny("this role may not change anything");
     }
-    if let Some(rule) = rules.deny.iter().find(|rule| matches(rule, request)) {
+    if let Some(rule) = rules.denying(request) {
         return deny(&format!("denied by the rule `{rule}`"));
     }
-    match rules.allow.iter().any(|rule| matches(rule, request)) {
+    match rules.allow.iter().any(|rule| allows(rule, request)) {
         true => Decision::Grant,
         false => deny("no rule in the settings allows it"),
     }
@@ -83,23 +99,68 @@ fn deny(reason: &str) -> Decision {
     }
 }
 
-fn matches(rule: &str, request: &PermissionRequest) -> bool {
-    let (tool, pattern) = match rule.split_once('(') {
-        Some((tool, rest)) => (tool, Some(rest)),
-        None => (rule, None),
-    };
-    let tool_matches = tool == "*" || tool.trim().eq_ignore_ascii_case(request.tool.trim());
+fn allows(rule: &str, request: &PermissionRequest) -> bool {
+    let (tool, pattern) = parts_of(rule);
+    let is_plain = |text: &str| !text.contains(SHELL_OPERATORS);
     let detail_matches = match pattern.map(|p| p.strip_suffix(')')) {
         None => true,
-        Some(Some(pattern)) => glob(pattern, &request.detail),
+        Some(Some(pattern)) => glob(pattern, &request.detail, is_plain),
         // A bracket that is never closed is a typo, and a typo must not allow more.
         Some(None) => false,
     };
-    tool_matches && detail_matches
+    is_tool(tool, request) && detail_matches
 }
 
-/// Whether `text` has the shape of `pattern`, where `*` is any text without shell operators.
-fn glob(pattern: &str, text: &str) -> bool {
+/// The same, for what must not be: when in doubt it matches.
+fn denies(rule: &str, request: &PermissionRequest) -> bool {
+    let (tool, pattern) = parts_of(rule);
+    let detail_matches = match pattern {
+        None => true,
+        Some(pattern) => {
+            let pattern = pattern.strip_suffix(')').unwrap_or(pattern);
+            // The way in which Claude Code writes "begins with".
+            let pattern = match pattern.strip_suffix(":*") {
+                Some(beginning) => one_spaced(&format!("{beginning}*")),
+                None => one_spaced(pattern),
+            };
+            let is_any = |_: &str| true;
+            commands(&request.detail).any(|command| glob(&pattern, &command, is_any))
+        }
+    };
+    is_tool(tool, request) && detail_matches
+}
+
+fn parts_of(rule: &str) -> (&str, Option<&str>) {
+    match rule.split_once('(') {
+        Some((tool, rest)) => (tool, Some(rest)),
+        None => (rule, None),
+    }
+}
+
+fn is_tool(tool: &str, request: &PermissionRequest) -> bool {
+    tool.trim() == "*" || tool.trim().eq_ignore_ascii_case(request.tool.trim())
+}
+
+/// A line, and each command in it, without the variables set for it.
+fn commands(line: &str) -> impl Iterator<Item = String> {
+    let parts = line.split([';', '|', '&', '\n', '\r', '(', ')', '{', '}', '`']);
+    std::iter::once(one_spaced(line)).chain(parts.map(|part| {
+        let is_variable = |word: &&str| {
+            word.split_once('=').is_some_and(|(name, _)| {
+                !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            })
+        };
+        let words = part.split_whitespace().skip_while(is_variable);
+        words.collect::<Vec<_>>().join(" ")
+    }))
+}
+
+fn one_spaced(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether `text` has the shape of `pattern`, where `*` is any text that `fits`.
+fn glob(pattern: &str, text: &str, fits: impl Fn(&str) -> bool) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else {
@@ -117,7 +178,7 @@ fn glob(pattern: &str, text: &str) -> bool {
                 .then(|| rest.len().saturating_sub(part.len())),
         };
         let Some(at) = at else { return false };
-        if rest[..at].contains(SHELL_OPERATORS) {
+        if !fits(&rest[..at]) {
             return false;
         }
         rest = &rest[at + part.len()..];
@@ -204,16 +265,48 @@ mod tests {
 
     #[test]
     fn a_denial_wins_over_a_grant() {
-        assert_eq!(
-            decide(
-                &ask("Bash", "git push"),
-                Access::Write,
-                &rules(&["Bash"], &["Bash(git push*)"]),
-                0,
-                5
-            ),
-            deny("denied by the rule `Bash(git push*)`")
-        );
+        let table = [
+            ("Bash(git push*)", "git push", true),
+            ("Bash(git push*)", "git push origin main && true", true),
+            ("Bash(git push*)", "git push origin main > log; true", true),
+            ("Bash(git push*)", "cd a && git push -f", true),
+            ("Bash(git push*)", "true;git  push", true),
+            ("Bash(git push*)", "true | git push\n", true),
+            ("Bash(git push*)", "echo x\ngit push", true),
+            ("Bash(git push*)", "echo $(git push 2>&1)", true),
+            ("Bash(git push*)", "echo `git push`", true),
+            ("Bash(git push*)", "(git push)", true),
+            ("Bash(git push*)", "GIT_TRACE=1 git push", true),
+            ("Bash(git push:*)", "git push origin", true),
+            ("bash(git push*)", "git push", true),
+            ("*(*push*)", "true; git push", true),
+            ("Bash(git push*", "git push", true),
+            ("Bash(git push)", "git push origin", false),
+            ("Bash(git push*)", "git pull", false),
+            ("Bash(git push*)", "echo git push", false),
+            ("Write(git push*)", "git push", false),
+        ];
+        for (rule, line, is_denied) in table {
+            let rules = rules(&["Bash"], &[rule]);
+            let request = ask("Bash", line);
+            let expected = match is_denied {
+                true => deny(&format!("denied by the rule `{rule}`")),
+                false => Decision::Grant,
+            };
+            let decision = decide(&request, Access::Write, &rules, 0, 5);
+            assert_eq!(decision, expected, "`{rule}` for `{line}`");
+            assert_eq!(rules.denies(&request), is_denied, "`{rule}` for `{line}`");
+        }
+    }
+
+    #[test]
+    fn a_rule_without_a_tool_or_with_an_open_bracket_is_none() {
+        for rule in ["Bash(git push*", "Bash(", "Bash)", "(x)", "", " "] {
+            assert_eq!(rules(&[], &["Edit", rule]).malformed(), Some(rule));
+            assert_eq!(rules(&[rule], &[]).malformed(), Some(rule));
+        }
+        let fine = rules(&["Bash", "*"], &["Bash(f (x))", "Bash()"]);
+        assert_eq!(fine.malformed(), None);
     }
 
     #[test]

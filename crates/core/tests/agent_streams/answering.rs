@@ -26,6 +26,30 @@ fn sent(stream: &mut dyn AgentStream) -> Vec<Value> {
 }
 
 #[test]
+fn requests_that_are_too_long_to_be_judged_count_like_any_other() {
+    let mut stream = claude_stream(StreamSetup {
+        max_escalations: 1,
+        ..setup()
+    });
+    let long = json!({"command": "x".repeat(3000)});
+    for id in ["1", "2"] {
+        stream.push(Source::Stdout, &ask_claude(id, "Bash", long.clone()));
+    }
+    let answers = sent(&mut *stream);
+    let messages = answers
+        .iter()
+        .map(|a| &a["response"]["response"]["message"]);
+    assert_eq!(
+        messages.collect::<Vec<_>>(),
+        [
+            "the request is too long to be judged",
+            "no more permissions are given in this run"
+        ]
+    );
+    assert_eq!(stream.phase(), Phase::Abandoned);
+}
+
+#[test]
 fn claude_is_answered_by_the_rules_and_each_answer_is_an_event() {
     let mut stream = claude_stream(StreamSetup {
         permissions: PermissionRules {

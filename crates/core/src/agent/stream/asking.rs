@@ -15,8 +15,10 @@ impl Progress {
         self.emit(AgentEvent::PermissionAsked {
             request: request.clone(),
         });
-        // A detail that is not shown whole is not what the rule would be granting.
-        let decision = match detail.len() <= MAX_DETAIL {
+        // A detail that is not shown whole is not what the rule would be granting. It counts all the
+        // same, and whoever asked too often is told so first.
+        let is_last = self.escalations >= self.setup.max_escalations;
+        let decision = match is_last || detail.len() <= MAX_DETAIL {
             true => decide(
                 &PermissionRequest {
                     tool: tool.to_owned(),

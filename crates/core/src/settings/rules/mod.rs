@@ -5,6 +5,7 @@ mod routes;
 use super::key_path::{KeyPath, is_bare};
 use super::model::{ForgeSettings, SandboxSettings, Settings, TeamSettings};
 use super::units::Period;
+use crate::agent::PERMISSIONS;
 use crate::nearest::suggestion;
 use std::collections::BTreeMap;
 
@@ -284,7 +285,10 @@ fn agents(settings: &Settings) -> Vec<Broken> {
         let checks = secrets.iter().map(|secret| agent.check(name, secret));
         let problem = checks.filter_map(Result::err).next()?;
         Some(Broken {
-            paths: agent_culprits(name),
+            paths: match problem.kind == PERMISSIONS {
+                true => permission_culprits(name),
+                false => agent_culprits(name),
+            },
             message: problem.message,
             hint: problem.hint,
         })
@@ -299,6 +303,12 @@ fn agent_culprits(name: &str) -> Vec<KeyPath> {
         .chain(fields)
         .chain(["forge.token_env", "forge.webhook_secret_env"].map(KeyPath::dotted))
         .collect()
+}
+
+fn permission_culprits(name: &str) -> Vec<KeyPath> {
+    let permissions = agent_path(name).join("permissions");
+    let lists = ["deny", "allow"].map(|list| permissions.join(list));
+    lists.into_iter().chain([permissions]).collect()
 }
 
 fn agent_path(name: &str) -> KeyPath {

@@ -282,6 +282,38 @@ fn a_secret_pasted_into_webhook_secret_env_or_given_to_an_agent_is_refused() {
 }
 
 #[test]
+fn a_permission_rule_that_nobody_would_keep_is_shown_on_its_line() {
+    for (list, rule) in [
+        ("deny", "Bash(git push*"),
+        ("allow", "Bash(cargo"),
+        ("deny", ""),
+    ] {
+        assert_mistake(
+            &format!("[agents.claude-code]\nenv = []\npermissions.{list} = [\"{rule}\"]\n"),
+            &format!(
+                "drive.toml:3: agent `claude-code` has a permission rule that is none: `{rule}` \
+                 (write `Tool`, or `Tool(pattern)` with both brackets)"
+            ),
+        );
+    }
+    for kind in ["gemini-cli", "codex"] {
+        assert_mistake(
+            &format!("[agents.{kind}]\npermissions = {{ deny = [\"Bash(git push*)\"] }}\n"),
+            &format!(
+                "drive.toml:2: agent `{kind}` would keep no permission rule: one of kind `{kind}` asks nobody \
+                 (remove them: what holds it is its sandbox, see `sandbox.isolation`)"
+            ),
+        );
+    }
+    let mine =
+        "[agents.mine]\nkind = \"command\"\ncommand = [\"x\"]\npermissions.allow = [\"Bash\"]\n";
+    assert_eq!(mistakes(mine).len(), 1);
+    assert!(
+        mistakes(mine)[0].starts_with("drive.toml:4: agent `mine` would keep no permission rule")
+    );
+}
+
+#[test]
 fn an_agent_that_is_not_described_suggests_one_that_is() {
     assert_mistake(
         "[spawn]\nagent = \"claude\"\n",
