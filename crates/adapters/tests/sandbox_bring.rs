@@ -256,6 +256,25 @@ fn a_repository_made_in_a_brought_folder_holds_up_the_removal() {
 }
 
 #[test]
+fn a_folder_with_too_many_files_that_git_does_not_ignore_is_left_out_and_named() {
+    let world = World::new();
+    for number in 0..5_001 {
+        world.write(&format!("cache/{}/{number}", number % 50), "x");
+    }
+    let sandboxes = world.worktrees();
+    let mut spec = world.spec("one");
+    spec.seed = vec!["cache".into()];
+    let sandbox = sandboxes.create(&spec).unwrap();
+    let notes: Vec<String> = sandbox.notes.iter().map(SandboxNote::to_string).collect();
+    assert_eq!(
+        notes,
+        ["`cache` was not brought along: too many files that git does not ignore"]
+    );
+    assert!(!sandbox.path.join("cache").exists());
+    assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
+}
+
+#[test]
 fn a_tracked_link_on_the_way_leads_nothing_out_of_the_sandbox() {
     let world = World::new();
     let outside = world.path().join("outside");

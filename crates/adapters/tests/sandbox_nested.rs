@@ -245,6 +245,28 @@ fn files_in_the_place_of_a_submodule_that_was_not_fetched_hold_up_the_removal() 
 }
 
 #[test]
+fn nothing_is_brought_into_the_place_of_a_submodule() {
+    let world = with_submodule();
+    world.write("lib/.env", "mine");
+    world.write("lib/target/app", "binary");
+    let sandboxes = world.worktrees();
+    let mut spec = world.spec("one");
+    spec.copy = vec!["lib/.env".into()];
+    spec.seed = vec!["lib/target".into()];
+    let sandbox = sandboxes.create(&spec).unwrap();
+    let notes: Vec<String> = sandbox.notes.iter().map(ToString::to_string).collect();
+    let left_out = "was not brought along: it lies in a submodule, which is not fetched";
+    assert_eq!(
+        notes[notes.len() - 2..],
+        [
+            format!("`lib/.env` {left_out}"),
+            format!("`lib/target` {left_out}")
+        ]
+    );
+    assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
+}
+
+#[test]
 fn the_same_holds_for_an_ordinary_user() {
     support::again_as_ordinary_user("the_same_holds_for_an_ordinary_user");
 }

@@ -19,7 +19,7 @@ use std::path::{Component, Path, PathBuf};
 const SEED_COPY_BYTES: u64 = 4 << 30;
 /// The most entries looked at for one pattern.
 const ENTRY_LIMIT: u32 = 1_000_000;
-/// The most files one folder may bring that git does not ignore: each is remembered.
+/// The most files that folders may bring which git does not ignore: each is remembered.
 const LISTED_FILES: usize = 5_000;
 /// The most notes one sandbox gets of what was left out.
 const NOTE_LIMIT: usize = 20;
@@ -81,6 +81,10 @@ impl Porter<'_> {
                 self.leave_out(&path, "a tracked link stands in its way");
                 continue;
             }
+            if self.is_in_submodule(&path) {
+                self.leave_out(&path, "it lies in a submodule, which is not fetched");
+                continue;
+            }
             self.thing(&path)?;
         }
         Ok(())
@@ -107,6 +111,14 @@ impl Porter<'_> {
         }
         found.sort();
         found
+    }
+
+    /// Whether a path leads through the place of a submodule: git checks out no other empty folder.
+    fn is_in_submodule(&self, path: &Path) -> bool {
+        path.ancestors().skip(1).any(|folder| {
+            let entries = std::fs::read_dir(self.sandbox.join(folder));
+            entries.is_ok_and(|mut entries| entries.next().is_none())
+        })
     }
 
     fn thing(&mut self, path: &Path) -> Result<(), Problem> {
@@ -143,7 +155,7 @@ impl Porter<'_> {
                 continue;
             }
             let files = untracked(git, to, &folder.path)?;
-            if files.len() > LISTED_FILES {
+            if self.haul.things.len() + files.len() > LISTED_FILES {
                 let there = self.sandbox.join(&folder.path);
                 files::remove_tree(&there)
                     .map_err(|error| super::storage_problem(&there, &error))?;
