@@ -69,7 +69,7 @@ mod tests {
         assert!(covers("target/debug/app"));
         assert!(!covers("b"));
         assert!(!covers("targets"));
-        files::replace(&dir.path().join("a"), b"2").unwrap();
+        files::replace(&dir.path().join("a"), b"22").unwrap();
         assert!(!covers("a"));
     }
 }
