@@ -112,7 +112,7 @@ impl Budgets for SqliteForgeMemory {
                 "DELETE FROM forge_writes WHERE at < ?1 OR at > ?2",
                 (
                     now_millis.saturating_sub(oldest),
-                    now_millis.saturating_add(millis(pace::LONGEST_WAIT)),
+                    now_millis.saturating_add(millis(pace::LONGEST_BOOKED)),
                 ),
             )?;
             let booked: Vec<i64> = tx
@@ -232,7 +232,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for budgets in both(&dir) {
             let slots: Vec<i64> = (0..200).map(|_| book(budgets.as_ref(), 1_000)).collect();
-            let expected: Vec<i64> = (0..200).map(|n| 1_000 + n.min(121)).collect();
+            let expected: Vec<i64> = (0..200).map(|n| 1_000 + n.min(21)).collect();
             assert_eq!(slots, expected);
             assert_eq!(book(budgets.as_ref(), 1_130), 1_130);
         }
@@ -244,11 +244,11 @@ mod tests {
         for budgets in both(&dir) {
             let (mut now, mut sent) = (1_000, Vec::new());
             while sent.len() < 600 {
-                let slot = book(budgets.as_ref(), now);
-                if slot <= now + 120 {
-                    sent.push(slot);
+                let turn = budgets.book_write("a", at(now)).unwrap();
+                if let Turn::Booked(at) = turn {
+                    sent.push(at.as_second());
                 }
-                now = slot;
+                now = turn.at().as_second();
             }
             let most = sent.iter().map(|start| {
                 let hour = *start..*start + 3_600;

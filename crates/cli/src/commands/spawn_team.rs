@@ -31,8 +31,7 @@ pub(crate) struct SpawnTeamArgs {
     #[arg(long, value_name = "NAME")]
     reviewer: Option<String>,
 
-    /// Merge the pull request once every review approved the very commit it has and `drive verify`
-    /// passes on it
+    /// Merge the pull request once every review approved its commit and `drive verify` passes on it
     #[arg(long, conflicts_with = "no_pr")]
     auto_merge: bool,
 }

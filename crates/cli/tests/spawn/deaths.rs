@@ -139,7 +139,10 @@ fn survive(world: &World, moment: u32, after: Duration) {
             "moment {moment}: {run:#}"
         );
     }
-    let refs = world.git("for-each-ref --format='%(refname)' refs/heads/drive refs/drive/kept --sort=-creatordate --count=2");
+    let newest = text(&next.document()["runs"][0]["id"]);
+    let refs = world.git(&format!(
+        "for-each-ref --format='%(refname)' refs/heads/drive/{moment} refs/drive/kept/{newest}"
+    ));
     for name in held {
         let safe = refs
             .lines()

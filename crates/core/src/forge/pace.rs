@@ -18,12 +18,15 @@ pub const APART: Duration = Duration::from_secs(1);
 /// The longest that a call waits for its turn; a longer wait is the caller's to plan.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
+/// How far ahead a turn is booked: one that its owner did not live to take is waited for by all others.
+pub const LONGEST_BOOKED: Duration = Duration::from_secs(20);
+
 /// When a write may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// At this instant, which is its own from now on.
     Booked(Timestamp),
-    /// Not before this instant, and so not by waiting for it: nothing is booked.
+    /// Not before this instant, which is too far ahead to be booked.
     TooFar(Timestamp),
 }
 
@@ -54,10 +57,9 @@ pub fn next_write(booked: &[Timestamp], now: Timestamp) -> Turn {
     }
 }
 
-/// Whether somebody may have booked this instant. Nobody waits so long that a later one could be:
-/// the clock was set back since.
+/// Whether somebody may have booked this instant. A later one was booked before the clock was set back.
 pub fn is_credible(booked: Timestamp, now: Timestamp) -> bool {
-    booked <= after(now, LONGEST_WAIT)
+    booked <= after(now, LONGEST_BOOKED)
 }
 
 /// How long to wait before attempt number `attempt` (the first wait is for attempt 1).
@@ -87,10 +89,10 @@ mod tests {
         assert_eq!(next(&[100]), Turn::Booked(at(101)));
         assert_eq!(next(&[100, 103]), Turn::Booked(at(104)));
         assert_eq!(next(&[90]), Turn::Booked(at(100)));
-        assert_eq!(next(&[219]), Turn::Booked(at(220)));
-        assert_eq!(next(&[220]), Turn::TooFar(at(221)));
+        assert_eq!(next(&[119]), Turn::Booked(at(120)));
+        assert_eq!(next(&[120]), Turn::TooFar(at(121)));
         assert_eq!(
-            next(&[221]),
+            next(&[121]),
             Turn::Booked(at(100)),
             "the clock was set back"
         );

@@ -16,6 +16,9 @@ use serde_json::Value;
 use std::time::Duration;
 use ureq::http::Method;
 
+/// How soon a writer that found no turn asks again: well before the last booked one is over.
+const ASK_AGAIN: Duration = Duration::from_secs(10);
+
 /// How often a read is tried.
 const ATTEMPTS: u32 = 4;
 /// How many pages of one list are read.
@@ -202,11 +205,7 @@ impl Client {
         let mut until = self.now();
         for _ in 0..ATTEMPTS {
             self.await_turn()?;
-            let budgets = &self.around.budgets;
-            match budgets.book_write(&self.fingerprint, self.now())? {
-                pace::Turn::Booked(at) => self.wait_until(at)?,
-                pace::Turn::TooFar(at) => return Err(writes_used_up(at)),
-            }
+            self.await_write()?;
             let sent = self.send(Ask {
                 method: method.clone(),
                 url,
@@ -374,6 +373,24 @@ impl Client {
         match self.budget()?.and_then(|budget| budget.paused_until) {
             Some(until) => self.wait_until(until),
             None => Ok(()),
+        }
+    }
+
+    /// Waits for its turn to write. Who comes when many turns are booked asks again for a while.
+    fn await_write(&self) -> Result<(), Problem> {
+        let (mut waited, patience) = (Duration::ZERO, after(self.now(), pace::LONGEST_WAIT));
+        loop {
+            let budgets = &self.around.budgets;
+            match budgets.book_write(&self.fingerprint, self.now())? {
+                pace::Turn::Booked(at) => return self.wait_until(at),
+                pace::Turn::TooFar(at) if at > patience || waited >= pace::LONGEST_WAIT => {
+                    return Err(writes_used_up(at));
+                }
+                pace::Turn::TooFar(_) => {
+                    self.pause(ASK_AGAIN)?;
+                    waited += ASK_AGAIN;
+                }
+            }
         }
     }
 
