@@ -49,6 +49,9 @@ fn a_demonstration_removes_its_place_and_that_of_one_that_was_killed() {
     let kept = places(home);
     assert!(kept.len() == 1 && kept != left, "{kept:?}");
     assert!(kept[0].join("repository/.git").is_dir());
-    assert!(demo(home, &[]).status().unwrap().success());
+    let shown = demo(home, &[]).stdout(Stdio::piped()).output().unwrap();
+    assert!(shown.status.success());
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert_eq!(shown.matches(": Fixed in ").count(), 2, "{shown}");
     assert_eq!(places(home), kept);
 }

@@ -245,11 +245,11 @@ fn page(desk: &LocalForge) -> Result<String, Problem> {
             (Some(path), Some(line)) => format!(" on {path}:{line}"),
             (_, _) => String::new(),
         };
-        let _ = writeln!(
-            text,
-            "  {author}{place}: {}",
-            body.lines().next().unwrap_or_default()
-        );
+        // An answer outside a thread begins with what it answers.
+        let said = body
+            .lines()
+            .find(|line| !line.starts_with('>') && !line.trim().is_empty());
+        let _ = writeln!(text, "  {author}{place}: {}", said.unwrap_or_default());
     }
     Ok(text)
 }
