@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use ureq::http::HeaderMap;
 
-#[path = "../../../tests/github_support/operations.rs"]
+#[path = "../../../tests/it/github_support/operations.rs"]
 mod operations;
 
 const EXAMPLES: &str = concat!(

@@ -1,0 +1,8 @@
+//! The agent adapters with programs that only pretend to be agents: real processes, real kernel
+//! isolation, no network.
+
+mod command;
+mod containment;
+mod dialogue;
+mod stage;
+mod trouble;

@@ -1,0 +1,10 @@
+//! The agent adapters with the real claude, gemini and codex, which talk to a scripted model on
+//! loopback: an empty environment, a private home, dummy keys, a wall clock.
+
+mod acp;
+mod ends;
+mod faults;
+mod lab;
+mod project;
+mod read_only;
+mod work;

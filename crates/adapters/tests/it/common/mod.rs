@@ -1,0 +1,121 @@
+//! A journal in a temporary folder, and the smallest things to put into it.
+
+use drive_adapters::store::{Database, SqliteStore};
+use drive_core::Problem;
+use drive_core::agent::Budget;
+use drive_core::ids::{DedupeKey, EffectKey, RunId, SandboxId};
+use drive_core::process::ProcessMark;
+use drive_core::run::{AfterEnd, EffectResult, Event, Kind, Publish, Request, step};
+use drive_core::sandbox::{Lifetime, Sandbox};
+use drive_core::time::Timestamp;
+use drive_engine::ports::{Append, Appended, LeaseToken, Owner, Store};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub const RUN: &str = "r1";
+
+pub struct Fixture {
+    pub store: SqliteStore,
+    pub path: PathBuf,
+    _dir: tempfile::TempDir,
+}
+
+impl Fixture {
+    /// The same journal as another process would open it.
+    pub fn open_again(&self) -> SqliteStore {
+        SqliteStore::new(Arc::new(Database::open(&self.path).unwrap()))
+    }
+}
+
+pub fn fixture() -> Fixture {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("drive.db");
+    let store = SqliteStore::new(Arc::new(Database::open(&path).unwrap()));
+    Fixture {
+        store,
+        path,
+        _dir: dir,
+    }
+}
+
+pub fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_790_000_000 + seconds).unwrap()
+}
+
+pub fn owner(pid: i32) -> Owner {
+    Owner {
+        machine: "here".into(),
+        boot: "boot-1".into(),
+        process: ProcessMark {
+            pid,
+            start_ticks: 7,
+        },
+    }
+}
+
+pub fn request() -> Request {
+    Request {
+        kind: Kind::Spawn,
+        task: "do it".into(),
+        repo: "/repo".into(),
+        base_sha: "a".repeat(40),
+        base_branch: Some("main".into()),
+        branch: "drive/do-it".into(),
+        agent: "scripted".into(),
+        idle_timeout: Duration::from_secs(5),
+        total_timeout: Duration::from_secs(10),
+        budget: Budget::default(),
+        max_escalations: 5,
+        publish: Publish::PullRequest {
+            remote: Some("origin".into()),
+        },
+        after_end: AfterEnd::Remove,
+        copy: Vec::new(),
+        seed: Vec::new(),
+    }
+}
+
+pub fn sandbox() -> Sandbox {
+    Sandbox {
+        id: SandboxId::new(RUN),
+        run: RunId::new(RUN),
+        lifetime: Lifetime::Transient,
+        path: "/sandboxes/r1".into(),
+        git_dir: "/repo/.git".into(),
+        admin_dir: "/repo/.git/worktrees/r1".into(),
+        base_sha: "a".repeat(40),
+        branch: Some("drive/do-it".into()),
+        created_at: at(1),
+        notes: Vec::new(),
+        brought: Vec::new(),
+    }
+}
+
+pub fn sandbox_created() -> Event {
+    Event::EffectEnded {
+        key: EffectKey::new("createSandbox/1"),
+        result: EffectResult::SandboxCreated {
+            sandbox: Box::new(sandbox()),
+        },
+    }
+}
+
+pub fn append(
+    store: &dyn Store,
+    event: &Event,
+    dedupe: &str,
+    fence: Option<LeaseToken>,
+) -> Result<Appended, Problem> {
+    let dedupe = DedupeKey::new(dedupe);
+    store.append(
+        &Append {
+            run: &RunId::new(RUN),
+            event,
+            dedupe: &dedupe,
+            at: at(0),
+            fence,
+        },
+        step,
+    )
+}

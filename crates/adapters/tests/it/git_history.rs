@@ -1,0 +1,361 @@
+//! The history port against real git and real remotes.
+
+use crate::support::{World, write};
+use drive_adapters::git::{Deadlines, Git};
+use drive_core::ids::RunId;
+use drive_core::run::CommitSummary;
+use drive_core::sandbox::{BranchName, InProgress};
+use drive_engine::CancelToken;
+use drive_engine::cancel::Urgency;
+use drive_engine::ports::{
+    CollectedWork, DiffStats, FileChange, Leftovers, Place, Push, Pushed, VersionControl, WorkState,
+};
+use proptest::prelude::*;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+fn leftovers() -> Leftovers {
+    Leftovers {
+        run: RunId::new("r-1"),
+        message: "Leftovers of the agent".into(),
+    }
+}
+
+/// A world with a bare remote that has `main`.
+fn with_remote() -> World {
+    let world = World::new();
+    let remote = world.path().join("remote.git");
+    world.git(["clone", "-q", "--bare", ".", remote.to_str().unwrap()]);
+    world.git(["remote", "add", "origin", remote.to_str().unwrap()]);
+    world.git(["fetch", "-q"]);
+    world
+}
+
+fn push_of(world: &World, expected: Option<&str>) -> Push {
+    Push {
+        remote: "origin".into(),
+        branch: BranchName::parse("feature").unwrap(),
+        sha: world.git(["rev-parse", "HEAD"]),
+        expected: expected.map(str::to_owned),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn branch_names_are_judged_as_git_does(
+        names in proptest::collection::vec("[a-bA-B@{}./ ~^:?*\\[\\\\\\-\u{1}\u{7f}é]{1,8}(\\.lock)?", 1..4)
+    ) {
+        let world = World::empty();
+        // Git allows `@`, which means HEAD everywhere else: we do not.
+        for name in names.into_iter().filter(|name| name != "@") {
+            let status = world
+                .command(&world.repo, ["check-ref-format", "--branch", &name])
+                .output()
+                .unwrap()
+                .status;
+            prop_assert_eq!(BranchName::parse(&name).is_ok(), status.success(), "{:?}", name);
+        }
+    }
+}
+
+#[test]
+fn leftovers_become_one_commit_with_the_runs_trailer() {
+    let world = World::new();
+    let git = world.builder();
+    let place = Place::Checkout(&world.repo);
+    let base = world.git(["rev-parse", "HEAD"]);
+    let collect = || git.collect_work(place, &leftovers(), &base).unwrap();
+    let work = |head_sha: &str, dirty_files, commits| CollectedWork {
+        state: WorkState {
+            head_sha: head_sha.to_owned(),
+            branch: Some("main".to_owned()),
+            in_progress: None,
+            dirty_files,
+        },
+        commits,
+        builds_on_base: true,
+        large: Vec::new(),
+    };
+    assert_eq!(collect(), work(&base, 0, Vec::new()));
+    world.write("a.txt", "changed");
+    world.write("new file.txt", "new");
+    let collected = collect();
+    let head = world.git(["rev-parse", "HEAD"]);
+    let commit = CommitSummary {
+        sha: head.clone(),
+        subject: "Leftovers of the agent".into(),
+    };
+    assert_eq!(collected, work(&head, 2, vec![commit.clone()]));
+    assert_eq!(collect(), work(&head, 0, vec![commit]));
+    assert_eq!(
+        world.git(["show", "-s", "--format=%an <%ae>%n%(trailers)"]),
+        "Ann <ann@example.org>\nDrive-Run: r-1"
+    );
+    assert_eq!(world.git(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn work_that_builds_on_its_base_is_told_from_work_that_does_not() {
+    let world = World::new();
+    let git = world.builder();
+    let place = Place::Checkout(&world.repo);
+    let first = world.git(["rev-parse", "HEAD"]);
+    let builds = |base: &str| {
+        let collected = git.collect_work(place, &leftovers(), base).unwrap();
+        collected.builds_on_base
+    };
+    world.write("a.txt", "second\n");
+    let second = world.commit("second");
+    assert_eq!((builds(&first), builds(&second)), (true, true));
+    world.git(["checkout", "-q", "-b", "side", &first]);
+    assert_eq!((builds(&first), builds(&second)), (true, false));
+    world.write("b.txt", "side\n");
+    world.commit("side");
+    assert_eq!((builds(&first), builds(&second)), (true, false));
+    world.git(["merge", "-q", "-m", "both", &second]);
+    assert_eq!((builds(&first), builds(&second)), (true, true));
+    world.git(["checkout", "-q", "--orphan", "other"]);
+    world.commit("another beginning");
+    assert_eq!((builds(&first), builds(&second)), (false, false));
+}
+
+#[test]
+fn without_an_identity_drive_signs_for_itself() {
+    let world = World::new();
+    std::fs::write(world.home().join(".gitconfig"), "").unwrap();
+    world.write("a.txt", "changed");
+    let git = world.builder();
+    git.collect_work(Place::Checkout(&world.repo), &leftovers(), "HEAD~0")
+        .unwrap();
+    assert_eq!(
+        world.git(["show", "-s", "--format=%an <%ae> %cn"]),
+        "drive <drive@localhost> drive"
+    );
+}
+
+#[test]
+fn a_rebase_in_progress_is_seen_and_its_leftovers_are_left() {
+    let world = World::new();
+    world.git(["checkout", "-qb", "side"]);
+    world.write("a.txt", "side\n");
+    world.commit("side");
+    world.git(["checkout", "-q", "main"]);
+    world.write("a.txt", "main\n");
+    let upstream = world.commit("main");
+    world.git(["checkout", "-q", "side"]);
+    let rebase = world
+        .command(&world.repo, ["rebase", "-q", "main"])
+        .output();
+    assert!(!rebase.unwrap().status.success());
+    let git = world.builder();
+    let place = Place::Checkout(&world.repo);
+    let state = WorkState {
+        head_sha: upstream.clone(),
+        branch: None,
+        in_progress: Some(InProgress::Rebase),
+        dirty_files: 1,
+    };
+    assert_eq!(git.state(place).unwrap(), state);
+    let collected = git.collect_work(place, &leftovers(), &upstream).unwrap();
+    let untouched = CollectedWork {
+        state,
+        commits: Vec::new(),
+        builds_on_base: true,
+        large: Vec::new(),
+    };
+    assert_eq!(collected, untouched);
+}
+
+fn file_change(path: impl Into<PathBuf>, lines: Option<(u64, u64)>) -> FileChange {
+    FileChange {
+        path: path.into(),
+        insertions: lines.map(|(plus, _)| plus),
+        deletions: lines.map(|(_, minus)| minus),
+    }
+}
+
+#[test]
+fn history_is_told_in_values() {
+    use std::os::unix::ffi::OsStrExt;
+    let world = World::new();
+    let base = world.git(["rev-parse", "HEAD"]);
+    let odd = std::ffi::OsStr::from_bytes(b"odd\xff.txt");
+    std::fs::write(world.repo.join(odd), "1\n2\n").unwrap();
+    world.write("a.txt", "changed\n");
+    std::fs::write(world.repo.join("blob.bin"), b"\0\x01").unwrap();
+    let head = world.commit("second");
+    let git = world.builder();
+    let place = Place::Checkout(&world.repo);
+    assert_eq!(
+        git.commits(place, &base, "HEAD").unwrap(),
+        [CommitSummary {
+            sha: head.clone(),
+            subject: "second".into()
+        }]
+    );
+    assert_eq!(
+        git.diff_stats(place, &base, &head).unwrap(),
+        DiffStats {
+            files: 3,
+            insertions: 3,
+            deletions: 1,
+            listed: vec![
+                file_change("a.txt", Some((1, 1))),
+                file_change("blob.bin", None),
+                file_change(odd, Some((2, 0))),
+            ],
+        }
+    );
+    assert_eq!(
+        git.changed_paths(place, &base, &head).unwrap(),
+        [PathBuf::from("a.txt"), "blob.bin".into(), odd.into()]
+    );
+    assert!(git.is_ancestor(place, &base, &head).unwrap());
+    assert!(!git.is_ancestor(place, &head, &base).unwrap());
+    assert_eq!(git.merge_base(place, &head, &base).unwrap(), Some(base));
+    let tree = world.git(["rev-parse", "HEAD^{tree}"]);
+    let unrelated = world.git(["commit-tree", "-m", "unrelated", &tree]);
+    assert_eq!(git.merge_base(place, &head, &unrelated).unwrap(), None);
+}
+
+#[test]
+fn a_push_goes_through_once_and_says_so_again() {
+    let world = with_remote();
+    let git = world.builder();
+    let place = Place::Checkout(&world.repo);
+    let push = push_of(&world, None);
+    assert_eq!(git.push(place, &push).unwrap(), Pushed::Done);
+    assert_eq!(git.push(place, &push).unwrap(), Pushed::UpToDate);
+    assert_eq!(
+        git.remote_head(place, "origin", &push.branch).unwrap(),
+        Some(push.sha.clone())
+    );
+    world.write("a.txt", "more");
+    world.commit("more");
+    let next = push_of(&world, Some(&push.sha));
+    assert_eq!(git.push(place, &next).unwrap(), Pushed::Done);
+    assert_eq!(git.unpushed(place).unwrap(), []);
+}
+
+#[test]
+fn a_push_never_overwrites_somebodys_commits() {
+    let world = with_remote();
+    let git = world.builder();
+    let place = Place::Checkout(&world.repo);
+    let first = push_of(&world, None);
+    git.push(place, &first).unwrap();
+    // Somebody else pushes to the same branch.
+    let clone = world.path().join("clone");
+    let remote = world.path().join("remote.git");
+    world.git([
+        "clone",
+        "-q",
+        "-b",
+        "feature",
+        remote.to_str().unwrap(),
+        clone.to_str().unwrap(),
+    ]);
+    write(&clone.join("theirs.txt"), "theirs");
+    world.git_in(&clone, ["add", "-A"]);
+    world.git_in(&clone, ["commit", "-qm", "theirs"]);
+    world.git_in(&clone, ["push", "-q"]);
+    let theirs = world.git_in(&clone, ["rev-parse", "HEAD"]);
+
+    world.write("a.txt", "ours");
+    world.commit("ours");
+    let moved = Pushed::Moved {
+        remote_head: Some(theirs.clone()),
+    };
+    for expected in [Some(first.sha.as_str()), Some(theirs.as_str()), None] {
+        let push = push_of(&world, expected);
+        assert_eq!(git.push(place, &push).unwrap(), moved, "{expected:?}");
+    }
+    assert_eq!(
+        git.remote_head(place, "origin", &first.branch).unwrap(),
+        Some(theirs)
+    );
+}
+
+#[test]
+fn a_remote_that_says_no_is_told_from_one_that_cannot_be_reached() {
+    let world = with_remote();
+    let git = world.builder();
+    let place = Place::Checkout(&world.repo);
+    let hook = world.path().join("remote.git/hooks/pre-receive");
+    write(&hook, "#!/bin/sh\necho 'not today' >&2\nexit 1\n");
+    std::fs::set_permissions(&hook, PermissionsExt::from_mode(0o755)).unwrap();
+    let answer = git.push(place, &push_of(&world, None)).unwrap();
+    let Pushed::Refused { reason } = answer else {
+        panic!("{answer:?}");
+    };
+    assert!(reason.contains("not today"), "{reason}");
+
+    std::fs::rename(
+        world.path().join("remote.git"),
+        world.path().join("gone.git"),
+    )
+    .unwrap();
+    let problem = git.push(place, &push_of(&world, None)).unwrap_err();
+    assert_eq!(problem.kind, "remoteUnreachable");
+    assert_eq!(
+        git.fetch(place, "origin").unwrap_err().kind,
+        "remoteUnreachable"
+    );
+}
+
+#[test]
+fn a_call_that_hangs_is_ended_at_its_deadline() {
+    let world = World::new();
+    world.git(["remote", "add", "slow", "ssh://nobody@localhost/nowhere"]);
+    let environment = drive_adapters::Environment::from_pairs([
+        ("PATH", std::env::var_os("PATH").unwrap()),
+        ("HOME", world.home().into_os_string()),
+        ("GIT_SSH_COMMAND", "sleep 600 #".into()),
+    ]);
+    let git = Git::new(World::runner(), &environment).with_deadlines(Deadlines {
+        network: Duration::from_millis(300),
+        ..Deadlines::default()
+    });
+    let problem = git.fetch(Place::Checkout(&world.repo), "slow").unwrap_err();
+    assert_eq!(problem.kind, "gitTimedOut");
+}
+
+#[test]
+fn programs_the_repository_names_for_the_network_do_not_run() {
+    let world = with_remote();
+    let proof = world.path().join("ran");
+    let evil = format!("touch '{}' && git-upload-pack", proof.display());
+    world.git(["config", "remote.origin.uploadpack", &evil]);
+    let git = world.builder();
+    git.fetch(Place::Checkout(&world.repo), "origin").unwrap();
+    assert!(!proof.exists());
+}
+
+#[test]
+fn a_remote_that_never_answers_does_not_hold_whoever_asks_for_a_stop() {
+    let world = World::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("git://{}/repository", listener.local_addr().unwrap());
+    world.git(["remote", "add", "hung", &url]);
+    let cancel = CancelToken::new();
+    let git = world.builder().with_cancel(cancel.clone());
+    let problem = std::thread::scope(|threads| {
+        threads.spawn(|| {
+            let _connection = listener.accept().unwrap();
+            cancel.cancel(Urgency::Graceful);
+        });
+        let branch = BranchName::parse("main").unwrap();
+        git.remote_head(Place::Checkout(&world.repo), "hung", &branch)
+            .unwrap_err()
+    });
+    assert_eq!(problem.kind, "interrupted");
+    // What saves work goes on.
+    git.state(Place::Checkout(&world.repo)).unwrap();
+}
+
+#[test]
+fn the_same_holds_for_an_ordinary_user() {
+    crate::support::again_as_ordinary_user(module_path!());
+}

@@ -1,0 +1,94 @@
+//! The forge contract, unchanged, on the GitHub adapter in front of the simulator.
+
+drive_testkit::forge_contract!(crate::github_support::Hub::start);
+
+use crate::github_support::operations::CALLED;
+use crate::github_support::{Hub, REPO};
+use drive_core::forge::{Permission, PullRequest, ReviewState};
+use drive_engine::ports::{
+    CommitStatus, Forge, LineComment, NewPullRequest, NewReview, Post, Reaction, Since, StatusState,
+};
+use drive_testkit::forge_contract::ForgeFixture;
+
+fn open(hub: &Hub, branch: &str) -> PullRequest {
+    hub.push(branch, "a.txt", "a\nb\n");
+    let new = NewPullRequest {
+        title: "x".to_owned(),
+        body: String::new(),
+        branch: branch.to_owned(),
+        base: "main".to_owned(),
+        draft: true,
+    };
+    hub.forge.open(&new).unwrap()
+}
+
+#[test]
+fn a_dismissed_approval_no_longer_stands() {
+    let hub = Hub::start();
+    hub.add_person("wim", Permission::Write);
+    let pr = open(&hub, "feat/x").number;
+    let review = hub.review("wim", pr, ReviewState::Approved, "");
+    assert_eq!(hub.forge.approvals(pr).unwrap().len(), 1);
+    hub.simulator.dismiss(REPO, review);
+    assert_eq!(hub.forge.approvals(pr).unwrap(), []);
+}
+
+#[test]
+fn where_there_are_no_drafts_a_pull_request_is_open_for_everybody_at_once() {
+    let hub = Hub::start();
+    hub.simulator.forbid_drafts(REPO);
+    let pr = open(&hub, "feat/x");
+    assert_eq!((pr.number, pr.draft), (1, false));
+    assert_eq!(hub.simulator.violations(), Vec::<String>::new());
+}
+
+#[test]
+fn the_adapter_uses_exactly_the_operations_it_lists() {
+    let hub = Hub::start();
+    hub.add_person("wim", Permission::Write);
+    let pr = open(&hub, "feat/x");
+    let (forge, number) = (&hub.forge, pr.number);
+    let post = |marker| Post {
+        body: "words",
+        marker,
+    };
+    let said = forge.post(number, post("<!-- drive:1 -->")).unwrap();
+    let lines = [LineComment {
+        path: "a.txt",
+        line: 1,
+        post: post("<!-- drive:2 -->"),
+    }];
+    let review = NewReview {
+        head: &pr.head_sha,
+        post: post("<!-- drive:3 -->"),
+        lines: &lines,
+    };
+    let inline = forge.review(number, &review).unwrap().lines[0];
+    forge
+        .reply(number, inline, post("<!-- drive:4 -->"))
+        .unwrap();
+    for comment in [said.comment, inline] {
+        forge
+            .edit(number, comment, post("<!-- drive:5 -->"))
+            .unwrap();
+        forge.react(number, comment, Reaction::Eyes).unwrap();
+    }
+    forge.resolve(number, inline).unwrap();
+    let status = CommitStatus {
+        context: "drive/review",
+        state: StatusState::Success,
+        description: "fine",
+    };
+    forge.set_status(&pr.head_sha, &status).unwrap();
+    let polled = forge.poll(&[number], Since(None)).unwrap();
+    forge.poll(&[number], polled.next).unwrap();
+    forge.approvals(number).unwrap();
+    forge.permission("wim").unwrap();
+    forge.find("feat/x").unwrap();
+    forge.update_body(number, "other words").unwrap();
+    forge.mark_ready(number).unwrap();
+    forge.merge(number, &pr.head_sha).unwrap();
+    forge.close(open(&hub, "feat/y").number).unwrap();
+    let used: Vec<String> = hub.simulator.operations().into_iter().collect();
+    assert_eq!(used, CALLED);
+}

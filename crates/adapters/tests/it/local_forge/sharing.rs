@@ -1,0 +1,99 @@
+//! Several processes, one forge: nothing is lost between a write and a poll.
+
+use crate::local_forge::world::World;
+use drive_adapters::forge::local::{PersonalComment, Remark};
+use drive_core::time::Timestamp;
+use drive_engine::ports::{Forge, Post, Since};
+use std::collections::BTreeSet;
+
+#[test]
+fn a_poller_that_only_follows_its_cursor_sees_every_comment_once() {
+    const WRITERS: u64 = 4;
+    const EACH: u64 = 15;
+    let world = World::bare();
+    let pr = world.open("feat/busy").number;
+    let said = PersonalComment {
+        author: Some("wim"),
+        body: "hello",
+        remark: Remark::Conversation,
+    };
+    let mut seen = Vec::new();
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|_| {
+                let (forge, said) = (world.another(), said.clone());
+                scope.spawn(move || {
+                    for _ in 0..EACH {
+                        forge.comment(pr, &said).unwrap();
+                    }
+                })
+            })
+            .collect();
+        let mut since = Since(None);
+        loop {
+            let ended = writers.iter().all(|writer| writer.is_finished());
+            let polled = world.forge.poll(&[pr], since).unwrap();
+            seen.extend(polled.comments.iter().map(|comment| comment.key.id));
+            since = polled.next;
+            if ended {
+                break;
+            }
+        }
+    });
+    let distinct: BTreeSet<u64> = seen.iter().copied().collect();
+    assert_eq!(distinct, (1..=WRITERS * EACH).collect());
+    assert_eq!(seen.len(), distinct.len());
+}
+
+#[test]
+fn the_same_marker_from_two_processes_posts_once() {
+    let world = World::bare();
+    let pr = world.open("feat/twins").number;
+    let post = Post {
+        body: "done",
+        marker: "<!-- drive:test -->",
+    };
+    let posted: Vec<_> = std::thread::scope(|scope| {
+        let twins: Vec<_> = (0..4)
+            .map(|_| {
+                let forge = world.another();
+                scope.spawn(move || forge.post(pr, post).unwrap().comment)
+            })
+            .collect();
+        twins.into_iter().map(|twin| twin.join().unwrap()).collect()
+    });
+    assert_eq!(posted.iter().collect::<BTreeSet<_>>().len(), 1);
+    assert_eq!(world.forge.comments(pr).unwrap().len(), 1);
+}
+
+#[test]
+fn a_clock_that_is_set_back_does_not_hide_a_comment() {
+    let world = World::bare();
+    let pr = world.open("feat/clock").number;
+    world.say(pr, "before", Remark::Conversation);
+    let first = world.forge.poll(&[pr], Since(None)).unwrap();
+    world.clock.set(Timestamp::UNIX_EPOCH);
+    let late = world.say(pr, "after", Remark::Conversation);
+    let second = world.forge.poll(&[pr], first.next).unwrap();
+    let seen: Vec<_> = second.comments.iter().map(|c| c.key.comment()).collect();
+    assert_eq!(seen, [late]);
+    assert!(second.next.0 > first.next.0);
+}
+
+#[test]
+fn two_processes_that_merge_together_merge_once() {
+    let world = World::bare();
+    let pr = world.open("feat/both");
+    let outcomes: Vec<_> = std::thread::scope(|scope| {
+        let twins: Vec<_> = (0..3)
+            .map(|_| {
+                let forge = world.another();
+                let head = pr.head_sha.clone();
+                scope.spawn(move || forge.merge(pr.number, &head).unwrap())
+            })
+            .collect();
+        twins.into_iter().map(|twin| twin.join().unwrap()).collect()
+    });
+    let merges = world.git(["rev-list", "--merges", "--count", "main"]);
+    assert_eq!(merges, "1", "{outcomes:?}");
+}

@@ -1,0 +1,46 @@
+//! One binary for all integration tests of this crate, because linking dominates their build time.
+//!
+//! Run one module with `cargo nextest run -p drive-adapters -E 'test(/^sandbox_life::/)'`.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    missing_docs,
+    unreachable_pub,
+    reason = "tests start programs, write fixtures and print what they skip"
+)]
+
+mod agent_adapters;
+mod agent_interop;
+mod common;
+mod cruise_clock;
+mod git_history;
+mod git_merge;
+mod github_contract;
+mod github_faults;
+mod github_gh;
+mod github_limits;
+mod github_stops;
+mod github_support;
+mod github_token;
+mod journal_crash;
+mod local_forge;
+mod phase_files;
+mod process_runner;
+mod sandbox_bad_input;
+mod sandbox_bring;
+mod sandbox_crash;
+mod sandbox_foreign;
+mod sandbox_life;
+mod sandbox_many;
+mod sandbox_nested;
+mod sandbox_reftable;
+mod sandbox_roll_back;
+mod sandbox_settings;
+mod sandbox_untouched;
+mod sandbox_whole;
+mod store_database;
+mod store_journal;
+mod support;
+mod verify_layers;

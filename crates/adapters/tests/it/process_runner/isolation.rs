@@ -1,0 +1,195 @@
+//! Roles held by the kernel: what may be written, read and reached.
+
+use crate::process_runner::support::{Scene, is_active, is_root};
+use drive_core::process::{End, Layer, LayerName, LayerState, ProcessReport};
+use drive_engine::ports::{CommandSpec, Isolation, ProcessRunner, Writes};
+use std::fs;
+use std::path::PathBuf;
+
+/// A folder to work in, one beside it, and one below the working folder.
+struct Places {
+    scene: Scene,
+    work: PathBuf,
+    beside: PathBuf,
+}
+
+impl Places {
+    fn new() -> Self {
+        Self::of(Scene::new())
+    }
+
+    fn of(scene: Scene) -> Self {
+        let (work, beside) = (scene.path().join("work"), scene.path().join("beside"));
+        for folder in [&work, &beside, &work.join("inner")] {
+            fs::create_dir(folder).unwrap();
+        }
+        fs::write(beside.join("secret"), "secret").unwrap();
+        fs::write(work.join("inner/config"), "config").unwrap();
+        Self {
+            scene,
+            work,
+            beside,
+        }
+    }
+
+    fn shell(&self, script: &str, isolation: Isolation) -> CommandSpec {
+        let mut spec = self.scene.shell(script);
+        spec.cwd = self.work.clone();
+        spec.isolation = isolation;
+        spec
+    }
+
+    /// Runs it; `None` where a layer it needs is missing.
+    fn run(&self, script: &str, needs: LayerName, isolation: Isolation) -> Option<ProcessReport> {
+        let report = self.scene.run(&self.shell(script, isolation));
+        if !is_active(&report, needs) {
+            println!("skipped: `{}` is missing here", needs.as_str());
+            return None;
+        }
+        Some(report)
+    }
+}
+
+fn only(folders: &[&PathBuf]) -> Isolation {
+    Isolation {
+        writes: Writes::Only(folders.iter().map(|f| (*f).clone()).collect()),
+        ..Isolation::default()
+    }
+}
+
+everyone! {
+    fn writes_go_only_where_they_may() {
+        let places = Places::new();
+        let script = "echo a > made && mv made inner/moved && rm inner/moved && echo b > kept
+            echo x > ../beside/file; rm -f ../beside/secret; mkdir ../beside/folder; ln kept ../beside/link
+            : > /dev/null && echo fine > /dev/null; echo end";
+        let Some(report) = places.run(script, LayerName::WriteScope, only(&[&places.work])) else { return };
+        assert_eq!(report.stdout.tail_text(), "end\n", "{}", report.stderr.tail_text());
+        assert_eq!(fs::read_to_string(places.work.join("kept")).unwrap(), "b\n");
+        let left: Vec<_> = fs::read_dir(&places.beside).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(left, ["secret"]);
+    }
+
+    fn a_read_only_role_changes_nothing_not_even_modes() {
+        let places = Places::new();
+        let isolation = Isolation { tmp: Some(places.scene.path().join("tmp")), ..only(&[]) };
+        let script = "echo x > new; rm -rf inner; chmod 777 inner/config; touch -d @0 inner/config
+            echo scratch > \"$TMPDIR/file\" && cat \"$TMPDIR/file\"; cat inner/config";
+        let before = fs::metadata(places.work.join("inner/config")).unwrap();
+        let Some(report) = places.run(script, LayerName::WriteScope, isolation) else { return };
+        assert_eq!(report.stdout.tail_text(), "scratch\nconfig", "{}", report.stderr.tail_text());
+        assert!(!places.work.join("new").exists());
+        if !is_active(&report, LayerName::ReadOnlyMounts) {
+            println!("skipped: without mounts of its own, modes and times are not protected");
+            return;
+        }
+        let after = fs::metadata(places.work.join("inner/config")).unwrap();
+        assert_eq!(after.modified().unwrap(), before.modified().unwrap());
+        assert_eq!(after.permissions(), before.permissions());
+    }
+
+    fn without_mounts_of_its_own_the_report_says_that_modes_can_be_changed() {
+        let places = Places::of(Scene::without(&[LayerName::ReadOnlyMounts]));
+        let script = "echo x > inner/config; chmod 777 inner/config; stat -c %a inner/config; cat inner/config";
+        let Some(report) = places.run(script, LayerName::WriteScope, only(&[])) else { return };
+        assert_eq!(report.stdout.tail_text(), "777\nconfig", "{}", report.stderr.tail_text());
+        let why = "switched off; modes, owners and times of files outside the allowed folders can be changed";
+        let missing = Layer { name: LayerName::ReadOnlyMounts, state: LayerState::Missing(why.to_owned()) };
+        assert!(report.layers.contains(&missing), "{:?}", report.layers);
+    }
+
+    fn hidden_folders_and_files_cannot_be_read() {
+        let places = Places::new();
+        let isolation = Isolation {
+            hidden: vec![places.beside.clone(), places.work.join("inner/config")],
+            ..Isolation::default()
+        };
+        let script = "ls ../beside; cat ../beside/secret; cat inner/config; umount ../beside; ls ../beside; echo end";
+        let Some(report) = places.run(script, LayerName::PathMasks, isolation) else { return };
+        assert_eq!(report.stdout.tail_text(), "end\n");
+    }
+
+    fn what_is_needed_inside_a_hidden_folder_stays_visible() {
+        let places = Places::new();
+        fs::write(places.scene.path().join("tool"), "shown").unwrap();
+        let isolation = Isolation {
+            hidden: vec![places.scene.path().to_path_buf()],
+            shown: vec![places.scene.path().join("tool")],
+            ..only(&[&places.work])
+        };
+        let script = "cat ../tool; cat inner/config; cat ../beside/secret; echo made > made; ls ..";
+        let Some(report) = places.run(script, LayerName::PathMasks, isolation) else { return };
+        assert_eq!(report.stdout.tail_text(), "shownconfigtool\nwork\n", "{}", report.stderr.tail_text());
+        assert_eq!(fs::read_to_string(places.work.join("made")).unwrap(), "made\n");
+    }
+
+    fn protected_paths_inside_a_writable_folder_stay_as_they_are() {
+        let places = Places::new();
+        let isolation = Isolation { protected: vec![places.work.join("inner")], ..only(&[&places.work]) };
+        let script = "echo x > inner/config; echo x > inner/new; rm -rf inner; mv inner outer; echo ok > free; echo end";
+        let Some(report) = places.run(script, LayerName::PathMasks, isolation) else { return };
+        assert_eq!(report.stdout.tail_text(), "end\n");
+        assert_eq!(fs::read_to_string(places.work.join("inner/config")).unwrap(), "config");
+        assert!(!places.work.join("inner/new").exists() && places.work.join("free").exists());
+    }
+
+    fn shared_memory_is_private_and_works() {
+        let places = Places::new();
+        let script = "echo x > /dev/shm/$DRIVE_TOKEN && cat /dev/shm/$DRIVE_TOKEN";
+        let Some(report) = places.run(script, LayerName::WriteScope, only(&[])) else { return };
+        if is_active(&report, LayerName::ReadOnlyMounts) {
+            assert_eq!(report.stdout.tail_text(), "x\n", "{}", report.stderr.tail_text());
+        }
+        assert!(!PathBuf::from("/dev/shm").join(&places.scene.token).exists());
+    }
+
+    fn a_writable_folder_that_does_not_exist_is_named() {
+        let places = Places::new();
+        let missing = places.work.join("missing");
+        let spec = places.shell("true", only(&[&missing]));
+        let problem = places.scene.try_run(&spec).unwrap_err();
+        assert_eq!(problem.kind, "processNotStarted");
+        assert!(problem.to_string().contains(&*missing.to_string_lossy()), "{problem}");
+    }
+
+    fn the_child_keeps_its_user_and_gains_no_privilege() {
+        let scene = Scene::new();
+        let report = scene.run(&scene.shell("id -u; grep NoNewPrivs /proc/self/status"));
+        let user = rustix::process::geteuid().as_raw();
+        assert_eq!(report.stdout.tail_text(), format!("{user}\nNoNewPrivs:\t1\n"));
+    }
+
+    fn a_probe_names_every_layer_and_finds_what_runs_find() {
+        let scene = Scene::new();
+        let layers = scene.runner.probe();
+        let names: Vec<LayerName> = layers.iter().map(|layer| layer.name).collect();
+        assert_eq!(names, LayerName::ALL);
+        let report = scene.run(&scene.command("true"));
+        for layer in &report.layers {
+            assert!(layers.contains(layer), "{layer:?}");
+        }
+    }
+
+    fn an_ordinary_user_needs_no_root_for_the_roles() {
+        if is_root() {
+            return; // The ordinary user's run is the one that can fail.
+        }
+        let layers = Scene::new().runner.probe();
+        let active: Vec<&str> = layers.iter().filter(|l| l.is_active()).map(|l| l.name.as_str()).collect();
+        println!("an ordinary user here has: {active:?}");
+        assert!(active.contains(&"subreaper"));
+    }
+}
+
+#[test]
+fn a_light_child_with_an_isolation_is_refused() {
+    let places = Places::new();
+    let mut spec = places.shell("true", only(&[]));
+    spec.containment = drive_engine::ports::Containment::Light;
+    assert_eq!(
+        places.scene.try_run(&spec).unwrap_err().kind,
+        "isolationMissing"
+    );
+    spec.isolation = Isolation::default();
+    assert_eq!(places.scene.run(&spec).end, End::Exited { code: 0 });
+}

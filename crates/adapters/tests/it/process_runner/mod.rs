@@ -1,0 +1,14 @@
+//! The bounded runner against real processes, as root and as an ordinary user.
+
+#[macro_use]
+mod support;
+
+mod ends;
+mod isolation;
+mod leftovers;
+mod light;
+mod memory;
+mod start;
+mod streams;
+mod survivors;
+mod traps;

@@ -1,0 +1,325 @@
+//! Bad input gets a clear error and loses nothing.
+
+use crate::support::{FixedClock, SmallDisk, World, write};
+use drive_adapters::worktree::Worktrees;
+use drive_core::Problem;
+use drive_core::sandbox::{OwnerState, Refusal, Sandbox, SandboxNote, SandboxSpec};
+use drive_engine::ports::{Sandboxes, VersionControl, WhyLeft};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+fn refused(world: &World, spec: &SandboxSpec) -> Problem {
+    let problem = world.worktrees().create(spec).unwrap_err();
+    assert_eq!(
+        world.remains(),
+        Vec::<PathBuf>::new(),
+        "nothing is left over"
+    );
+    assert!(problem.hint.is_some(), "{problem:?}");
+    problem
+}
+
+fn made(world: &World) -> Sandbox {
+    world.worktrees().create(&world.spec("one")).unwrap()
+}
+
+#[test]
+fn not_a_repository() {
+    let world = World::empty();
+    assert_eq!(refused(&world, &world.spec("one")).kind, "notARepository");
+    let mut spec = world.spec("one");
+    spec.repo = world.path().join("nowhere");
+    assert_eq!(refused(&world, &spec).kind, "notARepository");
+}
+
+#[test]
+fn no_commits_yet() {
+    let world = World::empty();
+    world.git(["init", "-q"]);
+    assert_eq!(refused(&world, &world.spec("one")).kind, "noCommitsYet");
+}
+
+#[test]
+fn a_bare_repository_works() {
+    let world = World::new();
+    let bare = world.path().join("bare.git");
+    world.git(["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
+    let mut spec = world.spec("one");
+    spec.repo = bare;
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&spec).unwrap();
+    assert!(sandbox.path.join("a.txt").exists());
+    assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
+}
+
+#[test]
+fn a_shallow_clone_works_and_says_so() {
+    let world = World::new();
+    world.write("a.txt", "second\n");
+    world.commit("second");
+    let clone = world.path().join("clone");
+    let url = format!("file://{}", world.repo.display());
+    world.git(["clone", "-q", "--depth=1", &url, clone.to_str().unwrap()]);
+    let mut spec = world.spec("one");
+    spec.repo = clone;
+    let sandbox = world.worktrees().create(&spec).unwrap();
+    assert_eq!(sandbox.notes, [SandboxNote::ShallowHistory]);
+}
+
+#[test]
+fn a_detached_head_works() {
+    let world = World::new();
+    world.git(["checkout", "-q", "--detach"]);
+    let sandbox = made(&world);
+    assert_eq!(sandbox.base_sha, world.git(["rev-parse", "HEAD"]));
+    assert_eq!(world.builder().discover(&world.repo).unwrap().branch, None);
+}
+
+#[test]
+fn a_branch_that_exists() {
+    let world = World::new();
+    world.git(["branch", "drive/one"]);
+    assert_eq!(refused(&world, &world.spec("one")).kind, "branchExists");
+    assert_eq!(world.git(["branch", "--list", "drive/one"]), "  drive/one");
+}
+
+#[test]
+fn a_branch_whose_name_is_a_folder_of_another() {
+    let world = World::new();
+    world.git(["branch", "drive"]);
+    let problem = refused(&world, &world.spec("one"));
+    assert_eq!(
+        problem.message,
+        "branch `drive/one` cannot stand beside branch `drive`"
+    );
+}
+
+#[test]
+fn a_branch_that_is_checked_out_elsewhere() {
+    let world = World::new();
+    let mut spec = world.spec("one");
+    spec.branch = Some("main".into());
+    let problem = refused(&world, &spec);
+    assert_eq!(problem.kind, "branchCheckedOut");
+    let place = world.repo.display();
+    assert!(problem.message.contains(&format!("`{place}`")), "{problem}");
+}
+
+#[test]
+fn names_git_refuses() {
+    let world = World::new();
+    for name in ["a..b", "-x", "a b", "x.lock", "HEAD", "a/"] {
+        let mut spec = world.spec("one");
+        spec.branch = Some(name.into());
+        assert_eq!(refused(&world, &spec).kind, "badBranchName", "{name}");
+    }
+}
+
+#[test]
+fn a_base_that_is_no_commit() {
+    let world = World::new();
+    for base in ["nothing", "--all", "HEAD:a.txt"] {
+        let mut spec = world.spec("one");
+        spec.base = base.into();
+        assert_eq!(refused(&world, &spec).kind, "unknownRevision", "{base}");
+    }
+}
+
+#[test]
+fn submodules_are_left_unfetched_and_that_is_said() {
+    let library = World::new();
+    let world = World::new();
+    let url = library.repo.to_str().unwrap();
+    world.git(["submodule", "--quiet", "add", url, "lib"]);
+    world.commit("with a submodule");
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    assert_eq!(sandbox.notes, [SandboxNote::SubmodulesNotFetched]);
+    assert!(
+        sandbox
+            .path
+            .join("lib")
+            .read_dir()
+            .unwrap()
+            .next()
+            .is_none()
+    );
+    assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
+}
+
+#[test]
+fn commits_in_a_submodule_that_its_remote_lacks_hold_the_sandbox() {
+    let library = World::new();
+    let world = World::new();
+    let url = library.repo.to_str().unwrap();
+    world.git(["submodule", "--quiet", "add", url, "lib"]);
+    world.commit("with a submodule");
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    world.git_in(&sandbox.path, ["submodule", "--quiet", "update", "--init"]);
+    let lib = sandbox.path.join("lib");
+    write(&lib.join("new.txt"), "new");
+    world.git_in(&lib, ["add", "-A"]);
+    world.git_in(&lib, ["commit", "-qm", "in the submodule"]);
+    world.git_in(&sandbox.path, ["commit", "-qam", "bump"]);
+    let problem = sandboxes.remove(&sandbox).unwrap_err();
+    assert_eq!(problem.kind, "workCannotBeKept");
+    assert!(lib.join("new.txt").exists());
+}
+
+#[test]
+fn lfs_pointers_stay_pointers_and_that_is_said() {
+    let world = World::new();
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n";
+    world.write(
+        ".gitattributes",
+        "*.bin filter=lfs diff=lfs merge=lfs -text\n",
+    );
+    world.write("big.bin", pointer);
+    world.commit("pointer");
+    for (key, value) in [
+        ("filter.lfs.smudge", "false"),
+        ("filter.lfs.process", "false"),
+        ("filter.lfs.clean", "false"),
+        ("filter.lfs.required", "true"),
+    ] {
+        world.git(["config", key, value]);
+    }
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    assert_eq!(
+        sandbox.notes,
+        [SandboxNote::FiltersNotRun {
+            filters: vec!["lfs".into()]
+        }]
+    );
+    assert_eq!(
+        std::fs::read_to_string(sandbox.path.join("big.bin")).unwrap(),
+        pointer
+    );
+    assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
+}
+
+#[test]
+fn a_sandbox_folder_deleted_by_hand_keeps_its_commits() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    write(&sandbox.path.join("new.txt"), "new");
+    world.git_in(&sandbox.path, ["add", "-A"]);
+    world.git_in(&sandbox.path, ["commit", "-qm", "work"]);
+    let head = world.git_in(&sandbox.path, ["rev-parse", "HEAD"]);
+    std::fs::remove_dir_all(&sandbox.path).unwrap();
+
+    let again = sandboxes.create(&world.spec("one")).unwrap_err();
+    assert_eq!(again.kind, "sandboxGone");
+    let report = sandboxes.sweep(&|_| OwnerState::Dead).unwrap();
+    assert_eq!(report.removed[0].kept, None, "the branch has them");
+    assert_eq!(world.git(["rev-parse", "drive/one"]), head);
+    assert_eq!(world.remains(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn somebody_elses_worktree_in_the_place_of_ours_is_not_touched() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    let path = sandbox.path.to_str().unwrap();
+    world.git(["worktree", "unlock", path]);
+    world.git(["worktree", "remove", "--force", path]);
+    world.git(["worktree", "add", "-q", "--detach", path]);
+    write(&sandbox.path.join("theirs.txt"), "theirs");
+    let problem = sandboxes.remove(&sandbox).unwrap_err();
+    assert_eq!(problem.kind, "sandboxNotOurs");
+    let report = sandboxes.sweep(&|_| OwnerState::Dead).unwrap();
+    assert_eq!(report.removed, Vec::new());
+    assert!(sandbox.path.join("theirs.txt").exists());
+}
+
+#[test]
+fn a_folder_in_the_way_is_named_and_left_alone() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    write(&world.root.join("one/theirs.txt"), "theirs");
+    let problem = sandboxes.create(&world.spec("one")).unwrap_err();
+    assert_eq!(problem.kind, "sandboxFolderTaken");
+    assert!(world.root.join("one/theirs.txt").exists());
+}
+
+#[test]
+fn a_record_that_cannot_be_read_proves_nothing() {
+    let world = World::new();
+    let sandbox = made(&world);
+    let record = world.state.join("worktrees/records/one.json");
+    for content in ["{", "{\"version\": 99}"] {
+        std::fs::write(&record, content).unwrap();
+        let problem = world.worktrees().remove(&sandbox).unwrap_err();
+        assert_eq!(problem.kind, "sandboxUnclear");
+        let report = world.worktrees().sweep(&|_| OwnerState::Dead).unwrap();
+        assert_eq!((report.removed.len(), report.left.len()), (0, 1));
+        assert!(sandbox.path.join("a.txt").exists());
+    }
+}
+
+#[test]
+fn a_record_that_points_at_a_folder_of_the_users_moves_nothing() {
+    let world = World::new();
+    let sandbox = made(&world);
+    write(&world.path().join("mine/one/file.txt"), "mine");
+    let record = world.state.join("worktrees/records/one.json");
+    let text = std::fs::read_to_string(&record).unwrap();
+    let theirs = world.path().join("mine/one");
+    let forged = text.replace(sandbox.path.to_str().unwrap(), theirs.to_str().unwrap());
+    std::fs::write(&record, forged).unwrap();
+    let report = world.worktrees().sweep(&|_| OwnerState::Dead).unwrap();
+    assert_eq!(report.left[0].why, WhyLeft::Refused(Refusal::OutsideRoot));
+    assert_eq!(report.removed, Vec::new());
+    assert!(theirs.join("file.txt").exists() && sandbox.path.exists());
+}
+
+#[test]
+fn a_full_disk_is_named_and_nothing_is_left_half_made() {
+    let world = World::new();
+    world.write("large.txt", &"x".repeat(3 << 20));
+    world.commit("larger than the disk");
+    let Some(_disk) = SmallDisk::mount(&world.root, c"size=1m") else {
+        return;
+    };
+    let problem = refused(&world, &world.spec("one"));
+    assert_eq!(problem.kind, "diskFull");
+    assert_eq!(world.traces(), Vec::<String>::new());
+}
+
+#[test]
+fn a_read_only_sandbox_root_is_named() {
+    let world = World::new();
+    let Some(disk) = SmallDisk::mount(&world.root, c"size=1m") else {
+        return;
+    };
+    disk.make_read_only();
+    let opened = Worktrees::open(
+        world.builder(),
+        Arc::new(FixedClock),
+        &world.root,
+        &world.state,
+    );
+    assert_eq!(opened.err().unwrap().kind, "sandboxRootUnusable");
+}
+
+#[test]
+fn a_root_that_turns_read_only_later_is_named_too() {
+    let world = World::new();
+    let Some(disk) = SmallDisk::mount(&world.root, c"size=4m") else {
+        return;
+    };
+    let sandboxes = world.worktrees();
+    disk.make_read_only();
+    let problem = sandboxes.create(&world.spec("one")).unwrap_err();
+    assert_eq!(problem.kind, "sandboxRootUnusable");
+    assert_eq!(world.traces(), Vec::<String>::new());
+}
+
+#[test]
+fn the_same_holds_for_an_ordinary_user() {
+    crate::support::again_as_ordinary_user(module_path!());
+}

@@ -1,0 +1,262 @@
+//! A sandbox goes at once when its files are as git last saw them. Nothing that was done to a file is
+//! taken for nothing, however well it hides.
+
+use crate::support::{FixedClock, World, write};
+use drive_adapters::Environment;
+use drive_adapters::git::Git;
+use drive_adapters::worktree::Worktrees;
+use drive_core::sandbox::Sandbox;
+use drive_engine::ports::Sandboxes;
+use std::fs::{self, File, FileTimes};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What somebody does in a sandbox, and what is kept of it: `None` when nothing has to be.
+type Deed = (&'static str, fn(&World, &Sandbox), Option<&'static str>);
+
+const DEEDS: &[Deed] = &[
+    ("nothing", |_, _| {}, None),
+    (
+        "an empty folder",
+        |_, it| fs::create_dir(it.path.join("empty")).unwrap(),
+        None,
+    ),
+    (
+        "a read",
+        |_, it| drop(fs::read(it.path.join("a.txt")).unwrap()),
+        None,
+    ),
+    (
+        "a commit on its branch",
+        |world, it| {
+            write(&it.path.join("new.txt"), "new");
+            world.git_in(&it.path, ["add", "-A"]);
+            world.git_in(&it.path, ["commit", "-qm", "new"]);
+        },
+        None,
+    ),
+    (
+        "a change of the same size with its time set back",
+        |_, it| {
+            let path = it.path.join("a.txt");
+            let before = fs::metadata(&path).unwrap().modified().unwrap();
+            fs::write(&path, "b\n").unwrap();
+            let file = File::options().write(true).open(&path).unwrap();
+            file.set_times(FileTimes::new().set_modified(before))
+                .unwrap();
+        },
+        Some("M\ta.txt"),
+    ),
+    (
+        "a change in the moment after a commit",
+        |world, it| {
+            write(&it.path.join("a.txt"), "1\n");
+            world.git_in(&it.path, ["commit", "-qam", "one"]);
+            fs::write(it.path.join("a.txt"), "2\n").unwrap();
+        },
+        Some("M\ta.txt"),
+    ),
+    (
+        "a staged change that was taken back in the file only",
+        |world, it| {
+            write(&it.path.join("a.txt"), "x\n");
+            world.git_in(&it.path, ["add", "-A"]);
+            write(&it.path.join("a.txt"), "a\n");
+        },
+        Some(""),
+    ),
+    (
+        "a file that may be executed now",
+        |_, it| {
+            let mode = PermissionsExt::from_mode(0o755);
+            fs::set_permissions(it.path.join("a.txt"), mode).unwrap();
+        },
+        Some("M\ta.txt"),
+    ),
+    (
+        "a file deleted",
+        |_, it| fs::remove_file(it.path.join("a.txt")).unwrap(),
+        Some("D\ta.txt"),
+    ),
+    (
+        "a file replaced by its copy, then changed",
+        |_, it| {
+            fs::copy(it.path.join("a.txt"), it.path.join("c")).unwrap();
+            fs::rename(it.path.join("c"), it.path.join("a.txt")).unwrap();
+            fs::write(it.path.join("a.txt"), "c\n").unwrap();
+        },
+        Some("M\ta.txt"),
+    ),
+    (
+        "a file beside the others",
+        |_, it| write(&it.path.join("src/new.txt"), "new"),
+        Some("A\tsrc/new.txt"),
+    ),
+    (
+        "a file in a folder of its own",
+        |_, it| write(&it.path.join("more/deep/new.txt"), "new"),
+        Some("A\tmore/deep/new.txt"),
+    ),
+    (
+        "a folder replaced by a link to the same files",
+        |world, it| {
+            fs::rename(it.path.join("src"), world.path().join("moved")).unwrap();
+            symlink(world.path().join("moved"), it.path.join("src")).unwrap();
+        },
+        Some("A\tsrc\nD\tsrc/b.txt"),
+    ),
+    (
+        "a change hidden from git",
+        |world, it| {
+            world.git_in(&it.path, ["update-index", "--assume-unchanged", "a.txt"]);
+            write(&it.path.join("a.txt"), "hidden\n");
+        },
+        Some("M\ta.txt"),
+    ),
+    (
+        "a file that differs in case only, where git is told that this means nothing",
+        |world, it| {
+            world.git(["config", "core.ignoreCase", "true"]);
+            write(&it.path.join("A.TXT"), "another");
+        },
+        Some("A\tA.TXT"),
+    ),
+    (
+        "a change that a cheaper look would miss",
+        |world, it| {
+            world.git(["config", "core.checkStat", "minimal"]);
+            world.git(["config", "core.trustctime", "false"]);
+            let path = it.path.join("a.txt");
+            let before = fs::metadata(&path).unwrap().modified().unwrap();
+            fs::write(&path, "b\n").unwrap();
+            let file = File::options().write(true).open(&path).unwrap();
+            file.set_times(FileTimes::new().set_modified(before))
+                .unwrap();
+        },
+        Some("M\ta.txt"),
+    ),
+    (
+        "line ends that git is told to refuse",
+        |world, it| {
+            world.git(["config", "core.autocrlf", "input"]);
+            world.git(["config", "core.safecrlf", "true"]);
+            write(&it.path.join("dos.txt"), "one\r\ntwo\r\n");
+        },
+        Some("A\tdos.txt"),
+    ),
+    (
+        "a file outside of a sparse checkout",
+        |world, it| {
+            world.git_in(&it.path, ["sparse-checkout", "set", "src"]);
+            write(&it.path.join("other/new.txt"), "new");
+        },
+        Some("A\tother/new.txt"),
+    ),
+    (
+        "commits on no branch",
+        |world, it| {
+            world.git_in(&it.path, ["checkout", "-q", "--detach"]);
+            write(&it.path.join("new.txt"), "new");
+            world.git_in(&it.path, ["add", "-A"]);
+            world.git_in(&it.path, ["commit", "-qm", "new"]);
+        },
+        Some(""),
+    ),
+];
+
+/// Until the index is newer than every file: before that, git looks into the files in any case.
+fn let_time_pass(world: &World, sandbox: &Sandbox) {
+    let modified = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while modified(&sandbox.admin_dir.join("index")) <= modified(&sandbox.path.join("src/b.txt")) {
+        assert!(Instant::now() < deadline, "the clock stands still");
+        world.git_in(&sandbox.path, ["update-index", "--force-write-index"]);
+    }
+}
+
+#[test]
+fn whatever_was_done_is_kept_and_nothing_else_is() {
+    for (deed, act, expected) in DEEDS {
+        let world = World::new();
+        let sandboxes = world.worktrees();
+        let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+        let_time_pass(&world, &sandbox);
+        act(&world, &sandbox);
+        let kept = sandboxes.remove(&sandbox).unwrap().kept;
+        // Against its first parent, which is what was committed.
+        let shown = kept.map(|kept| {
+            let range = format!("{}^1", kept.sha);
+            world.git(["diff", "--no-renames", "--name-status", &range, &kept.sha])
+        });
+        assert_eq!(shown.as_deref(), *expected, "{deed}");
+        assert!(!sandbox.path.exists(), "{deed}");
+    }
+}
+
+#[test]
+fn a_clean_sandbox_goes_without_a_look_by_git() {
+    let world = World::new();
+    world.write("data/u.txt", "brought, and not ignored");
+    let log = world.path().join("calls");
+    let program = world.path().join("bin/git");
+    let path = std::env::var("PATH").unwrap();
+    let script = format!(
+        "#!/bin/sh\necho \"$1\" >> '{}'\nPATH='{path}' exec git \"$@\"\n",
+        log.display()
+    );
+    write(&program, &script);
+    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let environment = Environment::from_pairs([
+        ("PATH", program.parent().unwrap().as_os_str().to_owned()),
+        ("HOME", world.home().into_os_string()),
+    ]);
+    let git = Git::new(World::runner(), &environment);
+    let sandboxes = Worktrees::open(git, Arc::new(FixedClock), &world.root, &world.state).unwrap();
+    for brings in [false, true] {
+        let mut spec = world.spec("one");
+        if brings {
+            spec.copy = vec!["data".into()];
+        }
+        let sandbox = sandboxes.create(&spec).unwrap();
+        let_time_pass(&world, &sandbox);
+        fs::remove_file(&log).unwrap();
+        assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
+        let calls = fs::read_to_string(&log).unwrap();
+        let calls: Vec<&str> = calls.lines().collect();
+        let looks = ["for-each-ref", "update-ref", "rev-parse", "update-ref"];
+        assert_eq!(calls, looks, "brings: {brings}");
+    }
+}
+
+#[test]
+fn a_sandbox_of_many_folders_is_looked_at_in_full() {
+    let world = World::new();
+    for number in 0..300 {
+        world.write(&format!("many/{}/{number}.txt", number % 30), "x\n");
+    }
+    world.commit("many");
+    let sandboxes = world.worktrees();
+    for (id, deed) in [
+        ("one", None),
+        ("two", Some("many/29/299.txt")),
+        ("three", Some("many/0/new.txt")),
+    ] {
+        let sandbox = sandboxes.create(&world.spec(id)).unwrap();
+        if let Some(path) = deed {
+            write(&sandbox.path.join(path), "changed\n");
+        }
+        let kept = sandboxes.remove(&sandbox).unwrap().kept;
+        assert_eq!(
+            kept.map(|kept| kept.about.dirty_files),
+            deed.map(|_| 1),
+            "{id}"
+        );
+    }
+}
+
+#[test]
+fn the_same_holds_for_an_ordinary_user() {
+    crate::support::again_as_ordinary_user(module_path!());
+}

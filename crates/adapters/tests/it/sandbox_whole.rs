@@ -1,0 +1,120 @@
+//! A sandbox that somebody took apart by hand is made whole before anybody works in it, on proof that
+//! it is drive's.
+
+use crate::support::{World, write};
+use drive_core::sandbox::Sandbox;
+use drive_engine::ports::Sandboxes;
+use std::fs;
+
+/// A sandbox with one commit of its own.
+fn worked_in(world: &World, sandboxes: &dyn Sandboxes) -> (Sandbox, String) {
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    write(&sandbox.path.join("new.txt"), "work\n");
+    world.git_in(&sandbox.path, ["add", "new.txt"]);
+    world.git_in(&sandbox.path, ["commit", "--quiet", "--message=Mine"]);
+    let head = world.git_in(&sandbox.path, ["rev-parse", "HEAD"]);
+    (sandbox, head)
+}
+
+/// Nothing is missing, and git in there sees nothing to do.
+fn is_whole(world: &World, sandbox: &Sandbox, head: &str) {
+    assert_eq!(world.git_in(&sandbox.path, ["rev-parse", "HEAD"]), head);
+    assert_eq!(
+        world.git_in(&sandbox.path, ["symbolic-ref", "HEAD"]),
+        "refs/heads/drive/one"
+    );
+    assert_eq!(world.git_in(&sandbox.path, ["status", "--porcelain"]), "");
+    assert!(sandbox.path.join("new.txt").is_file());
+}
+
+fn filled(sandbox: &Sandbox) -> String {
+    format!(
+        "everything in `{}` was gone; it was filled again from the branch",
+        sandbox.path.display()
+    )
+}
+
+#[test]
+fn one_that_nobody_touched_stays_as_it_is_with_what_is_not_committed() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let (sandbox, head) = worked_in(&world, &sandboxes);
+    write(&sandbox.path.join("new.txt"), "changed\n");
+    let nothing: Vec<String> = Vec::new();
+    assert_eq!(
+        sandboxes.make_whole(&sandbox, Some(&head)).unwrap(),
+        nothing
+    );
+    let text = fs::read_to_string(sandbox.path.join("new.txt")).unwrap();
+    assert_eq!(text, "changed\n");
+}
+
+#[test]
+fn a_folder_that_is_gone_or_empty_is_filled_from_its_branch() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let (sandbox, head) = worked_in(&world, &sandboxes);
+    fs::remove_dir_all(&sandbox.path).unwrap();
+    let notes = sandboxes.make_whole(&sandbox, Some(&head)).unwrap();
+    assert_eq!(notes, [filled(&sandbox)]);
+    is_whole(&world, &sandbox, &head);
+    for name in ["a.txt", "src", "new.txt", ".git"] {
+        let path = sandbox.path.join(name);
+        fs::remove_dir_all(&path)
+            .or_else(|_| fs::remove_file(&path))
+            .unwrap();
+    }
+    let notes = sandboxes.make_whole(&sandbox, None).unwrap();
+    assert_eq!(notes, [filled(&sandbox)]);
+    is_whole(&world, &sandbox, &head);
+}
+
+#[test]
+fn one_that_git_has_forgotten_is_known_to_it_again() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let (sandbox, head) = worked_in(&world, &sandboxes);
+    let path = sandbox.path.to_str().unwrap();
+    world.git(["worktree", "remove", "--force", "--force", path]);
+    sandboxes.make_whole(&sandbox, Some(&head)).unwrap();
+    is_whole(&world, &sandbox, &head);
+    assert!(world.git(["worktree", "list"]).contains(path));
+}
+
+#[test]
+fn a_branch_that_is_gone_is_made_again_where_it_was() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let (sandbox, head) = worked_in(&world, &sandboxes);
+    let told = |tip: &str| {
+        vec![format!(
+            "branch `drive/one` had been deleted; it was made again at {tip}"
+        )]
+    };
+    world.git(["update-ref", "-d", "refs/heads/drive/one"]);
+    assert_eq!(sandboxes.make_whole(&sandbox, None).unwrap(), told(&head));
+    is_whole(&world, &sandbox, &head);
+    // Without a log of where it was, the caller's word counts, as long as it builds on the base.
+    for (known, tip) in [(head.as_str(), &head), (&"0".repeat(40), &sandbox.base_sha)] {
+        world.git(["update-ref", "-d", "refs/heads/drive/one"]);
+        let _ = fs::remove_file(sandbox.admin_dir.join("logs/HEAD"));
+        let notes = sandboxes.make_whole(&sandbox, Some(known)).unwrap();
+        assert_eq!(notes, told(tip));
+    }
+}
+
+#[test]
+fn one_whose_git_folder_is_somebody_elses_now_is_refused() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let (sandbox, head) = worked_in(&world, &sandboxes);
+    let path = sandbox.path.to_str().unwrap();
+    world.git(["worktree", "remove", "--force", "--force", path]);
+    let other = world.git(["rev-parse", "--show-toplevel"]) + "-other/one";
+    world.git(["worktree", "add", "--quiet", "--detach", &other]);
+    assert!(sandbox.admin_dir.is_dir(), "git gave the name to another");
+    let refused = sandboxes.make_whole(&sandbox, Some(&head)).unwrap_err();
+    assert_eq!(refused.kind, "sandboxGone");
+    let link = fs::read_to_string(sandbox.admin_dir.join("gitdir")).unwrap();
+    assert_eq!(link.trim_end(), format!("{other}/.git"));
+}

@@ -1,0 +1,13 @@
+//! The real binary, as a user or a script meets it.
+
+mod config;
+mod config_files;
+mod config_schema;
+mod doctor;
+mod kept;
+mod output;
+mod plugin;
+mod pr;
+mod scripts;
+mod support;
+mod usage;

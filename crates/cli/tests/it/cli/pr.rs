@@ -1,0 +1,351 @@
+//! `drive pr`, from opening to merging, as a user and a script see it.
+
+use crate::cli::support::{Ended, World, ended};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+/// A repository with `main` checked out and a branch `feat/login` that adds five lines.
+fn world() -> World {
+    let world = World::new();
+    fs::write(
+        world.home().join(".gitconfig"),
+        "[user]\nname = Ann\nemail = ann@example.org\n",
+    )
+    .unwrap();
+    world.git(&["checkout", "-q", "-b", "main"]);
+    write(&world, "README.md", "read me\n");
+    commit(&world, "First");
+    branch(&world, "feat/login", "src/login.rs");
+    world
+}
+
+fn branch(world: &World, name: &str, file: &str) {
+    world.git(&["checkout", "-q", "-b", name, "main"]);
+    write(world, file, "one\ntwo\nthree\nfour\nfive\n");
+    commit(world, "Add the login");
+    world.git(&["checkout", "-q", "main"]);
+}
+
+fn write(world: &World, path: &str, text: &str) {
+    let path = world.repo().join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn commit(world: &World, message: &str) {
+    world.git(&["add", "--all"]);
+    world.git(&["commit", "-q", "-m", message]);
+}
+
+/// Runs a command that must succeed.
+fn done(world: &World, args: &[&str]) -> String {
+    let ended = world.drive(args);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    ended.stdout
+}
+
+fn document(world: &World, args: &[&str]) -> Value {
+    let (code, document) = world.json(args);
+    assert_eq!(code, Some(0), "{document}");
+    document
+}
+
+fn with_input(world: &World, args: &[&str], input: &str) -> Ended {
+    let mut child = world
+        .command(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
+    Ended::from(child.wait_with_output().unwrap())
+}
+
+/// Takes the fields that differ from run to run out of a document, having looked at them.
+fn settled(mut document: Value) -> Value {
+    fn walk(value: &mut Value) {
+        if let Some(fields) = value.as_object_mut() {
+            for name in ["createdAt", "updatedAt"] {
+                if let Some(at) = fields.remove(name) {
+                    assert!(at.as_str().is_some_and(|at| at.ends_with('Z')), "{at}");
+                }
+            }
+            fields.values_mut().for_each(walk);
+        } else if let Some(items) = value.as_array_mut() {
+            items.iter_mut().for_each(walk);
+        }
+    }
+    walk(&mut document);
+    document
+}
+
+fn summary(world: &World, state: &str) -> Value {
+    let git_dir = fs::canonicalize(world.repo()).unwrap().join(".git");
+    json!({
+        "number": 1,
+        "title": "Add the login",
+        "state": state,
+        "draft": false,
+        "branch": "feat/login",
+        "base": "main",
+        "headSha": world.git(&["rev-parse", "feat/login"]),
+        "url": format!("local://{}/pull/1", git_dir.display()),
+    })
+}
+
+#[test]
+fn the_documents_are_those_scripts_rely_on() {
+    let world = world();
+    done(
+        &world,
+        &["pr", "open", "feat/login", "--body", "What it does."],
+    );
+    done(&world, &["pr", "comment", "1", "in general", "--as", "wim"]);
+    let at = ["--file", "src/login.rs", "--line", "2"];
+    done(
+        &world,
+        &[&["pr", "comment", "1", "this line"][..], &at].concat(),
+    );
+    done(&world, &["pr", "comment", "1", "yes", "--reply-to", "2"]);
+    done(&world, &["pr", "approve", "1", "--body", "well done"]);
+
+    assert_eq!(
+        settled(document(&world, &["pr", "list"])),
+        json!({ "schema": "drive.pullRequests/1", "pullRequests": [summary(&world, "open")] })
+    );
+    let head = world.git(&["rev-parse", "feat/login"]);
+    let comment = |id: u64, surface: &str, author: &str, body: &str| {
+        json!({
+            "id": id, "prNumber": 1, "surface": surface, "author": author, "body": body,
+            "path": null, "line": null, "commit": null, "inReplyTo": null, "review": null,
+        })
+    };
+    let mut comments = [
+        comment(1, "conversation", "wim", "in general"),
+        comment(2, "inline", "Ann", "this line"),
+        comment(3, "inline", "Ann", "yes"),
+        comment(4, "review", "Ann", "well done"),
+    ];
+    for inline in &mut comments[1..3] {
+        inline["path"] = json!("src/login.rs");
+        inline["line"] = json!(2);
+        inline["commit"] = json!(head);
+    }
+    comments[2]["inReplyTo"] = json!(2);
+    comments[3]["commit"] = json!(head);
+    comments[3]["review"] = json!("approved");
+    let mut expected = summary(&world, "open");
+    expected["schema"] = json!("drive.pullRequest/1");
+    expected["body"] = json!("What it does.");
+    expected["mergeable"] = json!(true);
+    expected["comments"] = json!(comments);
+    assert_eq!(settled(document(&world, &["pr", "show", "1"])), expected);
+}
+
+#[test]
+fn people_see_a_table_and_a_page() {
+    let world = world();
+    branch(&world, "feat/b", "b.txt");
+    done(
+        &world,
+        &[
+            "pr",
+            "open",
+            "feat/login",
+            "--title",
+            "Log in",
+            "--body",
+            "What it does.",
+        ],
+    );
+    done(&world, &["pr", "open", "feat/b", "--draft"]);
+    assert_eq!(
+        done(&world, &["pr", "list"]),
+        "2  open (draft)  feat/b → main      Add the login\n\
+         1  open          feat/login → main  Log in\n"
+    );
+    done(&world, &["pr", "comment", "1", "two\nlines", "--as", "wim"]);
+    let page = done(&world, &["pr", "show", "1"]);
+    let head = &world.git(&["rev-parse", "feat/login"])[..12];
+    let expected =
+        format!("1  Log in\nopen  feat/login → main  at {head}\n\n    What it does.\n\n[1] wim  ");
+    assert!(page.starts_with(&expected), "{page}");
+    assert!(page.ends_with(" UTC\n    two\n    lines\n"), "{page}");
+}
+
+#[test]
+fn a_merge_is_a_merge_commit_and_the_checkout_follows() {
+    let world = world();
+    done(&world, &["pr", "open", "feat/login"]);
+    let merged = document(&world, &["pr", "merge"]);
+    assert_eq!(merged["state"], "merged");
+    assert_eq!(world.git(&["rev-list", "--merges", "--count", "main"]), "1");
+    assert_eq!(world.git(&["status", "--porcelain"]), "");
+    assert!(world.repo().join("src/login.rs").exists());
+    assert_eq!(
+        document(&world, &["pr", "list", "--state", "open"])["pullRequests"],
+        json!([])
+    );
+    assert_eq!(
+        done(&world, &["pr", "list", "--state", "open"]),
+        "no pull requests\n"
+    );
+}
+
+#[test]
+fn a_merge_over_uncommitted_changes_is_refused_and_changes_nothing() {
+    let world = world();
+    done(&world, &["pr", "open", "feat/login"]);
+    write(&world, "README.md", "my own words\n");
+    let before = world.git(&["rev-parse", "main"]);
+    let (code, refused) = world.json(&["pr", "merge", "1"]);
+    assert_eq!(
+        (code, &refused["failure"]["kind"]),
+        (Some(1), &json!("mergeRefused"))
+    );
+    let message = refused["failure"]["message"].as_str().unwrap();
+    assert!(message.ends_with("with uncommitted changes"), "{message}");
+    assert_eq!(world.git(&["rev-parse", "main"]), before);
+    assert_eq!(
+        fs::read_to_string(world.repo().join("README.md")).unwrap(),
+        "my own words\n"
+    );
+}
+
+#[test]
+fn only_the_head_that_was_looked_at_is_merged() {
+    let world = world();
+    done(&world, &["pr", "open", "feat/login"]);
+    let other = world.git(&["rev-parse", "main"]);
+    let (code, moved) = world.json(&["pr", "merge", "1", "--head", &other]);
+    assert_eq!(
+        (code, &moved["failure"]["kind"]),
+        (Some(1), &json!("headMoved"))
+    );
+}
+
+#[test]
+fn a_line_outside_the_diff_is_answered_with_the_lines_inside() {
+    let world = world();
+    done(&world, &["pr", "open", "feat/login"]);
+    let ended = world.drive(&[
+        "pr",
+        "comment",
+        "1",
+        "x",
+        "--file",
+        "src/login.rs",
+        "--line",
+        "9",
+    ]);
+    assert_eq!(
+        ended,
+        Ended {
+            code: Some(2),
+            stdout: String::new(),
+            stderr: "error: line 9 of `src/login.rs` is not part of the pull request's diff\n\
+                     hint: the diff of `src/login.rs` shows these lines: 1-5\n"
+                .to_owned(),
+        }
+    );
+}
+
+#[test]
+fn several_candidates_are_listed_and_one_needs_no_name() {
+    let world = world();
+    let nothing = world.drive(&["pr", "close"]);
+    assert_eq!(nothing.code, Some(2));
+    assert!(
+        nothing
+            .stderr
+            .starts_with("error: there is no open pull request here\n")
+    );
+    done(&world, &["pr", "open", "feat/login"]);
+    done(&world, &["pr", "comment", "--body", "one needs no name"]);
+    branch(&world, "feat/b", "b.txt");
+    done(&world, &["pr", "open", "feat/b"]);
+    let several = world.drive(&["pr", "approve"]);
+    assert_eq!(several.code, Some(2));
+    assert_eq!(
+        several.stderr,
+        "error: several pull requests come into question\n\
+         hint: name one of: 2 (`feat/b`, open), 1 (`feat/login`, open)\n"
+    );
+    done(&world, &["pr", "close", "feat/b"]);
+    assert_eq!(document(&world, &["pr", "show", "2"])["state"], "closed");
+    done(&world, &["pr", "reopen"]);
+    assert_eq!(document(&world, &["pr", "show", "2"])["state"], "open");
+}
+
+#[test]
+fn a_comment_can_come_from_standard_input() {
+    let world = world();
+    done(&world, &["pr", "open", "feat/login"]);
+    for args in [
+        &["pr", "comment", "1", "-"][..],
+        &["pr", "comment", "--body", "-"],
+    ] {
+        let piped = with_input(&world, args, "from a pipe\n");
+        assert_eq!(piped.code, Some(0), "{piped:?}");
+    }
+    let shown = document(&world, &["pr", "show"]);
+    let bodies: Vec<_> = shown["comments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| &c["body"])
+        .collect();
+    assert_eq!(bodies, ["from a pipe\n", "from a pipe\n"]);
+    assert_eq!(
+        with_input(&world, &["pr", "comment", "1", "-"], " \n").code,
+        Some(2)
+    );
+    let missing = world.json(&["pr", "comment", "1"]);
+    assert_eq!(missing.1["failure"]["kind"], "bodyMissing");
+}
+
+#[test]
+fn what_others_wrote_cannot_paint_the_terminal() {
+    let world = world();
+    done(
+        &world,
+        &["pr", "open", "feat/login", "--title", "red \x1b[31m"],
+    );
+    done(&world, &["pr", "comment", "1", "bell \x07 \x1b]0;title"]);
+    for args in [&["pr", "list"][..], &["pr", "show", "1"]] {
+        let text = done(&world, args);
+        let raw = text.chars().any(|c| c.is_control() && c != '\n');
+        assert!(!raw, "{text:?}");
+    }
+}
+
+#[test]
+fn commands_at_the_same_time_all_succeed() {
+    let world = world();
+    done(&world, &["pr", "open", "feat/login"]);
+    let endings: Vec<Ended> = std::thread::scope(|scope| {
+        let calls: Vec<_> = (0..6)
+            .map(|_| scope.spawn(|| ended(&mut world.command(&["pr", "comment", "1", "hello"]))))
+            .collect();
+        calls.into_iter().map(|call| call.join().unwrap()).collect()
+    });
+    for ending in endings {
+        assert_eq!(ending.code, Some(0), "{ending:?}");
+    }
+    let shown = document(&world, &["pr", "show", "1"]);
+    let ids: Vec<_> = shown["comments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| &c["id"])
+        .collect();
+    assert_eq!(ids, [1, 2, 3, 4, 5, 6]);
+}

@@ -1,0 +1,163 @@
+//! The pull request or the whole repository goes elsewhere.
+
+use crate::cruise::crew::{
+    REPO, drive_in, fixes, kill, on_github, on_local, sandbox, start_in, status, until, until_quiet,
+};
+use crate::stage::{ended, said};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+
+#[test]
+fn a_closed_pull_request_ends_the_cruise_and_reopening_it_needs_a_new_one() {
+    let (simulator, stage, owner) = on_github("200ms");
+    let id = status(&stage)["id"].as_str().unwrap().to_owned();
+    simulator.close_pull(REPO, "ann", 1);
+    let over = ended(owner);
+    assert_eq!(
+        (&over.document["status"], &over.document["failure"]["kind"]),
+        (&"cancelled".into(), &"pullRequestClosed".into()),
+    );
+    assert_eq!(stage.git(&["worktree", "list"]).lines().count(), 1);
+    simulator.reopen_pull(REPO, "ann", 1);
+    let refused = stage.drive(&["cruise", "resume", &id]);
+    let failure = &refused.document["failure"];
+    assert_eq!(
+        (refused.code, &failure["kind"]),
+        (Some(2), &"cruiseOver".into())
+    );
+    let told = failure["message"].as_str().unwrap();
+    assert!(
+        told.contains("the pull request was closed without a merge"),
+        "{told}"
+    );
+    let hint = failure["hint"].as_str().unwrap();
+    assert!(hint.contains("`drive cruise run"), "{hint}");
+    let nothing = stage.drive(&["cruise", "resume"]);
+    assert_eq!(nothing.document["failure"]["kind"], "noCruise");
+    let again = stage.drive(&["cruise", "run", "Add user auth", "--auto-approve"]);
+    assert_eq!(
+        (
+            again.code,
+            &again.document["branch"],
+            &again.document["prNumber"]
+        ),
+        (Some(0), &"user-auth-2".into(), &2.into()),
+        "{again:?}"
+    );
+}
+
+#[test]
+fn a_pull_request_closed_and_reopened_between_two_looks_goes_on() {
+    let (simulator, stage, owner) = on_github("1h");
+    simulator.close_pull(REPO, "ann", 1);
+    simulator.comment(REPO, "ann", 1, "Oh, no.");
+    simulator.reopen_pull(REPO, "ann", 1);
+    assert_eq!(stage.drive(&["cruise", "fix"]).code, Some(0));
+    until_quiet(&stage, 1);
+    assert_eq!(fixes(simulator.conversation(REPO, 1)).len(), 1);
+    kill(owner);
+    assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
+}
+
+#[test]
+fn a_repository_renamed_on_the_forge_is_followed_by_the_owner_and_by_the_next_one() {
+    let (simulator, stage, owner) = on_github("200ms");
+    simulator.rename_repo(REPO, "gadgets");
+    let renamed = "acme/gadgets";
+    simulator.comment(renamed, "ann", 1, "We have a new name.");
+    until_quiet(&stage, 1);
+    kill(owner);
+    let owner = stage.start(&["cruise", "resume"]);
+    simulator.comment_on_line(renamed, "ann", 1, "plan.md", 1, "Mention it here.");
+    until_quiet(&stage, 2);
+    let said = fixes(simulator.conversation(renamed, 1));
+    assert_eq!(said.len(), 1, "{said:#?}");
+    let lines = simulator.line_texts(renamed, 1);
+    assert_eq!(fixes(lines.clone()).len(), 1, "{lines:#?}");
+    assert_eq!(simulator.violations(), Vec::<String>::new());
+    simulator.close_pull(renamed, "ann", 1);
+    assert_eq!(
+        ended(owner).document["failure"]["kind"],
+        "pullRequestClosed"
+    );
+}
+
+#[test]
+fn a_repository_moved_on_disk_is_waited_for_and_found_again() {
+    let (stage, owner) = on_local();
+    let id = status(&stage)["id"].as_str().unwrap().to_owned();
+    let (here, there) = (stage.path("repo"), stage.path("moved"));
+    fs::rename(&here, &there).unwrap();
+    let look = || drive_in(&stage, "home", &["cruise", "status", &id]).document;
+    until("the wait", || {
+        let waits = look()["waitingFor"].to_string();
+        waits.contains("the forge") && waits.contains("repo")
+    });
+    kill(owner);
+    for args in [
+        ["cruise", "resume"],
+        ["cruise", "fix"],
+        ["cruise", "cleanup"],
+    ] {
+        let refused = drive_in(&stage, "home", &[&args[..], &[&id]].concat());
+        assert_eq!(
+            (refused.code, &refused.document["failure"]["kind"]),
+            (Some(3), &"repositoryGone".into()),
+            "{args:?}"
+        );
+    }
+    let all = drive_in(&stage, "home", &["cruise", "resume", "--all"]);
+    assert_eq!(all.code, Some(3), "{all:?}");
+    fs::rename(&there, &here).unwrap();
+    let owner = stage.start(&["cruise", "resume"]);
+    stage.drive(&["pr", "comment", "1", "You are back."]);
+    until_quiet(&stage, 1);
+    assert_eq!(fixes(said(&stage.pull_request())).len(), 1);
+    kill(owner);
+    assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
+}
+
+#[test]
+fn a_cruise_whose_repository_is_gone_for_good_can_be_ended_and_holds_up_no_other() {
+    let (stage, owner) = on_local();
+    let id = status(&stage)["id"].as_str().unwrap().to_owned();
+    let folder = sandbox(&stage);
+    fs::write(folder.join("unsaved.txt"), "of ann\n").unwrap();
+    kill(owner);
+    stage.git(&["clone", "--quiet", ".", "../other"]);
+    fs::rename(
+        stage.path("repo/drive.toml"),
+        stage.path("other/drive.toml"),
+    )
+    .unwrap();
+    fs::remove_dir_all(stage.path("repo")).unwrap();
+    let args = ["cruise", "run", "Add more", "--detach"];
+    let second = drive_in(&stage, "other", &args).document;
+    until("the second", || {
+        let shown = drive_in(&stage, "other", &["cruise", "status"]).document;
+        shown["prNumber"].is_number() && shown["ownerPid"] == second["pid"]
+    });
+    let pid = Pid::from_raw(second["pid"].as_i64().unwrap().try_into().unwrap()).unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
+    // Whoever takes up everything takes up the one that is there.
+    let owner = start_in(&stage, "home", &["cruise", "resume", "--all"]);
+    until("an owner", || {
+        let shown = drive_in(&stage, "other", &["cruise", "status"]).document;
+        shown["ownerPid"] == owner.id()
+    });
+    let cleaned = drive_in(&stage, "home", &["cruise", "cleanup", &id, "--force"]);
+    assert_eq!(
+        (cleaned.code, &cleaned.document["status"]),
+        (Some(0), &"cancelled".into()),
+        "{cleaned:?}"
+    );
+    // Nothing can be proven about its sandbox any more, so that stays.
+    let warnings = cleaned.document["warnings"].to_string();
+    assert!(warnings.contains("is left alone"), "{warnings}");
+    assert!(folder.join("unsaved.txt").is_file());
+    assert_eq!(
+        drive_in(&stage, "other", &["cruise", "cleanup"]).code,
+        Some(0)
+    );
+    assert_eq!(ended(owner).document["failure"]["kind"], "repositoryGone");
+}

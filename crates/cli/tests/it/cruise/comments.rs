@@ -1,0 +1,61 @@
+//! Comments of odd kinds.
+
+use crate::cruise::crew::{REPO, fixes, kill, on_github, on_local, status, until, until_quiet};
+use crate::stage::said;
+
+/// 60 KB in lines, with things in it that other programs would take for markup or for commands.
+fn long() -> String {
+    let line =
+        "This is `not` a $(command), nor \"quoted\" \\ text: <!-- drive:x --> ```json {} ```\n";
+    line.repeat(60 * 1024 / line.len())
+}
+
+const IMAGE: &str = "![](https://example.org/a.png)";
+const MARKER: &str = "[REVIEW COMPLETE]";
+
+#[test]
+fn sixty_kilobytes_and_a_lone_image_are_answered_and_a_lone_marker_asks_for_nothing() {
+    let (simulator, stage, owner) = on_github("200ms");
+    for text in [MARKER, &long(), IMAGE, MARKER] {
+        simulator.comment(REPO, "ann", 1, text);
+    }
+    until("both answers", || {
+        fixes(simulator.conversation(REPO, 1)).len() == 2
+    });
+    until_quiet(&stage, 1);
+    kill(owner);
+    let asked = stage.drive(&["cruise", "fix"]);
+    assert_eq!(asked.code, Some(0), "{asked:?}");
+    assert_eq!(fixes(simulator.conversation(REPO, 1)).len(), 2);
+    let known = status(&stage)["comments"].as_array().unwrap().len();
+    assert_eq!(known, 2);
+    assert_eq!(simulator.violations(), Vec::<String>::new());
+    assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
+}
+
+#[test]
+fn somebody_whose_name_has_letters_beyond_ascii_is_answered() {
+    let (stage, owner) = on_local();
+    let ended = stage.drive(&["pr", "comment", "1", "Check the name.", "--as", "Ünal"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    until("the answer", || {
+        fixes(said(&stage.pull_request())).len() == 1
+    });
+    kill(owner);
+    assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
+}
+
+#[test]
+fn the_local_forge_takes_the_same_comments() {
+    let (stage, owner) = on_local();
+    for text in [MARKER, &long(), IMAGE] {
+        let ended = stage.drive(&["pr", "comment", "1", text]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    until("both answers", || {
+        fixes(said(&stage.pull_request())).len() == 2
+    });
+    until_quiet(&stage, 1);
+    kill(owner);
+    assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
+}

@@ -1,0 +1,16 @@
+//! `drive cruise` as a user calls it: the real binary, real git, both forges, scripts as agents, and
+//! real deaths.
+
+mod bad_input;
+mod branches;
+mod closing;
+mod comments;
+mod crew;
+mod deaths;
+mod demo;
+mod disk;
+mod github;
+mod life;
+mod owners;
+mod sandboxes;
+mod terminals;

@@ -1,0 +1,289 @@
+//! The documents are true: paths exist, commands run.
+
+use drive_core::prompts::PromptName;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(name: &str) -> String {
+    fs::read_to_string(root().join(name)).unwrap()
+}
+
+/// Every `quoted` piece of a text.
+fn quoted(text: &str) -> BTreeSet<&str> {
+    text.split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|piece| !piece.contains('\n'))
+        .collect()
+}
+
+/// Lines of the fenced `sh` blocks of a text, without comments.
+fn shell_lines(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for block in text.split("```sh\n").skip(1) {
+        let block = block.split("```").next().unwrap();
+        lines.extend(
+            block
+                .lines()
+                .map(|line| line.split(" #").next().unwrap().trim().to_owned()),
+        );
+    }
+    lines.into_iter().filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn every_path_in_the_documents_exists() {
+    for document in ["ARCHITECTURE.md", "README.md", "CONTRIBUTING.md"] {
+        let text = read(document);
+        let paths = quoted(&text).into_iter().filter(|piece| {
+            ["crates/", "benches/", "scripts/", "schemas/", ".ci/"]
+                .iter()
+                .any(|p| piece.starts_with(p))
+        });
+        for path in paths {
+            assert!(
+                root().join(path).exists(),
+                "{document} names `{path}`, which does not exist"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_crate_and_dependency_is_explained() {
+    let architecture = read("ARCHITECTURE.md");
+    let explained = quoted(&architecture);
+    let manifest = read("Cargo.toml");
+    let table = manifest
+        .split("[workspace.dependencies]")
+        .nth(1)
+        .unwrap()
+        .split("\n[")
+        .next()
+        .unwrap();
+    for line in table.lines().filter(|line| line.contains('=')) {
+        let name = line.split('=').next().unwrap().trim();
+        if name.starts_with("drive-") {
+            continue;
+        }
+        assert!(
+            explained.contains(name),
+            "ARCHITECTURE.md gives no reason for `{name}`"
+        );
+    }
+}
+
+#[test]
+fn the_commands_of_the_readme_run() {
+    let place = Place::make();
+    let mut run = 0;
+    for line in shell_lines(&read("README.md")) {
+        let arguments = match line.as_str() {
+            "bash scripts/test" => {
+                // Running all tests from a test would not end; that it is a script bash takes must do.
+                let checked = Command::new("bash")
+                    .arg("-n")
+                    .arg(root().join("scripts/test"))
+                    .status();
+                assert!(checked.unwrap().success());
+                continue;
+            }
+            "cargo install --path crates/cli" => continue,
+            "bash scripts/demo" => "demo",
+            line if line.starts_with("drive ") => line.trim_start_matches("drive "),
+            other => panic!("README.md shows `{other}`, and no test runs it"),
+        };
+        let output = place.drive(&words(arguments));
+        assert!(
+            output.status.success(),
+            "`{line}` failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        run += 1;
+    }
+    assert!(run >= 5, "only {run} commands were run");
+}
+
+#[test]
+fn the_commands_of_the_table_exist() {
+    let text = read("README.md");
+    let table = text
+        .split("## Commands")
+        .nth(1)
+        .unwrap()
+        .split("##")
+        .next()
+        .unwrap();
+    let place = Place::make();
+    for row in table.lines().filter(|line| line.starts_with("| `drive")) {
+        let cell = row.split('|').nth(1).unwrap();
+        let commands: Vec<&str> = quoted_in_order(cell);
+        let first: Vec<&str> = commands[0]
+            .trim_start_matches("drive ")
+            .split(' ')
+            .collect();
+        for other in
+            std::iter::once(*first.get(1).unwrap_or(&"")).chain(commands[1..].iter().copied())
+        {
+            let mut arguments = vec![first[0].to_owned()];
+            if other.chars().next().is_some_and(char::is_lowercase) {
+                arguments.push(other.to_owned());
+            }
+            arguments.push("--help".to_owned());
+            let output = place.drive(&arguments);
+            assert!(
+                output.status.success(),
+                "`drive {}` does not exist",
+                arguments.join(" ")
+            );
+        }
+    }
+}
+
+#[test]
+fn the_prompts_of_the_readme_are_those_there_are() {
+    let text = read("README.md");
+    let section = text.split("## Prompts").nth(1).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    let told: Vec<(&str, Vec<&str>)> = rows
+        .map(|row| {
+            let cells: Vec<&str> = row.split('|').collect();
+            (quoted_in_order(cells[1])[0], quoted_in_order(cells[3]))
+        })
+        .collect();
+    let known = PromptName::ALL.map(|name| (name.as_str(), name.inputs().to_vec()));
+    assert_eq!(told, known);
+}
+
+fn quoted_in_order(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+/// Words of a command line, with double quotes as the README uses them.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (index, piece) in line.split('"').enumerate() {
+        if index % 2 == 1 {
+            words.push(piece.to_owned());
+        } else {
+            words.extend(piece.split_whitespace().map(str::to_owned));
+        }
+    }
+    words
+}
+
+/// Does what its role asks for, and no more.
+const AGENT: &str = r#"
+cat > /dev/null
+case "$DRIVE_ROLE" in
+planner)
+  printf 'A plan.\n\n```json tasks\n[{"id": "a", "title": "A", "description": "d", "acceptance": ["it works"]}]\n```\n' > plan.md ;;
+reviewer)
+  printf '```json\n{"verdict": "approved", "suggestions": []}\n```\n' ;;
+*)
+  echo more >> greet.sh ;;
+esac
+echo done
+"#;
+
+/// A repository with a scripted agent and a route for the verifier.
+struct Place {
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn make() -> Self {
+        let place = Self {
+            dir: tempfile::tempdir().unwrap(),
+        };
+        for folder in ["repo", "home", "state"] {
+            fs::create_dir(place.dir.path().join(folder)).unwrap();
+        }
+        let repo = place.dir.path().join("repo");
+        fs::write(repo.join("agent.sh"), AGENT).unwrap();
+        fs::write(repo.join("greet.sh"), "echo hello\n").unwrap();
+        fs::write(
+            repo.join("drive.toml"),
+            r#"
+[spawn]
+agent = "script"
+[spawn-team]
+primary_llm = "script"
+reviewer_llm = "script"
+[agents.script]
+kind = "command"
+command = ["/bin/sh", "agent.sh"]
+[[verify.routes]]
+paths = ["**"]
+compile = ["/bin/sh", "-c", "true"]
+targeted_tests = ["/bin/sh", "-c", "true"]
+startup_smoke = ["/bin/sh", "-c", "true"]
+"#,
+        )
+        .unwrap();
+        for arguments in [
+            &["init", "-q", "-b", "main"][..],
+            &["add", "."],
+            &[
+                "-c",
+                "user.name=T",
+                "-c",
+                "user.email=t@localhost",
+                "commit",
+                "-qm",
+                "first",
+            ],
+            &["switch", "-qc", "work"],
+        ] {
+            place.git(arguments);
+        }
+        fs::write(repo.join("more.sh"), "echo more\n").unwrap();
+        place.git(&["add", "."]);
+        place.git(&[
+            "-c",
+            "user.name=T",
+            "-c",
+            "user.email=t@localhost",
+            "commit",
+            "-qm",
+            "second",
+        ]);
+        place
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        assert!(
+            self.clean("git")
+                .args(arguments)
+                .status()
+                .unwrap()
+                .success(),
+            "{arguments:?}"
+        );
+    }
+
+    fn clean(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.dir.path().join("home"))
+            .env("DRIVE_STATE_DIR", self.dir.path().join("state"))
+            .current_dir(self.dir.path().join("repo"));
+        command
+    }
+
+    fn drive(&self, arguments: &[String]) -> Output {
+        self.clean(env!("CARGO_BIN_EXE_drive"))
+            .args(arguments)
+            .output()
+            .unwrap()
+    }
+}

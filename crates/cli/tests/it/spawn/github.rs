@@ -1,0 +1,232 @@
+//! The way to a pull request on GitHub, simulated: a real push over HTTP, and the API with its
+//! failures.
+
+use crate::spawn::agents::warnings;
+use crate::spawn::stops::{ended, signal, wait_for_cancel};
+use crate::spawn::support::{Ended, World, text, wait_for};
+use drive_testkit::github::{Fault, FaultKind, PullSeen, Simulator};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::process::{Child, Stdio};
+
+const REPO: &str = "acme/widgets";
+const WRITES_A_FILE: &str = "echo 'I add a file.'; echo new > new.txt";
+
+/// A clone of a repository on GitHub.
+struct Clone {
+    hub: Simulator,
+    world: World,
+}
+
+impl Clone {
+    fn with_agent(script: &str) -> Self {
+        let hub = Simulator::start();
+        hub.add_repo("acme", "widgets");
+        let world = World::empty();
+        world.shell(&format!("git clone -q {} repo", hub.git_url(REPO)));
+        world.program("script", &format!("cat > /dev/null\n{script}"));
+        world.all_settings(&format!(
+            "[spawn]\nagent = \"script\"\n[forge]\nkind = \"github\"\nrepo = {REPO:?}\napi_url = {:?}\n[agents.script]\nkind = \"command\"\ncommand = [{:?}]\n",
+            hub.api_url(),
+            world.path("bin/script")
+        ));
+        Self { hub, world }
+    }
+
+    fn drive(&self, args: &[&str]) -> Ended {
+        let mut command = self.world.drive_command(args);
+        Ended::from(
+            command
+                .env("GITHUB_TOKEN", Simulator::TOKEN)
+                .output()
+                .unwrap(),
+        )
+    }
+
+    fn start(&self, args: &[&str]) -> Child {
+        let mut command = self.world.drive_command(args);
+        command
+            .env("GITHUB_TOKEN", Simulator::TOKEN)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    fn spawn(&self, args: &[&str]) -> (Option<i32>, Value) {
+        let ended = self.drive(&[&["spawn", "--json"], args].concat());
+        (ended.code, ended.run())
+    }
+
+    /// The branches that GitHub has besides `main`, with their commits.
+    fn pushed(&self) -> Vec<(String, String)> {
+        let all = self.world.git("ls-remote --heads origin");
+        all.lines()
+            .filter_map(|line| line.split_once("\trefs/heads/"))
+            .filter(|(_, branch)| *branch != "main")
+            .map(|(sha, branch)| (branch.to_owned(), sha.to_owned()))
+            .collect()
+    }
+
+    fn pull_requests(&self) -> Vec<PullSeen> {
+        self.hub.pull_requests(REPO)
+    }
+}
+
+/// The one pull request that a run is to have.
+fn expected(run: &Value) -> PullSeen {
+    PullSeen {
+        number: 1,
+        title: "Add a file".to_owned(),
+        body: format!(
+            "I add a file.\n\n<details><summary>The task</summary>\n\nAdd a file\n\n</details>\n\nRun `{}` of agent `script`.\n",
+            text(&run["runId"])
+        ),
+        branch: text(&run["branch"]),
+        head_sha: text(&run["headSha"]),
+        base: "main".to_owned(),
+    }
+}
+
+#[test]
+fn the_branch_is_pushed_and_one_pull_request_is_opened_that_names_the_run() {
+    let clone = Clone::with_agent(WRITES_A_FILE);
+    let (code, run) = clone.spawn(&["Add a file"]);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(
+        clone.pushed(),
+        [(text(&run["branch"]), text(&run["headSha"]))]
+    );
+    assert_eq!(clone.pull_requests(), [expected(&run)]);
+    assert_eq!(
+        (&run["prNumber"], text(&run["prUrl"])),
+        (
+            &1.into(),
+            format!("http://{}/{REPO}/pull/1", clone.hub.address())
+        )
+    );
+    assert_eq!(clone.hub.violations(), Vec::<String>::new());
+    clone.world.assert_nothing_is_left();
+}
+
+#[test]
+fn without_a_pull_request_nothing_is_pushed_and_nobody_is_asked() {
+    let clone = Clone::with_agent(WRITES_A_FILE);
+    clone.hub.forget_requests();
+    let (code, run) = clone.spawn(&["Add a file", "--no-pr"]);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(run["prNumber"], Value::Null);
+    assert_eq!(clone.hub.requests(), []);
+    assert_eq!(clone.pushed(), []);
+    assert_eq!(clone.world.branches(), [text(&run["branch"])]);
+}
+
+#[test]
+fn an_answer_that_is_lost_after_the_opening_makes_no_second_pull_request() {
+    for kind in [
+        FaultKind::BadGatewayAfterApplying,
+        FaultKind::CutShort,
+        FaultKind::BadGateway,
+    ] {
+        let clone = Clone::with_agent(WRITES_A_FILE);
+        clone.hub.inject(Fault::next("POST", "/pulls", kind));
+        let (code, run) = clone.spawn(&["Add a file"]);
+        assert_eq!(code, Some(0), "{kind:?}: {run:#}");
+        assert_eq!(clone.hub.pending_faults(), 0, "{kind:?}");
+        assert_eq!(run["prNumber"], 1, "{kind:?}");
+        assert_eq!(clone.pull_requests(), [expected(&run)]);
+    }
+}
+
+#[test]
+fn a_forge_that_never_opens_one_leaves_the_work_pushed_and_says_so() {
+    let clone = Clone::with_agent(WRITES_A_FILE);
+    clone.hub.inject(Fault {
+        times: 100,
+        ..Fault::next("POST", "/pulls", FaultKind::Unavailable)
+    });
+    let ended = clone.drive(&["spawn", "Add a file"]);
+    let run = &clone.drive(&["runs", "list", "--json"]).document()["runs"][0];
+    assert_eq!(
+        (ended.code, text(&run["status"])),
+        (Some(3), "failed".into()),
+        "{run:#}"
+    );
+    assert_eq!(
+        clone.pushed(),
+        [(text(&run["branch"]), text(&run["headSha"]))],
+        "{run:#}"
+    );
+    assert_eq!(clone.pull_requests(), Vec::<PullSeen>::new());
+    let branch = format!("branch   {} at ", text(&run["branch"]));
+    assert!(ended.stdout.starts_with(&branch), "{ended:?}");
+    assert!(ended.stderr.contains("answered `503`"), "{ended:?}");
+    assert!(ended.stderr.contains("hint: "), "{ended:?}");
+    clone.world.assert_nothing_is_left();
+}
+
+#[test]
+fn a_refused_push_leaves_the_work_on_the_local_branch_and_says_why() {
+    let clone = Clone::with_agent(WRITES_A_FILE);
+    clone
+        .hub
+        .refuse_pushes(REPO, "no file may be larger than 100 MB");
+    let (code, run) = clone.spawn(&["Add a file", "--branch", "mine"]);
+    let failure = (code, text(&run["failure"]["kind"]));
+    assert_eq!(failure, (Some(3), "pushRefused".into()), "{run:#}");
+    let said = run["failure"].to_string();
+    assert!(said.contains("no file may be larger"), "{said}");
+    assert!(
+        said.contains("the work is on the local branch `mine`"),
+        "{said}"
+    );
+    assert_eq!(clone.world.files("mine"), "README.md new.txt");
+    assert_eq!(clone.pull_requests(), Vec::<PullSeen>::new());
+    clone.world.assert_nothing_is_left();
+}
+
+#[test]
+fn a_token_that_is_not_known_is_said_and_the_work_stays_on_the_branch() {
+    let clone = Clone::with_agent(WRITES_A_FILE);
+    let mut command =
+        clone
+            .world
+            .drive_command(&["spawn", "--json", "Add a file", "--branch", "mine"]);
+    let ended = Ended::from(command.env("GITHUB_TOKEN", "ghs_expired").output().unwrap());
+    let run = ended.run();
+    assert_eq!(ended.code, Some(3), "{run:#}");
+    assert_eq!(text(&run["branch"]), "mine", "{run:#}");
+    assert_eq!(clone.world.files("mine"), "README.md new.txt");
+    assert!(!ended.stdout.contains("ghs_expired"), "{ended:?}");
+}
+
+#[test]
+fn two_interrupts_do_not_wait_for_a_forge_that_hangs_and_the_work_is_on_its_branch() {
+    let clone = Clone::with_agent(WRITES_A_FILE);
+    let hang = FaultKind::HangAfterApplying;
+    clone.hub.inject(Fault::next("POST", "/pulls", hang));
+    let child = clone.start(&["spawn", "Add a file", "--branch", "mine", "--json"]);
+    let asked = |one: &drive_testkit::github::Logged| one.method == "POST";
+    wait_for("the opening", || clone.hub.requests().iter().any(asked));
+    signal(&child, Signal::INT);
+    wait_for_cancel(&clone.world);
+    signal(&child, Signal::INT);
+    let ended = ended(child);
+    let run = ended.run();
+    assert_eq!(
+        (ended.code, text(&run["status"]), text(&run["branch"])),
+        (Some(130), "cancelled".into(), "mine".into()),
+        "{run:#}"
+    );
+    // Its deadline would have said something else.
+    assert_eq!(
+        warnings(&run),
+        format!(
+            "what was under way was not finished: the answer of `{}` was not waited for",
+            clone.hub.address()
+        )
+    );
+    assert_eq!(clone.world.files("mine"), "README.md new.txt");
+    assert_eq!(clone.pushed(), [("mine".into(), text(&run["headSha"]))]);
+    clone.world.assert_nothing_is_left();
+}

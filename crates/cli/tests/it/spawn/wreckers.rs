@@ -1,0 +1,330 @@
+//! Agents that go for git itself: its refs, its head, its index, the folder they work in.
+
+use crate::spawn::agents::{COMMIT, flown, flown_with, warnings};
+use crate::spawn::support::{PATH, World, text};
+
+/// Nothing of the kernel's keeps it from git's own files.
+const UNCONFINED: &str = "[sandbox]\nisolation = \"off\"\n";
+
+#[test]
+fn one_that_deletes_its_whole_folder_has_a_commit_that_says_so() {
+    let script = "cd /; rm -rf \"$OLDPWD\" 2> /dev/null; true";
+    // Where the kernel holds it, the empty folder is out of its reach.
+    let (confined, code, run) = flown(script);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(confined.files("mine"), "");
+    let (free, code, run) = flown_with(UNCONFINED, script);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(free.files("mine"), "");
+    assert_eq!(warnings(&run), "the agent had deleted its whole folder");
+    for world in [confined, free] {
+        assert_eq!(world.files("main"), "a.txt src/b.txt");
+        assert_eq!(world.git("fsck --no-progress 2>&1"), "");
+    }
+}
+
+#[test]
+fn one_that_leaves_a_git_of_its_own_does_not_have_it_run() {
+    let world = World::with_agent(
+        r#"printf '#!/bin/sh\ntouch "$HOME/ran"\nPATH=/usr/local/bin:/usr/bin:/bin exec git "$@"\n' > git; chmod +x git"#,
+    );
+    let mut command = world.drive_command(&["spawn", "Do it", "--branch", "mine"]);
+    let output = command.env("PATH", format!(":.:{PATH}")).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(world.files("mine"), "a.txt git src/b.txt");
+    assert!(!world.path("home/ran").exists());
+}
+
+#[test]
+fn one_that_adds_a_repository_of_its_own_has_it_left_in_the_sandbox() {
+    for last in ["", "; git commit -qm 'add app'"] {
+        let world = World::with_agent(&format!(
+            "export GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x@y GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x@y; git init -q app; cd app; echo precious > work.txt; git add -A; git commit -qm inner; cd ..; git add -A{last}"
+        ));
+        let (code, run) = world.spawn(&["Add a repository"]);
+        assert_eq!(code, Some(1), "{run:#}");
+        assert_eq!(text(&run["failure"]["kind"]), "nestedRepository");
+        let left = world.sandboxes();
+        assert_eq!(left.len(), 1, "{run:#}");
+        let work = std::fs::read_to_string(left[0].join("app/work.txt")).unwrap();
+        assert_eq!(work, "precious\n");
+        let warnings = run["warnings"].to_string();
+        assert!(warnings.contains("the sandbox is still there"), "{run:#}");
+    }
+}
+
+#[test]
+fn one_that_deletes_its_whole_folder_and_fails_is_a_failure_by_its_own_name() {
+    let script = "cd /; rm -rf \"$OLDPWD\" 2> /dev/null; exit 7";
+    let (world, code, run) = flown_with(UNCONFINED, script);
+    let failure = (code, text(&run["failure"]["kind"]));
+    assert_eq!(failure, (Some(1), "agentNoVerdict".into()), "{run:#}");
+    assert_eq!(
+        world.git("for-each-ref --format='%(refname)'"),
+        "refs/heads/main"
+    );
+}
+
+#[test]
+fn one_that_deletes_the_runs_branch_has_its_work_on_it_again() {
+    let script = format!(
+        "echo x > x.txt; {COMMIT} 'My own'; echo y > y.txt; git update-ref -d refs/heads/mine"
+    );
+    let (world, code, run) = flown_with(UNCONFINED, &script);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(world.files("mine"), "a.txt src/b.txt x.txt y.txt");
+    assert_eq!(world.git("log --format=%s main..mine"), "Do it\nMy own");
+    let own = world.git("rev-parse mine~1");
+    assert_eq!(
+        warnings(&run),
+        format!("branch `mine` had been deleted; it was made again at {own}")
+    );
+}
+
+#[test]
+fn one_that_renames_the_runs_branch_has_its_commits_on_both() {
+    let script = format!("git branch -m mine theirs; echo x > x.txt; {COMMIT} 'Elsewhere'");
+    let (world, code, run) = flown_with(UNCONFINED, &script);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(world.git("log --format=%s main..mine"), "Elsewhere");
+    assert_eq!(world.git("log --format=%s main..theirs"), "Elsewhere");
+    let tip = world.git("rev-parse mine");
+    assert_eq!(
+        warnings(&run),
+        format!(
+            "branch `mine` had been deleted; it was made again at {tip}\n\
+             the agent had switched to theirs; its commits are on `mine`"
+        )
+    );
+}
+
+#[test]
+fn one_that_deletes_the_branch_it_switched_to_has_its_files_on_the_runs_branch() {
+    let script = format!(
+        "git checkout -q -b other; echo x > x.txt; {COMMIT} 'Lost'; git update-ref -d refs/heads/other"
+    );
+    let (world, code, run) = flown_with(UNCONFINED, &script);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(world.git("log --format=%s main..mine"), "Do it");
+    assert_eq!(world.files("mine"), "a.txt src/b.txt x.txt");
+    assert_eq!(warnings(&run), "the agent had left no commit checked out");
+}
+
+#[test]
+fn one_that_wipes_gits_own_files_of_its_folder_has_its_work_committed() {
+    for (damage, told) in [
+        (
+            "rm -rf \"$(git rev-parse --git-dir)\"/*",
+            "the agent had deleted git's own files of its folder\n\
+             the agent had left no commit checked out\n\
+             the agent had damaged git's index",
+        ),
+        (
+            "echo garbage > \"$(git rev-parse --git-dir)/HEAD\"",
+            "the agent had left no commit checked out",
+        ),
+        (
+            "echo garbage > \"$(git rev-parse --git-dir)/index\"",
+            "the agent had damaged git's index",
+        ),
+        ("touch \"$(git rev-parse --git-dir)/index.lock\"", ""),
+    ] {
+        let (world, code, run) = flown(&format!("echo new > new.txt; {damage}; true"));
+        assert_eq!(code, Some(0), "{damage}: {run:#}");
+        assert_eq!(world.files("mine"), "a.txt new.txt src/b.txt", "{damage}");
+        assert_eq!(warnings(&run), told, "{damage}");
+    }
+}
+
+#[test]
+fn one_that_leads_gits_files_elsewhere_has_nothing_of_the_user_overwritten() {
+    let (world, code, run) = flown_with(
+        UNCONFINED,
+        "echo new > new.txt; state=$(cd \"$TMPDIR/../../../..\" && pwd); cd \"$(git rev-parse --git-dir)\"
+for name in HEAD index; do rm $name; echo mine > \"$state/$name\"; ln -s \"$state/$name\" $name; done",
+    );
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(world.files("mine"), "a.txt new.txt src/b.txt");
+    for name in ["HEAD", "index"] {
+        let path = world.path("state").join(name);
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "mine\n", "{name}");
+    }
+}
+
+#[test]
+fn one_that_fails_after_it_wiped_its_head_has_its_files_kept() {
+    let (world, code, run) =
+        flown("echo half > half.txt; rm \"$(git rev-parse --git-dir)/HEAD\"; exit 7");
+    assert_eq!(code, Some(1), "{run:#}");
+    assert_eq!(
+        world.files(&text(&run["kept"][0])),
+        "a.txt half.txt src/b.txt"
+    );
+}
+
+#[test]
+fn one_that_ends_on_an_unrelated_history_has_it_left_alone_and_named() {
+    let script = format!("git checkout -q --orphan x; echo x > x.txt; {COMMIT} 'Unrelated'");
+    let (world, code, run) = flown(&script);
+    let failure = (code, text(&run["failure"]["kind"]));
+    assert_eq!(failure, (Some(1), "nothingOnBranch".into()), "{run:#}");
+    let tip = world.git("rev-parse x");
+    assert_eq!(
+        warnings(&run),
+        format!(
+            "while the agent worked, `refs/heads/x` was made at {tip}; \
+             if nobody wants it: `git update-ref -d refs/heads/x {tip}`\n\
+             the agent ended on x, which does not build on `mine`: what it did there is kept apart"
+        )
+    );
+    assert_eq!(world.git("log --format=%s x"), "Unrelated");
+}
+
+#[test]
+fn one_that_moves_a_branch_of_the_user_is_told_of_with_the_way_back() {
+    for settings in ["", UNCONFINED] {
+        let world = World::with_agent(
+            "git update-ref refs/heads/main $(git commit-tree -m evil HEAD^{tree} -p HEAD)
+rm \"$(git rev-parse --git-common-dir)/refs/heads/side\"; echo new > new.txt",
+        );
+        world.settings(settings);
+        world.git("branch side");
+        let was = world.git("rev-parse main");
+        let (code, run) = world.spawn(&["Do it", "--branch", "mine"]);
+        assert_eq!(code, Some(0), "{run:#}");
+        let is = world.git("rev-parse main");
+        assert_ne!(is, was);
+        let back = [
+            format!("update-ref refs/heads/main {was} {is}"),
+            format!("update-ref refs/heads/side {was}"),
+        ];
+        assert_eq!(
+            warnings(&run),
+            format!(
+                "while the agent worked, `refs/heads/main` moved from {was} to {is}; \
+                 if that was not you: `git {}`\n\
+                 while the agent worked, `refs/heads/side` was deleted, it was at {was}; \
+                 if that was not you: `git {}`",
+                back[0], back[1]
+            )
+        );
+        back.iter().for_each(|command| drop(world.git(command)));
+        assert_eq!(world.git("rev-parse main side"), format!("{was}\n{was}"));
+    }
+}
+
+/// Goes for work that an earlier run kept.
+const FORGET: &str =
+    "rm -r \"$(git rev-parse --git-common-dir)/refs/drive/kept\"; echo new > new.txt";
+
+#[test]
+fn one_that_deletes_kept_work_does_not_get_through() {
+    let world = World::with_agent(FORGET);
+    world.git("update-ref refs/drive/kept/r/1 main");
+    let (code, run) = world.spawn(&["Do it", "--branch", "mine"]);
+    assert_eq!((code, warnings(&run)), (Some(0), String::new()), "{run:#}");
+    assert_eq!(
+        world.git("for-each-ref --format='%(refname)' refs/drive"),
+        "refs/drive/kept/r/1"
+    );
+}
+
+#[test]
+fn one_that_nothing_keeps_from_deleting_kept_work_is_told_of() {
+    let world = World::with_agent(FORGET);
+    world.settings(UNCONFINED);
+    world.git("update-ref refs/drive/kept/r/1 main");
+    let was = world.git("rev-parse main");
+    let (code, run) = world.spawn(&["Do it", "--branch", "mine"]);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(
+        warnings(&run),
+        format!(
+            "while the agent worked, `refs/drive/kept/r/1` was deleted, it was at {was}; \
+             if that was not you: `git update-ref refs/drive/kept/r/1 {was}`"
+        )
+    );
+}
+
+#[test]
+fn a_branch_that_the_user_makes_meanwhile_is_not_the_agents() {
+    let world = World::with_agent(
+        "touch begun.txt; until [ -e go.txt ]; do sleep 0.05; done; git branch idea",
+    );
+    let child = world.start(&["spawn", "Do it", "--branch", "mine", "--json"]);
+    let begun = world.wait_for_file("begun.txt");
+    world.git("branch by-hand");
+    std::fs::write(begun.with_file_name("go.txt"), "").unwrap();
+    let run = crate::spawn::stops::ended(child).run();
+    let idea = world.git("rev-parse idea");
+    assert_eq!(
+        warnings(&run),
+        format!(
+            "while the agent worked, `refs/heads/idea` was made at {idea}; \
+             if nobody wants it: `git update-ref -d refs/heads/idea {idea}`"
+        ),
+        "{run:#}"
+    );
+}
+
+/// Replaces the newest commit by another one.
+const AMEND: &str =
+    "git add -A && git -c user.name=x -c user.email=x@example.org commit -q --amend -m";
+
+#[test]
+fn one_that_amends_the_first_commit_ends_clearly_with_its_work_on_the_branch() {
+    let script = format!("echo x > x.txt; {AMEND} 'Amended'; echo y > y.txt");
+    let (world, code, run) = flown(&script);
+    let base = world.git("rev-parse --short=8 main");
+    assert_eq!(
+        (code, &run["failure"]),
+        (
+            Some(1),
+            &serde_json::json!({
+                "kind": "historyUnrelated",
+                "message": format!("the agent rewrote all of the history: `mine` shares no commit with `{base}`"),
+                "hint": format!("its files are on branch `mine`: see `git diff {base} mine`"),
+                "causes": [],
+            })
+        ),
+        "{run:#}"
+    );
+    assert_eq!(text(&run["branch"]), "mine");
+    assert_eq!(world.files("mine"), "a.txt src/b.txt x.txt y.txt");
+    assert_eq!(world.files("main"), "a.txt src/b.txt");
+    // Nobody is asked to merge what cannot be merged.
+    let list = world.drive(&["pr", "list", "--json"]).document();
+    assert_eq!(list["pullRequests"], serde_json::json!([]));
+}
+
+#[test]
+fn one_that_rewrites_the_commit_it_started_from_is_told_of() {
+    let world = World::with_agent(&format!("echo x > x.txt; {AMEND} 'Amended'"));
+    world.shell("cd repo && echo more > c.txt && git add -A && git commit -qm second");
+    let (code, run) = world.spawn(&["Do it", "--branch", "mine"]);
+    assert_eq!(code, Some(0), "{run:#}");
+    let base = world.git("rev-parse --short=8 main");
+    assert_eq!(
+        warnings(&run),
+        format!("the agent rewrote commits that it had found: `mine` no longer builds on `{base}`")
+    );
+    assert_eq!(world.git("log --format=%s main..mine"), "Amended");
+    assert_eq!(world.files("mine"), "a.txt c.txt src/b.txt x.txt");
+    world.assert_nothing_is_left();
+}
+
+#[test]
+fn one_that_goes_back_in_history_and_does_nothing_else_is_told_of() {
+    let world = World::with_agent("git reset -q --hard HEAD~1");
+    world.shell("cd repo && echo more > c.txt && git add -A && git commit -qm second");
+    let (code, run) = world.spawn(&["Do it", "--branch", "mine"]);
+    let failure = (code, text(&run["failure"]["kind"]));
+    assert_eq!(failure, (Some(1), "nothingOnBranch".into()), "{run:#}");
+    let base = world.git("rev-parse --short=8 main");
+    assert_eq!(
+        warnings(&run),
+        format!("the agent took `mine` back to a commit before `{base}`, and left nothing on it")
+    );
+    assert_eq!(world.files("main"), "a.txt c.txt src/b.txt");
+    world.assert_nothing_is_left();
+}

@@ -1,0 +1,62 @@
+//! Reviewers that do not approve.
+
+use super::ended_as;
+use crate::team::opening::Opening;
+use crate::team::play::Judge;
+use serde_json::json;
+
+pub(super) fn never_approved_ends_with_exit_code_1_and_says_what_is_open(opening: Opening) {
+    let says = r#"{"verdict": "NEEDS-CHANGES", "suggestions": ["never good enough"]}"#;
+    let arena = opening.plays(Judge::Says(says.to_owned()));
+    let args = [
+        "spawn-team",
+        "Greet",
+        "--mode",
+        "pingpong",
+        "--max-iterations",
+        "2",
+    ];
+    let ended = arena.checked(arena.stage.drive(&args));
+    let commits = [
+        "Greet by name",
+        "Resolve the review's remarks: - never good enough",
+    ];
+    let failure = ended_as(&ended, "failed", "needsChanges", 2, &commits);
+    assert_eq!(failure, "notApproved");
+    let body = arena.seen().body;
+    assert!(body.contains("- everything, round 2 at "), "{body}");
+    assert_eq!(body.matches("\n- never good enough").count(), 2, "{body}");
+}
+
+pub(super) fn a_garbage_verdict_is_never_an_approval(opening: Opening) {
+    let arena = opening.plays(Judge::Says("It is approved, I guess.".to_owned()));
+    let ended = arena.flies("pingpong");
+    // Asked once more.
+    let failure = ended_as(&ended, "needsHuman", "inconclusive", 2, &["Greet by name"]);
+    assert_eq!(failure, "reviewInconclusive");
+    let body = arena.seen().body;
+    assert!(body.contains("[REVIEW - INCONCLUSIVE]"), "{body}");
+}
+
+pub(super) fn a_reviewer_that_crashes_is_noted_and_the_other_reviews_go_on(opening: Opening) {
+    let arena = opening.plays(Judge::CrashesIn("Security"));
+    let ended = arena.flies("github");
+    let failure = ended_as(&ended, "needsHuman", "inconclusive", 5, &["Greet by name"]);
+    assert_eq!(failure, "reviewInconclusive");
+    let said = arena.seen().texts;
+    let noted = "[SECURITY REVIEW - INCONCLUSIVE]\n\nThere is no verdict: ";
+    assert!(said[0].starts_with(noted), "{said:?}");
+    assert_eq!(
+        said[1..],
+        [
+            "[TECHNICAL FEASIBILITY REVIEW - APPROVED]",
+            "[TASK GRANULARITY REVIEW - APPROVED]",
+            "[DEPENDENCY COMPLETENESS REVIEW - APPROVED]",
+            "[GENERAL POLISH REVIEW - APPROVED]",
+        ]
+    );
+    let reviewed = ended.document["record"]["jobs"].as_array().unwrap();
+    let failed = reviewed.iter().filter(|job| !job["failure"].is_null());
+    let domains: Vec<_> = failed.map(|job| job["domain"].clone()).collect();
+    assert_eq!(domains, [json!("Security")]);
+}

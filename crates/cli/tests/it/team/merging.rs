@@ -1,0 +1,127 @@
+//! Others push while the team works: to its branch, or to the one it goes to.
+
+use crate::stage::{APPROVES, Ended, PRIMARY, TASK, ended};
+use crate::team::arena::{Arena, REPO, on_both_forges};
+use crate::team::play::Play;
+use serde_json::json;
+
+on_both_forges!(
+    a_conflict_that_stays_is_shown_to_a_person_and_no_marker_is_pushed,
+    a_base_that_only_went_on_is_left_alone,
+);
+
+/// Lets the base move while the reviewer looks, and sees how it ends.
+fn flown(arena: &Arena, primary: &str, file: &str) -> Ended {
+    arena.cast(primary, &arena.waits_in("", APPROVES));
+    let args = ["spawn-team", TASK, "--mode", "pingpong"];
+    let team = arena.stage.start(&args);
+    arena.until_open();
+    arena.commit_to_base(file, "theirs\n");
+    arena.go();
+    arena.checked(ended(team))
+}
+
+fn a_conflict_that_stays_is_shown_to_a_person_and_no_marker_is_pushed(arena: Arena) {
+    // It says it did, and did nothing.
+    let lazy = PRIMARY.replace("fixer)", "fixer) exit;; nobody)");
+    let ended = flown(&arena, &lazy, "greet.txt");
+    assert_eq!(ended.code, Some(1));
+    let document = &ended.document;
+    assert_eq!(
+        (
+            &document["status"],
+            &document["verdict"],
+            &document["failure"]["kind"]
+        ),
+        (
+            &json!("needsHuman"),
+            &json!("approved"),
+            &json!("mergeConflict")
+        ),
+        "{ended:?}"
+    );
+    let head = document["headSha"].as_str().unwrap();
+    assert_eq!(arena.published("greet-by-name"), head);
+    assert_eq!(
+        arena.stage.git(&["show", &format!("{head}:greet.txt")]),
+        "one\ntwo\nthree"
+    );
+    assert_eq!(document["kept"].as_array().unwrap().len(), 1, "{ended:?}");
+}
+
+fn a_base_that_only_went_on_is_left_alone(arena: Arena) {
+    let ended = flown(&arena, PRIMARY, "other.txt");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.document["commits"].as_array().unwrap().len(), 1);
+}
+
+/// A person pushes to the team's branch and comments; the fixer's commit meets theirs.
+fn pushed_to(file: &str, words: &str) -> (Arena, String, String) {
+    let arena = Arena::simulated();
+    let waits = arena.waits_in("TechnicalFeasibility", APPROVES);
+    arena.cast(&Play::primary_script(), &waits);
+    let team = arena.stage.start(&["spawn-team", TASK]);
+    arena.until_said(1);
+    let simulator = arena.simulator.as_ref().unwrap();
+    let theirs = simulator.push_file(REPO, "greet-by-name", file, words);
+    arena.comment("ann", "Say hello first.");
+    arena.go();
+    let ended = arena.checked(ended(team));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let head = arena.published("greet-by-name");
+    assert_eq!(ended.document["headSha"], head.as_str());
+    assert_eq!(
+        arena.stage.git(&["show", "-s", "--format=%s", &head]),
+        "Merge origin/greet-by-name"
+    );
+    let second = arena.stage.git(&["rev-parse", &format!("{head}^2")]);
+    assert_eq!(second, theirs);
+    let fixer = arena
+        .stage
+        .git(&["show", "-s", "--format=%s", &format!("{head}^1")]);
+    assert!(fixer.ends_with(": Say hello first."), "{fixer}");
+    (arena, head, theirs)
+}
+
+#[test]
+fn commits_that_somebody_pushed_to_the_branch_are_merged_and_never_overwritten() {
+    let (arena, head, _) = pushed_to("theirs.txt", "by ann\n");
+    let show = |file: &str| arena.stage.git(&["show", &format!("{head}:{file}")]);
+    assert_eq!(show("theirs.txt"), "by ann");
+    assert_eq!(show("greet.txt"), "one\ntwo\nthree\nfixed");
+}
+
+#[test]
+fn a_conflict_with_what_somebody_pushed_to_the_branch_becomes_a_round_of_the_coder() {
+    let (arena, head, theirs) = pushed_to("greet.txt", "theirs\n");
+    let show = |commit: &str| arena.stage.git(&["show", &format!("{commit}:greet.txt")]);
+    assert_eq!(show(&head), "theirs\none");
+    assert_eq!(show(&theirs), "theirs");
+}
+
+/// Without a remote the branch lives where the team works: git itself guards it.
+#[test]
+fn nobody_can_push_to_the_branch_that_a_team_works_on_where_there_is_no_remote() {
+    let arena = Arena::local();
+    arena.cast(PRIMARY, &arena.waits_in("", APPROVES));
+    let args = ["spawn-team", TASK, "--mode", "pingpong"];
+    let team = arena.stage.start(&args);
+    arena.until_open();
+    let branch = ["rev-parse", "greet-by-name"];
+    let before = arena.stage.git(&branch);
+    for forced in ["main:greet-by-name", "+main:greet-by-name"] {
+        let refused = arena.stage.try_git(&["push", "--quiet", ".", forced]);
+        assert!(refused.is_err(), "{refused:?}");
+    }
+    assert!(
+        arena
+            .stage
+            .try_git(&["branch", "--force", "greet-by-name", "main"])
+            .is_err()
+    );
+    assert_eq!(arena.stage.git(&branch), before);
+    arena.go();
+    let ended = ended(team);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.document["headSha"], before.as_str());
+}

@@ -1,0 +1,16 @@
+//! `drive spawn-team` as a user calls it: the real binary, real git, the local forge or a simulated
+//! GitHub, and scripts or the real CLIs as agents.
+
+mod approvals;
+mod arena;
+mod deaths;
+mod github;
+mod matrix;
+mod merging;
+mod modes;
+mod opening;
+mod people;
+mod play;
+mod promoting;
+mod sandbox;
+mod verdicts;

@@ -1,0 +1,172 @@
+//! Where a case is played, and by whom.
+
+use crate::stage::{LOCAL, Stage};
+use crate::team::arena::{Arena, REPO};
+use crate::team::play::Play;
+use drive_testkit::github::Simulator;
+use drive_testkit::interop::{AgentClis, AgentHome, Cli};
+use drive_testkit::model_server::ModelServer;
+use std::fs;
+use std::path::PathBuf;
+
+/// An agent that hangs is ended long before the test is.
+const LIMITS: &str = "[spawn]\nidle_timeout = \"1m\"\ntotal_timeout = \"2m\"\n";
+
+/// Where a case is played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hub {
+    Local,
+    Simulated,
+}
+
+/// Where a case is played, and by whom.
+pub(crate) struct Opening {
+    hub: Hub,
+    /// The reviewer beside claude, and where they are; `None` for scripts.
+    real: Option<(Cli, AgentClis)>,
+}
+
+/// The real CLIs, the model behind them, and the home their logins come from.
+pub(crate) struct Real {
+    pub(crate) reviewer: Cli,
+    server: ModelServer,
+    home: AgentHome,
+}
+
+impl Opening {
+    pub(crate) fn scripted(hub: Hub) -> Self {
+        Self { hub, real: None }
+    }
+
+    /// Real claude, and this one as its reviewer. `None` where they cannot be had, after saying so.
+    pub(crate) fn real(hub: Hub, reviewer: Cli) -> Option<Self> {
+        let clis = AgentClis::installed_or_skip()?;
+        Some(Self {
+            hub,
+            real: Some((reviewer, clis)),
+        })
+    }
+
+    /// Casts the agents. What is called a log is not for git.
+    pub(crate) fn plays(self, play: impl Into<Play>) -> Arena {
+        let play = play.into();
+        let (simulator, forge) = simulator_of(self.hub);
+        let origin = simulator.as_ref().map(|simulator| simulator.git_url(REPO));
+        let (stage, real) = match self.real {
+            None => (play_scripts(&play, &forge, origin.as_deref()), None),
+            Some((reviewer, clis)) => {
+                let real = Real::start(&play, reviewer);
+                // Elsewhere another agent finds the names.
+                let namer = match (self.hub, reviewer) {
+                    (Hub::Local, Cli::Codex) => Cli::Claude.name(),
+                    (Hub::Local | Hub::Simulated, _) => "namer",
+                };
+                let stage = real.stage(&clis, namer, &forge, origin.as_deref());
+                (stage, Some(real))
+            }
+        };
+        fs::write(stage.path("repo/.git/info/exclude"), "*.log\ndrive.toml\n").unwrap();
+        let arena = Arena {
+            stage,
+            simulator,
+            real,
+        };
+        arena.admits_people();
+        arena
+    }
+}
+
+fn play_scripts(play: &Play, forge: &str, origin: Option<&str>) -> Stage {
+    let stage = Stage::of_scripts(forge, origin);
+    let (says, go) = (stage.path("agents/says"), stage.path("agents/go"));
+    let (reviewer, said) = play.reviewer_script(&says, &go);
+    stage.script("says", &said);
+    stage.script("primary", &Play::primary_script());
+    stage.script("reviewer", &reviewer);
+    stage
+}
+
+/// A forge to play on, with its settings.
+pub(crate) fn simulator_of(hub: Hub) -> (Option<Simulator>, String) {
+    match hub {
+        Hub::Local => (None, LOCAL.to_owned()),
+        Hub::Simulated => {
+            let simulator = Simulator::start();
+            simulator.add_repo("acme", "widgets");
+            let settings = format!(
+                "[forge]\nkind = \"github\"\nrepo = {REPO:?}\napi_url = {:?}\n",
+                simulator.api_url()
+            );
+            (Some(simulator), settings)
+        }
+    }
+}
+
+/// The settings of one real agent.
+fn agent(cli: Cli, clis: &AgentClis, variables: &[(String, String)]) -> String {
+    let kind = match cli {
+        Cli::Claude => "claude-code",
+        Cli::Gemini => "gemini-cli",
+        Cli::Codex => "codex",
+    };
+    let program = clis.program(cli).display().to_string();
+    let command = match cli {
+        Cli::Gemini => vec![clis.node.display().to_string(), program],
+        Cli::Claude | Cli::Codex => vec![program],
+    };
+    let own = ["HOME", "TMPDIR", "CLAUDE_CODE_TMPDIR", "PATH"];
+    let names = variables.iter().map(|(name, _)| name);
+    let env: Vec<&String> = names.filter(|name| !own.contains(&name.as_str())).collect();
+    format!(
+        "[agents.{}]\nkind = \"{kind}\"\ncommand = {command:?}\nmodel = \"{}\"\nenv = {env:?}\n",
+        cli.name(),
+        cli.model()
+    )
+}
+
+impl Real {
+    fn start(play: &Play, reviewer: Cli) -> Self {
+        let home = AgentHome::new().unwrap();
+        let script = play.model(reviewer, &home.root().join("go"));
+        Self {
+            reviewer,
+            server: ModelServer::start(script).unwrap(),
+            home,
+        }
+    }
+
+    /// Claude, the reviewer, and this namer, with an environment that has nothing else.
+    fn stage(&self, clis: &AgentClis, namer: &str, forge: &str, origin: Option<&str>) -> Stage {
+        let (mut settings, mut variables) = (String::new(), Vec::new());
+        for cli in [Cli::Claude, self.reviewer] {
+            let own = self.home.environment(cli, clis, &self.server).unwrap();
+            settings += &agent(cli, clis, &own);
+            variables.extend(own);
+        }
+        let stage = Stage::of_agents(variables, origin);
+        stage.script("namer", &Play::primary_script());
+        stage.settle(&format!(
+            "[spawn-team]\nprimary_llm = {:?}\nreviewer_llm = {:?}\nnamer_llm = {namer:?}\n\
+             {LIMITS}{forge}{settings}{}",
+            Cli::Claude.name(),
+            self.reviewer.name(),
+            stage.scripted("namer")
+        ));
+        stage
+    }
+
+    /// What a held reviewer waits for.
+    pub(crate) fn go(&self) -> PathBuf {
+        self.home.root().join("go")
+    }
+
+    /// What the reviewer's tools answered to its model.
+    pub(crate) fn reviewer_saw(&self) -> String {
+        let protocol = Some(self.reviewer.protocol());
+        let turns = self.server.turns();
+        let asked = turns.iter().filter(|turn| turn.protocol == protocol);
+        let results = asked.flat_map(|turn| turn.tool_results.iter());
+        let texts: Vec<&str> = results.map(|result| result.text.as_str()).collect();
+        texts.join("\n")
+    }
+}

@@ -1,0 +1,43 @@
+//! People on the pull request while the team works, at any point and on any surface.
+
+use crate::stage::{APPROVES, PRIMARY, TASK, ended};
+use crate::team::arena::{Arena, REPO, on_both_forges};
+use drive_core::forge::ReviewState;
+
+on_both_forges!(a_person_on_a_line_before_the_first_review_is_heard_and_the_thread_is_resolved);
+
+fn a_person_on_a_line_before_the_first_review_is_heard_and_the_thread_is_resolved(arena: Arena) {
+    arena.cast(PRIMARY, &arena.waits_in("Security", APPROVES));
+    let team = arena.stage.start(&["spawn-team", TASK]);
+    arena.until_open();
+    arena.comment_on_line("ann", "greet.txt", 2, "Two is wrong.");
+    arena.go();
+    let ended = arena.checked(ended(team));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let remarks = ended.document["record"]["remarks"].as_array().unwrap();
+    assert_eq!(remarks.len(), 1, "{remarks:?}");
+    assert!(arena.is_resolved(&remarks[0]));
+    let fix = arena.published("greet-by-name");
+    let texts = arena.seen().texts;
+    assert_eq!(texts[0], "Two is wrong.");
+    assert!(texts.contains(&format!("Fixed in {fix}.")), "{texts:?}");
+}
+
+#[test]
+fn what_a_person_says_in_a_review_is_heard() {
+    let arena = Arena::simulated();
+    arena.cast(PRIMARY, &arena.waits_in("GeneralPolish", APPROVES));
+    let team = arena.stage.start(&["spawn-team", TASK]);
+    arena.until_said(4);
+    let simulator = arena.simulator.as_ref().unwrap();
+    let state = ReviewState::ChangesRequested;
+    simulator.review(REPO, "ann", 1, state, "Say hello first.");
+    arena.go();
+    let ended = arena.checked(ended(team));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let subject = &ended.document["commits"][1]["subject"];
+    assert!(
+        subject.as_str().unwrap().ends_with(": Say hello first."),
+        "{subject}"
+    );
+}

@@ -1,0 +1,201 @@
+//! `--auto-merge` merges what was approved and passes verification, and nothing else.
+
+use crate::stage::{APPROVES, Ended, PRIMARY, TASK, ended};
+use crate::team::arena::{Arena, on_both_forges, until};
+use serde_json::{Value, json};
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
+
+on_both_forges!(
+    an_approved_pull_request_that_passes_is_merged_when_asked,
+    what_does_not_pass_verification_is_not_merged_in_any_mode,
+    the_rules_of_the_candidate_do_not_count,
+    a_base_that_moves_during_the_verification_is_verified_against_anew,
+);
+
+/// A rule of the caller's own checkout for everything.
+fn rule(arena: &Arena, commands: &str) {
+    let path = arena.stage.path("repo/drive.toml");
+    let mut settings = OpenOptions::new().append(true).open(path).unwrap();
+    writeln!(settings, "[[verify.routes]]\npaths = [\"**\"]\n{commands}").unwrap();
+}
+
+fn state(arena: &Arena) -> PathBuf {
+    let state = ".local/state/infinite-improbability-drive";
+    arena.stage.home().join(state)
+}
+
+/// The reports that were kept, each with the verdict and the base it is about.
+fn reports(arena: &Arena) -> Vec<(String, String)> {
+    let kept = fs::read_dir(state(arena).join("verifications")).unwrap();
+    let mut reports: Vec<Value> = kept
+        .map(|file| serde_json::from_slice(&fs::read(file.unwrap().path()).unwrap()).unwrap())
+        .collect();
+    reports.sort_by_key(|report| report["timing"]["startedAt"].to_string());
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    reports
+        .iter()
+        .map(|one| (text(&one["overall"]), text(&one["candidate"]["baseSha"])))
+        .collect()
+}
+
+fn workspaces(arena: &Arena) -> usize {
+    let found = fs::read_dir(state(arena).join("sandboxes"));
+    let names = found.into_iter().flatten().flatten();
+    names
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("verify-"))
+        .count()
+}
+
+fn merges(arena: &Arena, mode: &str) -> Ended {
+    let args = ["spawn-team", TASK, "--mode", mode, "--auto-merge"];
+    arena.checked(arena.stage.drive(&args))
+}
+
+fn an_approved_pull_request_that_passes_is_merged_when_asked(arena: Arena) {
+    rule(
+        &arena,
+        "compile = [\"true\"]\ntargeted_tests = [\"grep\", \"two\", \"greet.txt\"]",
+    );
+    arena.cast(PRIMARY, APPROVES);
+    let before = arena.published("main");
+    let ended = merges(&arena, "github");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let document = &ended.document;
+    assert!(document["mergedSha"].is_string(), "{ended:?}");
+    let verification = &document["verification"];
+    assert_eq!(
+        (
+            &verification["overall"],
+            &verification["headSha"],
+            verification["baseSha"].as_str().unwrap()
+        ),
+        (&json!("pass"), &document["headSha"], before.as_str())
+    );
+    assert!(arena.seen().is_merged);
+    assert_eq!(reports(&arena), [("pass".to_owned(), before)]);
+    let base = arena.published("main");
+    assert_eq!(
+        arena.stage.git(&["show", &format!("{base}:greet.txt")]),
+        "one\ntwo\nthree"
+    );
+    assert_eq!(workspaces(&arena), 0);
+}
+
+/// It was merged once although `drive verify` would have refused it.
+fn what_does_not_pass_verification_is_not_merged_in_any_mode(arena: Arena) {
+    rule(&arena, "compile = [\"false\"]");
+    arena.cast(PRIMARY, APPROVES);
+    let before = arena.published("main");
+    for (number, mode) in ["sequential", "pingpong", "github"].iter().enumerate() {
+        let ended = merges(&arena, mode);
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        let document = &ended.document;
+        assert_eq!(
+            json!({
+                "status": document["status"],
+                "verdict": document["verdict"],
+                "mergedSha": document["mergedSha"],
+                "overall": document["verification"]["overall"],
+                "kind": document["failure"]["kind"],
+                "message": document["failure"]["message"],
+            }),
+            json!({
+                "status": "needsHuman",
+                "verdict": "approved",
+                "mergedSha": null,
+                "overall": "fail",
+                "kind": "notMerged",
+                "message": "the pull request was not merged: verification did not pass: compile: \
+                            compile (**): it exited with code 1",
+            }),
+            "{ended:?}"
+        );
+        let (head, base) = (&document["verification"]["headSha"], &before);
+        let again = format!("`drive verify {} --base {base}`", head.as_str().unwrap());
+        let hint = document["failure"]["hint"].as_str().unwrap();
+        assert!(hint.contains(&again), "{hint}");
+        let warnings = document["warnings"].to_string();
+        assert!(warnings.contains("did not pass: compile"), "{warnings}");
+        if number == 0 {
+            let seen = arena.seen();
+            assert!(!seen.is_merged);
+            let told: Vec<&String> = seen
+                .texts
+                .iter()
+                .filter(|text| text.starts_with("### Verification: fail"))
+                .collect();
+            assert_eq!(told.len(), 1, "{:?}", seen.texts);
+            assert!(told[0].contains("| compile | `**` | fail |"), "{}", told[0]);
+        }
+    }
+    assert_eq!(arena.published("main"), before);
+    assert_eq!(workspaces(&arena), 0);
+}
+
+fn the_rules_of_the_candidate_do_not_count(arena: Arena) {
+    rule(&arena, "compile = [\"test\", \"!\", \"-e\", \"greet.txt\"]");
+    let lenient =
+        "printf '[[verify.routes]]\\npaths = [\"**\"]\\nskip = \"trust me\"\\n' > drive.toml";
+    let primary = PRIMARY.replace("coder)", &format!("coder) {lenient};"));
+    arena.cast(&primary, APPROVES);
+    let ended = merges(&arena, "sequential");
+    assert_eq!(
+        (&ended.document["verification"]["overall"], ended.code),
+        (&json!("fail"), Some(1)),
+        "{ended:?}"
+    );
+    assert!(!arena.seen().is_merged);
+}
+
+/// Stages that last until [`Arena::go`], a minute at most.
+fn rule_that_waits(arena: &Arena) {
+    let go = arena.stage.path("agents/go");
+    let waits = format!(
+        "n=0; while [ ! -e {} ] && [ $n -lt 600 ]; do n=$((n + 1)); sleep 0.1; done",
+        go.display()
+    );
+    rule(
+        arena,
+        &format!("compile = [\"sh\", \"-c\", {waits:?}]\ntargeted_tests = [\"true\"]"),
+    );
+}
+
+fn a_base_that_moves_during_the_verification_is_verified_against_anew(arena: Arena) {
+    rule_that_waits(&arena);
+    arena.cast(PRIMARY, APPROVES);
+    let before = arena.published("main");
+    let args = ["spawn-team", TASK, "--mode", "pingpong", "--auto-merge"];
+    let team = arena.stage.start(&args);
+    until("the verification", || workspaces(&arena) > 0);
+    let moved = arena.commit_to_base("other.txt", "theirs\n");
+    arena.go();
+    let ended = arena.checked(ended(team));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(arena.seen().is_merged);
+    let pass = |base: String| ("pass".to_owned(), base);
+    assert_eq!(reports(&arena), [pass(before), pass(moved.clone())]);
+    assert_eq!(ended.document["verification"]["baseSha"], moved.as_str());
+    assert_eq!(workspaces(&arena), 0);
+}
+
+#[test]
+fn a_team_that_is_killed_while_it_verifies_merges_nothing_and_leaves_no_workspace() {
+    let arena = Arena::local();
+    rule_that_waits(&arena);
+    arena.cast(PRIMARY, APPROVES);
+    let before = arena.published("main");
+    let args = ["spawn-team", TASK, "--mode", "pingpong", "--auto-merge"];
+    let mut team = arena.stage.start(&args);
+    until("the verification", || workspaces(&arena) > 0);
+    team.kill().unwrap();
+    team.wait().unwrap();
+    // Whoever verified for it sees that nobody waits any more, long before its stage would end.
+    until("the end of the verifier", || workspaces(&arena) == 0);
+    arena.go();
+    let shown = arena.stage.drive(&["runs", "list"]);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    assert!(!arena.seen().is_merged);
+    assert_eq!(arena.published("main"), before);
+}

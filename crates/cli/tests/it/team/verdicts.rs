@@ -1,0 +1,99 @@
+//! Many remarks, and fixers that fail, on either forge.
+
+use crate::stage::{APPROVES, PRIMARY, TASK};
+use crate::team::arena::{Arena, on_both_forges};
+use serde_json::{Value, json};
+
+on_both_forges!(
+    of_two_hundred_findings_on_lines_fifty_stand_there_and_the_rest_in_one_comment,
+    a_dozen_remarks_on_lines_are_each_fixed_answered_and_resolved,
+    a_fixer_that_fails_leaves_nothing_of_its_half_work_on_the_branch,
+);
+
+/// Finds these in the first domain until the file says so, and approves everything else.
+fn finds(arena: &Arena, suggestions: &[Value], until: &str) -> String {
+    let answer = json!({"verdict": "needs_changes", "suggestions": suggestions});
+    arena
+        .stage
+        .script("says", &format!("```json\n{answer}\n```\n"));
+    let says = arena.stage.path("agents/says");
+    format!(
+        "if [ \"$DRIVE_DOMAIN\" = Security ] && ! grep -q {until:?} greet.txt; then\n\
+         cat {says:?}; exit\nfi\n{APPROVES}"
+    )
+}
+
+fn on_lines(count: u64, issue: impl Fn(u64) -> String) -> Vec<Value> {
+    let finding = |n| json!({"file": "greet.txt", "line": n, "issue": issue(n)});
+    (1..=count).map(finding).collect()
+}
+
+/// The coder writes two hundred lines, and each has a finding too long for all of them together.
+fn of_two_hundred_findings_on_lines_fifty_stand_there_and_the_rest_in_one_comment(arena: Arena) {
+    let findings = on_lines(200, |n| format!("issue {n}. {}", "because ".repeat(80)));
+    let lines = PRIMARY.replace("printf 'one\\ntwo\\nthree\\n'", "seq 200");
+    arena.cast(&lines, &finds(&arena, &findings, "never"));
+    let args = ["spawn-team", TASK, "--max-iterations", "1"];
+    let ended = arena.checked(arena.stage.drive(&args));
+    assert_eq!(
+        ended.document["failure"]["kind"], "notApproved",
+        "{ended:?}"
+    );
+    let texts = arena.seen().texts;
+    let heading = "[SECURITY REVIEW - NEEDS CHANGES]\n\n50 remarks stand on lines of the diff.";
+    assert!(texts[0].starts_with(heading), "{}", texts[0]);
+    // The review, its lines, and the approvals of the other domains.
+    assert_eq!(texts.len(), 1 + 50 + 4);
+    for n in 1..=200_usize {
+        let place = format!("- `greet.txt` line {n}: issue {n}. because");
+        let (in_review, on_line) = (texts[0].contains(&place), texts.get(n));
+        let begins = format!("issue {n}. because");
+        let stands = on_line.is_some_and(|text| text.starts_with(&begins));
+        assert_eq!((in_review, stands), (n > 50, n <= 50), "{n}");
+    }
+    assert!(texts.iter().all(|text| text.chars().count() < 65_536));
+}
+
+fn a_dozen_remarks_on_lines_are_each_fixed_answered_and_resolved(arena: Arena) {
+    let lines = PRIMARY.replace("printf 'one\\ntwo\\nthree\\n'", "seq 12");
+    let findings = on_lines(12, |n| format!("issue {n}."));
+    arena.cast(&lines, &finds(&arena, &findings, "fixed"));
+    let ended = arena.checked(arena.stage.team("github"));
+    assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
+    let remarks = ended.document["record"]["remarks"].as_array().unwrap();
+    assert_eq!(remarks.len(), 12);
+    let texts = arena.seen().texts;
+    for remark in remarks {
+        assert!(arena.is_resolved(remark), "{remark}");
+        let answer = format!("Fixed in {}.", remark["commit"].as_str().unwrap());
+        let answers = texts.iter().filter(|text| **text == answer);
+        assert_eq!(answers.count(), 1, "{answer}");
+    }
+}
+
+fn a_fixer_that_fails_leaves_nothing_of_its_half_work_on_the_branch(arena: Arena) {
+    let half = PRIMARY.replace("fixer)", "fixer) echo half > half.txt; exit 3;; nobody)");
+    let findings = on_lines(1, |_| "wrong".to_owned());
+    arena.cast(&half, &finds(&arena, &findings, "fixed"));
+    let args = ["spawn-team", "Greet", "--max-iterations", "2"];
+    let ended = arena.checked(arena.stage.drive(&args));
+    assert_eq!(ended.document["status"], "failed", "{ended:?}");
+    let head = arena.published("greet-by-name");
+    assert_eq!(
+        arena
+            .stage
+            .git(&["ls-tree", "--name-only", &head, "half.txt"]),
+        ""
+    );
+    let kept = ended.document["kept"][0].as_str().unwrap();
+    assert_eq!(
+        arena.stage.git(&["show", &format!("{kept}:half.txt")]),
+        "half"
+    );
+    let told = |text: &String| text.contains("This could not be resolved") && text.contains(kept);
+    assert!(
+        arena.seen().texts.iter().any(told),
+        "{:?}",
+        arena.seen().texts
+    );
+}

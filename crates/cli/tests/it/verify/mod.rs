@@ -1,0 +1,10 @@
+//! `drive verify` by the real binary, on real repositories, against commands that misbehave.
+
+#[macro_use]
+mod support;
+
+mod adversarial;
+mod detectors;
+mod lives;
+mod tampering;
+mod verdicts;

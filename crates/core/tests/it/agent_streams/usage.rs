@@ -1,0 +1,76 @@
+use crate::agent_streams::support::*;
+use drive_core::agent::stream::{Phase, Source, StreamSetup, claude_stream, codex_stream};
+use drive_core::agent::{Budget, Cost, Failure, Overrun, Session, SessionTotals};
+use drive_core::process::End;
+
+#[test]
+fn a_resumed_conversation_is_not_billed_twice() {
+    let before = SessionTotals {
+        usage: usage(1000, 100, 50),
+        cost: Cost::from_micro_usd(2_000_000),
+    };
+    let resumed = StreamSetup {
+        resume: Some(Session {
+            id: "s".to_owned(),
+            totals: before,
+        }),
+        ..setup()
+    };
+    let claude = r#"{"type":"result","subtype":"success","is_error":false,"session_id":"s","result":"x","total_cost_usd":2.5,"usage":{"input_tokens":10,"cache_read_input_tokens":1,"output_tokens":2}}"#;
+    let codex = r#"{"type":"turn.completed","usage":{"input_tokens":1213,"cached_input_tokens":103,"output_tokens":57}}"#;
+    let of_run = |reader: Reader, line: &str| {
+        let mut stream = reader(resumed.clone());
+        let outcome = play(&mut *stream, line.as_bytes(), End::Exited { code: 0 }).1;
+        (outcome.usage, outcome.cost, outcome.session.unwrap().totals)
+    };
+    assert_eq!(
+        of_run(claude_stream, claude),
+        (
+            usage(10, 1, 2),
+            Some(Cost::from_micro_usd(500_000)),
+            SessionTotals {
+                usage: usage(1010, 101, 52),
+                cost: Cost::from_micro_usd(2_500_000),
+            }
+        )
+    );
+    assert_eq!(
+        of_run(codex_stream, codex),
+        (
+            usage(110, 3, 7),
+            None,
+            SessionTotals {
+                usage: usage(1110, 103, 57),
+                cost: Cost::from_micro_usd(2_000_000),
+            }
+        )
+    );
+}
+
+#[test]
+fn a_run_that_passes_its_budget_is_stopped_in_the_middle() {
+    let mut stream = claude_stream(StreamSetup {
+        budget: Budget {
+            tokens: Some(200),
+            cost: None,
+        },
+        ..setup()
+    });
+    for line in CLAUDE_OK.split_inclusive('\n') {
+        stream.push(Source::Stdout, line.as_bytes());
+        if stream.phase() != Phase::Working {
+            break;
+        }
+    }
+    assert_eq!(stream.phase(), Phase::Abandoned);
+    let (_, outcome) = stream.finish(&End::Aborted);
+    let overrun = Overrun::Tokens {
+        allowed: 200,
+        used: 222,
+    };
+    assert_eq!(outcome.ending, failed(Failure::Budget { overrun }, ""));
+    assert_eq!(
+        outcome.problem("claude-code").unwrap().message,
+        "agent `claude-code` used 222 tokens where `200` are allowed"
+    );
+}

@@ -1,0 +1,448 @@
+//! One sample of everything a journal can hold.
+
+pub mod cruise;
+pub mod verification;
+
+use drive_core::Problem;
+use drive_core::agent::{AgentOutcome, Budget, Cost, Ending, Failure, Ignored, Usage};
+use drive_core::forge::trust::Reason;
+use drive_core::forge::{Author, Comment, CommentKey, CommentRef, Surface};
+use drive_core::ids::{EffectKey, RunId, SandboxId};
+use drive_core::process::{ProcessIdentity, ProcessMark, TimeBound};
+use drive_core::prompts::Prompts;
+use drive_core::run::{
+    AfterEnd, CommitSummary, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, IgnoredComment,
+    Kind, Note, Publish, Published, Request, Spent, TeamTerms,
+};
+use drive_core::sandbox::{KeptWork, Lifetime, Sandbox};
+use drive_core::settings::TeamMode;
+use drive_core::time::Timestamp;
+use std::time::Duration;
+
+pub fn run_id() -> RunId {
+    RunId::new("r20261115-0942-k3f9a")
+}
+
+/// A pull request on a forge behind a remote.
+pub fn pull_request() -> Publish {
+    Publish::PullRequest {
+        remote: Some("origin".into()),
+    }
+}
+
+pub fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_790_000_000 + seconds).unwrap()
+}
+
+pub fn request(publish: Publish, after_end: AfterEnd) -> Request {
+    Request {
+        kind: Kind::Spawn,
+        task: "Fix the login\n\nIt fails for names with a dot.".into(),
+        repo: "/repo".into(),
+        base_sha: "a".repeat(40),
+        base_branch: Some("main".into()),
+        branch: "drive/fix-the-login".into(),
+        agent: "claude-code".into(),
+        idle_timeout: Duration::from_secs(120),
+        total_timeout: Duration::from_secs(1800),
+        budget: Budget {
+            tokens: Some(5_000_000),
+            cost: Cost::from_usd(20.0),
+        },
+        max_escalations: 5,
+        publish,
+        after_end,
+        copy: vec![".env.example".into()],
+        seed: vec!["target".into()],
+    }
+}
+
+/// A team of two in this mode, with at most two reviews of the same thing.
+pub fn team_request(mode: TeamMode) -> Request {
+    let terms = TeamTerms {
+        mode,
+        max_iterations: 2,
+        reviewer: "gemini-cli".into(),
+        namer: "claude-code".into(),
+        namer_model: Some("small".into()),
+        branch: None,
+        auto_merge: false,
+        prompts: Prompts::default()
+            .replace("name.md", "Name {{task}}")
+            .unwrap(),
+    };
+    Request {
+        kind: Kind::Team(Box::new(terms)),
+        ..request(pull_request(), AfterEnd::Remove)
+    }
+}
+
+pub fn comment_ref(surface: Surface, id: u64) -> CommentRef {
+    CommentRef { surface, id }
+}
+
+/// What a person wrote on line 2 of the diff.
+pub fn comment(id: u64, body: &str) -> Comment {
+    Comment {
+        key: CommentKey {
+            surface: Surface::Inline,
+            id,
+            updated_at: at(5),
+        },
+        pr: 7,
+        author: Author {
+            login: Some("ann".into()),
+            is_bot: false,
+        },
+        body: body.into(),
+        path: Some("src/login.rs".into()),
+        line: Some(2),
+        commit: None,
+        in_reply_to: None,
+        review: None,
+        created_at: at(5),
+        url: None,
+    }
+}
+
+pub fn ignored() -> IgnoredComment {
+    IgnoredComment {
+        comment: comment_ref(Surface::Conversation, 66),
+        author: Some("mallory".into()),
+        reason: Reason::NoWritePermission,
+    }
+}
+
+/// An agent that ended well and said this.
+pub fn agent_said(text: &str) -> EffectResult {
+    let EffectResult::AgentEnded { mut outcome, log } = agent_ended(None) else {
+        unreachable!("that is what it makes");
+    };
+    outcome.text = text.into();
+    EffectResult::AgentEnded { outcome, log }
+}
+
+pub fn identity(pid: i32) -> ProcessIdentity {
+    let mark = |pid| ProcessMark {
+        pid,
+        start_ticks: 4711,
+    };
+    ProcessIdentity {
+        child: mark(pid),
+        supervisor: Some(mark(pid - 2)),
+        init: Some(mark(pid - 1)),
+        pid_namespace: true,
+        cgroups: vec!["/sys/fs/cgroup/drive/x".into()],
+        boot_id: "2f1c".into(),
+        log_dir: Some("/state/runs/x/agent".into()),
+    }
+}
+
+pub fn sandbox() -> Sandbox {
+    Sandbox {
+        id: SandboxId::new(run_id().as_str()),
+        run: run_id(),
+        lifetime: Lifetime::Transient,
+        path: "/state/sandboxes/x".into(),
+        git_dir: "/repo/.git".into(),
+        admin_dir: "/repo/.git/worktrees/x".into(),
+        base_sha: "a".repeat(40),
+        branch: Some("drive/fix-the-login".into()),
+        created_at: at(1),
+        notes: Vec::new(),
+        brought: Vec::new(),
+    }
+}
+
+pub fn kept() -> KeptWork {
+    serde_json::from_value(serde_json::json!({
+        "reference": "refs/drive/kept/r20261115-0942-k3f9a/1",
+        "sha": "c".repeat(40),
+        "run": run_id(),
+        "keptAt": at(9),
+        "dirtyFiles": 2,
+        "unpushedCommits": 1,
+    }))
+    .unwrap()
+}
+
+/// An agent's end: well, or as this failure says.
+pub fn agent_ended(failure: Option<Failure>) -> EffectResult {
+    let ending = match failure {
+        None => Ending::Succeeded,
+        Some(reason) => Ending::Failed {
+            reason,
+            message: "it said so".into(),
+        },
+    };
+    let usage = Usage {
+        input: 1000,
+        cached: 500,
+        output: 200,
+    };
+    let outcome = AgentOutcome {
+        ending,
+        text: "Done.".into(),
+        summary: "Done.".into(),
+        usage,
+        cost: Some(Cost::from_micro_usd(250_000)),
+        session: None,
+        escalations: 1,
+        ignored: Ignored::default(),
+    };
+    EffectResult::AgentEnded {
+        outcome: Box::new(outcome),
+        log: Some("/state/runs/x/agent.log".into()),
+    }
+}
+
+/// So many tokens, and what they cost.
+pub fn used(tokens: u64) -> Spent {
+    Spent {
+        usage: Usage {
+            input: tokens,
+            cached: 0,
+            output: 0,
+        },
+        cost: Some(Cost::from_micro_usd(tokens * 100)),
+    }
+}
+
+pub fn problem() -> Problem {
+    Problem::environment("diskFull", "no space left on `/state`")
+        .hint("free some space")
+        .cause("ENOSPC")
+}
+
+pub fn committed(commits: usize) -> EffectResult {
+    EffectResult::WorkCommitted {
+        head_sha: "b".repeat(40),
+        commits: (0..commits)
+            .map(|n| CommitSummary {
+                sha: format!("{n:040}"),
+                subject: format!("change {n}"),
+            })
+            .collect(),
+        warnings: vec!["a rebase was left in progress".into()],
+    }
+}
+
+/// A branch that holds the others' work as well.
+pub fn integrated(head: char) -> EffectResult {
+    EffectResult::Integrated {
+        head_sha: head.to_string().repeat(40),
+        base_sha: Some("e".repeat(40)),
+        commits: vec![CommitSummary {
+            sha: head.to_string().repeat(40),
+            subject: "Merge origin/main".into(),
+        }],
+        warnings: Vec::new(),
+    }
+}
+
+/// A branch that somebody rewrote.
+pub fn replaced(head: char) -> EffectResult {
+    EffectResult::Replaced {
+        head_sha: head.to_string().repeat(40),
+        base_sha: Some("e".repeat(40)),
+        commits: vec![CommitSummary {
+            sha: head.to_string().repeat(40),
+            subject: "Mine alone".into(),
+        }],
+        kept: Some(kept()),
+    }
+}
+
+/// A merge that needs somebody.
+pub fn conflicted() -> EffectResult {
+    EffectResult::Conflicted {
+        ours: "b".repeat(40),
+        theirs: "d".repeat(40),
+        files: vec!["src/login.rs".into()],
+    }
+}
+
+/// A good result for an effect.
+pub fn good(effect: &Effect) -> EffectResult {
+    match effect {
+        Effect::CreateSandbox { .. } => EffectResult::SandboxCreated {
+            sandbox: Box::new(sandbox()),
+        },
+        Effect::ChooseBranch { wanted, .. } => EffectResult::BranchChosen {
+            branch: wanted.clone(),
+        },
+        Effect::RunAgent { .. } => agent_ended(None),
+        Effect::WriteFile { .. } => EffectResult::FileWritten,
+        Effect::ReadFile { .. } => EffectResult::FileRead {
+            text: Some(PLAN.into()),
+        },
+        Effect::ReadDiff { .. } => EffectResult::DiffRead {
+            diff: DIFF.into(),
+            cut: false,
+        },
+        Effect::OnForge { act, .. } => EffectResult::OnForge {
+            answer: forge_answer(act),
+        },
+        Effect::EndProcess { .. } => EffectResult::ProcessEnded,
+        Effect::CommitWork { .. } => committed(2),
+        Effect::Push { .. } => EffectResult::Pushed,
+        Effect::Integrate { .. } | Effect::ConcludeMerge { .. } => integrated('b'),
+        Effect::RollBack { .. } => EffectResult::RolledBack { kept: Some(kept()) },
+        Effect::Verify { head, .. } => {
+            verification::verified(verification::passed(head, &verification::base()))
+        }
+        Effect::OpenPullRequest { .. } => EffectResult::PullRequestOpened {
+            pull_request: Published {
+                number: 7,
+                url: "local:7".into(),
+            },
+        },
+        Effect::RemoveSandbox { .. } => EffectResult::SandboxRemoved {
+            kept: Some(kept()),
+            branch: None,
+        },
+    }
+}
+
+/// A plan of one task.
+pub const PLAN: &str = "One step.\n\n```json tasks\n[{\"id\": \"a\", \"title\": \"A\", \"description\": \"do a\", \"acceptance\": [\"a is done\"], \"depends_on\": [], \"paths\": []}]\n```\n";
+
+/// A new file of five lines.
+pub const DIFF: &str = "--- /dev/null\n+++ b/src/login.rs\n@@ -0,0 +1,5 @@\n+a\n+b\n+c\n+d\n+e\n";
+
+fn forge_answer(act: &ForgeAct) -> ForgeAnswer {
+    match act {
+        ForgeAct::Listen { .. } => ForgeAnswer::Heard {
+            comments: Vec::new(),
+            ignored: Vec::new(),
+            next: Some(at(3)),
+        },
+        ForgeAct::PostReview { lines, .. } => ForgeAnswer::ReviewPosted {
+            review: comment_ref(Surface::Review, 100),
+            lines: (0..lines.len() as u64)
+                .map(|n| comment_ref(Surface::Inline, 200 + n))
+                .collect(),
+        },
+        ForgeAct::PostComment { .. } | ForgeAct::Reply { .. } => ForgeAnswer::Posted {
+            comment: comment_ref(Surface::Conversation, 300),
+        },
+        ForgeAct::Look { .. } => ForgeAnswer::Looked {
+            seen: Box::default(),
+        },
+        ForgeAct::React { .. }
+        | ForgeAct::ResolveThread { .. }
+        | ForgeAct::UpdateBody { .. }
+        | ForgeAct::MarkReady
+        | ForgeAct::SetStatus { .. } => ForgeAnswer::Done,
+        ForgeAct::Merge { .. } => ForgeAnswer::Merged {
+            sha: Some("9".repeat(40)),
+        },
+    }
+}
+
+/// Every kind of event, with every kind of result and note.
+pub fn events() -> Vec<Event> {
+    let key = EffectKey::new("runAgent/1");
+    let on_forge = |answer| EffectResult::OnForge { answer };
+    let results = [
+        EffectResult::BranchChosen {
+            branch: "fix-the-login".into(),
+        },
+        EffectResult::DiffRead {
+            diff: DIFF.into(),
+            cut: true,
+        },
+        on_forge(ForgeAnswer::Heard {
+            comments: vec![comment(5, "check the name")],
+            ignored: vec![ignored()],
+            next: Some(at(6)),
+        }),
+        on_forge(ForgeAnswer::ReviewPosted {
+            review: comment_ref(Surface::Review, 100),
+            lines: vec![comment_ref(Surface::Inline, 200)],
+        }),
+        on_forge(ForgeAnswer::Posted {
+            comment: comment_ref(Surface::Conversation, 300),
+        }),
+        on_forge(ForgeAnswer::Merged {
+            sha: Some("9".repeat(40)),
+        }),
+        on_forge(ForgeAnswer::NotMerged {
+            reason: "its head moved".into(),
+        }),
+        on_forge(ForgeAnswer::BaseMoved),
+        on_forge(ForgeAnswer::Done),
+        EffectResult::SandboxCreated {
+            sandbox: Box::new(sandbox()),
+        },
+        agent_ended(Some(Failure::TimedOut {
+            bound: TimeBound::Idle,
+        })),
+        EffectResult::ProcessEnded,
+        committed(1),
+        EffectResult::Pushed,
+        EffectResult::BranchMoved {
+            remote_head: Some("d".repeat(40)),
+        },
+        integrated('f'),
+        replaced('f'),
+        conflicted(),
+        EffectResult::RolledBack { kept: Some(kept()) },
+        EffectResult::PullRequestOpened {
+            pull_request: Published {
+                number: 7,
+                url: "local:7".into(),
+            },
+        },
+        EffectResult::SandboxRemoved {
+            kept: Some(kept()),
+            branch: None,
+        },
+        verification::verified(verification::passed(&"b".repeat(40), &verification::base())),
+        EffectResult::Failed { problem: problem() },
+    ];
+    let notes = [
+        Note::Launched {
+            argv: vec!["/bin/claude".into(), "-p".into()],
+        },
+        Note::Waiting {
+            reason: "a permission".into(),
+        },
+        Note::Permission {
+            tool: "Bash(ls)".into(),
+            granted: true,
+            rule: "allow[0]".into(),
+        },
+        Note::Command {
+            line: "cargo test".into(),
+        },
+        Note::Warning {
+            text: "unknown version".into(),
+        },
+        Note::Used { spent: used(1200) },
+    ];
+    let mut all = vec![
+        Event::Requested {
+            request: Box::new(request(pull_request(), AfterEnd::Remove)),
+        },
+        Event::Requested {
+            request: Box::new(team_request(TeamMode::Github)),
+        },
+        Event::ProcessStarted {
+            key: key.clone(),
+            identity: identity(42),
+        },
+        Event::CancelAsked,
+        Event::OwnerLost,
+    ];
+    all.extend(notes.map(|note| Event::Noted {
+        key: key.clone(),
+        note,
+    }));
+    all.extend(results.map(|result| Event::EffectEnded {
+        key: key.clone(),
+        result,
+    }));
+    all.extend(cruise::events());
+    all
+}

@@ -1,0 +1,276 @@
+//! What must hold, whatever happens.
+
+use crate::cruise_simulation::clock::MINUTE;
+use crate::cruise_simulation::forge::By;
+use crate::cruise_simulation::people::EVIL;
+use crate::cruise_simulation::sim::Sim;
+use drive_core::agent::answer::Verdict;
+use drive_core::forge::PrState;
+use drive_core::ids::EffectKey;
+use drive_core::run::{
+    Cruise, Effect, EffectResult, Event, Flow, Kind, Life, Note, OutcomeStatus, PlanCheck, Stage,
+    cruise_status, proof_of_reply,
+};
+use std::collections::BTreeMap;
+
+fn cruise(sim: &Sim) -> Option<&Cruise> {
+    match &sim.run.flow {
+        Flow::Cruise { cruise } => Some(cruise),
+        _ => None,
+    }
+}
+
+/// After every event.
+pub fn after_step(sim: &Sim, decided: &[EffectKey], was_ending: bool) {
+    let run = &sim.run;
+    let agents = run.pending.values();
+    let agents = agents.filter(|effect| matches!(effect, Effect::RunAgent { .. }));
+    assert!(agents.count() <= 1, "two agents at once");
+    for key in decided {
+        check_decided(sim, &run.pending[key]);
+    }
+    check_sandbox(sim);
+    let Some(cruise) = cruise(sim) else { return };
+    let request = run.request.as_ref().expect("there is a cruise");
+    let Kind::Cruise(terms) = &request.kind else {
+        panic!("not a cruise");
+    };
+    assert!(
+        cruise.rounds <= terms.max_rounds + sim.polls,
+        "{} rounds where {} are allowed and {} were asked for",
+        cruise.rounds,
+        terms.max_rounds,
+        sim.polls
+    );
+    if run.outcome.is_some() {
+        return;
+    }
+    assert!(
+        !run.pending.is_empty() || !run.timers.is_empty(),
+        "it waits for nothing: {:?}",
+        cruise.stage
+    );
+    let status = cruise_status(run).expect("a cruise has one");
+    assert!(
+        !run.pending.is_empty() || status.waiting_for.is_some(),
+        "nobody knows what it waits for: {:?}",
+        cruise.stage
+    );
+    check_quiet(sim, cruise);
+    if let (Stage::Ending { status, .. }, false) = (&cruise.stage, was_ending) {
+        check_last_look(sim, cruise, *status);
+    }
+}
+
+/// Whether the last words are being said.
+pub fn is_ending(sim: &Sim) -> bool {
+    cruise(sim).is_some_and(|cruise| matches!(cruise.stage, Stage::Ending { .. }))
+}
+
+fn check_decided(sim: &Sim, effect: &Effect) {
+    let run = &sim.run;
+    match effect {
+        Effect::RunAgent { job, .. } => {
+            assert!(!job.prompt.contains(EVIL), "an untrusted comment goes on");
+            let input = serde_json::to_string(&job.input).unwrap();
+            assert!(!input.contains(EVIL), "an untrusted comment goes on");
+            let mut ids: Vec<&str> = job
+                .input
+                .comments
+                .iter()
+                .map(|one| one.id.as_str())
+                .collect();
+            ids.sort_unstable();
+            ids.dedup();
+            assert_eq!(
+                ids.len(),
+                job.input.comments.len(),
+                "a comment is given twice"
+            );
+            let budget = run.request.as_ref().map(|request| request.budget);
+            let overrun = budget.and_then(|one| one.overrun(run.spent.usage, run.spent.cost));
+            assert_eq!(overrun, None, "an agent starts on an empty budget");
+        }
+        Effect::RemoveSandbox { .. } => {
+            assert!(run.processes.is_empty(), "a process is still there");
+        }
+        _ => {}
+    }
+}
+
+fn check_sandbox(sim: &Sim) {
+    let run = &sim.run;
+    let is_there = sim.world.git.tree.is_some();
+    if run.outcome.is_some() {
+        assert!(!is_there, "a sandbox is left");
+        assert!(run.pending.is_empty() && run.timers.is_empty());
+        return;
+    }
+    let removes = |effect: &Effect| matches!(effect, Effect::RemoveSandbox { .. });
+    if !run.sandboxes.is_empty() && !run.pending.values().any(removes) {
+        assert!(is_there, "the sandbox of a living cruise is gone");
+    }
+}
+
+/// Where nothing is under way and nothing keeps it from going on, everything is dealt with.
+fn check_quiet(sim: &Sim, cruise: &Cruise) {
+    let is_quiet = cruise.stage == Stage::Watching
+        && sim.run.pending.is_empty()
+        && sim.run.leaving.is_none()
+        && cruise.limit.is_none()
+        && cruise.hold.is_none()
+        && cruise.watch.trouble.is_none();
+    if is_quiet {
+        assert_eq!(
+            cruise.ledger.open().count(),
+            0,
+            "a comment waits for nothing"
+        );
+        assert!(
+            matches!(cruise.plan, PlanCheck::Valid { .. }),
+            "so does the plan"
+        );
+        check_answered(sim, cruise);
+    }
+}
+
+/// Everything that the last look could show was answered where people see it.
+fn check_answered(sim: &Sim, cruise: &Cruise) {
+    if sim.world.forge.unsettled {
+        return;
+    }
+    for key in sim.world.forge.to_answer() {
+        let entry = cruise.ledger.get(&key);
+        let life = entry.map(|entry| &entry.life);
+        match life {
+            Some(Life::Replied { .. }) => {
+                let reply = sim.world.forge.proven(&proof_of_reply(&key));
+                assert!(reply.is_some(), "nobody answered {key:?}");
+            }
+            Some(Life::Unanswerable { .. }) => {}
+            _ => panic!("{key:?} is lost: {life:?}"),
+        }
+    }
+}
+
+/// A cruise does not end by itself without having looked once more.
+fn check_last_look(sim: &Sim, cruise: &Cruise, status: OutcomeStatus) {
+    // What cannot go on does not look any more.
+    if matches!(status, OutcomeStatus::Failed | OutcomeStatus::NeedsHuman) {
+        return;
+    }
+    let forge = &sim.world.forge;
+    let looked = forge.looked.expect("it was looked at");
+    if status == OutcomeStatus::Succeeded {
+        // Whoever approves at a limit takes the plan as it is.
+        if cruise.limit.is_none() {
+            check_answered(sim, cruise);
+        }
+        assert!(cruise.injected.is_empty(), "a comment was not even posted");
+    } else if cruise.limit.is_none() && forge.down_until < 0 && sim.world.faults == 0 {
+        assert_eq!(
+            cruise.ledger.open().count(),
+            0,
+            "silence with open comments"
+        );
+        check_answered(sim, cruise);
+    }
+    let age = sim.world.clock.steady - looked;
+    assert!(
+        age < 30 * MINUTE || forge.down_until > 0,
+        "the last look is {age} ms old"
+    );
+}
+
+/// After the last event.
+pub fn at_end(sim: &Sim) {
+    let (run, git, forge) = (&sim.run, &sim.world.git, &sim.world.forge);
+    assert!(git.nothing_lost(), "a commit is lost");
+    assert!(git.alive.is_empty(), "an agent outlived its cruise");
+    if !git.is_all_pushed() && !git.history().is_empty() {
+        assert!(!git.kept.is_empty(), "work was not kept");
+    }
+    check_spent(sim);
+    for text in &sim.people.injected {
+        let said = forge.said.iter().filter(|one| one.by == By::Us);
+        let is_post = |body: &str| body.starts_with("From the") && body.ends_with(text.as_str());
+        let posts = said.filter(|one| is_post(&one.versions[0].body));
+        assert!(posts.count() <= 1, "`{text}` was posted twice");
+    }
+    let count = |start: &str| {
+        let said = forge.said.iter().filter(|one| one.by == By::Us);
+        said.filter(|one| one.versions[0].body.starts_with(start))
+            .count()
+    };
+    assert!(count("This cruise has ended") <= 1, "it ended twice");
+    let limits = u32::try_from(count("Stopped here")).unwrap();
+    let most = 1 + sim.polls + sim.losses;
+    assert!(limits <= most, "{limits} comments about limits");
+    let outcome = run.outcome.as_ref().expect("it ended");
+    // Somebody may clean up while the last words are being said.
+    let is_silence = matches!(
+        outcome.status,
+        OutcomeStatus::TimedOut | OutcomeStatus::Cancelled
+    );
+    let timed_out = count("Cruise-control session timed out after");
+    assert!(timed_out <= usize::from(is_silence));
+    if outcome.status == OutcomeStatus::Succeeded && forge.pr == Some(PrState::Open) {
+        check_approval(sim);
+    }
+}
+
+/// What every agent said last about what it used is in the sum, once.
+fn check_spent(sim: &Sim) {
+    let mut told = 0;
+    let mut last: BTreeMap<&EffectKey, u64> = BTreeMap::new();
+    for (event, _) in &sim.journal {
+        match event {
+            Event::ProcessStarted { key, .. } => told += last.remove(key).unwrap_or(0),
+            Event::Noted {
+                key,
+                note: Note::Used { spent },
+            } => {
+                last.insert(key, spent.usage.counted());
+            }
+            Event::EffectEnded {
+                key,
+                result: EffectResult::AgentEnded { outcome, .. },
+            } => {
+                last.remove(key);
+                told += outcome.usage.counted();
+            }
+            _ => {}
+        }
+    }
+    told += last.values().sum::<u64>();
+    assert_eq!(sim.run.spent.usage.counted(), told, "tokens are lost");
+    assert!(sim.run.using.is_empty());
+}
+
+fn check_approval(sim: &Sim) {
+    let cruise = cruise(sim).expect("a cruise");
+    let head = sim.run.work.head_sha.clone().expect("a head");
+    let looked = sim.world.forge.looked.expect("it was looked at");
+    assert_eq!(
+        sim.world.git.remote_head_at(looked).as_ref(),
+        Some(&head),
+        "what was approved is not what people saw"
+    );
+    if sim.people.approved.contains(&head) || sim.world.forge.approves(&head) {
+        return;
+    }
+    let last = |domain| {
+        let reviews = cruise.record.reviews.iter().rev();
+        reviews
+            .filter(move |one| one.domain == Some(domain))
+            .map(|one| one.verdict)
+            .next()
+    };
+    for domain in drive_core::review::Domain::ALL {
+        assert_eq!(
+            last(domain),
+            Some(Some(Verdict::Approved)),
+            "{domain} did not approve"
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! Whole cruises under a seed: forge, history, agents and clock are simulated, the owner dies at
+//! random moments, and what must always hold is checked after every event.
+//!
+//! A seed that fails prints the command that replays it.
+
+mod agents;
+mod checks;
+mod clock;
+mod forge;
+mod git;
+mod people;
+mod rng;
+mod sim;
+mod world;
+
+use drive_core::forge::PrState;
+use drive_core::run::OutcomeStatus;
+use sim::{Flown, fly};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Says how to see a failure again.
+struct Replay(u64);
+
+impl Drop for Replay {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!(
+                "replay it: DRIVE_SIM_SEED={} cargo nextest run -p drive-core a_seeded_cruise",
+                self.0
+            );
+        }
+    }
+}
+
+/// Flies these seeds, and sees that they reach every kind of end.
+fn fly_all(seeds: Range<u64>) {
+    let mut ends: BTreeMap<&str, u64> = BTreeMap::new();
+    let count = seeds.end - seeds.start;
+    for seed in seeds {
+        let replay = Replay(seed);
+        let flown = fly(seed, false);
+        *ends.entry(end_of(&flown)).or_default() += 1;
+        *ends.entry("crashes").or_default() += flown.sim.crashes();
+        *ends.entry("events").or_default() += flown.sim.journal.len() as u64;
+        let said = flown.sim.world.forge.said.iter();
+        *ends.entry("replies").or_default() +=
+            said.filter(|one| one.reply_to.is_some()).count() as u64;
+        drop(replay);
+    }
+    println!("{count} cruises: {ends:?}");
+    for end in [
+        "approved",
+        "merged",
+        "closed",
+        "silence",
+        "cleaned up",
+        "failed",
+        "given to a person",
+    ] {
+        assert!(ends.contains_key(end), "no cruise ended like this: {end}");
+    }
+}
+
+fn end_of(flown: &Flown) -> &'static str {
+    let kind = flown.outcome.failure.as_ref().map(|one| one.kind.as_str());
+    match (flown.outcome.status, kind) {
+        (OutcomeStatus::Succeeded, _) => match flown.sim.world.forge.pr {
+            Some(PrState::Merged) => "merged",
+            _ => "approved",
+        },
+        (OutcomeStatus::NeedsHuman, _) => "given to a person",
+        (_, Some("inactive")) => "silence",
+        (_, Some("pullRequestClosed")) => "closed",
+        (OutcomeStatus::Cancelled, _) => "cleaned up",
+        _ => "failed",
+    }
+}
+
+/// `DRIVE_SIM_SEEDS=50000..60000` flies those as well.
+#[test]
+fn cruises_of_more_seeds_hold_what_they_must() {
+    let seeds = std::env::var("DRIVE_SIM_SEEDS").ok();
+    let seeds = seeds.as_deref().and_then(|seeds| seeds.split_once(".."));
+    if let Some((from, to)) = seeds {
+        fly_all(from.parse().unwrap()..to.parse().unwrap());
+    }
+}
+
+#[test]
+fn a_seeded_cruise() {
+    let seed = std::env::var("DRIVE_SIM_SEED").ok();
+    let seed = seed.and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let _replay = Replay(seed);
+    fly(seed, true);
+}
+
+/// Seeds that failed once.
+#[test]
+fn a_sandbox_without_a_journal_is_committed_before_others_commits_come_in() {
+    for seed in [6_402, 9_547] {
+        let _replay = Replay(seed);
+        fly(seed, false);
+    }
+}
+
+#[test]
+fn an_instant_that_comes_twice_after_the_clock_was_set_back_is_waited_for_twice() {
+    let _replay = Replay(33_586);
+    fly(33_586, false);
+}
+
+#[test]
+fn cruises_hold_what_they_must_seeds_0_to_2499() {
+    fly_all(0..2_500);
+}
+
+#[test]
+fn cruises_hold_what_they_must_seeds_2500_to_4999() {
+    fly_all(2_500..5_000);
+}
+
+#[test]
+fn cruises_hold_what_they_must_seeds_5000_to_7499() {
+    fly_all(5_000..7_500);
+}
+
+#[test]
+fn cruises_hold_what_they_must_seeds_7500_to_9999() {
+    fly_all(7_500..10_000);
+}

@@ -1,0 +1,276 @@
+//! The world: performs effects as the real one does. What was done before is found again.
+
+use crate::common;
+use crate::cruise_simulation::agents::{self, Temper};
+use crate::cruise_simulation::clock::{Clock, MINUTE, SECOND};
+use crate::cruise_simulation::forge::{By, Forge};
+use crate::cruise_simulation::git::{Git, Merge, PlanText};
+use crate::cruise_simulation::rng::Rng;
+use drive_core::Problem;
+use drive_core::forge::{COMMENT_NOT_FOUND, PrState, Surface};
+use drive_core::ids::EffectKey;
+use drive_core::process::ProcessIdentity;
+use drive_core::run::{Effect, EffectResult, ForgeAct, Published, Run};
+use drive_core::sandbox::{Lifetime, Sandbox};
+
+pub struct World {
+    pub clock: Clock,
+    pub git: Git,
+    pub forge: Forge,
+    /// How many of a hundred agents misbehave.
+    pub wildness: u64,
+    /// How many of a hundred requests to the forge fail.
+    pub faults: u64,
+}
+
+/// One effect being performed.
+pub struct UnderWay {
+    pub key: EffectKey,
+    pub effect: Effect,
+    pub temper: Temper,
+    pub process: Option<ProcessIdentity>,
+    /// Tokens that its agent said it used, before it ended.
+    pub noted: u64,
+    /// When it happens, and when its result is known, by the steady clock.
+    pub happens: i64,
+    pub reports: i64,
+    /// When it did happen.
+    pub happened: i64,
+    pub fault: Fault,
+    pub result: Option<EffectResult>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    None,
+    /// It does not happen.
+    Before,
+    /// It happens, and is said to have failed.
+    After,
+}
+
+impl World {
+    /// Begins to perform an effect.
+    pub fn begin(&mut self, run: &Run, key: &EffectKey, rng: &mut Rng) -> UnderWay {
+        let effect = run.pending[key].clone();
+        let (mut temper, mut process) = (Temper::Good, None);
+        let mut wait = rng.between(1, 3 * SECOND);
+        let mut faults = 0;
+        match &effect {
+            Effect::RunAgent { job, .. } => {
+                // Never a twin: what an earlier owner left alive is ended first.
+                if let Some(left) = run.processes.get(key) {
+                    self.git.alive.retain(|pid| *pid != left.child.pid);
+                }
+                assert!(self.git.alive.is_empty(), "two agents at once");
+                temper = agents::temper(job.role, self.wildness, rng);
+                wait = agents::duration(temper, job, rng);
+                self.git.last_pid += 10;
+                process = Some(common::identity(self.git.last_pid));
+            }
+            Effect::OnForge { .. } | Effect::OpenPullRequest { .. } | Effect::Push { .. } => {
+                faults = self.faults;
+                if rng.percent(5) {
+                    wait = rng.between(1, 10 * MINUTE);
+                }
+            }
+            // A disk that is full now and then, a remote that cannot be asked.
+            Effect::CommitWork { .. }
+            | Effect::ReadFile { .. }
+            | Effect::WriteFile { .. }
+            | Effect::Integrate { .. } => {
+                faults = self.faults / 2;
+            }
+            _ => {}
+        }
+        let mut fault = match rng.percent(faults) {
+            false => Fault::None,
+            true if rng.percent(50) => Fault::Before,
+            true => Fault::After,
+        };
+        if faults > 0 && self.clock.steady < self.forge.down_until {
+            fault = Fault::Before;
+        }
+        let happens = self.clock.steady + wait;
+        UnderWay {
+            key: key.clone(),
+            effect,
+            temper,
+            process,
+            noted: 0,
+            happens,
+            reports: happens + rng.between(1, 3 * SECOND),
+            happened: happens,
+            fault,
+            result: None,
+        }
+    }
+
+    /// It happens now.
+    pub fn perform(&mut self, one: &mut UnderWay, run: &Run, rng: &mut Rng) {
+        one.happened = self.clock.steady;
+        let down = Problem::environment("forgeUnavailable", "the forge did not answer");
+        if one.fault == Fault::Before {
+            one.result = Some(EffectResult::Failed { problem: down });
+            return;
+        }
+        let result = self.apply(one, run, rng);
+        one.result = Some(match one.fault {
+            Fault::After => EffectResult::Failed { problem: down },
+            Fault::None | Fault::Before => result,
+        });
+    }
+
+    fn apply(&mut self, one: &UnderWay, run: &Run, rng: &mut Rng) -> EffectResult {
+        match &one.effect {
+            Effect::ChooseBranch { wanted, .. } => EffectResult::BranchChosen {
+                branch: wanted.clone(),
+            },
+            Effect::CreateSandbox { .. } => {
+                self.git.create();
+                EffectResult::SandboxCreated {
+                    sandbox: Box::new(Sandbox {
+                        lifetime: Lifetime::Persistent,
+                        ..common::sandbox()
+                    }),
+                }
+            }
+            Effect::RunAgent { sandbox, job } => {
+                if let Some(process) = &one.process {
+                    self.git.alive.retain(|pid| *pid != process.child.pid);
+                }
+                assert!(sandbox.is_none() || self.git.tree.is_some(), "no sandbox");
+                agents::work(one, job, &mut self.git, &self.clock, rng)
+            }
+            Effect::EndProcess { identity } => {
+                self.git.alive.retain(|pid| *pid != identity.child.pid);
+                EffectResult::ProcessEnded
+            }
+            Effect::CommitWork { .. } => {
+                self.git.commit();
+                EffectResult::WorkCommitted {
+                    head_sha: self.git.head(),
+                    commits: self.git.history(),
+                    warnings: Vec::new(),
+                }
+            }
+            Effect::WriteFile { .. } => {
+                if let Some(tree) = &mut self.git.tree {
+                    tree.plan = PlanText::Sound;
+                    tree.dirty = true;
+                }
+                EffectResult::FileWritten
+            }
+            Effect::ReadFile { commit, .. } => EffectResult::FileRead {
+                text: self.git.plan_at(commit).text(),
+            },
+            Effect::ReadDiff { .. } => EffectResult::DiffRead {
+                diff: common::DIFF.to_owned(),
+                cut: false,
+            },
+            Effect::Push { head_sha, .. } => match self.git.push(head_sha, self.clock.steady) {
+                true => EffectResult::Pushed,
+                false => EffectResult::BranchMoved {
+                    remote_head: self.git.remote_head(),
+                },
+            },
+            Effect::OpenPullRequest { .. } => {
+                assert!(self.git.remote_head().is_some(), "nothing was pushed");
+                self.forge.pr.get_or_insert(PrState::Open);
+                EffectResult::PullRequestOpened {
+                    pull_request: Published {
+                        number: 7,
+                        url: "local:7".to_owned(),
+                    },
+                }
+            }
+            Effect::OnForge { act, proof, .. } => {
+                let name = proof.as_deref().unwrap_or(one.key.as_str());
+                self.forge.head = self.git.remote_head();
+                let answer = self.forge.act(act, name, &self.clock, rng);
+                self.check_post(act, run);
+                match answer {
+                    Some(answer) => EffectResult::OnForge { answer },
+                    None => EffectResult::Failed {
+                        problem: Problem::environment(COMMENT_NOT_FOUND, "no such comment"),
+                    },
+                }
+            }
+            Effect::Integrate { published, .. } => {
+                let (now, published) = (self.clock.now(), published.as_deref());
+                let merge = self.git.merge(rng.percent(40), published, now);
+                self.merged(merge)
+            }
+            Effect::ConcludeMerge { .. } => {
+                let merge = self.git.conclude();
+                self.merged(merge)
+            }
+            Effect::RollBack { to, .. } => EffectResult::RolledBack {
+                kept: Some(self.git.roll_back(to, self.clock.now())),
+            },
+            Effect::Verify { .. } => unreachable!("a cruise decides none"),
+            Effect::RemoveSandbox { .. } => {
+                assert!(self.git.alive.is_empty(), "an agent lost its sandbox");
+                let kept = self.git.remove(self.clock.now());
+                EffectResult::SandboxRemoved { kept, branch: None }
+            }
+        }
+    }
+
+    fn merged(&self, merge: Merge) -> EffectResult {
+        match merge {
+            Merge::Done => EffectResult::Integrated {
+                head_sha: self.git.head(),
+                base_sha: None,
+                commits: self.git.history(),
+                warnings: Vec::new(),
+            },
+            Merge::Replaced(kept) => EffectResult::Replaced {
+                head_sha: self.git.head(),
+                base_sha: None,
+                commits: self.git.history(),
+                kept: Some(kept),
+            },
+            Merge::Conflicts { ours, theirs } => EffectResult::Conflicted {
+                ours,
+                theirs,
+                files: vec!["plan.md".to_owned()],
+            },
+        }
+    }
+
+    /// What stands on the forge after a post.
+    fn check_post(&self, act: &ForgeAct, run: &Run) {
+        let ForgeAct::Reply { to, body } = act else {
+            return;
+        };
+        let unsaid =
+            "The fixer did not say what it did about this. What it changed in this round is in ";
+        // Outside a thread it begins with what it answers.
+        let quote = body
+            .split_once("\n\n")
+            .filter(|(first, _)| first.starts_with("> "));
+        assert_eq!(quote.is_some(), to.surface != Surface::Inline, "{body}");
+        let body = quote.map_or(body.as_str(), |(_, rest)| rest);
+        let named = body.strip_prefix("Fixed in ").or(body.strip_prefix(unsaid));
+        if let Some(rest) = named {
+            let sha: String = rest.chars().take_while(char::is_ascii_hexdigit).collect();
+            assert!(
+                self.git.is_pushed(&sha),
+                "a reply names {sha}, which nobody can see"
+            );
+        }
+        let Some(said) = self.forge.find(*to) else {
+            return;
+        };
+        assert_ne!(said.by, By::Mallory, "an untrusted comment was answered");
+        let replies = self.forge.said.iter();
+        let replies = replies.filter(|one| one.reply_to == Some(*to)).count();
+        let versions = said.versions.len();
+        assert!(
+            replies <= versions,
+            "{replies} replies to {to:?}, which has {versions} versions, in run {}",
+            run.id
+        );
+    }
+}

@@ -1,0 +1,175 @@
+//! Approvals count for the head they were given for.
+
+use crate::common::{agent_said, comment, cruise::terms};
+use crate::cruise_step::scene::{OBJECTS, Scene, head};
+use drive_core::agent::Role;
+use drive_core::run::{Approved, Ask, CruiseTerms, EffectResult, ForgeAct, OutcomeStatus, Seen};
+
+fn approval(head: String) -> Approved {
+    Approved {
+        by: "ann".into(),
+        head,
+    }
+}
+
+fn auto() -> CruiseTerms {
+    CruiseTerms {
+        auto_approve: true,
+        ..terms()
+    }
+}
+
+#[test]
+fn an_approval_of_the_head_ends_the_cruise_well() {
+    let mut scene = Scene::watching(terms());
+    scene.sees(Seen {
+        approvals: Some(vec![approval(head(1))]),
+        ..Seen::default()
+    });
+    assert_eq!(
+        scene.told(),
+        [(
+            format!(
+                "The plan is approved at {} by ann. This is as far as a cruise goes for now: building it is up to you.",
+                head(1)
+            ),
+            Some(format!("approved/{}", head(1)))
+        )]
+    );
+    assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
+}
+
+#[test]
+fn an_approval_is_void_once_a_fixer_moved_the_head() {
+    let mut scene = Scene::watching(terms());
+    scene.sees(Seen {
+        comments: vec![comment(5, "check the name")],
+        approvals: Some(vec![approval(head(1))]),
+        ..Seen::default()
+    });
+    assert_eq!(
+        (scene.run.work.head_sha.clone(), scene.run.outcome.clone()),
+        (Some(head(2)), None)
+    );
+    scene.ask(Ask::Approve {
+        by: "ann".into(),
+        head: head(1),
+    });
+    assert_eq!(scene.run.outcome, None);
+    scene.ask(Ask::Approve {
+        by: "ann".into(),
+        head: head(2),
+    });
+    assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
+}
+
+#[test]
+fn whoever_spoke_before_an_approval_from_the_command_line_is_heard_first() {
+    let mut scene = Scene::watching(terms());
+    scene.looks.push_back(Seen {
+        comments: vec![comment(5, "check the name")],
+        ..Seen::default()
+    });
+    scene.ask(Ask::Approve {
+        by: "bob".into(),
+        head: head(1),
+    });
+    assert_eq!(scene.run.outcome, None);
+    assert_eq!(scene.bodies(), [format!("Fixed in {}.", head(2))]);
+}
+
+#[test]
+fn a_plan_that_every_domain_approved_needs_no_person_with_auto_approve() {
+    let mut scene = Scene::begin(auto());
+    scene.settle();
+    assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
+    assert!(scene.bodies()[0].contains("by --auto-approve"));
+}
+
+#[test]
+fn auto_approve_waits_for_a_person_when_one_domain_had_no_verdict() {
+    let mut scene = Scene::begin(auto());
+    scene.agent(Role::Reviewer, agent_said("I like it."));
+    scene.agent(Role::Reviewer, agent_said("I like it."));
+    scene.settle();
+    assert_eq!(scene.run.outcome, None);
+}
+
+#[test]
+fn auto_approve_waits_for_a_person_when_a_domain_objected_to_the_end() {
+    let mut scene = Scene::begin(auto());
+    scene.agent(Role::Reviewer, agent_said(OBJECTS));
+    scene.agent(Role::Reviewer, agent_said(OBJECTS));
+    scene.settle();
+    assert_eq!(scene.run.outcome, None);
+}
+
+/// Somebody approved and somebody objects, which a fixer declines: the approval waits.
+fn with_an_approval_that_waits(after: Option<Vec<Approved>>) -> Scene {
+    let mut scene = Scene::watching(terms());
+    scene.agent(
+        Role::Fixer,
+        agent_said(r#"{"comments": [{"id": "inline-5", "action": "declined", "note": "No."}]}"#),
+    );
+    scene.answer(
+        "commitWork",
+        EffectResult::WorkCommitted {
+            head_sha: head(1),
+            commits: scene.run.work.commits.clone(),
+            warnings: Vec::new(),
+        },
+    );
+    scene.looks.push_back(Seen {
+        comments: vec![comment(5, "check the name")],
+        approvals: Some(vec![approval(head(1))]),
+        ..Seen::default()
+    });
+    scene.looks.push_back(Seen {
+        approvals: after,
+        ..Seen::default()
+    });
+    scene.wake("poll");
+    scene
+}
+
+#[test]
+fn an_approval_that_was_taken_back_before_it_counted_does_not_count() {
+    let mut scene = with_an_approval_that_waits(Some(Vec::new()));
+    assert_eq!(scene.run.outcome, None);
+    let asked: Vec<bool> = scene
+        .acts("look")
+        .into_iter()
+        .filter_map(|act| match act {
+            ForgeAct::Look { approvals, .. } => Some(*approvals),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(asked, [false, true], "one that stands is asked for again");
+    scene.sees(Seen::default());
+    assert_eq!(scene.run.outcome, None);
+    scene.sees(Seen {
+        approvals: Some(vec![approval(head(1))]),
+        ..Seen::default()
+    });
+    assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
+}
+
+#[test]
+fn an_approval_that_still_stands_once_nothing_is_open_counts() {
+    let scene = with_an_approval_that_waits(Some(vec![approval(head(1))]));
+    assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
+}
+
+#[test]
+fn an_approval_from_the_command_line_is_not_the_forges_to_take_back() {
+    let mut scene = Scene::watching(terms());
+    scene.looks.push_back(Seen {
+        approvals: Some(Vec::new()),
+        ..Seen::default()
+    });
+    scene.ask(Ask::Approve {
+        by: "ann".into(),
+        head: head(1),
+    });
+    assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
+}

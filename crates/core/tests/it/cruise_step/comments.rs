@@ -1,0 +1,386 @@
+//! What becomes of comments.
+
+use crate::common::{agent_ended, agent_said, at, comment, cruise::terms};
+use crate::cruise_step::scene::{Scene, failed, head};
+use drive_core::Problem;
+use drive_core::agent::{Failure, Role};
+use drive_core::forge::trust::Reason;
+use drive_core::forge::{COMMENT_NOT_FOUND, Comment, Surface};
+use drive_core::run::{Ask, Effect, EffectResult, ForgeAct, IgnoredComment, Life, Seen};
+
+fn seen(comments: &[Comment]) -> Seen {
+    Seen {
+        comments: comments.to_vec(),
+        ..Seen::default()
+    }
+}
+
+fn edited(mut comment: Comment, second: i64, body: &str) -> Comment {
+    comment.key.updated_at = at(second);
+    comment.body = body.to_owned();
+    comment
+}
+
+fn lives(scene: &Scene) -> Vec<(&str, &'static str)> {
+    let entries = scene.cruise().ledger.entries();
+    entries
+        .map(|entry| {
+            let life = match entry.life {
+                Life::Seen => "seen",
+                Life::Replied { .. } => "replied",
+                Life::Superseded => "superseded",
+                _ => "other",
+            };
+            (entry.body.as_str(), life)
+        })
+        .collect()
+}
+
+#[test]
+fn a_comment_is_seen_fixed_pushed_and_answered_with_the_commit() {
+    let mut scene = Scene::watching(terms());
+    scene.agent(
+        Role::Fixer,
+        agent_said(r#"{"comments": [{"id": "inline-5", "action": "fixed", "note": "Done so."}]}"#),
+    );
+    scene.sees(seen(&[comment(5, "check the name")]));
+    assert_eq!(
+        scene.told(),
+        [(
+            format!("Fixed in {}. Done so.", head(2)),
+            Some("reply/inline-5-1790000005000".to_owned())
+        )]
+    );
+    let wanted = [
+        "react",
+        "runAgent",
+        "commitWork",
+        "push",
+        "reply",
+        "resolveThread",
+    ];
+    let names = scene.names();
+    let found: Vec<&str> = names
+        .into_iter()
+        .filter(|name| wanted.contains(name))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "react",
+            "runAgent",
+            "commitWork",
+            "push",
+            "reply",
+            "resolveThread"
+        ]
+    );
+    assert_eq!(lives(&scene), [("check the name", "replied")]);
+}
+
+#[test]
+fn a_comment_that_the_fixer_does_not_name_is_answered_without_a_claim() {
+    let mut scene = Scene::watching(terms());
+    scene.agent(
+        Role::Fixer,
+        agent_said(r#"{"comments": [{"id": "inline-5", "action": "fixed", "note": "Done so."}]}"#),
+    );
+    let on_line = |id, body: &str| comment(id, body);
+    scene.sees(seen(&[
+        on_line(5, "check the name"),
+        on_line(6, "and the age"),
+    ]));
+    assert_eq!(
+        scene.bodies(),
+        [
+            format!("Fixed in {}. Done so.", head(2)),
+            format!(
+                "The fixer did not say what it did about this. What it changed in this round is in {}.",
+                head(2)
+            ),
+        ]
+    );
+    let resolved = comment(5, "").key.comment();
+    assert_eq!(
+        scene.acts("resolveThread"),
+        [&ForgeAct::ResolveThread { comment: resolved }]
+    );
+    assert_eq!(
+        messages(&scene),
+        ["Fix round 1: 2 comments\n\nComment: inline-5 by ann\nGiven: inline-6 by ann"]
+    );
+}
+
+#[test]
+fn a_commit_does_not_name_comments_that_were_declined() {
+    let mut scene = Scene::watching(terms());
+    scene.agent(
+        Role::Fixer,
+        agent_said(
+            r#"{"comments": [{"id": "inline-5", "action": "fixed"}, {"id": "inline-6", "action": "declined"}]}"#,
+        ),
+    );
+    scene.sees(seen(&[comment(5, "one"), comment(6, "two")]));
+    assert_eq!(
+        messages(&scene),
+        ["Fix round 1: 2 comments\n\nComment: inline-5 by ann"]
+    );
+}
+
+#[test]
+fn a_fixer_that_changes_nothing_and_says_nothing_is_told_as_that() {
+    let mut scene = Scene::watching(terms());
+    scene.agent(Role::Fixer, agent_said("I am done, I think."));
+    let commits = scene.run.work.commits.clone();
+    scene.answer(
+        "commitWork",
+        EffectResult::WorkCommitted {
+            head_sha: head(1),
+            commits,
+            warnings: Vec::new(),
+        },
+    );
+    scene.sees(seen(&[comment(5, "check the name")]));
+    assert_eq!(
+        scene.bodies(),
+        ["The fixer changed nothing and did not say why."]
+    );
+}
+
+fn messages(scene: &Scene) -> Vec<&str> {
+    let messages = scene.performed.iter().filter_map(|effect| match effect {
+        Effect::CommitWork { message, .. } => Some(message.as_str()),
+        _ => None,
+    });
+    messages.collect()
+}
+
+#[test]
+fn the_marker_is_detected_and_is_not_itself_actionable() {
+    let mut scene = Scene::watching(terms());
+    scene.sees(seen(&[comment(5, "[REVIEW COMPLETE]"), comment(6, "  \n")]));
+    assert_eq!((lives(&scene), scene.jobs.len()), (vec![], 0));
+    scene.sees(seen(&[comment(7, "check it\n[REVIEW COMPLETE]")]));
+    assert_eq!(scene.jobs.len(), 1);
+}
+
+#[test]
+fn a_comment_edited_after_it_was_answered_comes_again() {
+    let mut scene = Scene::watching(terms());
+    scene.sees(seen(&[comment(5, "one")]));
+    scene.sees(seen(&[edited(comment(5, ""), 60, "two")]));
+    assert_eq!(lives(&scene), [("one", "replied"), ("two", "replied")]);
+    let given: Vec<&str> = scene
+        .jobs
+        .iter()
+        .map(|job| job.input.comments[0].body.as_str())
+        .collect();
+    assert_eq!(given, ["one", "two"]);
+}
+
+#[test]
+fn a_comment_edited_while_its_fixer_failed_is_given_once_in_its_new_words() {
+    let mut scene = Scene::watching(terms());
+    scene.agent(Role::Fixer, agent_ended(Some(Failure::Reported)));
+    scene.sees(seen(&[comment(5, "one")]));
+    scene.sees(seen(&[edited(comment(5, ""), 60, "two")]));
+    scene.wake("hold");
+    assert_eq!(lives(&scene), [("one", "superseded"), ("two", "replied")]);
+    let given: Vec<Vec<&str>> = scene
+        .jobs
+        .iter()
+        .map(|job| {
+            job.input
+                .comments
+                .iter()
+                .map(|one| one.body.as_str())
+                .collect()
+        })
+        .collect();
+    assert_eq!(given, [["one"], ["two"]]);
+}
+
+#[test]
+fn an_answer_in_the_conversation_says_what_it_answers_and_calls_nobody() {
+    let mut scene = Scene::watching(terms());
+    let talk = |id, surface, body: &str| {
+        let mut comment = comment(id, body);
+        comment.key.surface = surface;
+        comment
+    };
+    let mut linked = talk(
+        6,
+        Surface::Review,
+        "**Two**, @bob <!-- x -->\nfor a@b.example",
+    );
+    linked.url = Some("https://example.org/pull/7#6".into());
+    scene.sees(seen(&[
+        talk(5, Surface::Conversation, "\nOne\n> and more"),
+        linked,
+    ]));
+    assert_eq!(
+        scene.bodies(),
+        [
+            format!("> ann: One\n\nFixed in {}.", head(2)),
+            format!(
+                "> [ann](https://example.org/pull/7#6): Two, bob !-- x --\n\nFixed in {}.",
+                head(2)
+            ),
+        ]
+    );
+}
+
+#[test]
+fn a_comment_that_could_be_judged_at_last_is_not_listed_as_ignored() {
+    let mut scene = Scene::watching(terms());
+    let ignored = |id, reason| IgnoredComment {
+        comment: comment(id, "").key.comment(),
+        author: Some("ann".into()),
+        reason,
+    };
+    let unknown = || {
+        vec![
+            ignored(5, Reason::PermissionUnknown),
+            ignored(6, Reason::PermissionUnknown),
+            ignored(7, Reason::PermissionUnknown),
+        ]
+    };
+    for _ in 0..2 {
+        scene.sees(Seen {
+            ignored: unknown(),
+            ..Seen::default()
+        });
+    }
+    assert_eq!(scene.cruise().record.ignored, unknown());
+    scene.sees(Seen {
+        ignored: vec![ignored(6, Reason::NoWritePermission)],
+        ..seen(&[comment(5, "check the name")])
+    });
+    assert_eq!(
+        scene.cruise().record.ignored,
+        [
+            ignored(7, Reason::PermissionUnknown),
+            ignored(6, Reason::NoWritePermission),
+        ]
+    );
+}
+
+#[test]
+fn a_comment_deleted_while_its_fixer_worked_keeps_nobody_else_waiting() {
+    let mut scene = Scene::watching(terms());
+    let problem = Problem::environment(COMMENT_NOT_FOUND, "comment `5` is not there");
+    scene.answer("reply", EffectResult::Failed { problem });
+    scene.sees(seen(&[comment(5, "one"), comment(6, "two")]));
+    let lives: Vec<Life> = scene
+        .cruise()
+        .ledger
+        .entries()
+        .map(|entry| entry.life.clone())
+        .collect();
+    let why = "comment `5` is not there".to_owned();
+    assert_eq!(lives[0], Life::Unanswerable { why });
+    assert!(matches!(lives[1], Life::Replied { .. }), "{lives:?}");
+    assert_eq!(scene.run.timers.get("retry"), None);
+    scene.sees(seen(&[comment(7, "three")]));
+    assert_eq!((scene.jobs.len(), scene.acts("reply").len()), (2, 3));
+}
+
+#[test]
+fn a_forge_that_knows_nothing_for_a_while_costs_no_reply() {
+    let mut scene = Scene::watching(terms());
+    let problem = Problem::environment("forgeNotFound", "the forge knows no such thing");
+    scene.answer("reply", EffectResult::Failed { problem });
+    scene.sees(seen(&[comment(5, "one")]));
+    assert_eq!(lives(&scene), [("one", "other")]);
+    scene.wake("retry");
+    assert_eq!(lives(&scene), [("one", "replied")]);
+}
+
+#[test]
+fn feedback_on_an_older_commit_is_handed_over_with_that_fact() {
+    let mut scene = Scene::watching(terms());
+    let on = |id, commit: String| Comment {
+        commit: Some(commit),
+        ..comment(id, "x")
+    };
+    scene.sees(seen(&[on(5, head(1)), on(6, head(9))]));
+    let given: Vec<(&str, bool)> = scene.jobs[0]
+        .input
+        .comments
+        .iter()
+        .map(|one| (one.id.as_str(), one.is_older))
+        .collect();
+    assert_eq!(given, [("inline-5", false), ("inline-6", true)]);
+}
+
+#[test]
+fn a_comment_from_the_command_line_is_posted_once_and_answered() {
+    let mut scene = Scene::watching(terms());
+    let ask = || Ask::Comment {
+        id: "c1".into(),
+        author: "ann".into(),
+        text: "mention the tests".into(),
+    };
+    scene.answer("postComment", failed());
+    scene.ask(ask());
+    scene.ask(ask());
+    scene.wake("poll");
+    scene.ask(ask());
+    assert_eq!(
+        scene.told(),
+        [
+            (
+                "From the command line, by ann:\n\nmention the tests".to_owned(),
+                Some("injected/c1".to_owned())
+            ),
+            (
+                "From the command line, by ann:\n\nmention the tests".to_owned(),
+                Some("injected/c1".to_owned())
+            ),
+            (
+                format!("> ann: mention the tests\n\nFixed in {}.", head(2)),
+                scene.told()[2].1.clone()
+            ),
+        ]
+    );
+    assert_eq!(lives(&scene), [("mention the tests", "replied")]);
+}
+
+#[test]
+fn a_reply_that_failed_is_tried_again_under_the_same_name() {
+    let mut scene = Scene::watching(terms());
+    scene.answer("reply", failed());
+    scene.answer("reply", failed());
+    scene.sees(seen(&[comment(5, "check the name")]));
+    assert_eq!(scene.until("retry"), 5);
+    scene.wake("retry");
+    assert_eq!(scene.until("retry"), 10);
+    scene.wake("retry");
+    let proof = Some("reply/inline-5-1790000005000".to_owned());
+    let told = (format!("Fixed in {}.", head(2)), proof);
+    assert_eq!(scene.told(), [told.clone(), told.clone(), told]);
+}
+
+#[test]
+fn a_review_that_failed_to_be_posted_is_tried_again_under_the_name_of_its_first_try() {
+    let mut scene = Scene::begin(terms());
+    scene.answer("postReview", failed());
+    scene.settle();
+    scene.wake("retry");
+    let reviews: Vec<Option<&str>> = scene
+        .performed
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::OnForge { act, proof, .. } if act.name() == "postReview" => {
+                Some(proof.as_deref())
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(reviews[0], reviews[1]);
+    assert_ne!(reviews[1], reviews[2]);
+    assert!(
+        reviews[0].is_some_and(|name| name.starts_with("review/Security/1/")),
+        "{reviews:?}"
+    );
+}

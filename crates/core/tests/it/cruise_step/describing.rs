@@ -1,0 +1,159 @@
+//! What the pull request says about itself, and the last words.
+
+use crate::common::{comment, cruise::terms, problem};
+use crate::cruise_step::scene::{Scene, failed, head};
+use drive_core::Problem;
+use drive_core::run::{Approved, EffectResult, ForgeAct, OutcomeStatus, Seen};
+
+const BROKEN: &str = "a plan without tasks";
+
+fn says(id: u64, body: &str) -> Seen {
+    Seen {
+        comments: vec![comment(id, body)],
+        ..Seen::default()
+    }
+}
+
+/// A round after which the description must say something else.
+fn with_a_new_description(tries: usize, why: &EffectResult) -> Scene {
+    let mut scene = Scene::watching(terms());
+    for _ in 0..tries {
+        scene.answer("updateBody", why.clone());
+    }
+    let plan = crate::common::PLAN.replace("\"title\": \"A\"", "\"title\": \"do it\"");
+    scene.answer("readFile", EffectResult::FileRead { text: Some(plan) });
+    scene.sees(says(5, "rather it"));
+    scene
+}
+
+fn bodies(scene: &Scene) -> Vec<&str> {
+    let acts = scene.acts("updateBody").into_iter();
+    let bodies = acts.filter_map(|act| match act {
+        ForgeAct::UpdateBody { body } => Some(body.as_str()),
+        _ => None,
+    });
+    bodies.collect()
+}
+
+#[test]
+fn a_description_that_could_not_be_written_is_written_after_the_next_look() {
+    let mut scene = with_a_new_description(2, &failed());
+    assert_eq!(
+        scene.bodies(),
+        [format!("Fixed in {}.", head(2))],
+        "nobody waits for it"
+    );
+    for _ in 0..4 {
+        scene.wake("poll");
+    }
+    let all = bodies(&scene);
+    assert_eq!(all.len(), 3, "one that stands is left alone");
+    assert!(all.iter().all(|body| body.contains("do it")));
+    assert_eq!(scene.run.warnings, Vec::<String>::new());
+}
+
+#[test]
+fn a_description_that_cannot_be_written_is_given_up_with_a_warning() {
+    let mut scene = with_a_new_description(50, &failed());
+    for _ in 0..20 {
+        scene.wake("poll");
+    }
+    assert_eq!(bodies(&scene).len(), 10);
+    assert_eq!(
+        scene.run.warnings,
+        [format!("the description is out of date: {}", problem())]
+    );
+}
+
+#[test]
+fn a_description_that_is_refused_is_not_tried_again() {
+    let refused = Problem::usage("forgeForbidden", "not allowed");
+    let mut scene = with_a_new_description(50, &EffectResult::Failed { problem: refused });
+    scene.wake("poll");
+    assert_eq!(bodies(&scene).len(), 1);
+}
+
+#[test]
+fn the_last_description_is_not_overtaken_by_an_earlier_one() {
+    let mut scene = Scene::watching(terms());
+    scene.answer(
+        "readFile",
+        EffectResult::FileRead {
+            text: Some(BROKEN.into()),
+        },
+    );
+    scene.looks.push_back(says(5, "one"));
+    scene.now = scene.run.timers["poll"];
+    scene.tell(drive_core::run::Event::Woken {
+        timer: "poll".into(),
+    });
+    // Everything but the description gets through.
+    let mut waiting = 0;
+    while scene.run.outcome.is_none() && waiting < 300 {
+        waiting += 1;
+        if scene.run.pending.is_empty() {
+            break;
+        }
+        let mut others = scene.run.pending.keys();
+        let Some(key) = others.find(|key| !key.as_str().starts_with("updateBody")) else {
+            break;
+        };
+        let key = key.clone();
+        scene.looks.push_back(Seen {
+            approvals: Some(vec![Approved {
+                by: "ann".into(),
+                head: head(3),
+            }]),
+            ..Seen::default()
+        });
+        scene.perform_one(&key);
+    }
+    assert_eq!(scene.run.work.head_sha, Some(head(3)));
+    assert!(
+        scene
+            .run
+            .pending
+            .keys()
+            .any(|key| key.as_str() == "updateBody/1")
+    );
+    assert_eq!(scene.run.outcome, None);
+    scene.settle();
+    assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
+    let last = *bodies(&scene).last().unwrap();
+    assert!(last.contains("What happened"), "{last}");
+}
+
+#[test]
+fn last_words_that_could_not_be_said_are_said_after_a_pause() {
+    let mut scene = Scene::watching(terms());
+    scene.answer("postComment", failed());
+    scene.answer("postComment", failed());
+    scene.wake("inactivity");
+    assert_eq!(scene.until("retry"), 5);
+    scene.wake("retry");
+    assert_eq!(scene.until("retry"), 10);
+    scene.wake("retry");
+    let word = (
+        "Cruise-control session timed out after 24h of inactivity".to_owned(),
+        Some("timeout".to_owned()),
+    );
+    assert_eq!(scene.told(), [word.clone(), word.clone(), word]);
+    assert_eq!(scene.outcome().status, OutcomeStatus::TimedOut);
+}
+
+#[test]
+fn last_words_that_cannot_be_said_do_not_keep_a_cruise_alive() {
+    let mut scene = Scene::watching(terms());
+    for _ in 0..6 {
+        scene.answer("postComment", failed());
+    }
+    scene.wake("inactivity");
+    for _ in 0..5 {
+        scene.wake("retry");
+    }
+    assert_eq!(scene.outcome().status, OutcomeStatus::TimedOut);
+    assert_eq!(
+        scene.run.warnings,
+        [format!("the pull request was not told: {}", problem())]
+    );
+}

@@ -1,0 +1,184 @@
+//! How a phase ends.
+
+use crate::common::{at, comment, cruise::terms, identity, run_id};
+use crate::cruise_step::scene::{Scene, failed};
+use drive_core::agent::Role;
+use drive_core::forge::PrState;
+use drive_core::run::{Ask, Effect, Event, OutcomeStatus, Seen, fold};
+
+const TIMED_OUT: &str = "Cruise-control session timed out after 24h of inactivity";
+const DAY: i64 = 24 * 3600;
+
+fn becomes(state: PrState) -> Seen {
+    Seen {
+        state: Some(state),
+        ..Seen::default()
+    }
+}
+
+fn is_agent(effect: &Effect) -> bool {
+    matches!(effect, Effect::RunAgent { .. })
+}
+
+#[test]
+fn a_timeout_of_24_h_comes_after_a_restart() {
+    let mut scene = Scene::watching(terms());
+    assert_eq!(
+        scene.until("inactivity"),
+        DAY - 2,
+        "two seconds went into the last looks"
+    );
+    scene.run = fold(run_id(), scene.journal.clone()).unwrap();
+    scene.wake("inactivity");
+    assert_eq!(scene.bodies(), [TIMED_OUT]);
+    assert_eq!(
+        scene.names(),
+        ["look", "postComment", "removeSandbox"],
+        "the pull request stays open"
+    );
+    let (outcome, now) = (scene.outcome(), scene.now);
+    assert_eq!(
+        (outcome.status, outcome.ended_at),
+        (OutcomeStatus::TimedOut, now)
+    );
+    assert!(scene.run.sandboxes.is_empty());
+}
+
+#[test]
+fn somebody_who_spoke_while_nobody_looked_is_heard_before_silence_ends_it() {
+    let mut scene = Scene::watching(terms());
+    scene.looks.push_back(Seen {
+        comments: vec![comment(5, "check the name")],
+        ..Seen::default()
+    });
+    scene.wake("inactivity");
+    assert_eq!(scene.run.outcome, None);
+    assert_eq!(scene.jobs.len(), 1);
+    assert!(scene.until("inactivity") > DAY - 100);
+}
+
+#[test]
+fn a_forge_that_is_down_when_silence_would_end_it_is_asked_for_some_hours() {
+    let mut scene = Scene::watching(terms());
+    for _ in 0..60 {
+        scene.answer("look", failed());
+    }
+    scene.wake("inactivity");
+    let mut looks = 1;
+    while scene.run.outcome.is_none() {
+        scene.wake("poll");
+        looks += 1;
+    }
+    assert_eq!(
+        (looks, scene.outcome().status),
+        (50, OutcomeStatus::TimedOut)
+    );
+}
+
+#[test]
+fn an_agent_at_work_is_not_silence() {
+    let mut scene = Scene::begin(terms());
+    scene.settle_until(
+        |effect| matches!(effect, Effect::RunAgent { job, .. } if job.role == Role::Reviewer),
+    );
+    scene.now = scene.run.timers["inactivity"];
+    scene.tell(Event::Woken {
+        timer: "inactivity".into(),
+    });
+    assert_eq!(
+        (scene.run.pending.len(), scene.until("inactivity")),
+        (1, DAY)
+    );
+}
+
+#[test]
+fn a_clock_set_back_by_an_hour_only_makes_the_silence_longer() {
+    let mut scene = Scene::watching(terms());
+    let before = scene.cruise().watch.last_activity;
+    scene.pass(-3600);
+    scene.ask(Ask::Poll);
+    assert_eq!(scene.cruise().watch.last_activity, before);
+    assert!((DAY - 2..=DAY).contains(&scene.until("inactivity")));
+    assert_eq!(scene.until("poll"), 5);
+}
+
+#[test]
+fn a_merge_ends_it_at_once_also_while_an_agent_works() {
+    let mut scene = Scene::watching(terms());
+    scene.looks.push_back(Seen {
+        comments: vec![comment(5, "check the name")],
+        ..Seen::default()
+    });
+    scene.now = scene.run.timers["poll"];
+    scene.tell(Event::Woken {
+        timer: "poll".into(),
+    });
+    scene.settle_until(is_agent);
+    let key = scene
+        .run
+        .pending
+        .keys()
+        .find(|key| key.as_str().starts_with("runAgent"));
+    let key = key.unwrap().clone();
+    scene.tell(Event::ProcessStarted {
+        key,
+        identity: identity(42),
+    });
+    scene.performed.clear();
+    scene.looks.push_back(becomes(PrState::Merged));
+    scene.tell(Event::Asked { ask: Ask::Poll });
+    let look = scene
+        .run
+        .pending
+        .keys()
+        .find(|key| key.as_str().starts_with("look"));
+    let look = look.unwrap().clone();
+    scene.tell(Event::EffectEnded {
+        key: look,
+        result: crate::common::cruise::looked(becomes(PrState::Merged)),
+    });
+    scene.settle();
+    assert_eq!(scene.names(), ["endProcess", "removeSandbox"]);
+    assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
+}
+
+#[test]
+fn a_close_ends_it_without_success() {
+    let mut scene = Scene::watching(terms());
+    scene.sees(becomes(PrState::Closed));
+    let failure = scene.outcome().failure.as_ref().unwrap();
+    assert_eq!(
+        (scene.outcome().status, failure.kind.as_str()),
+        (OutcomeStatus::Cancelled, "pullRequestClosed")
+    );
+    assert_eq!(scene.names(), ["look", "removeSandbox"]);
+}
+
+#[test]
+fn a_sandbox_survives_every_agent_and_is_removed_by_cleanup() {
+    let mut scene = Scene::watching(terms());
+    assert_eq!(scene.run.sandboxes.len(), 1);
+    scene.ask(Ask::Cleanup);
+    assert_eq!(scene.names(), ["removeSandbox"]);
+    assert_eq!(scene.outcome().status, OutcomeStatus::Cancelled);
+    assert!(scene.run.sandboxes.is_empty() && scene.run.timers.is_empty());
+}
+
+#[test]
+fn whoever_asks_while_the_last_words_are_said_asks_too_late() {
+    let mut scene = Scene::watching(terms());
+    scene.now = at(10 * DAY);
+    scene.tell(Event::Woken {
+        timer: "inactivity".into(),
+    });
+    scene.settle_until(|effect| effect.name() == "postComment");
+    let before = scene.run.clone();
+    scene.tell(Event::Asked {
+        ask: Ask::Comment {
+            id: "c1".into(),
+            author: "ann".into(),
+            text: "wait".into(),
+        },
+    });
+    assert_eq!(scene.run, before);
+}

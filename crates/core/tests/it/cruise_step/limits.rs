@@ -1,0 +1,162 @@
+//! Rounds, budgets, failures: nothing loops.
+
+use crate::common::{agent_ended, at, comment, cruise::terms};
+use crate::cruise_step::scene::{Scene, head};
+use drive_core::agent::{Budget, Failure, Role};
+use drive_core::run::{Approved, Ask, CruiseTerms, OutcomeStatus, Seen, cruise_status};
+
+fn says(id: u64, body: &str) -> Seen {
+    Seen {
+        comments: vec![comment(id, body)],
+        ..Seen::default()
+    }
+}
+
+const ONE_ROUND: &str = "Stopped here: 1 fixer rounds are used up. A person must act: merge, close or approve this pull request, or run `drive cruise fix` for one more round.\n\nStill open:\n\n- inline-6 by ann: two";
+
+#[test]
+fn at_the_limit_one_comment_says_what_is_open_and_who_must_act() {
+    let mut scene = Scene::watching(CruiseTerms {
+        max_rounds: 1,
+        ..terms()
+    });
+    scene.sees(says(5, "one"));
+    scene.performed.clear();
+    scene.sees(says(6, "two"));
+    scene.sees(says(7, "three"));
+    scene.wake("poll");
+    assert_eq!(scene.bodies(), [ONE_ROUND]);
+    assert_eq!((scene.jobs.len(), scene.cruise().rounds), (1, 1));
+    let status = cruise_status(&scene.run).unwrap();
+    assert_eq!(
+        (status.waiting_for.as_deref(), status.pending_comments),
+        (Some("a person: 1 fixer rounds are used up"), 2)
+    );
+}
+
+#[test]
+fn somebody_who_asks_gets_one_more_round() {
+    let mut scene = Scene::watching(CruiseTerms {
+        max_rounds: 1,
+        ..terms()
+    });
+    scene.sees(says(5, "one"));
+    scene.sees(says(6, "two"));
+    scene.ask(Ask::Poll);
+    assert_eq!((scene.jobs.len(), scene.cruise().rounds), (2, 2));
+    assert_eq!(scene.cruise().ledger.open().count(), 0);
+    scene.sees(says(7, "three"));
+    assert_eq!(
+        (scene.jobs.len(), scene.cruise().ledger.open().count()),
+        (2, 1)
+    );
+}
+
+#[test]
+fn at_the_limit_an_approval_of_the_head_counts_although_comments_wait() {
+    let mut scene = Scene::watching(CruiseTerms {
+        max_rounds: 1,
+        ..terms()
+    });
+    let approved = |head| Seen {
+        approvals: Some(vec![Approved {
+            by: "ann".into(),
+            head,
+        }]),
+        ..Seen::default()
+    };
+    scene.sees(says(5, "one"));
+    scene.sees(says(6, "two"));
+    scene.sees(approved(head(1)));
+    assert_eq!(scene.run.outcome, None, "of another commit");
+    scene.performed.clear();
+    scene.sees(approved(head(2)));
+    assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
+    let told = scene.bodies();
+    let open = "\n\nStill open:\n\n- inline-6 by ann: two";
+    assert!(told.len() == 1 && told[0].ends_with(open), "{told:?}");
+}
+
+#[test]
+fn no_agent_starts_on_an_empty_budget() {
+    let mut request = crate::common::cruise::request_with(terms());
+    // Every agent uses 1200.
+    request.budget = Budget {
+        tokens: Some(8_400),
+        cost: None,
+    };
+    let mut scene = Scene::with(request);
+    scene.settle();
+    assert_eq!(scene.jobs.len(), 7);
+    scene.sees(says(5, "one"));
+    assert_eq!(scene.jobs.len(), 8, "what is left is used");
+    scene.performed.clear();
+    scene.sees(says(6, "two"));
+    let said = scene.bodies();
+    assert!(
+        said[0].starts_with("Stopped here: the run used 9600 tokens where `8400` are allowed.")
+    );
+    assert_eq!((said.len(), scene.jobs.len()), (1, 8));
+}
+
+#[test]
+fn a_planner_does_not_start_when_the_namer_used_the_budget_up() {
+    let mut request = crate::common::cruise::request_with(terms());
+    request.budget = Budget {
+        tokens: Some(1_000),
+        cost: None,
+    };
+    let mut scene = Scene::with(request);
+    scene.settle();
+    let failure = scene.outcome().failure.as_ref().unwrap();
+    assert_eq!(
+        (scene.jobs.len(), failure.kind.as_str()),
+        (1, "budgetExceeded")
+    );
+    assert_eq!(scene.outcome().status, OutcomeStatus::Failed);
+}
+
+#[test]
+fn a_comment_that_outlived_three_fixers_is_given_back() {
+    let mut scene = Scene::watching(terms());
+    for _ in 0..3 {
+        scene.agent(Role::Fixer, agent_ended(Some(Failure::Reported)));
+    }
+    scene.sees(says(5, "one"));
+    assert_eq!(
+        scene.until("hold"),
+        30 - 1,
+        "one second went into the last look"
+    );
+    scene.wake("hold");
+    scene.wake("hold");
+    assert_eq!(
+        scene.bodies(),
+        ["This could not be resolved. agent `codex` says that it failed: it said so"]
+    );
+    assert_eq!(
+        (scene.jobs.len(), scene.cruise().ledger.open().count()),
+        (3, 0)
+    );
+}
+
+#[test]
+fn a_usage_limit_waits_for_its_reset() {
+    let mut scene = Scene::watching(terms());
+    let reset = at(100_000);
+    scene.agent(
+        Role::Fixer,
+        agent_ended(Some(Failure::UsageLimit {
+            resets_at: Some(reset),
+        })),
+    );
+    scene.sees(says(5, "one"));
+    assert_eq!(scene.run.timers["hold"], reset);
+    scene.wake("inactivity");
+    assert_eq!(scene.run.outcome, None, "a pause is not silence");
+    scene.wake("hold");
+    assert_eq!(
+        (scene.jobs.len(), scene.cruise().ledger.open().count()),
+        (2, 0)
+    );
+}

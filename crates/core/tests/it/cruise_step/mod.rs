@@ -1,0 +1,13 @@
+//! What a cruise decides, step by step.
+
+mod approving;
+mod comments;
+mod describing;
+mod ending;
+mod limits;
+mod moving;
+mod pace;
+mod retrying;
+mod reviewing;
+mod scene;
+mod spending;

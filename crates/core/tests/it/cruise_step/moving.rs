@@ -1,0 +1,227 @@
+//! Somebody else pushes to the branch of a cruise, rewrites it, or is in the way of it.
+
+use crate::common::{agent_said, comment, conflicted, cruise::terms, integrated, replaced};
+use crate::cruise_step::scene::{Scene, failed, head};
+use drive_core::Problem;
+use drive_core::agent::{Budget, Role};
+use drive_core::run::{Approved, Effect, EffectResult, OutcomeStatus, Seen, cruise_status};
+
+fn theirs() -> String {
+    "f".repeat(40)
+}
+
+fn shows(head: String) -> Seen {
+    Seen {
+        head: Some(head),
+        ..Seen::default()
+    }
+}
+
+fn chosen(scene: &Scene) -> Vec<String> {
+    let wanted = scene.performed.iter().filter_map(|effect| match effect {
+        Effect::ChooseBranch { wanted, .. } => Some(wanted.clone()),
+        _ => None,
+    });
+    wanted.collect()
+}
+
+fn pushes(scene: &Scene) -> Vec<(String, Option<String>)> {
+    let pushes = scene.performed.iter().filter_map(|effect| match effect {
+        Effect::Push {
+            head_sha,
+            published,
+            ..
+        } => Some((head_sha.clone(), published.clone())),
+        _ => None,
+    });
+    pushes.collect()
+}
+
+#[test]
+fn what_a_person_pushed_while_nothing_was_done_is_brought_in_and_their_approval_of_it_counts() {
+    let mut scene = Scene::watching(terms());
+    scene.answer("integrate", integrated('f'));
+    scene.sees(Seen {
+        approvals: Some(vec![Approved {
+            by: "ann".into(),
+            head: theirs(),
+        }]),
+        ..shows(theirs())
+    });
+    assert_eq!(
+        &scene.names()[..5],
+        ["look", "commitWork", "integrate", "readFile", "push"]
+    );
+    assert_eq!(pushes(&scene), [(theirs(), Some(head(1)))]);
+    assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
+    assert!(scene.bodies()[0].starts_with(&format!("The plan is approved at {} by ann", theirs())));
+}
+
+#[test]
+fn a_pull_request_that_shows_what_was_pushed_is_no_news() {
+    let mut scene = Scene::watching(terms());
+    scene.sees(shows(head(1)));
+    assert_eq!(scene.names(), ["look"]);
+}
+
+#[test]
+fn comments_of_a_round_whose_branch_was_rewritten_come_again_and_are_answered_once() {
+    let mut scene = Scene::watching(terms());
+    let moved = EffectResult::BranchMoved {
+        remote_head: Some(theirs()),
+    };
+    scene.answer("push", moved);
+    scene.answer("integrate", replaced('f'));
+    let fixed = r#"{"comments": [{"id": "inline-5", "action": "fixed", "note": "on yours"}]}"#;
+    scene.agent(Role::Fixer, agent_said(fixed));
+    scene.agent(Role::Fixer, agent_said(fixed));
+    scene.sees(Seen {
+        comments: vec![comment(5, "check the name")],
+        ..Seen::default()
+    });
+    assert_eq!(scene.jobs.len(), 2);
+    assert_eq!(scene.bodies(), [format!("Fixed in {}. on yours", head(3))]);
+    assert_eq!(
+        pushes(&scene),
+        [(head(2), Some(head(1))), (head(3), Some(theirs()))]
+    );
+    assert_eq!(scene.run.kept.len(), 1);
+    assert_eq!(
+        scene.run.warnings,
+        [format!(
+            "somebody rewrote branch `drive/fix-the-login`: the cruise goes on from their {}; the \
+             commits that are not in there any more are in `drive kept list`",
+            theirs()
+        )]
+    );
+}
+
+#[test]
+fn a_remote_that_cannot_be_reached_while_commits_are_brought_in_is_asked_again() {
+    let mut scene = Scene::watching(terms());
+    scene.answer("integrate", failed());
+    scene.answer("integrate", integrated('f'));
+    scene.sees(shows(theirs()));
+    assert_eq!(scene.run.outcome, None);
+    scene.wake("retry");
+    assert_eq!(scene.run.work.head_sha, Some(theirs()));
+    assert_eq!(scene.run.outcome, None);
+}
+
+#[test]
+fn a_forge_that_goes_on_showing_an_older_commit_is_looked_into_once() {
+    let mut scene = Scene::watching(terms());
+    let nothing = EffectResult::Integrated {
+        head_sha: head(1),
+        base_sha: None,
+        commits: Vec::new(),
+        warnings: Vec::new(),
+    };
+    scene.answer("integrate", nothing);
+    for _ in 0..3 {
+        scene.sees(shows(head(0)));
+    }
+    let brought = scene
+        .names()
+        .iter()
+        .filter(|name| **name == "integrate")
+        .count();
+    assert_eq!(brought, 1);
+    scene.answer("integrate", integrated('f'));
+    scene.sees(shows(theirs()));
+    assert_eq!(scene.run.work.head_sha, Some(theirs()));
+    scene.answer("integrate", replaced('0'));
+    scene.sees(shows(head(0)));
+    assert_eq!(scene.run.work.head_sha, Some(head(0)));
+}
+
+#[test]
+fn a_branch_name_that_somebody_else_took_in_between_is_no_reason_to_fail() {
+    let taken = || EffectResult::Failed {
+        problem: Problem::usage("branchExists", "branch `x` exists already"),
+    };
+    let mut scene = Scene::begin(terms());
+    scene.answer("createSandbox", taken());
+    scene.settle();
+    assert_eq!(scene.run.outcome, None);
+    let names = chosen(&scene);
+    assert_eq!(names.len(), 2, "{names:?}");
+    let mut scene = Scene::begin(terms());
+    for _ in 0..10 {
+        scene.answer("createSandbox", taken());
+    }
+    scene.settle();
+    assert_eq!(chosen(&scene).len(), 6);
+    let failure = scene.outcome().failure.as_ref().unwrap();
+    assert_eq!(failure.kind, "branchExists");
+}
+
+#[test]
+fn an_approval_of_what_others_added_to_does_not_count() {
+    let mut scene = Scene::watching(terms());
+    scene.answer("integrate", integrated('b'));
+    let approval = |head| Approved {
+        by: "ann".into(),
+        head,
+    };
+    scene.sees(Seen {
+        approvals: Some(vec![approval(head(1))]),
+        ..shows(theirs())
+    });
+    assert_eq!(scene.run.outcome, None);
+}
+
+#[test]
+fn a_fixer_works_on_what_the_author_of_the_comment_saw() {
+    let mut scene = Scene::watching(terms());
+    scene.answer("integrate", integrated('f'));
+    let mut remark = comment(5, "check the name");
+    remark.commit = Some(theirs());
+    scene.sees(Seen {
+        comments: vec![remark],
+        ..shows(theirs())
+    });
+    assert!(!scene.jobs[0].input.comments[0].is_older);
+}
+
+#[test]
+fn what_was_left_in_the_sandbox_is_committed_before_a_merge() {
+    let mut scene = Scene::watching(terms());
+    scene.looks.push_back(shows(theirs()));
+    scene.now = scene.run.timers["poll"];
+    scene.tell(drive_core::run::Event::Woken {
+        timer: "poll".into(),
+    });
+    scene.settle_until(|effect| effect.name() == "commitWork");
+    let status = cruise_status(&scene.run).unwrap();
+    assert_eq!(status.state, "merging");
+    let message = scene.run.pending.values().find_map(|effect| match effect {
+        Effect::CommitWork { message, .. } => Some(message.as_str()),
+        _ => None,
+    });
+    assert_eq!(message, Some("Keep what was left in the sandbox"));
+}
+
+#[test]
+fn no_agent_resolves_conflicts_on_an_empty_budget() {
+    let mut request = crate::common::cruise::request_with(terms());
+    request.budget = Budget {
+        tokens: Some(8_000),
+        cost: None,
+    };
+    let mut scene = Scene::with(request);
+    scene.settle();
+    let agents = scene.jobs.len();
+    scene.answer("integrate", conflicted());
+    scene.sees(shows(theirs()));
+    assert_eq!(scene.jobs.len(), agents);
+    let outcome = scene.outcome();
+    let failure = outcome.failure.as_ref().unwrap();
+    assert_eq!(
+        (outcome.status, failure.kind.as_str()),
+        (OutcomeStatus::NeedsHuman, "mergeConflict")
+    );
+    let told = scene.bodies();
+    let starts = "This cruise has ended before its work was done: ";
+    assert!(told.len() == 1 && told[0].starts_with(starts), "{told:?}");
+}

@@ -1,0 +1,156 @@
+//! What fails is tried again, and who waits is told when that is over.
+
+use crate::common::{comment, cruise::terms};
+use crate::cruise_step::scene::{Scene, failed, head};
+use drive_core::Problem;
+use drive_core::run::{Ask, Effect, EffectResult, Event, OutcomeStatus, Seen, cruise_status};
+
+const DAY: i64 = 24 * 3600;
+
+fn says(id: u64, body: &str) -> Seen {
+    Seen {
+        comments: vec![comment(id, body)],
+        ..Seen::default()
+    }
+}
+
+fn fails(scene: &mut Scene, name: &'static str, times: usize) {
+    for _ in 0..times {
+        scene.answer(name, failed());
+    }
+}
+
+/// Wakes whatever is due next, until the cruise has ended.
+fn fly_on(scene: &mut Scene) {
+    for _ in 0..5_000 {
+        let next = scene.run.timers.iter().min_by_key(|(_, at)| **at);
+        let Some((timer, _)) = next else { return };
+        let timer = timer.clone();
+        scene.wake(&timer);
+    }
+    panic!("no end");
+}
+
+#[test]
+fn a_remote_that_is_away_for_hours_costs_no_comment_its_answer() {
+    let mut scene = Scene::watching(terms());
+    fails(&mut scene, "push", 40);
+    scene.sees(says(5, "check the name"));
+    for n in 1..=40 {
+        assert_eq!(scene.run.outcome, None, "after {n} tries");
+        let status = cruise_status(&scene.run).unwrap();
+        assert_eq!(
+            status.waiting_for.as_deref(),
+            Some("another try: no space left on `/state`: ENOSPC")
+        );
+        assert!(scene.until("retry") <= 300);
+        scene.wake("retry");
+    }
+    assert_eq!(scene.bodies(), [format!("Fixed in {}.", head(2))]);
+    assert_eq!(scene.run.outcome, None);
+}
+
+#[test]
+fn others_commits_that_cannot_be_fetched_for_hours_end_nothing() {
+    let mut scene = Scene::watching(terms());
+    fails(&mut scene, "integrate", 40);
+    scene.sees(Seen {
+        head: Some("f".repeat(40)),
+        ..Seen::default()
+    });
+    for _ in 0..40 {
+        scene.wake("retry");
+    }
+    assert_eq!(
+        (scene.run.outcome.as_ref(), scene.bodies().len()),
+        (None, 0)
+    );
+}
+
+#[test]
+fn a_day_of_trying_in_vain_ends_like_a_day_of_silence() {
+    let mut scene = Scene::watching(terms());
+    fails(&mut scene, "push", 5_000);
+    scene.sees(says(5, "check the name"));
+    let start = scene.now;
+    fly_on(&mut scene);
+    let took = scene.now.as_second() - start.as_second();
+    assert_eq!(scene.outcome().status, OutcomeStatus::TimedOut);
+    assert!((DAY..DAY + 3600).contains(&took), "{took} s");
+}
+
+#[test]
+fn a_try_at_the_very_moment_is_no_reason_to_wait_for_another_day() {
+    let mut scene = Scene::watching(terms());
+    fails(&mut scene, "push", 1);
+    scene.sees(says(5, "check the name"));
+    scene.now = scene.run.timers["inactivity"];
+    scene.tell(Event::Woken {
+        timer: "retry".into(),
+    });
+    scene.tell(Event::Woken {
+        timer: "inactivity".into(),
+    });
+    let looks = |effect: &Effect| effect.name() == "look";
+    assert!(
+        scene.run.pending.values().any(looks),
+        "{:?}",
+        scene.run.pending
+    );
+}
+
+#[test]
+fn somebody_who_asks_gets_the_next_try_at_once() {
+    let mut scene = Scene::watching(terms());
+    fails(&mut scene, "push", 9);
+    scene.sees(says(5, "check the name"));
+    for _ in 0..8 {
+        scene.wake("retry");
+    }
+    assert!(scene.until("retry") > 60);
+    scene.ask(Ask::Poll);
+    assert_eq!(scene.bodies(), [format!("Fixed in {}.", head(2))]);
+    assert_eq!(scene.run.timers.get("retry"), None);
+}
+
+#[test]
+fn before_there_is_a_pull_request_a_remote_that_is_away_fails_the_cruise() {
+    let mut scene = Scene::begin(terms());
+    fails(&mut scene, "push", 100);
+    scene.settle();
+    fly_on(&mut scene);
+    let names = scene.names();
+    let pushes = names.iter().filter(|name| **name == "push").count();
+    assert_eq!(
+        (pushes, scene.outcome().status),
+        (11, OutcomeStatus::Failed)
+    );
+}
+
+#[test]
+fn an_end_that_nobody_asked_for_is_told_with_what_is_open() {
+    let mut scene = Scene::watching(terms());
+    let problem = Problem::environment("sandboxGone", "the sandbox is gone, @ann").hint("look");
+    scene.answer(
+        "commitWork",
+        EffectResult::Failed {
+            problem: problem.clone(),
+        },
+    );
+    scene.sees(says(5, "check the name"));
+    assert_eq!(
+        scene.told(),
+        [(
+            "This cruise has ended before its work was done: the sandbox is gone, ann. Comments \
+             written here from now on are not read: a person must go on.\n\nStill open:\n\n- \
+             inline-5 by ann: check the name"
+                .to_owned(),
+            Some("stopped".to_owned())
+        )]
+    );
+    let outcome = scene.outcome();
+    assert_eq!(
+        (outcome.status, outcome.failure.as_ref()),
+        (OutcomeStatus::Failed, Some(&problem))
+    );
+}

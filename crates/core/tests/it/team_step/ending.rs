@@ -1,0 +1,91 @@
+//! What is said and done at the end.
+
+use crate::common::team_request;
+use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};
+use drive_core::review::LastWord;
+use drive_core::run::{Effect, EffectResult, ForgeAnswer, Kind, OutcomeStatus, Request};
+use drive_core::settings::TeamMode;
+
+pub fn merging(mode: TeamMode) -> Request {
+    let mut request = team_request(mode);
+    if let Kind::Team(terms) = &mut request.kind {
+        terms.auto_merge = true;
+    }
+    request
+}
+
+fn is_draft(scene: &Scene) -> bool {
+    matches!(
+        scene.performed_as("openPullRequest")[..],
+        [Effect::OpenPullRequest { draft: true, .. }]
+    )
+}
+
+#[test]
+fn a_pull_request_is_a_draft_until_it_is_ready_for_a_person() {
+    for (said, tail) in [
+        (APPROVED, ["ready", "status true"].as_slice()),
+        (OBJECTS, &["status false"]),
+        ("no verdict", &["ready", "status false"]),
+    ] {
+        let mut scene = Scene::reviews(&[said]);
+        scene.fly(team_request(TeamMode::Github));
+        assert!(is_draft(&scene));
+        let told: Vec<&str> = scene.told.iter().map(String::as_str).collect();
+        assert!(told.ends_with(tail), "{told:?}");
+    }
+    for mode in [TeamMode::Sequential, TeamMode::Pingpong] {
+        let mut scene = Scene::reviews(&[APPROVED]);
+        scene.fly(team_request(mode));
+        assert!(!is_draft(&scene));
+    }
+}
+
+#[test]
+fn only_what_every_review_approved_is_merged_and_only_when_asked() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let run = scene.fly(merging(TeamMode::Github));
+    assert_eq!(team(&run).merged, Some("9".repeat(40)));
+    assert_eq!(
+        scene.told.last(),
+        Some(&format!("merge {}", scene.commits[0].sha))
+    );
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+    for (mode, said) in [
+        (TeamMode::Sequential, OBJECTS),
+        (TeamMode::Pingpong, OBJECTS),
+        (TeamMode::Github, "no verdict"),
+    ] {
+        let mut scene = Scene::reviews(&[said]);
+        let run = scene.fly(merging(mode));
+        assert_eq!(scene.performed_as("merge"), Vec::<&Effect>::new());
+        assert_ne!(end(&run).0, OutcomeStatus::Succeeded, "{mode:?}");
+    }
+}
+
+#[test]
+fn a_merge_that_the_forge_refuses_is_left_to_a_person() {
+    let refused = EffectResult::OnForge {
+        answer: ForgeAnswer::NotMerged {
+            reason: "a check is missing".into(),
+        },
+    };
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers("merge", [refused]);
+    let run = scene.fly(merging(TeamMode::Pingpong));
+    assert_eq!(
+        end(&run),
+        (
+            OutcomeStatus::NeedsHuman,
+            Some("notMerged"),
+            Some(LastWord::Approved)
+        )
+    );
+    assert_eq!(team(&run).merged, None);
+    let mut scene = Scene {
+        fails: Some("merge"),
+        ..Scene::reviews(&[APPROVED])
+    };
+    let run = scene.fly(merging(TeamMode::Pingpong));
+    assert_eq!(end(&run).1, Some("notMerged"));
+}

@@ -1,0 +1,95 @@
+//! What must work out, and what need not.
+
+use crate::common::{agent_ended, at, good, run_id, team_request};
+use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end};
+use drive_core::agent::{Failure, Role};
+use drive_core::review::LastWord;
+use drive_core::run::{Effect, Event, OutcomeStatus, fold, step};
+use drive_core::settings::TeamMode;
+
+#[test]
+fn what_must_work_out_ends_the_run_when_it_does_not() {
+    for (fails, kind) in [
+        ("chooseBranch", "diskFull"),
+        ("createSandbox", "diskFull"),
+        ("commitWork", "diskFull"),
+        ("push", "diskFull"),
+        ("openPullRequest", "diskFull"),
+    ] {
+        let mut scene = Scene {
+            fails: Some(fails),
+            ..Scene::reviews(&[APPROVED])
+        };
+        let run = scene.fly(team_request(TeamMode::Github));
+        assert_eq!(
+            end(&run),
+            (OutcomeStatus::Failed, Some(kind), None),
+            "{fails}"
+        );
+    }
+}
+
+#[test]
+fn what_need_not_work_out_does_not_stop_a_team() {
+    for fails in [
+        "listen",
+        "readDiff",
+        "postReview",
+        "reply",
+        "resolveThread",
+        "setStatus",
+        "updateBody",
+        "removeSandbox",
+    ] {
+        let mut scene = Scene {
+            fails: Some(fails),
+            ..Scene::reviews(&[OBJECTS, APPROVED])
+        };
+        let run = scene.fly(team_request(TeamMode::Github));
+        assert_eq!(end(&run).2, Some(LastWord::Approved), "{fails}");
+        assert!(
+            run.warnings
+                .iter()
+                .any(|text| text.contains("no space left")),
+            "{fails}"
+        );
+    }
+}
+
+#[test]
+fn a_primary_that_fails_is_a_failure_at_once() {
+    let requested = Event::Requested {
+        request: Box::new(team_request(TeamMode::Github)),
+    };
+    let mut run = fold(run_id(), [(requested, at(0))]).unwrap();
+    while let Some((key, effect)) = run.pending.first_key_value() {
+        let result = match effect {
+            Effect::RunAgent { job, .. } if job.role == Role::Coder => {
+                agent_ended(Some(Failure::Reported))
+            }
+            effect => good(effect),
+        };
+        let ended = Event::EffectEnded {
+            key: key.clone(),
+            result,
+        };
+        run = step(run, ended, at(1)).unwrap().0;
+    }
+    assert_eq!(
+        end(&run),
+        (OutcomeStatus::Failed, Some("agentFailed"), None)
+    );
+    assert!(!run.decided.contains_key("openPullRequest"));
+}
+
+#[test]
+fn out_of_budget_stops_and_says_what_is_open() {
+    let mut request = team_request(TeamMode::Github);
+    // The namer, the coder and the first reviewer use 1200 tokens each.
+    request.budget.tokens = Some(3_000);
+    let mut scene = Scene::reviews(&[OBJECTS]);
+    let run = scene.fly(request);
+    assert_eq!(end(&run).1, Some("outOfBudget"));
+    assert_eq!(scene.roles().last().unwrap(), "reviewer Security");
+    assert!(scene.told.contains(&"status false".to_owned()));
+}

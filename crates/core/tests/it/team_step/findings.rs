@@ -1,0 +1,158 @@
+//! What a reviewer finds, and what becomes of it.
+
+use crate::common::{agent_ended, agent_said, kept, sandbox, team_request};
+use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};
+use drive_core::agent::{Failure, Role};
+use drive_core::review::LastWord;
+use drive_core::run::{AgentJob, Effect, ForgeAct, OutcomeStatus};
+use drive_core::settings::TeamMode;
+use serde_json::json;
+
+#[test]
+fn a_finding_becomes_a_comment_a_commit_that_names_it_a_reply_and_a_resolved_thread() {
+    let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(end(&run).2, Some(LastWord::Approved));
+    let fix = &scene.commits[1];
+    assert_eq!(
+        scene.told[..4],
+        [
+            "[SECURITY REVIEW - NEEDS CHANGES] +1 lines".to_owned(),
+            format!("to 200: Fixed in {}.", fix.sha),
+            "resolved 200".to_owned(),
+            "[SECURITY REVIEW - APPROVED] +0 lines".to_owned(),
+        ]
+    );
+    assert_eq!(fix.subject, "Resolve comment 200: the name is not checked");
+    let remark = &team(&run).record.remarks[0];
+    assert_eq!(
+        (remark.commit.as_ref(), remark.resolved),
+        (Some(&fix.sha), true)
+    );
+}
+
+#[test]
+fn a_finding_outside_the_diff_stands_in_the_body_and_is_answered_there() {
+    let outside = OBJECTS.replace("\"line\": 2", "\"line\": 99");
+    let mut scene = Scene::reviews(&[&outside, APPROVED]);
+    scene.fly(team_request(TeamMode::Github));
+    assert_eq!(scene.told[0], "[SECURITY REVIEW - NEEDS CHANGES] +0 lines");
+    assert!(
+        scene.told[1].starts_with(
+            "to 100: > gemini-cli: - src/login.rs line 99: the name is not checked\n\nFixed in "
+        ),
+        "{:?}",
+        scene.told
+    );
+}
+
+#[test]
+fn two_hundred_findings_are_all_told_and_worked_in_within_bounds() {
+    let suggestions: Vec<_> = (0..200)
+        .map(|n| json!({"file": "src/login.rs", "line": n % 5 + 1, "issue": format!("issue {n}")}))
+        .collect();
+    let many = json!({"verdict": "needs_changes", "suggestions": suggestions}).to_string();
+    let mut scene = Scene::reviews(&[&many, APPROVED]);
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(end(&run).2, Some(LastWord::Approved));
+    assert_eq!(scene.told[0], "[SECURITY REVIEW - NEEDS CHANGES] +50 lines");
+    let fixers: Vec<&AgentJob> = scene
+        .jobs
+        .iter()
+        .filter(|job| job.role == Role::Fixer)
+        .collect();
+    assert_eq!(fixers.len(), 51);
+    for n in 0..200 {
+        let issue = format!("issue {n}");
+        let told = |job: &&AgentJob| job.prompt.lines().any(|line| line.ends_with(&issue));
+        assert_eq!(fixers.iter().filter(|job| told(job)).count(), 1, "{issue}");
+    }
+}
+
+#[test]
+fn findings_too_long_for_one_comment_are_cut_each_to_its_share() {
+    let suggestions: Vec<_> = (0..200)
+        .map(|n| json!({"file": "a.rs", "issue": format!("issue {n}. {}", "long ".repeat(200))}))
+        .collect();
+    let many = json!({"verdict": "needs_changes", "suggestions": suggestions}).to_string();
+    let mut scene = Scene::reviews(&[&many, APPROVED]);
+    scene.fly(team_request(TeamMode::Github));
+    let posted = scene
+        .performed_as("postReview")
+        .into_iter()
+        .find_map(|effect| match effect {
+            Effect::OnForge {
+                act: ForgeAct::PostReview { body, .. },
+                ..
+            } => Some(body),
+            _ => None,
+        });
+    let body = posted.unwrap();
+    let told: Vec<&str> = body
+        .lines()
+        .filter_map(|line| line.strip_prefix("- `a.rs`: ")?.split_once(". long "))
+        .map(|(issue, _)| issue)
+        .collect();
+    let all: Vec<String> = (0..200).map(|n| format!("issue {n}")).collect();
+    assert_eq!(told, all);
+    assert!(
+        body.chars().count() < 65_536 - 1_024,
+        "room for the hidden line"
+    );
+}
+
+#[test]
+fn a_fixer_may_decline_and_its_thread_stays_open() {
+    let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+    scene.fixer = Some(agent_said(
+        r#"{"comments": [{"id": 200, "action": "declined", "note": "It is checked above."}]}"#,
+    ));
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert!(!scene.told.contains(&"resolved 200".to_owned()));
+    assert!(!team(&run).record.remarks[0].resolved);
+}
+
+#[test]
+fn a_comment_that_cannot_be_resolved_is_noted_and_the_next_one_is_taken() {
+    let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+    scene.fixer = Some(agent_ended(Some(Failure::Reported)));
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert!(scene.told[1].starts_with("to 200: This could not be resolved"));
+    assert!(!scene.told.contains(&"resolved 200".to_owned()));
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+}
+
+#[test]
+fn half_work_of_a_fixer_that_failed_is_kept_aside_and_neither_committed_nor_pushed() {
+    let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+    scene.fixer = Some(agent_ended(Some(Failure::Reported)));
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(scene.commits.len(), 1);
+    assert_eq!(scene.performed_as("push").len(), 1);
+    assert_eq!(
+        scene.performed_as("rollBack"),
+        [&Effect::RollBack {
+            sandbox: sandbox().id,
+            to: scene.commits[0].sha.clone(),
+        }]
+    );
+    let kept = kept().reference;
+    assert!(
+        scene.told[1].ends_with(&format!("What was begun is kept: `{kept}`.")),
+        "{}",
+        scene.told[1]
+    );
+    assert_eq!(team(&run).record.remarks[0].commit, None);
+}
+
+#[test]
+fn half_work_that_cannot_be_taken_away_ends_the_team_before_it_is_mixed_into_more() {
+    let mut scene = Scene {
+        fails: Some("rollBack"),
+        ..Scene::reviews(&[OBJECTS, APPROVED])
+    };
+    scene.fixer = Some(agent_ended(Some(Failure::Reported)));
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(end(&run).0, OutcomeStatus::NeedsHuman);
+    assert_eq!(scene.commits.len(), 1);
+}

@@ -1,0 +1,188 @@
+//! The branch moved under the team, or the one it goes to did.
+
+use crate::common::{conflicted, integrated, team_request};
+use crate::team_step::scene::{APPROVED, Scene, end};
+use drive_core::agent::Role;
+use drive_core::review::LastWord;
+use drive_core::run::{AgentJob, BranchAt, Effect, EffectResult, MergeWhen, OutcomeStatus, Run};
+use drive_core::settings::TeamMode;
+
+const MOVED: EffectResult = EffectResult::BranchMoved { remote_head: None };
+
+fn origin(branch: &str) -> BranchAt {
+    BranchAt {
+        remote: Some("origin".into()),
+        branch: branch.into(),
+    }
+}
+
+/// What the team did about its branch, in order.
+fn branch_work(scene: &Scene) -> Vec<&'static str> {
+    let about = ["push", "integrate", "concludeMerge", "rollBack"];
+    let names = scene.performed.iter().map(Effect::name);
+    names.filter(|name| about.contains(name)).collect()
+}
+
+fn mergers(scene: &Scene) -> Vec<&AgentJob> {
+    let all = scene.jobs.iter();
+    all.filter(|job| !job.input.conflicts.is_empty()).collect()
+}
+
+fn fly(scene: &mut Scene) -> Run {
+    scene.fly(team_request(TeamMode::Pingpong))
+}
+
+#[test]
+fn commits_that_others_pushed_are_merged_and_the_push_is_tried_again() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers("push", [MOVED]);
+    scene.answers("integrate", [integrated('f')]);
+    let run = fly(&mut scene);
+    assert_eq!(
+        branch_work(&scene),
+        ["push", "integrate", "push", "integrate"]
+    );
+    let integrates: Vec<&Effect> = scene.performed_as("integrate");
+    let merged = |from, when| Effect::Integrate {
+        sandbox: crate::common::sandbox().id,
+        from,
+        when,
+        base: Some(origin("main")),
+        published: None,
+    };
+    assert_eq!(
+        integrates,
+        [
+            &merged(origin("drive/fix-the-login"), MergeWhen::Always),
+            &merged(origin("main"), MergeWhen::Conflicting),
+        ]
+    );
+    let pushed = scene.performed_as("push");
+    assert!(matches!(pushed[1], Effect::Push { head_sha, .. } if *head_sha == "f".repeat(40)));
+    assert_eq!(end(&run).2, Some(LastWord::Approved));
+    assert_eq!(run.work.base_sha, Some("e".repeat(40)));
+}
+
+#[test]
+fn a_branch_that_moves_at_every_push_ends_with_a_person_asked_and_the_work_kept() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers("push", [MOVED; 10]);
+    scene.answers("integrate", ['1', '2', '3', '4'].map(integrated));
+    let run = fly(&mut scene);
+    assert_eq!(
+        end(&run),
+        (OutcomeStatus::NeedsHuman, Some("branchMoved"), None)
+    );
+    assert_eq!(scene.performed_as("push").len(), 4);
+    assert_eq!(run.work.head_sha, Some("3".repeat(40)));
+}
+
+#[test]
+fn conflicts_with_what_others_pushed_become_a_round_of_the_coder() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers("push", [MOVED]);
+    scene.answers("integrate", [conflicted()]);
+    scene.answers("concludeMerge", [integrated('f')]);
+    let run = fly(&mut scene);
+    assert_eq!(
+        branch_work(&scene)[..4],
+        ["push", "integrate", "concludeMerge", "push"]
+    );
+    let [job] = mergers(&scene)[..] else {
+        panic!("one round")
+    };
+    assert_eq!((job.role, job.round), (Role::Fixer, 1));
+    assert_eq!(job.input.conflicts, ["src/login.rs"]);
+    assert!(
+        job.prompt.contains("origin/drive/fix-the-login"),
+        "{}",
+        job.prompt
+    );
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+}
+
+#[test]
+fn conflicts_nobody_can_resolve_are_tried_twice_rolled_back_and_shown_to_a_person() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers("push", [MOVED]);
+    scene.answers("integrate", [conflicted()]);
+    scene.answers("concludeMerge", [conflicted(), conflicted()]);
+    let run = fly(&mut scene);
+    assert_eq!(
+        branch_work(&scene),
+        [
+            "push",
+            "integrate",
+            "concludeMerge",
+            "concludeMerge",
+            "rollBack"
+        ]
+    );
+    let rounds: Vec<u32> = mergers(&scene).iter().map(|job| job.round).collect();
+    assert_eq!(rounds, [1, 2]);
+    assert_eq!(
+        scene.performed_as("rollBack"),
+        [&Effect::RollBack {
+            sandbox: crate::common::sandbox().id,
+            to: "b".repeat(40),
+        }]
+    );
+    let outcome = run.outcome.as_ref().unwrap();
+    assert_eq!(outcome.status, OutcomeStatus::NeedsHuman);
+    assert_eq!(
+        outcome.failure.as_ref().unwrap().message,
+        "the work conflicts with `origin/drive/fix-the-login` in `src/login.rs`, and no agent could resolve it"
+    );
+    // What the agent tried, and what the sandbox held when it went.
+    assert_eq!(run.kept.len(), 2);
+}
+
+#[test]
+fn a_base_that_can_still_be_merged_is_left_alone() {
+    for mode in [TeamMode::Sequential, TeamMode::Pingpong, TeamMode::Github] {
+        let mut scene = Scene::reviews(&[APPROVED]);
+        let run = scene.fly(team_request(mode));
+        assert_eq!(branch_work(&scene), ["push", "integrate"], "{mode:?}");
+        assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+    }
+}
+
+#[test]
+fn a_conflict_with_the_base_becomes_a_round_of_the_coder_before_the_end() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers("integrate", [conflicted()]);
+    scene.answers("concludeMerge", [integrated('f')]);
+    let run = fly(&mut scene);
+    assert_eq!(
+        branch_work(&scene),
+        ["push", "integrate", "concludeMerge", "push", "integrate"]
+    );
+    assert_eq!(mergers(&scene).len(), 1);
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+    assert_eq!(run.work.head_sha, Some("f".repeat(40)));
+}
+
+#[test]
+fn a_conflict_with_the_base_that_stays_leaves_the_approval_and_asks_a_person() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers("integrate", [conflicted()]);
+    scene.answers("concludeMerge", [conflicted(), conflicted()]);
+    let run = fly(&mut scene);
+    assert_eq!(
+        end(&run),
+        (
+            OutcomeStatus::NeedsHuman,
+            Some("mergeConflict"),
+            Some(LastWord::Approved)
+        )
+    );
+}
+
+#[test]
+fn a_base_that_moves_for_ever_does_not_keep_the_team_for_ever() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers("integrate", ['1', '2', '3', '4', '5'].map(integrated));
+    let run = fly(&mut scene);
+    assert_eq!(scene.performed_as("integrate").len(), 3);
+    assert!(run.outcome.is_some());
+}

@@ -1,0 +1,13 @@
+//! The flow of a team: what follows from what its reviewer, its people and its world say.
+
+mod description;
+mod ending;
+mod failures;
+mod findings;
+mod merging;
+mod modes;
+mod people;
+mod promoting;
+mod properties;
+mod scene;
+mod verdicts;

@@ -1,0 +1,182 @@
+//! People on the pull request.
+
+use crate::common::{comment, ignored, team_request};
+use crate::team_step::scene::{APPROVED, NOBODY, OBJECTS, Scene, end, heard, team};
+use drive_core::agent::Role;
+use drive_core::forge::trust::Reason;
+use drive_core::forge::{Comment, Surface};
+use drive_core::review::LastWord;
+use drive_core::run::{AgentJob, ForgeAnswer, IgnoredComment, OutcomeStatus, Run};
+use drive_core::settings::TeamMode;
+
+#[test]
+fn a_person_in_the_middle_is_heard_once_and_a_stranger_is_only_shown() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let said = comment(5, "please rename it");
+    scene.people = [NOBODY, heard(vec![said.clone()]), heard(vec![said])].into();
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(end(&run).2, Some(LastWord::Approved));
+    assert_eq!(
+        scene.roles()[2..5],
+        [
+            "reviewer Security",
+            "fixer",
+            "reviewer TechnicalFeasibility"
+        ]
+    );
+    assert_eq!(scene.commits.len(), 2);
+    let sha = &scene.commits[1].sha;
+    assert!(scene.told.contains(&format!("to 5: Fixed in {sha}.")));
+    assert!(scene.told.contains(&"resolved 5".to_owned()));
+    assert_eq!(team(&run).record.ignored, [ignored()]);
+    let asked = |job: &AgentJob| job.prompt.contains("mallory");
+    assert!(!scene.jobs.iter().any(asked));
+}
+
+#[test]
+fn an_answer_outside_a_thread_says_what_it_answers() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let talk = |id, body: &str| {
+        let mut comment = comment(id, body);
+        comment.key.surface = Surface::Conversation;
+        comment
+    };
+    scene.people = [
+        NOBODY,
+        heard(vec![talk(5, "rename it"), talk(6, "@bob: test it")]),
+    ]
+    .into();
+    scene.fly(team_request(TeamMode::Github));
+    let replies: Vec<&String> = scene
+        .told
+        .iter()
+        .filter(|one| one.starts_with("to "))
+        .collect();
+    let fixed = |n: usize| &scene.commits[n].sha;
+    assert_eq!(
+        replies,
+        [
+            &format!("to 5: > ann: rename it\n\nFixed in {}.", fixed(1)),
+            &format!("to 6: > ann: bob: test it\n\nFixed in {}.", fixed(2)),
+        ]
+    );
+}
+
+#[test]
+fn a_comment_that_could_be_judged_at_last_is_not_listed_as_ignored() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let said = comment(5, "please rename it");
+    let unknown = IgnoredComment {
+        comment: said.key.comment(),
+        author: Some("ann".into()),
+        reason: Reason::PermissionUnknown,
+    };
+    let unsettled = ForgeAnswer::Heard {
+        comments: Vec::new(),
+        ignored: vec![unknown],
+        next: None,
+    };
+    let settled = ForgeAnswer::Heard {
+        comments: vec![said],
+        ignored: Vec::new(),
+        next: None,
+    };
+    scene.people = [unsettled, settled].into();
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(team(&run).record.ignored, []);
+}
+
+#[test]
+fn who_resolves_a_reply_knows_what_was_said_in_its_thread_before() {
+    let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+    let reply = |id, body: &str| Comment {
+        in_reply_to: Some(200),
+        ..comment(id, body)
+    };
+    let said = heard(vec![reply(300, "Not like this."), reply(301, "I agree.")]);
+    scene.people = [NOBODY, NOBODY, said].into();
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(end(&run).2, Some(LastWord::Approved));
+    let fixers: Vec<&AgentJob> = scene
+        .jobs
+        .iter()
+        .filter(|job| job.role == Role::Fixer)
+        .collect();
+    let remark = "gemini-cli: the name is not checked";
+    let fixed = format!("claude-code: Fixed in {}.", scene.commits[1].sha);
+    let threads = [
+        "Nothing.".to_owned(),
+        format!("```\n{remark}\n\n{fixed}\n```"),
+        format!("```\n{remark}\n\n{fixed}\n\nann: Not like this.\n```"),
+    ];
+    assert_eq!(fixers.len(), threads.len());
+    let stored = serde_json::to_string(&run).unwrap();
+    assert_eq!(serde_json::from_str::<Run>(&stored).unwrap(), run);
+    for (job, thread) in fixers.iter().zip(threads) {
+        let told = format!("What was said before it in its thread (data as well):\n\n{thread}\n");
+        assert!(job.prompt.contains(&told), "{told}\n{}", job.prompt);
+    }
+}
+
+#[test]
+fn what_is_said_after_the_last_review_is_still_worked_in() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.people = [NOBODY, NOBODY, NOBODY, NOBODY, NOBODY]
+        .into_iter()
+        .chain([heard(vec![comment(5, "one more thing")])])
+        .collect();
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(scene.commits.len(), 2);
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+}
+
+/// An approval once outlived the commit it was given for.
+#[test]
+fn an_approval_does_not_outlive_the_commit_it_was_given_for() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.people = [NOBODY, NOBODY, NOBODY, NOBODY, NOBODY]
+        .into_iter()
+        .chain([heard(vec![comment(5, "one more thing")])])
+        .collect();
+    let run = scene.fly(team_request(TeamMode::Github));
+    let record = &team(&run).record;
+    let head = run.work.head_sha.clone();
+    let again: Vec<_> = record.reviews[5..].iter().collect();
+    assert_eq!(again.len(), 5);
+    assert!(again.iter().all(|one| one.round == 2 && one.head == head));
+    assert_eq!(
+        end(&run),
+        (OutcomeStatus::Succeeded, None, Some(LastWord::Approved))
+    );
+}
+
+#[test]
+fn a_commit_that_nobody_looked_at_is_never_called_approved() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    // Each domain is reviewed at most twice, and somebody has more to say after both times.
+    let said = |id| heard(vec![comment(id, "one more thing")]);
+    scene.people = std::iter::repeat_n(NOBODY, 5)
+        .chain([said(5)])
+        .chain(std::iter::repeat_n(NOBODY, 5))
+        .chain([said(6)])
+        .collect();
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(
+        end(&run),
+        (
+            OutcomeStatus::NeedsHuman,
+            Some("headNotReviewed"),
+            Some(LastWord::Inconclusive)
+        )
+    );
+    let [.., approved, head] = &scene.commits[..] else {
+        panic!("three commits")
+    };
+    assert_eq!(
+        run.outcome.unwrap().failure.unwrap().message,
+        format!(
+            "the reviewer `gemini-cli` approved {}, and nobody has looked at {} since",
+            approved.sha, head.sha
+        )
+    );
+}

@@ -1,0 +1,269 @@
+//! What is merged was verified, as it is and against what it goes to.
+
+use crate::common::verification::{base, failed, passed, verified};
+use crate::common::{at, problem, run_id, sandbox, team_request};
+use crate::team_step::ending::merging;
+use crate::team_step::scene::{APPROVED, Scene, end, team};
+use drive_core::review::LastWord;
+use drive_core::run::{
+    BranchAt, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Judged, OutcomeStatus, Run,
+    VerifiedAgainst, fold, step,
+};
+use drive_core::settings::TeamMode;
+use drive_core::verify::{Overall, render};
+
+const MODES: [TeamMode; 3] = [TeamMode::Sequential, TeamMode::Pingpong, TeamMode::Github];
+
+fn origin_main() -> BranchAt {
+    BranchAt {
+        remote: Some("origin".into()),
+        branch: "main".into(),
+    }
+}
+
+fn on_forge(answer: ForgeAnswer) -> EffectResult {
+    EffectResult::OnForge { answer }
+}
+
+fn is_unmerged(run: &Run, scene: &Scene) -> bool {
+    scene.performed_as("merge").is_empty()
+        && team(run).merged.is_none()
+        && end(run)
+            == (
+                OutcomeStatus::NeedsHuman,
+                Some("notMerged"),
+                Some(LastWord::Approved),
+            )
+}
+
+/// The commit that a team of one coder and an approving reviewer ends with.
+fn head() -> String {
+    format!("{:040}", 1)
+}
+
+#[test]
+fn what_is_merged_was_verified_first_in_every_mode() {
+    for mode in MODES {
+        let mut scene = Scene::reviews(&[APPROVED]);
+        let run = scene.fly(merging(mode));
+        let of_interest = ["verify", "merge", "removeSandbox"];
+        let last: Vec<Effect> = scene
+            .performed
+            .iter()
+            .filter(|effect| of_interest.contains(&effect.name()))
+            .cloned()
+            .collect();
+        let verify = Effect::Verify {
+            head: head(),
+            base: origin_main(),
+        };
+        let merge = Effect::OnForge {
+            pr: 7,
+            act: ForgeAct::Merge {
+                head: head(),
+                verified: Some(VerifiedAgainst {
+                    base: origin_main(),
+                    sha: base(),
+                }),
+            },
+            proof: None,
+        };
+        let remove = Effect::RemoveSandbox {
+            sandbox: sandbox().id,
+        };
+        assert_eq!(last, [verify, merge, remove], "{mode:?}");
+        let judged = Judged {
+            run_id: run_id(),
+            overall: Overall::Pass,
+            head_sha: head(),
+            base_sha: base(),
+        };
+        assert_eq!(team(&run).judged, Some(judged));
+        assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+    }
+}
+
+#[test]
+fn nothing_is_verified_where_nothing_is_to_be_merged() {
+    for mode in MODES {
+        let mut scene = Scene::reviews(&[APPROVED]);
+        scene.fly(team_request(mode));
+        assert_eq!(scene.performed_as("verify"), Vec::<&Effect>::new());
+    }
+}
+
+#[test]
+fn what_does_not_pass_is_not_merged_and_the_pull_request_says_why() {
+    for mode in MODES {
+        let mut scene = Scene::reviews(&[APPROVED]);
+        let report = failed(&head(), &base());
+        scene.answers("verify", [verified(report.clone())]);
+        let run = scene.fly(merging(mode));
+        assert!(is_unmerged(&run, &scene), "{mode:?} {:?}", end(&run));
+        let comment = Effect::OnForge {
+            pr: 7,
+            act: ForgeAct::PostComment {
+                body: render::markdown(&report),
+            },
+            proof: None,
+        };
+        assert_eq!(
+            scene.performed.iter().filter(|e| **e == comment).count(),
+            1,
+            "{:?}",
+            scene.told
+        );
+        let (head, base) = (head(), base());
+        let failure = run.outcome.unwrap().failure.unwrap();
+        let why = "test: targetedTests (all): it exited with code 1";
+        assert_eq!(
+            (failure.message, failure.hint),
+            (
+                format!("the pull request was not merged: verification did not pass: {why}"),
+                Some(format!(
+                    "fix the candidate; `drive verify {head} --base {base}` shows it again"
+                ))
+            )
+        );
+        assert_eq!(
+            run.warnings.last(),
+            Some(&format!(
+                "{head} was verified against {base} and did not pass: {why}"
+            ))
+        );
+    }
+}
+
+#[test]
+fn a_verdict_on_anything_else_merges_nothing() {
+    let other = "e".repeat(40);
+    let mut without_base = passed(&head(), &base());
+    without_base.candidate.base_sha = None;
+    let mut unrun = passed(&head(), &base());
+    unrun.stages.clear();
+    let reports = [
+        passed(&other, &base()),
+        passed(&head(), &other),
+        without_base,
+        unrun,
+    ];
+    for report in reports {
+        let mut scene = Scene::reviews(&[APPROVED]);
+        scene.answers("verify", [verified(report)]);
+        let run = scene.fly(merging(TeamMode::Pingpong));
+        assert!(is_unmerged(&run, &scene), "{:?}", end(&run));
+    }
+}
+
+#[test]
+fn a_verifier_that_cannot_answer_merges_nothing() {
+    let mut scene = Scene {
+        fails: Some("verify"),
+        ..Scene::reviews(&[APPROVED])
+    };
+    let run = scene.fly(merging(TeamMode::Github));
+    assert!(is_unmerged(&run, &scene), "{:?}", end(&run));
+    let message = run.outcome.unwrap().failure.unwrap().message;
+    assert!(
+        message.ends_with(&format!("it could not be verified: {}", problem())),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_report_that_cannot_be_told_ends_the_run_all_the_same() {
+    let mut scene = Scene {
+        fails: Some("postComment"),
+        ..Scene::reviews(&[APPROVED])
+    };
+    scene.answers("verify", [verified(failed(&head(), &base()))]);
+    let run = scene.fly(merging(TeamMode::Sequential));
+    assert!(is_unmerged(&run, &scene), "{:?}", end(&run));
+    let told = run.warnings.last().unwrap();
+    assert!(told.starts_with("what the verification came to"), "{told}");
+}
+
+#[test]
+fn a_base_that_moved_is_verified_against_anew() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers("merge", [on_forge(ForgeAnswer::BaseMoved)]);
+    let run = scene.fly(merging(TeamMode::Pingpong));
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+    assert_eq!(
+        (
+            scene.performed_as("verify").len(),
+            scene.performed_as("merge").len()
+        ),
+        (2, 2)
+    );
+}
+
+#[test]
+fn a_base_that_moves_each_time_is_left_to_a_person() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers("merge", vec![on_forge(ForgeAnswer::BaseMoved); 9]);
+    let run = scene.fly(merging(TeamMode::Github));
+    assert_eq!(scene.performed_as("verify").len(), 3);
+    assert_eq!(team(&run).merged, None);
+    assert_eq!(
+        run.outcome.unwrap().failure.unwrap().message,
+        "the pull request was not merged: the branch it goes to moved 3 times while it was verified"
+    );
+}
+
+#[test]
+fn a_base_that_moved_is_not_merged_into_when_the_second_verdict_is_bad() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers("merge", [on_forge(ForgeAnswer::BaseMoved)]);
+    let (good, bad) = (passed(&head(), &base()), failed(&head(), &base()));
+    scene.answers("verify", [verified(good), verified(bad)]);
+    let run = scene.fly(merging(TeamMode::Sequential));
+    assert_eq!(scene.performed_as("merge").len(), 1);
+    assert_eq!(team(&run).merged, None);
+    assert_eq!(end(&run).1, Some("notMerged"));
+}
+
+/// Whenever the owner dies or somebody stops it, up to the merge itself: nothing is merged after.
+#[test]
+fn a_team_that_is_killed_or_stopped_before_the_merge_merges_nothing() {
+    for interruption in [Event::OwnerLost, Event::CancelAsked] {
+        let mut was_verifying = false;
+        for steps in 0..40 {
+            let requested = Event::Requested {
+                request: Box::new(merging(TeamMode::Pingpong)),
+            };
+            let mut scene = Scene::reviews(&[APPROVED]);
+            let mut run = fold(run_id(), [(requested, at(0))]).unwrap();
+            for _ in 0..steps {
+                run = next(run, &mut scene);
+            }
+            let names: Vec<&str> = run.pending.values().map(Effect::name).collect();
+            if names.contains(&"merge") || run.outcome.is_some() {
+                break;
+            }
+            if interruption == Event::CancelAsked && names.contains(&"runAgent") {
+                // It ends by the agent's own word.
+                continue;
+            }
+            was_verifying |= names == ["verify"];
+            run = step(run, interruption.clone(), at(1)).unwrap().0;
+            while !run.pending.is_empty() {
+                run = next(run, &mut scene);
+            }
+            assert_eq!(scene.performed_as("merge"), Vec::<&Effect>::new());
+            assert!(run.outcome.is_some());
+        }
+        assert!(was_verifying);
+    }
+}
+
+fn next(run: Run, scene: &mut Scene) -> Run {
+    let Some((key, effect)) = run.pending.first_key_value() else {
+        return run;
+    };
+    let ended = Event::EffectEnded {
+        key: key.clone(),
+        result: scene.perform(effect),
+    };
+    step(run, ended, at(1)).unwrap().0
+}

@@ -1,0 +1,97 @@
+//! Whatever happens, a team ends.
+
+use crate::common::{agent_ended, agent_said, at, good, identity, problem, run_id, team_request};
+use crate::team_step::scene::{APPROVED, OBJECTS, Scene, team};
+use drive_core::agent::answer::Verdict;
+use drive_core::agent::{Failure, Role};
+use drive_core::review::LastWord;
+use drive_core::run::{
+    Effect, EffectResult, Event, OutcomeStatus, fold, read_run, step, write_run,
+};
+use drive_core::settings::TeamMode;
+use proptest::prelude::*;
+
+fn any_result() -> impl Strategy<Value = EffectResult> {
+    prop_oneof![
+        Just(agent_said(APPROVED)),
+        Just(agent_said(OBJECTS)),
+        Just(agent_said("nothing")),
+        Just(agent_ended(Some(Failure::Infra))),
+        Just(EffectResult::Failed { problem: problem() }),
+    ]
+}
+
+proptest! {
+    /// Whatever agents say and whatever fails: the run ends, within bounds, with nothing pending;
+    /// it is approved only if every last review approved; and every state reads as it was written.
+    #[test]
+    fn a_team_always_ends(
+        results in proptest::collection::vec(any_result(), 1..40),
+        fails in proptest::option::of(proptest::sample::select(vec![
+            "listen", "readDiff", "postReview", "reply", "updateBody", "push", "commitWork",
+        ])),
+        mode in proptest::sample::select(vec![
+            TeamMode::Sequential, TeamMode::Pingpong, TeamMode::Github,
+        ]),
+    ) {
+        let mut scene = Scene { fails, ..Scene::default() };
+        let mut answers = results.iter().cycle();
+        let requested = Event::Requested { request: Box::new(team_request(mode)) };
+        let mut run = fold(run_id(), [(requested, at(0))]).unwrap();
+        let mut steps = 0;
+        while let Some((key, effect)) = run.pending.first_key_value() {
+            steps += 1;
+            prop_assert!(steps < 500, "no end");
+            let result = match effect {
+                Effect::RunAgent { job, .. } if job.role != Role::Coder => {
+                    answers.next().unwrap().clone()
+                }
+                effect => scene.perform(effect),
+            };
+            let ended = Event::EffectEnded { key: key.clone(), result };
+            run = step(run, ended, at(steps)).unwrap().0;
+            prop_assert_eq!(&read_run(1, &write_run(&run).unwrap()).unwrap(), &run);
+        }
+        prop_assert!(run.outcome.is_some());
+        let reviews = &team(&run).record.reviews;
+        if team(&run).verdict == Some(LastWord::Approved) {
+            let last = |domain| reviews.iter().rfind(|one| one.domain == domain).unwrap();
+            for one in reviews {
+                prop_assert_eq!(last(one.domain).verdict, Some(Verdict::Approved));
+            }
+        }
+    }
+
+    /// Whenever its owner dies: what it left running is ended, its sandbox goes, and it ends.
+    #[test]
+    fn a_team_whose_owner_dies_is_brought_to_its_end(steps in 0_usize..40, agents in any::<bool>()) {
+        let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+        let requested = Event::Requested { request: Box::new(team_request(TeamMode::Github)) };
+        let mut run = fold(run_id(), [(requested, at(0))]).unwrap();
+        for _ in 0..steps {
+            let Some((key, effect)) = run.pending.first_key_value() else { break };
+            let ended = Event::EffectEnded { key: key.clone(), result: scene.perform(effect) };
+            run = step(run, ended, at(1)).unwrap().0;
+        }
+        prop_assume!(run.outcome.is_none());
+        if let (true, Some(key)) = (agents, run.pending.keys().next().cloned()) {
+            let started = Event::ProcessStarted { key, identity: identity(42) };
+            run = step(run, started, at(2)).unwrap().0;
+        }
+        let had_process = !run.processes.is_empty();
+        run = step(run, Event::OwnerLost, at(3)).unwrap().0;
+        let mut order = Vec::new();
+        while let Some((key, effect)) = run.pending.first_key_value() {
+            order.push(effect.name());
+            let ended = Event::EffectEnded { key: key.clone(), result: good(effect) };
+            run = step(run, ended, at(4)).unwrap().0;
+        }
+        let expected: &[&str] = match had_process {
+            true => &["endProcess", "removeSandbox"],
+            false => &["removeSandbox"],
+        };
+        prop_assert_eq!(order.as_slice(), expected);
+        let kind = run.outcome.unwrap().failure.map(|problem| problem.kind);
+        prop_assert!(run.leaving.unwrap().status == OutcomeStatus::Succeeded || kind.as_deref() == Some("ownerLost"));
+    }
+}
