@@ -5,12 +5,11 @@
 //! or a simulated world can use every line of it.
 
 pub mod agent;
+pub mod default_branch_name;
+mod did_you_mean;
 pub mod forge;
 pub mod ids;
 mod markdown;
-pub mod naming;
-mod nearest;
-pub mod path_text;
 pub mod phase;
 pub mod plan;
 pub mod problem;
@@ -19,6 +18,7 @@ pub mod prompts;
 pub mod review;
 pub mod run;
 pub mod sandbox;
+pub mod serde_path;
 pub mod settings;
 pub mod time;
 pub mod verify;

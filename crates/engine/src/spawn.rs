@@ -7,8 +7,8 @@ use crate::lease::{Lease, Whoami, held_by};
 use crate::ports::{Place, VersionControl};
 use drive_core::Problem;
 use drive_core::agent::Budget;
+use drive_core::default_branch_name::default_branch_name;
 use drive_core::ids::{DedupeKey, RunId};
-use drive_core::naming::default_branch;
 use drive_core::run::{AfterEnd, Event, Kind, Publish, Request, Run};
 use drive_core::sandbox::BranchName;
 use drive_core::settings::TeamMode;
@@ -77,7 +77,7 @@ pub fn request(
     require_pull_request(&order)?;
     let branch = order
         .branch
-        .unwrap_or_else(|| default_branch(&order.task, run));
+        .unwrap_or_else(|| default_branch_name(&order.task, run));
     BranchName::parse(&branch)?;
     Ok(Request {
         kind: order.kind,

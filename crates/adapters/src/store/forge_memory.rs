@@ -5,7 +5,7 @@ use super::Database;
 use crate::forge::github::{Budgets, CACHE_ENTRIES, CacheKey, CachedAnswer, HttpCache};
 use drive_core::Problem;
 use drive_core::forge::RequestBudget;
-use drive_core::forge::pace::{self, Turn};
+use drive_core::forge::rate_limit::{self, Turn};
 use drive_core::time::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction};
 use std::sync::Arc;
@@ -105,22 +105,24 @@ impl Budgets for SqliteForgeMemory {
     fn book_write(&self, token: &str, now: Timestamp) -> Result<Turn, Problem> {
         self.write(|tx| {
             let millis = |wait: Duration| i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
-            let longest = pace::WINDOWS.map(|(_, window)| millis(window));
+            let longest = rate_limit::WINDOWS.map(|(_, window)| millis(window));
             let oldest = longest.into_iter().max().unwrap_or(0);
             let now_millis = now.as_millisecond();
             tx.execute(
                 "DELETE FROM forge_writes WHERE at < ?1 OR at > ?2",
                 (
                     now_millis.saturating_sub(oldest),
-                    now_millis.saturating_add(millis(pace::LONGEST_BOOKED)),
+                    now_millis.saturating_add(millis(rate_limit::LONGEST_BOOKED)),
                 ),
             )?;
             let booked: Vec<i64> = tx
                 .prepare("SELECT at FROM forge_writes WHERE token = ?1 ORDER BY at DESC LIMIT ?2")?
-                .query_map((token, pace::MOST_REMEMBERED as i64), |row| row.get(0))?
+                .query_map((token, rate_limit::MOST_REMEMBERED as i64), |row| {
+                    row.get(0)
+                })?
                 .collect::<Result<_, _>>()?;
             let booked: Vec<Timestamp> = booked.into_iter().map(instant).collect();
-            let turn = pace::next_write(&booked, now);
+            let turn = rate_limit::next_write(&booked, now);
             if let Turn::Booked(at) = turn {
                 tx.execute(
                     "INSERT INTO forge_writes (token, at) VALUES (?1, ?2)",

@@ -7,7 +7,7 @@
 //! has a code of its own because a forge may have to cut a long body or move a remark into it: such
 //! a post is still told from a stranger's.
 
-use super::keyed::{CODE_BYTES, Keyed, code_from_hex, to_hex};
+use super::hmac::{CODE_BYTES, HmacKey, code_from_hex, to_hex};
 use super::{Surface, text};
 use crate::ids::{EffectKey, RunId};
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ const DOMAIN: &str = "drive marker v1";
 
 /// The secret of this installation.
 #[derive(Clone, Debug)]
-pub struct MarkerKey(Keyed);
+pub struct MarkerKey(HmacKey);
 
 /// Where a post stands. A marker is only good in its own place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub enum MarkerCheck {
 impl MarkerKey {
     /// A key from 32 secret random bytes.
     pub fn new(secret: &[u8; 32]) -> Self {
-        Self(Keyed::new(secret))
+        Self(HmacKey::new(secret))
     }
 
     /// The hidden line for a post.
@@ -96,9 +96,9 @@ impl MarkerKey {
             return MarkerCheck::Invalid;
         };
         let told = Told::new(visible, place, &marker.claim);
-        if marker.kind != place.word() || !self.0.holds(told.identity(), &marker.mac) {
+        if marker.kind != place.word() || !self.0.verify(told.identity(), &marker.mac) {
             MarkerCheck::Invalid
-        } else if self.0.holds(told.everything(), &marker.text) {
+        } else if self.0.verify(told.everything(), &marker.text) {
             MarkerCheck::Ours(marker.claim)
         } else {
             MarkerCheck::Altered(marker.claim)

@@ -3,13 +3,13 @@
 //! The content of a delivery is never believed beyond "look here now": polling stays the truth, so
 //! a lost, late or doubled delivery costs nothing.
 
-use super::keyed::{Keyed, code_from_hex, to_hex};
+use super::hmac::{HmacKey, code_from_hex, to_hex};
 use crate::Problem;
 use serde::{Deserialize, Serialize};
 
 /// The secret a forge signs its deliveries with.
 #[derive(Clone, Debug)]
-pub struct WebhookSecret(Keyed);
+pub struct WebhookSecret(HmacKey);
 
 /// Where to look now.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ impl WebhookSecret {
                 ),
             );
         }
-        Ok(Self(Keyed::new(secret.as_bytes())))
+        Ok(Self(HmacKey::new(secret.as_bytes())))
     }
 
     /// The `X-Hub-Signature-256` header a forge sends with these raw bytes.
@@ -55,7 +55,7 @@ impl WebhookSecret {
         header
             .strip_prefix("sha256=")
             .and_then(code_from_hex)
-            .is_some_and(|code| self.0.holds([raw], &code))
+            .is_some_and(|code| self.0.verify([raw], &code))
     }
 }
 
@@ -165,7 +165,7 @@ mod tests {
             let problem = WebhookSecret::new(empty).unwrap_err();
             assert_eq!(problem.kind, "webhookSecretMissing");
         }
-        assert_eq!(format!("{:?}", secret()), "WebhookSecret(Keyed(secret))");
+        assert_eq!(format!("{:?}", secret()), "WebhookSecret(HmacKey(secret))");
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub struct PhaseState {
     /// The task, in the person's words.
     pub task: String,
     /// The folder that carries the file.
-    #[serde(with = "crate::path_text")]
+    #[serde(with = "crate::serde_path")]
     pub sandbox_path: PathBuf,
     /// The branch with the work.
     pub branch_name: BranchName,

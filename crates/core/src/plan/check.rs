@@ -5,7 +5,7 @@ use super::{
     LONGEST_ID, LONGEST_PATH, LONGEST_TITLE, MOST_ENTRIES, MOST_TASKS, PlanErrors, PlanMistake,
     PlanTask, graph,
 };
-use crate::nearest::nearest;
+use crate::did_you_mean::nearest;
 use crate::sandbox::BranchName;
 use crate::verify::text::one_line;
 use serde_json::{Map, Value};

@@ -42,7 +42,7 @@ pub struct SandboxSpec {
     /// When it goes.
     pub lifetime: Lifetime,
     /// The repository, as the caller's checkout or git folder.
-    #[serde(with = "crate::path_text")]
+    #[serde(with = "crate::serde_path")]
     pub repo: PathBuf,
     /// The commit it starts at.
     pub base: String,
@@ -65,14 +65,14 @@ pub struct Sandbox {
     /// When it goes.
     pub lifetime: Lifetime,
     /// The worktree.
-    #[serde(with = "crate::path_text")]
+    #[serde(with = "crate::serde_path")]
     pub path: PathBuf,
     /// The repository's common git folder.
-    #[serde(with = "crate::path_text")]
+    #[serde(with = "crate::serde_path")]
     pub git_dir: PathBuf,
     /// The worktree's own git folder. Kept outside the sandbox, because whoever works inside can
     /// make its `.git` file point anywhere.
-    #[serde(with = "crate::path_text")]
+    #[serde(with = "crate::serde_path")]
     pub admin_dir: PathBuf,
     /// The full hash it started at.
     pub base_sha: String,
@@ -93,7 +93,7 @@ pub struct Sandbox {
 #[serde(rename_all = "camelCase")]
 pub struct Brought {
     /// Relative to the worktree.
-    #[serde(with = "crate::path_text")]
+    #[serde(with = "crate::serde_path")]
     pub path: PathBuf,
     /// Size in bytes and time of the last change in nanoseconds of a file, to see whether it was worked
     /// on since; `None` for folders, which git ignores: of others each file is named.

@@ -7,7 +7,7 @@ use super::key_path::KeyPath;
 use super::layer::{Layer, Place};
 use super::tree::{Kind, Node};
 use super::units::{self, UNIT_KEYWORD};
-use crate::nearest::{nearest, suggestion};
+use crate::did_you_mean::{nearest, suggestion};
 use serde_json::{Map, Value};
 
 /// Whether keys may be missing.

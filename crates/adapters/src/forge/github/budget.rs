@@ -3,7 +3,7 @@
 use super::transport::Reply;
 use drive_core::Problem;
 use drive_core::forge::RequestBudget;
-use drive_core::forge::pace::{self, Turn};
+use drive_core::forge::rate_limit::{self, Turn};
 use drive_core::time::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -46,12 +46,12 @@ impl Budgets for MemoryBudgets {
     fn book_write(&self, token: &str, now: Timestamp) -> Result<Turn, Problem> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let booked = &mut state.entry(token.to_owned()).or_default().booked;
-        booked.retain(|at| pace::is_credible(*at, now));
-        let turn = pace::next_write(booked, now);
+        booked.retain(|at| rate_limit::is_credible(*at, now));
+        let turn = rate_limit::next_write(booked, now);
         if let Turn::Booked(at) = turn {
             booked.push(at);
         }
-        let spare = booked.len().saturating_sub(pace::MOST_REMEMBERED);
+        let spare = booked.len().saturating_sub(rate_limit::MOST_REMEMBERED);
         booked.drain(..spare);
         Ok(turn)
     }

@@ -8,7 +8,7 @@ use super::refusal::{date, limited_until, rate_limited, refused, unreadable, wri
 use super::surroundings::Surroundings;
 use super::transport::{Ask, DIFF, JSON, Reply, Transport};
 use drive_core::Problem;
-use drive_core::forge::{RequestBudget, pace};
+use drive_core::forge::{RequestBudget, rate_limit};
 use drive_core::time::{Timestamp, after};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -257,7 +257,7 @@ impl Client {
 
     /// Gives the forge a moment. An error when somebody wants to stop.
     pub(super) fn settle(&self, attempt: u32) -> Result<(), Problem> {
-        self.pause(pace::backoff(attempt))
+        self.pause(rate_limit::backoff(attempt))
     }
 
     /// Repeats a read until it works, a limit is too far away, or patience ends.
@@ -378,15 +378,17 @@ impl Client {
 
     /// Waits for its turn to write. Who comes when many turns are booked asks again for a while.
     fn await_write(&self) -> Result<(), Problem> {
-        let (mut waited, patience) = (Duration::ZERO, after(self.now(), pace::LONGEST_WAIT));
+        let (mut waited, patience) = (Duration::ZERO, after(self.now(), rate_limit::LONGEST_WAIT));
         loop {
             let budgets = &self.around.budgets;
             match budgets.book_write(&self.fingerprint, self.now())? {
-                pace::Turn::Booked(at) => return self.wait_until(at),
-                pace::Turn::TooFar(at) if at > patience || waited >= pace::LONGEST_WAIT => {
+                rate_limit::Turn::Booked(at) => return self.wait_until(at),
+                rate_limit::Turn::TooFar(at)
+                    if at > patience || waited >= rate_limit::LONGEST_WAIT =>
+                {
                     return Err(writes_used_up(at));
                 }
-                pace::Turn::TooFar(_) => {
+                rate_limit::Turn::TooFar(_) => {
                     self.pause(ASK_AGAIN)?;
                     waited += ASK_AGAIN;
                 }
@@ -399,7 +401,7 @@ impl Client {
         let Ok(wait) = Duration::try_from(wait) else {
             return Ok(());
         };
-        if wait > pace::LONGEST_WAIT {
+        if wait > rate_limit::LONGEST_WAIT {
             return Err(rate_limited(until));
         }
         match wait.is_zero() {

@@ -139,7 +139,7 @@ fn people_see_the_text_without_its_marker() {
 
 #[test]
 fn the_key_does_not_show_itself() {
-    assert_eq!(format!("{:?}", key()), "MarkerKey(Keyed(secret))");
+    assert_eq!(format!("{:?}", key()), "MarkerKey(HmacKey(secret))");
 }
 
 proptest! {

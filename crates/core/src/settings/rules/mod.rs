@@ -6,7 +6,7 @@ use super::key_path::{KeyPath, is_bare};
 use super::model::{ForgeSettings, SandboxSettings, Settings, TeamSettings};
 use super::units::Period;
 use crate::agent::PERMISSIONS;
-use crate::nearest::suggestion;
+use crate::did_you_mean::suggestion;
 use std::collections::BTreeMap;
 
 /// A rule that does not hold.

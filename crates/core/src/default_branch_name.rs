@@ -1,10 +1,10 @@
-//! Names made from a task, for when nobody gave a better one.
+//! Branch name for a run whose caller and agent gave none.
 
 use crate::agent::answer::slug;
 use crate::ids::RunId;
 
-/// The branch of a run when the caller names none: readable, and unlike any other run's.
-pub fn default_branch(task: &str, run: &RunId) -> String {
+/// `drive/`, a slug of the task, and the random part of the run id, which makes it unique.
+pub fn default_branch_name(task: &str, run: &RunId) -> String {
     let unique = run.as_str().rsplit('-').next().unwrap_or_default();
     format!("drive/{}-{unique}", slug(task))
 }
@@ -19,7 +19,7 @@ mod tests {
     fn a_branch_says_the_task_and_which_run_it_was() {
         let run = RunId::new("r20261115-0942-k3f9a");
         assert_eq!(
-            default_branch("Fix the login!", &run),
+            default_branch_name("Fix the login!", &run),
             "drive/fix-the-login-k3f9a"
         );
     }
@@ -27,7 +27,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_task_gives_a_branch_that_git_takes(task: String) {
-            let branch = default_branch(&task, &RunId::new("r20261115-0942-k3f9a"));
+            let branch = default_branch_name(&task, &RunId::new("r20261115-0942-k3f9a"));
             prop_assert!(BranchName::parse(&branch).is_ok(), "{branch}");
         }
     }

@@ -1,30 +1,30 @@
-//! How fast a forge may be asked: writes apart from each other, waits after a failure.
+//! Client-side rate limit: spaces out writes to the forge, and backs off after a failed request.
 
 use crate::time::{Timestamp, after};
 use std::time::Duration;
 
-/// How many writes a forge takes within any span of time.
+/// Writes allowed within any window: GitHub limits content creation to 80 a minute and 500 an hour.
 pub const WINDOWS: [(usize, Duration); 2] = [
     (80, Duration::from_secs(60)),
     (MOST_REMEMBERED, Duration::from_secs(3600)),
 ];
 
-/// How many writes need to be remembered, the newest, to keep every window.
+/// Newest writes that must be remembered to check every window.
 pub const MOST_REMEMBERED: usize = 500;
 
-/// The least time between two writes.
+/// Shortest interval between two writes.
 pub const APART: Duration = Duration::from_secs(1);
 
-/// The longest that a call waits for its turn; a longer wait is the caller's to plan.
+/// Longest time that a call blocks for its turn. The caller schedules a longer wait itself.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
-/// How far ahead a turn is booked: one that its owner did not live to take is waited for by all others.
+/// How far ahead a turn can be booked. All others wait for a turn that a killed process had booked.
 pub const LONGEST_BOOKED: Duration = Duration::from_secs(20);
 
 /// When a write may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// At this instant, which is its own from now on.
+    /// At this instant, which is now reserved.
     Booked(Timestamp),
     /// Not before this instant, which is too far ahead to be booked.
     TooFar(Timestamp),

@@ -1,9 +1,9 @@
-//! The name that was most likely meant.
+//! "Did you mean" suggestions for misspelled names.
 
-/// How alike two names must be to be worth a suggestion, from 0 to 1.
+/// Smallest Jaro-Winkler similarity, from 0 to 1, at which a name is suggested.
 const ALIKE: f64 = 0.78;
 
-/// The candidate nearest to what was written, when one is near enough.
+/// The most similar candidate, unless none is similar enough.
 pub(crate) fn nearest<'a>(
     written: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -17,7 +17,7 @@ pub(crate) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// Half a name is as good as a slip: `tests` for `targeted_tests`.
+/// Jaro-Winkler similarity; one whole part of a name always suffices: `tests` for `targeted_tests`.
 fn likeness(written: &str, candidate: &str) -> f64 {
     let is_part = written.len() >= 4 && candidate.split('_').any(|part| part == written);
     let alike = strsim::jaro_winkler(written, candidate);

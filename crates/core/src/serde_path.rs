@@ -1,5 +1,5 @@
-//! Paths in saved data. A path is text where it can be; one that is not valid text keeps its bytes,
-//! so that a repository in an oddly named folder is found again.
+//! Serde for paths in stored data: a string where the path is UTF-8, else its bytes, so that a
+//! repository in a folder with an invalid name is still found.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ffi::OsString;

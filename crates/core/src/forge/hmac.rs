@@ -1,28 +1,28 @@
-//! Keyed hashes: the one place where a secret meets a message.
+//! HMAC-SHA256 for comment markers and webhook signatures. Verification takes constant time.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use std::fmt;
 
-/// Bytes of a whole code.
+/// Length of a code in bytes.
 pub(super) const CODE_BYTES: usize = 32;
 
-/// A secret that signs and checks. It never shows itself.
+/// A secret key. `Debug` does not print it.
 #[derive(Clone)]
-pub(super) struct Keyed(Hmac<Sha256>);
+pub(super) struct HmacKey(Hmac<Sha256>);
 
-impl Keyed {
+impl HmacKey {
     pub(super) fn new(secret: &[u8]) -> Self {
         Self(Hmac::new_from_slice(secret).expect("an HMAC takes a key of any length"))
     }
 
-    /// The code of a message given in pieces.
+    /// Signs the concatenation of `pieces`.
     pub(super) fn sign<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> [u8; CODE_BYTES] {
         self.feed(pieces).finalize().into_bytes().into()
     }
 
-    /// Whether `code` is the message's, told in the same time whatever the answer.
-    pub(super) fn holds<'a>(
+    /// Whether `code` signs the concatenation of `pieces`, in constant time.
+    pub(super) fn verify<'a>(
         &self,
         pieces: impl IntoIterator<Item = &'a [u8]>,
         code: &[u8; CODE_BYTES],
@@ -39,9 +39,9 @@ impl Keyed {
     }
 }
 
-impl fmt::Debug for Keyed {
+impl fmt::Debug for HmacKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Keyed(secret)")
+        f.write_str("HmacKey(secret)")
     }
 }
 
@@ -55,7 +55,7 @@ pub(super) fn to_hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// The code that exactly 64 hexadecimal digits spell.
+/// Parses exactly 64 hexadecimal digits.
 pub(super) fn code_from_hex(text: &str) -> Option<[u8; CODE_BYTES]> {
     let digits = text.as_bytes();
     if digits.len() != 2 * CODE_BYTES {
