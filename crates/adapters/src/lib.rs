@@ -18,7 +18,7 @@ pub mod settings;
 pub mod signals;
 pub mod state_dir;
 pub mod store;
-pub mod throw_away;
+pub mod temp_dir;
 pub mod verify;
 pub mod worktree;
 

@@ -338,7 +338,7 @@ impl Answer {
 
 /// All settings in force at a place.
 pub(super) fn load_config(git: &Git, location: &Location) -> Result<Vec<config::Entry>, Problem> {
-    git.known.get_or_load(location, || {
+    git.config_cache.get_or_load(location, || {
         let answer = Call::new(git, location.clone(), Touches::Objects)
             .args(["config", "--list", "--show-scope", "-z", "--includes"])
             .ok()?;

@@ -4,7 +4,7 @@ use super::call::load_config;
 use super::lock::ref_problem;
 use super::stage::stage;
 use super::tracked::{Tracked, declared, has_entry};
-use super::{Call, Git, Index, Location, NotWork, Status, Touches, config, history, state};
+use super::{Call, Git, IgnoredFiles, Index, Location, Status, Touches, config, history, state};
 use drive_core::Problem;
 use drive_core::sandbox::{Brought, InProgress, RUN_TRAILER};
 use drive_core::time::Timestamp;
@@ -83,8 +83,8 @@ fn settle(
     if status.incomplete && make_readable(location) {
         status = state::status_by(files(git, location, &entries))?;
     }
-    let not_work = NotWork::of(brought);
-    status.retain_work(|path| !not_work.covers(&location.dir, path));
+    let ignored = IgnoredFiles::of(brought);
+    status.retain_work(|path| !ignored.covers(&location.dir, path));
     let git_dir = state::git_dir(git, location)?;
     let in_progress = state::load_in_progress(git, location, &git_dir)?;
     let mut large = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::call::{load_config, path_from};
 use super::stage::stage;
-use super::{Git, Location, NotWork, ScratchIndex, Status, Touches, commit, history, state};
+use super::{Git, IgnoredFiles, Location, ScratchIndex, Status, Touches, commit, history, state};
 use drive_core::Problem;
 use drive_core::sandbox::{Brought, InProgress};
 use drive_engine::ports::{Leftovers, Merged};
@@ -121,8 +121,8 @@ pub(super) fn conclude(
         );
     }
     let mut status = state::status(git, location, None)?;
-    let not_work = NotWork::of(brought);
-    status.retain_work(|path| !not_work.covers(&location.dir, path));
+    let ignored = IgnoredFiles::of(brought);
+    status.retain_work(|path| !ignored.covers(&location.dir, path));
     let tree = resolved_tree(git, location, &git_dir, &status)?;
     let files = sides.leftover_markers(git, location, &tree)?;
     if !files.is_empty() {

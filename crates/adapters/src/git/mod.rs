@@ -3,29 +3,29 @@
 //! Nothing of the caller's `GIT_*` environment, locale, hooks, monitors, filters or pagers reaches a
 //! call. Answers are read from exit codes and from formats made for programs, never from messages.
 
-mod brought;
 mod call;
 mod commit;
 mod config;
+mod config_cache;
 mod discover;
 mod environment;
 mod history;
+mod ignored_files;
 mod index;
-mod known;
+mod index_flags;
 mod lock;
 mod merge;
+mod refs_snapshot;
 mod remote;
 mod scratch;
 mod stage;
-mod stamps;
 mod state;
-mod tips;
 mod tracked;
 
 pub use call::{Answer, Call, Touches};
 pub use config::Overrides;
-use known::KnownConfig;
-pub(crate) use stamps::{Index, Stamp};
+use config_cache::ConfigCache;
+pub(crate) use index::{Index, Stamp};
 
 use crate::Environment;
 use drive_core::Problem;
@@ -71,7 +71,7 @@ pub struct Git {
     network: Vec<(OsString, OsString)>,
     deadlines: Deadlines,
     cancel: CancelToken,
-    known: KnownConfig,
+    config_cache: ConfigCache,
 }
 
 impl Git {
@@ -83,7 +83,7 @@ impl Git {
             network: environment::network(environment),
             deadlines: Deadlines::default(),
             cancel: CancelToken::new(),
-            known: KnownConfig::default(),
+            config_cache: ConfigCache::default(),
         }
     }
 
@@ -278,11 +278,11 @@ impl VersionControl for Git {
     }
 
     fn tips(&self, sandbox: &Sandbox) -> Result<Tips, Problem> {
-        tips::tips(self, sandbox)
+        refs_snapshot::read(self, sandbox)
     }
 
     fn may_be_made_by(&self, agent: &str, sandbox: &Sandbox, name: &str) -> bool {
-        tips::may_be_made_by(self, agent, sandbox, name)
+        refs_snapshot::may_be_made_by(self, agent, sandbox, name)
     }
 
     fn remote_url(&self, place: Place<'_>, remote: &str) -> Result<Option<String>, Problem> {
@@ -357,17 +357,17 @@ impl VersionControl for Git {
     }
 }
 
-pub(crate) use brought::{NotWork, stamp_of};
 pub(crate) use call::path_from;
 pub(crate) use commit::{commit_tree, commit_tree_at};
 pub(crate) use discover::{Look, filters_of, look_at, tree_bytes};
 pub(crate) use history::{is_ancestor, resolve, unbranched, unpushed};
-pub(crate) use index::may_hide;
+pub(crate) use ignored_files::{IgnoredFiles, stamp_of};
+pub(crate) use index_flags::may_hide;
 pub(crate) use lock::ref_problem;
+pub(crate) use refs_snapshot::address_of;
 pub(crate) use scratch::ScratchIndex;
 pub(crate) use stage::stage;
 pub(crate) use state::{
     Status, has_reftable, head_branch, in_progress, load_head, load_in_progress, status,
 };
-pub(crate) use tips::address_of;
 pub(crate) use tracked::{Tracked, has_entry};

@@ -4,7 +4,9 @@ use super::record::Record;
 use super::untouched::is_untouched;
 use super::{Worktrees, kept, nested, refs};
 use crate::files;
-use crate::git::{self, Git, Index, Location, NotWork, ScratchIndex, Status, Touches, Tracked};
+use crate::git::{
+    self, Git, IgnoredFiles, Index, Location, ScratchIndex, Status, Touches, Tracked,
+};
 use drive_core::Problem;
 use drive_core::ids::SandboxId;
 use drive_core::sandbox::{InProgress, KEPT_PREFIX, KeptAbout, KeptWork, Lifetime, Stage};
@@ -168,8 +170,8 @@ impl<'a> Saver<'a> {
         if let Some(head) = &status.head {
             self.head = OnceCell::from(head.clone());
         }
-        let not_work = NotWork::of(&self.record.sandbox.brought);
-        status.retain_work(|path| !not_work.covers(&folder, path));
+        let ignored = IgnoredFiles::of(&self.record.sandbox.brought);
+        status.retain_work(|path| !ignored.covers(&folder, path));
         self.require_keepable(&status, &folder)?;
         Ok(status)
     }

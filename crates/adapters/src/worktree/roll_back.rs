@@ -2,7 +2,7 @@
 
 use super::record::Record;
 use super::{Worktrees, gone, keep, storage_problem};
-use crate::git::{self, Call, Location, NotWork, Touches};
+use crate::git::{self, Call, IgnoredFiles, Location, Touches};
 use drive_core::Problem;
 use drive_core::sandbox::{InProgress, KeptWork, Stage};
 use std::ffi::OsString;
@@ -37,8 +37,8 @@ pub(super) fn roll_back(
 /// Removes the untracked files that are work, with the folders that are empty then.
 fn clean(all: &Worktrees, record: &Record, at: &Location) -> Result<(), Problem> {
     let mut status = git::status(&all.git, at, None)?;
-    let not_work = NotWork::of(&record.sandbox.brought);
-    status.retain_work(|path| !not_work.covers(&at.dir, path));
+    let ignored = IgnoredFiles::of(&record.sandbox.brought);
+    status.retain_work(|path| !ignored.covers(&at.dir, path));
     for path in &status.untracked {
         let file = at.dir.join(path);
         unlink(&file)?;

@@ -1,7 +1,7 @@
 //! Whether a sandbox's files stand exactly as git last saw them, with nothing beside them: found out
 //! by one look at every file, on all processors. A no means only that git has to be asked.
 
-use crate::git::{Index, NotWork, Stamp, path_from};
+use crate::git::{IgnoredFiles, Index, Stamp, path_from};
 use drive_core::sandbox::Brought;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
 use std::collections::{HashMap, HashSet};
@@ -39,7 +39,7 @@ pub(super) fn is_untouched(folder: &Path, index: &Index, brought: &[Brought]) ->
         known,
         folders,
         stamps,
-        brought: NotWork::of(brought),
+        brought: IgnoredFiles::of(brought),
         next: AtomicUsize::new(0),
         seen: AtomicUsize::new(0),
         over: AtomicBool::new(false),
@@ -76,7 +76,7 @@ struct Search<'a> {
     known: HashSet<&'a [u8]>,
     folders: Vec<&'a [u8]>,
     stamps: HashMap<&'a [u8], &'a Stamp>,
-    brought: NotWork<'a>,
+    brought: IgnoredFiles<'a>,
     next: AtomicUsize,
     seen: AtomicUsize,
     over: AtomicBool,

@@ -1,6 +1,6 @@
 //! The rows of comments, on all three surfaces.
 
-use super::words::Word;
+use super::sql_text::SqlText;
 use super::{LocalForge, instant};
 use drive_core::Problem;
 use drive_core::forge::{
@@ -101,7 +101,7 @@ impl LocalForge {
                 self.repository,
                 id,
                 new.pr,
-                new.surface.word(),
+                new.surface.sql_text(),
                 new.author.login,
                 new.author.is_bot,
                 new.body,
@@ -111,7 +111,7 @@ impl LocalForge {
                 spot.map(|spot| spot.commit.as_str()).or(new.commit),
                 new.in_reply_to,
                 new.review_id,
-                new.verdict.map(Word::word),
+                new.verdict.map(SqlText::sql_text),
                 at,
             ],
         )?;
@@ -141,7 +141,7 @@ impl LocalForge {
                     self.repository,
                     pr,
                     comment.id,
-                    comment.surface.word(),
+                    comment.surface.sql_text(),
                     body,
                     marker,
                     at,
@@ -197,7 +197,7 @@ impl LocalForge {
                 format!(
                     "{} ({}, {author})",
                     comment.key.id,
-                    comment.key.surface.word()
+                    comment.key.surface.sql_text()
                 )
             })
             .collect();
@@ -213,7 +213,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Comment> {
     let verdict: Option<String> = row.get(10)?;
     Ok(Comment {
         key: CommentKey {
-            surface: Surface::read(2, &row.get::<_, String>(2)?)?,
+            surface: Surface::from_sql_text(2, &row.get::<_, String>(2)?)?,
             id: row.get(0)?,
             updated_at: instant(row.get(12)?),
         },
@@ -228,7 +228,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Comment> {
         commit: row.get(8)?,
         in_reply_to: row.get(9)?,
         review: verdict
-            .map(|word| ReviewState::read(10, &word))
+            .map(|text| ReviewState::from_sql_text(10, &text))
             .transpose()?,
         created_at: instant(row.get(11)?),
         url: None,

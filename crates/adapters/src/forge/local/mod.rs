@@ -1,23 +1,23 @@
 //! The local forge: pull requests over the plain local repository, in drive's own database.
 //!
-//! It needs no account and no network. Branches stay in git and are read from there whenever
-//! somebody asks; the database holds what git has no place for. Reading down: [`pulls`] and
-//! [`comments`] are the rows, [`heads`] keeps them in step with the branches, [`diffs`] says where
-//! lines stand, [`merging`] makes the merge commit, [`hands`] is what people do from the command
-//! line, and [`port`] is the same forge as the engine sees it.
+//! It needs no account and no network. Branches stay in git and are read from there before every
+//! operation; the database holds what git cannot. [`pulls`] and [`comments`] are the rows,
+//! [`annotations`] belong to them, [`branches`] updates them from git, [`diffs`] finds lines in a diff,
+//! [`merging`] makes the merge commit, [`operations`] serves `drive pr`, and [`port`] implements the
+//! engine's port.
 
+mod annotations;
+mod branches;
 mod comments;
 mod diffs;
-mod hands;
-mod heads;
-mod marks;
 mod merging;
+mod operations;
 mod port;
 mod proposal;
 mod pulls;
-mod words;
+mod sql_text;
 
-pub use hands::{PersonalComment, Remark};
+pub use operations::{CommentTarget, PersonalComment};
 pub use proposal::Wish;
 
 use crate::git::{Call, Git, Touches};

@@ -1,6 +1,6 @@
 //! The rows of pull requests.
 
-use super::words::Word;
+use super::sql_text::SqlText;
 use super::{LocalForge, instant};
 use drive_core::Problem;
 use drive_core::forge::{PrState, PullRequest};
@@ -35,7 +35,7 @@ impl PullRow {
             number: row.get(0)?,
             title: row.get(1)?,
             body: row.get(2)?,
-            state: PrState::read(3, &row.get::<_, String>(3)?)?,
+            state: PrState::from_sql_text(3, &row.get::<_, String>(3)?)?,
             draft: row.get(4)?,
             branch: row.get(5)?,
             base: row.get(6)?,
@@ -138,7 +138,7 @@ impl LocalForge {
                     "UPDATE local_pull_requests SET {column} = ?4, updated_at = ?5
                      WHERE repository = ?1 AND number = ?2 AND state = ?3"
                 ),
-                rusqlite::params![self.repository, number, state.word(), value, at],
+                rusqlite::params![self.repository, number, state.sql_text(), value, at],
             )?;
             Ok(changed == 1)
         })
@@ -175,7 +175,14 @@ impl LocalForge {
             .iter()
             .rev()
             .take(LISTED)
-            .map(|row| format!("{} (`{}`, {})", row.number, row.branch, row.state.word()))
+            .map(|row| {
+                format!(
+                    "{} (`{}`, {})",
+                    row.number,
+                    row.branch,
+                    row.state.sql_text()
+                )
+            })
             .collect();
         Ok(if named.is_empty() {
             problem.hint("this repository has none yet; `drive spawn TASK` opens one")

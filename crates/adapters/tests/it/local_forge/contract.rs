@@ -1,7 +1,7 @@
 //! The suite every forge passes, unchanged.
 
 use crate::local_forge::world::World;
-use drive_adapters::forge::local::{PersonalComment, Remark};
+use drive_adapters::forge::local::{CommentTarget, PersonalComment};
 use drive_core::forge::{CommentRef, Permission, ReviewState};
 use drive_engine::ports::{Forge, Reaction, StatusState};
 use drive_testkit::forge_contract::ForgeFixture;
@@ -10,12 +10,12 @@ use std::time::Duration;
 struct Local(World);
 
 impl Local {
-    fn say(&self, by: &str, pr: u64, body: &str, remark: Remark<'_>) -> CommentRef {
+    fn say(&self, by: &str, pr: u64, body: &str, target: CommentTarget<'_>) -> CommentRef {
         let author = Some(by);
         let said = PersonalComment {
             author,
             body,
-            remark,
+            target,
         };
         self.0.forge.comment(pr, &said).unwrap()
     }
@@ -35,11 +35,11 @@ impl ForgeFixture for Local {
     }
 
     fn comment(&self, by: &str, pr: u64, body: &str) -> CommentRef {
-        self.say(by, pr, body, Remark::Conversation)
+        self.say(by, pr, body, CommentTarget::Conversation)
     }
 
     fn comment_on_line(&self, by: &str, pr: u64, path: &str, line: u64, body: &str) -> CommentRef {
-        self.say(by, pr, body, Remark::Line { path, line })
+        self.say(by, pr, body, CommentTarget::Line { path, line })
     }
 
     fn review(&self, by: &str, pr: u64, state: ReviewState, body: &str) -> CommentRef {

@@ -1,13 +1,13 @@
 //! Comments stand on lines of the diff, and move with them.
 
 use crate::local_forge::world::World;
-use drive_adapters::forge::local::{PersonalComment, Remark};
+use drive_adapters::forge::local::{CommentTarget, PersonalComment};
 
 fn on_line(world: &World, pr: u64, path: &str, line: u64) -> Result<(), (String, Option<String>)> {
     let said = PersonalComment {
         author: Some("wim"),
         body: "here",
-        remark: Remark::Line { path, line },
+        target: CommentTarget::Line { path, line },
     };
     let said = world.forge.comment(pr, &said);
     said.map(|_| ())

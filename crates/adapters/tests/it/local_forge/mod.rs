@@ -1,10 +1,10 @@
 //! The local forge over real git and real SQLite.
 
+mod branches;
 mod contract;
-mod hands;
-mod heads;
 mod lines;
 mod merging;
+mod operations;
 mod selecting;
 mod sharing;
 mod world;

@@ -1,7 +1,7 @@
 //! Several processes, one forge: nothing is lost between a write and a poll.
 
 use crate::local_forge::world::World;
-use drive_adapters::forge::local::{PersonalComment, Remark};
+use drive_adapters::forge::local::{CommentTarget, PersonalComment};
 use drive_core::time::Timestamp;
 use drive_engine::ports::{Forge, Post, Since};
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ fn a_poller_that_only_follows_its_cursor_sees_every_comment_once() {
     let said = PersonalComment {
         author: Some("wim"),
         body: "hello",
-        remark: Remark::Conversation,
+        target: CommentTarget::Conversation,
     };
     let mut seen = Vec::new();
     std::thread::scope(|scope| {
@@ -70,10 +70,10 @@ fn the_same_marker_from_two_processes_posts_once() {
 fn a_clock_that_is_set_back_does_not_hide_a_comment() {
     let world = World::bare();
     let pr = world.open("feat/clock").number;
-    world.say(pr, "before", Remark::Conversation);
+    world.say(pr, "before", CommentTarget::Conversation);
     let first = world.forge.poll(&[pr], Since(None)).unwrap();
     world.clock.set(Timestamp::UNIX_EPOCH);
-    let late = world.say(pr, "after", Remark::Conversation);
+    let late = world.say(pr, "after", CommentTarget::Conversation);
     let second = world.forge.poll(&[pr], first.next).unwrap();
     let seen: Vec<_> = second.comments.iter().map(|c| c.key.comment()).collect();
     assert_eq!(seen, [late]);

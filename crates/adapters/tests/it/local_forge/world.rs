@@ -1,7 +1,7 @@
 //! A private repository with a forge, and a clock that is moved by hand.
 
 use drive_adapters::Environment;
-use drive_adapters::forge::local::{LocalForge, PersonalComment, Remark};
+use drive_adapters::forge::local::{CommentTarget, LocalForge, PersonalComment};
 use drive_adapters::git::Git;
 use drive_adapters::process::BoundedRunner;
 use drive_adapters::store::Database;
@@ -137,12 +137,12 @@ impl World {
         self.forge.open(&new).unwrap()
     }
 
-    pub fn say(&self, pr: u64, body: &str, remark: Remark<'_>) -> CommentRef {
+    pub fn say(&self, pr: u64, body: &str, target: CommentTarget<'_>) -> CommentRef {
         let author = Some("wim");
         let said = PersonalComment {
             author,
             body,
-            remark,
+            target,
         };
         self.forge.comment(pr, &said).unwrap()
     }

@@ -10,7 +10,7 @@ use crate::progress::Progress;
 use crate::wiring::Wiring;
 use clap::Args;
 use drive_adapters::SystemClock;
-use drive_adapters::forge::local::{LocalForge, PersonalComment, Remark};
+use drive_adapters::forge::local::{CommentTarget, LocalForge, PersonalComment};
 use drive_adapters::store::Database;
 use drive_core::Problem;
 use drive_core::agent::Budget;
@@ -145,7 +145,7 @@ impl Person<'_> {
             &PersonalComment {
                 author: None,
                 body: REMARK,
-                remark: Remark::Conversation,
+                target: CommentTarget::Conversation,
             },
         )?;
         self.until_quiet(2)?;

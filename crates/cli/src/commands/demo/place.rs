@@ -6,7 +6,7 @@ use drive_adapters::environment::{DRIVE_STATE_DIR, HOME, PATH};
 use drive_adapters::files::replace;
 use drive_adapters::git::Touches;
 use drive_adapters::process::ThisProcess;
-use drive_adapters::throw_away::{self, ThrowAway};
+use drive_adapters::temp_dir::{self, TempDir};
 use drive_adapters::{Environment, StateDir};
 use drive_core::Problem;
 use drive_core::settings::{Findings, Layer, Settings, resolve};
@@ -35,7 +35,7 @@ command = ["/bin/sh", AGENT]
 
 /// A folder with a repository, a state directory and a home, for this demonstration only.
 pub(super) struct DemoPlace {
-    folder: ThrowAway,
+    folder: TempDir,
     pub(super) root: PathBuf,
     pub(super) repo: PathBuf,
     pub(super) state: StateDir,
@@ -45,13 +45,13 @@ pub(super) struct DemoPlace {
 impl DemoPlace {
     pub(super) fn make(app: &App) -> Result<Self, Problem> {
         let (parent, whoami) = (std::env::temp_dir(), ThisProcess::load());
-        for gone in throw_away::sweep(&parent, PREFIX, &whoami) {
+        for gone in temp_dir::sweep(&parent, PREFIX, &whoami) {
             app.output().narrate(format_args!(
                 "removed `{}`, which a demonstration that was killed had left",
                 gone.display()
             ));
         }
-        let folder = ThrowAway::make(&parent, PREFIX, &whoami)?;
+        let folder = TempDir::make(&parent, PREFIX, &whoami)?;
         let root = folder.path().to_path_buf();
         let (repo, home, state) = (
             root.join("repository"),

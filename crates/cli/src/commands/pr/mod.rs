@@ -11,7 +11,7 @@ use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use args::{ApproveArgs, CommentArgs, MergeArgs, OpenArgs, PrCommand};
 use drive_adapters::SystemClock;
-use drive_adapters::forge::local::{LocalForge, PersonalComment, Remark, Wish};
+use drive_adapters::forge::local::{CommentTarget, LocalForge, PersonalComment, Wish};
 use drive_adapters::git::Git;
 use drive_adapters::store::Database;
 use drive_core::Problem;
@@ -96,15 +96,15 @@ impl Desk {
     fn comment(&self, args: &CommentArgs) -> Outcome {
         let pr = self.pick(args.pr.as_deref(), Pick::Open)?;
         let text = body::require(args.text.as_deref(), args.body.as_deref())?;
-        let remark = match (&args.file, args.line, args.reply_to) {
-            (Some(path), Some(line), _) => Remark::Line { path, line },
-            (_, _, Some(to)) => Remark::Reply { to },
-            (_, _, None) => Remark::Conversation,
+        let target = match (&args.file, args.line, args.reply_to) {
+            (Some(path), Some(line), _) => CommentTarget::Line { path, line },
+            (_, _, Some(to)) => CommentTarget::Reply { to },
+            (_, _, None) => CommentTarget::Conversation,
         };
         let said = PersonalComment {
             author: args.author.name.as_deref(),
             body: &text,
-            remark,
+            target,
         };
         let comment = self.forge.comment(pr, &said)?;
         self.answer_comment(pr, comment)

@@ -1,4 +1,4 @@
-//! What the names of a repository point at.
+//! Snapshot of the refs that an agent could move: branches, tags, stash, notes, replacements, saved work.
 
 use super::{Git, Location, Touches};
 use drive_core::Problem;
@@ -6,7 +6,7 @@ use drive_core::sandbox::Sandbox;
 use drive_engine::ports::{Tip, Tips};
 use std::path::Path;
 
-/// What is looked at. Not what stands for a remote: every fetch of anybody moves that.
+/// Ref namespaces in a snapshot. Remote-tracking refs are left out because every fetch moves them.
 const LOOKED_AT: [&str; 6] = [
     "refs/heads",
     "refs/tags",
@@ -17,21 +17,21 @@ const LOOKED_AT: [&str; 6] = [
 ];
 const FORMAT: &str = "--format=%(refname)%00%(objectname)%00%(symref)%00%(worktreepath)";
 
-/// The address under which an agent commits, and by which its entries in a log are told.
+/// The e-mail address of an agent's commits, which also identifies its reflog entries.
 pub(crate) fn address_of(agent: &str) -> String {
     format!("{agent}@localhost")
 }
 
-pub(super) fn tips(git: &Git, sandbox: &Sandbox) -> Result<Tips, Problem> {
+pub(super) fn read(git: &Git, sandbox: &Sandbox) -> Result<Tips, Problem> {
     let answer = call(git, sandbox)
         .args(["for-each-ref", FORMAT])
         .args(LOOKED_AT)
         .ok()?;
     let text = String::from_utf8_lossy(&answer.stdout);
-    Ok(text.lines().filter_map(|row| read(row, sandbox)).collect())
+    Ok(text.lines().filter_map(|row| parse(row, sandbox)).collect())
 }
 
-fn read(row: &str, sandbox: &Sandbox) -> Option<(String, Tip)> {
+fn parse(row: &str, sandbox: &Sandbox) -> Option<(String, Tip)> {
     let mut fields = row.split('\0');
     let (name, sha) = (fields.next()?, fields.next()?);
     let (symref, worktree) = (fields.next()?, Path::new(fields.next()?));
@@ -44,7 +44,7 @@ fn read(row: &str, sandbox: &Sandbox) -> Option<(String, Tip)> {
     Some((name.to_owned(), tip))
 }
 
-/// The oldest entry in its log tells who made it; without a log nobody else is known to have.
+/// Whether the oldest reflog entry of a ref is the agent's. A ref without a reflog counts as its own.
 pub(super) fn may_be_made_by(git: &Git, agent: &str, sandbox: &Sandbox, name: &str) -> bool {
     let answer = call(git, sandbox)
         .args(["reflog", "show", "--format=%ge", name, "--"])
@@ -57,7 +57,7 @@ pub(super) fn may_be_made_by(git: &Git, agent: &str, sandbox: &Sandbox, name: &s
         .is_none_or(|maker| maker == address_of(agent))
 }
 
-/// In the folder that all worktrees share: the sandbox's own may be gone.
+/// A call in the shared git folder, because the sandbox's own may be gone.
 fn call<'a>(git: &'a Git, sandbox: &Sandbox) -> super::Call<'a> {
     git.call_at(Location::bare(&sandbox.git_dir), Touches::Objects)
 }

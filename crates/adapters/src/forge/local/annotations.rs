@@ -1,31 +1,31 @@
-//! What stands beside comments and commits: reactions, statuses, resolved threads, permissions.
+//! Annotations of comments and commits: reactions, statuses, resolved threads; permissions of people.
 
 use super::LocalForge;
-use super::words::Word;
+use super::sql_text::SqlText;
 use drive_core::Problem;
 use drive_core::forge::{CommentRef, Permission};
 use drive_engine::ports::{CommitStatus, Reaction, StatusState};
 use rusqlite::OptionalExtension;
 
-/// A name as people are known by it: letter case does not matter, in any script.
+/// A login in lower case: logins are compared without case.
 pub(super) fn folded(login: &str) -> String {
     login.to_lowercase()
 }
 
 impl LocalForge {
-    /// Writes down what a person may do.
+    /// Sets the permission of a person.
     pub fn set_permission(&self, login: &str, permission: Permission) -> Result<(), Problem> {
         self.write(|tx| {
             tx.execute(
                 "INSERT INTO local_people (repository, login, permission) VALUES (?1, ?2, ?3)
                  ON CONFLICT DO UPDATE SET permission = excluded.permission",
-                (self.repository, folded(login), permission.word()),
+                (self.repository, folded(login), permission.sql_text()),
             )
         })?;
         Ok(())
     }
 
-    /// The statuses of a commit, one a context, by context.
+    /// The statuses of a commit, one per context, sorted by context.
     pub fn statuses(&self, sha: &str) -> Result<Vec<(String, StatusState)>, Problem> {
         self.read(|tx| {
             tx.prepare_cached(
@@ -33,7 +33,7 @@ impl LocalForge {
                  ORDER BY context",
             )?
             .query_map((self.repository, sha), |row| {
-                let state = StatusState::read(1, &row.get::<_, String>(1)?)?;
+                let state = StatusState::from_sql_text(1, &row.get::<_, String>(1)?)?;
                 Ok((row.get(0)?, state))
             })?
             .collect()
@@ -48,7 +48,7 @@ impl LocalForge {
                  ORDER BY reaction",
             )?
             .query_map((self.repository, comment.id), |row| {
-                Reaction::read(0, &row.get::<_, String>(0)?)
+                Reaction::from_sql_text(0, &row.get::<_, String>(0)?)
             })?
             .collect()
         })
@@ -80,7 +80,7 @@ impl LocalForge {
             tx.query_row(
                 "SELECT permission FROM local_people WHERE repository = ?1 AND login = ?2",
                 (self.repository, &login),
-                |row| Permission::read(0, &row.get::<_, String>(0)?),
+                |row| Permission::from_sql_text(0, &row.get::<_, String>(0)?),
             )
             .optional()
         })?;
@@ -99,7 +99,7 @@ impl LocalForge {
                     self.repository,
                     sha,
                     status.context,
-                    status.state.word(),
+                    status.state.sql_text(),
                     status.description,
                     at,
                 ),
@@ -118,7 +118,7 @@ impl LocalForge {
             tx.execute(
                 "INSERT OR IGNORE INTO local_reactions (repository, comment, author, reaction)
                  VALUES (?1, ?2, ?3, ?4)",
-                (self.repository, comment.id, author, reaction.word()),
+                (self.repository, comment.id, author, reaction.sql_text()),
             )
         })?;
         Ok(())

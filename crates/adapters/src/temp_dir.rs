@@ -1,5 +1,5 @@
-//! Folders that exist for one process only. What a killed process left is removed by the next one, on
-//! proof: the folder is this user's, and the process that it names is dead.
+//! Temporary folders that record the process that made them. A later process removes the folder of
+//! one that was killed, if the folder belongs to this user and its process is proven dead.
 
 use crate::entropy::random_u32;
 use crate::files;
@@ -11,19 +11,19 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Who made the folder.
+/// File in the folder that records the owner.
 const MADE_BY: &str = "made-by.json";
-/// The longest file that is read.
+/// Longest owner file that is read, in bytes.
 const LONGEST: u64 = 4096;
 
-/// One such folder.
+/// A temporary folder owned by this process.
 #[derive(Debug)]
-pub struct ThrowAway {
+pub struct TempDir {
     path: PathBuf,
 }
 
-impl ThrowAway {
-    /// Makes one for this process, with a name that begins like this. Nobody else may look into it.
+impl TempDir {
+    /// Creates a folder that only this user can read; its name starts with `prefix`.
     pub fn make(parent: &Path, prefix: &str, whoami: &dyn Whoami) -> Result<Self, Problem> {
         let path = parent.join(format!("{prefix}{:08x}", random_u32()?));
         let owner = serde_json::to_vec(&whoami.owner()).unwrap_or_default();
@@ -39,24 +39,25 @@ impl ThrowAway {
         Ok(Self { path })
     }
 
-    /// Where it is.
+    /// Path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// From now on it is the person's, and nobody removes it.
+    /// Keeps the folder for the user: no later process removes it.
     pub fn leave(&self) -> io::Result<()> {
         std::fs::remove_file(self.path.join(MADE_BY))
     }
 
-    /// Removes it.
+    /// Removes the folder with its content.
     pub fn remove(&self) -> io::Result<()> {
         files::remove_tree(&self.path)
     }
 }
 
-/// Removes the folders of dead processes, and tells which. What cannot be proven or removed stays.
+/// Removes the folders of dead processes and returns their paths. A folder whose owner is not proven
+/// dead stays.
 pub fn sweep(parent: &Path, prefix: &str, whoami: &dyn Whoami) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
     let mut gone: Vec<PathBuf> = entries
@@ -95,7 +96,7 @@ mod tests {
 
     /// A folder that says it was made by whoever this changes the owner to.
     fn made(parent: &Path, change: impl Fn(&mut Owner)) -> PathBuf {
-        let folder = ThrowAway::make(parent, PREFIX, &ThisProcess::load()).unwrap();
+        let folder = TempDir::make(parent, PREFIX, &ThisProcess::load()).unwrap();
         let mut owner = ThisProcess::load().owner();
         change(&mut owner);
         let text = serde_json::to_vec(&owner).unwrap();
@@ -113,7 +114,7 @@ mod tests {
             made(parent.path(), |owner| owner.boot = "an earlier one".into()),
         ];
         dead.sort();
-        let kept = ThrowAway::make(parent.path(), PREFIX, &ThisProcess::load()).unwrap();
+        let kept = TempDir::make(parent.path(), PREFIX, &ThisProcess::load()).unwrap();
         kept.leave().unwrap();
         let other = parent.path().join("other");
         std::fs::rename(made(parent.path(), |owner| owner.boot = "x".into()), &other).unwrap();

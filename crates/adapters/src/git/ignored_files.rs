@@ -1,4 +1,4 @@
-//! What lies in a worktree and is nobody's work there.
+//! Untracked files that are not an agent's work: those copied into the worktree, and drive's state file.
 
 use drive_core::phase::{STATE_FILE, STATE_FOLDER};
 use drive_core::sandbox::Brought;
@@ -6,16 +6,16 @@ use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Size in bytes, and the time of the last change in nanoseconds.
+/// Size in bytes, and ctime in nanoseconds.
 type Stamp = (u64, i64);
 
-/// What was brought along and not worked on since, and what drive itself wrote.
-pub(crate) struct NotWork<'a> {
+/// Files and folders that were copied in and not changed since, and the state file.
+pub(crate) struct IgnoredFiles<'a> {
     files: HashMap<&'a Path, Stamp>,
     folders: Vec<&'a Path>,
 }
 
-impl<'a> NotWork<'a> {
+impl<'a> IgnoredFiles<'a> {
     pub(crate) fn of(brought: &'a [Brought]) -> Self {
         let file = |one: &'a Brought| Some((one.path.as_path(), one.stamp?));
         let folders = brought.iter().filter(|one| one.stamp.is_none());
@@ -25,8 +25,8 @@ impl<'a> NotWork<'a> {
         }
     }
 
-    /// Whether an untracked path of this worktree is among it: a file as it was brought, or anything
-    /// in a folder that git ignored when it was brought.
+    /// Whether an untracked path is ignored: an unchanged copied file, or anything in a copied folder,
+    /// which git ignores.
     pub(crate) fn covers(&self, worktree: &Path, path: &Path) -> bool {
         match self.files.get(path) {
             Some(stamp) => stamp_of(&worktree.join(path)) == Some(*stamp),
@@ -38,7 +38,7 @@ impl<'a> NotWork<'a> {
     }
 }
 
-/// The stamp of a file. Every write changes the time, whoever sets others back.
+/// The stamp of a file. Every write changes ctime, which no program can set back.
 pub(crate) fn stamp_of(path: &Path) -> Option<Stamp> {
     let meta = path.symlink_metadata().ok()?;
     let nanoseconds = meta.ctime().checked_mul(1_000_000_000)?;
@@ -64,7 +64,7 @@ mod tests {
                 stamp: None,
             },
         ];
-        let covers = |path: &str| NotWork::of(&brought).covers(dir.path(), Path::new(path));
+        let covers = |path: &str| IgnoredFiles::of(&brought).covers(dir.path(), Path::new(path));
         assert!(covers("a"));
         assert!(covers("target/debug/app"));
         assert!(!covers("b"));

@@ -1,17 +1,23 @@
-//! What people do: comment, answer, review, close, open again.
+//! Operations of people: comment, reply, review, close, reopen.
 
 use crate::local_forge::world::World;
-use drive_adapters::forge::local::{PersonalComment, Remark};
+use drive_adapters::forge::local::{CommentTarget, PersonalComment};
 use drive_core::forge::{Permission, PrState, ReviewState, Surface};
 use drive_engine::forge::Permissions;
 use drive_engine::ports::{Forge, Post};
 use std::sync::Arc;
 
-fn kind_of(world: &World, pr: u64, author: Option<&str>, body: &str, remark: Remark<'_>) -> String {
+fn kind_of(
+    world: &World,
+    pr: u64,
+    author: Option<&str>,
+    body: &str,
+    target: CommentTarget<'_>,
+) -> String {
     let said = PersonalComment {
         author,
         body,
-        remark,
+        target,
     };
     world.forge.comment(pr, &said).unwrap_err().kind
 }
@@ -22,7 +28,7 @@ fn whoever_writes_at_this_machine_may_do_everything() {
     let pr = world.open("feat/people").number;
     assert_eq!(world.forge.permission("Ann").unwrap(), Permission::Admin);
     assert_eq!(world.forge.permission("wim").unwrap(), Permission::None);
-    world.say(pr, "hello", Remark::Conversation);
+    world.say(pr, "hello", CommentTarget::Conversation);
     assert_eq!(world.forge.permission("WIM").unwrap(), Permission::Admin);
     assert_eq!(world.forge.permission("drive").unwrap(), Permission::None);
 }
@@ -36,7 +42,7 @@ fn letters_beyond_ascii_make_nobody_a_stranger_on_their_own_machine() {
     let said = PersonalComment {
         author: Some("Ünal"),
         body: "hello",
-        remark: Remark::Conversation,
+        target: CommentTarget::Conversation,
     };
     forge.comment(pr, &said).unwrap();
     forge.set_permission("Øyvind", Permission::Read).unwrap();
@@ -69,7 +75,7 @@ fn the_local_user_is_the_author_unless_a_name_is_given() {
     let said = PersonalComment {
         author: None,
         body: "mine",
-        remark: Remark::Conversation,
+        target: CommentTarget::Conversation,
     };
     world.forge.comment(pr, &said).unwrap();
     let post = Post {
@@ -95,7 +101,7 @@ fn a_comment_that_says_nothing_too_much_or_as_drive_is_refused() {
     let world = World::bare();
     let pr = world.open("feat/refused").number;
     let long = "x".repeat(70_000);
-    let talk = Remark::Conversation;
+    let talk = CommentTarget::Conversation;
     assert_eq!(kind_of(&world, pr, None, " \n", talk), "bodyEmpty");
     assert_eq!(kind_of(&world, pr, None, &long, talk), "bodyTooLong");
     let review = world
@@ -105,7 +111,7 @@ fn a_comment_that_says_nothing_too_much_or_as_drive_is_refused() {
     assert_eq!(kind_of(&world, pr, Some("Drive"), "hi", talk), "nameTaken");
     assert_eq!(kind_of(&world, pr, Some(" "), "hi", talk), "nameUnusable");
     assert_eq!(kind_of(&world, 9, None, "hi", talk), "pullRequestNotFound");
-    let nobody = Remark::Reply { to: 9 };
+    let nobody = CommentTarget::Reply { to: 9 };
     assert_eq!(kind_of(&world, pr, None, "hi", nobody), "commentNotFound");
 }
 
@@ -114,9 +120,9 @@ fn an_answer_stands_in_the_thread_or_in_the_conversation() {
     let world = World::bare();
     let pr = world.open("feat/answers").number;
     let path = "src/lib.rs";
-    let remark = world.say(pr, "why?", Remark::Line { path, line: 2 });
-    let talk = world.say(pr, "in general", Remark::Conversation);
-    let answers = [remark.id, talk.id].map(|to| world.say(pr, "yes", Remark::Reply { to }));
+    let inline = world.say(pr, "why?", CommentTarget::Line { path, line: 2 });
+    let talk = world.say(pr, "in general", CommentTarget::Conversation);
+    let answers = [inline.id, talk.id].map(|to| world.say(pr, "yes", CommentTarget::Reply { to }));
     let comments = world.forge.comments(pr).unwrap();
     let placed: Vec<_> = answers
         .iter()
@@ -131,7 +137,7 @@ fn an_answer_stands_in_the_thread_or_in_the_conversation() {
     assert_eq!(
         placed,
         [
-            (Surface::Inline, Some(remark.id), Some(2)),
+            (Surface::Inline, Some(inline.id), Some(2)),
             (Surface::Conversation, Some(talk.id), None),
         ]
     );
@@ -143,8 +149,8 @@ fn a_number_names_one_comment_whatever_its_surface() {
     let pr = world.open("feat/numbers").number;
     let path = "src/lib.rs";
     let ids = [
-        world.say(pr, "a", Remark::Conversation).id,
-        world.say(pr, "b", Remark::Line { path, line: 1 }).id,
+        world.say(pr, "a", CommentTarget::Conversation).id,
+        world.say(pr, "b", CommentTarget::Line { path, line: 1 }).id,
         world
             .forge
             .personal_review(pr, None, ReviewState::Approved, "")

@@ -1,27 +1,27 @@
-//! What people do from the command line.
+//! Operations of `drive pr`: what a person does to a pull request from the command line.
 
+use super::annotations::folded;
 use super::comments::{NewComment, Spot};
-use super::marks::folded;
 use super::{ACCOUNT, LocalForge};
 use drive_core::Problem;
 use drive_core::forge::inline::require_line;
 use drive_core::forge::text::BODY_CHARS;
 use drive_core::forge::{Author, CommentRef, Permission, PrState, ReviewState, Surface};
 
-/// What a person has to say.
+/// A comment by a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PersonalComment<'a> {
-    /// Their name; the local user when `None`.
+    /// Name of the author; `None` is the local user.
     pub author: Option<&'a str>,
-    /// The text.
+    /// Markdown text.
     pub body: &'a str,
-    /// Where it goes.
-    pub remark: Remark<'a>,
+    /// Where it is posted.
+    pub target: CommentTarget<'a>,
 }
 
-/// Where a person's comment goes.
+/// Where a comment is posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remark<'a> {
+pub enum CommentTarget<'a> {
     /// Into the conversation.
     Conversation,
     /// Onto a line of the diff.
@@ -39,16 +39,16 @@ pub enum Remark<'a> {
 }
 
 impl LocalForge {
-    /// Writes a person's comment down.
+    /// Stores a person's comment.
     pub fn comment(&self, pr: u64, said: &PersonalComment<'_>) -> Result<CommentRef, Problem> {
         require_text(said.body)?;
         let author = self.person(said.author)?;
         self.refresh()?;
         let row = self.require_pull(pr)?;
         let mut new = NewComment::new(pr, Surface::Conversation, &author, said.body);
-        match said.remark {
-            Remark::Conversation => {}
-            Remark::Line { path, line } => {
+        match said.target {
+            CommentTarget::Conversation => {}
+            CommentTarget::Line { path, line } => {
                 require_line(&self.changes(&row, &row.head_sha)?, path, line)?;
                 new.surface = Surface::Inline;
                 new.spot = Some(Spot {
@@ -57,12 +57,12 @@ impl LocalForge {
                     commit: row.head_sha,
                 });
             }
-            Remark::Reply { to } => self.aim_reply(&mut new, pr, to)?,
+            CommentTarget::Reply { to } => self.aim_reply(&mut new, pr, to)?,
         }
         self.write(|tx| self.insert_comment(tx, &new))
     }
 
-    /// Writes a person's review of the newest head down.
+    /// Stores a person's review of the current head.
     pub fn personal_review(
         &self,
         pr: u64,
@@ -83,13 +83,13 @@ impl LocalForge {
         self.write(|tx| self.insert_comment(tx, &new))
     }
 
-    /// Lets a person change the text of a comment.
+    /// Replaces the text of a comment.
     pub fn rewrite(&self, pr: u64, comment: CommentRef, body: &str) -> Result<(), Problem> {
         require_text(body)?;
         self.rewrite_comment(pr, comment, body, None)
     }
 
-    /// Opens a closed pull request again. One that is open stays open.
+    /// Reopens a closed pull request. An open one stays open.
     pub fn reopen(&self, pr: u64) -> Result<(), Problem> {
         let row = self.require_pull(pr)?;
         match row.state {
@@ -143,7 +143,7 @@ impl LocalForge {
         })
     }
 
-    /// Makes a comment an answer: in the thread of an inline comment, else in the conversation.
+    /// Makes a comment a reply: in the thread of an inline comment, else in the conversation.
     pub(super) fn aim_reply(
         &self,
         new: &mut NewComment<'_>,
@@ -168,7 +168,7 @@ impl LocalForge {
         Ok(())
     }
 
-    /// A person, known from now on as one who sat at this machine.
+    /// The author of a command. Whoever can run drive here gets admin permission.
     fn person(&self, name: Option<&str>) -> Result<Author, Problem> {
         let name = name.unwrap_or(self.user()).trim();
         if name.is_empty() || name.chars().any(char::is_control) {
@@ -192,7 +192,7 @@ impl LocalForge {
                 (
                     self.repository,
                     folded(name),
-                    super::words::Word::word(Permission::Admin),
+                    super::sql_text::SqlText::sql_text(Permission::Admin),
                 ),
             )
         })?;

@@ -1,29 +1,29 @@
-//! Pull requests in step with the branches in git.
+//! Updates pull requests from the branches in git.
 //!
-//! Nobody tells the forge about a commit, a push or a merge made by hand, so it looks whenever it is
-//! asked something.
+//! Git does not notify the forge of commits, pushes and manual merges, so every operation refreshes
+//! first.
 
 use super::LocalForge;
 use super::merging::Trial;
 use super::pulls::PullRow;
-use super::words::Word;
+use super::sql_text::SqlText;
 use drive_core::Problem;
 use drive_core::forge::PrState;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Merges looked through for the one that brought a branch in.
+/// Merge commits searched for the one that merged a branch.
 const MERGES_READ: &str = "--max-count=10000";
 
-/// New commits of a base that are looked at for a head squashed by hand. One that was brought in
-/// with many others is not found, and its pull request stays open.
+/// New commits of a base searched for a manual squash merge. A pull request whose squash lies deeper
+/// stays open.
 const SQUASHES_TRIED: &str = "--max-count=20";
 
-/// Names of branches that one call is asked for.
+/// Most branch names passed to one git call.
 const MOST_NAMES: usize = 50;
 
-/// What the branches say about an open pull request.
+/// How the branches of an open pull request changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Seen {
+enum BranchChange {
     /// Its head or base moved.
     Moved { head: String, base: String },
     /// Its head is in the base now.
@@ -34,7 +34,7 @@ enum Seen {
 }
 
 impl LocalForge {
-    /// Brings every open pull request in step with its branches.
+    /// Updates every open pull request from its branches.
     pub(super) fn refresh(&self) -> Result<(), Problem> {
         let open = self.read(|tx| self.load_rows(tx, "state = 'open'", &[]))?;
         if open.is_empty() {
@@ -45,8 +45,8 @@ impl LocalForge {
             .flat_map(|row| [row.branch.as_str(), row.base.as_str()]);
         let tips = self.tips(names.collect())?;
         for row in &open {
-            if let Some(seen) = self.look(row, &tips)? {
-                self.note(row, &seen)?;
+            if let Some(change) = self.branch_change(row, &tips)? {
+                self.store_change(row, &change)?;
             }
         }
         Ok(())
@@ -82,11 +82,11 @@ impl LocalForge {
             .collect())
     }
 
-    fn look(
+    fn branch_change(
         &self,
         row: &PullRow,
         tips: &BTreeMap<String, String>,
-    ) -> Result<Option<Seen>, Problem> {
+    ) -> Result<Option<BranchChange>, Problem> {
         let head = tips.get(&row.branch).unwrap_or(&row.head_sha);
         let base = tips.get(&row.base).unwrap_or(&row.base_sha);
         if (head, base) == (&row.head_sha, &row.base_sha) {
@@ -99,7 +99,7 @@ impl LocalForge {
             && (head == &row.head_sha || self.is_in(&row.head_sha, base)?);
         if merged {
             let commit = self.merge_of(head, base)?;
-            return Ok(Some(Seen::Merged {
+            return Ok(Some(BranchChange::Merged {
                 head: head.clone(),
                 commit,
             }));
@@ -109,22 +109,22 @@ impl LocalForge {
             false => None,
         };
         Ok(Some(match squash {
-            Some(commit) => Seen::Merged {
+            Some(commit) => BranchChange::Merged {
                 head: head.clone(),
                 commit: Some(commit),
             },
-            None => Seen::Moved {
+            None => BranchChange::Moved {
                 head: head.clone(),
                 base: base.clone(),
             },
         }))
     }
 
-    /// Writes down what was seen, unless somebody else already wrote something newer.
-    fn note(&self, row: &PullRow, seen: &Seen) -> Result<(), Problem> {
-        let (state, head, base, commit) = match seen {
-            Seen::Moved { head, base } => (PrState::Open, head, base, None),
-            Seen::Merged { head, commit } => {
+    /// Stores a change, unless another process already stored a newer one.
+    fn store_change(&self, row: &PullRow, change: &BranchChange) -> Result<(), Problem> {
+        let (state, head, base, commit) = match change {
+            BranchChange::Moved { head, base } => (PrState::Open, head, base, None),
+            BranchChange::Merged { head, commit } => {
                 (PrState::Merged, head, &row.base_sha, commit.as_ref())
             }
         };
@@ -144,7 +144,7 @@ impl LocalForge {
                     self.repository,
                     row.number,
                     row.head_sha,
-                    state.word(),
+                    state.sql_text(),
                     head,
                     base,
                     commit,

@@ -1,4 +1,4 @@
-//! Pull requests follow the branches, whoever moved them.
+//! Pull requests follow their branches, whoever moved them.
 
 use crate::local_forge::world::World;
 use drive_core::forge::PrState;

@@ -1,31 +1,29 @@
-//! The words under which values stand in the database.
+//! Text that stands for enum values in the database.
 
 use drive_core::forge::{Permission, PrState, ReviewState, Surface};
 use drive_engine::ports::{Reaction, StatusState};
 use rusqlite::types::Type;
 
-/// A value with a stable word.
-pub(super) trait Word: Copy + Sized + 'static {
-    /// Every value.
+/// An enum stored as text that never changes.
+pub(super) trait SqlText: Copy + Sized + 'static {
     const ALL: &'static [Self];
 
-    /// The word.
-    fn word(self) -> &'static str;
+    fn sql_text(self) -> &'static str;
 
-    /// The value of a word; one that nobody wrote is a damaged database.
-    fn read(column: usize, word: &str) -> rusqlite::Result<Self> {
-        let found = Self::ALL.iter().find(|value| value.word() == word);
+    /// Parses a column; unknown text means that the database is damaged.
+    fn from_sql_text(column: usize, text: &str) -> rusqlite::Result<Self> {
+        let found = Self::ALL.iter().find(|value| value.sql_text() == text);
         found.copied().ok_or_else(|| {
-            let error = format!("`{word}` is not a word of this column");
+            let error = format!("`{text}` is not a value of this column");
             rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into())
         })
     }
 }
 
-impl Word for Surface {
+impl SqlText for Surface {
     const ALL: &'static [Self] = &[Surface::Conversation, Surface::Inline, Surface::Review];
 
-    fn word(self) -> &'static str {
+    fn sql_text(self) -> &'static str {
         match self {
             Surface::Conversation => "conversation",
             Surface::Inline => "inline",
@@ -34,10 +32,10 @@ impl Word for Surface {
     }
 }
 
-impl Word for PrState {
+impl SqlText for PrState {
     const ALL: &'static [Self] = &[PrState::Open, PrState::Merged, PrState::Closed];
 
-    fn word(self) -> &'static str {
+    fn sql_text(self) -> &'static str {
         match self {
             PrState::Open => "open",
             PrState::Merged => "merged",
@@ -46,7 +44,7 @@ impl Word for PrState {
     }
 }
 
-impl Word for ReviewState {
+impl SqlText for ReviewState {
     const ALL: &'static [Self] = &[
         ReviewState::Approved,
         ReviewState::ChangesRequested,
@@ -54,7 +52,7 @@ impl Word for ReviewState {
         ReviewState::Dismissed,
     ];
 
-    fn word(self) -> &'static str {
+    fn sql_text(self) -> &'static str {
         match self {
             ReviewState::Approved => "approved",
             ReviewState::ChangesRequested => "changesRequested",
@@ -64,7 +62,7 @@ impl Word for ReviewState {
     }
 }
 
-impl Word for Permission {
+impl SqlText for Permission {
     const ALL: &'static [Self] = &[
         Permission::Admin,
         Permission::Write,
@@ -72,7 +70,7 @@ impl Word for Permission {
         Permission::None,
     ];
 
-    fn word(self) -> &'static str {
+    fn sql_text(self) -> &'static str {
         match self {
             Permission::Admin => "admin",
             Permission::Write => "write",
@@ -82,7 +80,7 @@ impl Word for Permission {
     }
 }
 
-impl Word for StatusState {
+impl SqlText for StatusState {
     const ALL: &'static [Self] = &[
         StatusState::Pending,
         StatusState::Success,
@@ -90,7 +88,7 @@ impl Word for StatusState {
         StatusState::Error,
     ];
 
-    fn word(self) -> &'static str {
+    fn sql_text(self) -> &'static str {
         match self {
             StatusState::Pending => "pending",
             StatusState::Success => "success",
@@ -100,10 +98,10 @@ impl Word for StatusState {
     }
 }
 
-impl Word for Reaction {
+impl SqlText for Reaction {
     const ALL: &'static [Self] = &[Reaction::Eyes, Reaction::ThumbsUp, Reaction::Confused];
 
-    fn word(self) -> &'static str {
+    fn sql_text(self) -> &'static str {
         match self {
             Reaction::Eyes => "eyes",
             Reaction::ThumbsUp => "thumbsUp",
@@ -117,8 +115,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_nobody_wrote_is_an_error() {
-        assert_eq!(Surface::read(0, "inline"), Ok(Surface::Inline));
-        assert!(Surface::read(0, "elsewhere").is_err());
+    fn unknown_text_is_an_error() {
+        assert_eq!(Surface::from_sql_text(0, "inline"), Ok(Surface::Inline));
+        assert!(Surface::from_sql_text(0, "elsewhere").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Settings that were read a moment ago and have not changed since.
+//! Cache of git settings, valid as long as the config files are unchanged.
 
 use super::config::{Entry, includes_others};
 use super::{Location, Pinned};
@@ -8,29 +8,29 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How many worktrees are remembered.
+/// Most worktrees in the cache.
 const MOST_PLACES: usize = 64;
 
-/// Settings by the git folders they are in force for. An agent can write the repository's own files
-/// between two calls, so what was read counts only as long as those files are what they were.
-/// Settings that include other files are never remembered.
+/// Settings by the git folder they apply to. An agent can edit the config files between two calls, so
+/// an entry is used only while their stat data is unchanged. Settings that include other files are
+/// never cached.
 #[derive(Clone, Debug, Default)]
-pub(super) struct KnownConfig(Arc<Mutex<HashMap<PathBuf, Known>>>);
+pub(super) struct ConfigCache(Arc<Mutex<HashMap<PathBuf, Cached>>>);
 
 #[derive(Debug)]
-struct Known {
+struct Cached {
     stamps: Stamps,
     entries: Vec<Entry>,
 }
 
-/// The repository's file and the worktree's own.
+/// Stamps of `config` and `config.worktree`.
 type Stamps = [Option<Stamp>; 2];
 
 /// Device, inode, size, and both times to the nanosecond.
 type Stamp = (u64, u64, u64, (i64, i64), (i64, i64));
 
-impl KnownConfig {
-    /// The settings in force at a place, read by `load` unless nothing has changed.
+impl ConfigCache {
+    /// The settings at a location, from the cache if the config files are unchanged, else from `load`.
     pub(super) fn get_or_load(
         &self,
         location: &Location,
@@ -41,26 +41,26 @@ impl KnownConfig {
         };
         // Taken before the files are read: a change in between is a change.
         let stamps = stamps_of(pinned);
-        if let Some(known) = self.lock().get(&pinned.git_dir)
-            && known.stamps == stamps
+        if let Some(cached) = self.lock().get(&pinned.git_dir)
+            && cached.stamps == stamps
         {
-            return Ok(known.entries.clone());
+            return Ok(cached.entries.clone());
         }
         let entries = load()?;
         let mut all = self.lock();
         if includes_others(&entries) || all.len() >= MOST_PLACES {
             all.clear();
         } else {
-            let known = Known {
+            let cached = Cached {
                 stamps,
                 entries: entries.clone(),
             };
-            all.insert(pinned.git_dir.clone(), known);
+            all.insert(pinned.git_dir.clone(), cached);
         }
         Ok(entries)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Known>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Cached>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
