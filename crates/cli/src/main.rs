@@ -4,16 +4,16 @@
 //! [`app`] every command takes, run one of the [`commands`], show its [`answer`] through
 //! [`output`], end with one of the [`exit`] codes.
 
-mod aftermath;
 mod answer;
 mod app;
 mod args;
 mod commands;
 mod exit;
-mod flown;
 mod output;
 mod panics;
 mod progress;
+mod recovery;
+mod run_report;
 mod task;
 mod usage;
 mod wiring;
@@ -32,14 +32,14 @@ fn main() -> ExitCode {
         return code;
     }
     let exit = match Cli::try_parse_from(&arguments) {
-        Ok(cli) => fly(cli),
+        Ok(cli) => run(cli),
         Err(error) => usage::report(&error, &arguments),
     };
     ExitCode::from(exit.code())
 }
 
-/// Runs one command to its end and shows what came of it.
-fn fly(cli: Cli) -> exit::Exit {
+/// Runs one command and prints its answer.
+fn run(cli: Cli) -> exit::Exit {
     let app = App::new(cli.global);
     let outcome = panics::caught(app.output(), || cli.command.run(&app));
     app.output().finish(outcome)

@@ -7,7 +7,7 @@ use drive_core::run::{Effect, EffectResult, ForgeAct, MergeWhen, Run, cruise_sta
 use drive_core::sandbox::SandboxNote;
 use drive_engine::CancelToken;
 use drive_engine::cancel::Urgency;
-use drive_engine::world::Observer;
+use drive_engine::perform::Observer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::mpsc::{RecvTimeoutError, channel};

@@ -2,7 +2,7 @@
 
 use drive_core::Problem;
 use drive_engine::CancelToken;
-use drive_engine::spawn::LONGEST_TASK;
+use drive_engine::start::LONGEST_TASK;
 use std::io::Read;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;

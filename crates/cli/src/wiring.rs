@@ -22,11 +22,11 @@ use drive_core::settings::{IsolationMode as Isolation, Settings};
 use drive_engine::CancelToken;
 use drive_engine::forge::Conversation;
 use drive_engine::journal::Journal;
+use drive_engine::perform::{Observer, Unobserved, World};
 use drive_engine::ports::{
     Agent, AgentSource, Clock, IsolationMode, Sandboxes, Store, VersionControl, WhyLeft,
 };
 use drive_engine::recovery;
-use drive_engine::world::{Observer, Unobserved, World};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! `drive cruise`: a run that outlives its owners. Anybody may ask something of it; whoever finds no
-//! owner becomes it.
+//! The service behind `drive cruise`. A cruise outlives the processes that own it: any process can ask
+//! something of it, and one that finds no live owner becomes the owner.
 
 use crate::cancel::CancelToken;
 use crate::executor::{Executor, Hints, OnStop, Performer, Until};
@@ -10,32 +10,32 @@ use drive_core::Problem;
 use drive_core::ids::{DedupeKey, RunId};
 use drive_core::run::{Ask, Event, Request, Run};
 
-/// What it takes to own cruises.
+/// Starts, resumes and asks cruises, as their owner where no other process is.
 #[derive(Clone, Copy)]
-pub struct Bridge<'a> {
+pub struct CruiseService<'a> {
     /// The journal.
     pub journal: Journal<'a>,
     /// This process.
     pub whoami: &'a dyn Whoami,
-    /// Who performs.
+    /// Performs effects.
     pub performer: &'a dyn Performer,
-    /// A stop asked for from above: the cruise is let go, and stays.
+    /// A stop request: the cruise is detached and can be resumed.
     pub cancel: &'a CancelToken,
-    /// Hints of the forge that somebody else heard.
+    /// Webhook hints that `drive serve` received.
     pub hints: Option<Hints<'a>>,
 }
 
-/// Who acts on what was asked.
+/// Which process acts on a request.
 #[derive(Debug)]
 pub enum Reached {
-    /// This living process.
+    /// Another live process, which owns the cruise.
     Owner(Box<Owner>),
-    /// Nobody lived, so this process did; this is the cruise afterwards.
-    Flown(Box<Run>),
+    /// This process, because the cruise had no live owner; this is its state afterwards.
+    Advanced(Box<Run>),
 }
 
-impl<'a> Bridge<'a> {
-    /// Makes a cruise durable. It is nobody's until somebody goes on with it.
+impl<'a> CruiseService<'a> {
+    /// Journals a new cruise. It has no owner until it is resumed.
     pub fn enter(&self, run: &RunId, request: Request) -> Result<(), Problem> {
         let event = Event::Requested {
             request: Box::new(request),
@@ -45,7 +45,7 @@ impl<'a> Bridge<'a> {
         Ok(())
     }
 
-    /// Nobody who lives goes on with a cruise.
+    /// Fails if a live process owns the cruise.
     pub fn require_free(&self, run: &RunId) -> Result<(), Problem> {
         let owner = self.journal.store.owner(run)?;
         match owner.filter(|owner| self.whoami.liveness(owner) == Liveness::Alive) {
@@ -55,52 +55,52 @@ impl<'a> Bridge<'a> {
         }
     }
 
-    /// Goes on with a cruise until it has ended or this process lets go.
-    pub fn fly(&self, run: &RunId) -> Result<Run, Problem> {
+    /// Owns a cruise until it ends or this process detaches.
+    pub fn resume(&self, run: &RunId) -> Result<Run, Problem> {
         let lease = self
             .lease(run)?
             .map_err(|owner| held_by(run, &owner, self.whoami))?;
         self.executor(Until::Ended).fly(&lease)
     }
 
-    /// Goes on with every one of these that nobody has; the others are told with their owners.
-    pub fn fly_all(&self, runs: &[RunId]) -> Result<Flown, Problem> {
-        let mut flown = Flown::default();
+    /// Owns all of these cruises that have no live owner.
+    pub fn resume_all(&self, runs: &[RunId]) -> Result<Resumed, Problem> {
+        let mut resumed = Resumed::default();
         let mut leases = Vec::new();
         for run in runs {
             match self.lease(run)? {
                 Ok(lease) => leases.push(lease),
-                Err(owner) => flown.owned.push((run.clone(), owner)),
+                Err(owner) => resumed.owned.push((run.clone(), owner)),
             }
         }
-        flown.ended = self.executor(Until::Ended).fly_all(&leases);
-        Ok(flown)
+        resumed.ended = self.executor(Until::Ended).fly_all(&leases);
+        Ok(resumed)
     }
 
-    /// Asks something of a cruise. `name` tells this asking from any other.
+    /// Delivers a request to a cruise. `name` makes the delivery idempotent.
     pub fn ask(&self, run: &RunId, ask: Ask, name: &str) -> Result<Reached, Problem> {
         let event = Event::Asked { ask };
         let dedupe = DedupeKey::new(format!("ask/{name}"));
         self.journal.deliver(run, &event, &dedupe, None)?;
-        let mut flown = None;
+        let mut advanced = None;
         loop {
-            let lease = match (self.lease(run)?, flown) {
+            let lease = match (self.lease(run)?, advanced) {
                 (Ok(lease), _) => lease,
                 (Err(owner), None) => return Ok(Reached::Owner(Box::new(owner))),
-                (Err(_), Some(flown)) => return Ok(Reached::Flown(flown)),
+                (Err(_), Some(advanced)) => return Ok(Reached::Advanced(advanced)),
             };
             self.executor(Until::Idle).fly(&lease)?;
             drop(lease);
-            // Who asked between the last look and the letting go saw an owner, and relies on it.
+            // A process that asked before the lease was released saw an owner and relies on it.
             let now = self.journal.require(run)?;
             if now.pending.is_empty() || self.cancel.asked().is_some() {
-                return Ok(Reached::Flown(Box::new(now)));
+                return Ok(Reached::Advanced(Box::new(now)));
             }
-            flown = Some(Box::new(now));
+            advanced = Some(Box::new(now));
         }
     }
 
-    /// The living owner of a cruise.
+    /// The owner of a cruise, unless it is known to be dead.
     pub fn owner(&self, run: &RunId) -> Result<Option<Owner>, Problem> {
         let owner = self.journal.store.owner(run)?;
         Ok(owner.filter(|owner| self.whoami.liveness(owner) != Liveness::Dead))
@@ -122,11 +122,11 @@ impl<'a> Bridge<'a> {
     }
 }
 
-/// What came of many cruises.
+/// Results of [`CruiseService::resume_all`].
 #[derive(Debug, Default)]
-pub struct Flown {
-    /// Those this process flew, as they ended or were let go.
+pub struct Resumed {
+    /// Cruises this process owned, as they ended or were detached.
     pub ended: Vec<Result<Run, Problem>>,
-    /// Those that somebody has.
+    /// Cruises that another process owns.
     pub owned: Vec<(RunId, Owner)>,
 }

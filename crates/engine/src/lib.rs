@@ -10,14 +10,13 @@ pub mod executor;
 pub mod forge;
 pub mod journal;
 pub mod lease;
+pub mod perform;
 pub mod ports;
 pub mod recovery;
 mod sandbox_guard;
-pub mod spawn;
+pub mod start;
 mod stdin_channel;
 pub mod verify;
-
-pub mod world;
 
 pub use cancel::CancelToken;
 pub use sandbox_guard::SandboxGuard;

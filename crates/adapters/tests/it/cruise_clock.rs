@@ -13,7 +13,7 @@ use drive_core::sandbox::BranchName;
 use drive_core::time::{Timestamp, after};
 use drive_engine::CancelToken;
 use drive_engine::cancel::Urgency;
-use drive_engine::cruise::{Bridge, Reached};
+use drive_engine::cruise::{CruiseService, Reached};
 use drive_engine::executor::{Executor, OnStop, Performer, Task, Until};
 use drive_engine::journal::Journal;
 use drive_engine::lease::{Lease, Whoami};
@@ -280,14 +280,18 @@ impl Performer for AskedLast<'_> {
         let mut heard = self.heard.lock().unwrap();
         if run.pending.is_empty() && self.forge.looks() > 0 && heard.is_none() {
             let cancel = CancelToken::new();
-            let bridge = bridge(self.store, &self.forge, &cancel);
-            *heard = Some(bridge.ask(&run.id, Ask::Poll, "second").unwrap());
+            let service = service(self.store, &self.forge, &cancel);
+            *heard = Some(service.ask(&run.id, Ask::Poll, "second").unwrap());
         }
     }
 }
 
-fn bridge<'a>(store: &'a dyn Store, forge: &'a Forge<'_>, cancel: &'a CancelToken) -> Bridge<'a> {
-    Bridge {
+fn service<'a>(
+    store: &'a dyn Store,
+    forge: &'a Forge<'_>,
+    cancel: &'a CancelToken,
+) -> CruiseService<'a> {
+    CruiseService {
         journal: Journal {
             store,
             clock: forge.clock,
@@ -310,18 +314,18 @@ fn what_is_asked_while_the_owner_lets_go_is_done_all_the_same() {
         heard: Mutex::new(None),
     };
     let cancel = CancelToken::new();
-    let bridge = Bridge {
+    let service = CruiseService {
         performer: &asked,
-        ..bridge(&fixture.store, &asked.forge, &cancel)
+        ..service(&fixture.store, &asked.forge, &cancel)
     };
     let run = RunId::new(RUN);
-    let reached = bridge.ask(&run, Ask::Poll, "first").unwrap();
-    let Reached::Flown(flown) = reached else {
+    let reached = service.ask(&run, Ask::Poll, "first").unwrap();
+    let Reached::Advanced(advanced) = reached else {
         panic!("{reached:?}");
     };
     let heard = asked.heard.lock().unwrap();
     assert!(matches!(*heard, Some(Reached::Owner(_))), "{heard:?}");
     let now = fixture.store.load(&run).unwrap().unwrap();
-    assert_eq!((&*flown, now.pending.len()), (&now, 0));
-    assert_eq!(bridge.owner(&run).unwrap(), None);
+    assert_eq!((&*advanced, now.pending.len()), (&now, 0));
+    assert_eq!(service.owner(&run).unwrap(), None);
 }

@@ -22,20 +22,20 @@ mod config;
 mod cruise;
 mod demo;
 mod doctor;
-mod flight;
 mod kept;
 mod pr;
 mod runs;
 mod serve;
 mod spawn;
+mod spawn_options;
 mod spawn_team;
 mod verify;
 
 pub(crate) use verify::worker_if_asked;
 
-use crate::aftermath;
 use crate::answer::Outcome;
 use crate::app::App;
+use crate::recovery;
 use clap::Subcommand;
 
 /// What drive can be asked to do.
@@ -68,10 +68,10 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs the command, after what a killed drive left was put in order.
+    /// Runs the command, after crash recovery.
     pub(crate) fn run(&self, app: &App) -> Outcome {
         if self.meets_the_state() {
-            aftermath::put_in_order(app);
+            recovery::recover(app);
         }
         match self {
             Command::Spawn(args) => spawn::run(args, app),

@@ -2,8 +2,8 @@
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
-use crate::flown::document;
 use crate::output::Printable;
+use crate::run_report::document;
 use crate::wiring::Wiring;
 use clap::{Args, Subcommand};
 use drive_adapters::agents::TRANSCRIPT;

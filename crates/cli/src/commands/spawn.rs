@@ -1,6 +1,6 @@
 //! `drive spawn`: one agent in a throw-away worktree.
 
-use super::flight::{Crew, FlightArgs, layers};
+use super::spawn_options::{Assignment, SpawnOptions, layers};
 use crate::answer::Outcome;
 use crate::app::App;
 use clap::Args;
@@ -10,23 +10,23 @@ use drive_core::run::Kind;
 #[derive(Debug, Args)]
 pub(crate) struct SpawnArgs {
     #[command(flatten)]
-    flight: FlightArgs,
+    options: SpawnOptions,
 
     /// Use this agent of the settings
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
 }
 
-/// Flies one agent.
+/// Runs one agent.
 pub(crate) fn run(args: &SpawnArgs, app: &App) -> Outcome {
-    let mut flags = args.flight.layers();
+    let mut flags = args.options.layers();
     flags.extend(layers(&[("--agent", "spawn.agent", &args.agent)]));
     let settings = app.settings_with(&flags)?.settings;
-    let crew = Crew {
+    let assignment = Assignment {
         kind: Kind::Spawn,
         agent: settings.spawn.agent.clone(),
         others: Vec::new(),
         max_escalations: settings.spawn.max_escalations,
     };
-    args.flight.fly(app, &settings, crew)
+    args.options.run(app, &settings, assignment)
 }

@@ -1,6 +1,6 @@
 //! `drive spawn-team`: a primary and a reviewer in one throw-away worktree.
 
-use super::flight::{Crew, FlightArgs, layers};
+use super::spawn_options::{Assignment, SpawnOptions, layers};
 use crate::answer::Outcome;
 use crate::app::App;
 use clap::Args;
@@ -13,7 +13,7 @@ use drive_core::settings::Layer;
 #[derive(Debug, Args)]
 pub(crate) struct SpawnTeamArgs {
     #[command(flatten)]
-    flight: FlightArgs,
+    options: SpawnOptions,
 
     /// How they take turns: `sequential`, `pingpong` or `github`
     #[arg(long, value_name = "MODE")]
@@ -36,9 +36,9 @@ pub(crate) struct SpawnTeamArgs {
     auto_merge: bool,
 }
 
-/// Flies a team.
+/// Runs a team.
 pub(crate) fn run(args: &SpawnTeamArgs, app: &App) -> Outcome {
-    let mut flags = args.flight.layers();
+    let mut flags = args.options.layers();
     flags.extend(layers(&[
         ("--mode", "spawn-team.mode", &args.mode),
         ("--primary", "spawn-team.primary_llm", &args.primary),
@@ -64,15 +64,15 @@ pub(crate) fn run(args: &SpawnTeamArgs, app: &App) -> Outcome {
         reviewer: team.reviewer_llm.clone(),
         namer: namer.clone(),
         namer_model: team.namer_model.clone(),
-        branch: args.flight.branch().map(str::to_owned),
+        branch: args.options.branch().map(str::to_owned),
         auto_merge: args.auto_merge,
         prompts,
     };
-    let crew = Crew {
+    let assignment = Assignment {
         others: vec![terms.reviewer.clone()],
         kind: Kind::Team(Box::new(terms)),
         agent: team.primary_llm.clone(),
         max_escalations: team.max_escalations,
     };
-    args.flight.fly(app, &settings, crew)
+    args.options.run(app, &settings, assignment)
 }

@@ -1,7 +1,7 @@
 //! A forge, and what is needed to speak there under our own name and to know whom to listen to.
 
-use super::lookout::Lookout;
 use super::permissions::Permissions;
+use super::poll_coalescer::PollCoalescer;
 use crate::ports::{Clock, Forge, Polled, Since};
 use drive_core::Problem;
 use drive_core::forge::marker::MarkerKey;
@@ -18,7 +18,7 @@ pub struct Conversation {
     pub trusted: Trusted,
     /// What the others may do.
     pub permissions: Permissions,
-    lookout: Lookout,
+    coalescer: PollCoalescer,
 }
 
 impl Conversation {
@@ -31,7 +31,7 @@ impl Conversation {
     ) -> Self {
         Self {
             permissions: Permissions::new(forge.clone(), clock),
-            lookout: Lookout::new({
+            coalescer: PollCoalescer::new({
                 let forge = forge.clone();
                 move |watched, since| forge.poll(watched, since)
             }),
@@ -41,8 +41,8 @@ impl Conversation {
         }
     }
 
-    /// What changed on a pull request, in one look for all who ask at the same time.
-    pub fn look(&self, pr: u64, since: Since) -> Result<Polled, Problem> {
-        self.lookout.look(pr, since)
+    /// What changed on a pull request. Concurrent calls share one poll of the repository.
+    pub fn poll(&self, pr: u64, since: Since) -> Result<Polled, Problem> {
+        self.coalescer.poll(pr, since)
     }
 }

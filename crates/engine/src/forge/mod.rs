@@ -1,8 +1,8 @@
 //! What happens between a forge and the runs that watch it.
 
 mod conversation;
-mod lookout;
 mod permissions;
+mod poll_coalescer;
 
 pub use conversation::Conversation;
 pub use permissions::{Judgement, PERMISSION_LIFETIME, Permissions};

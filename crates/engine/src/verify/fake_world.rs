@@ -1,6 +1,6 @@
 //! A world in memory for the tests of the service.
 
-use super::Room;
+use super::StageEnv;
 use super::ports::{Candidates, Projects, Reports, Slot, Slots, Workspace, Workspaces};
 use crate::CancelToken;
 use crate::ports::{Clock, CommandSpec, OutputSink, ProcessRunner, Started, Stream};
@@ -132,7 +132,7 @@ impl Workspaces for World {
 }
 
 impl Projects for World {
-    fn read(&self, _: &Room, _: &CancelToken) -> Result<Vec<Project>, Problem> {
+    fn read(&self, _: &StageEnv, _: &CancelToken) -> Result<Vec<Project>, Problem> {
         let targets = vec!["build".to_owned(), "test".to_owned()];
         Ok(vec![Project {
             dir: String::new(),

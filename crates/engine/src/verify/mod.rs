@@ -4,11 +4,11 @@ mod envelope;
 #[cfg(test)]
 mod fake_world;
 mod ports;
-mod room;
 mod service;
 mod stage;
+mod stage_env;
 
 pub use envelope::{ReportDraft, lost};
 pub use ports::{Candidates, Projects, Reports, Slot, Slots, Workspace, Workspaces};
-pub use room::Room;
 pub use service::{Verified, Verifier, VerifyRequest};
+pub use stage_env::StageEnv;

@@ -1,6 +1,6 @@
 //! What a verification needs of the world besides processes and a clock.
 
-use super::Room;
+use super::StageEnv;
 use crate::CancelToken;
 use drive_core::Problem;
 use drive_core::ids::RunId;
@@ -78,8 +78,8 @@ pub trait Workspaces: Send + Sync {
 
 /// What kinds of project a workspace holds.
 pub trait Projects: Send + Sync {
-    /// Looks. Tools that read the candidate's files run inside `room`, like every stage.
-    fn read(&self, room: &Room, cancel: &CancelToken) -> Result<Vec<Project>, Problem>;
+    /// Looks. Tools that read the candidate's files run inside `stage_env`, like every stage.
+    fn read(&self, stage_env: &StageEnv, cancel: &CancelToken) -> Result<Vec<Project>, Problem>;
 }
 
 /// The right to run one verification; given back when dropped.

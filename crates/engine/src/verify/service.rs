@@ -2,7 +2,7 @@
 
 use super::ports::{Candidates, Projects, Reports, Slots, Workspace, Workspaces};
 use super::stage::StageRunner;
-use super::{ReportDraft, Room};
+use super::{ReportDraft, StageEnv};
 use crate::CancelToken;
 use crate::ports::{Clock, ProcessRunner};
 use drive_core::ids::RunId;
@@ -114,11 +114,13 @@ impl Verifier<'_> {
         };
         draft.opened(&workspace.path);
         draft.notes.extend(workspace.notes.iter().cloned());
-        let room = Room {
+        let stage_env = StageEnv {
             workspace,
             rules: rules.clone(),
         };
-        let ending = self.run_stages(request, &room, &scope, deadline, cancel, draft, progress);
+        let ending = self.run_stages(
+            request, &stage_env, &scope, deadline, cancel, draft, progress,
+        );
         if let Err(problem) = closing.close() {
             progress(&format!("the workspace could not be removed: {problem}"));
             draft.workspace.removal_problem = Some(problem.to_string());
@@ -149,15 +151,20 @@ impl Verifier<'_> {
         Ok(scope)
     }
 
-    fn plan(&self, room: &Room, scope: &Scope, cancel: &CancelToken) -> Result<Plan, Stop> {
-        if room.rules.routes.is_empty() {
-            let projects = self.projects.read(room, cancel)?;
-            let bounds = room.rules.bounds();
+    fn plan(
+        &self,
+        stage_env: &StageEnv,
+        scope: &Scope,
+        cancel: &CancelToken,
+    ) -> Result<Plan, Stop> {
+        if stage_env.rules.routes.is_empty() {
+            let projects = self.projects.read(stage_env, cancel)?;
+            let bounds = stage_env.rules.bounds();
             return Ok(drive_core::verify::detect::plan_projects(
                 &projects, scope, &bounds,
             )?);
         }
-        Ok(plan_routes(&room.rules.routes, scope)?)
+        Ok(plan_routes(&stage_env.rules.routes, scope)?)
     }
 
     #[expect(
@@ -167,19 +174,19 @@ impl Verifier<'_> {
     fn run_stages(
         &self,
         request: &VerifyRequest,
-        room: &Room,
+        stage_env: &StageEnv,
         scope: &Scope,
         deadline: Timestamp,
         cancel: &CancelToken,
         draft: &mut ReportDraft,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Ending, Stop> {
-        let plan = self.plan(room, scope, cancel)?;
+        let plan = self.plan(stage_env, scope, cancel)?;
         draft.notes.extend(plan.notes.iter().cloned());
         let stages = StageRunner {
             runner: self.runner,
             workspaces: self.workspaces,
-            room,
+            stage_env,
             startup_helper: &request.startup_helper,
             cancel,
         };

@@ -1,6 +1,6 @@
-//! One stage: its command in the room, and what came of it.
+//! Runs one stage of a verification and classifies its result.
 
-use super::Room;
+use super::StageEnv;
 use super::ports::Workspaces;
 use crate::CancelToken;
 use crate::ports::{CommandSpec, OutputSink, ProcessRunner, Stream};
@@ -19,7 +19,7 @@ const SMOKE_PREFIX: &str = "startup smoke: ";
 pub(super) struct StageRunner<'a> {
     pub(super) runner: &'a dyn ProcessRunner,
     pub(super) workspaces: &'a dyn Workspaces,
-    pub(super) room: &'a Room,
+    pub(super) stage_env: &'a StageEnv,
     /// The helper that starts a program, waits until it is ready and ends it: program and arguments.
     pub(super) startup_helper: &'a [OsString],
     pub(super) cancel: &'a CancelToken,
@@ -53,7 +53,9 @@ impl StageRunner<'_> {
 
     fn spec(&self, turn: &Turn) -> Result<CommandSpec, Problem> {
         let command = &turn.command;
-        let cwd = self.workspaces.folder(&self.room.workspace, &command.dir)?;
+        let cwd = self
+            .workspaces
+            .folder(&self.stage_env.workspace, &command.dir)?;
         let Some((program, args)) = command.argv.split_first() else {
             return Err(Problem::usage(
                 "emptyCommand",
@@ -62,14 +64,14 @@ impl StageRunner<'_> {
         };
         let program = self
             .workspaces
-            .program(&self.room.workspace, &cwd, program)?;
-        let mut spec = self.room.command(&program, args, &cwd, turn.within);
+            .program(&self.stage_env.workspace, &cwd, program)?;
+        let mut spec = self.stage_env.command(&program, args, &cwd, turn.within);
         for (name, value) in &command.env {
             spec.env.retain(|(known, _)| known != name.as_str());
             spec.env.push((name.into(), value.into()));
         }
         if let Some(reach) = command.reach {
-            spec.isolation.network = Room::network(reach);
+            spec.isolation.network = StageEnv::network(reach);
         }
         if let Some(ready) = &command.ready {
             let ready = serde_json::to_string(ready).unwrap_or_default();
@@ -91,7 +93,7 @@ impl StageRunner<'_> {
         report: ProcessReport,
         tests: TestsRan,
     ) -> Stage {
-        let (tampered, lost) = match self.workspaces.altered(&self.room.workspace) {
+        let (tampered, lost) = match self.workspaces.altered(&self.stage_env.workspace) {
             Ok(paths) => (paths, None),
             Err(problem) => (Vec::new(), Some(problem)),
         };
@@ -102,7 +104,7 @@ impl StageRunner<'_> {
             },
             None => report.end.clone(),
         };
-        let stderr_tail = shown(&report.stderr, self.room.rules.tail_bytes);
+        let stderr_tail = shown(&report.stderr, self.stage_env.rules.tail_bytes);
         let smoke_reason = turn.command.ready.as_ref().map(|ready| {
             last_reason(&stderr_tail)
                 .unwrap_or_else(|| format!("it was not ready: {}", ready.describe()))
@@ -120,7 +122,7 @@ impl StageRunner<'_> {
         let mut stage = blank(turn, judgement);
         stage.cwd = Some(spec.cwd.to_string_lossy().into_owned());
         stage.duration_ms = report.duration_ms;
-        stage.stdout_tail = shown(&report.stdout, self.room.rules.tail_bytes);
+        stage.stdout_tail = shown(&report.stdout, self.stage_env.rules.tail_bytes);
         stage.stderr_tail = stderr_tail;
         stage.truncated_bytes = report.stdout.truncated_bytes() + report.stderr.truncated_bytes();
         stage.resource = StageResource {

@@ -26,7 +26,7 @@ struct Dependency {
 
 /// Every Cargo workspace of the tree, each once however many manifests it has.
 pub(super) fn find(tree: &Tree<'_>) -> Result<Vec<Project>, Problem> {
-    let root = &tree.room.workspace.path;
+    let root = &tree.stage_env.workspace.path;
     let mut known: HashSet<String> = HashSet::new();
     let mut projects = Vec::new();
     for dir in tree.folders_with("Cargo.toml") {

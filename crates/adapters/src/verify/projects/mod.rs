@@ -1,5 +1,5 @@
 //! What kinds of project a workspace holds: found by the files of the commit, described by their own
-//! tools where a tool knows better, inside the room of the stages.
+//! tools where a tool knows better, with the isolation of the stages.
 
 mod cargo;
 mod go;
@@ -10,7 +10,7 @@ use drive_core::process::End;
 use drive_core::verify::detect::{Makefile, Project, ProjectKind, PythonProject, make_targets};
 use drive_engine::CancelToken;
 use drive_engine::ports::{Collect, ProcessRunner};
-use drive_engine::verify::{Projects, Room};
+use drive_engine::verify::{Projects, StageEnv};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,9 +44,9 @@ impl ProjectReader {
 }
 
 impl Projects for ProjectReader {
-    fn read(&self, room: &Room, cancel: &CancelToken) -> Result<Vec<Project>, Problem> {
+    fn read(&self, stage_env: &StageEnv, cancel: &CancelToken) -> Result<Vec<Project>, Problem> {
         let tree = Tree {
-            room,
+            stage_env,
             runner: &*self.runner,
             cancel,
         };
@@ -61,7 +61,7 @@ impl Projects for ProjectReader {
 
 /// The workspace as detectors see it.
 struct Tree<'a> {
-    room: &'a Room,
+    stage_env: &'a StageEnv,
     runner: &'a dyn ProcessRunner,
     cancel: &'a CancelToken,
 }
@@ -70,7 +70,7 @@ impl Tree<'_> {
     /// The folders that hold a file of that name, shortest first; empty for the root.
     fn folders_with(&self, name: &str) -> Vec<String> {
         let mut folders: Vec<String> = self
-            .room
+            .stage_env
             .workspace
             .files
             .iter()
@@ -90,11 +90,11 @@ impl Tree<'_> {
 
     fn has(&self, dir: &str, name: &str) -> bool {
         let path = joined(dir, name);
-        self.room.workspace.files.contains(&path)
+        self.stage_env.workspace.files.contains(&path)
     }
 
     fn path(&self, dir: &str) -> PathBuf {
-        self.room.workspace.path.join(dir)
+        self.stage_env.workspace.path.join(dir)
     }
 
     /// A manifest's text; `None` when it is no small regular file.
@@ -104,13 +104,15 @@ impl Tree<'_> {
 
     /// The same file as the caller's checkout has it, where caches come from.
     fn text_of_checkout(&self, dir: &str, name: &str) -> Option<String> {
-        small_text(&self.room.workspace.repo.join(dir).join(name))
+        small_text(&self.stage_env.workspace.repo.join(dir).join(name))
     }
 
     /// What a tool prints about a project; a problem when it fails.
     fn describe(&self, dir: &str, argv: &[&str]) -> Result<Vec<u8>, Problem> {
         let args: Vec<String> = argv[1..].iter().map(|&arg| arg.to_owned()).collect();
-        let spec = self.room.command(argv[0], &args, &self.path(dir), DESCRIBE);
+        let spec = self
+            .stage_env
+            .command(argv[0], &args, &self.path(dir), DESCRIBE);
         let mut output = Collect::new(DESCRIPTION_BYTES);
         let report = self
             .runner

@@ -2,7 +2,7 @@
 
 use super::find;
 use super::host::Host;
-use super::resume::{flown, over, repo_of};
+use super::resume::{over, repo_of, report};
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::task::load_task;
@@ -95,7 +95,7 @@ pub(super) fn cleanup(app: &App, id: Option<&str>, force: bool) -> Outcome {
         found => found?,
     };
     let name = name()?;
-    host.with_bridge(app, |bridge| bridge.ask(&run.id, Ask::Cleanup, &name))?;
+    host.with_service(app, |cruises| cruises.ask(&run.id, Ask::Cleanup, &name))?;
     let until = Instant::now() + PATIENCE;
     loop {
         let now = host.wiring.journal().require(&run.id)?;
@@ -110,7 +110,7 @@ pub(super) fn cleanup(app: &App, id: Option<&str>, force: bool) -> Outcome {
             for warning in &now.warnings {
                 text.push_str(&format!("note     {warning}\n"));
             }
-            return Answer::new("drive.run/1", &crate::flown::document(&now), text);
+            return Answer::new("drive.run/1", &crate::run_report::document(&now), text);
         }
         if app.cancel()?.asked().is_some() {
             let what = format!("cruise `{}` was asked to end, but not waited for", run.id);
@@ -134,11 +134,11 @@ fn tell(app: &App, run: &Run, asks: Vec<Ask>, done: &str) -> Outcome {
     let mut reached = None;
     for ask in asks {
         let name = name()?;
-        reached = Some(host.with_bridge(app, |bridge| bridge.ask(&run.id, ask, &name))?);
+        reached = Some(host.with_service(app, |cruises| cruises.ask(&run.id, ask, &name))?);
     }
     match reached {
-        Some(Reached::Flown(run)) if run.outcome.is_some() => flown(&host, &run),
-        Some(Reached::Flown(run)) => {
+        Some(Reached::Advanced(run)) if run.outcome.is_some() => report(&host, &run),
+        Some(Reached::Advanced(run)) => {
             let status = cruise_status(&run);
             let waits = status.and_then(|status| status.waiting_for);
             let text = format!(
@@ -147,7 +147,7 @@ fn tell(app: &App, run: &Run, asks: Vec<Ask>, done: &str) -> Outcome {
                 waits.as_deref().unwrap_or("nothing"),
                 run.id
             );
-            Answer::new("drive.run/1", &crate::flown::document(&run), text)
+            Answer::new("drive.run/1", &crate::run_report::document(&run), text)
         }
         Some(Reached::Owner(owner)) => Answer::new(
             "drive.asked/1",

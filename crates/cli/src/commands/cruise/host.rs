@@ -10,7 +10,7 @@ use drive_core::forge::choice::Chosen;
 use drive_core::ids::RunId;
 use drive_core::settings::Settings;
 use drive_engine::CancelToken;
-use drive_engine::cruise::{Bridge, Flown};
+use drive_engine::cruise::{CruiseService, Resumed};
 use drive_engine::executor::Hints;
 use drive_engine::forge::Conversation;
 use drive_engine::ports::Forge;
@@ -84,34 +84,34 @@ impl Host {
         })
     }
 
-    /// Owns many cruises of this repository at once.
-    pub(super) fn fly_all(
+    /// Resumes many cruises of this repository at once.
+    pub(super) fn resume_all(
         &self,
         output: &Output,
         cancel: &CancelToken,
         runs: &[RunId],
-    ) -> Result<Flown, Problem> {
+    ) -> Result<Resumed, Problem> {
         let progress = Progress::new(output);
         let world = self.wiring.world(self.conversation.as_ref(), &progress);
-        let bridge = Bridge {
+        let cruises = CruiseService {
             journal: self.wiring.journal(),
             whoami: &self.wiring.whoami,
             performer: &world,
             cancel,
             hints: self.hints(),
         };
-        bridge.fly_all(runs)
+        cruises.resume_all(runs)
     }
 
-    /// Lets `work` own cruises, and shows what happens.
-    pub(super) fn with_bridge<T>(
+    /// Calls `work` with the service, and prints progress.
+    pub(super) fn with_service<T>(
         &self,
         app: &App,
-        work: impl FnOnce(Bridge<'_>) -> Result<T, Problem>,
+        work: impl FnOnce(CruiseService<'_>) -> Result<T, Problem>,
     ) -> Result<T, Problem> {
         let progress = Progress::new(app.output());
         let world = self.wiring.world(self.conversation.as_ref(), &progress);
-        let bridge = Bridge {
+        let cruises = CruiseService {
             journal: self.wiring.journal(),
             whoami: &self.wiring.whoami,
             performer: &world,
@@ -119,6 +119,6 @@ impl Host {
             hints: self.hints(),
         };
         let letting_go = "letting go: `drive cruise resume` goes on with it";
-        progress.ticking(bridge.cancel, letting_go, || work(bridge))
+        progress.ticking(cruises.cancel, letting_go, || work(cruises))
     }
 }

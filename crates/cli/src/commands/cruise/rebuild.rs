@@ -32,7 +32,7 @@ pub(super) fn rebuild(
         "cruise `{}` is not in the journal; it goes on from what its sandbox, git and the forge say",
         state.run_id
     ));
-    host.with_bridge(app, |bridge| bridge.enter(&state.run_id, request))?;
+    host.with_service(app, |cruises| cruises.enter(&state.run_id, request))?;
     Ok(Some((host, state.run_id)))
 }
 

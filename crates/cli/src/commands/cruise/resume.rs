@@ -1,17 +1,17 @@
-//! `drive cruise resume`, and how a cruise that was flown is answered.
+//! `drive cruise resume`, and the answer of every command that owned a cruise.
 
 use super::find;
 use super::host::Host;
 use super::rebuild::rebuild;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
-use crate::flown as answers;
+use crate::run_report;
 use clap::Args;
 use drive_core::Problem;
 use drive_core::agent::answer::title_of;
 use drive_core::ids::RunId;
 use drive_core::run::{Outcome as RunOutcome, Run};
-use drive_engine::cruise::Flown;
+use drive_engine::cruise::Resumed;
 use drive_engine::ports::{Place, RunFilter, VersionControl};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub(super) struct ResumeArgs {
     all: bool,
 }
 
-/// Goes on where a dead owner stopped.
+/// Resumes a cruise that has no owner.
 pub(super) fn run(args: &ResumeArgs, app: &App) -> Outcome {
     let folder = app.start_dir()?;
     let store = app.store()?;
@@ -44,8 +44,8 @@ pub(super) fn run(args: &ResumeArgs, app: &App) -> Outcome {
             let Some((host, id)) = rebuild(app, &folder, args.id.as_deref())? else {
                 return Err(problem);
             };
-            let run = host.with_bridge(app, |bridge| bridge.fly(&id))?;
-            return flown(&host, &run);
+            let run = host.with_service(app, |cruises| cruises.resume(&id))?;
+            return report(&host, &run);
         }
         Err(problem) => return Err(problem),
     };
@@ -53,13 +53,13 @@ pub(super) fn run(args: &ResumeArgs, app: &App) -> Outcome {
         return Err(over(&found, outcome));
     }
     let host = Host::of(app, &repo_of(&found)?)?;
-    let run = host.with_bridge(app, |bridge| {
-        bridge.require_free(&found.id)?;
+    let run = host.with_service(app, |cruises| {
+        cruises.require_free(&found.id)?;
         app.output()
             .narrate(format_args!("going on with cruise {}", found.id));
-        bridge.fly(&found.id)
+        cruises.resume(&found.id)
     })?;
-    flown(&host, &run)
+    report(&host, &run)
 }
 
 /// Somebody wants something of a cruise that is over.
@@ -81,8 +81,8 @@ pub(super) fn over(run: &Run, outcome: &RunOutcome) -> Problem {
     ))
 }
 
-/// The answer of a cruise that ended or was let go.
-pub(super) fn flown(host: &Host, run: &Run) -> Outcome {
+/// The answer for a cruise that ended or was detached.
+pub(super) fn report(host: &Host, run: &Run) -> Outcome {
     let changes = match (&run.work.head_sha, &run.request) {
         (Some(head), Some(request)) => host
             .wiring
@@ -91,7 +91,7 @@ pub(super) fn flown(host: &Host, run: &Run) -> Outcome {
             .ok(),
         _ => None,
     };
-    let answer = answers::answer(run, changes.as_ref())?;
+    let answer = run_report::answer(run, changes.as_ref())?;
     match run.outcome {
         Some(_) => Ok(answer),
         None => Ok(answer.failed(let_go(&run.id))),
@@ -129,11 +129,11 @@ fn every(app: &App, runs: Vec<Run>) -> Outcome {
         runs.len() - failed.len()
     ));
     let (output, cancel) = (app.output(), app.cancel()?);
-    let mut all = Flown::default();
-    let results: Vec<Result<Flown, Problem>> = scope(|threads| {
+    let mut all = Resumed::default();
+    let results: Vec<Result<Resumed, Problem>> = scope(|threads| {
         let each: Vec<_> = hosts
             .iter()
-            .map(|(host, ids)| threads.spawn(move || host.fly_all(output, cancel, ids)))
+            .map(|(host, ids)| threads.spawn(move || host.resume_all(output, cancel, ids)))
             .collect();
         each.into_iter()
             .map(|one| {
@@ -147,14 +147,14 @@ fn every(app: &App, runs: Vec<Run>) -> Outcome {
             .collect()
     });
     for result in results {
-        let flown = result?;
-        all.ended.extend(flown.ended);
-        all.owned.extend(flown.owned);
+        let resumed = result?;
+        all.ended.extend(resumed.ended);
+        all.owned.extend(resumed.owned);
     }
-    told(all, failed)
+    report_all(all, failed)
 }
 
-fn told(all: Flown, failed: Vec<(String, Problem)>) -> Outcome {
+fn report_all(all: Resumed, failed: Vec<(String, Problem)>) -> Outcome {
     let mut text = String::new();
     let mut documents = Vec::new();
     let mut problem = None;
@@ -170,7 +170,7 @@ fn told(all: Flown, failed: Vec<(String, Problem)>) -> Outcome {
                 if run.outcome.is_none() {
                     open.push(run.id.clone());
                 }
-                documents.push(answers::document(&run));
+                documents.push(run_report::document(&run));
             }
             Err(error) => {
                 let _ = writeln!(text, "failed: {error}");

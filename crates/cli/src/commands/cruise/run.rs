@@ -1,11 +1,11 @@
 //! `drive cruise run`.
 
 use super::host::Host;
-use super::resume::flown;
+use super::resume::report;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
-use crate::commands::flight::layers;
-use crate::flown::document;
+use crate::commands::spawn_options::layers;
+use crate::run_report::document;
 use crate::task::load_task;
 use clap::Args;
 use drive_adapters::detached;
@@ -18,7 +18,7 @@ use drive_core::prompts::Prompts;
 use drive_core::run::{AfterEnd, CruiseTerms, Kind, Publish};
 use drive_core::settings::{Layer, Settings};
 use drive_engine::ports::VersionControl;
-use drive_engine::spawn::{self, SpawnOrder};
+use drive_engine::start::{self, SpawnOrder};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -174,7 +174,7 @@ pub(super) fn budget(settings: &Settings) -> Budget {
 /// Flies from the task to an approved plan.
 pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
     let task = load_task(&args.task, app.cancel()?)?;
-    spawn::check_task(&task)?;
+    start::check_task(&task)?;
     let settings = app.settings_with(&args.layers())?.settings;
     let folder = app.start_dir()?;
     let host = Host::new(app, &settings, &folder)?;
@@ -203,20 +203,20 @@ pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
         seed: settings.sandbox.seed.clone(),
     };
     let id = host.wiring.new_run()?;
-    let request = spawn::request(order, &id, &host.wiring.git)?;
+    let request = start::request(order, &id, &host.wiring.git)?;
     for agent in &crew {
         host.wiring.require_agent(agent, &request.task, app)?;
     }
     app.output().narrate(format_args!("cruise {id}"));
-    let run = host.with_bridge(app, |bridge| {
-        bridge.enter(&id, request)?;
+    let run = host.with_service(app, |cruises| {
+        cruises.enter(&id, request)?;
         match args.detach {
             true => Ok(None),
-            false => bridge.fly(&id).map(Some),
+            false => cruises.resume(&id).map(Some),
         }
     })?;
     match run {
-        Some(run) => flown(&host, &run),
+        Some(run) => report(&host, &run),
         None => detach(app, &host, &id),
     }
 }

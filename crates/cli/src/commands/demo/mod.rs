@@ -5,8 +5,8 @@ mod place;
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
-use crate::flown;
 use crate::progress::Progress;
+use crate::run_report;
 use crate::wiring::Wiring;
 use clap::Args;
 use drive_adapters::SystemClock;
@@ -21,9 +21,9 @@ use drive_core::run::{
     AfterEnd, CruiseTerms, Flow, Kind, Publish, Request, Run, Stage, cruise_status,
 };
 use drive_core::settings::Settings;
-use drive_engine::cruise::Bridge;
+use drive_engine::cruise::CruiseService;
 use drive_engine::ports::{Forge, VersionControl};
-use drive_engine::spawn::{self, SpawnOrder};
+use drive_engine::start::{self, SpawnOrder};
 use place::DemoPlace;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -56,19 +56,19 @@ pub(crate) fn run(args: &DemoArgs, app: &App) -> Outcome {
         "A planner plans \"{TASK}\", a reviewer looks at the plan in five domains,\n\
          a fresh fixer answers each comment with a commit, a person comments late and approves.\n"
     ));
-    let flown = fly(app, &place);
+    let shown = show(app, &place);
     match args.keep {
         true => place.leave(app),
         false => place.remove(app),
     }
-    let (run, page) = flown?;
+    let (run, page) = shown?;
     let text = format!(
         "\nThe pull request, as a person sees it:\n\n{page}\nWith real agents, in your own repository: `drive cruise run \"what is to be done\"`.\nOne agent, one pull request, no plan: `drive spawn \"what is to be done\"`."
     );
-    Answer::new("drive.demo/1", &flown::document(&run), text)
+    Answer::new("drive.demo/1", &run_report::document(&run), text)
 }
 
-fn fly(app: &App, place: &DemoPlace) -> Result<(Run, String), Problem> {
+fn show(app: &App, place: &DemoPlace) -> Result<(Run, String), Problem> {
     let settings = place.settings()?;
     let wiring = Wiring::in_state(&place.state, &place.environment, &settings, &place.repo)?;
     place.make_repository(&wiring)?;
@@ -78,14 +78,14 @@ fn fly(app: &App, place: &DemoPlace) -> Result<(Run, String), Problem> {
     let progress = Progress::new(app.output());
     let conversation = wiring.conversation(&open, &settings)?;
     let world = wiring.world(Some(&conversation), &progress);
-    let bridge = Bridge {
+    let cruises = CruiseService {
         journal: wiring.journal(),
         whoami: &wiring.whoami,
         performer: &world,
         cancel: app.cancel()?,
         hints: None,
     };
-    bridge.enter(&id, request)?;
+    cruises.enter(&id, request)?;
     let git_dir = wiring.git.discover(&place.repo)?.common_dir;
     let database = Arc::new(Database::open(&place.state.database())?);
     let desk = LocalForge::open(
@@ -101,20 +101,20 @@ fn fly(app: &App, place: &DemoPlace) -> Result<(Run, String), Problem> {
         id: &id,
     };
     let run = scope(|threads| {
-        let flown = threads.spawn(|| bridge.fly(&id));
+        let owner = threads.spawn(|| cruises.resume(&id));
         let acted = person.acts();
         if acted.is_err() {
             app.cancel()?
                 .cancel(drive_engine::cancel::Urgency::Graceful);
         }
-        let flown = flown.join().unwrap_or_else(|_| {
+        let run = owner.join().unwrap_or_else(|_| {
             Err(
                 Problem::environment("internal", "the demonstration failed inside drive")
                     .hint("this is a bug of drive: please report it"),
             )
         });
         acted?;
-        flown
+        run
     })?;
     let failure = run
         .outcome
@@ -224,7 +224,7 @@ fn request(
         copy: Vec::new(),
         seed: Vec::new(),
     };
-    spawn::request(order, id, &wiring.git)
+    start::request(order, id, &wiring.git)
 }
 
 /// The pull request with its conversation, without what is hidden in it.

@@ -1,7 +1,7 @@
 //! The adapters a verification works with.
 
-use crate::aftermath::scratch;
 use crate::app::App;
+use crate::recovery::scratch;
 use crate::wiring::sandbox_root;
 use drive_adapters::SystemClock;
 use drive_adapters::git::Git;

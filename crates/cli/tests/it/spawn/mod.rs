@@ -3,16 +3,16 @@
 
 pub(crate) mod support;
 
-mod aftermath;
 mod agents;
 mod crowd;
 mod deaths;
-mod flight;
+mod end_to_end;
 mod github;
 mod homes;
 mod memory;
 mod mistakes;
 mod narration;
+mod recovery;
 mod secrets;
 mod stops;
 mod surroundings;

@@ -121,7 +121,7 @@ fn an_agent_that_fills_the_disk_is_named_and_its_work_is_kept_once_there_is_room
     let full = world.drive(&["runs", "list"]);
     assert!(
         full.stderr
-            .contains("could not be put in order: no space left"),
+            .contains("could not clean up after a killed drive process: no space left"),
         "{full:?}"
     );
     assert_eq!(world.sandboxes().len(), 1);

@@ -1,7 +1,7 @@
-//! One look at a forge for all runs that ask at the same time.
+//! Coalesces polls: all runs that poll the same repository at the same time share one request.
 //!
-//! A thousand pull requests that are due together cost one poll of their repository, not a thousand:
-//! whoever asks while somebody looks is part of the next look.
+//! A thousand pull requests that are due together cost one poll, not a thousand: callers that arrive
+//! during a poll share the next one.
 
 use crate::ports::{Polled, Since};
 use drive_core::Problem;
@@ -12,8 +12,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// One poll of a repository.
 type Poll = dyn Fn(&[u64], Since) -> Result<Polled, Problem> + Send + Sync;
 
-/// Looks at one forge.
-pub(crate) struct Lookout {
+/// Polls one repository.
+pub(crate) struct PollCoalescer {
     poll: Box<Poll>,
     queue: Mutex<Queue>,
     changed: Condvar,
@@ -22,20 +22,20 @@ pub(crate) struct Lookout {
 #[derive(Default)]
 struct Queue {
     tickets: u64,
-    /// Who waits for the next look.
-    asked: BTreeMap<u64, Ask>,
+    /// Callers that wait for the next poll, by ticket.
+    waiting: BTreeMap<u64, Waiter>,
     answers: BTreeMap<u64, Result<Polled, Problem>>,
-    /// Whether somebody looks now.
-    looking: bool,
+    /// Whether a poll is under way.
+    polling: bool,
 }
 
 #[derive(Clone, Copy)]
-struct Ask {
+struct Waiter {
     pr: u64,
     from: Timestamp,
 }
 
-impl Lookout {
+impl PollCoalescer {
     pub(crate) fn new(
         poll: impl Fn(&[u64], Since) -> Result<Polled, Problem> + Send + Sync + 'static,
     ) -> Self {
@@ -46,45 +46,45 @@ impl Lookout {
         }
     }
 
-    /// What changed on a pull request. It takes at most two looks: the one that is under way, which
-    /// may have begun too early, and the next.
-    pub(crate) fn look(&self, pr: u64, since: Since) -> Result<Polled, Problem> {
-        // A first look asks for everything, which no other run wants to know.
+    /// What changed on a pull request. Waits for at most two polls: the one under way, which may have
+    /// started too early, and the next.
+    pub(crate) fn poll(&self, pr: u64, since: Since) -> Result<Polled, Problem> {
+        // A first poll reads everything, which no other run needs.
         let Some(from) = since.0 else {
             return (self.poll)(&[pr], since);
         };
         let mut queue = self.lock();
         queue.tickets += 1;
         let ticket = queue.tickets;
-        queue.asked.insert(ticket, Ask { pr, from });
+        queue.waiting.insert(ticket, Waiter { pr, from });
         loop {
             if let Some(answer) = queue.answers.remove(&ticket) {
                 return answer;
             }
-            if queue.looking {
+            if queue.polling {
                 let waited = self.changed.wait(queue);
                 queue = waited.unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
-            queue.looking = true;
-            let mut turn = Turn {
-                lookout: self,
-                asked: std::mem::take(&mut queue.asked),
-                answer: Err(gone()),
+            queue.polling = true;
+            let mut shared = SharedPoll {
+                coalescer: self,
+                waiting: std::mem::take(&mut queue.waiting),
+                answer: Err(panicked()),
             };
             drop(queue);
-            turn.answer = self.look_for(turn.asked.values());
-            drop(turn);
+            shared.answer = self.poll_for(shared.waiting.values());
+            drop(shared);
             queue = self.lock();
         }
     }
 
-    fn look_for<'a>(
+    fn poll_for<'a>(
         &self,
-        asked: impl Iterator<Item = &'a Ask> + Clone,
+        waiting: impl Iterator<Item = &'a Waiter> + Clone,
     ) -> Result<Polled, Problem> {
-        let watched: Vec<u64> = asked.clone().map(|ask| ask.pr).collect();
-        let from = asked.map(|ask| ask.from).min();
+        let watched: Vec<u64> = waiting.clone().map(|waiter| waiter.pr).collect();
+        let from = waiting.map(|waiter| waiter.from).min();
         (self.poll)(&watched, Since(from))
     }
 
@@ -93,29 +93,29 @@ impl Lookout {
     }
 }
 
-/// Somebody's turn to look for all. However it ends, everybody is answered.
-struct Turn<'a> {
-    lookout: &'a Lookout,
-    asked: BTreeMap<u64, Ask>,
+/// One poll for all waiting callers. Dropping it answers them, also after a panic.
+struct SharedPoll<'a> {
+    coalescer: &'a PollCoalescer,
+    waiting: BTreeMap<u64, Waiter>,
     answer: Result<Polled, Problem>,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for SharedPoll<'_> {
     fn drop(&mut self) {
-        let mut queue = self.lookout.lock();
-        for (ticket, ask) in &self.asked {
+        let mut queue = self.coalescer.lock();
+        for (ticket, waiter) in &self.waiting {
             let answer = match &self.answer {
-                Ok(polled) => Ok(ask.part_of(polled)),
+                Ok(polled) => Ok(waiter.part_of(polled)),
                 Err(problem) => Err(problem.clone()),
             };
             queue.answers.insert(*ticket, answer);
         }
-        queue.looking = false;
-        self.lookout.changed.notify_all();
+        queue.polling = false;
+        self.coalescer.changed.notify_all();
     }
 }
 
-impl Ask {
+impl Waiter {
     fn part_of(&self, polled: &Polled) -> Polled {
         let mine = |pr: u64| pr == self.pr;
         Polled {
@@ -131,18 +131,15 @@ impl Ask {
                 .filter(|one| mine(one.number))
                 .cloned()
                 .collect(),
-            // Another run may have looked from an earlier instant.
+            // Another run may have polled from an earlier instant.
             next: Since(polled.next.0.max(Some(self.from))),
         }
     }
 }
 
-fn gone() -> Problem {
-    Problem::environment(
-        "internal",
-        "looking at the forge failed inside drive itself",
-    )
-    .hint("this is a bug of drive: please report it; the next look tries again")
+fn panicked() -> Problem {
+    Problem::environment("internal", "polling the forge failed inside drive")
+        .hint("this is a bug in drive: please report it; the next poll tries again")
 }
 
 #[cfg(test)]
@@ -181,90 +178,90 @@ mod tests {
         }
     }
 
-    /// What each look asked for.
-    type Looks = Arc<Mutex<Vec<(Vec<u64>, Since)>>>;
+    /// The arguments of each poll.
+    type Polls = Arc<Mutex<Vec<(Vec<u64>, Since)>>>;
 
-    /// A lookout whose looks wait to be let go.
-    fn held(next: i64) -> (Arc<Lookout>, Sender<Result<(), Problem>>, Looks) {
+    /// A coalescer whose polls wait for a message each.
+    fn held(next: i64) -> (Arc<PollCoalescer>, Sender<Result<(), Problem>>, Polls) {
         let (let_go, gate) = channel();
         let gate = Mutex::new(gate);
-        let looks = Looks::default();
-        let seen = looks.clone();
-        let lookout = Lookout::new(move |watched, since| {
+        let polls = Polls::default();
+        let seen = polls.clone();
+        let coalescer = PollCoalescer::new(move |watched, since| {
             seen.lock().unwrap().push((watched.to_vec(), since));
             let gate = gate.lock().unwrap();
             gate.recv().expect("the test lets go")?;
             Ok(answer(watched, next))
         });
-        (Arc::new(lookout), let_go, looks)
+        (Arc::new(coalescer), let_go, polls)
     }
 
     #[test]
-    fn all_who_ask_while_somebody_looks_share_the_next_look() {
-        let (lookout, let_go, looks) = held(9);
+    fn callers_during_a_poll_share_the_next_one() {
+        let (coalescer, let_go, polls) = held(9);
         scope(|threads| {
-            let first = threads.spawn(|| lookout.look(1, Since(Some(at(5)))));
-            while looks.lock().unwrap().is_empty() {
+            let first = threads.spawn(|| coalescer.poll(1, Since(Some(at(5)))));
+            while polls.lock().unwrap().is_empty() {
                 yield_now();
             }
             let others: Vec<_> = (2..=40)
                 .map(|pr| {
-                    let lookout = lookout.clone();
-                    threads.spawn(move || lookout.look(pr, Since(Some(at(pr as i64)))))
+                    let coalescer = coalescer.clone();
+                    threads.spawn(move || coalescer.poll(pr, Since(Some(at(pr as i64)))))
                 })
                 .collect();
-            while lookout.lock().asked.len() < 39 {
+            while coalescer.lock().waiting.len() < 39 {
                 yield_now();
             }
             let_go.send(Ok(())).unwrap();
             let_go.send(Ok(())).unwrap();
             assert_eq!(first.join().unwrap(), Ok(answer(&[1], 9)));
             for (pr, other) in (2..=40).zip(others) {
-                // Nobody is sent back to before the instant it had reached.
+                // No caller goes back to before the instant it had reached.
                 let mine = answer(&[pr], 9.max(pr as i64));
                 assert_eq!(other.join().unwrap(), Ok(mine), "{pr}");
             }
         });
-        let looks = looks.lock().unwrap();
-        let mut watched = looks[1].0.clone();
+        let polls = polls.lock().unwrap();
+        let mut watched = polls[1].0.clone();
         watched.sort_unstable();
-        assert_eq!(looks.len(), 2);
-        assert_eq!(looks[0], (vec![1], Since(Some(at(5)))));
+        assert_eq!(polls.len(), 2);
+        assert_eq!(polls[0], (vec![1], Since(Some(at(5)))));
         assert_eq!(
-            (watched, looks[1].1),
+            (watched, polls[1].1),
             ((2..=40).collect(), Since(Some(at(2))))
         );
-        let queue = lookout.lock();
-        assert!(queue.asked.is_empty() && queue.answers.is_empty() && !queue.looking);
+        let queue = coalescer.lock();
+        assert!(queue.waiting.is_empty() && queue.answers.is_empty() && !queue.polling);
     }
 
     #[test]
-    fn a_look_that_fails_fails_for_all_who_shared_it_and_the_next_one_is_another() {
-        let (lookout, let_go, _) = held(9);
+    fn a_failed_poll_fails_for_its_callers_only() {
+        let (coalescer, let_go, _) = held(9);
         let broken = Problem::environment("offline", "no route");
         let_go.send(Err(broken.clone())).unwrap();
-        assert_eq!(lookout.look(1, Since(Some(at(5)))), Err(broken));
+        assert_eq!(coalescer.poll(1, Since(Some(at(5)))), Err(broken));
         let_go.send(Ok(())).unwrap();
-        assert_eq!(lookout.look(1, Since(Some(at(5)))), Ok(answer(&[1], 9)));
+        assert_eq!(coalescer.poll(1, Since(Some(at(5)))), Ok(answer(&[1], 9)));
     }
 
     #[test]
-    fn a_first_look_is_nobodys_business_and_waits_for_nobody() {
-        let (lookout, let_go, looks) = held(9);
-        lookout.lock().looking = true;
+    fn a_first_poll_is_not_shared_and_does_not_wait() {
+        let (coalescer, let_go, polls) = held(9);
+        coalescer.lock().polling = true;
         let_go.send(Ok(())).unwrap();
-        assert_eq!(lookout.look(7, Since(None)), Ok(answer(&[7], 9)));
-        assert_eq!(looks.lock().unwrap().as_slice(), [(vec![7], Since(None))]);
+        assert_eq!(coalescer.poll(7, Since(None)), Ok(answer(&[7], 9)));
+        assert_eq!(polls.lock().unwrap().as_slice(), [(vec![7], Since(None))]);
     }
 
     #[test]
-    fn a_look_that_panics_leaves_nobody_waiting() {
-        let lookout = Lookout::new(|_, _| panic!("inside the forge"));
-        let look = || lookout.look(1, Since(Some(at(5))));
+    fn a_poll_that_panics_leaves_no_caller_waiting() {
+        let coalescer = PollCoalescer::new(|_, _| panic!("inside the forge"));
+        let poll = || coalescer.poll(1, Since(Some(at(5))));
         for _ in 0..2 {
-            let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(look));
+            let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(poll));
             assert!(caught.is_err());
-            assert!(!lookout.lock().looking);
+            assert!(!coalescer.lock().polling);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From a branch to a pull request.
+//! Pushes a branch and opens its pull request.
 
 use super::World;
 use crate::ports::{NewPullRequest, Place, Push, Pushed};

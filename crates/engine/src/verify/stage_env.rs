@@ -1,3 +1,5 @@
+//! Environment of a verification's commands: working folder, variables, limits and isolation.
+
 use super::Workspace;
 use crate::ports::{CommandSpec, Isolation, Network, Writes};
 use drive_core::process::Limits;
@@ -5,23 +7,22 @@ use drive_core::verify::{Confinement, Reach, Rules};
 use std::path::Path;
 use std::time::Duration;
 
-/// Between TERM and KILL.
+/// Time between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long a pipe that somebody still holds is read after the leader ended.
+/// How long a pipe that a leftover process holds open is read after the command ended.
 const DRAIN: Duration = Duration::from_secs(2);
 
-/// What every command of one verification shares: where it may write, what it sees of the
-/// environment, what it may use.
+/// The workspace and rules that every command of one verification runs under.
 #[derive(Clone, Debug)]
-pub struct Room {
-    /// The workspace.
+pub struct StageEnv {
+    /// Worktree of the candidate, with its private folders.
     pub workspace: Workspace,
-    /// The bounds.
+    /// Limits, network access and confinement.
     pub rules: Rules,
 }
 
-impl Room {
-    /// A command in this room. `cwd` lies inside the workspace.
+impl StageEnv {
+    /// A command with this environment. `cwd` must be inside the workspace.
     pub fn command(
         &self,
         program: &str,
@@ -37,7 +38,7 @@ impl Room {
         spec
     }
 
-    /// What `reach` means for a command.
+    /// The network isolation for `reach`.
     pub fn network(reach: Reach) -> Network {
         match reach {
             Reach::Open => Network::Open,

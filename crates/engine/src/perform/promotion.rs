@@ -1,4 +1,4 @@
-//! What is verified before it is promoted, and promoted only as it was verified.
+//! Promotes a commit: verifies it, then merges exactly what was verified.
 
 use super::World;
 use crate::executor::Task;

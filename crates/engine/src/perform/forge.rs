@@ -1,4 +1,4 @@
-//! What is said and heard on a pull request.
+//! Reads and writes pull requests: polls, comments, reviews, descriptions.
 
 use super::World;
 use crate::executor::Task;
@@ -176,7 +176,7 @@ fn listen(
     pr: u64,
     since: Option<Timestamp>,
 ) -> Result<ForgeAnswer, Problem> {
-    let polled = talk.look(pr, Since(since))?;
+    let polled = talk.poll(pr, Since(since))?;
     let heard = Heard::sort(talk, run, pr, &polled);
     Ok(ForgeAnswer::Heard {
         next: heard.next(since, &polled),
@@ -194,7 +194,7 @@ fn look(
     since: Option<Timestamp>,
     approvals: bool,
 ) -> Result<ForgeAnswer, Problem> {
-    let polled = talk.look(pr, Since(since))?;
+    let polled = talk.poll(pr, Since(since))?;
     let mut heard = Heard::sort(talk, run, pr, &polled);
     let mut standing = None;
     if approvals || polled.comments.iter().any(approval::is_verdict) {

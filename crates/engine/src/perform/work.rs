@@ -1,4 +1,4 @@
-//! What an agent left in its sandbox, whatever it did there.
+//! Collects what an agent left in its sandbox.
 
 use super::World;
 use crate::executor::Task;

@@ -1,24 +1,24 @@
-//! What `drive spawn` and `drive spawn-team` share: their options, and the flight itself.
+//! Options that `drive spawn` and `drive spawn-team` share, and how both start and report a run.
 
 use crate::answer::Outcome;
 use crate::app::App;
 use crate::commands::verify::OwnVerifier;
-use crate::flown;
 use crate::progress::Progress;
+use crate::run_report;
 use crate::task::load_task;
 use crate::wiring::Wiring;
 use clap::Args;
 use drive_core::agent::{Budget, Cost};
 use drive_core::run::{AfterEnd, Kind, Publish, Run};
 use drive_core::settings::{Layer, Settings};
+use drive_engine::perform::World;
 use drive_engine::ports::{DiffStats, Place, VersionControl};
-use drive_engine::spawn::{self, SpawnOrder};
-use drive_engine::world::World;
+use drive_engine::start::{self, SpawnOrder};
 use std::path::Path;
 
-/// The task, where it starts and how it is bounded.
+/// Options that `drive spawn` and `drive spawn-team` share.
 #[derive(Debug, Args)]
-pub(super) struct FlightArgs {
+pub(super) struct SpawnOptions {
     /// What is to be done; `-` reads it from standard input
     #[arg(value_name = "TASK")]
     task: String,
@@ -48,19 +48,19 @@ pub(super) struct FlightArgs {
     total_timeout: Option<String>,
 }
 
-/// Who flies, and how.
-pub(super) struct Crew {
-    /// Which command, with what only that command needs.
+/// What kind of run to start, and with which agents.
+pub(super) struct Assignment {
+    /// The command and its own options.
     pub(super) kind: Kind,
-    /// The agent that does the work.
+    /// Name of the agent that does the work.
     pub(super) agent: String,
-    /// Agents that must be there besides.
+    /// Names of further agents, which must be installed.
     pub(super) others: Vec<String>,
-    /// How often one of them may ask for a permission.
+    /// Permission escalations allowed for each agent.
     pub(super) max_escalations: u32,
 }
 
-/// Flags that stand for settings, so that they are checked like settings.
+/// Turns flags into a layer of settings, so that they are checked like settings.
 pub(super) fn layers(flags: &[(&str, &str, &Option<String>)]) -> Vec<Layer> {
     let given = |(flag, key, value): &(&str, &str, &Option<String>)| {
         Some(Layer::flag(flag, key, value.as_deref()?))
@@ -68,8 +68,8 @@ pub(super) fn layers(flags: &[(&str, &str, &Option<String>)]) -> Vec<Layer> {
     flags.iter().filter_map(given).collect()
 }
 
-impl FlightArgs {
-    /// The flags of these that stand for settings.
+impl SpawnOptions {
+    /// The flags that override settings.
     pub(super) fn layers(&self) -> Vec<Layer> {
         layers(&[
             ("--idle-timeout", "spawn.idle_timeout", &self.idle_timeout),
@@ -81,20 +81,21 @@ impl FlightArgs {
         ])
     }
 
-    /// The branch the person asked for.
+    /// The value of `--branch`.
     pub(super) fn branch(&self) -> Option<&str> {
         self.branch.as_deref()
     }
 
-    /// Flies from the task to the branch, and to the pull request where there is a forge.
-    pub(super) fn fly(&self, app: &App, settings: &Settings, crew: Crew) -> Outcome {
+    /// Starts a run, executes it to its end and reports it.
+    pub(super) fn run(&self, app: &App, settings: &Settings, assignment: Assignment) -> Outcome {
         let task = load_task(&self.task, app.cancel()?)?;
-        spawn::check_task(&task)?;
+        start::check_task(&task)?;
         let folder = app.start_dir()?;
         let wiring = Wiring::new(app, settings, &folder)?;
-        let forge = match self.no_pr {
-            true => None,
-            false => Some(wiring.forge(settings, &folder)?),
+        let forge = if self.no_pr {
+            None
+        } else {
+            Some(wiring.forge(settings, &folder)?)
         };
         let publish = match &forge {
             None => Publish::BranchOnly,
@@ -110,21 +111,21 @@ impl FlightArgs {
             .map(|open| wiring.conversation(&open, settings))
             .transpose()?;
         let id = wiring.new_run()?;
-        let others = crew.others.clone();
+        let others = assignment.others.clone();
         let order = SpawnOrder {
-            kind: crew.kind,
+            kind: assignment.kind,
             task,
             repo: folder.clone(),
             base: self.base.clone(),
             branch: self.branch.clone(),
-            agent: crew.agent,
+            agent: assignment.agent,
             idle_timeout: settings.spawn.idle_timeout.get(),
             total_timeout: settings.spawn.total_timeout.get(),
             budget: Budget {
                 tokens: Some(settings.budget.tokens),
                 cost: Cost::from_usd(settings.budget.cost_usd),
             },
-            max_escalations: crew.max_escalations,
+            max_escalations: assignment.max_escalations,
             publish,
             after_end: if self.keep {
                 AfterEnd::Stay
@@ -134,7 +135,7 @@ impl FlightArgs {
             copy: settings.sandbox.copy.clone(),
             seed: settings.sandbox.seed.clone(),
         };
-        let request = spawn::request(order, &id, &wiring.git)?;
+        let request = start::request(order, &id, &wiring.git)?;
         wiring.require_agent(&request.agent, &request.task, app)?;
         for other in others.iter().filter(|other| **other != request.agent) {
             wiring.require_agent(other, &request.task, app)?;
@@ -147,7 +148,7 @@ impl FlightArgs {
         };
         let cancel = app.cancel()?;
         let run = progress.ticking(cancel, "stopping, and keeping the work", || {
-            spawn::fly(
+            start::execute(
                 request,
                 &id,
                 wiring.journal(),
@@ -156,11 +157,11 @@ impl FlightArgs {
                 cancel,
             )
         })?;
-        flown::answer(&run, changes(&wiring, &run, &folder).as_ref())
+        run_report::answer(&run, changes(&wiring, &run, &folder).as_ref())
     }
 }
 
-/// What the run's branch changes, where it holds something.
+/// The changes of the run's branch; `None` without commits.
 fn changes(wiring: &Wiring, run: &Run, folder: &Path) -> Option<DiffStats> {
     let (head, request) = (run.work.head_sha.as_ref()?, run.request.as_ref()?);
     wiring

@@ -1,4 +1,4 @@
-//! A flight from the task to the pull request, and what the flags change about it.
+//! Whole runs from the task to the pull request, and what each flag changes.
 
 use crate::spawn::support::{World, text};
 use std::io::Write;

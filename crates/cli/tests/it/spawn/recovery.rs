@@ -1,4 +1,4 @@
-//! Whatever command comes next after `kill -9`, it puts in order what was left, and says so first.
+//! Crash recovery: the next command after `kill -9` cleans up first, and says so.
 
 use crate::spawn::deaths::{STUBBORN, kill};
 use crate::spawn::stops::{ended, signal};
@@ -189,7 +189,7 @@ fn a_state_that_cannot_be_read_is_told_by_the_commands_that_need_it() {
     assert_eq!((config.code, config.stderr.as_str()), (Some(0), ""));
     let told = world.drive(&["config", "show", "-v"]).stderr;
     assert!(
-        told.starts_with("what a killed drive may have left was not looked for: "),
+        told.starts_with("could not check for killed drive processes: "),
         "{told}"
     );
     assert_eq!(world.drive(&["runs", "list"]).code, Some(3));

@@ -1,4 +1,4 @@
-//! What a killed drive left behind, put in order before a command does its own work.
+//! Crash recovery: cleans up after a drive process that was killed.
 
 use crate::app::App;
 use crate::wiring::{Wiring, sandbox_root};
@@ -13,25 +13,25 @@ use drive_engine::verify::Workspaces;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Ends what still runs, keeps the work, removes the sandboxes, and says so in one line each. A
-/// state directory that cannot be used is the command's own to report, where it needs one.
-pub(crate) fn put_in_order(app: &App) {
-    let found = match Aftermath::look(app) {
+/// Ends leftover processes, saves work, removes sandboxes, and prints one line for each. A command
+/// that needs the state directory reports itself when it cannot be used.
+pub(crate) fn recover(app: &App) {
+    let found = match Recovery::find(app) {
         Ok(Some(found)) => found,
         Ok(None) => return,
         Err(problem) => {
-            let what = "what a killed drive may have left was not looked for";
+            let what = "could not check for killed drive processes";
             return app.output().detail(format_args!("{what}: {problem}"));
         }
     };
-    if let Err(problem) = found.put_in_order(app) {
-        let what = "what a killed drive left could not be put in order";
+    if let Err(problem) = found.recover(app) {
+        let what = "could not clean up after a killed drive process";
         app.output().warn(format_args!("{what}: {problem}"));
     }
 }
 
-/// What a glance found that must be looked at more closely.
-struct Aftermath<'a> {
+/// What a killed process left.
+struct Recovery<'a> {
     state: &'a StateDir,
     settings: Settings,
     folder: PathBuf,
@@ -39,9 +39,9 @@ struct Aftermath<'a> {
     verifications: bool,
 }
 
-impl<'a> Aftermath<'a> {
-    /// A glance that starts nothing and makes nothing; `None` when there is nothing.
-    fn look(app: &'a App) -> Result<Option<Self>, Problem> {
+impl<'a> Recovery<'a> {
+    /// A cheap check that starts and creates nothing; `None` if there is nothing to clean up.
+    fn find(app: &'a App) -> Result<Option<Self>, Problem> {
         if !StateDir::locate(app.environment())?.is_dir() {
             return Ok(None);
         }
@@ -61,7 +61,7 @@ impl<'a> Aftermath<'a> {
         Ok((runs || verifications).then_some(found))
     }
 
-    fn put_in_order(&self, app: &App) -> Result<(), Problem> {
+    fn recover(&self, app: &App) -> Result<(), Problem> {
         let environment = app.environment();
         let wiring = Wiring::in_state(self.state, environment, &self.settings, &self.folder)?;
         if self.verifications {
@@ -69,10 +69,10 @@ impl<'a> Aftermath<'a> {
                 app.output().warn(note);
             }
         }
-        match self.runs {
-            true => wiring.sweep(app),
-            false => Ok(()),
+        if self.runs {
+            wiring.sweep(app)?;
         }
+        Ok(())
     }
 
     fn verifications(&self, app: &App, wiring: &Wiring) -> Result<VerifyWorkspaces, Problem> {
@@ -97,7 +97,7 @@ fn has_active_runs(state: &StateDir) -> Result<bool, Problem> {
     Ok(!store.list(RunFilter::Active, 1)?.is_empty())
 }
 
-/// Wrong settings are the command's own to report: the defaults know enough to clean up.
+/// The settings, or the defaults if they are invalid: the command reports invalid settings itself.
 fn settings(app: &App) -> Result<Settings, Problem> {
     match app.settings() {
         Ok(effective) => Ok(effective.settings.clone()),
@@ -105,7 +105,7 @@ fn settings(app: &App) -> Result<Settings, Problem> {
     }
 }
 
-/// The private folders of verifications.
+/// Folder of the verifications' private folders.
 pub(crate) fn scratch(state: &StateDir) -> PathBuf {
     state.path().join("verify")
 }

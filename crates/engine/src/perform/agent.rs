@@ -1,4 +1,4 @@
-//! Letting an agent work.
+//! Runs an agent.
 
 use super::World;
 use crate::executor::Task;

@@ -1,4 +1,4 @@
-//! What happened, while an agent worked, to names in the repository that are not its own.
+//! Detects refs that an agent changed although they are not its own.
 
 use super::World;
 use crate::ports::{Tip, Tips};

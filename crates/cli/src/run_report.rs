@@ -1,4 +1,4 @@
-//! A run as the command that flew it answers: one `drive.run/1` document, one summary for people.
+//! Report of a run: the `drive.run/1` document and a summary for people.
 
 use crate::answer::{Answer, Outcome};
 use crate::output::Printable;
@@ -10,13 +10,13 @@ use drive_engine::ports::{DiffStats, FileChange};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// How many changed files are shown one by one.
+/// Most changed files listed by name.
 const FILES_SHOWN: usize = 10;
 
-/// The schema of a run.
+/// Schema name of a run's document.
 pub(crate) const RUN_SCHEMA: &str = "drive.run/1";
 
-/// The answer of a command whose run has ended.
+/// The answer of a command that executed a run.
 pub(crate) fn answer(run: &Run, changes: Option<&DiffStats>) -> Outcome {
     let mut body = document(run);
     if let Value::Object(fields) = &mut body {
@@ -30,7 +30,7 @@ pub(crate) fn answer(run: &Run, changes: Option<&DiffStats>) -> Outcome {
     })
 }
 
-/// Why a run did not do what it was asked; every end but success has a reason.
+/// Why a run did not succeed; `None` if it did or is not over.
 fn failure(run: &Run) -> Option<Problem> {
     let outcome = run.outcome.as_ref()?;
     if outcome.status == OutcomeStatus::Succeeded {
@@ -42,7 +42,7 @@ fn failure(run: &Run) -> Option<Problem> {
     }))
 }
 
-/// Changes as a script reads them.
+/// The changes as JSON.
 fn counted(changes: &DiffStats) -> Value {
     let file = |file: &FileChange| {
         json!({
@@ -59,7 +59,7 @@ fn counted(changes: &DiffStats) -> Value {
     })
 }
 
-/// The contract's fields of one run.
+/// The `drive.run/1` fields of a run.
 pub(crate) fn document(run: &Run) -> Value {
     let request = run.request.as_ref();
     let outcome = run.outcome.as_ref();
@@ -114,7 +114,7 @@ pub(crate) fn document(run: &Run) -> Value {
     })
 }
 
-/// Rounds as each flow counts them.
+/// Rounds, as each flow counts them.
 fn rounds(run: &Run) -> Option<u32> {
     match &run.flow {
         Flow::Team { team } => u32::try_from(team.record.reviews.len()).ok(),
@@ -123,7 +123,7 @@ fn rounds(run: &Run) -> Option<u32> {
     }
 }
 
-/// What a person wants to know at the end: what changed, where it is, what it cost.
+/// Summary for people: what changed, where it is, what it cost.
 fn text(run: &Run, changes: Option<&DiffStats>) -> String {
     let mut text = String::new();
     if let (Some(branch), Some(head)) = (&run.work.branch, &run.work.head_sha) {

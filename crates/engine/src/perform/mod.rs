@@ -1,4 +1,4 @@
-//! Performs effects through the ports: one file for each kind of thing that is touched.
+//! Performs effects through the ports: one file for each kind of effect.
 
 mod agent;
 mod forge;
@@ -26,7 +26,7 @@ use std::path::PathBuf;
 /// The number of the note about a sandbox that was mended; those of agents begin at 1.
 const MENDED: u32 = 0;
 
-/// Everything a run may touch.
+/// The ports that effects act on.
 pub struct World<'a> {
     /// Worktrees.
     pub sandboxes: &'a dyn Sandboxes,
@@ -78,7 +78,7 @@ impl Performer for World<'_> {
         let (run, key) = (&task.run.id, &task.claimed.key);
         self.observer.begun(run, key, &task.claimed.effect);
         let result = self
-            .do_it(task)
+            .perform_effect(task)
             .unwrap_or_else(|problem| EffectResult::Failed { problem });
         self.observer.ended(run, key, &result);
         Ok(result)
@@ -91,7 +91,7 @@ impl Performer for World<'_> {
 }
 
 impl World<'_> {
-    fn do_it(&self, task: &Task<'_>) -> Result<EffectResult, Problem> {
+    fn perform_effect(&self, task: &Task<'_>) -> Result<EffectResult, Problem> {
         match &task.claimed.effect {
             Effect::ChooseBranch { wanted, remote } => {
                 self.choose_branch(task, wanted, remote.as_deref())

@@ -1,4 +1,5 @@
-//! `drive spawn` and `drive spawn-team`: from what a person typed to a run, and the run to its end.
+//! Starts runs: turns the options of `spawn`, `spawn-team` and `cruise run` into a request, and executes
+//! a run to its end.
 
 use crate::cancel::CancelToken;
 use crate::executor::{Executor, OnStop, Performer, Until};
@@ -15,43 +16,43 @@ use drive_core::settings::TeamMode;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The longest task: more than any agent takes on its standard input.
+/// Longest task in bytes: more than any agent accepts on its standard input.
 pub const LONGEST_TASK: usize = 8 * 1024 * 1024;
 
-/// What a person asked for, with the settings that apply.
+/// What the user asked for, with the settings that apply.
 #[derive(Clone, Debug)]
 pub struct SpawnOrder {
-    /// Which command, with what only that command needs.
+    /// The command and its own options.
     pub kind: Kind,
-    /// The task, which [`check_task`] took.
+    /// The task, checked by [`check_task`].
     pub task: String,
     /// A folder of the repository.
     pub repo: PathBuf,
-    /// Where to start; the checkout's commit when left out.
+    /// Revision to start from; `None` is the commit that is checked out.
     pub base: Option<String>,
-    /// The branch to make; one named after the task when left out.
+    /// Branch to create; `None` derives a name from the task.
     pub branch: Option<String>,
-    /// The agent, by its name in the settings.
+    /// Name of the agent in the settings.
     pub agent: String,
-    /// How long it may be silent.
+    /// Longest time without output.
     pub idle_timeout: Duration,
-    /// How long it may work.
+    /// Longest time for the agent.
     pub total_timeout: Duration,
-    /// What it may use.
+    /// Tokens and cost the run may use.
     pub budget: Budget,
-    /// How often it may ask for a permission.
+    /// Permission escalations allowed.
     pub max_escalations: u32,
-    /// Where the work goes besides the branch.
+    /// Whether to open a pull request.
     pub publish: Publish,
-    /// What becomes of the sandbox.
+    /// Whether the sandbox is removed at the end.
     pub after_end: AfterEnd,
-    /// Untracked files to bring along.
+    /// Untracked files to copy into the sandbox.
     pub copy: Vec<String>,
-    /// Caches to bring along.
+    /// Caches to copy or link into the sandbox.
     pub seed: Vec<String>,
 }
 
-/// Turns an order into a request, or says what is wrong with it before anything is made.
+/// Checks an order and turns it into a request. Creates nothing.
 pub fn request(
     order: SpawnOrder,
     run: &RunId,
@@ -98,8 +99,8 @@ pub fn request(
     })
 }
 
-/// The branch a pull request goes to when the work starts from `base`: that branch, or the one a
-/// remote-tracking branch of the forge's remote stands for.
+/// The base branch of the pull request: `base` itself if it is a branch, or the branch behind a
+/// remote-tracking branch of the forge's remote.
 fn base_branch(base: &str, publish: &Publish, is_there: &dyn Fn(String) -> bool) -> Option<String> {
     if is_there(format!("refs/heads/{base}")) {
         return Some(base.to_owned());
@@ -114,8 +115,8 @@ fn base_branch(base: &str, publish: &Publish, is_there: &dyn Fn(String) -> bool)
     is_there(format!("refs/remotes/{base}")).then(|| branch.to_owned())
 }
 
-/// Journals the request and flies the run to its end.
-pub fn fly(
+/// Journals the request and executes the run to its end.
+pub fn execute(
     request: Request,
     run: &RunId,
     journal: Journal<'_>,
@@ -123,7 +124,7 @@ pub fn fly(
     performer: &dyn Performer,
     cancel: &CancelToken,
 ) -> Result<Run, Problem> {
-    // The lease comes first: a sweep in another process must never take this run for an orphan.
+    // The lease comes first, so that recovery in another process never takes this run for an orphan.
     let lease = Lease::acquire(journal.store, journal.clock, whoami, run)?
         .map_err(|owner| held_by(run, &owner, whoami))?;
     let is_cruise = matches!(request.kind, Kind::Cruise(_));
@@ -135,9 +136,10 @@ pub fn fly(
         journal,
         performer,
         cancel,
-        on_stop: match is_cruise {
-            true => OnStop::LetGo,
-            false => OnStop::End,
+        on_stop: if is_cruise {
+            OnStop::LetGo
+        } else {
+            OnStop::End
         },
         until: Until::Ended,
         hints: None,
@@ -145,7 +147,7 @@ pub fn fly(
     .fly(&lease)
 }
 
-/// A review over a pull request needs one.
+/// Refuses `--no-pr` where the flow works over a pull request.
 fn require_pull_request(order: &SpawnOrder) -> Result<(), Problem> {
     match &order.kind {
         Kind::Team(terms)
@@ -166,7 +168,7 @@ fn require_pull_request(order: &SpawnOrder) -> Result<(), Problem> {
     }
 }
 
-/// Whether a text is a task: asked by a front end before it touches anything.
+/// Refuses an empty or too long task. Front ends call it first.
 pub fn check_task(task: &str) -> Result<(), Problem> {
     if task.trim().is_empty() {
         return Err(Problem::usage("taskEmpty", "the task is empty").hint(

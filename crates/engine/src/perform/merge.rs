@@ -1,4 +1,4 @@
-//! Others' commits, brought into a sandbox's branch.
+//! Merges others' commits into a sandbox's branch.
 
 use super::World;
 use super::publish::branch_deleted;
