@@ -243,7 +243,7 @@ fn is_routine(effect: &Effect) -> bool {
     matches!(
         effect,
         Effect::OnForge {
-            act: ForgeAct::Look { .. } | ForgeAct::React { .. },
+            act: ForgeAct::Poll { .. } | ForgeAct::React { .. },
             ..
         }
     )
@@ -280,8 +280,7 @@ fn intention(effect: &Effect) -> String {
 
 fn on_forge(pr: u64, act: &ForgeAct) -> String {
     match act {
-        ForgeAct::Listen { .. } => format!("reading what people wrote on #{pr}"),
-        ForgeAct::Look { .. } => format!("looking at #{pr}"),
+        ForgeAct::Poll { .. } => format!("polling #{pr}"),
         ForgeAct::React { comment } => format!("comment {} on #{pr} was seen", comment.id),
         ForgeAct::PostReview { body, .. } | ForgeAct::PostComment { body } => {
             format!("posting on #{pr}: {}", cut(body))

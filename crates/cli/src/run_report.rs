@@ -5,7 +5,7 @@ use crate::output::Printable;
 use drive_adapters::agents::TRANSCRIPT;
 use drive_core::Problem;
 use drive_core::agent::answer::Verdict;
-use drive_core::run::{Flow, OutcomeStatus, Record, Run, Team};
+use drive_core::run::{Flow, OutcomeStatus, Phase, Record, Run};
 use drive_engine::ports::{DiffStats, FileChange};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -75,15 +75,11 @@ pub(crate) fn document(run: &Run) -> Value {
         .iter()
         .map(|kept| kept.reference.as_str())
         .collect();
-    let (merged, judged) = match &run.flow {
-        Flow::Team { team } => (team.merged.as_ref(), team.judged.as_ref()),
-        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => (None, None),
-    };
-    let (verdict, record) = match &run.flow {
-        Flow::Team { team } => (team.verdict, Some(&team.record)),
-        Flow::Cruise { cruise } => (cruise.verdict(), Some(&cruise.record)),
-        Flow::Awaiting | Flow::Spawn { .. } => (None, None),
-    };
+    let phase = phase(run);
+    let verdict = phase.and_then(|phase| match run.is_watched() {
+        true => phase.last_word(),
+        false => phase.verdict,
+    });
     let jobs = run.decided.get("runAgent").copied().unwrap_or(0);
     json!({
         "runId": run.id,
@@ -97,9 +93,9 @@ pub(crate) fn document(run: &Run) -> Value {
         "prNumber": run.work.pull_request.as_ref().map(|pr| pr.number),
         "prUrl": run.work.pull_request.as_ref().map(|pr| pr.url.as_str()),
         "verdict": verdict,
-        "verification": judged,
-        "mergedSha": merged,
-        "record": record,
+        "verification": phase.and_then(|phase| phase.judged.as_ref()),
+        "mergedSha": phase.and_then(|phase| phase.merged.as_ref()),
+        "record": run.flow.record(),
         "rounds": rounds(run).unwrap_or(jobs),
         "tokens": run.spent.usage.counted(),
         "costUsd": run.spent.cost.map(|cost| cost.usd()),
@@ -114,16 +110,23 @@ pub(crate) fn document(run: &Run) -> Value {
     })
 }
 
-/// Rounds, as each flow counts them.
-fn rounds(run: &Run) -> Option<u32> {
+fn phase(run: &Run) -> Option<&Phase> {
     match &run.flow {
-        Flow::Team { team } => u32::try_from(team.record.reviews.len()).ok(),
-        Flow::Cruise { cruise } => Some(cruise.rounds),
+        Flow::Phase { phase } => Some(phase),
         Flow::Awaiting | Flow::Spawn { .. } => None,
     }
 }
 
-/// Summary for people: what changed, where it is, what it cost.
+/// A watched phase counts its fixer rounds, a team its reviews.
+fn rounds(run: &Run) -> Option<u32> {
+    let phase = phase(run)?;
+    match run.is_watched() {
+        true => Some(phase.rounds),
+        false => u32::try_from(phase.record.reviews.len()).ok(),
+    }
+}
+
+/// What a person wants to know at the end: what changed, where it is, what it cost.
 fn text(run: &Run, changes: Option<&DiffStats>) -> String {
     let mut text = String::new();
     if let (Some(branch), Some(head)) = (&run.work.branch, &run.work.head_sha) {
@@ -138,13 +141,11 @@ fn text(run: &Run, changes: Option<&DiffStats>) -> String {
     if let Some(pr) = &run.work.pull_request {
         let _ = writeln!(text, "pull     #{} {}", pr.number, pr.url);
     }
-    match &run.flow {
-        Flow::Team { team } => {
-            tell_reviews(&team.record, &mut text);
-            tell_state(run, team, &mut text);
+    if let Some(phase) = phase(run) {
+        tell_reviews(&phase.record, &mut text);
+        if !run.is_watched() {
+            tell_state(run, phase, &mut text);
         }
-        Flow::Cruise { cruise } => tell_reviews(&cruise.record, &mut text),
-        Flow::Awaiting | Flow::Spawn { .. } => {}
     }
     for kept in &run.kept {
         let _ = writeln!(
@@ -195,16 +196,16 @@ fn by_file(changes: &DiffStats) -> String {
 }
 
 /// Whose turn it is with the pull request.
-fn tell_state(run: &Run, team: &Team, text: &mut String) {
+fn tell_state(run: &Run, phase: &Phase, text: &mut String) {
     if run.work.pull_request.is_none() {
         return;
     }
-    if let Some(judged) = &team.judged {
+    if let Some(judged) = &phase.judged {
         let (head, base) = (short(&judged.head_sha), short(&judged.base_sha));
         let verdict = judged.overall.as_str();
         let _ = writeln!(text, "verified {head} against {base}: {verdict}");
     }
-    match (&team.merged, run.outcome.as_ref().map(|end| end.status)) {
+    match (&phase.merged, run.outcome.as_ref().map(|end| end.status)) {
         (Some(sha), _) => {
             let _ = writeln!(text, "merged   as {}", short(sha));
         }

@@ -8,7 +8,7 @@ use crate::lease::Lease;
 use drive_core::Problem;
 use drive_core::agent::Ending;
 use drive_core::ids::{DedupeKey, EffectKey, RunId};
-use drive_core::run::{Effect, EffectResult, Event, POLL_TIMER, Run};
+use drive_core::run::{Effect, EffectResult, Event, Run, Timer};
 use drive_core::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -47,7 +47,7 @@ pub(crate) struct Dispatch<'env> {
 struct Flight<'env> {
     lease: &'env Lease<'env>,
     under_way: BTreeMap<EffectKey, UnderWay>,
-    timers: BTreeMap<String, Due>,
+    timers: BTreeMap<Timer, Due>,
     /// Its pull request.
     pr: Option<u64>,
 }
@@ -356,7 +356,7 @@ impl<'env> Dispatch<'env> {
                 .iter()
                 .filter(|(_, flight)| flight.pr == Some(hint.nudge.pr));
             words.extend(looking.filter_map(|(id, _)| {
-                let timer = POLL_TIMER.to_owned();
+                let timer = Timer::Poll;
                 self.word(id, Event::Woken { timer }, format!("hint/{}", hint.number))
             }));
         }
@@ -371,11 +371,11 @@ impl<'env> Dispatch<'env> {
         let now = self.executor.journal.clock.now();
         let mut due = Vec::new();
         for (id, flight) in &mut self.flights {
-            let names: Vec<String> = flight
+            let names: Vec<Timer> = flight
                 .timers
                 .iter()
                 .filter(|(_, due)| due.left(now).is_zero())
-                .map(|(name, _)| name.clone())
+                .map(|(name, _)| *name)
                 .collect();
             for name in names {
                 flight.timers.remove(&name);
@@ -415,7 +415,7 @@ impl Flight<'_> {
         for (name, civil) in &run.timers {
             let same = known.get(name).filter(|due| due.civil == *civil);
             let due = same.copied().unwrap_or_else(|| Due::at(*civil, now));
-            self.timers.insert(name.clone(), due);
+            self.timers.insert(*name, due);
         }
     }
 }

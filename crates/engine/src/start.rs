@@ -10,7 +10,7 @@ use drive_core::Problem;
 use drive_core::agent::Budget;
 use drive_core::default_branch_name::default_branch_name;
 use drive_core::ids::{DedupeKey, RunId};
-use drive_core::run::{AfterEnd, Event, Kind, Publish, Request, Run};
+use drive_core::run::{AfterEnd, Event, Publish, Request, Run, RunKind};
 use drive_core::sandbox::BranchName;
 use drive_core::settings::TeamMode;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub const LONGEST_TASK: usize = 8 * 1024 * 1024;
 #[derive(Clone, Debug)]
 pub struct SpawnOrder {
     /// The command and its own options.
-    pub kind: Kind,
+    pub kind: RunKind,
     /// The task, checked by [`check_task`].
     pub task: String,
     /// A folder of the repository.
@@ -127,7 +127,7 @@ pub fn execute(
     // The lease comes first, so that recovery in another process never takes this run for an orphan.
     let lease = Lease::acquire(journal.store, journal.clock, whoami, run)?
         .map_err(|owner| held_by(run, &owner, whoami))?;
-    let is_cruise = matches!(request.kind, Kind::Cruise(_));
+    let is_cruise = matches!(request.kind, RunKind::Cruise(_));
     let event = Event::Requested {
         request: Box::new(request),
     };
@@ -150,7 +150,7 @@ pub fn execute(
 /// Refuses `--no-pr` where the flow works over a pull request.
 fn require_pull_request(order: &SpawnOrder) -> Result<(), Problem> {
     match &order.kind {
-        Kind::Team(terms)
+        RunKind::Team(terms)
             if terms.mode == TeamMode::Github && order.publish == Publish::BranchOnly =>
         {
             Err(Problem::usage(
@@ -159,12 +159,12 @@ fn require_pull_request(order: &SpawnOrder) -> Result<(), Problem> {
             )
             .hint("leave out `--no-pr`, or pass `--mode pingpong`"))
         }
-        Kind::Cruise(_) if order.publish == Publish::BranchOnly => Err(Problem::usage(
+        RunKind::Cruise(_) if order.publish == Publish::BranchOnly => Err(Problem::usage(
             "cruiseNeedsPullRequest",
             "a cruise lives on a pull request, and there is no forge to open one on",
         )
         .hint("set `kind` in `[forge]`; `local` needs nothing")),
-        Kind::Team(_) | Kind::Cruise(_) | Kind::Spawn => Ok(()),
+        RunKind::Team(_) | RunKind::Cruise(_) | RunKind::Spawn => Ok(()),
     }
 }
 

@@ -178,7 +178,7 @@ impl SqliteStore {
         for (name, due) in &run.timers {
             let written = tx.execute(
                 "INSERT INTO timers (run, name, due_at) VALUES (?1, ?2, ?3)",
-                [id, name, &due.to_string()],
+                [id, name.as_str(), &due.to_string()],
             );
             self.sql(written)?;
         }

@@ -6,10 +6,11 @@ use drive_core::Problem;
 use drive_core::ids::{DedupeKey, RunId};
 use drive_core::prompts::Prompts;
 use drive_core::run::{
-    Adopted, Ask, CruiseTerms, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Kind,
-    OutcomeStatus, Published, Request, Run, Seen,
+    Adopted, Ask, DoneWhen, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Makes,
+    OutcomeStatus, PhaseTerms, PollResult, Published, Request, Run, RunKind, Timer, WatchTerms,
 };
 use drive_core::sandbox::BranchName;
+use drive_core::settings::TeamMode;
 use drive_core::time::{Timestamp, after};
 use drive_engine::CancelToken;
 use drive_engine::cancel::Urgency;
@@ -95,13 +96,13 @@ impl Performer for Forge<'_> {
                 branch: None,
             },
             Effect::OnForge { act, .. } => match act {
-                ForgeAct::Look { .. } => {
+                ForgeAct::Poll { .. } => {
                     if let Some(now) = self.sets.lock().unwrap().pop() {
                         self.clock.set(now);
                     }
                     *self.looks.lock().unwrap() += 1;
-                    let seen = Box::new(Seen::default());
-                    done(ForgeAnswer::Looked { seen })
+                    let poll = Box::new(PollResult::default());
+                    done(ForgeAnswer::Polled { poll })
                 }
                 ForgeAct::PostComment { body } => {
                     self.said.lock().unwrap().push(body.clone());
@@ -123,20 +124,25 @@ fn watched(pause: Duration) -> Request {
             .as_str()
             .to_owned(),
     );
-    let terms = CruiseTerms {
+    let terms = PhaseTerms {
+        makes: Makes::Plan { given: None },
+        mode: TeamMode::Github,
         reviewer: "scripted".into(),
         fixer: "scripted".into(),
         namer: "scripted".into(),
         namer_model: None,
         branch: None,
         max_iterations: 1,
-        poll_initial: pause,
-        poll_max: pause,
-        inactivity_timeout: Duration::from_secs(24 * 3600),
-        max_rounds: 5,
-        plan_only: false,
-        auto_approve: false,
-        plan: None,
+        watch: Some(WatchTerms {
+            poll_initial: pause,
+            poll_max: pause,
+            inactivity_timeout: Duration::from_secs(24 * 3600),
+            max_rounds: 5,
+        }),
+        done: DoneWhen::Approved {
+            auto_approve: false,
+            plan_only: false,
+        },
         prompts: Prompts::default(),
         adopted: Some(Adopted {
             sandbox,
@@ -151,7 +157,7 @@ fn watched(pause: Duration) -> Request {
         }),
     };
     Request {
-        kind: Kind::Cruise(Box::new(terms)),
+        kind: RunKind::Cruise(Box::new(terms)),
         ..request()
     }
 }
@@ -217,7 +223,7 @@ fn a_clock_set_back_by_an_hour_delays_no_look() {
     let forge = Forge::new(&clock, &[at(0), at(-HOUR)]);
     let run = fly(&fixture.store, &clock, &forge, || forge.looks() >= 5);
     assert_eq!(forge.looks().min(5), 5);
-    let next = run.timers["poll"];
+    let next = run.timers[&Timer::Poll];
     assert!(
         next <= after(at(-HOUR), Duration::from_millis(50)),
         "{next}"
@@ -239,7 +245,7 @@ fn a_clock_set_back_by_an_hour_ends_nothing_early_and_twenty_four_hours_of_silen
         let store = fixture.open_again();
         let run = fly(&store, &clock, &forge, || {
             let run = store.load(&RunId::new(RUN)).unwrap().unwrap();
-            run.pending.is_empty() && run.timers["poll"] > now
+            run.pending.is_empty() && run.timers[&Timer::Poll] > now
         });
         assert!(run.is_active(), "{now}");
     }

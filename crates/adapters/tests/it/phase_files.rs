@@ -3,7 +3,7 @@
 
 use crate::support::{SmallDisk, World, write};
 use drive_core::ids::RunId;
-use drive_core::phase::{LONGEST_STATE_FILE, Phase, PhaseState, STATE_FILE_VERSION};
+use drive_core::phase::{LONGEST_STATE_FILE, PhaseName, PhaseState, STATE_FILE_VERSION};
 use drive_core::sandbox::{BranchName, Lifetime, Sandbox, SandboxSpec};
 use drive_engine::ports::{FoundState, Leftovers, PhaseFiles, Place, Sandboxes, VersionControl};
 use std::os::unix::fs::symlink;
@@ -28,7 +28,7 @@ fn state(sandbox: &Sandbox) -> PhaseState {
         base_sha: sandbox.base_sha.clone(),
         pr_url: None,
         pr_number: None,
-        phase: Phase::Planning,
+        phase: PhaseName::Planning,
         current_review_domain: None,
         last_activity: "2026-11-15T09:42:00Z".parse().unwrap(),
         backoff_interval_secs: 5,

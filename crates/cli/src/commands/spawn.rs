@@ -4,7 +4,7 @@ use super::spawn_options::{Assignment, SpawnOptions, layers};
 use crate::answer::Outcome;
 use crate::app::App;
 use clap::Args;
-use drive_core::run::Kind;
+use drive_core::run::RunKind;
 
 /// The arguments of `drive spawn`.
 #[derive(Debug, Args)]
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &SpawnArgs, app: &App) -> Outcome {
     flags.extend(layers(&[("--agent", "spawn.agent", &args.agent)]));
     let settings = app.settings_with(&flags)?.settings;
     let assignment = Assignment {
-        kind: Kind::Spawn,
+        kind: RunKind::Spawn,
         agent: settings.spawn.agent.clone(),
         others: Vec::new(),
         max_escalations: settings.spawn.max_escalations,

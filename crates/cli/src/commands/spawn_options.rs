@@ -9,7 +9,7 @@ use crate::task::load_task;
 use crate::wiring::Wiring;
 use clap::Args;
 use drive_core::agent::{Budget, Cost};
-use drive_core::run::{AfterEnd, Kind, Publish, Run};
+use drive_core::run::{AfterEnd, Publish, Run, RunKind};
 use drive_core::settings::{Layer, Settings};
 use drive_engine::perform::World;
 use drive_engine::ports::{DiffStats, Place, VersionControl};
@@ -51,7 +51,7 @@ pub(super) struct SpawnOptions {
 /// What kind of run to start, and with which agents.
 pub(super) struct Assignment {
     /// The command and its own options.
-    pub(super) kind: Kind,
+    pub(super) kind: RunKind,
     /// Name of the agent that does the work.
     pub(super) agent: String,
     /// Names of further agents, which must be installed.

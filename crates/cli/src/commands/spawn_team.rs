@@ -6,7 +6,7 @@ use crate::app::App;
 use clap::Args;
 use drive_adapters::settings::{checkout_root, load_prompts};
 use drive_core::prompts::Prompts;
-use drive_core::run::{Kind, TeamTerms};
+use drive_core::run::{DoneWhen, Makes, PhaseTerms, RunKind};
 use drive_core::settings::Layer;
 
 /// The arguments of `drive spawn-team`.
@@ -58,19 +58,25 @@ pub(crate) fn run(args: &SpawnTeamArgs, app: &App) -> Outcome {
         Some(root) => load_prompts(&root)?,
         None => Prompts::default(),
     };
-    let terms = TeamTerms {
+    let terms = PhaseTerms {
+        makes: Makes::Change,
         mode: team.mode,
         max_iterations: team.max_iterations,
         reviewer: team.reviewer_llm.clone(),
+        fixer: team.primary_llm.clone(),
         namer: namer.clone(),
         namer_model: team.namer_model.clone(),
         branch: args.options.branch().map(str::to_owned),
-        auto_merge: args.auto_merge,
+        watch: None,
+        done: DoneWhen::Reviewed {
+            auto_merge: args.auto_merge,
+        },
         prompts,
+        adopted: None,
     };
     let assignment = Assignment {
         others: vec![terms.reviewer.clone()],
-        kind: Kind::Team(Box::new(terms)),
+        kind: RunKind::Team(Box::new(terms)),
         agent: team.primary_llm.clone(),
         max_escalations: team.max_escalations,
     };

@@ -5,6 +5,6 @@ mod state_file;
 
 pub use backoff::Backoff;
 pub use state_file::{
-    Evidence, LONGEST_STATE_FILE, MOST_PENDING, Phase, PhaseState, STATE_FILE, STATE_FILE_VERSION,
-    STATE_FOLDER,
+    Evidence, LONGEST_STATE_FILE, MOST_PENDING, PhaseName, PhaseState, STATE_FILE,
+    STATE_FILE_VERSION, STATE_FOLDER,
 };

@@ -39,7 +39,7 @@ const CLOCK_SLACK: Duration = Duration::from_secs(24 * 3600);
 /// What a cruise is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum PhaseName {
     /// Writing the plan.
     Planning,
     /// Carrying its tasks out.
@@ -71,7 +71,7 @@ pub struct PhaseState {
     /// Its number.
     pub pr_number: Option<u64>,
     /// What the cruise is doing.
-    pub phase: Phase,
+    pub phase: PhaseName,
     /// What a reviewer looks at right now.
     pub current_review_domain: Option<Domain>,
     /// When anything last happened.

@@ -12,7 +12,7 @@ use drive_core::forge::trust::{OwnPosts, Reason, Verdict, part_of_line};
 use drive_core::forge::{Comment, Surface, approval, part, text};
 use drive_core::ids::EffectKey;
 use drive_core::run::{
-    Approved, EffectResult, ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, Run, Seen,
+    Approved, EffectResult, ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, PollResult, Run,
 };
 use drive_core::time::Timestamp;
 
@@ -34,11 +34,11 @@ impl World<'_> {
         task: &Task<'_>,
         pr: u64,
         act: &ForgeAct,
-        proof: Option<&str>,
+        idempotency_key: Option<&str>,
     ) -> Result<EffectResult, Problem> {
         let talk = self.require_forge()?;
         let forge: &dyn Forge = talk.forge.as_ref();
-        let name = proof.unwrap_or(task.claimed.key.as_str());
+        let name = idempotency_key.unwrap_or(task.claimed.key.as_str());
         let signer = Signer {
             talk,
             task,
@@ -46,8 +46,7 @@ impl World<'_> {
             name,
         };
         let answer = match act {
-            ForgeAct::Listen { since } => listen(talk, task.run, pr, *since)?,
-            ForgeAct::Look { since, approvals } => look(talk, task.run, pr, *since, *approvals)?,
+            ForgeAct::Poll { since, approvals } => poll(talk, task.run, pr, *since, *approvals)?,
             ForgeAct::React { comment } => {
                 forge.react(pr, *comment, Reaction::Eyes)?;
                 ForgeAnswer::Done
@@ -169,25 +168,9 @@ fn post<'a>(body: &'a str, marker: &'a str) -> Post<'a> {
     Post { body, marker }
 }
 
-/// What people wrote since: who is listened to, and who is not and why. Own comments are neither.
-fn listen(
-    talk: &Conversation,
-    run: &Run,
-    pr: u64,
-    since: Option<Timestamp>,
-) -> Result<ForgeAnswer, Problem> {
-    let polled = talk.poll(pr, Since(since))?;
-    let heard = Heard::sort(talk, run, pr, &polled);
-    Ok(ForgeAnswer::Heard {
-        next: heard.next(since, &polled),
-        comments: heard.comments,
-        ignored: heard.ignored,
-    })
-}
-
-/// The same, with what became of the pull request, who approved it, and what this run has answered.
-/// Which approvals stand is asked when it is wanted, or when somebody gave or took back one.
-fn look(
+/// Reads the state of the pull request, what people wrote since, and this run's own replies. Which
+/// approvals stand is asked when it is wanted, or when somebody gave or took back one.
+fn poll(
     talk: &Conversation,
     run: &Run,
     pr: u64,
@@ -195,7 +178,7 @@ fn look(
     approvals: bool,
 ) -> Result<ForgeAnswer, Problem> {
     let polled = talk.poll(pr, Since(since))?;
-    let mut heard = Heard::sort(talk, run, pr, &polled);
+    let mut sorted = SortedComments::sort(talk, run, pr, &polled);
     let mut standing = None;
     if approvals || polled.comments.iter().any(approval::is_verdict) {
         let standing = standing.get_or_insert(Vec::new());
@@ -206,27 +189,27 @@ fn look(
                     by: given.author.login.unwrap_or_default(),
                     head: given.head,
                 }),
-                Verdict::Ignore(reason) => heard.is_settled &= reason.is_final(),
+                Verdict::Ignore(reason) => sorted.is_settled &= reason.is_final(),
             }
         }
     }
     let found = polled.pull_requests.iter().find(|one| one.number == pr);
-    let seen = Seen {
+    let poll = PollResult {
         state: found.map(|found| found.state),
         head: found.map(|found| found.head_sha.clone()),
-        next: heard.next(since, &polled),
-        comments: heard.comments,
+        next: sorted.next(since, &polled),
+        comments: sorted.comments,
         approvals: standing,
-        ignored: heard.ignored,
-        answered: heard.answered,
+        ignored: sorted.ignored,
+        answered: sorted.answered,
     };
-    Ok(ForgeAnswer::Looked {
-        seen: Box::new(seen),
+    Ok(ForgeAnswer::Polled {
+        poll: Box::new(poll),
     })
 }
 
-/// Comments by who is listened to.
-struct Heard {
+/// Comments by whether their author is trusted.
+struct SortedComments {
     comments: Vec<Comment>,
     ignored: Vec<IgnoredComment>,
     /// The names of this run's own posts.
@@ -235,13 +218,13 @@ struct Heard {
     is_settled: bool,
 }
 
-impl Heard {
+impl SortedComments {
     fn sort(talk: &Conversation, run: &Run, pr: u64, polled: &Polled) -> Self {
         let mut own = OwnPosts::default();
         for post in &run.posts {
             own.record(post.comment, post.effect.clone());
         }
-        let mut heard = Heard {
+        let mut sorted = SortedComments {
             comments: Vec::new(),
             ignored: Vec::new(),
             answered: Vec::new(),
@@ -256,18 +239,18 @@ impl Heard {
             if let MarkerCheck::Ours(claim) = &marker
                 && claim.run == run.id
             {
-                heard.answered.push(claim.key.as_str().to_owned());
+                sorted.answered.push(claim.key.as_str().to_owned());
             }
             let judged = talk
                 .permissions
                 .judge(comment, &talk.trusted, &own, &marker);
             match judged.verdict {
                 Verdict::Act if comment.body.trim().is_empty() => {}
-                Verdict::Act => heard.comments.push(comment.clone()),
+                Verdict::Act => sorted.comments.push(comment.clone()),
                 Verdict::Ignore(Reason::Own) => {}
                 Verdict::Ignore(reason) => {
-                    heard.is_settled &= reason.is_final();
-                    heard.ignored.push(IgnoredComment {
+                    sorted.is_settled &= reason.is_final();
+                    sorted.ignored.push(IgnoredComment {
                         comment: comment.key.comment(),
                         author: comment.author.login.clone(),
                         reason,
@@ -275,7 +258,7 @@ impl Heard {
                 }
             }
         }
-        heard
+        sorted
     }
 
     /// Where the next look starts. A comment that could not be judged yet is looked at again.

@@ -126,7 +126,11 @@ impl World<'_> {
                 base,
                 head,
             } => self.read_diff(task, sandbox, base, head),
-            Effect::OnForge { pr, act, proof } => self.on_forge(task, *pr, act, proof.as_deref()),
+            Effect::OnForge {
+                pr,
+                act,
+                idempotency_key,
+            } => self.on_forge(task, *pr, act, idempotency_key.as_deref()),
             Effect::Push {
                 sandbox,
                 remote,

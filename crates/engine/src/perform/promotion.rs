@@ -74,6 +74,6 @@ impl World<'_> {
 fn requested<'a>(task: &Task<'a>) -> Result<&'a Request, Problem> {
     task.run
         .request
-        .as_ref()
+        .as_deref()
         .ok_or_else(|| Problem::environment("internal", "the run was never requested"))
 }

@@ -5,8 +5,8 @@ use super::page::{Refresh, instant, left_out, page};
 use super::record::tell_record;
 use drive_core::Problem;
 use drive_core::ids::RunId;
-use drive_core::phase::Phase;
-use drive_core::run::{Flow, OutcomeStatus, Run, cruise_status};
+use drive_core::phase::PhaseName;
+use drive_core::run::{OutcomeStatus, Run, cruise_status};
 use drive_engine::ports::{Entry, RunFilter, Store};
 use serde_json::Value;
 
@@ -70,10 +70,8 @@ pub(super) fn show_page(store: &dyn Store, id: &str) -> Result<Option<String>, P
         html.raw("<h2>Task</h2>\n").element("pre", clip(task, TASK));
         commits(html, &run);
         warnings(html, &run);
-        match &run.flow {
-            Flow::Team { team } => tell_record(html, &team.record),
-            Flow::Cruise { cruise } => tell_record(html, &cruise.record),
-            Flow::Awaiting | Flow::Spawn { .. } => {}
+        if let Some(record) = run.flow.record() {
+            tell_record(html, record);
         }
         events(html, &journal);
     })))
@@ -169,11 +167,11 @@ fn kind(run: &Run) -> &'static str {
     }
 }
 
-fn phase(phase: Phase) -> &'static str {
+fn phase(phase: PhaseName) -> &'static str {
     match phase {
-        Phase::Planning => "planning",
-        Phase::Building => "building",
-        Phase::Validating => "validating",
+        PhaseName::Planning => "planning",
+        PhaseName::Building => "building",
+        PhaseName::Validating => "validating",
     }
 }
 

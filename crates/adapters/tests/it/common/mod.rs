@@ -5,7 +5,7 @@ use drive_core::Problem;
 use drive_core::agent::Budget;
 use drive_core::ids::{DedupeKey, EffectKey, RunId, SandboxId};
 use drive_core::process::ProcessMark;
-use drive_core::run::{AfterEnd, EffectResult, Event, Kind, Publish, Request, step};
+use drive_core::run::{AfterEnd, EffectResult, Event, Publish, Request, RunKind, step};
 use drive_core::sandbox::{Lifetime, Sandbox};
 use drive_core::time::Timestamp;
 use drive_engine::ports::{Append, Appended, LeaseToken, Owner, Store};
@@ -56,7 +56,7 @@ pub fn owner(pid: i32) -> Owner {
 
 pub fn request() -> Request {
     Request {
-        kind: Kind::Spawn,
+        kind: RunKind::Spawn,
         task: "do it".into(),
         repo: "/repo".into(),
         base_sha: "a".repeat(40),

@@ -51,10 +51,10 @@ pub(super) fn fix(app: &App, id: Option<&str>, comment: Option<&str>) -> Outcome
 /// Approves the head as it stands.
 pub(super) fn approve(app: &App, id: Option<&str>) -> Outcome {
     let run = active(app, id)?;
-    let Flow::Cruise { cruise } = &run.flow else {
+    let Flow::Phase { phase } = &run.flow else {
         return Err(nothing_to_approve(&run));
     };
-    match &cruise.plan {
+    match &phase.plan {
         PlanCheck::Unread => return Err(nothing_to_approve(&run)),
         PlanCheck::Invalid { errors } => {
             return Err(Problem::work("planInvalid", "the plan is not sound")

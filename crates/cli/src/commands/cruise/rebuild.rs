@@ -9,7 +9,7 @@ use crate::app::App;
 use drive_core::Problem;
 use drive_core::ids::{RunId, SandboxId};
 use drive_core::phase::{Evidence, PhaseState};
-use drive_core::run::{Adopted, AfterEnd, CruiseTerms, Kind, Publish, Published, Request};
+use drive_core::run::{Adopted, AfterEnd, PhaseTerms, Publish, Published, Request, RunKind};
 use drive_core::sandbox::Sandbox;
 use drive_core::settings::Settings;
 use drive_engine::ports::{PhaseFiles, Place, Sandboxes, Store, VersionControl};
@@ -129,12 +129,12 @@ fn request(
         domain: state.current_review_domain,
         rounds: state.completed_rounds,
     };
-    let terms = CruiseTerms {
+    let terms = PhaseTerms {
         adopted: Some(adopted),
         ..usual_terms(settings, &host.folder)?
     };
     Ok(Request {
-        kind: Kind::Cruise(Box::new(terms)),
+        kind: RunKind::Cruise(Box::new(terms)),
         task: state.task.clone(),
         repo: repository.top.unwrap_or(repository.common_dir),
         base_sha,

@@ -15,8 +15,8 @@ use drive_core::agent::{Budget, Cost};
 use drive_core::ids::RunId;
 use drive_core::plan::Plan;
 use drive_core::prompts::Prompts;
-use drive_core::run::{AfterEnd, CruiseTerms, Kind, Publish};
-use drive_core::settings::{Layer, Settings};
+use drive_core::run::{AfterEnd, DoneWhen, Makes, PhaseTerms, Publish, RunKind, WatchTerms};
+use drive_core::settings::{Layer, Settings, TeamMode};
 use drive_engine::ports::VersionControl;
 use drive_engine::start::{self, SpawnOrder};
 use serde_json::{Value, json};
@@ -123,41 +123,50 @@ impl RunArgs {
         flags
     }
 
-    fn terms(&self, settings: &Settings, folder: &Path) -> Result<CruiseTerms, Problem> {
+    fn terms(&self, settings: &Settings, folder: &Path) -> Result<PhaseTerms, Problem> {
         let usual = usual_terms(settings, folder)?;
-        Ok(CruiseTerms {
+        Ok(PhaseTerms {
             fixer: self.fixer.clone().unwrap_or(usual.fixer),
             branch: self.branch.clone(),
-            plan_only: self.plan_only,
-            auto_approve: self.auto_approve,
-            plan: self.plan_file.as_deref().map(load_plan).transpose()?,
+            makes: Makes::Plan {
+                given: self.plan_file.as_deref().map(load_plan).transpose()?,
+            },
+            done: DoneWhen::Approved {
+                auto_approve: self.auto_approve,
+                plan_only: self.plan_only,
+            },
             ..usual
         })
     }
 }
 
 /// How the settings let a cruise work.
-pub(super) fn usual_terms(settings: &Settings, folder: &Path) -> Result<CruiseTerms, Problem> {
+pub(super) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTerms, Problem> {
     let team = &settings.spawn_team;
     let namer = team.namer_llm.as_ref().unwrap_or(&team.primary_llm);
     let prompts = match checkout_root(folder) {
         Some(root) => load_prompts(&root)?,
         None => Prompts::default(),
     };
-    Ok(CruiseTerms {
+    Ok(PhaseTerms {
+        makes: Makes::Plan { given: None },
+        mode: TeamMode::Github,
         reviewer: team.reviewer_llm.clone(),
         fixer: team.primary_llm.clone(),
         namer: namer.clone(),
         namer_model: team.namer_model.clone(),
         branch: None,
         max_iterations: team.max_iterations,
-        poll_initial: settings.cruise.poll_initial.get(),
-        poll_max: settings.cruise.poll_max.get(),
-        inactivity_timeout: settings.cruise.inactivity_timeout.get(),
-        max_rounds: settings.cruise.max_rounds,
-        plan_only: false,
-        auto_approve: false,
-        plan: None,
+        watch: Some(WatchTerms {
+            poll_initial: settings.cruise.poll_initial.get(),
+            poll_max: settings.cruise.poll_max.get(),
+            inactivity_timeout: settings.cruise.inactivity_timeout.get(),
+            max_rounds: settings.cruise.max_rounds,
+        }),
+        done: DoneWhen::Approved {
+            auto_approve: false,
+            plan_only: false,
+        },
         prompts,
         adopted: None,
     })
@@ -185,7 +194,7 @@ pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
     crew.sort();
     crew.dedup();
     let order = SpawnOrder {
-        kind: Kind::Cruise(Box::new(terms)),
+        kind: RunKind::Cruise(Box::new(terms)),
         task,
         repo: folder.clone(),
         base: args.base.clone(),

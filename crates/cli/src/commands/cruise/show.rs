@@ -89,7 +89,7 @@ fn document(run: &Run) -> Option<Value> {
 pub(super) fn status(app: &App, id: Option<&str>) -> Outcome {
     let store = app.store()?;
     let run = find::one(&store, id, &app.start_dir()?, RunFilter::All)?;
-    let (Some(status), Flow::Cruise { cruise }) = (cruise_status(&run), &run.flow) else {
+    let (Some(status), Flow::Phase { phase }) = (cruise_status(&run), &run.flow) else {
         return Answer::new(
             "drive.cruise/1",
             &json!({ "id": run.id }),
@@ -99,7 +99,7 @@ pub(super) fn status(app: &App, id: Option<&str>) -> Outcome {
     let owner = living_owner(&store, &run);
     let mut body = document(&run).unwrap_or_default();
     if let Value::Object(fields) = &mut body {
-        let comments: Vec<Value> = cruise
+        let comments: Vec<Value> = phase
             .ledger
             .entries()
             .map(|entry| {
@@ -110,7 +110,7 @@ pub(super) fn status(app: &App, id: Option<&str>) -> Outcome {
             })
             .collect();
         fields.insert("comments".to_owned(), Value::Array(comments));
-        fields.insert("ignored".to_owned(), json!(cruise.record.ignored));
+        fields.insert("ignored".to_owned(), json!(phase.record.ignored));
         fields.insert(
             "ownerPid".to_owned(),
             json!(owner.as_ref().map(|o| o.process.pid)),
@@ -118,7 +118,7 @@ pub(super) fn status(app: &App, id: Option<&str>) -> Outcome {
         fields.insert("warnings".to_owned(), json!(run.warnings));
     }
     let mut text = at_a_glance(&run, &status, owner.as_ref(), app.now());
-    for entry in cruise.ledger.entries().take(COMMENTS_SHOWN) {
+    for entry in phase.ledger.entries().take(COMMENTS_SHOWN) {
         let first = entry.body.lines().find(|line| !line.trim().is_empty());
         let words: String = first.unwrap_or_default().chars().take(60).collect();
         let _ = writeln!(
@@ -129,7 +129,7 @@ pub(super) fn status(app: &App, id: Option<&str>) -> Outcome {
             entry.author
         );
     }
-    for one in &cruise.record.ignored {
+    for one in &phase.record.ignored {
         let author = one.author.as_deref().unwrap_or("somebody");
         let _ = writeln!(
             text,

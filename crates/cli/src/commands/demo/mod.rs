@@ -18,9 +18,10 @@ use drive_core::forge::marker::visible;
 use drive_core::ids::RunId;
 use drive_core::prompts::Prompts;
 use drive_core::run::{
-    AfterEnd, CruiseTerms, Flow, Kind, Publish, Request, Run, Stage, cruise_status,
+    AfterEnd, DoneWhen, Flow, Makes, PhaseTerms, Publish, Request, Run, RunKind, Stage, WatchTerms,
+    cruise_status,
 };
-use drive_core::settings::Settings;
+use drive_core::settings::{Settings, TeamMode};
 use drive_engine::cruise::CruiseService;
 use drive_engine::ports::{Forge, VersionControl};
 use drive_engine::start::{self, SpawnOrder};
@@ -166,8 +167,8 @@ impl Person<'_> {
                 return Ok(());
             }
             let is_watching = match &run.flow {
-                Flow::Cruise { cruise } => cruise.stage == Stage::Watching,
-                Flow::Awaiting | Flow::Spawn { .. } | Flow::Team { .. } => false,
+                Flow::Phase { phase } => phase.stage == Stage::Watching,
+                Flow::Awaiting | Flow::Spawn { .. } => false,
             };
             let is_quiet = cruise_status(&run)
                 .is_some_and(|status| status.rounds >= rounds && status.pending_comments == 0);
@@ -191,25 +192,30 @@ fn request(
     remote: Option<String>,
 ) -> Result<Request, Problem> {
     let agent = settings.spawn_team.primary_llm.clone();
-    let terms = CruiseTerms {
+    let terms = PhaseTerms {
+        makes: Makes::Plan { given: None },
+        mode: TeamMode::Github,
         reviewer: agent.clone(),
         fixer: agent.clone(),
         namer: agent.clone(),
         namer_model: None,
         branch: None,
         max_iterations: settings.spawn_team.max_iterations,
-        poll_initial: settings.cruise.poll_initial.get(),
-        poll_max: settings.cruise.poll_max.get(),
-        inactivity_timeout: settings.cruise.inactivity_timeout.get(),
-        max_rounds: settings.cruise.max_rounds,
-        plan_only: true,
-        auto_approve: false,
-        plan: None,
+        watch: Some(WatchTerms {
+            poll_initial: settings.cruise.poll_initial.get(),
+            poll_max: settings.cruise.poll_max.get(),
+            inactivity_timeout: settings.cruise.inactivity_timeout.get(),
+            max_rounds: settings.cruise.max_rounds,
+        }),
+        done: DoneWhen::Approved {
+            auto_approve: false,
+            plan_only: true,
+        },
         prompts: Prompts::default(),
         adopted: None,
     };
     let order = SpawnOrder {
-        kind: Kind::Cruise(Box::new(terms)),
+        kind: RunKind::Cruise(Box::new(terms)),
         task: TASK.to_owned(),
         repo: place.repo.clone(),
         base: None,

@@ -20,7 +20,7 @@ fn state() -> PhaseState {
         base_sha: "a".repeat(40),
         pr_url: Some("https://github.test/o/r/pull/7".to_owned()),
         pr_number: Some(7),
-        phase: Phase::Planning,
+        phase: PhaseName::Planning,
         current_review_domain: Some(Domain::TaskGranularity),
         last_activity: time("2026-11-15T09:42:00Z"),
         backoff_interval_secs: 40,

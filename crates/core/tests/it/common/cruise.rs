@@ -4,28 +4,34 @@ use super::{at, comment, comment_ref, ignored, pull_request, request};
 use drive_core::forge::{CommentRef, PrState, Surface};
 use drive_core::prompts::Prompts;
 use drive_core::run::{
-    AfterEnd, Approved, Ask, CruiseTerms, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Kind,
-    Request, Seen,
+    AfterEnd, Approved, Ask, DoneWhen, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Makes,
+    PhaseTerms, PollResult, Request, RunKind, Timer, WatchTerms,
 };
 use drive_core::sandbox::Sandbox;
+use drive_core::settings::TeamMode;
 use std::time::Duration;
 
 /// How a cruise works where a test says nothing else: one review of each domain, at most five rounds.
-pub fn terms() -> CruiseTerms {
-    CruiseTerms {
+pub fn terms() -> PhaseTerms {
+    PhaseTerms {
+        makes: Makes::Plan { given: None },
+        mode: TeamMode::Github,
         reviewer: "gemini-cli".into(),
         fixer: "codex".into(),
         namer: "claude-code".into(),
         namer_model: Some("small".into()),
         branch: None,
         max_iterations: 2,
-        poll_initial: Duration::from_secs(5),
-        poll_max: Duration::from_secs(300),
-        inactivity_timeout: Duration::from_secs(24 * 3600),
-        max_rounds: 5,
-        plan_only: false,
-        auto_approve: false,
-        plan: None,
+        watch: Some(WatchTerms {
+            poll_initial: Duration::from_secs(5),
+            poll_max: Duration::from_secs(300),
+            inactivity_timeout: Duration::from_secs(24 * 3600),
+            max_rounds: 5,
+        }),
+        done: DoneWhen::Approved {
+            auto_approve: false,
+            plan_only: false,
+        },
         prompts: Prompts::default()
             .replace("name.md", "Name {{task}}")
             .unwrap(),
@@ -33,17 +39,24 @@ pub fn terms() -> CruiseTerms {
     }
 }
 
+/// The same with at most so many fixer rounds.
+pub fn terms_with_rounds(max_rounds: u32) -> PhaseTerms {
+    let mut terms = terms();
+    terms.watch.as_mut().unwrap().max_rounds = max_rounds;
+    terms
+}
+
 /// A cruise on these terms.
-pub fn request_with(terms: CruiseTerms) -> Request {
+pub fn request_with(terms: PhaseTerms) -> Request {
     Request {
-        kind: Kind::Cruise(Box::new(terms)),
+        kind: RunKind::Cruise(Box::new(terms)),
         ..request(pull_request(), AfterEnd::Remove)
     }
 }
 
 /// A look that showed something of everything.
-pub fn seen() -> Seen {
-    Seen {
+pub fn seen() -> PollResult {
+    PollResult {
         state: Some(PrState::Open),
         head: Some("b".repeat(40)),
         comments: vec![comment(5, "check the name")],
@@ -58,10 +71,10 @@ pub fn seen() -> Seen {
 }
 
 /// A look as its effect's result.
-pub fn looked(seen: Seen) -> EffectResult {
+pub fn looked(seen: PollResult) -> EffectResult {
     EffectResult::OnForge {
-        answer: ForgeAnswer::Looked {
-            seen: Box::new(seen),
+        answer: ForgeAnswer::Polled {
+            poll: Box::new(seen),
         },
     }
 }
@@ -90,7 +103,9 @@ pub fn events() -> Vec<Event> {
         result,
     };
     let mut adopted = terms();
-    adopted.plan = Some("given".into());
+    adopted.makes = Makes::Plan {
+        given: Some("given".into()),
+    };
     adopted.adopted = Some(drive_core::run::Adopted {
         sandbox: Sandbox {
             lifetime: drive_core::sandbox::Lifetime::Persistent,
@@ -112,9 +127,7 @@ pub fn events() -> Vec<Event> {
         Event::Requested {
             request: Box::new(request_with(adopted)),
         },
-        Event::Woken {
-            timer: "poll".into(),
-        },
+        Event::Woken { timer: Timer::Poll },
     ];
     all.extend(asks().map(|ask| Event::Asked { ask }));
     all.extend([
@@ -126,7 +139,7 @@ pub fn events() -> Vec<Event> {
             },
         ),
         ended("readFile/2", EffectResult::FileRead { text: None }),
-        ended("look/1", looked(seen())),
+        ended("poll/1", looked(seen())),
     ]);
     all
 }
@@ -134,12 +147,12 @@ pub fn events() -> Vec<Event> {
 /// What only a cruise decides.
 pub fn effects() -> Vec<Effect> {
     let sandbox = super::sandbox().id;
-    let on_forge = |act, proof: Option<&str>| Effect::OnForge {
+    let on_forge = |act, key: Option<&str>| Effect::OnForge {
         pr: 7,
         act,
-        proof: proof.map(str::to_owned),
+        idempotency_key: key.map(str::to_owned),
     };
-    let look = |since, approvals| ForgeAct::Look { since, approvals };
+    let look = |since, approvals| ForgeAct::Poll { since, approvals };
     let comment: CommentRef = comment_ref(Surface::Review, 9);
     vec![
         Effect::WriteFile {

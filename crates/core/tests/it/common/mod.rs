@@ -11,8 +11,8 @@ use drive_core::ids::{EffectKey, RunId, SandboxId};
 use drive_core::process::{ProcessIdentity, ProcessMark, TimeBound};
 use drive_core::prompts::Prompts;
 use drive_core::run::{
-    AfterEnd, CommitSummary, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, IgnoredComment,
-    Kind, Note, Publish, Published, Request, Spent, TeamTerms,
+    AfterEnd, CommitSummary, DoneWhen, Effect, EffectResult, Event, ForgeAct, ForgeAnswer,
+    IgnoredComment, Makes, Note, PhaseTerms, Publish, Published, Request, RunKind, Spent,
 };
 use drive_core::sandbox::{KeptWork, Lifetime, Sandbox};
 use drive_core::settings::TeamMode;
@@ -36,7 +36,7 @@ pub fn at(seconds: i64) -> Timestamp {
 
 pub fn request(publish: Publish, after_end: AfterEnd) -> Request {
     Request {
-        kind: Kind::Spawn,
+        kind: RunKind::Spawn,
         task: "Fix the login\n\nIt fails for names with a dot.".into(),
         repo: "/repo".into(),
         base_sha: "a".repeat(40),
@@ -59,20 +59,24 @@ pub fn request(publish: Publish, after_end: AfterEnd) -> Request {
 
 /// A team of two in this mode, with at most two reviews of the same thing.
 pub fn team_request(mode: TeamMode) -> Request {
-    let terms = TeamTerms {
+    let terms = PhaseTerms {
+        makes: Makes::Change,
         mode,
         max_iterations: 2,
         reviewer: "gemini-cli".into(),
+        fixer: "claude-code".into(),
         namer: "claude-code".into(),
         namer_model: Some("small".into()),
         branch: None,
-        auto_merge: false,
+        watch: None,
+        done: DoneWhen::Reviewed { auto_merge: false },
         prompts: Prompts::default()
             .replace("name.md", "Name {{task}}")
             .unwrap(),
+        adopted: None,
     };
     Request {
-        kind: Kind::Team(Box::new(terms)),
+        kind: RunKind::Team(Box::new(terms)),
         ..request(pull_request(), AfterEnd::Remove)
     }
 }
@@ -312,11 +316,6 @@ pub const DIFF: &str = "--- /dev/null\n+++ b/src/login.rs\n@@ -0,0 +1,5 @@\n+a\n
 
 fn forge_answer(act: &ForgeAct) -> ForgeAnswer {
     match act {
-        ForgeAct::Listen { .. } => ForgeAnswer::Heard {
-            comments: Vec::new(),
-            ignored: Vec::new(),
-            next: Some(at(3)),
-        },
         ForgeAct::PostReview { lines, .. } => ForgeAnswer::ReviewPosted {
             review: comment_ref(Surface::Review, 100),
             lines: (0..lines.len() as u64)
@@ -326,8 +325,8 @@ fn forge_answer(act: &ForgeAct) -> ForgeAnswer {
         ForgeAct::PostComment { .. } | ForgeAct::Reply { .. } => ForgeAnswer::Posted {
             comment: comment_ref(Surface::Conversation, 300),
         },
-        ForgeAct::Look { .. } => ForgeAnswer::Looked {
-            seen: Box::default(),
+        ForgeAct::Poll { .. } => ForgeAnswer::Polled {
+            poll: Box::default(),
         },
         ForgeAct::React { .. }
         | ForgeAct::ResolveThread { .. }
@@ -352,11 +351,6 @@ pub fn events() -> Vec<Event> {
             diff: DIFF.into(),
             cut: true,
         },
-        on_forge(ForgeAnswer::Heard {
-            comments: vec![comment(5, "check the name")],
-            ignored: vec![ignored()],
-            next: Some(at(6)),
-        }),
         on_forge(ForgeAnswer::ReviewPosted {
             review: comment_ref(Surface::Review, 100),
             lines: vec![comment_ref(Surface::Inline, 200)],

@@ -8,14 +8,14 @@ use drive_core::agent::answer::Verdict;
 use drive_core::forge::PrState;
 use drive_core::ids::EffectKey;
 use drive_core::run::{
-    Cruise, Effect, EffectResult, Event, Flow, Kind, Life, Note, OutcomeStatus, PlanCheck, Stage,
-    cruise_status, proof_of_reply,
+    Effect, EffectResult, Event, Flow, Life, Note, OutcomeStatus, Phase, PlanCheck, Stage,
+    cruise_status, reply_key,
 };
 use std::collections::BTreeMap;
 
-fn cruise(sim: &Sim) -> Option<&Cruise> {
+fn cruise(sim: &Sim) -> Option<&Phase> {
     match &sim.run.flow {
-        Flow::Cruise { cruise } => Some(cruise),
+        Flow::Phase { phase: cruise } => Some(cruise),
         _ => None,
     }
 }
@@ -32,14 +32,13 @@ pub fn after_step(sim: &Sim, decided: &[EffectKey], was_ending: bool) {
     check_sandbox(sim);
     let Some(cruise) = cruise(sim) else { return };
     let request = run.request.as_ref().expect("there is a cruise");
-    let Kind::Cruise(terms) = &request.kind else {
-        panic!("not a cruise");
-    };
+    let terms = request.kind.phase_terms().expect("a phase");
+    let watch = terms.watch.as_ref().expect("a cruise is watched");
     assert!(
-        cruise.rounds <= terms.max_rounds + sim.polls,
+        cruise.rounds <= watch.max_rounds + sim.polls,
         "{} rounds where {} are allowed and {} were asked for",
         cruise.rounds,
-        terms.max_rounds,
+        watch.max_rounds,
         sim.polls
     );
     if run.outcome.is_some() {
@@ -57,14 +56,14 @@ pub fn after_step(sim: &Sim, decided: &[EffectKey], was_ending: bool) {
         cruise.stage
     );
     check_quiet(sim, cruise);
-    if let (Stage::Ending { status, .. }, false) = (&cruise.stage, was_ending) {
+    if let (Stage::Closing { status, .. }, false) = (&cruise.stage, was_ending) {
         check_last_look(sim, cruise, *status);
     }
 }
 
 /// Whether the last words are being said.
 pub fn is_ending(sim: &Sim) -> bool {
-    cruise(sim).is_some_and(|cruise| matches!(cruise.stage, Stage::Ending { .. }))
+    cruise(sim).is_some_and(|cruise| matches!(cruise.stage, Stage::Closing { .. }))
 }
 
 fn check_decided(sim: &Sim, effect: &Effect) {
@@ -113,12 +112,12 @@ fn check_sandbox(sim: &Sim) {
 }
 
 /// Where nothing is under way and nothing keeps it from going on, everything is dealt with.
-fn check_quiet(sim: &Sim, cruise: &Cruise) {
+fn check_quiet(sim: &Sim, cruise: &Phase) {
     let is_quiet = cruise.stage == Stage::Watching
         && sim.run.pending.is_empty()
-        && sim.run.leaving.is_none()
-        && cruise.limit.is_none()
-        && cruise.hold.is_none()
+        && sim.run.shutdown.is_none()
+        && cruise.limit().is_none()
+        && cruise.hold().is_none()
         && cruise.watch.trouble.is_none();
     if is_quiet {
         assert_eq!(
@@ -135,7 +134,7 @@ fn check_quiet(sim: &Sim, cruise: &Cruise) {
 }
 
 /// Everything that the last look could show was answered where people see it.
-fn check_answered(sim: &Sim, cruise: &Cruise) {
+fn check_answered(sim: &Sim, cruise: &Phase) {
     if sim.world.forge.unsettled {
         return;
     }
@@ -144,7 +143,7 @@ fn check_answered(sim: &Sim, cruise: &Cruise) {
         let life = entry.map(|entry| &entry.life);
         match life {
             Some(Life::Replied { .. }) => {
-                let reply = sim.world.forge.proven(&proof_of_reply(&key));
+                let reply = sim.world.forge.proven(&reply_key(&key));
                 assert!(reply.is_some(), "nobody answered {key:?}");
             }
             Some(Life::Unanswerable { .. }) => {}
@@ -154,7 +153,7 @@ fn check_answered(sim: &Sim, cruise: &Cruise) {
 }
 
 /// A cruise does not end by itself without having looked once more.
-fn check_last_look(sim: &Sim, cruise: &Cruise, status: OutcomeStatus) {
+fn check_last_look(sim: &Sim, cruise: &Phase, status: OutcomeStatus) {
     // What cannot go on does not look any more.
     if matches!(status, OutcomeStatus::Failed | OutcomeStatus::NeedsHuman) {
         return;
@@ -163,11 +162,11 @@ fn check_last_look(sim: &Sim, cruise: &Cruise, status: OutcomeStatus) {
     let looked = forge.looked.expect("it was looked at");
     if status == OutcomeStatus::Succeeded {
         // Whoever approves at a limit takes the plan as it is.
-        if cruise.limit.is_none() {
+        if cruise.limit().is_none() {
             check_answered(sim, cruise);
         }
         assert!(cruise.injected.is_empty(), "a comment was not even posted");
-    } else if cruise.limit.is_none() && forge.down_until < 0 && sim.world.faults == 0 {
+    } else if cruise.limit().is_none() && forge.down_until < 0 && sim.world.faults == 0 {
         assert_eq!(
             cruise.ledger.open().count(),
             0,
@@ -202,7 +201,7 @@ pub fn at_end(sim: &Sim) {
         said.filter(|one| one.versions[0].body.starts_with(start))
             .count()
     };
-    assert!(count("This cruise has ended") <= 1, "it ended twice");
+    assert!(count("Stopped before the work") <= 1, "it ended twice");
     let limits = u32::try_from(count("Stopped here")).unwrap();
     let most = 1 + sim.polls + sim.losses;
     assert!(limits <= most, "{limits} comments about limits");

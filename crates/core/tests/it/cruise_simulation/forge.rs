@@ -4,7 +4,7 @@ use crate::cruise_simulation::clock::Clock;
 use crate::cruise_simulation::rng::Rng;
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Author, Comment, CommentKey, CommentRef, PrState, ReviewState, Surface};
-use drive_core::run::{Approved, ForgeAct, ForgeAnswer, IgnoredComment, Seen};
+use drive_core::run::{Approved, ForgeAct, ForgeAnswer, IgnoredComment, PollResult};
 use drive_core::time::Timestamp;
 use std::collections::BTreeSet;
 
@@ -161,9 +161,8 @@ impl Forge {
         rng: &mut Rng,
     ) -> Option<ForgeAnswer> {
         Some(match act {
-            ForgeAct::Listen { .. } => panic!("no cruise listens"),
-            ForgeAct::Look { since, approvals } => ForgeAnswer::Looked {
-                seen: Box::new(self.look(*since, *approvals, clock, rng)),
+            ForgeAct::Poll { since, approvals } => ForgeAnswer::Polled {
+                poll: Box::new(self.look(*since, *approvals, clock, rng)),
             },
             ForgeAct::PostReview { body, lines, .. } => {
                 let (review, _) = self.post(Surface::Review, name, body, clock, rng);
@@ -214,13 +213,13 @@ impl Forge {
         mut approvals: bool,
         clock: &Clock,
         rng: &mut Rng,
-    ) -> Seen {
+    ) -> PollResult {
         let overlap = Timestamp::from_millisecond(clock.forge().as_millisecond() - 2 * LAG);
-        let mut seen = Seen {
+        let mut seen = PollResult {
             state: self.pr,
             head: self.head.clone(),
             next: overlap.ok(),
-            ..Seen::default()
+            ..PollResult::default()
         };
         let is_news = |version: &&Version| {
             version.shown <= clock.steady && since.is_none_or(|since| version.at >= since)

@@ -16,9 +16,9 @@ use drive_core::agent::{Access, Budget};
 use drive_core::forge::trust::Reason;
 use drive_core::ids::EffectKey;
 use drive_core::run::{
-    Adopted, Effect, EffectResult, Event, ForgeAnswer, Kind, Note, Outcome, Published, Request,
-    Run, STATE_FORMAT, Spent, fold, phase_state, read_event, read_run, step, write_event,
-    write_run,
+    Adopted, DoneWhen, Effect, EffectResult, Event, ForgeAnswer, Makes, Note, Outcome, Published,
+    Request, Run, RunKind, STATE_FORMAT, Spent, Timer, fold, phase_state, read_event, read_run,
+    step, write_event, write_run,
 };
 use drive_core::sandbox::{Lifetime, Sandbox};
 use drive_core::time::Timestamp;
@@ -52,7 +52,7 @@ pub struct Sim {
 #[derive(Default)]
 struct Owner {
     under_way: Vec<UnderWay>,
-    timers: BTreeMap<String, Due>,
+    timers: BTreeMap<Timer, Due>,
 }
 
 #[derive(Clone, Copy)]
@@ -99,14 +99,20 @@ pub fn fly(seed: u64, is_told: bool) -> Flown {
 /// Terms of every kind.
 fn request(rng: &mut Rng) -> Request {
     let mut terms = common::cruise::terms();
-    terms.max_rounds = u32::try_from(rng.between(1, 8)).expect("small");
+    let watch = terms.watch.as_mut().expect("a cruise is watched");
+    watch.max_rounds = u32::try_from(rng.between(1, 8)).expect("small");
     terms.max_iterations = u32::try_from(rng.between(1, 4)).expect("small");
-    terms.auto_approve = rng.percent(35);
-    terms.plan_only = rng.percent(30);
+    terms.done = DoneWhen::Approved {
+        auto_approve: rng.percent(35),
+        plan_only: rng.percent(30),
+    };
     let inactive = rng.weighed(&[(5, HOUR / 2), (8, 2 * HOUR), (1, 24 * HOUR)]);
-    terms.inactivity_timeout = Duration::from_millis(inactive.unsigned_abs());
+    let watch = terms.watch.as_mut().expect("a cruise is watched");
+    watch.inactivity_timeout = Duration::from_millis(inactive.unsigned_abs());
     if rng.percent(15) {
-        terms.plan = Some(common::PLAN.to_owned());
+        terms.makes = Makes::Plan {
+            given: Some(common::PLAN.to_owned()),
+        };
     }
     let mut request = common::cruise::request_with(terms);
     request.budget = Budget::default();
@@ -304,7 +310,7 @@ impl Sim {
                 civil: *civil,
                 steady: clock.steady_at(*civil),
             });
-            owner.timers.insert(name.clone(), due);
+            owner.timers.insert(*name, due);
         }
         let is_new = |key: &&EffectKey| !owner.under_way.iter().any(|one| one.key == **key);
         let new: Vec<EffectKey> = self.run.pending.keys().filter(is_new).cloned().collect();
@@ -353,20 +359,23 @@ impl Sim {
     /// git and the forge say.
     pub fn lose_journal(&mut self) {
         let state = phase_state(&self.run);
-        let (Some(state), Some(request), None) = (state, &self.run.request, &self.run.leaving)
+        let (Some(state), Some(request), None) = (state, &self.run.request, &self.run.shutdown)
         else {
             return;
         };
         if checks::is_ending(self) || self.run.work.pull_request.is_none() {
             return;
         }
-        let mut request = request.clone();
+        let mut request = Request::clone(request);
         self.die();
         self.tell(|| "the journal is gone".to_owned());
         self.losses += 1;
         self.world.git.alive.clear();
-        if let Kind::Cruise(terms) = &mut request.kind {
-            terms.auto_approve = false;
+        if let RunKind::Cruise(terms) = &mut request.kind {
+            terms.done = DoneWhen::Approved {
+                auto_approve: false,
+                plan_only: false,
+            };
             terms.adopted = Some(Adopted {
                 sandbox: Sandbox {
                     lifetime: Lifetime::Persistent,
@@ -416,13 +425,13 @@ impl Sim {
             return;
         };
         if let EffectResult::OnForge {
-            answer: ForgeAnswer::Looked { seen },
+            answer: ForgeAnswer::Polled { poll },
         } = &result
         {
             let unknown =
                 |one: &drive_core::run::IgnoredComment| one.reason == Reason::PermissionUnknown;
             self.world.forge.looked = Some(one.happened);
-            self.world.forge.unsettled = seen.ignored.iter().any(unknown);
+            self.world.forge.unsettled = poll.ignored.iter().any(unknown);
         }
         let event = Event::EffectEnded {
             key: key.clone(),
@@ -434,11 +443,11 @@ impl Sim {
     fn wake(&mut self) {
         let Some(owner) = &mut self.owner else { return };
         let clock = &self.world.clock;
-        let due: Vec<String> = owner
+        let due: Vec<Timer> = owner
             .timers
             .iter()
             .filter(|(_, due)| due.comes(clock) <= clock.steady)
-            .map(|(name, _)| name.clone())
+            .map(|(name, _)| *name)
             .collect();
         for timer in due {
             // The same instant may be waited for again, once somebody has set the clock back.

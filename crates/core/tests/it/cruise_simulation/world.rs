@@ -184,8 +184,12 @@ impl World {
                     },
                 }
             }
-            Effect::OnForge { act, proof, .. } => {
-                let name = proof.as_deref().unwrap_or(one.key.as_str());
+            Effect::OnForge {
+                act,
+                idempotency_key,
+                ..
+            } => {
+                let name = idempotency_key.as_deref().unwrap_or(one.key.as_str());
                 self.forge.head = self.git.remote_head();
                 let answer = self.forge.act(act, name, &self.clock, rng);
                 self.check_post(act, run);

@@ -3,7 +3,9 @@
 use crate::common::{agent_said, comment, cruise::terms};
 use crate::cruise_step::scene::{OBJECTS, Scene, head};
 use drive_core::agent::Role;
-use drive_core::run::{Approved, Ask, CruiseTerms, EffectResult, ForgeAct, OutcomeStatus, Seen};
+use drive_core::run::{
+    Approved, Ask, DoneWhen, EffectResult, ForgeAct, OutcomeStatus, PhaseTerms, PollResult, Timer,
+};
 
 fn approval(head: String) -> Approved {
     Approved {
@@ -12,9 +14,12 @@ fn approval(head: String) -> Approved {
     }
 }
 
-fn auto() -> CruiseTerms {
-    CruiseTerms {
-        auto_approve: true,
+fn auto() -> PhaseTerms {
+    PhaseTerms {
+        done: DoneWhen::Approved {
+            auto_approve: true,
+            plan_only: false,
+        },
         ..terms()
     }
 }
@@ -22,9 +27,9 @@ fn auto() -> CruiseTerms {
 #[test]
 fn an_approval_of_the_head_ends_the_cruise_well() {
     let mut scene = Scene::watching(terms());
-    scene.sees(Seen {
+    scene.sees(PollResult {
         approvals: Some(vec![approval(head(1))]),
-        ..Seen::default()
+        ..PollResult::default()
     });
     assert_eq!(
         scene.told(),
@@ -42,10 +47,10 @@ fn an_approval_of_the_head_ends_the_cruise_well() {
 #[test]
 fn an_approval_is_void_once_a_fixer_moved_the_head() {
     let mut scene = Scene::watching(terms());
-    scene.sees(Seen {
+    scene.sees(PollResult {
         comments: vec![comment(5, "check the name")],
         approvals: Some(vec![approval(head(1))]),
-        ..Seen::default()
+        ..PollResult::default()
     });
     assert_eq!(
         (scene.run.work.head_sha.clone(), scene.run.outcome.clone()),
@@ -66,9 +71,9 @@ fn an_approval_is_void_once_a_fixer_moved_the_head() {
 #[test]
 fn whoever_spoke_before_an_approval_from_the_command_line_is_heard_first() {
     let mut scene = Scene::watching(terms());
-    scene.looks.push_back(Seen {
+    scene.looks.push_back(PollResult {
         comments: vec![comment(5, "check the name")],
-        ..Seen::default()
+        ..PollResult::default()
     });
     scene.ask(Ask::Approve {
         by: "bob".into(),
@@ -119,16 +124,16 @@ fn with_an_approval_that_waits(after: Option<Vec<Approved>>) -> Scene {
             warnings: Vec::new(),
         },
     );
-    scene.looks.push_back(Seen {
+    scene.looks.push_back(PollResult {
         comments: vec![comment(5, "check the name")],
         approvals: Some(vec![approval(head(1))]),
-        ..Seen::default()
+        ..PollResult::default()
     });
-    scene.looks.push_back(Seen {
+    scene.looks.push_back(PollResult {
         approvals: after,
-        ..Seen::default()
+        ..PollResult::default()
     });
-    scene.wake("poll");
+    scene.wake(Timer::Poll);
     scene
 }
 
@@ -137,19 +142,19 @@ fn an_approval_that_was_taken_back_before_it_counted_does_not_count() {
     let mut scene = with_an_approval_that_waits(Some(Vec::new()));
     assert_eq!(scene.run.outcome, None);
     let asked: Vec<bool> = scene
-        .acts("look")
+        .acts("poll")
         .into_iter()
         .filter_map(|act| match act {
-            ForgeAct::Look { approvals, .. } => Some(*approvals),
+            ForgeAct::Poll { approvals, .. } => Some(*approvals),
             _ => None,
         })
         .collect();
     assert_eq!(asked, [false, true], "one that stands is asked for again");
-    scene.sees(Seen::default());
+    scene.sees(PollResult::default());
     assert_eq!(scene.run.outcome, None);
-    scene.sees(Seen {
+    scene.sees(PollResult {
         approvals: Some(vec![approval(head(1))]),
-        ..Seen::default()
+        ..PollResult::default()
     });
     assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
 }
@@ -163,9 +168,9 @@ fn an_approval_that_still_stands_once_nothing_is_open_counts() {
 #[test]
 fn an_approval_from_the_command_line_is_not_the_forges_to_take_back() {
     let mut scene = Scene::watching(terms());
-    scene.looks.push_back(Seen {
+    scene.looks.push_back(PollResult {
         approvals: Some(Vec::new()),
-        ..Seen::default()
+        ..PollResult::default()
     });
     scene.ask(Ask::Approve {
         by: "ann".into(),

@@ -6,12 +6,14 @@ use drive_core::Problem;
 use drive_core::agent::{Failure, Role};
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{COMMENT_NOT_FOUND, Comment, Surface};
-use drive_core::run::{Ask, Effect, EffectResult, ForgeAct, IgnoredComment, Life, Seen};
+use drive_core::run::{
+    Ask, Effect, EffectResult, ForgeAct, IgnoredComment, Life, PollResult, Timer,
+};
 
-fn seen(comments: &[Comment]) -> Seen {
-    Seen {
+fn seen(comments: &[Comment]) -> PollResult {
+    PollResult {
         comments: comments.to_vec(),
-        ..Seen::default()
+        ..PollResult::default()
     }
 }
 
@@ -184,7 +186,7 @@ fn a_comment_edited_while_its_fixer_failed_is_given_once_in_its_new_words() {
     scene.agent(Role::Fixer, agent_ended(Some(Failure::Reported)));
     scene.sees(seen(&[comment(5, "one")]));
     scene.sees(seen(&[edited(comment(5, ""), 60, "two")]));
-    scene.wake("hold");
+    scene.wake(Timer::Hold);
     assert_eq!(lives(&scene), [("one", "superseded"), ("two", "replied")]);
     let given: Vec<Vec<&str>> = scene
         .jobs
@@ -246,13 +248,13 @@ fn a_comment_that_could_be_judged_at_last_is_not_listed_as_ignored() {
         ]
     };
     for _ in 0..2 {
-        scene.sees(Seen {
+        scene.sees(PollResult {
             ignored: unknown(),
-            ..Seen::default()
+            ..PollResult::default()
         });
     }
     assert_eq!(scene.cruise().record.ignored, unknown());
-    scene.sees(Seen {
+    scene.sees(PollResult {
         ignored: vec![ignored(6, Reason::NoWritePermission)],
         ..seen(&[comment(5, "check the name")])
     });
@@ -280,7 +282,7 @@ fn a_comment_deleted_while_its_fixer_worked_keeps_nobody_else_waiting() {
     let why = "comment `5` is not there".to_owned();
     assert_eq!(lives[0], Life::Unanswerable { why });
     assert!(matches!(lives[1], Life::Replied { .. }), "{lives:?}");
-    assert_eq!(scene.run.timers.get("retry"), None);
+    assert_eq!(scene.run.timers.get(&Timer::Retry), None);
     scene.sees(seen(&[comment(7, "three")]));
     assert_eq!((scene.jobs.len(), scene.acts("reply").len()), (2, 3));
 }
@@ -292,7 +294,7 @@ fn a_forge_that_knows_nothing_for_a_while_costs_no_reply() {
     scene.answer("reply", EffectResult::Failed { problem });
     scene.sees(seen(&[comment(5, "one")]));
     assert_eq!(lives(&scene), [("one", "other")]);
-    scene.wake("retry");
+    scene.wake(Timer::Retry);
     assert_eq!(lives(&scene), [("one", "replied")]);
 }
 
@@ -324,7 +326,7 @@ fn a_comment_from_the_command_line_is_posted_once_and_answered() {
     scene.answer("postComment", failed());
     scene.ask(ask());
     scene.ask(ask());
-    scene.wake("poll");
+    scene.wake(Timer::Poll);
     scene.ask(ask());
     assert_eq!(
         scene.told(),
@@ -352,10 +354,10 @@ fn a_reply_that_failed_is_tried_again_under_the_same_name() {
     scene.answer("reply", failed());
     scene.answer("reply", failed());
     scene.sees(seen(&[comment(5, "check the name")]));
-    assert_eq!(scene.until("retry"), 5);
-    scene.wake("retry");
-    assert_eq!(scene.until("retry"), 10);
-    scene.wake("retry");
+    assert_eq!(scene.until(Timer::Retry), 5);
+    scene.wake(Timer::Retry);
+    assert_eq!(scene.until(Timer::Retry), 10);
+    scene.wake(Timer::Retry);
     let proof = Some("reply/inline-5-1790000005000".to_owned());
     let told = (format!("Fixed in {}.", head(2)), proof);
     assert_eq!(scene.told(), [told.clone(), told.clone(), told]);
@@ -366,14 +368,16 @@ fn a_review_that_failed_to_be_posted_is_tried_again_under_the_name_of_its_first_
     let mut scene = Scene::begin(terms());
     scene.answer("postReview", failed());
     scene.settle();
-    scene.wake("retry");
+    scene.wake(Timer::Retry);
     let reviews: Vec<Option<&str>> = scene
         .performed
         .iter()
         .filter_map(|effect| match effect {
-            Effect::OnForge { act, proof, .. } if act.name() == "postReview" => {
-                Some(proof.as_deref())
-            }
+            Effect::OnForge {
+                act,
+                idempotency_key,
+                ..
+            } if act.name() == "postReview" => Some(idempotency_key.as_deref()),
             _ => None,
         })
         .collect();

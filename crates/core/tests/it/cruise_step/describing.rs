@@ -3,14 +3,14 @@
 use crate::common::{comment, cruise::terms, problem};
 use crate::cruise_step::scene::{Scene, failed, head};
 use drive_core::Problem;
-use drive_core::run::{Approved, EffectResult, ForgeAct, OutcomeStatus, Seen};
+use drive_core::run::{Approved, EffectResult, ForgeAct, OutcomeStatus, PollResult, Timer};
 
 const BROKEN: &str = "a plan without tasks";
 
-fn says(id: u64, body: &str) -> Seen {
-    Seen {
+fn says(id: u64, body: &str) -> PollResult {
+    PollResult {
         comments: vec![comment(id, body)],
-        ..Seen::default()
+        ..PollResult::default()
     }
 }
 
@@ -44,7 +44,7 @@ fn a_description_that_could_not_be_written_is_written_after_the_next_look() {
         "nobody waits for it"
     );
     for _ in 0..4 {
-        scene.wake("poll");
+        scene.wake(Timer::Poll);
     }
     let all = bodies(&scene);
     assert_eq!(all.len(), 3, "one that stands is left alone");
@@ -56,7 +56,7 @@ fn a_description_that_could_not_be_written_is_written_after_the_next_look() {
 fn a_description_that_cannot_be_written_is_given_up_with_a_warning() {
     let mut scene = with_a_new_description(50, &failed());
     for _ in 0..20 {
-        scene.wake("poll");
+        scene.wake(Timer::Poll);
     }
     assert_eq!(bodies(&scene).len(), 10);
     assert_eq!(
@@ -69,7 +69,7 @@ fn a_description_that_cannot_be_written_is_given_up_with_a_warning() {
 fn a_description_that_is_refused_is_not_tried_again() {
     let refused = Problem::usage("forgeForbidden", "not allowed");
     let mut scene = with_a_new_description(50, &EffectResult::Failed { problem: refused });
-    scene.wake("poll");
+    scene.wake(Timer::Poll);
     assert_eq!(bodies(&scene).len(), 1);
 }
 
@@ -83,10 +83,8 @@ fn the_last_description_is_not_overtaken_by_an_earlier_one() {
         },
     );
     scene.looks.push_back(says(5, "one"));
-    scene.now = scene.run.timers["poll"];
-    scene.tell(drive_core::run::Event::Woken {
-        timer: "poll".into(),
-    });
+    scene.now = scene.run.timers[&Timer::Poll];
+    scene.tell(drive_core::run::Event::Woken { timer: Timer::Poll });
     // Everything but the description gets through.
     let mut waiting = 0;
     while scene.run.outcome.is_none() && waiting < 300 {
@@ -99,12 +97,12 @@ fn the_last_description_is_not_overtaken_by_an_earlier_one() {
             break;
         };
         let key = key.clone();
-        scene.looks.push_back(Seen {
+        scene.looks.push_back(PollResult {
             approvals: Some(vec![Approved {
                 by: "ann".into(),
                 head: head(3),
             }]),
-            ..Seen::default()
+            ..PollResult::default()
         });
         scene.perform_one(&key);
     }
@@ -128,11 +126,11 @@ fn last_words_that_could_not_be_said_are_said_after_a_pause() {
     let mut scene = Scene::watching(terms());
     scene.answer("postComment", failed());
     scene.answer("postComment", failed());
-    scene.wake("inactivity");
-    assert_eq!(scene.until("retry"), 5);
-    scene.wake("retry");
-    assert_eq!(scene.until("retry"), 10);
-    scene.wake("retry");
+    scene.wake(Timer::Inactivity);
+    assert_eq!(scene.until(Timer::Retry), 5);
+    scene.wake(Timer::Retry);
+    assert_eq!(scene.until(Timer::Retry), 10);
+    scene.wake(Timer::Retry);
     let word = (
         "Cruise-control session timed out after 24h of inactivity".to_owned(),
         Some("timeout".to_owned()),
@@ -147,13 +145,13 @@ fn last_words_that_cannot_be_said_do_not_keep_a_cruise_alive() {
     for _ in 0..6 {
         scene.answer("postComment", failed());
     }
-    scene.wake("inactivity");
+    scene.wake(Timer::Inactivity);
     for _ in 0..5 {
-        scene.wake("retry");
+        scene.wake(Timer::Retry);
     }
     assert_eq!(scene.outcome().status, OutcomeStatus::TimedOut);
     assert_eq!(
         scene.run.warnings,
-        [format!("the pull request was not told: {}", problem())]
+        [format!("could not update the pull request: {}", problem())]
     );
 }

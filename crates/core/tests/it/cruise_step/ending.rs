@@ -4,15 +4,15 @@ use crate::common::{at, comment, cruise::terms, identity, run_id};
 use crate::cruise_step::scene::{Scene, failed};
 use drive_core::agent::Role;
 use drive_core::forge::PrState;
-use drive_core::run::{Ask, Effect, Event, OutcomeStatus, Seen, fold};
+use drive_core::run::{Ask, Effect, Event, OutcomeStatus, PollResult, Timer, fold};
 
 const TIMED_OUT: &str = "Cruise-control session timed out after 24h of inactivity";
 const DAY: i64 = 24 * 3600;
 
-fn becomes(state: PrState) -> Seen {
-    Seen {
+fn becomes(state: PrState) -> PollResult {
+    PollResult {
         state: Some(state),
-        ..Seen::default()
+        ..PollResult::default()
     }
 }
 
@@ -24,16 +24,16 @@ fn is_agent(effect: &Effect) -> bool {
 fn a_timeout_of_24_h_comes_after_a_restart() {
     let mut scene = Scene::watching(terms());
     assert_eq!(
-        scene.until("inactivity"),
+        scene.until(Timer::Inactivity),
         DAY - 2,
         "two seconds went into the last looks"
     );
     scene.run = fold(run_id(), scene.journal.clone()).unwrap();
-    scene.wake("inactivity");
+    scene.wake(Timer::Inactivity);
     assert_eq!(scene.bodies(), [TIMED_OUT]);
     assert_eq!(
         scene.names(),
-        ["look", "postComment", "removeSandbox"],
+        ["poll", "postComment", "removeSandbox"],
         "the pull request stays open"
     );
     let (outcome, now) = (scene.outcome(), scene.now);
@@ -47,26 +47,26 @@ fn a_timeout_of_24_h_comes_after_a_restart() {
 #[test]
 fn somebody_who_spoke_while_nobody_looked_is_heard_before_silence_ends_it() {
     let mut scene = Scene::watching(terms());
-    scene.looks.push_back(Seen {
+    scene.looks.push_back(PollResult {
         comments: vec![comment(5, "check the name")],
-        ..Seen::default()
+        ..PollResult::default()
     });
-    scene.wake("inactivity");
+    scene.wake(Timer::Inactivity);
     assert_eq!(scene.run.outcome, None);
     assert_eq!(scene.jobs.len(), 1);
-    assert!(scene.until("inactivity") > DAY - 100);
+    assert!(scene.until(Timer::Inactivity) > DAY - 100);
 }
 
 #[test]
 fn a_forge_that_is_down_when_silence_would_end_it_is_asked_for_some_hours() {
     let mut scene = Scene::watching(terms());
     for _ in 0..60 {
-        scene.answer("look", failed());
+        scene.answer("poll", failed());
     }
-    scene.wake("inactivity");
+    scene.wake(Timer::Inactivity);
     let mut looks = 1;
     while scene.run.outcome.is_none() {
-        scene.wake("poll");
+        scene.wake(Timer::Poll);
         looks += 1;
     }
     assert_eq!(
@@ -81,12 +81,12 @@ fn an_agent_at_work_is_not_silence() {
     scene.settle_until(
         |effect| matches!(effect, Effect::RunAgent { job, .. } if job.role == Role::Reviewer),
     );
-    scene.now = scene.run.timers["inactivity"];
+    scene.now = scene.run.timers[&Timer::Inactivity];
     scene.tell(Event::Woken {
-        timer: "inactivity".into(),
+        timer: Timer::Inactivity,
     });
     assert_eq!(
-        (scene.run.pending.len(), scene.until("inactivity")),
+        (scene.run.pending.len(), scene.until(Timer::Inactivity)),
         (1, DAY)
     );
 }
@@ -98,21 +98,19 @@ fn a_clock_set_back_by_an_hour_only_makes_the_silence_longer() {
     scene.pass(-3600);
     scene.ask(Ask::Poll);
     assert_eq!(scene.cruise().watch.last_activity, before);
-    assert!((DAY - 2..=DAY).contains(&scene.until("inactivity")));
-    assert_eq!(scene.until("poll"), 5);
+    assert!((DAY - 2..=DAY).contains(&scene.until(Timer::Inactivity)));
+    assert_eq!(scene.until(Timer::Poll), 5);
 }
 
 #[test]
 fn a_merge_ends_it_at_once_also_while_an_agent_works() {
     let mut scene = Scene::watching(terms());
-    scene.looks.push_back(Seen {
+    scene.looks.push_back(PollResult {
         comments: vec![comment(5, "check the name")],
-        ..Seen::default()
+        ..PollResult::default()
     });
-    scene.now = scene.run.timers["poll"];
-    scene.tell(Event::Woken {
-        timer: "poll".into(),
-    });
+    scene.now = scene.run.timers[&Timer::Poll];
+    scene.tell(Event::Woken { timer: Timer::Poll });
     scene.settle_until(is_agent);
     let key = scene
         .run
@@ -131,7 +129,7 @@ fn a_merge_ends_it_at_once_also_while_an_agent_works() {
         .run
         .pending
         .keys()
-        .find(|key| key.as_str().starts_with("look"));
+        .find(|key| key.as_str().starts_with("poll"));
     let look = look.unwrap().clone();
     scene.tell(Event::EffectEnded {
         key: look,
@@ -151,7 +149,7 @@ fn a_close_ends_it_without_success() {
         (scene.outcome().status, failure.kind.as_str()),
         (OutcomeStatus::Cancelled, "pullRequestClosed")
     );
-    assert_eq!(scene.names(), ["look", "removeSandbox"]);
+    assert_eq!(scene.names(), ["poll", "removeSandbox"]);
 }
 
 #[test]
@@ -169,7 +167,7 @@ fn whoever_asks_while_the_last_words_are_said_asks_too_late() {
     let mut scene = Scene::watching(terms());
     scene.now = at(10 * DAY);
     scene.tell(Event::Woken {
-        timer: "inactivity".into(),
+        timer: Timer::Inactivity,
     });
     scene.settle_until(|effect| effect.name() == "postComment");
     let before = scene.run.clone();

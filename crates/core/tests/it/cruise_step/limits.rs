@@ -1,14 +1,15 @@
 //! Rounds, budgets, failures: nothing loops.
 
-use crate::common::{agent_ended, at, comment, cruise::terms};
+use crate::common::cruise::{terms, terms_with_rounds};
+use crate::common::{agent_ended, at, comment};
 use crate::cruise_step::scene::{Scene, head};
 use drive_core::agent::{Budget, Failure, Role};
-use drive_core::run::{Approved, Ask, CruiseTerms, OutcomeStatus, Seen, cruise_status};
+use drive_core::run::{Approved, Ask, OutcomeStatus, PollResult, Timer, cruise_status};
 
-fn says(id: u64, body: &str) -> Seen {
-    Seen {
+fn says(id: u64, body: &str) -> PollResult {
+    PollResult {
         comments: vec![comment(id, body)],
-        ..Seen::default()
+        ..PollResult::default()
     }
 }
 
@@ -16,15 +17,12 @@ const ONE_ROUND: &str = "Stopped here: 1 fixer rounds are used up. A person must
 
 #[test]
 fn at_the_limit_one_comment_says_what_is_open_and_who_must_act() {
-    let mut scene = Scene::watching(CruiseTerms {
-        max_rounds: 1,
-        ..terms()
-    });
+    let mut scene = Scene::watching(terms_with_rounds(1));
     scene.sees(says(5, "one"));
     scene.performed.clear();
     scene.sees(says(6, "two"));
     scene.sees(says(7, "three"));
-    scene.wake("poll");
+    scene.wake(Timer::Poll);
     assert_eq!(scene.bodies(), [ONE_ROUND]);
     assert_eq!((scene.jobs.len(), scene.cruise().rounds), (1, 1));
     let status = cruise_status(&scene.run).unwrap();
@@ -36,10 +34,7 @@ fn at_the_limit_one_comment_says_what_is_open_and_who_must_act() {
 
 #[test]
 fn somebody_who_asks_gets_one_more_round() {
-    let mut scene = Scene::watching(CruiseTerms {
-        max_rounds: 1,
-        ..terms()
-    });
+    let mut scene = Scene::watching(terms_with_rounds(1));
     scene.sees(says(5, "one"));
     scene.sees(says(6, "two"));
     scene.ask(Ask::Poll);
@@ -54,16 +49,13 @@ fn somebody_who_asks_gets_one_more_round() {
 
 #[test]
 fn at_the_limit_an_approval_of_the_head_counts_although_comments_wait() {
-    let mut scene = Scene::watching(CruiseTerms {
-        max_rounds: 1,
-        ..terms()
-    });
-    let approved = |head| Seen {
+    let mut scene = Scene::watching(terms_with_rounds(1));
+    let approved = |head| PollResult {
         approvals: Some(vec![Approved {
             by: "ann".into(),
             head,
         }]),
-        ..Seen::default()
+        ..PollResult::default()
     };
     scene.sees(says(5, "one"));
     scene.sees(says(6, "two"));
@@ -124,15 +116,18 @@ fn a_comment_that_outlived_three_fixers_is_given_back() {
     }
     scene.sees(says(5, "one"));
     assert_eq!(
-        scene.until("hold"),
-        30 - 1,
-        "one second went into the last look"
+        scene.until(Timer::Hold),
+        30 - 2,
+        "one second went into saving its work, one into the poll"
     );
-    scene.wake("hold");
-    scene.wake("hold");
+    scene.wake(Timer::Hold);
+    scene.wake(Timer::Hold);
     assert_eq!(
         scene.bodies(),
-        ["This could not be resolved. agent `codex` says that it failed: it said so"]
+        [
+            "This could not be resolved. agent `codex` says that it failed: it said so. What was begun is \
+          saved: `refs/drive/kept/r20261115-0942-k3f9a/1`."
+        ]
     );
     assert_eq!(
         (scene.jobs.len(), scene.cruise().ledger.open().count()),
@@ -151,10 +146,10 @@ fn a_usage_limit_waits_for_its_reset() {
         })),
     );
     scene.sees(says(5, "one"));
-    assert_eq!(scene.run.timers["hold"], reset);
-    scene.wake("inactivity");
+    assert_eq!(scene.run.timers[&Timer::Hold], reset);
+    scene.wake(Timer::Inactivity);
     assert_eq!(scene.run.outcome, None, "a pause is not silence");
-    scene.wake("hold");
+    scene.wake(Timer::Hold);
     assert_eq!(
         (scene.jobs.len(), scene.cruise().ledger.open().count()),
         (2, 0)

@@ -4,16 +4,18 @@ use crate::common::{agent_said, comment, conflicted, cruise::terms, integrated, 
 use crate::cruise_step::scene::{Scene, failed, head};
 use drive_core::Problem;
 use drive_core::agent::{Budget, Role};
-use drive_core::run::{Approved, Effect, EffectResult, OutcomeStatus, Seen, cruise_status};
+use drive_core::run::{
+    Approved, Effect, EffectResult, OutcomeStatus, PollResult, Timer, cruise_status,
+};
 
 fn theirs() -> String {
     "f".repeat(40)
 }
 
-fn shows(head: String) -> Seen {
-    Seen {
+fn shows(head: String) -> PollResult {
+    PollResult {
         head: Some(head),
-        ..Seen::default()
+        ..PollResult::default()
     }
 }
 
@@ -41,7 +43,7 @@ fn pushes(scene: &Scene) -> Vec<(String, Option<String>)> {
 fn what_a_person_pushed_while_nothing_was_done_is_brought_in_and_their_approval_of_it_counts() {
     let mut scene = Scene::watching(terms());
     scene.answer("integrate", integrated('f'));
-    scene.sees(Seen {
+    scene.sees(PollResult {
         approvals: Some(vec![Approved {
             by: "ann".into(),
             head: theirs(),
@@ -50,7 +52,7 @@ fn what_a_person_pushed_while_nothing_was_done_is_brought_in_and_their_approval_
     });
     assert_eq!(
         &scene.names()[..5],
-        ["look", "commitWork", "integrate", "readFile", "push"]
+        ["poll", "commitWork", "integrate", "readFile", "push"]
     );
     assert_eq!(pushes(&scene), [(theirs(), Some(head(1)))]);
     assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
@@ -61,7 +63,7 @@ fn what_a_person_pushed_while_nothing_was_done_is_brought_in_and_their_approval_
 fn a_pull_request_that_shows_what_was_pushed_is_no_news() {
     let mut scene = Scene::watching(terms());
     scene.sees(shows(head(1)));
-    assert_eq!(scene.names(), ["look"]);
+    assert_eq!(scene.names(), ["poll"]);
 }
 
 #[test]
@@ -75,9 +77,9 @@ fn comments_of_a_round_whose_branch_was_rewritten_come_again_and_are_answered_on
     let fixed = r#"{"comments": [{"id": "inline-5", "action": "fixed", "note": "on yours"}]}"#;
     scene.agent(Role::Fixer, agent_said(fixed));
     scene.agent(Role::Fixer, agent_said(fixed));
-    scene.sees(Seen {
+    scene.sees(PollResult {
         comments: vec![comment(5, "check the name")],
-        ..Seen::default()
+        ..PollResult::default()
     });
     assert_eq!(scene.jobs.len(), 2);
     assert_eq!(scene.bodies(), [format!("Fixed in {}. on yours", head(3))]);
@@ -89,8 +91,8 @@ fn comments_of_a_round_whose_branch_was_rewritten_come_again_and_are_answered_on
     assert_eq!(
         scene.run.warnings,
         [format!(
-            "somebody rewrote branch `drive/fix-the-login`: the cruise goes on from their {}; the \
-             commits that are not in there any more are in `drive kept list`",
+            "somebody rewrote branch `drive/fix-the-login`: the run goes on from their {}; the \
+             commits that are not in it any more are in `drive kept list`",
             theirs()
         )]
     );
@@ -103,7 +105,7 @@ fn a_remote_that_cannot_be_reached_while_commits_are_brought_in_is_asked_again()
     scene.answer("integrate", integrated('f'));
     scene.sees(shows(theirs()));
     assert_eq!(scene.run.outcome, None);
-    scene.wake("retry");
+    scene.wake(Timer::Retry);
     assert_eq!(scene.run.work.head_sha, Some(theirs()));
     assert_eq!(scene.run.outcome, None);
 }
@@ -164,7 +166,7 @@ fn an_approval_of_what_others_added_to_does_not_count() {
         by: "ann".into(),
         head,
     };
-    scene.sees(Seen {
+    scene.sees(PollResult {
         approvals: Some(vec![approval(head(1))]),
         ..shows(theirs())
     });
@@ -177,7 +179,7 @@ fn a_fixer_works_on_what_the_author_of_the_comment_saw() {
     scene.answer("integrate", integrated('f'));
     let mut remark = comment(5, "check the name");
     remark.commit = Some(theirs());
-    scene.sees(Seen {
+    scene.sees(PollResult {
         comments: vec![remark],
         ..shows(theirs())
     });
@@ -188,10 +190,8 @@ fn a_fixer_works_on_what_the_author_of_the_comment_saw() {
 fn what_was_left_in_the_sandbox_is_committed_before_a_merge() {
     let mut scene = Scene::watching(terms());
     scene.looks.push_back(shows(theirs()));
-    scene.now = scene.run.timers["poll"];
-    scene.tell(drive_core::run::Event::Woken {
-        timer: "poll".into(),
-    });
+    scene.now = scene.run.timers[&Timer::Poll];
+    scene.tell(drive_core::run::Event::Woken { timer: Timer::Poll });
     scene.settle_until(|effect| effect.name() == "commitWork");
     let status = cruise_status(&scene.run).unwrap();
     assert_eq!(status.state, "merging");
@@ -222,6 +222,6 @@ fn no_agent_resolves_conflicts_on_an_empty_budget() {
         (OutcomeStatus::NeedsHuman, "mergeConflict")
     );
     let told = scene.bodies();
-    let starts = "This cruise has ended before its work was done: ";
+    let starts = "Stopped before the work was done: ";
     assert!(told.len() == 1 && told[0].starts_with(starts), "{told:?}");
 }

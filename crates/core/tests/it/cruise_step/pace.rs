@@ -2,13 +2,13 @@
 
 use crate::common::{comment, cruise::terms};
 use crate::cruise_step::scene::{Scene, failed};
-use drive_core::run::{Ask, Seen, cruise_status};
+use drive_core::run::{Ask, PollResult, Timer, cruise_status};
 
 fn pauses(scene: &mut Scene, count: usize) -> Vec<i64> {
     let mut pauses = Vec::new();
     for _ in 0..count {
-        pauses.push(scene.until("poll"));
-        scene.wake("poll");
+        pauses.push(scene.until(Timer::Poll));
+        scene.wake(Timer::Poll);
     }
     pauses
 }
@@ -26,9 +26,9 @@ fn backoff_starts_at_5_s_doubles_and_caps_at_300_s() {
 fn backoff_resets_with_a_new_comment_and_when_somebody_asks() {
     let mut scene = Scene::watching(terms());
     pauses(&mut scene, 4);
-    scene.sees(Seen {
+    scene.sees(PollResult {
         comments: vec![comment(5, "check the name")],
-        ..Seen::default()
+        ..PollResult::default()
     });
     assert_eq!(pauses(&mut scene, 3), [5, 10, 20]);
     scene.ask(Ask::Poll);
@@ -38,27 +38,27 @@ fn backoff_resets_with_a_new_comment_and_when_somebody_asks() {
 #[test]
 fn a_comment_that_was_seen_before_does_not_reset_it() {
     let mut scene = Scene::watching(terms());
-    let seen = || Seen {
+    let seen = || PollResult {
         comments: vec![comment(5, "check the name")],
-        ..Seen::default()
+        ..PollResult::default()
     };
     scene.sees(seen());
     pauses(&mut scene, 2);
     scene.sees(seen());
-    assert_eq!(scene.until("poll"), 40);
+    assert_eq!(scene.until(Timer::Poll), 40);
 }
 
 #[test]
 fn a_forge_that_cannot_be_asked_is_asked_again_and_named() {
     let mut scene = Scene::watching(terms());
-    scene.answer("look", failed());
-    scene.wake("poll");
+    scene.answer("poll", failed());
+    scene.wake(Timer::Poll);
     let status = cruise_status(&scene.run).unwrap();
     assert_eq!(
         status.waiting_for.as_deref(),
         Some("the forge: no space left on `/state`: ENOSPC")
     );
-    assert_eq!(scene.until("poll"), 10);
-    scene.wake("poll");
+    assert_eq!(scene.until(Timer::Poll), 10);
+    scene.wake(Timer::Poll);
     assert_eq!(scene.cruise().watch.trouble, None);
 }

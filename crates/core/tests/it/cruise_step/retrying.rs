@@ -3,14 +3,16 @@
 use crate::common::{comment, cruise::terms};
 use crate::cruise_step::scene::{Scene, failed, head};
 use drive_core::Problem;
-use drive_core::run::{Ask, Effect, EffectResult, Event, OutcomeStatus, Seen, cruise_status};
+use drive_core::run::{
+    Ask, Effect, EffectResult, Event, OutcomeStatus, PollResult, Timer, cruise_status,
+};
 
 const DAY: i64 = 24 * 3600;
 
-fn says(id: u64, body: &str) -> Seen {
-    Seen {
+fn says(id: u64, body: &str) -> PollResult {
+    PollResult {
         comments: vec![comment(id, body)],
-        ..Seen::default()
+        ..PollResult::default()
     }
 }
 
@@ -26,7 +28,7 @@ fn fly_on(scene: &mut Scene) {
         let next = scene.run.timers.iter().min_by_key(|(_, at)| **at);
         let Some((timer, _)) = next else { return };
         let timer = timer.clone();
-        scene.wake(&timer);
+        scene.wake(timer);
     }
     panic!("no end");
 }
@@ -43,8 +45,8 @@ fn a_remote_that_is_away_for_hours_costs_no_comment_its_answer() {
             status.waiting_for.as_deref(),
             Some("another try: no space left on `/state`: ENOSPC")
         );
-        assert!(scene.until("retry") <= 300);
-        scene.wake("retry");
+        assert!(scene.until(Timer::Retry) <= 300);
+        scene.wake(Timer::Retry);
     }
     assert_eq!(scene.bodies(), [format!("Fixed in {}.", head(2))]);
     assert_eq!(scene.run.outcome, None);
@@ -54,12 +56,12 @@ fn a_remote_that_is_away_for_hours_costs_no_comment_its_answer() {
 fn others_commits_that_cannot_be_fetched_for_hours_end_nothing() {
     let mut scene = Scene::watching(terms());
     fails(&mut scene, "integrate", 40);
-    scene.sees(Seen {
+    scene.sees(PollResult {
         head: Some("f".repeat(40)),
-        ..Seen::default()
+        ..PollResult::default()
     });
     for _ in 0..40 {
-        scene.wake("retry");
+        scene.wake(Timer::Retry);
     }
     assert_eq!(
         (scene.run.outcome.as_ref(), scene.bodies().len()),
@@ -84,14 +86,14 @@ fn a_try_at_the_very_moment_is_no_reason_to_wait_for_another_day() {
     let mut scene = Scene::watching(terms());
     fails(&mut scene, "push", 1);
     scene.sees(says(5, "check the name"));
-    scene.now = scene.run.timers["inactivity"];
+    scene.now = scene.run.timers[&Timer::Inactivity];
     scene.tell(Event::Woken {
-        timer: "retry".into(),
+        timer: Timer::Retry,
     });
     scene.tell(Event::Woken {
-        timer: "inactivity".into(),
+        timer: Timer::Inactivity,
     });
-    let looks = |effect: &Effect| effect.name() == "look";
+    let looks = |effect: &Effect| effect.name() == "poll";
     assert!(
         scene.run.pending.values().any(looks),
         "{:?}",
@@ -105,12 +107,12 @@ fn somebody_who_asks_gets_the_next_try_at_once() {
     fails(&mut scene, "push", 9);
     scene.sees(says(5, "check the name"));
     for _ in 0..8 {
-        scene.wake("retry");
+        scene.wake(Timer::Retry);
     }
-    assert!(scene.until("retry") > 60);
+    assert!(scene.until(Timer::Retry) > 60);
     scene.ask(Ask::Poll);
     assert_eq!(scene.bodies(), [format!("Fixed in {}.", head(2))]);
-    assert_eq!(scene.run.timers.get("retry"), None);
+    assert_eq!(scene.run.timers.get(&Timer::Retry), None);
 }
 
 #[test]
@@ -130,7 +132,7 @@ fn before_there_is_a_pull_request_a_remote_that_is_away_fails_the_cruise() {
 #[test]
 fn an_end_that_nobody_asked_for_is_told_with_what_is_open() {
     let mut scene = Scene::watching(terms());
-    let problem = Problem::environment("sandboxGone", "the sandbox is gone, @ann").hint("look");
+    let problem = Problem::environment("sandboxGone", "the sandbox is gone, @ann").hint("poll");
     scene.answer(
         "commitWork",
         EffectResult::Failed {
@@ -141,7 +143,7 @@ fn an_end_that_nobody_asked_for_is_told_with_what_is_open() {
     assert_eq!(
         scene.told(),
         [(
-            "This cruise has ended before its work was done: the sandbox is gone, ann. Comments \
+            "Stopped before the work was done: the sandbox is gone, ann. Comments \
              written here from now on are not read: a person must go on.\n\nStill open:\n\n- \
              inline-5 by ann: check the name"
                 .to_owned(),

@@ -26,7 +26,7 @@ fn a_reviewer_that_crashes_or_hangs_counts_as_complete_with_a_warning() {
     let reviews = scene.jobs.iter().filter(|job| job.role == Role::Reviewer);
     assert_eq!(reviews.count(), 5);
     let complete = |domain: &str, why: &str| {
-        format!("the {domain} review counts as complete: agent `gemini-cli` {why}")
+        format!("the {domain} review has no verdict: agent `gemini-cli` {why}")
     };
     assert_eq!(
         scene.run.warnings,

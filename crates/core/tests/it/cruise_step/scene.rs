@@ -5,8 +5,8 @@ use drive_core::agent::Role;
 use drive_core::forge::PrState;
 use drive_core::ids::EffectKey;
 use drive_core::run::{
-    AgentJob, Ask, CommitSummary, Cruise, CruiseTerms, Effect, EffectResult, Event, Flow, ForgeAct,
-    JobComment, Outcome, Request, Run, Seen, fold, step,
+    AgentJob, Ask, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAct, JobComment, Outcome,
+    Phase, PhaseTerms, PollResult, Request, Run, Timer, fold, step,
 };
 use drive_core::time::Timestamp;
 use std::collections::{BTreeMap, VecDeque};
@@ -20,7 +20,7 @@ pub struct Scene {
     pub now: Timestamp,
     pub journal: Vec<(Event, Timestamp)>,
     /// What the next looks show.
-    pub looks: VecDeque<Seen>,
+    pub looks: VecDeque<PollResult>,
     /// What is answered to effects of a name, before all goes well.
     pub answers: BTreeMap<&'static str, VecDeque<EffectResult>>,
     /// How agents of a role end, before all of them succeed.
@@ -48,7 +48,7 @@ pub fn head(n: usize) -> String {
 
 impl Scene {
     /// Before anything was performed.
-    pub fn begin(terms: CruiseTerms) -> Self {
+    pub fn begin(terms: PhaseTerms) -> Self {
         Self::with(common::cruise::request_with(terms))
     }
 
@@ -71,7 +71,7 @@ impl Scene {
     }
 
     /// A plan that every domain approved, and nothing to do.
-    pub fn watching(terms: CruiseTerms) -> Self {
+    pub fn watching(terms: PhaseTerms) -> Self {
         let mut scene = Self::begin(terms);
         scene.settle();
         scene.performed.clear();
@@ -79,9 +79,9 @@ impl Scene {
         scene
     }
 
-    pub fn cruise(&self) -> &Cruise {
+    pub fn cruise(&self) -> &Phase {
         match &self.run.flow {
-            Flow::Cruise { cruise } => cruise,
+            Flow::Phase { phase: cruise } => cruise,
             other => panic!("no cruise: {other:?}"),
         }
     }
@@ -132,17 +132,15 @@ impl Scene {
     }
 
     /// Waits until this timer comes.
-    pub fn wake(&mut self, timer: &str) {
-        self.now = self.run.timers[timer].max(self.now);
-        self.tell(Event::Woken {
-            timer: timer.to_owned(),
-        });
+    pub fn wake(&mut self, timer: Timer) {
+        self.now = self.run.timers[&timer].max(self.now);
+        self.tell(Event::Woken { timer });
         self.settle();
     }
 
     /// How long until this timer comes, in seconds.
-    pub fn until(&self, timer: &str) -> i64 {
-        self.run.timers[timer].as_second() - self.now.as_second()
+    pub fn until(&self, timer: Timer) -> i64 {
+        self.run.timers[&timer].as_second() - self.now.as_second()
     }
 
     pub fn ask(&mut self, ask: Ask) {
@@ -151,12 +149,12 @@ impl Scene {
     }
 
     /// The next look shows this.
-    pub fn sees(&mut self, seen: Seen) {
-        self.looks.push_back(Seen {
+    pub fn sees(&mut self, seen: PollResult) {
+        self.looks.push_back(PollResult {
             state: seen.state.or(Some(PrState::Open)),
             ..seen
         });
-        self.wake("poll");
+        self.wake(Timer::Poll);
     }
 
     pub fn agent(&mut self, role: Role, ends: EffectResult) {
@@ -195,7 +193,7 @@ impl Scene {
                 }
             }
             Effect::OnForge {
-                act: ForgeAct::Look { .. },
+                act: ForgeAct::Poll { .. },
                 ..
             } => common::cruise::looked(self.looks.pop_front().unwrap_or_default()),
             effect => good(effect),
@@ -207,9 +205,9 @@ impl Scene {
         let said = self.performed.iter().filter_map(|effect| match effect {
             Effect::OnForge {
                 act: ForgeAct::PostComment { body } | ForgeAct::Reply { body, .. },
-                proof,
+                idempotency_key,
                 ..
-            } => Some((body.clone(), proof.clone())),
+            } => Some((body.clone(), idempotency_key.clone())),
             _ => None,
         });
         said.collect()

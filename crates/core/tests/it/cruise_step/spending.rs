@@ -4,7 +4,7 @@ use crate::common::{comment, cruise::request_with, cruise::terms, identity, used
 use crate::cruise_step::scene::Scene;
 use drive_core::agent::{Budget, Cost, Usage};
 use drive_core::ids::EffectKey;
-use drive_core::run::{Ask, Event, Note, Seen, Spent};
+use drive_core::run::{Ask, Event, Note, PollResult, Spent, Timer};
 
 /// A cruise with a fixer at work, which 7 agents came before.
 fn with_a_fixer_at_work() -> (Scene, EffectKey) {
@@ -15,14 +15,12 @@ fn with_a_fixer_at_work() -> (Scene, EffectKey) {
     };
     let mut scene = Scene::with(request);
     scene.settle();
-    scene.looks.push_back(Seen {
+    scene.looks.push_back(PollResult {
         comments: vec![comment(5, "one")],
-        ..Seen::default()
+        ..PollResult::default()
     });
-    scene.now = scene.run.timers["poll"];
-    scene.tell(Event::Woken {
-        timer: "poll".into(),
-    });
+    scene.now = scene.run.timers[&Timer::Poll];
+    scene.tell(Event::Woken { timer: Timer::Poll });
     scene.settle_until(|effect| effect.name() == "runAgent");
     let mut keys = scene.run.pending.keys();
     let key = keys.find(|key| key.as_str().starts_with("runAgent"));

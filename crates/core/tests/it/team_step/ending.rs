@@ -3,13 +3,15 @@
 use crate::common::team_request;
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};
 use drive_core::review::LastWord;
-use drive_core::run::{Effect, EffectResult, ForgeAnswer, Kind, OutcomeStatus, Request};
+use drive_core::run::{
+    DoneWhen, Effect, EffectResult, ForgeAnswer, OutcomeStatus, Request, RunKind,
+};
 use drive_core::settings::TeamMode;
 
 pub fn merging(mode: TeamMode) -> Request {
     let mut request = team_request(mode);
-    if let Kind::Team(terms) = &mut request.kind {
-        terms.auto_merge = true;
+    if let RunKind::Team(terms) = &mut request.kind {
+        terms.done = DoneWhen::Reviewed { auto_merge: true };
     }
     request
 }

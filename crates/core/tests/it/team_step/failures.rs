@@ -32,7 +32,7 @@ fn what_must_work_out_ends_the_run_when_it_does_not() {
 #[test]
 fn what_need_not_work_out_does_not_stop_a_team() {
     for fails in [
-        "listen",
+        "poll",
         "readDiff",
         "postReview",
         "reply",
@@ -89,7 +89,7 @@ fn out_of_budget_stops_and_says_what_is_open() {
     request.budget.tokens = Some(3_000);
     let mut scene = Scene::reviews(&[OBJECTS]);
     let run = scene.fly(request);
-    assert_eq!(end(&run).1, Some("outOfBudget"));
+    assert_eq!(end(&run).1, Some("budgetExceeded"));
     assert_eq!(scene.roles().last().unwrap(), "reviewer Security");
     assert!(scene.told.contains(&"status false".to_owned()));
 }

@@ -23,7 +23,7 @@ fn a_finding_becomes_a_comment_a_commit_that_names_it_a_reply_and_a_resolved_thr
             "[SECURITY REVIEW - APPROVED] +0 lines".to_owned(),
         ]
     );
-    assert_eq!(fix.subject, "Resolve comment 200: the name is not checked");
+    assert_eq!(fix.subject, "Fix round 1: the name is not checked");
     let remark = &team(&run).record.remarks[0];
     assert_eq!(
         (remark.commit.as_ref(), remark.resolved),
@@ -138,7 +138,7 @@ fn half_work_of_a_fixer_that_failed_is_kept_aside_and_neither_committed_nor_push
     );
     let kept = kept().reference;
     assert!(
-        scene.told[1].ends_with(&format!("What was begun is kept: `{kept}`.")),
+        scene.told[1].ends_with(&format!("What was begun is saved: `{kept}`.")),
         "{}",
         scene.told[1]
     );

@@ -1,19 +1,19 @@
 //! People on the pull request.
 
 use crate::common::{comment, ignored, team_request};
-use crate::team_step::scene::{APPROVED, NOBODY, OBJECTS, Scene, end, heard, team};
+use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, heard, nobody, polled, team};
 use drive_core::agent::Role;
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Comment, Surface};
 use drive_core::review::LastWord;
-use drive_core::run::{AgentJob, ForgeAnswer, IgnoredComment, OutcomeStatus, Run};
+use drive_core::run::{AgentJob, IgnoredComment, OutcomeStatus, PollResult, Run};
 use drive_core::settings::TeamMode;
 
 #[test]
 fn a_person_in_the_middle_is_heard_once_and_a_stranger_is_only_shown() {
     let mut scene = Scene::reviews(&[APPROVED]);
     let said = comment(5, "please rename it");
-    scene.people = [NOBODY, heard(vec![said.clone()]), heard(vec![said])].into();
+    scene.people = [nobody(), heard(vec![said.clone()]), heard(vec![said])].into();
     let run = scene.fly(team_request(TeamMode::Github));
     assert_eq!(end(&run).2, Some(LastWord::Approved));
     assert_eq!(
@@ -42,7 +42,7 @@ fn an_answer_outside_a_thread_says_what_it_answers() {
         comment
     };
     scene.people = [
-        NOBODY,
+        nobody(),
         heard(vec![talk(5, "rename it"), talk(6, "@bob: test it")]),
     ]
     .into();
@@ -71,16 +71,14 @@ fn a_comment_that_could_be_judged_at_last_is_not_listed_as_ignored() {
         author: Some("ann".into()),
         reason: Reason::PermissionUnknown,
     };
-    let unsettled = ForgeAnswer::Heard {
-        comments: Vec::new(),
+    let unsettled = polled(PollResult {
         ignored: vec![unknown],
-        next: None,
-    };
-    let settled = ForgeAnswer::Heard {
+        ..PollResult::default()
+    });
+    let settled = polled(PollResult {
         comments: vec![said],
-        ignored: Vec::new(),
-        next: None,
-    };
+        ..PollResult::default()
+    });
     scene.people = [unsettled, settled].into();
     let run = scene.fly(team_request(TeamMode::Github));
     assert_eq!(team(&run).record.ignored, []);
@@ -94,7 +92,7 @@ fn who_resolves_a_reply_knows_what_was_said_in_its_thread_before() {
         ..comment(id, body)
     };
     let said = heard(vec![reply(300, "Not like this."), reply(301, "I agree.")]);
-    scene.people = [NOBODY, NOBODY, said].into();
+    scene.people = [nobody(), nobody(), said].into();
     let run = scene.fly(team_request(TeamMode::Github));
     assert_eq!(end(&run).2, Some(LastWord::Approved));
     let fixers: Vec<&AgentJob> = scene
@@ -104,10 +102,11 @@ fn who_resolves_a_reply_knows_what_was_said_in_its_thread_before() {
         .collect();
     let remark = "gemini-cli: the name is not checked";
     let fixed = format!("claude-code: Fixed in {}.", scene.commits[1].sha);
+    let again = format!("claude-code: Fixed in {}.", scene.commits[2].sha);
     let threads = [
         "Nothing.".to_owned(),
         format!("```\n{remark}\n\n{fixed}\n```"),
-        format!("```\n{remark}\n\n{fixed}\n\nann: Not like this.\n```"),
+        format!("```\n{remark}\n\n{fixed}\n\nann: Not like this.\n\n{again}\n```"),
     ];
     assert_eq!(fixers.len(), threads.len());
     let stored = serde_json::to_string(&run).unwrap();
@@ -121,7 +120,7 @@ fn who_resolves_a_reply_knows_what_was_said_in_its_thread_before() {
 #[test]
 fn what_is_said_after_the_last_review_is_still_worked_in() {
     let mut scene = Scene::reviews(&[APPROVED]);
-    scene.people = [NOBODY, NOBODY, NOBODY, NOBODY, NOBODY]
+    scene.people = [nobody(), nobody(), nobody(), nobody(), nobody()]
         .into_iter()
         .chain([heard(vec![comment(5, "one more thing")])])
         .collect();
@@ -134,7 +133,7 @@ fn what_is_said_after_the_last_review_is_still_worked_in() {
 #[test]
 fn an_approval_does_not_outlive_the_commit_it_was_given_for() {
     let mut scene = Scene::reviews(&[APPROVED]);
-    scene.people = [NOBODY, NOBODY, NOBODY, NOBODY, NOBODY]
+    scene.people = [nobody(), nobody(), nobody(), nobody(), nobody()]
         .into_iter()
         .chain([heard(vec![comment(5, "one more thing")])])
         .collect();
@@ -155,9 +154,9 @@ fn a_commit_that_nobody_looked_at_is_never_called_approved() {
     let mut scene = Scene::reviews(&[APPROVED]);
     // Each domain is reviewed at most twice, and somebody has more to say after both times.
     let said = |id| heard(vec![comment(id, "one more thing")]);
-    scene.people = std::iter::repeat_n(NOBODY, 5)
+    scene.people = std::iter::repeat_n(nobody(), 5)
         .chain([said(5)])
-        .chain(std::iter::repeat_n(NOBODY, 5))
+        .chain(std::iter::repeat_n(nobody(), 5))
         .chain([said(6)])
         .collect();
     let run = scene.fly(team_request(TeamMode::Github));
@@ -175,7 +174,7 @@ fn a_commit_that_nobody_looked_at_is_never_called_approved() {
     assert_eq!(
         run.outcome.unwrap().failure.unwrap().message,
         format!(
-            "the reviewer `gemini-cli` approved {}, and nobody has looked at {} since",
+            "the reviewer `gemini-cli` approved {}, and nobody has reviewed {} since",
             approved.sha, head.sha
         )
     );

@@ -66,7 +66,7 @@ fn what_is_merged_was_verified_first_in_every_mode() {
                     sha: base(),
                 }),
             },
-            proof: None,
+            idempotency_key: None,
         };
         let remove = Effect::RemoveSandbox {
             sandbox: sandbox().id,
@@ -105,7 +105,7 @@ fn what_does_not_pass_is_not_merged_and_the_pull_request_says_why() {
             act: ForgeAct::PostComment {
                 body: render::markdown(&report),
             },
-            proof: None,
+            idempotency_key: None,
         };
         assert_eq!(
             scene.performed.iter().filter(|e| **e == comment).count(),

@@ -4,8 +4,8 @@ use crate::common::{agent_ended, agent_said, at, good, ignored, problem, run_id}
 use drive_core::agent::Role;
 use drive_core::review::LastWord;
 use drive_core::run::{
-    AgentJob, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAct, ForgeAnswer,
-    OutcomeStatus, Request, Run, Team, fold, step,
+    AgentJob, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAct, ForgeAnswer, JobComment,
+    OutcomeStatus, Phase, PollResult, Request, Run, fold, step,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -55,7 +55,11 @@ impl Scene {
         let mut run = fold(run_id(), [(requested, at(0))]).unwrap();
         for second in 1..5_000 {
             let Some((key, effect)) = run.pending.first_key_value() else {
-                return run;
+                let Some((&timer, &due)) = run.timers.iter().min_by_key(|(_, due)| **due) else {
+                    return run;
+                };
+                run = step(run, Event::Woken { timer }, due).unwrap().0;
+                continue;
             };
             let result = self.perform(effect);
             let ended = Event::EffectEnded {
@@ -122,7 +126,10 @@ impl Scene {
             Role::Namer => {
                 agent_said(r#"{"pr_title": "Check names", "branch_name": "check-names"}"#)
             }
-            Role::Fixer => self.fixer.clone().unwrap_or_else(|| agent_ended(None)),
+            Role::Fixer => self
+                .fixer
+                .clone()
+                .unwrap_or_else(|| agent_said(&all_fixed(job))),
             Role::Coder | Role::Planner | Role::Validator => agent_ended(None),
         }
     }
@@ -142,17 +149,14 @@ pub trait PopFrontIf {
 
 impl PopFrontIf for VecDeque<ForgeAnswer> {
     fn pop_front_if_listening(&mut self, act: &ForgeAct) -> Option<ForgeAnswer> {
-        matches!(act, ForgeAct::Listen { .. }).then(|| self.pop_front())?
+        matches!(act, ForgeAct::Poll { .. }).then(|| self.pop_front())?
     }
 }
 
 /// What somebody on the pull request sees of an act.
 pub fn telling(act: &ForgeAct) -> Option<String> {
     match act {
-        ForgeAct::Listen { .. }
-        | ForgeAct::Look { .. }
-        | ForgeAct::React { .. }
-        | ForgeAct::UpdateBody { .. } => None,
+        ForgeAct::Poll { .. } | ForgeAct::React { .. } | ForgeAct::UpdateBody { .. } => None,
         ForgeAct::MarkReady => Some("ready".to_owned()),
         ForgeAct::Merge { head, .. } => Some(format!("merge {head}")),
         ForgeAct::PostReview { body, lines, .. } => Some(format!(
@@ -167,10 +171,10 @@ pub fn telling(act: &ForgeAct) -> Option<String> {
     }
 }
 
-pub fn team(run: &Run) -> &Team {
+pub fn team(run: &Run) -> &Phase {
     match &run.flow {
-        Flow::Team { team } => team,
-        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => panic!("no team"),
+        Flow::Phase { phase } => phase,
+        Flow::Awaiting | Flow::Spawn { .. } => panic!("no team"),
     }
 }
 
@@ -184,15 +188,27 @@ pub fn end(run: &Run) -> (OutcomeStatus, Option<&str>, Option<LastWord>) {
 }
 
 pub fn heard(comments: Vec<drive_core::forge::Comment>) -> ForgeAnswer {
-    ForgeAnswer::Heard {
+    polled(PollResult {
         comments,
         ignored: vec![ignored()],
         next: Some(at(6)),
+        ..PollResult::default()
+    })
+}
+
+pub fn polled(poll: PollResult) -> ForgeAnswer {
+    ForgeAnswer::Polled {
+        poll: Box::new(poll),
     }
 }
 
-pub const NOBODY: ForgeAnswer = ForgeAnswer::Heard {
-    comments: Vec::new(),
-    ignored: Vec::new(),
-    next: None,
-};
+pub fn nobody() -> ForgeAnswer {
+    polled(PollResult::default())
+}
+
+/// A fixer that says it fixed all it was given.
+fn all_fixed(job: &AgentJob) -> String {
+    let entry = |one: &JobComment| format!(r#"{{"id": "{}", "action": "fixed"}}"#, one.id);
+    let entries: Vec<String> = job.input.comments.iter().map(entry).collect();
+    format!(r#"{{"comments": [{}]}}"#, entries.join(", "))
+}

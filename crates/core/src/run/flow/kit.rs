@@ -1,0 +1,82 @@
+//! The context of one step: the run, the state of its flow, and what was asked for.
+
+use super::super::model::{
+    AgentJob, BranchAt, Effect, ForgeAct, OutcomeStatus, Publish, Request, Run,
+};
+use super::shutdown;
+use crate::Problem;
+use crate::agent::{Overrun, Role};
+use crate::time::Timestamp;
+
+/// One step of a flow with state `S` under terms `T`.
+pub(super) struct Context<'a, S, T = ()> {
+    pub(super) run: &'a mut Run,
+    /// Where the flow stands; it is put back into the run after the step.
+    pub(super) state: S,
+    pub(super) terms: &'a T,
+    pub(super) request: &'a Request,
+    pub(super) now: Timestamp,
+}
+
+impl<S, T> Context<'_, S, T> {
+    /// Does something on the pull request. Returns false where there is none.
+    pub(super) fn on_forge(&mut self, act: ForgeAct, idempotency_key: Option<String>) -> bool {
+        let Some(pr) = self.run.work.pull_request.as_ref().map(|pr| pr.number) else {
+            return false;
+        };
+        self.run.decide(Effect::OnForge {
+            pr,
+            act,
+            idempotency_key,
+        });
+        true
+    }
+
+    /// A first-round job within what the run may still use.
+    pub(super) fn job(&self, agent: &str, role: Role, prompt: String) -> AgentJob {
+        AgentJob::of(self.run, self.request, agent.to_owned(), role, prompt)
+    }
+
+    /// The remote that the branch is pushed to.
+    pub(super) fn remote(&self) -> Option<String> {
+        match &self.request.publish {
+            Publish::PullRequest { remote } => remote.clone(),
+            Publish::BranchOnly => None,
+        }
+    }
+
+    /// The branch that the pull request goes to.
+    pub(super) fn base(&self) -> Option<BranchAt> {
+        let branch = self.request.base_branch.clone()?;
+        let remote = self.remote();
+        Some(BranchAt { remote, branch })
+    }
+
+    /// The tip of the run's branch.
+    pub(super) fn head(&self) -> String {
+        self.run.work.head_sha.clone().unwrap_or_default()
+    }
+
+    /// The name of the run's branch.
+    pub(super) fn branch(&self) -> String {
+        self.run.work.branch.clone().unwrap_or_default()
+    }
+
+    /// The limit of the budget that is used up.
+    pub(super) fn overrun(&self) -> Option<Overrun> {
+        let spent = self.run.spent;
+        self.request.budget.overrun(spent.usage, spent.cost)
+    }
+
+    /// Adds a warning, once.
+    pub(super) fn warn(&mut self, warning: String) {
+        if !self.run.warnings.contains(&warning) {
+            self.run.warnings.push(warning);
+        }
+    }
+
+    /// Ends the run now: processes are ended, the work is saved, the sandbox is removed.
+    pub(super) fn leave(&mut self, status: OutcomeStatus, failure: Option<Problem>) {
+        shutdown::abandon(self.run, status, failure, self.now);
+    }
+}

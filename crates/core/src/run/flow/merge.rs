@@ -1,0 +1,136 @@
+//! Merging another branch in: the run's branch moved under it, or its base did.
+//!
+//! It is always a merge, so nobody's commits are lost or rewritten. An agent resolves conflicts, in
+//! two rounds at most; after that the sandbox goes back to where it was, and a person is asked.
+
+use super::super::model::{BranchAt, Effect, EffectResult, Merge, MergeStep, MergeWhen, Run};
+use crate::Problem;
+
+/// How often an agent is asked to resolve the same conflicts.
+const MOST_ROUNDS: u32 = 2;
+/// How many files a message names.
+const FILES_NAMED: usize = 5;
+
+/// What comes next.
+pub(super) enum Merging {
+    /// Something was decided and will end.
+    Pending,
+    /// The branch holds both.
+    Merged,
+    /// The other branch was rewritten: the sandbox is where that one is.
+    Replaced,
+    /// An agent is to resolve the conflicts in these files; its end is the next event.
+    Conflicts(Vec<String>),
+    /// It cannot be done without a person. The branch is as it was before.
+    Stuck(Problem),
+}
+
+impl Merge {
+    pub(super) fn begin(
+        run: &mut Run,
+        from: BranchAt,
+        when: MergeWhen,
+        base: Option<BranchAt>,
+        published: Option<String>,
+    ) -> Self {
+        let sandbox = run.sandbox_id();
+        run.decide(Effect::Integrate {
+            sandbox: sandbox.clone(),
+            from: from.clone(),
+            when,
+            base: base.clone(),
+            published,
+        });
+        Self {
+            sandbox,
+            from,
+            base,
+            rounds: 0,
+            step: MergeStep::Merging,
+        }
+    }
+
+    /// Goes on once an effect or the agent has ended.
+    pub(super) fn ended(&mut self, run: &mut Run, result: EffectResult) -> Merging {
+        match (self.step.clone(), result) {
+            (MergeStep::RollingBack { problem }, EffectResult::Failed { problem: why }) => {
+                Merging::Stuck(problem.cause(why.to_string()))
+            }
+            (MergeStep::RollingBack { problem }, _) => Merging::Stuck(problem),
+            // Whatever became of the agent: the files are looked at.
+            (MergeStep::Resolving { ours, theirs }, _) => self.conclude(run, ours, theirs),
+            (_, EffectResult::Integrated { .. }) => Merging::Merged,
+            (_, EffectResult::Replaced { .. }) => Merging::Replaced,
+            (
+                _,
+                EffectResult::Conflicted {
+                    ours,
+                    theirs,
+                    files,
+                },
+            ) => self.conflicted(run, ours, theirs, files),
+            (MergeStep::Merging, EffectResult::Failed { problem }) => Merging::Stuck(problem),
+            (MergeStep::Concluding { ours, .. }, EffectResult::Failed { problem }) => {
+                self.roll_back(run, ours, problem)
+            }
+            // No other result belongs to what was decided here.
+            (MergeStep::Merging | MergeStep::Concluding { .. }, _) => Merging::Pending,
+        }
+    }
+
+    fn conflicted(
+        &mut self,
+        run: &mut Run,
+        ours: String,
+        theirs: String,
+        files: Vec<String>,
+    ) -> Merging {
+        if self.rounds >= MOST_ROUNDS {
+            let problem = unresolved(&self.from, &files);
+            return self.roll_back(run, ours, problem);
+        }
+        self.rounds += 1;
+        self.step = MergeStep::Resolving { ours, theirs };
+        Merging::Conflicts(files)
+    }
+
+    fn conclude(&mut self, run: &mut Run, ours: String, theirs: String) -> Merging {
+        run.decide(Effect::ConcludeMerge {
+            sandbox: self.sandbox.clone(),
+            from: self.from.clone(),
+            ours: ours.clone(),
+            theirs: theirs.clone(),
+            base: self.base.clone(),
+        });
+        self.step = MergeStep::Concluding { ours, theirs };
+        Merging::Pending
+    }
+
+    fn roll_back(&mut self, run: &mut Run, to: String, problem: Problem) -> Merging {
+        let sandbox = self.sandbox.clone();
+        run.decide(Effect::RollBack { sandbox, to });
+        self.step = MergeStep::RollingBack { problem };
+        Merging::Pending
+    }
+}
+
+pub(super) fn unresolved(from: &BranchAt, files: &[String]) -> Problem {
+    let mut named: Vec<String> = files
+        .iter()
+        .take(FILES_NAMED)
+        .map(|file| format!("`{file}`"))
+        .collect();
+    if files.len() > FILES_NAMED {
+        named.push(format!("{} more", files.len() - FILES_NAMED));
+    }
+    Problem::work(
+        "mergeConflict",
+        format!(
+            "the work conflicts with `{from}` in {}, and no agent could resolve it",
+            named.join(", ")
+        ),
+    )
+    .hint(format!(
+        "merge `{from}` into the run's branch by hand; what the agent tried is in `drive kept list`"
+    ))
+}

@@ -1,0 +1,129 @@
+//! Requests from the command line to a phase, whether anybody runs it or not.
+
+use super::super::super::model::{
+    Approved, Ask, EffectResult, Entry, ForgeAct, ForgeAnswer, Injected, Life, OutcomeStatus,
+    Pause, Stage, Timer, is_actionable,
+};
+use super::PhaseFlow;
+use super::texts::injected_body;
+use crate::Problem;
+use crate::forge::CommentKey;
+
+/// The idempotency keys of comments from the command line begin with this.
+const INJECTED: &str = "injected/";
+
+impl PhaseFlow<'_> {
+    pub(in crate::run) fn asked(&mut self, ask: Ask) {
+        // Once the last words are being said it is too late for anything else.
+        if matches!(self.state.stage, Stage::Closing { .. }) && ask != Ask::Cleanup {
+            return;
+        }
+        match ask {
+            Ask::Poll => self.poll_now(),
+            Ask::Comment { id, author, text } => {
+                if self.is_known(&id) || !is_actionable(&text) {
+                    return;
+                }
+                self.state.injected.push(Injected {
+                    id,
+                    author,
+                    text,
+                    posting: false,
+                });
+                self.active();
+                self.post_injected();
+            }
+            Ask::Approve { by, head } => {
+                self.state.watch.grant(Approved { by, head });
+                self.active();
+                // Whoever spoke before the approval is heard before it counts.
+                self.state.watch.fresh = false;
+                self.go_on();
+            }
+            Ask::Cleanup => {
+                let problem = Problem::interrupted("cleaned up on request");
+                self.leave(OutcomeStatus::Cancelled, Some(problem));
+            }
+        }
+    }
+
+    /// Whether a comment from the command line stands on the pull request or is about to.
+    fn is_known(&self, id: &str) -> bool {
+        let name = format!("{INJECTED}{id}");
+        let mut posts = self.run.posts.iter();
+        posts.any(|post| post.effect.as_str() == name)
+            || self.state.injected.iter().any(|one| one.id == id)
+    }
+
+    /// A person asks: what was held back or failed goes on, and one more round is allowed at the limit.
+    fn poll_now(&mut self) {
+        self.active();
+        self.state.watch.backoff.reset();
+        self.run.timers.remove(&Timer::Hold);
+        if let Some(Pause::Limit { .. }) = self.state.pause.take() {
+            self.state.extra_rounds += 1;
+        }
+        self.try_now();
+        self.poll();
+    }
+
+    /// Comments from the command line are posted first, so that everybody sees what was asked for
+    /// and the answer has a place.
+    pub(in crate::run) fn post_injected(&mut self) {
+        if self.run.work.pull_request.is_none() {
+            return;
+        }
+        let mut posts = Vec::new();
+        for one in &mut self.state.injected {
+            if !one.posting {
+                one.posting = true;
+                let body = injected_body(&one.author, &one.text);
+                posts.push((body, format!("{INJECTED}{}", one.id)));
+            }
+        }
+        for (body, key) in posts {
+            self.on_forge(ForgeAct::PostComment { body }, Some(key));
+        }
+    }
+
+    pub(in crate::run) fn injected_posted(&mut self, key: Option<&str>, result: EffectResult) {
+        let id = key.and_then(|key| key.strip_prefix(INJECTED));
+        let mut all = self.state.injected.iter();
+        let Some(at) = all.position(|one| Some(one.id.as_str()) == id) else {
+            return;
+        };
+        let EffectResult::OnForge {
+            answer: ForgeAnswer::Posted { comment },
+        } = result
+        else {
+            // The next look tries again.
+            self.state.injected[at].posting = false;
+            return;
+        };
+        let one = self.state.injected.remove(at);
+        let entry = Entry {
+            key: CommentKey {
+                surface: comment.surface,
+                id: comment.id,
+                updated_at: self.now,
+            },
+            author: one.author,
+            path: None,
+            line: None,
+            thread: None,
+            commit: self.run.work.head_sha.clone(),
+            url: None,
+            body: one.text,
+            seen_at: self.now,
+            tries: 0,
+            life: Life::Seen,
+        };
+        self.enter(entry);
+        self.go_on();
+    }
+}
+
+/// Whether a post is a comment from the command line.
+pub(super) fn is_injected(key: Option<&str>) -> bool {
+    key.is_some_and(|key| key.starts_with(INJECTED))
+}

@@ -1,0 +1,282 @@
+//! Limits, and the closing posts of a phase.
+
+use super::super::super::model::{
+    Approved, ClosingPost, DoneWhen, Effect, EffectResult, ForgeAct, OutcomeStatus, PlanCheck,
+    Stage,
+};
+use super::PhaseFlow;
+use super::texts::{approved_comment, limit_comment, pull_request_body, stopped_comment};
+use crate::Problem;
+use crate::agent::answer::Verdict;
+use crate::ids::EffectKey;
+use crate::review::{Domain, LastWord, Move};
+use crate::settings::TeamMode;
+
+/// How often the same closing post is tried.
+const MOST_TRIES: u32 = 5;
+
+impl PhaseFlow<'_> {
+    /// The limit that keeps an agent from starting, in words.
+    pub(super) fn limit_reached(&self) -> Option<String> {
+        if let Some(overrun) = self.overrun() {
+            return Some(format!("the run {overrun}"));
+        }
+        let allowed = self.terms.watch?.max_rounds;
+        let most = allowed.saturating_add(self.state.extra_rounds);
+        (self.state.rounds >= most).then(|| format!("{most} fixer rounds are used up"))
+    }
+
+    /// One comment says what is open and who must act.
+    pub(super) fn post_limit(&mut self) {
+        let body = limit_comment(self.state.limit().unwrap_or_default(), &self.state.ledger);
+        let key = format!("limit/{}/{}", self.state.rounds, self.state.extra_rounds);
+        self.state.stage = Stage::PostingLimit;
+        self.on_forge(ForgeAct::PostComment { body }, Some(key));
+    }
+
+    pub(super) fn limit_posted(&mut self, key: &EffectKey, effect: Effect, result: EffectResult) {
+        if let EffectResult::Failed { problem } = result {
+            return self.try_again(key, effect, &problem);
+        }
+        self.close_batch();
+    }
+
+    /// Ends an unwatched phase whose budget is used up.
+    pub(super) fn stop_over_budget(&mut self) {
+        let overrun = self.overrun().map(|overrun| overrun.to_string());
+        let message = format!("the run {}", overrun.unwrap_or_default());
+        let problem = Problem::work("budgetExceeded", message)
+            .hint("raise `[budget]` in `drive.toml`; the work so far is on its branch");
+        self.stop(OutcomeStatus::Failed, problem);
+    }
+
+    /// The approval that counts: of this very head, of a valid plan, with nothing left open. At a
+    /// limit a person is asked to decide, and may approve although comments wait.
+    pub(super) fn approved(&self) -> Option<Approved> {
+        let waits = self.has_work();
+        let is_open = waits && self.state.limit().is_none();
+        if is_open
+            || !self.state.injected.is_empty()
+            || !matches!(self.state.plan, PlanCheck::Valid { .. })
+        {
+            return None;
+        }
+        let head = self.run.work.head_sha.as_ref()?;
+        let given = &self.state.watch;
+        let mut given = given.approvals.iter().chain(&given.granted);
+        let by_person = given.find(|one| one.head == *head).cloned();
+        let is_automatic = match self.terms.done {
+            DoneWhen::Approved { auto_approve, .. } => auto_approve,
+            DoneWhen::Reviewed { .. } => false,
+        };
+        by_person.or_else(|| {
+            let all = matches!(self.state.next, Move::Done(LastWord::Approved));
+            (is_automatic && all && !waits).then(|| Approved {
+                by: "--auto-approve".to_owned(),
+                head: head.clone(),
+            })
+        })
+    }
+
+    /// The plan is approved: as far as a cruise goes.
+    pub(super) fn finish_approved(&mut self, approved: &Approved) {
+        let plan_only = match self.terms.done {
+            DoneWhen::Approved { plan_only, .. } => plan_only,
+            DoneWhen::Reviewed { .. } => false,
+        };
+        let posts = vec![
+            post(ForgeAct::SetStatus {
+                sha: approved.head.clone(),
+                passed: true,
+                description: "the plan is approved".to_owned(),
+            }),
+            self.last_description(),
+            ClosingPost {
+                act: ForgeAct::PostComment {
+                    body: approved_comment(approved, plan_only, &self.state.ledger),
+                },
+                key: Some(format!("approved/{}", approved.head)),
+            },
+        ];
+        self.close_with(posts, OutcomeStatus::Succeeded, None);
+    }
+
+    /// Every review is through.
+    pub(super) fn finish_reviewed(&mut self, word: LastWord) {
+        let head = self.head();
+        if word == LastWord::Approved && !self.state.record.is_approved(&head) {
+            return self.finish_unseen(&head);
+        }
+        let (open, reviewer) = (self.open_reviews(), &self.terms.reviewer);
+        match (word, self.terms.mode) {
+            (LastWord::Approved, _) | (LastWord::NeedsChanges, TeamMode::Sequential) => {
+                self.state.verdict = Some(word);
+                let posts = self.review_posts(OutcomeStatus::Succeeded, None);
+                self.close_with(posts, OutcomeStatus::Succeeded, None);
+            }
+            (LastWord::NeedsChanges, TeamMode::Pingpong | TeamMode::Github) => {
+                let problem = Problem::work(
+                    "notApproved",
+                    format!("the reviewer `{reviewer}` still asks for changes{open}"),
+                )
+                .hint("read its findings on the pull request or in `drive runs show`; `--max-iterations` gives more rounds");
+                self.finish_with(word, OutcomeStatus::Failed, problem);
+            }
+            (LastWord::Inconclusive, _) => {
+                let problem = Problem::work(
+                    "reviewInconclusive",
+                    format!("the reviewer `{reviewer}` gave no usable verdict{open}"),
+                )
+                .hint("read the change yourself; `drive runs logs` shows what the reviewer wrote");
+                self.finish_with(word, OutcomeStatus::NeedsHuman, problem);
+            }
+        }
+    }
+
+    /// The approved commit is not the head, and no review is left to look at the head.
+    fn finish_unseen(&mut self, head: &str) {
+        let approved = self.state.record.last_approved().unwrap_or("nothing");
+        let problem = Problem::work(
+            "headNotReviewed",
+            format!(
+                "the reviewer `{}` approved {approved}, and nobody has reviewed {head} since",
+                self.terms.reviewer
+            ),
+        )
+        .hint("review what came after it yourself; `--max-iterations` gives more rounds");
+        self.finish_with(LastWord::Inconclusive, OutcomeStatus::NeedsHuman, problem);
+    }
+
+    /// Every review is through, and something else is in the way.
+    pub(super) fn finish_with(&mut self, word: LastWord, status: OutcomeStatus, problem: Problem) {
+        self.state.verdict = Some(word);
+        let posts = self.review_posts(status, Some(&problem));
+        self.close_with(posts, status, Some(problem));
+    }
+
+    /// Ends the phase before its work is done, and says so where people wait for it.
+    pub(in crate::run) fn stop(&mut self, status: OutcomeStatus, problem: Problem) {
+        let mut posts = Vec::new();
+        if let DoneWhen::Reviewed { .. } = self.terms.done
+            && self.run.work.pull_request.is_some()
+        {
+            self.state.verdict = Some(LastWord::Inconclusive);
+            posts = self.review_posts(status, Some(&problem));
+        }
+        posts.push(ClosingPost {
+            act: ForgeAct::PostComment {
+                body: stopped_comment(&problem, &self.state.ledger),
+            },
+            key: Some("stopped".to_owned()),
+        });
+        self.close_with(posts, status, Some(problem));
+    }
+
+    /// What a reviewed pull request shows at the end: no draft any more where a person can go on, a
+    /// status on the commit, the record in the description.
+    fn review_posts(&self, status: OutcomeStatus, failure: Option<&Problem>) -> Vec<ClosingPost> {
+        let mut posts = Vec::new();
+        let is_ready = match status {
+            OutcomeStatus::Succeeded | OutcomeStatus::NeedsHuman => true,
+            OutcomeStatus::Failed | OutcomeStatus::TimedOut | OutcomeStatus::Cancelled => false,
+        };
+        if self.terms.mode == TeamMode::Github {
+            if is_ready {
+                posts.push(post(ForgeAct::MarkReady));
+            }
+            let description = failure.map_or("ready for human review", |why| why.message.as_str());
+            posts.extend(self.run.work.head_sha.iter().map(|sha| {
+                post(ForgeAct::SetStatus {
+                    sha: sha.clone(),
+                    passed: status == OutcomeStatus::Succeeded,
+                    description: description.to_owned(),
+                })
+            }));
+        }
+        posts.push(self.last_description());
+        posts
+    }
+
+    fn last_description(&self) -> ClosingPost {
+        let body = pull_request_body(self.run, &self.state, self.request, true);
+        post(ForgeAct::UpdateBody { body })
+    }
+
+    /// Makes these posts, then ends like this.
+    pub(super) fn close_with(
+        &mut self,
+        posts: Vec<ClosingPost>,
+        status: OutcomeStatus,
+        failure: Option<Problem>,
+    ) {
+        self.run.pending.clear();
+        self.run.timers.clear();
+        self.state.retry = None;
+        self.post_next(posts, status, failure);
+    }
+
+    fn post_next(
+        &mut self,
+        mut posts: Vec<ClosingPost>,
+        status: OutcomeStatus,
+        failure: Option<Problem>,
+    ) {
+        self.state.tries = 0;
+        if posts.is_empty() || self.run.work.pull_request.is_none() {
+            return match (self.terms.done, status) {
+                (DoneWhen::Reviewed { auto_merge: true }, OutcomeStatus::Succeeded) => {
+                    self.promote();
+                }
+                (_, _) => self.leave(status, failure),
+            };
+        }
+        let next = posts.remove(0);
+        self.state.stage = Stage::Closing {
+            posts,
+            status,
+            failure,
+        };
+        self.on_forge(next.act, next.key);
+    }
+
+    /// A post that failed is tried again for some minutes, and does not change how the phase ends.
+    pub(super) fn closing_posted(
+        &mut self,
+        (posts, status, failure): (Vec<ClosingPost>, OutcomeStatus, Option<Problem>),
+        key: &EffectKey,
+        effect: Effect,
+        result: &EffectResult,
+    ) {
+        if let EffectResult::Failed { problem } = result {
+            if self.state.tries < MOST_TRIES && !self.is_enough(problem) {
+                return self.try_again(key, effect, problem);
+            }
+            self.warn(format!("could not update the pull request: {problem}"));
+        }
+        self.post_next(posts, status, failure);
+    }
+
+    /// The domains whose last review did not approve, in words.
+    fn open_reviews(&self) -> String {
+        let reviews = &self.state.record.reviews;
+        let is_open = |domain: &Domain| {
+            let mut of_domain = reviews.iter().filter(|one| one.domain == Some(*domain));
+            of_domain
+                .next_back()
+                .is_some_and(|last| last.verdict != Some(Verdict::Approved))
+        };
+        let open: Vec<&str> = Domain::ALL
+            .iter()
+            .filter(|domain| is_open(domain))
+            .map(|domain| domain.name())
+            .collect();
+        match open.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", open.join(", ")),
+        }
+    }
+}
+
+fn post(act: ForgeAct) -> ClosingPost {
+    ClosingPost { act, key: None }
+}

@@ -1,0 +1,184 @@
+//! Other people's commits: somebody pushed to the branch, rewrote it, or the base moved.
+
+use super::super::super::model::{
+    AgentJob, BranchAt, Effect, EffectResult, Life, Merge, MergeStep, MergeWhen, OutcomeStatus,
+    Round, RoundJob, RoundStep, Stage,
+};
+use super::super::merge::{Merging, unresolved};
+use super::super::publish::branch_moved;
+use super::PhaseFlow;
+use crate::agent::Role;
+use crate::ids::EffectKey;
+use crate::prompts::Prompt;
+use crate::review::{LastWord, Move};
+use crate::settings::TeamMode;
+
+/// How often the branch may move while the same work is pushed.
+const MOST_MOVES: u32 = 3;
+/// How often the base is checked for conflicts before the end.
+const MOST_BASE_CHECKS: u32 = 3;
+
+impl PhaseFlow<'_> {
+    /// Somebody pushed to the branch: their commits are merged in, and the push is tried again.
+    pub(super) fn branch_moved(&mut self, round: Round) {
+        if self.state.counts.moves >= MOST_MOVES {
+            let problem = branch_moved(&self.branch())
+                .cause(format!("it moved {MOST_MOVES} times while it was pushed"));
+            return self.stop(OutcomeStatus::NeedsHuman, problem);
+        }
+        self.state.counts.moves += 1;
+        self.bring_in(round);
+    }
+
+    /// The pull request shows a commit that is not ours: somebody pushed while the worker was idle.
+    pub(super) fn catch_up(&mut self, head: String) {
+        self.state.watch.caught = Some(head);
+        // Leftovers in the sandbox must not be in the way of a merge.
+        self.commit(Round {
+            number: self.state.rounds,
+            job: RoundJob::CatchUp,
+            step: RoundStep::Commit,
+            head_before: self.run.work.head_sha.clone(),
+            answers: Vec::new(),
+        });
+    }
+
+    /// Merges the remote's version of the branch in.
+    pub(super) fn bring_in(&mut self, round: Round) {
+        let from = BranchAt {
+            remote: self.remote(),
+            branch: self.branch(),
+        };
+        let published = self.state.pushed.clone();
+        self.merge_in(from, MergeWhen::Always, published, round);
+    }
+
+    /// Before a phase ends well: a pull request that conflicts with its base is of no use to anybody.
+    /// Returns whether a check is under way.
+    pub(super) fn check_base(&mut self, word: LastWord) -> bool {
+        let ends_well = match word {
+            LastWord::Approved => true,
+            LastWord::NeedsChanges => self.terms.mode == TeamMode::Sequential,
+            LastWord::Inconclusive => false,
+        };
+        let has_pr = self.run.work.pull_request.is_some();
+        let Some(base) = self.base().filter(|_| ends_well && has_pr) else {
+            return false;
+        };
+        if self.state.counts.base_checks >= MOST_BASE_CHECKS {
+            return false;
+        }
+        self.state.counts.base_checks += 1;
+        let round = Round {
+            number: self.state.rounds,
+            job: RoundJob::CheckBase,
+            step: RoundStep::Push,
+            head_before: self.run.work.head_sha.clone(),
+            answers: Vec::new(),
+        };
+        self.merge_in(base, MergeWhen::Conflicting, None, round);
+        true
+    }
+
+    fn merge_in(
+        &mut self,
+        from: BranchAt,
+        when: MergeWhen,
+        published: Option<String>,
+        round: Round,
+    ) {
+        let base = self.base();
+        let merge = Merge::begin(self.run, from, when, base, published);
+        self.merging(merge, round);
+    }
+
+    fn merging(&mut self, merge: Merge, round: Round) {
+        let (merge, round) = (Box::new(merge), Box::new(round));
+        self.state.stage = Stage::Merging { merge, round };
+    }
+
+    /// Conflicts become a round of the fixer; ones that no agent can resolve need a person.
+    pub(super) fn merged_in(
+        &mut self,
+        mut merge: Merge,
+        round: Round,
+        key: &EffectKey,
+        effect: Effect,
+        result: EffectResult,
+    ) {
+        if let EffectResult::Failed { problem } = &result {
+            match &merge.step {
+                MergeStep::Merging if !self.is_enough(problem) => {
+                    return self.try_again_or_fail(key, effect, problem.clone());
+                }
+                MergeStep::Resolving { .. } => self.state.record.job_failed(problem, self.now),
+                MergeStep::Merging
+                | MergeStep::Concluding { .. }
+                | MergeStep::RollingBack { .. } => {}
+            }
+        }
+        match merge.ended(self.run, result) {
+            Merging::Pending => self.merging(merge, round),
+            Merging::Merged => self.merge_done(round),
+            Merging::Replaced => self.replaced(round),
+            Merging::Conflicts(files) => {
+                if let Some(overrun) = self.overrun() {
+                    let problem =
+                        unresolved(&merge.from, &files).cause(format!("the run {overrun}"));
+                    return self.stop(OutcomeStatus::NeedsHuman, problem);
+                }
+                let job = self.merger(&merge, files);
+                self.merging(merge, round);
+                let sandbox = Some(self.run.sandbox_id());
+                self.start_agent(sandbox, job);
+            }
+            Merging::Stuck(problem) => match (&round.job, &self.state.next) {
+                // The reviewers' verdict is still true.
+                (RoundJob::CheckBase, &Move::Done(word)) => {
+                    self.finish_with(word, OutcomeStatus::NeedsHuman, problem);
+                }
+                (_, _) => self.stop(OutcomeStatus::NeedsHuman, problem),
+            },
+        }
+    }
+
+    fn merge_done(&mut self, round: Round) {
+        let is_same = round.head_before == self.run.work.head_sha;
+        match (&round.job, &self.state.next) {
+            // The base can still be merged.
+            (RoundJob::CheckBase, &Move::Done(word)) if is_same => self.finish_reviewed(word),
+            (_, _) => self.check(round),
+        }
+    }
+
+    /// Somebody rewrote the branch, and theirs counts: the phase goes on from it. What a fixer did on
+    /// commits that are gone answers nobody, so its comments are given out again.
+    fn replaced(&mut self, mut round: Round) {
+        if let RoundJob::Fix { batch, findings } = &mut round.job {
+            for key in batch.iter() {
+                self.state.ledger.give_back(key, Life::Seen);
+            }
+            self.state.findings.append(findings);
+        }
+        self.state.pushed.clone_from(&self.run.work.head_sha);
+        let (branch, head) = (self.branch(), self.head());
+        self.warn(format!(
+            "somebody rewrote branch `{branch}`: the run goes on from their {head}; the commits \
+             that are not in it any more are in `drive kept list`"
+        ));
+        round.job = RoundJob::Adopt;
+        self.check(round);
+    }
+
+    fn merger(&self, merge: &Merge, files: Vec<String>) -> AgentJob {
+        let prompt = self.terms.prompts.render(&Prompt::Merge {
+            task: &self.request.task,
+            branch: &merge.from.to_string(),
+            files: &files.join("\n"),
+        });
+        let mut job = self.phase_job(&self.terms.fixer, Role::Fixer, prompt);
+        job.round = merge.rounds;
+        job.input.conflicts = files;
+        job
+    }
+}

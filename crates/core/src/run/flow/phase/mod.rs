@@ -1,0 +1,237 @@
+//! The flow of a phase: one sandbox, one branch and one pull request.
+//!
+//! Two things go on beside each other. The *worker* makes, reviews and fixes, one step at a time
+//! ([`Stage`]). The *watch* polls the pull request and enters what people wrote in the ledger. A team
+//! ends with its reviews; a watched phase keeps its sandbox through every agent and owner and ends by
+//! a merge, a close, silence, an approval or on command.
+
+mod asks;
+mod description;
+mod ending;
+mod fixer;
+mod merge;
+mod next;
+mod retry;
+mod round;
+mod texts;
+mod watch;
+
+use super::super::model::{
+    AgentJob, Counts, Description, Effect, EffectResult, Flow, ForgeAct, Ledger, Makes,
+    OutcomeStatus, PLAN_PATH, Phase, PhaseTerms, PlanCheck, Record, Request, Run, Stage, Threads,
+    Timer, Watch,
+};
+use super::kit::Context;
+use crate::Problem;
+use crate::agent::Role;
+use crate::agent::answer::title_of;
+use crate::ids::{EffectKey, SandboxId};
+use crate::phase::PhaseName;
+use crate::review::ReviewLoop;
+use crate::time::Timestamp;
+use std::fmt::Write;
+
+/// One step of a phase.
+pub(super) type PhaseFlow<'a> = Context<'a, Phase, PhaseTerms>;
+
+/// Begins with the names, or with what an earlier journal left.
+pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: Timestamp) {
+    let (review, next) = ReviewLoop::begin(terms.review_plan());
+    let state = Phase {
+        name: match terms.makes {
+            Makes::Change => PhaseName::Building,
+            Makes::Plan { .. } => PhaseName::Planning,
+        },
+        stage: Stage::Naming,
+        title: title_of(&request.task),
+        summary: String::new(),
+        review,
+        next,
+        plan: PlanCheck::Unread,
+        ledger: Ledger::default(),
+        findings: Vec::new(),
+        threads: Threads::default(),
+        watch: Watch::new(terms.watch.as_ref(), now),
+        rounds: 0,
+        extra_rounds: 0,
+        pushed: None,
+        counts: Counts::default(),
+        description: Description::default(),
+        injected: Vec::new(),
+        pause: None,
+        retry: None,
+        tries: 0,
+        saved: None,
+        verdict: None,
+        judged: None,
+        merged: None,
+        record: Record::default(),
+    };
+    let mut flow = Context {
+        run,
+        state,
+        terms,
+        request,
+        now,
+    };
+    match &terms.adopted {
+        Some(adopted) => flow.adopt(adopted),
+        None => flow.name(),
+    }
+    flow.put_back();
+}
+
+/// Takes the phase out of its run, lets it act, and puts it back.
+pub(super) fn advance(run: &mut Run, now: Timestamp, act: impl FnOnce(&mut PhaseFlow<'_>)) {
+    let Some(request) = run.request.clone() else {
+        return;
+    };
+    let Some(terms) = request.kind.phase_terms() else {
+        return;
+    };
+    match std::mem::replace(&mut run.flow, Flow::Awaiting) {
+        Flow::Phase { phase } => {
+            let mut flow = Context {
+                run,
+                state: *phase,
+                terms,
+                request: &request,
+                now,
+            };
+            act(&mut flow);
+            flow.put_back();
+        }
+        other @ (Flow::Awaiting | Flow::Spawn { .. }) => run.flow = other,
+    }
+}
+
+impl PhaseFlow<'_> {
+    fn put_back(self) {
+        let phase = Box::new(self.state);
+        self.run.flow = Flow::Phase { phase };
+    }
+
+    pub(super) fn ended(&mut self, key: &EffectKey, effect: Effect, result: EffectResult) {
+        if let Effect::OnForge {
+            act,
+            idempotency_key,
+            ..
+        } = &effect
+        {
+            if let ForgeAct::Poll { .. } = act {
+                return self.polled(result);
+            }
+            if let ForgeAct::React { .. } = act {
+                return self.react_next();
+            }
+            let is_closing = matches!(self.state.stage, Stage::Closing { .. });
+            if let (ForgeAct::UpdateBody { .. }, false) = (act, is_closing) {
+                return self.described(&result);
+            }
+            if asks::is_injected(idempotency_key.as_deref()) {
+                return self.injected_posted(idempotency_key.as_deref(), result);
+            }
+        }
+        if let EffectResult::AgentEnded { outcome, .. } = &result {
+            self.state.record.job_ended(outcome, self.now);
+            self.state.watch.fresh = false;
+            self.active();
+            let is_cancelled = OutcomeStatus::of_agent(&outcome.ending) == OutcomeStatus::Cancelled;
+            if is_cancelled && !self.terms.is_watched() {
+                let problem = Problem::interrupted("stopped on request");
+                return self.leave(OutcomeStatus::Cancelled, Some(problem));
+            }
+        }
+        if !matches!(result, EffectResult::Failed { .. }) {
+            self.state.tries = 0;
+        }
+        match self.state.stage.clone() {
+            Stage::Naming => self.named(&result),
+            Stage::ChoosingBranch => self.branch_chosen(result),
+            Stage::CreatingSandbox => self.sandbox_created(&effect, result),
+            Stage::Working { round } => self.worked(*round, key, effect, result),
+            Stage::Merging { merge, round } => self.merged_in(*merge, *round, key, effect, result),
+            Stage::ReadingDiff => self.diff_read(result),
+            Stage::Reviewing { diff } => self.reviewed(&diff, &result),
+            Stage::PostingReview { remarks } => self.review_posted(remarks, key, effect, result),
+            Stage::PostingLimit => self.limit_posted(key, effect, result),
+            Stage::Closing {
+                posts,
+                status,
+                failure,
+            } => self.closing_posted((posts, status, failure), key, effect, &result),
+            Stage::Verifying => self.verified(result),
+            Stage::Refusing { problem } => self.refused(problem, result),
+            Stage::Promoting => self.merged(result),
+            // The worker has nothing under way then.
+            Stage::Polling | Stage::Watching => {}
+        }
+    }
+
+    pub(super) fn woken(&mut self, timer: Timer) {
+        match timer {
+            Timer::Poll => self.poll(),
+            Timer::Inactivity => self.silence(),
+            Timer::Hold => {
+                self.state.pause = None;
+                self.state.watch.fresh = false;
+                self.go_on();
+            }
+            Timer::Retry => {
+                if let Some(retry) = self.state.retry.take() {
+                    self.run.decide(retry.effect);
+                }
+            }
+        }
+    }
+
+    /// Something happened: the inactivity timeout starts anew.
+    pub(super) fn active(&mut self) {
+        self.state.watch.last_activity = self.state.watch.last_activity.max(self.now);
+        if self.run.work.pull_request.is_some() {
+            self.wait_for_silence();
+        }
+    }
+
+    /// Starts an agent and enters its job in the record.
+    pub(super) fn start_agent(&mut self, sandbox: Option<SandboxId>, mut job: AgentJob) {
+        let writes = match job.role {
+            Role::Coder | Role::Planner | Role::Fixer => true,
+            Role::Namer | Role::Reviewer | Role::Validator => false,
+        };
+        if let Some(saved) = self.state.saved.take_if(|_| writes) {
+            let _ = write!(
+                job.prompt,
+                "\n\nAn earlier attempt did not finish. Its unfinished work is saved as `{saved}`; \
+                 `git show {saved}` shows it. The folder holds the last commit.\n"
+            );
+        }
+        self.state.record.job_started(&job, self.now);
+        let job = Box::new(job);
+        self.run.decide(Effect::RunAgent { sandbox, job });
+    }
+
+    /// A job of this phase, which knows where the plan is.
+    pub(super) fn phase_job(&self, agent: &str, role: Role, prompt: String) -> AgentJob {
+        let mut job = self.job(agent, role, prompt);
+        if let Makes::Plan { .. } = self.terms.makes {
+            job.input.plan_path = Some(PLAN_PATH.to_owned());
+        }
+        job
+    }
+
+    pub(super) fn give_up(&mut self, result: EffectResult) {
+        if let EffectResult::Failed { problem } = result {
+            self.fail(problem);
+        }
+    }
+
+    /// Ends the phase because something it needs could not be done.
+    pub(super) fn fail(&mut self, problem: Problem) {
+        let status = OutcomeStatus::of_problem(&problem);
+        if status == OutcomeStatus::Cancelled {
+            return self.leave(status, Some(problem));
+        }
+        self.stop(status, problem);
+    }
+}

@@ -1,0 +1,117 @@
+//! What comes next, once the worker has ended something or somebody has commented.
+
+use super::super::super::model::{DoneWhen, Pause, PlanCheck, Stage};
+use super::PhaseFlow;
+use crate::review::{LastWord, Move};
+
+/// Fixer rounds after the last review of an unwatched phase, before it ends without another poll.
+const MOST_LATE_ROUNDS: u32 = 10;
+
+impl PhaseFlow<'_> {
+    /// The worker ended something: one more poll closes the batch, then it goes on. Once nothing is
+    /// left to do, the pauses start short again.
+    pub(in crate::run) fn close_batch(&mut self) {
+        self.state.watch.fresh = false;
+        self.state.watch.backoff.reset();
+        self.proceed();
+    }
+
+    /// Goes on, where the worker waits for something to do.
+    pub(in crate::run) fn go_on(&mut self) {
+        if matches!(self.state.stage, Stage::Watching | Stage::Polling) {
+            self.proceed();
+        }
+    }
+
+    /// The next step: other people's commits first, then comments, then the next review, then the
+    /// end, else the watch.
+    pub(in crate::run) fn proceed(&mut self) {
+        if self.must_poll() {
+            self.state.stage = Stage::Polling;
+            return self.poll();
+        }
+        self.state.stage = Stage::Watching;
+        if self.run.work.head_sha.is_none() {
+            // The first agent's model was away.
+            if self.state.hold().is_none() {
+                self.make();
+            }
+            return;
+        }
+        // Whoever works or reviews next must see what the author of a comment saw.
+        let moved = self.state.watch.moved.take();
+        if let Some(head) = moved.filter(|head| self.state.pushed.as_ref() != Some(head)) {
+            return self.catch_up(head);
+        }
+        if self.state.hold().is_some() {
+            return;
+        }
+        if self.has_work() {
+            match (self.state.limit().is_some(), self.limit_reached()) {
+                (true, _) => {}
+                (false, Some(limit)) => return self.limit_hit(limit),
+                (false, None) => return self.fix(),
+            }
+        } else if let Move::Fix { .. } = self.state.next {
+            self.state.next = self.state.review.fixed();
+        }
+        if let (Move::Review { .. }, None) = (&self.state.next, self.state.limit()) {
+            return match self.limit_reached() {
+                Some(limit) => self.limit_hit(limit),
+                None => self.read_diff(),
+            };
+        }
+        // The last description must not be overtaken by an earlier one.
+        if self.is_describing() {
+            return;
+        }
+        match (self.terms.done, &self.state.next) {
+            (DoneWhen::Approved { .. }, _) => {
+                if let Some(approved) = self.approved() {
+                    self.finish_approved(&approved);
+                }
+            }
+            (DoneWhen::Reviewed { .. }, &Move::Done(word)) => self.conclude(word),
+            (DoneWhen::Reviewed { .. }, Move::Review { .. } | Move::Fix { .. }) => {}
+        }
+    }
+
+    /// Every review is through, and nothing is left to fix.
+    fn conclude(&mut self, word: LastWord) {
+        if word == LastWord::Approved && self.review_again() {
+            return self.proceed();
+        }
+        if !self.check_base(word) {
+            self.finish_reviewed(word);
+        }
+    }
+
+    /// Whether the pull request must be read before the next step. An unwatched phase reads it once
+    /// its comments are dealt with, and does not wait for people for ever.
+    fn must_poll(&self) -> bool {
+        if self.state.watch.fresh || self.run.work.pull_request.is_none() {
+            return false;
+        }
+        let is_late = self.state.counts.late_rounds >= MOST_LATE_ROUNDS;
+        self.terms.is_watched() || !(self.has_work() || is_late)
+    }
+
+    /// Whether comments or findings wait, or the plan is not valid.
+    pub(in crate::run) fn has_work(&self) -> bool {
+        self.state.ledger.has_waiting()
+            || !self.state.findings.is_empty()
+            || matches!(self.state.plan, PlanCheck::Invalid { .. })
+    }
+
+    /// A limit keeps the next agent from starting. A watched phase waits for a person; another one
+    /// ends.
+    fn limit_hit(&mut self, limit: String) {
+        match self.terms.is_watched() {
+            true => {
+                self.state.pause = Some(Pause::Limit { why: limit });
+                self.post_limit();
+            }
+            false => self.stop_over_budget(),
+        }
+    }
+}

@@ -1,0 +1,415 @@
+//! A round of the worker: an agent makes or fixes something, it is committed, checked, pushed and
+//! shown, and every comment it was given is answered.
+
+use super::super::super::model::{
+    Answer, CommitSummary, Effect, EffectResult, Life, MOST_TRIES, Makes, OutcomeStatus, PLAN_PATH,
+    PlanCheck, Publish, Remark, RemarkRecord, Round, RoundJob, RoundStep, Stage,
+};
+use super::super::publish::{commit_message, nothing_changed};
+use super::super::reply::is_lost;
+use super::PhaseFlow;
+use super::retry::is_final;
+use super::texts::{LEFT_MESSAGE, fix_message, plan_message};
+use crate::Problem;
+use crate::agent::answer::read_fixer;
+use crate::agent::{AgentOutcome, Ending, Role};
+use crate::forge::CommentKey;
+use crate::ids::EffectKey;
+use crate::plan::Plan;
+use crate::prompts::Prompt;
+use crate::review::Move;
+use crate::sandbox::KeptWork;
+
+/// How many comments one fixer of a watched phase gets at once; the rest waits for the next round.
+const MOST_IN_BATCH: usize = 50;
+
+impl PhaseFlow<'_> {
+    /// Starts the first agent, unless a plan was given.
+    pub(in crate::run) fn make(&mut self) {
+        let mut round = Round {
+            number: 0,
+            job: RoundJob::Make,
+            step: RoundStep::Agent,
+            head_before: None,
+            answers: Vec::new(),
+        };
+        let sandbox = self.run.sandbox_id();
+        let (role, prompt) = match &self.terms.makes {
+            Makes::Plan { given: Some(text) } => {
+                round.step = RoundStep::WritePlan;
+                self.at(round);
+                self.run.decide(Effect::WriteFile {
+                    sandbox,
+                    path: PLAN_PATH.to_owned(),
+                    text: text.clone(),
+                });
+                return;
+            }
+            Makes::Plan { given: None } => {
+                let prompt = self.terms.prompts.render(&Prompt::Plan {
+                    task: &self.request.task,
+                    plan_path: PLAN_PATH,
+                });
+                (Role::Planner, prompt)
+            }
+            Makes::Change => (Role::Coder, self.request.task.clone()),
+        };
+        if self.overrun().is_some() {
+            return self.stop_over_budget();
+        }
+        let job = self.phase_job(&self.request.agent, role, prompt);
+        self.at(round);
+        self.start_agent(Some(sandbox), job);
+    }
+
+    /// Gives what waits to a fresh fixer: findings that stand nowhere first, then comments. A watched
+    /// phase batches them; a team gives each comment a commit of its own.
+    pub(in crate::run) fn fix(&mut self) {
+        let number = self.state.rounds + 1;
+        let findings = std::mem::take(&mut self.state.findings);
+        let most = match (findings.is_empty(), self.terms.is_watched()) {
+            (false, _) => 0,
+            (true, true) => MOST_IN_BATCH,
+            (true, false) => 1,
+        };
+        let batch = self.state.ledger.dispatch(number, most);
+        if let Move::Done(_) = self.state.next {
+            self.state.counts.late_rounds += 1;
+        }
+        let job = self.fixer(number, &batch, &findings);
+        self.at(Round {
+            number,
+            job: RoundJob::Fix { batch, findings },
+            step: RoundStep::Agent,
+            head_before: self.run.work.head_sha.clone(),
+            answers: Vec::new(),
+        });
+        let sandbox = Some(self.run.sandbox_id());
+        self.start_agent(sandbox, job);
+    }
+
+    pub(in crate::run) fn at(&mut self, round: Round) {
+        let round = Box::new(round);
+        self.state.stage = Stage::Working { round };
+    }
+
+    pub(in crate::run) fn worked(
+        &mut self,
+        round: Round,
+        key: &EffectKey,
+        effect: Effect,
+        result: EffectResult,
+    ) {
+        match result {
+            EffectResult::Failed { problem } => self.work_failed(round, key, effect, problem),
+            EffectResult::AgentEnded { outcome, .. } => self.agent_worked(round, &outcome),
+            EffectResult::FileWritten => self.commit(round),
+            EffectResult::WorkCommitted { commits, .. } => self.committed(round, &commits),
+            EffectResult::FileRead { text } => self.plan_read(round, text.as_deref()),
+            EffectResult::Pushed => self.pushed(round),
+            EffectResult::BranchMoved { .. } => self.branch_moved(round),
+            EffectResult::PullRequestOpened { .. } => self.opened(round),
+            EffectResult::OnForge { answer } => self.answered(round, &answer),
+            EffectResult::RolledBack { kept } => self.rolled_back(round, kept),
+            // Results of effects that no round decides.
+            EffectResult::BranchChosen { .. }
+            | EffectResult::SandboxCreated { .. }
+            | EffectResult::ProcessEnded
+            | EffectResult::DiffRead { .. }
+            | EffectResult::Integrated { .. }
+            | EffectResult::Replaced { .. }
+            | EffectResult::Conflicted { .. }
+            | EffectResult::Verified { .. }
+            | EffectResult::SandboxRemoved { .. } => {}
+        }
+    }
+
+    fn agent_worked(&mut self, mut round: Round, outcome: &AgentOutcome) {
+        let is_fixer = matches!(round.job, RoundJob::Fix { .. });
+        let agent = match is_fixer {
+            true => &self.terms.fixer,
+            false => &self.request.agent,
+        };
+        if let Some(problem) = outcome.problem(agent) {
+            return self.agent_failed(round, &problem, Some(&outcome.ending));
+        }
+        self.state.counts.failures = 0;
+        match is_fixer {
+            true => {
+                self.state.rounds += 1;
+                let answer = read_fixer(&outcome.text);
+                round.answers = answer.map_or(Vec::new(), |answer| answer.comments);
+            }
+            false => self.state.summary.clone_from(&outcome.summary),
+        }
+        self.commit(round);
+    }
+
+    /// Half-done work must not go into the next commit: it is saved, and the sandbox goes back to the
+    /// last commit. An outage of the model costs time; a failure of the work costs a try.
+    fn agent_failed(&mut self, mut round: Round, problem: &Problem, ending: Option<&Ending>) {
+        let is_outage = ending.is_some_and(|ending| self.is_held_outage(ending));
+        let is_fixer = matches!(round.job, RoundJob::Fix { .. });
+        if !is_fixer && !is_outage {
+            let status = ending.map_or(OutcomeStatus::Failed, OutcomeStatus::of_agent);
+            return self.leave(status, Some(problem.clone()));
+        }
+        if !is_outage {
+            self.state.rounds += 1;
+        }
+        if is_outage || self.terms.is_watched() {
+            self.hold(problem.to_string(), ending);
+        }
+        let to = round.head_before.clone();
+        round.step = RoundStep::RollBack {
+            why: problem.to_string(),
+            is_outage,
+        };
+        self.at(round);
+        self.run.decide(Effect::RollBack {
+            sandbox: self.run.sandbox_id(),
+            to: to.unwrap_or_else(|| self.run.base_sha()),
+        });
+    }
+
+    /// A comment that outlived all its tries is given back to its author.
+    fn rolled_back(&mut self, mut round: Round, kept: Option<KeptWork>) {
+        let RoundStep::RollBack { why, is_outage } = round.step.clone() else {
+            return;
+        };
+        let mut note = why;
+        if let Some(kept) = &kept {
+            note = format!("{note}. What was begun is saved: `{}`.", kept.reference);
+            self.state.saved = Some(kept.reference.clone());
+        }
+        let RoundJob::Fix { batch, findings } = &mut round.job else {
+            self.state.stage = Stage::Watching;
+            return;
+        };
+        let most = match self.terms.is_watched() {
+            true => MOST_TRIES,
+            false => 1,
+        };
+        for key in batch.iter() {
+            let tries = self.state.ledger.get(key).map_or(0, |entry| entry.tries);
+            let life = match !is_outage && tries >= most {
+                false => Life::Seen,
+                true => {
+                    let answer = Answer {
+                        action: None,
+                        is_unsaid: false,
+                        commit: None,
+                        note: note.clone(),
+                    };
+                    self.record_answer(key, &answer);
+                    Life::Pushed { answer }
+                }
+            };
+            if is_outage {
+                self.state.ledger.untry(key);
+            }
+            self.state.ledger.give_back(key, life);
+        }
+        let findings = std::mem::take(findings);
+        match is_outage {
+            true => self.state.findings = findings,
+            false => self.enter_fixed(&findings, None, &note, false),
+        }
+        self.next_reply(round);
+    }
+
+    pub(in crate::run) fn commit(&mut self, mut round: Round) {
+        let message = match &round.job {
+            RoundJob::Make => match self.terms.makes {
+                Makes::Change => commit_message(&self.state.title, &self.request.task),
+                Makes::Plan { .. } => plan_message(&self.state.title, &self.request.task),
+            },
+            RoundJob::Adopt | RoundJob::CatchUp | RoundJob::CheckBase => LEFT_MESSAGE.to_owned(),
+            RoundJob::Fix { batch, findings } => {
+                let entries = batch.iter().filter_map(|key| self.state.ledger.get(key));
+                fix_message(round.number, entries, findings, &round.answers)
+            }
+        };
+        round.step = RoundStep::Commit;
+        self.at(round);
+        let sandbox = self.run.sandbox_id();
+        self.run.decide(Effect::CommitWork { sandbox, message });
+    }
+
+    fn committed(&mut self, round: Round, commits: &[CommitSummary]) {
+        let makes_change = self.terms.makes == Makes::Change;
+        match round.job {
+            RoundJob::CatchUp => self.bring_in(round),
+            RoundJob::Make | RoundJob::Fix { .. } | RoundJob::Adopt | RoundJob::CheckBase => {
+                if commits.is_empty() && (makes_change || round.job == RoundJob::Make) {
+                    let problem = nothing_changed(&self.request.agent);
+                    return self.leave(OutcomeStatus::Failed, Some(problem));
+                }
+                self.check(round);
+            }
+        }
+    }
+
+    /// Checks the plan, where the phase makes one, and publishes.
+    pub(in crate::run) fn check(&mut self, mut round: Round) {
+        match self.terms.makes {
+            Makes::Change => self.publish(round),
+            Makes::Plan { .. } => {
+                round.step = RoundStep::ReadPlan;
+                self.at(round);
+                self.run.decide(Effect::ReadFile {
+                    sandbox: self.run.sandbox_id(),
+                    commit: self.head(),
+                    path: PLAN_PATH.to_owned(),
+                });
+            }
+        }
+    }
+
+    fn plan_read(&mut self, round: Round, text: Option<&str>) {
+        self.state.plan = match text.map(Plan::parse) {
+            None => PlanCheck::Invalid {
+                errors: format!("there is no `{PLAN_PATH}` on the branch"),
+            },
+            Some(Ok(plan)) => PlanCheck::Valid { plan },
+            Some(Err(errors)) => PlanCheck::Invalid {
+                errors: errors.to_string(),
+            },
+        };
+        self.publish(round);
+    }
+
+    /// Pushes what is not published yet.
+    fn publish(&mut self, mut round: Round) {
+        self.enter_answers(&mut round);
+        let head_sha = self.run.work.head_sha.clone();
+        match (self.remote(), head_sha) {
+            (Some(remote), Some(head_sha)) if self.state.pushed.as_ref() != Some(&head_sha) => {
+                round.step = RoundStep::Push;
+                self.at(round);
+                let published = self.state.pushed.clone();
+                self.push(remote, self.branch(), head_sha, published);
+            }
+            _ => self.pushed(round),
+        }
+    }
+
+    fn pushed(&mut self, mut round: Round) {
+        if self.state.pushed != self.run.work.head_sha {
+            self.state.pushed.clone_from(&self.run.work.head_sha);
+            self.state.watch.caught = None;
+        }
+        self.state.counts.moves = 0;
+        self.active();
+        let answered: Vec<(CommentKey, Answer)> = self
+            .state
+            .ledger
+            .entries()
+            .filter_map(|entry| {
+                let answer = entry.life.answered()?;
+                Some((entry.key.clone(), answer.clone()))
+            })
+            .collect();
+        for (key, answer) in answered {
+            self.state.ledger.set(&key, Life::Pushed { answer });
+        }
+        if self.run.work.pull_request.is_some() {
+            self.describe();
+            return self.next_reply(round);
+        }
+        match (&self.request.publish, &self.request.base_branch) {
+            (Publish::PullRequest { .. }, Some(base)) => {
+                let body = self.description();
+                self.state.description.text.clone_from(&body);
+                round.step = RoundStep::Open;
+                self.at(round);
+                self.run.decide(Effect::OpenPullRequest {
+                    branch: self.branch(),
+                    base: base.clone(),
+                    title: self.state.title.clone(),
+                    body,
+                    draft: self.is_draft(),
+                });
+            }
+            (Publish::PullRequest { .. }, None) | (Publish::BranchOnly, _) => {
+                self.next_reply(round);
+            }
+        }
+    }
+
+    /// The pull request is open: from now on people can comment.
+    fn opened(&mut self, round: Round) {
+        self.state.watch.fresh = false;
+        self.active();
+        self.next_reply(round);
+    }
+
+    pub(in crate::run) fn round_over(&mut self, round: &Round) {
+        let is_held = self.state.hold().is_some();
+        if let (RoundJob::Fix { .. }, Move::Fix { .. }, false) =
+            (&round.job, &self.state.next, is_held)
+        {
+            self.state.next = self.state.review.fixed();
+        }
+        self.post_injected();
+        self.close_batch();
+    }
+
+    /// Enters what became of findings that stand in no comment.
+    pub(in crate::run) fn enter_fixed(
+        &mut self,
+        findings: &[Remark],
+        commit: Option<&String>,
+        note: &str,
+        resolved: bool,
+    ) {
+        let remarks = findings.iter().map(|finding| RemarkRecord {
+            comment: None,
+            file: finding.file.clone(),
+            line: finding.line,
+            commit: commit.cloned(),
+            note: note.to_owned(),
+            resolved,
+        });
+        self.state.record.remarks.extend(remarks);
+    }
+
+    fn work_failed(&mut self, round: Round, key: &EffectKey, effect: Effect, problem: Problem) {
+        match round.step.clone() {
+            RoundStep::Agent => {
+                self.state.record.job_failed(&problem, self.now);
+                let is_fixer = matches!(round.job, RoundJob::Fix { .. });
+                match is_fixer && !is_final(&problem) {
+                    true => self.agent_failed(round, &problem, None),
+                    false => self.fail(problem),
+                }
+            }
+            // With half-done work in the sandbox nothing more may be committed.
+            RoundStep::RollBack { .. } if self.is_enough(&problem) => {
+                self.stop(OutcomeStatus::NeedsHuman, problem);
+            }
+            RoundStep::WritePlan
+            | RoundStep::Commit
+            | RoundStep::RollBack { .. }
+            | RoundStep::ReadPlan
+            | RoundStep::Push
+            | RoundStep::Open => self.try_again_or_fail(key, effect, problem),
+            RoundStep::Reply { key: to } => {
+                let is_over =
+                    is_lost(&problem) || (!self.terms.is_watched() && self.is_enough(&problem));
+                if !is_over {
+                    return self.try_again(key, effect, &problem);
+                }
+                self.state.tries = 0;
+                self.warn(format!("a comment could not be answered: {problem}"));
+                let why = problem.to_string();
+                self.state.ledger.set(&to, Life::Unanswerable { why });
+                self.next_reply(round);
+            }
+            RoundStep::Resolve { .. } => {
+                self.warn(format!("a thread could not be resolved: {problem}"));
+                self.next_reply(round);
+            }
+        }
+    }
+}

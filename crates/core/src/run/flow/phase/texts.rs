@@ -1,0 +1,197 @@
+//! What people read on the pull request of a phase, and in its history.
+
+use super::super::super::model::{Approved, Entry, Ledger, Phase, PlanCheck, Remark, Request, Run};
+use super::super::publish::shortened;
+use super::super::review::review_body;
+use crate::Problem;
+use crate::agent::answer::{CommentAction, CommentAnswer};
+use crate::forge::part::{own, unmarked};
+use crate::forge::text::{BODY_CHARS, LINE_CHARS, first_line, fit, inert};
+use crate::prompts::fenced;
+use crate::settings::TeamMode;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// How many comments are listed by name.
+const MOST_LISTED: usize = 20;
+/// How much of the description the plan may take.
+const PLAN_CHARS: usize = 30_000;
+/// The least room that the record needs to be worth showing.
+const LEAST_RECORD: usize = 500;
+/// How much of what went wrong is told.
+const REASON_CHARS: usize = 1_000;
+/// Room for the marks around the own part.
+const MARKS_ROOM: usize = 500;
+
+/// The message of the planner's commit.
+pub(super) fn plan_message(title: &str, task: &str) -> String {
+    format!("Plan: {title}\n\n{}", shortened(task))
+}
+
+/// The message of a commit for what an agent that failed left in the sandbox.
+pub(super) const LEFT_MESSAGE: &str = "Keep what was left in the sandbox";
+
+/// The message of a fixer's commit. It names the comments that the fixer says it is for; one that
+/// the fixer did not speak of was given to it and no more.
+pub(super) fn fix_message<'a>(
+    round: u32,
+    entries: impl Iterator<Item = &'a Entry>,
+    findings: &[Remark],
+    answers: &[CommentAnswer],
+) -> String {
+    let entries: Vec<&Entry> = entries.collect();
+    let mut text = match entries.as_slice() {
+        [] => match findings {
+            [] => format!("Fix round {round}: make the plan valid"),
+            [first, ..] => {
+                let what = first_line(first.body.trim_start_matches("- "));
+                format!("Fix round {round}: {what}")
+            }
+        },
+        [one] => format!("Fix round {round}: {}", first_line(&one.body)),
+        many => format!("Fix round {round}: {} comments", many.len()),
+    };
+    if !entries.is_empty() {
+        text.push_str("\n\n");
+    }
+    for entry in entries {
+        let id = entry.id();
+        let said = answers.iter().find(|one| one.id == id);
+        let what = match said.map(|one| one.action) {
+            Some(CommentAction::Fixed) => "Comment",
+            Some(CommentAction::Declined | CommentAction::Question) => continue,
+            None => "Given",
+        };
+        let _ = writeln!(text, "{what}: {id} by {}", plain(&entry.author));
+    }
+    text.trim_end().to_owned()
+}
+
+/// What stands where a session ended by silence. Users look for these very words.
+pub(super) fn timed_out(after: Duration) -> String {
+    let hours = after.as_secs() / 3600;
+    let span = match (hours, after.as_secs() % 3600) {
+        (hours, 0) if hours > 0 => format!("{hours}h"),
+        _ => format!("{}s", after.as_secs()),
+    };
+    format!("Cruise-control session timed out after {span} of inactivity")
+}
+
+/// A comment from the command line as it stands on the pull request.
+pub(super) fn injected_body(author: &str, text: &str) -> String {
+    format!("From the command line, by {}:\n\n{text}", plain(author))
+}
+
+/// One comment for a limit: what is open, and who must act.
+pub(super) fn limit_comment(limit: &str, ledger: &Ledger) -> String {
+    let open = open_comments(ledger);
+    format!(
+        "Stopped here: {limit}. A person must act: merge, close or approve this pull request, or run \
+         `drive cruise fix` for one more round.{open}"
+    )
+}
+
+/// One comment for an end before the work was done: why, and what is open.
+pub(super) fn stopped_comment(problem: &Problem, ledger: &Ledger) -> String {
+    let why = inert(&problem.to_string(), REASON_CHARS);
+    let open = open_comments(ledger);
+    format!(
+        "Stopped before the work was done: {why}. Comments written here from now on are not read: a \
+         person must go on.{open}"
+    )
+}
+
+/// What is said when the plan is approved.
+pub(super) fn approved_comment(approved: &Approved, plan_only: bool, ledger: &Ledger) -> String {
+    let (by, head) = (plain(&approved.by), &approved.head);
+    let rest = match plan_only {
+        true => "Only the plan was asked for, so the cruise ends here.",
+        false => "This is as far as a cruise goes for now: building it is up to you.",
+    };
+    let open = open_comments(ledger);
+    format!("The plan is approved at {head} by {by}. {rest}{open}")
+}
+
+/// A list of the comments that are not dealt with, after whatever stands before it.
+fn open_comments(ledger: &Ledger) -> String {
+    let open: Vec<&Entry> = ledger.open().collect();
+    let mut text = String::new();
+    if !open.is_empty() {
+        text.push_str("\n\nStill open:\n\n");
+    }
+    for entry in open.iter().take(MOST_LISTED) {
+        let _ = writeln!(
+            text,
+            "- {} by {}: {}",
+            entry.id(),
+            plain(&entry.author),
+            first_line(&entry.body)
+        );
+    }
+    if open.len() > MOST_LISTED {
+        let _ = writeln!(text, "- and {} more", open.len() - MOST_LISTED);
+    }
+    text.trim_end().to_owned()
+}
+
+/// The description as it stands now: what was said, the task, the plan's graph or what is wrong with
+/// it, and at the end the record. Within what a forge takes. All but what was said stands in a part
+/// of its own, so that a person can write around it.
+pub(super) fn pull_request_body(
+    run: &Run,
+    phase: &Phase,
+    request: &Request,
+    with_record: bool,
+) -> String {
+    let summary = fit(&unmarked(phase.summary.trim()), BODY_CHARS / 2);
+    let most = BODY_CHARS - MARKS_ROOM - summary.chars().count();
+    let mut text = String::new();
+    let task = fenced(&shortened(&request.task), "text");
+    let _ = write!(
+        text,
+        "<details><summary>The task</summary>\n\n{task}\n\n</details>\n"
+    );
+    match &phase.plan {
+        PlanCheck::Unread => {}
+        PlanCheck::Valid { plan } => {
+            let _ = write!(text, "\n{}\n", plan.summary_markdown(PLAN_CHARS));
+        }
+        PlanCheck::Invalid { errors } => {
+            let errors = fenced(errors, "text");
+            let _ = write!(text, "\nThe plan is not valid yet:\n\n{errors}\n");
+        }
+    }
+    if is_pingpong(request) {
+        for review in &phase.record.reviews {
+            let _ = write!(text, "\n### Review, round {}\n\n", review.round);
+            text.push_str(&review_body(review, 0, &review.suggestions));
+            text.push('\n');
+        }
+    }
+    let shown = match with_record {
+        true => most - most / 3,
+        false => most,
+    };
+    let mut text = fit(text.trim_start(), shown);
+    if with_record {
+        let open = "\n<details><summary>What happened</summary>\n\n";
+        let close = "\n</details>\n";
+        let room = most.saturating_sub(text.chars().count() + open.len() + close.len());
+        if room >= LEAST_RECORD {
+            let record = fit(&phase.record.markdown(run), room);
+            text = format!("{text}{open}{record}{close}");
+        }
+    }
+    let part = own(&run.id, text.trim_end());
+    format!("{summary}\n\n{part}\n").trim_start().to_owned()
+}
+
+/// Somebody else's words as part of one line.
+fn plain(text: &str) -> String {
+    inert(text, LINE_CHARS)
+}
+
+fn is_pingpong(request: &Request) -> bool {
+    let terms = request.kind.phase_terms();
+    terms.is_some_and(|terms| terms.mode == TeamMode::Pingpong)
+}

@@ -1,0 +1,234 @@
+//! The watch: polls the pull request with growing pauses, and starts over after anything new.
+
+use super::super::super::model::{
+    ClosingPost, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, OutcomeStatus, PollResult,
+    Timer,
+};
+use super::PhaseFlow;
+use super::texts;
+use crate::Problem;
+use crate::forge::PrState;
+use crate::review::Move;
+use crate::time::after;
+
+/// Failed polls in a row before silence ends the phase all the same: some hours.
+const LAST_POLLS: u32 = 50;
+
+impl PhaseFlow<'_> {
+    /// Polls the pull request now. One poll at a time.
+    pub(in crate::run) fn poll(&mut self) {
+        if self.is_pending(|act| matches!(act, ForgeAct::Poll { .. })) {
+            self.state.watch.again = true;
+            return;
+        }
+        self.run.timers.remove(&Timer::Poll);
+        let since = self.state.watch.cursor;
+        // An approval that counts later than it was read may have been taken back meanwhile.
+        let approvals = !self.state.watch.approvals.is_empty();
+        self.on_forge(ForgeAct::Poll { since, approvals }, None);
+    }
+
+    /// Whether such an act is under way.
+    pub(in crate::run) fn is_pending(&self, which: impl Fn(&ForgeAct) -> bool) -> bool {
+        self.run.pending.values().any(|effect| match effect {
+            Effect::OnForge { act, .. } => which(act),
+            Effect::ChooseBranch { .. }
+            | Effect::CreateSandbox { .. }
+            | Effect::RunAgent { .. }
+            | Effect::EndProcess { .. }
+            | Effect::CommitWork { .. }
+            | Effect::WriteFile { .. }
+            | Effect::ReadFile { .. }
+            | Effect::ReadDiff { .. }
+            | Effect::Push { .. }
+            | Effect::OpenPullRequest { .. }
+            | Effect::Integrate { .. }
+            | Effect::ConcludeMerge { .. }
+            | Effect::RollBack { .. }
+            | Effect::Verify { .. }
+            | Effect::RemoveSandbox { .. } => false,
+        })
+    }
+
+    pub(in crate::run) fn polled(&mut self, result: EffectResult) {
+        let mut failed = false;
+        if let EffectResult::OnForge {
+            answer: ForgeAnswer::Polled { poll },
+        } = result
+        {
+            self.state.watch.trouble = None;
+            if self.take_up(*poll) {
+                return;
+            }
+        } else if let EffectResult::Failed { problem } = result {
+            self.state.watch.trouble = Some(problem.to_string());
+            failed = true;
+            if !self.terms.is_watched() {
+                // The work goes on; the next poll reads from the same point.
+                self.warn(format!("the pull request could not be read: {problem}"));
+            }
+        }
+        let again = std::mem::take(&mut self.state.watch.again);
+        if !failed && again {
+            // A request that came meanwhile must not be judged by an older poll.
+            self.poll();
+        } else if self.terms.is_watched() {
+            if self.is_over(failed) {
+                return self.time_out();
+            }
+            let pause = self.state.watch.backoff.next_wait();
+            let at = after(self.now, pause);
+            self.run.timers.insert(Timer::Poll, at);
+        }
+        if failed && self.terms.is_watched() {
+            return;
+        }
+        self.post_injected();
+        self.react_next();
+        self.describe_again();
+        if failed || !again {
+            self.state.watch.fresh = true;
+            self.go_on();
+        }
+    }
+
+    /// Takes up what a poll found. Returns whether the phase is over.
+    fn take_up(&mut self, poll: PollResult) -> bool {
+        self.state.watch.cursor = poll.next;
+        let mut news = false;
+        if self.terms.hears_comments() {
+            for comment in &poll.comments {
+                if let Some(entry) = Entry::of_comment(comment, self.now)
+                    && self.enter(entry)
+                {
+                    self.state.watch.eyes.push_back(comment.key.comment());
+                    news = true;
+                }
+            }
+        }
+        for key in &poll.answered {
+            self.state.ledger.mark_answered(key);
+        }
+        if let Some(approvals) = poll.approvals {
+            news |= self.state.watch.stand(approvals);
+        }
+        self.state.record.overheard(&poll.comments, poll.ignored);
+        if let Some(head) = poll.head {
+            let known = [&self.state.pushed, &self.state.watch.caught];
+            let is_known = known.into_iter().any(|one| one.as_ref() == Some(&head));
+            self.state.watch.moved = (!is_known).then_some(head);
+        }
+        if news {
+            self.state.watch.backoff.reset();
+            self.active();
+        }
+        match poll.state {
+            Some(PrState::Merged) => self.leave(OutcomeStatus::Succeeded, None),
+            Some(PrState::Closed) => {
+                let problem = Problem::work(
+                    "pullRequestClosed",
+                    "the pull request was closed without a merge",
+                )
+                .hint(
+                    "its commits are on its branch in this repository; a run that has ended does \
+                     not go on when the pull request is reopened: start a new one",
+                );
+                self.leave(OutcomeStatus::Cancelled, Some(problem));
+            }
+            Some(PrState::Open) | None => return false,
+        }
+        true
+    }
+
+    /// Enters a comment or finding in the ledger, and in its thread where a fixer gets it alone.
+    /// Returns whether it is new.
+    pub(in crate::run) fn enter(&mut self, entry: Entry) -> bool {
+        let (thread, id) = (entry.thread, entry.key.id);
+        let (author, body) = (entry.author.clone(), entry.body.clone());
+        let is_new = self.state.ledger.insert(entry);
+        if let Some(thread) = thread.filter(|_| is_new && !self.terms.is_watched()) {
+            self.state.threads.add(thread, Some(id), &author, &body);
+        }
+        is_new
+    }
+
+    /// Puts the next 👀, one at a time. It is a courtesy: failing costs nothing.
+    pub(in crate::run) fn react_next(&mut self) {
+        if self.is_pending(|act| matches!(act, ForgeAct::React { .. })) {
+            return;
+        }
+        if let Some(comment) = self.state.watch.eyes.pop_front() {
+            self.on_forge(ForgeAct::React { comment }, None);
+        }
+    }
+
+    /// Nothing happened for too long. What the cruise does by itself is not silence, and somebody
+    /// may have spoken since the last look.
+    pub(in crate::run) fn silence(&mut self) {
+        if self.is_at_work() {
+            return self.wait_for_silence();
+        }
+        self.state.watch.closing = Some(0);
+        self.poll();
+    }
+
+    /// Whether the last look ends the phase.
+    fn is_over(&mut self, failed: bool) -> bool {
+        let Some(failures) = self.state.watch.closing else {
+            return false;
+        };
+        if self.is_at_work() || (!failed && self.will_go_on()) {
+            self.wait_for_silence();
+            return false;
+        }
+        self.state.watch.closing = Some(failures + 1);
+        !failed || failures + 1 >= LAST_POLLS
+    }
+
+    /// Whether something is being done, or will be when a pause ends.
+    fn is_at_work(&self) -> bool {
+        let is_watch = |effect: &Effect| {
+            matches!(
+                effect,
+                Effect::OnForge {
+                    act: ForgeAct::Poll { .. }
+                        | ForgeAct::React { .. }
+                        | ForgeAct::UpdateBody { .. },
+                    ..
+                }
+            )
+        };
+        let is_held = self.state.hold().is_some() && self.has_work();
+        // What goes on failing is no work: else a try at the wrong instant would win it another day.
+        let is_failing = self.state.tries > 0;
+        is_held || !(is_failing || self.run.pending.values().all(is_watch))
+    }
+
+    /// Whether the worker has something to do once it was looked.
+    fn will_go_on(&self) -> bool {
+        let is_free = self.state.retry.is_none() && self.state.limit().is_none();
+        is_free && (self.has_work() || !matches!(self.state.next, Move::Done(_)))
+    }
+
+    /// The inactivity timeout of a watched phase starts anew.
+    pub(in crate::run) fn wait_for_silence(&mut self) {
+        self.state.watch.closing = None;
+        if let Some(watch) = &self.terms.watch {
+            let end = after(self.now, watch.inactivity_timeout);
+            self.run.timers.insert(Timer::Inactivity, end);
+        }
+    }
+
+    fn time_out(&mut self) {
+        let after = self.terms.watch.map(|watch| watch.inactivity_timeout);
+        let body = texts::timed_out(after.unwrap_or_default());
+        let problem = Problem::work("inactive", body.clone()).hint(
+            "the pull request is still open; `inactivity_timeout` in `[cruise]` gives more time",
+        );
+        let post = ClosingPost {
+            act: ForgeAct::PostComment { body },
+            key: Some("timeout".to_owned()),
+        };
+        self.close_with(vec![post], OutcomeStatus::TimedOut, Some(problem));
+    }
+}

@@ -1,0 +1,144 @@
+//! Promotion: an approved pull request is verified, then merged.
+//!
+//! The verdict is bound to the commit and to its base at that moment. Whatever happens in between,
+//! the merge itself asks for both once more.
+
+use super::super::model::{
+    Effect, EffectResult, ForgeAct, ForgeAnswer, Judged, OutcomeStatus, Stage, VerifiedAgainst,
+};
+use super::phase::PhaseFlow;
+use crate::Problem;
+use crate::review::LastWord;
+use crate::verify::{Verification, promotable, render};
+
+/// How often it is verified, when its base moves each time.
+const MOST_VERIFICATIONS: u32 = 3;
+
+impl PhaseFlow<'_> {
+    /// Merges exactly the commit that every domain approved and that passes verification, or leaves
+    /// it to a person.
+    pub(super) fn promote(&mut self) {
+        let head = self.head();
+        let record = &self.state.record;
+        if self.state.verdict != Some(LastWord::Approved) || !record.stale(&head).is_empty() {
+            return self.not_merged("not every review approved the commit it has now");
+        }
+        if self.run.work.pull_request.is_none() {
+            return self.not_merged("there is none");
+        }
+        let Some(base) = self.base() else {
+            return self.not_merged("it is not known which branch it goes to");
+        };
+        self.state.counts.verifications += 1;
+        self.state.stage = Stage::Verifying;
+        self.run.decide(Effect::Verify { head, base });
+    }
+
+    /// Nothing but a report that allows this very pair opens the way to the merge.
+    pub(super) fn verified(&mut self, result: EffectResult) {
+        let head = self.head();
+        if let EffectResult::Verified { base, report } = result {
+            self.state.judged = Some(Judged {
+                run_id: report.run_id.clone(),
+                overall: report.overall,
+                head_sha: head.clone(),
+                base_sha: base.clone(),
+            });
+            match promotable(&report, &head, &base) {
+                true => self.merge_pull_request(head, base),
+                false => self.refuse(&head, &base, &report),
+            }
+        } else if let EffectResult::Failed { problem } = result {
+            let hint = problem.hint.clone();
+            let mut problem = not_merged(&format!("it could not be verified: {problem}"));
+            if let Some(hint) = hint {
+                problem = problem.hint(format!("{hint}; then merge it yourself"));
+            }
+            self.leave(OutcomeStatus::NeedsHuman, Some(problem));
+        } else {
+            self.not_merged("the verifier did not answer");
+        }
+    }
+
+    fn merge_pull_request(&mut self, head: String, sha: String) {
+        self.state.stage = Stage::Promoting;
+        let verified = self.base().map(|base| VerifiedAgainst { base, sha });
+        if !self.on_forge(ForgeAct::Merge { head, verified }, None) {
+            self.not_merged("there is none");
+        }
+    }
+
+    /// Says on the pull request what the verification came to; it stays open.
+    fn refuse(&mut self, head: &str, base: &str, report: &Verification) {
+        let why = match &report.failure {
+            Some(failure) => format!("{}: {}", failure.category.as_str(), failure.reason),
+            None => "the report is not about this commit and its base".to_owned(),
+        };
+        self.run.warnings.push(format!(
+            "{head} was verified against {base} and did not pass: {why}"
+        ));
+        let again = format!("`drive verify {head} --base {base}` shows it again");
+        let hint = match report.failure.as_ref().and_then(|one| one.hint.as_ref()) {
+            Some(hint) => format!("{hint}; {again}"),
+            None => again,
+        };
+        let problem = not_merged(&format!("verification did not pass: {why}")).hint(hint);
+        self.state.stage = Stage::Refusing {
+            problem: problem.clone(),
+        };
+        let body = render::markdown(report);
+        if !self.on_forge(ForgeAct::PostComment { body }, None) {
+            self.leave(OutcomeStatus::NeedsHuman, Some(problem));
+        }
+    }
+
+    pub(super) fn refused(&mut self, problem: Problem, result: EffectResult) {
+        if let EffectResult::Failed { problem } = result {
+            self.run.warnings.push(format!(
+                "what the verification came to does not stand on the pull request: {problem}"
+            ));
+        }
+        self.leave(OutcomeStatus::NeedsHuman, Some(problem));
+    }
+
+    pub(super) fn merged(&mut self, result: EffectResult) {
+        let reason = if let EffectResult::OnForge { answer } = result {
+            match answer {
+                ForgeAnswer::Merged { sha } => {
+                    self.state.merged = sha.or_else(|| self.run.work.head_sha.clone());
+                    return self.leave(OutcomeStatus::Succeeded, None);
+                }
+                ForgeAnswer::BaseMoved if self.state.counts.verifications < MOST_VERIFICATIONS => {
+                    return self.promote();
+                }
+                ForgeAnswer::BaseMoved => format!(
+                    "the branch it goes to moved {MOST_VERIFICATIONS} times while it was verified"
+                ),
+                ForgeAnswer::NotMerged { reason } => reason,
+                // Answers to other acts.
+                ForgeAnswer::Polled { .. }
+                | ForgeAnswer::ReviewPosted { .. }
+                | ForgeAnswer::Posted { .. }
+                | ForgeAnswer::Done => "the forge did not say whether it was".to_owned(),
+            }
+        } else if let EffectResult::Failed { problem } = result {
+            problem.to_string()
+        } else {
+            "the forge did not answer".to_owned()
+        };
+        self.not_merged(&reason);
+    }
+
+    fn not_merged(&mut self, reason: &str) {
+        let problem = not_merged(reason);
+        self.leave(OutcomeStatus::NeedsHuman, Some(problem));
+    }
+}
+
+fn not_merged(reason: &str) -> Problem {
+    Problem::work(
+        "notMerged",
+        format!("the pull request was not merged: {reason}"),
+    )
+    .hint("it is ready: put that right and merge it yourself")
+}

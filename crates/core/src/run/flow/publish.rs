@@ -1,0 +1,64 @@
+//! Publishing: push, always with the last published commit, and the texts around a first commit.
+
+use super::super::model::Effect;
+use super::kit::Context;
+use crate::Problem;
+
+/// How many characters of a task a commit message and a pull request repeat.
+const LONGEST_REPEATED: usize = 8_000;
+
+impl<S, T> Context<'_, S, T> {
+    /// Pushes the branch. `published` is the commit of ours that the remote had last: a branch that
+    /// a person deleted or rewrote since is left as they made it.
+    pub(super) fn push(
+        &mut self,
+        remote: String,
+        branch: String,
+        head_sha: String,
+        published: Option<String>,
+    ) {
+        self.run.decide(Effect::Push {
+            sandbox: self.run.sandbox_id(),
+            remote,
+            branch,
+            head_sha,
+            published,
+        });
+    }
+}
+
+/// The message of the first commit: its subject, and the task where that says more.
+pub(super) fn commit_message(subject: &str, task: &str) -> String {
+    match subject == task.trim() {
+        true => subject.to_owned(),
+        false => format!("{subject}\n\n{}", shortened(task)),
+    }
+}
+
+/// A task as a message repeats it: all of what a person writes, the beginning of what a program
+/// pastes. Forges refuse longer texts.
+pub(super) fn shortened(task: &str) -> String {
+    let task = task.trim();
+    match task.char_indices().nth(LONGEST_REPEATED) {
+        None => task.to_owned(),
+        Some((end, _)) => format!("{}…\n\n(the task goes on)", task[..end].trim_end()),
+    }
+}
+
+pub(super) fn branch_moved(branch: &str) -> Problem {
+    Problem::work(
+        "branchMoved",
+        format!("branch `{branch}` on the remote holds commits that this run does not have"),
+    )
+    .hint(format!(
+        "the work is on the local branch `{branch}`; pass `--branch` with another name next time"
+    ))
+}
+
+pub(super) fn nothing_changed(agent: &str) -> Problem {
+    Problem::work(
+        "nothingChanged",
+        format!("the agent `{agent}` changed nothing"),
+    )
+    .hint("read what it said with `drive runs logs`, or make the task more concrete")
+}

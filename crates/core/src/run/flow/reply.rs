@@ -1,0 +1,165 @@
+//! Replies: every comment gets one, and none claims more than the fixer said.
+
+use super::super::model::{
+    Answer, Entry, ForgeAct, ForgeAnswer, Life, RemarkRecord, Round, RoundJob, RoundStep,
+};
+use super::phase::PhaseFlow;
+use crate::Problem;
+use crate::agent::answer::{CommentAction, CommentAnswer};
+use crate::forge::text::quoted;
+use crate::forge::{COMMENT_NOT_FOUND, CommentKey, CommentRef, Surface};
+
+impl PhaseFlow<'_> {
+    /// What the fixer did about each of its comments, as far as it said. One that it did not name
+    /// is answered too, without a claim: that a commit was made says nothing about this comment.
+    pub(super) fn enter_answers(&mut self, round: &mut Round) {
+        let RoundJob::Fix { batch, findings } = &mut round.job else {
+            return;
+        };
+        let head = self.run.work.head_sha.clone();
+        let commit = head.filter(|head| round.head_before.as_ref() != Some(head));
+        let findings = std::mem::take(findings);
+        self.enter_fixed(&findings, commit.as_ref(), "", commit.is_some());
+        for key in batch.iter() {
+            let Some(entry) = self.state.ledger.get(key) else {
+                continue;
+            };
+            let said = answer_for(entry, batch, &round.answers);
+            let answer = Answer {
+                action: said.map(|one| one.action),
+                is_unsaid: said.is_none(),
+                commit: commit.clone(),
+                note: said.map_or(String::new(), |one| one.note.clone()),
+            };
+            self.record_answer(key, &answer);
+            self.state.ledger.set(key, Life::Answered { answer });
+        }
+    }
+
+    /// Enters in the record what became of a comment.
+    pub(super) fn record_answer(&mut self, key: &CommentKey, answer: &Answer) {
+        let entry = self.state.ledger.get(key);
+        self.state.record.remarks.push(RemarkRecord {
+            comment: Some(key.comment()),
+            file: entry.and_then(|entry| entry.path.clone()),
+            line: entry.and_then(|entry| entry.line),
+            commit: answer.commit.clone(),
+            note: answer.note.clone(),
+            resolved: is_fixed(answer),
+        });
+    }
+
+    /// Answers the next author who waits; when there is none, the round is over.
+    pub(super) fn next_reply(&mut self, mut round: Round) {
+        let waiting = self.state.ledger.entries().find_map(|entry| {
+            let answer = entry.life.pushed()?;
+            let (thread, key) = (entry.thread, entry.key.clone());
+            Some((key, thread, reply(entry, answer), entry.reply_key()))
+        });
+        let Some((key, thread, body, name)) = waiting else {
+            return self.round_over(&round);
+        };
+        if let Some(thread) = thread.filter(|_| !self.terms.is_watched()) {
+            let fixer = &self.terms.fixer;
+            self.state.threads.add(thread, None, fixer, &body);
+        }
+        let to = key.comment();
+        round.step = RoundStep::Reply { key };
+        self.at(round);
+        self.on_forge(ForgeAct::Reply { to, body }, Some(name));
+    }
+
+    pub(super) fn answered(&mut self, round: Round, answer: &ForgeAnswer) {
+        match (round.step.clone(), answer) {
+            (RoundStep::Reply { key }, ForgeAnswer::Posted { comment }) => {
+                self.replied(round, key, *comment);
+            }
+            _ => self.next_reply(round),
+        }
+    }
+
+    fn replied(&mut self, mut round: Round, key: CommentKey, reply: CommentRef) {
+        self.active();
+        let entry = self.state.ledger.get(&key);
+        let Some(answer) = entry.and_then(|entry| entry.life.pushed()).cloned() else {
+            return self.next_reply(round);
+        };
+        let is_fixed = is_fixed(&answer);
+        let reply = Some(reply);
+        let life = Life::Replied { answer, reply };
+        self.state.ledger.set(&key, life);
+        if !is_fixed || key.surface != Surface::Inline {
+            return self.next_reply(round);
+        }
+        let comment = key.comment();
+        round.step = RoundStep::Resolve { key };
+        self.at(round);
+        self.on_forge(ForgeAct::ResolveThread { comment }, None);
+    }
+}
+
+/// Whether a comment is not there any more. A forge that shows nothing at all may be asked again.
+pub(super) fn is_lost(problem: &Problem) -> bool {
+    problem.kind == COMMENT_NOT_FOUND
+}
+
+fn is_fixed(answer: &Answer) -> bool {
+    answer.action == Some(CommentAction::Fixed) && answer.commit.is_some()
+}
+
+/// The fixer's answer to a comment, by its id or by the bare number where only one comment of the
+/// batch has it.
+fn answer_for<'a>(
+    entry: &Entry,
+    batch: &[CommentKey],
+    answers: &'a [CommentAnswer],
+) -> Option<&'a CommentAnswer> {
+    let id = entry.id();
+    let number = entry.key.id.to_string();
+    let is_unique = batch.iter().filter(|key| key.id == entry.key.id).count() == 1;
+    let mut all = answers.iter();
+    all.clone()
+        .find(|one| one.id == id)
+        .or_else(|| all.find(|one| is_unique && one.id == number))
+}
+
+/// What the author of a comment reads. Where there are no threads it begins with a quote.
+fn reply(to: &Entry, answer: &Answer) -> String {
+    let text = answer_text(answer);
+    match to.key.surface {
+        Surface::Inline => text,
+        Surface::Conversation | Surface::Review => {
+            let quote = quoted(&to.author, to.url.as_deref(), &to.body);
+            format!("{quote}\n\n{text}")
+        }
+    }
+}
+
+fn answer_text(answer: &Answer) -> String {
+    if !answer.is_unsaid {
+        return reply_to(answer.action, answer.commit.as_deref(), &answer.note);
+    }
+    match &answer.commit {
+        Some(commit) => format!(
+            "The fixer did not say what it did about this. What it changed in this round is in {commit}."
+        ),
+        None => "The fixer changed nothing and did not say why.".to_owned(),
+    }
+}
+
+fn reply_to(action: Option<CommentAction>, commit: Option<&str>, note: &str) -> String {
+    let said = match (action, commit) {
+        (Some(CommentAction::Fixed), Some(commit)) => format!("Fixed in {commit}."),
+        (Some(CommentAction::Fixed), None) => "Nothing was changed for this.".to_owned(),
+        (Some(CommentAction::Declined), None) => "Not changed.".to_owned(),
+        (Some(CommentAction::Question), None) => "A question first.".to_owned(),
+        (Some(CommentAction::Declined | CommentAction::Question), Some(commit)) => {
+            format!("Left open, with {commit}.")
+        }
+        (None, Some(commit)) => {
+            format!("This could not be resolved; what was begun is in {commit}.")
+        }
+        (None, None) => "This could not be resolved.".to_owned(),
+    };
+    format!("{said} {note}").trim_end().to_owned()
+}

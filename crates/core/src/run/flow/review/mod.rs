@@ -1,0 +1,255 @@
+//! Reviews: the reviewer gets the diff, its verdict is recorded for the commit it saw, and its
+//! findings become comments and work for a fixer.
+
+mod placing;
+mod texts;
+mod verdict;
+
+use super::super::model::{
+    AgentJob, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Life, Remark, ReviewRecord,
+    Stage, thread_of,
+};
+use super::phase::PhaseFlow;
+use crate::agent::Role;
+use crate::agent::answer::{Suggestion, Verdict};
+use crate::forge::inline::parse_diff;
+use crate::forge::{CommentKey, CommentRef};
+use crate::ids::EffectKey;
+use crate::prompts::Prompt;
+use crate::review::{Domain, Move, ReviewLoop, ReviewPlan, Reviewed};
+use crate::settings::TeamMode;
+use placing::{by_place, line_remark, together};
+use std::collections::BTreeMap;
+use verdict::{in_its_own_words, judged};
+
+pub(super) use texts::review_body;
+
+impl PhaseFlow<'_> {
+    pub(super) fn read_diff(&mut self) {
+        self.state.stage = Stage::ReadingDiff;
+        self.run.decide(Effect::ReadDiff {
+            sandbox: self.run.sandbox_id(),
+            base: self.run.base_sha(),
+            head: self.head(),
+        });
+    }
+
+    /// Starts the reviewer. A diff that cannot be read is left out: the reviewer has the files.
+    pub(super) fn diff_read(&mut self, result: EffectResult) {
+        let mut diff = String::new();
+        if let EffectResult::DiffRead { diff: text, cut } = result {
+            diff = text;
+            if cut {
+                diff.push_str("\n(cut: the rest is in the files)");
+            }
+        } else if let EffectResult::Failed { problem } = result {
+            self.warn(format!("the reviewer saw no diff: {problem}"));
+        }
+        let (domain, round) = self.under_review();
+        let job = self.reviewer(domain, round, &diff);
+        self.state.stage = Stage::Reviewing { diff };
+        let sandbox = Some(self.run.sandbox_id());
+        self.start_agent(sandbox, job);
+    }
+
+    fn reviewer(&self, domain: Option<Domain>, round: u32, diff: &str) -> AgentJob {
+        let (task, sha) = (self.request.task.as_str(), self.run.base_sha());
+        let base = self.request.base_branch.as_deref().unwrap_or(&sha);
+        let pr = self.run.work.pull_request.as_ref();
+        let prompt = match domain {
+            None => Prompt::Review { task, base, diff },
+            Some(domain) => Prompt::ReviewDomain {
+                task,
+                base,
+                diff,
+                domain,
+                pull_request: pr.map_or("", |pr| pr.url.as_str()),
+            },
+        };
+        let prompt = self.terms.prompts.render(&prompt);
+        let mut job = self.phase_job(&self.terms.reviewer, Role::Reviewer, prompt);
+        job.round = round;
+        job.domain = domain.map(|domain| domain.name().to_owned());
+        job
+    }
+
+    /// Domain and number of the review that is next or under way.
+    fn under_review(&self) -> (Option<Domain>, u32) {
+        match &self.state.next {
+            Move::Review { domain, round, .. } => (*domain, *round),
+            Move::Fix { domain, .. } => (*domain, 0),
+            Move::Done(_) => (None, 0),
+        }
+    }
+
+    /// A reviewer that failed gives no verdict, and never approves. One whose model is away is asked
+    /// again later.
+    pub(super) fn reviewed(&mut self, diff: &str, result: &EffectResult) {
+        let (domain, round) = self.under_review();
+        let (mut review, mut failure) = (Reviewed::Failed, None);
+        let mut suggestions = Vec::new();
+        if let EffectResult::AgentEnded { outcome, .. } = result {
+            if self.hold_for_outage(&self.terms.reviewer, outcome) {
+                return self.close_batch();
+            }
+            (review, failure) = judged(outcome, &self.terms.reviewer);
+            if let Reviewed::Judged {
+                verdict,
+                suggestions: listed,
+            } = &review
+            {
+                suggestions.clone_from(listed);
+                if *verdict == Verdict::NeedsChanges && listed.is_empty() {
+                    suggestions.push(in_its_own_words(outcome));
+                }
+            }
+        } else if let EffectResult::Failed { problem } = result {
+            self.state.record.job_failed(problem, self.now);
+            failure = Some(problem.to_string());
+        }
+        if let (Reviewed::Failed, Some(why)) = (&review, &failure) {
+            let name = domain.map_or("review".to_owned(), |domain| format!("{domain} review"));
+            self.warn(format!("the {name} has no verdict: {why}"));
+        }
+        let verdict = match &review {
+            Reviewed::Judged { verdict, .. } => Some(*verdict),
+            Reviewed::Unreadable | Reviewed::Failed => None,
+        };
+        let record = ReviewRecord {
+            domain,
+            round,
+            verdict,
+            failure,
+            suggestions,
+            head: self.run.work.head_sha.clone(),
+        };
+        self.state.next = self.state.review.reviewed(review);
+        self.state.record.reviews.push(record.clone());
+        match self.state.next {
+            Move::Review { again: true, .. } => self.close_batch(),
+            Move::Review { .. } | Move::Fix { .. } | Move::Done(_) => {
+                self.post_review(diff, &record);
+            }
+        }
+    }
+
+    /// Shows the review where the mode says, and queues its findings.
+    fn post_review(&mut self, diff: &str, record: &ReviewRecord) {
+        let finding = |one: &Suggestion| {
+            let author = self.terms.reviewer.as_str();
+            placing::remark(one, author, record.domain, record.round)
+        };
+        let is_fix = matches!(self.state.next, Move::Fix { .. });
+        let has_pr = self.run.work.pull_request.is_some();
+        if self.terms.mode != TeamMode::Github || !has_pr {
+            if is_fix {
+                let all = record.suggestions.iter().map(finding).collect();
+                self.state.findings.extend(together(all));
+            }
+            if has_pr {
+                self.describe();
+            }
+            return self.close_batch();
+        }
+        let (on_lines, others) = by_place(&record.suggestions, &parse_diff(diff));
+        let body = review_body(record, on_lines.len(), &others);
+        let mut remarks = Vec::new();
+        if is_fix {
+            remarks.extend(on_lines.iter().map(finding));
+            remarks.extend(together(others.iter().map(finding).collect()));
+        }
+        let act = match record.verdict {
+            Some(_) => ForgeAct::PostReview {
+                head: self.head(),
+                body,
+                lines: on_lines.iter().map(line_remark).collect(),
+            },
+            None => ForgeAct::PostComment { body },
+        };
+        self.state.stage = Stage::PostingReview { remarks };
+        // Without its journal a phase counts its effects anew, and must not take a review that was
+        // posted before for this one.
+        let (domain, round) = (record.domain.map_or("", Domain::name), record.round);
+        let key = format!("review/{domain}/{round}/{}", self.now.as_millisecond());
+        self.on_forge(act, Some(key));
+    }
+
+    /// The review is posted: now its findings have comments to answer.
+    pub(super) fn review_posted(
+        &mut self,
+        remarks: Vec<Remark>,
+        key: &EffectKey,
+        effect: Effect,
+        result: EffectResult,
+    ) {
+        if let EffectResult::Failed { problem } = result {
+            if !self.is_enough(&problem) {
+                return self.try_again(key, effect, &problem);
+            }
+            self.warn(format!("a review could not be posted: {problem}"));
+            self.state.tries = 0;
+            self.state.findings.extend(together(remarks));
+        } else if let EffectResult::OnForge {
+            answer: ForgeAnswer::ReviewPosted { review, lines },
+        } = result
+        {
+            self.enter_findings(remarks, review, &lines);
+        }
+        self.close_batch();
+    }
+
+    /// A forge that could not put every finding on its line has them in the body: then they are one.
+    fn enter_findings(&mut self, remarks: Vec<Remark>, review: CommentRef, lines: &[CommentRef]) {
+        let is_on_line = |one: &Remark| one.file.is_some() && one.line.is_some();
+        let on_lines = remarks.iter().filter(|one| is_on_line(one)).count();
+        let remarks = match on_lines == lines.len() {
+            true => remarks,
+            false => together(remarks),
+        };
+        let mut lines = lines.iter();
+        let mut by_comment: BTreeMap<CommentRef, Remark> = BTreeMap::new();
+        for remark in remarks {
+            let own = match is_on_line(&remark) {
+                true => lines.next().copied(),
+                false => None,
+            };
+            by_comment.entry(own.unwrap_or(review)).or_insert(remark);
+        }
+        for (comment, remark) in by_comment {
+            let entry = Entry {
+                key: CommentKey {
+                    surface: comment.surface,
+                    id: comment.id,
+                    updated_at: self.now,
+                },
+                author: remark.author,
+                path: remark.file,
+                line: remark.line,
+                thread: thread_of(comment, None),
+                commit: self.run.work.head_sha.clone(),
+                url: None,
+                body: remark.body,
+                seen_at: self.now,
+                tries: 0,
+                life: Life::Seen,
+            };
+            self.enter(entry);
+        }
+    }
+
+    /// A domain may have approved a commit that has changed since: because of a later domain, of a
+    /// person, or of a merge. It reviews again, within the limit on its reviews. Returns whether one
+    /// does.
+    pub(super) fn review_again(&mut self) -> bool {
+        let plan = self.terms.review_plan();
+        let mut stale = self.state.record.stale(&self.head());
+        stale.retain(|(_, reviews)| *reviews < plan.max_reviews);
+        if stale.is_empty() {
+            return false;
+        }
+        let (domains, earlier) = stale.into_iter().unzip();
+        let plan = ReviewPlan { domains, ..plan };
+        (self.state.review, self.state.next) = ReviewLoop::again(plan, earlier);
+        true
+    }
+}

@@ -1,0 +1,136 @@
+//! Setup: names, a branch that no other run has, the sandbox.
+
+use super::super::model::{
+    Adopted, AfterEnd, AgentJob, Effect, EffectResult, Request, Round, RoundJob, RoundStep, Run,
+    Stage,
+};
+use super::phase::PhaseFlow;
+use crate::agent::Role;
+use crate::agent::answer::read_naming;
+use crate::prompts::Prompt;
+use crate::review::{LastWord, Move, ReviewLoop};
+use crate::sandbox::{Lifetime, SandboxSpec};
+
+/// How often another branch name is tried.
+const MOST_NAMES: u32 = 5;
+
+impl PhaseFlow<'_> {
+    pub(super) fn name(&mut self) {
+        let prompt = self.terms.prompts.render(&Prompt::Name {
+            task: &self.request.task,
+        });
+        let job = AgentJob {
+            model: self.terms.namer_model.clone(),
+            ..self.job(&self.terms.namer, Role::Namer, prompt)
+        };
+        self.start_agent(None, job);
+    }
+
+    /// Whatever came of the namer, there are names now.
+    pub(super) fn named(&mut self, result: &EffectResult) {
+        let mut text = "";
+        if let EffectResult::AgentEnded { outcome, .. } = result {
+            text = &outcome.text;
+        } else if let EffectResult::Failed { problem } = result {
+            self.state.record.job_failed(problem, self.now);
+            self.run
+                .warnings
+                .push(format!("the names come from the task: {problem}"));
+        }
+        let naming = read_naming(text, &self.request.task);
+        self.state.title = naming.pr_title;
+        self.state.stage = Stage::ChoosingBranch;
+        let remote = self.remote();
+        let wanted = self.terms.branch.clone().unwrap_or(naming.branch_name);
+        self.run.decide(Effect::ChooseBranch { wanted, remote });
+    }
+
+    pub(super) fn branch_chosen(&mut self, result: EffectResult) {
+        let EffectResult::BranchChosen { branch } = result else {
+            return self.give_up(result);
+        };
+        self.state.stage = Stage::CreatingSandbox;
+        let mut spec = sandbox_spec(self.run, self.request, &branch);
+        if self.terms.is_watched() {
+            // It outlives every agent and the program; the end of the phase removes it.
+            spec.lifetime = Lifetime::Persistent;
+        }
+        self.run.decide(Effect::CreateSandbox { spec });
+    }
+
+    /// A name that was free a moment ago may be somebody else's by now: then another one is found.
+    pub(super) fn sandbox_created(&mut self, effect: &Effect, result: EffectResult) {
+        let EffectResult::SandboxCreated { sandbox } = result else {
+            return match (taken(effect, &result), self.state.counts.names_taken) {
+                (Some(branch), ..MOST_NAMES) => self.choose_beside(branch),
+                (_, _) => self.give_up(result),
+            };
+        };
+        let path = sandbox.path.to_string_lossy();
+        self.state.record.sandbox = Some(path.into_owned());
+        self.make();
+    }
+
+    fn choose_beside(&mut self, branch: &str) {
+        self.state.counts.names_taken += 1;
+        self.state.stage = Stage::ChoosingBranch;
+        let remote = self.remote();
+        let wanted = format!("{branch}-2");
+        self.run.decide(Effect::ChooseBranch { wanted, remote });
+    }
+
+    /// Goes on with a phase whose journal is gone. Which reviews there were is not known beyond the
+    /// domain that was under review.
+    pub(super) fn adopt(&mut self, adopted: &Adopted) {
+        let sandbox = adopted.sandbox.clone();
+        self.state.record.sandbox = Some(sandbox.path.to_string_lossy().into_owned());
+        self.run.work.branch.clone_from(&sandbox.branch);
+        self.run.work.head_sha = Some(adopted.head_sha.clone());
+        self.run.work.pull_request = Some(adopted.pull_request.clone());
+        self.run.sandboxes.insert(sandbox.id.clone(), sandbox);
+        self.state.title.clone_from(&adopted.title);
+        self.state.rounds = adopted.rounds;
+        self.state.watch.fresh = false;
+        self.state.next = Move::Done(LastWord::Inconclusive);
+        if let Some(domain) = adopted.domain {
+            let mut plan = self.terms.review_plan();
+            plan.domains.retain(|one| *one >= Some(domain));
+            (self.state.review, self.state.next) = ReviewLoop::begin(plan);
+        }
+        self.active();
+        // What an agent left that was at work then must not be in the way of a merge.
+        self.commit(Round {
+            number: 0,
+            job: RoundJob::Adopt,
+            step: RoundStep::Commit,
+            head_before: Some(adopted.head_sha.clone()),
+            answers: Vec::new(),
+        });
+    }
+}
+
+/// The branch that a sandbox could not have because it is somebody else's.
+fn taken<'a>(effect: &'a Effect, result: &EffectResult) -> Option<&'a str> {
+    let (Effect::CreateSandbox { spec }, EffectResult::Failed { problem }) = (effect, result)
+    else {
+        return None;
+    };
+    let is_taken = matches!(problem.kind.as_str(), "branchExists" | "branchCheckedOut");
+    spec.branch.as_deref().filter(|_| is_taken)
+}
+
+pub(super) fn sandbox_spec(run: &Run, request: &Request, branch: &str) -> SandboxSpec {
+    SandboxSpec {
+        id: run.sandbox_id(),
+        run: run.id.clone(),
+        lifetime: match request.after_end {
+            AfterEnd::Remove => Lifetime::Transient,
+            AfterEnd::Stay => Lifetime::Persistent,
+        },
+        repo: request.repo.clone(),
+        base: request.base_sha.clone(),
+        branch: Some(branch.to_owned()),
+        copy: request.copy.clone(),
+        seed: request.seed.clone(),
+    }
+}

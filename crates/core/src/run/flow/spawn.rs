@@ -1,0 +1,175 @@
+//! The flow of `drive spawn`: sandbox, agent, commit, publish, remove.
+//!
+//! Whatever goes wrong after the sandbox was asked for, the shutdown removes it, which saves the
+//! work first.
+
+use super::super::model::{
+    AgentJob, Effect, EffectResult, Flow, OutcomeStatus, Publish, Request, Run, SpawnStage,
+};
+use super::kit::Context;
+use super::publish::{commit_message, nothing_changed, shortened};
+use super::setup::sandbox_spec;
+use crate::Problem;
+use crate::agent::answer::title_of;
+use crate::agent::{AgentOutcome, Role};
+use crate::time::Timestamp;
+
+type SpawnFlow<'a> = Context<'a, SpawnStage>;
+
+pub(super) fn begin(run: &mut Run, request: &Request, now: Timestamp) {
+    fly(run, request, SpawnStage::CreatingSandbox, now, |flow| {
+        let spec = sandbox_spec(flow.run, flow.request, &flow.request.branch);
+        flow.run.decide(Effect::CreateSandbox { spec });
+    });
+}
+
+pub(super) fn ended(run: &mut Run, stage: SpawnStage, result: EffectResult, now: Timestamp) {
+    if let Some(request) = run.request.clone() {
+        fly(run, &request, stage, now, |flow| flow.ended(result));
+    }
+}
+
+fn fly(
+    run: &mut Run,
+    request: &Request,
+    stage: SpawnStage,
+    now: Timestamp,
+    act: impl FnOnce(&mut SpawnFlow<'_>),
+) {
+    let mut flow = Context {
+        run,
+        state: stage,
+        terms: &(),
+        request,
+        now,
+    };
+    act(&mut flow);
+    let Context { run, state, .. } = flow;
+    run.flow = Flow::Spawn { stage: state };
+}
+
+impl SpawnFlow<'_> {
+    fn ended(&mut self, result: EffectResult) {
+        match result {
+            EffectResult::SandboxCreated { .. } => {
+                self.state = SpawnStage::AgentWorking;
+                let job = Box::new(self.coder());
+                let sandbox = Some(self.run.sandbox_id());
+                self.run.decide(Effect::RunAgent { sandbox, job });
+            }
+            EffectResult::AgentEnded { outcome, .. } => self.agent_ended(&outcome),
+            EffectResult::WorkCommitted {
+                head_sha,
+                commits,
+                warnings,
+            } => match (commits.is_empty(), warnings.is_empty()) {
+                (true, true) => self.fail(nothing_changed(&self.request.agent)),
+                (true, false) => self.fail(nothing_on_branch(self.request)),
+                (false, _) => self.publish(head_sha),
+            },
+            EffectResult::Pushed => self.open(),
+            EffectResult::BranchMoved { .. } => {
+                self.fail(super::publish::branch_moved(&self.request.branch));
+            }
+            EffectResult::PullRequestOpened { .. } => self.leave(OutcomeStatus::Succeeded, None),
+            EffectResult::Failed { problem } => {
+                self.leave(OutcomeStatus::of_problem(&problem), Some(problem));
+            }
+            // Decided only by the shutdown, or by other flows.
+            EffectResult::ProcessEnded
+            | EffectResult::SandboxRemoved { .. }
+            | EffectResult::BranchChosen { .. }
+            | EffectResult::FileWritten
+            | EffectResult::FileRead { .. }
+            | EffectResult::DiffRead { .. }
+            | EffectResult::Integrated { .. }
+            | EffectResult::Replaced { .. }
+            | EffectResult::Conflicted { .. }
+            | EffectResult::RolledBack { .. }
+            | EffectResult::Verified { .. }
+            | EffectResult::OnForge { .. } => {}
+        }
+    }
+
+    fn coder(&self) -> AgentJob {
+        self.job(&self.request.agent, Role::Coder, self.request.task.clone())
+    }
+
+    fn agent_ended(&mut self, outcome: &AgentOutcome) {
+        let status = OutcomeStatus::of_agent(&outcome.ending);
+        if status != OutcomeStatus::Succeeded {
+            return self.leave(status, outcome.problem(&self.request.agent));
+        }
+        self.state = SpawnStage::CommittingWork;
+        self.run.decide(Effect::CommitWork {
+            sandbox: self.run.sandbox_id(),
+            message: commit_message(&title_of(&self.request.task), &self.request.task),
+        });
+    }
+
+    fn publish(&mut self, head_sha: String) {
+        match &self.request.publish {
+            Publish::BranchOnly => self.leave(OutcomeStatus::Succeeded, None),
+            Publish::PullRequest { remote: None } => self.open(),
+            Publish::PullRequest {
+                remote: Some(remote),
+            } => {
+                self.state = SpawnStage::Pushing;
+                self.push(remote.clone(), self.request.branch.clone(), head_sha, None);
+            }
+        }
+    }
+
+    fn open(&mut self) {
+        let Some(base) = self.request.base_branch.clone() else {
+            return self.fail(no_base_branch());
+        };
+        self.state = SpawnStage::OpeningPullRequest;
+        self.run.decide(Effect::OpenPullRequest {
+            branch: self.request.branch.clone(),
+            base,
+            title: title_of(&self.request.task),
+            body: pull_request_body(self.run, self.request),
+            draft: false,
+        });
+    }
+
+    fn fail(&mut self, problem: Problem) {
+        self.leave(OutcomeStatus::Failed, Some(problem));
+    }
+}
+
+fn no_base_branch() -> Problem {
+    Problem::usage(
+        "noBaseBranch",
+        "there is no branch to open a pull request against",
+    )
+    .hint("start from a branch with `--base BRANCH`, or pass `--no-pr`")
+}
+
+fn pull_request_body(run: &Run, request: &Request) -> String {
+    let said = run
+        .work
+        .summary
+        .as_deref()
+        .map(str::trim)
+        .unwrap_or_default();
+    let task = shortened(&request.task);
+    let (run, agent) = (&run.id, &request.agent);
+    format!(
+        "{said}\n\n<details><summary>The task</summary>\n\n{task}\n\n</details>\n\nRun `{run}` of agent `{agent}`.\n"
+    )
+    .trim_start()
+    .to_owned()
+}
+
+fn nothing_on_branch(request: &Request) -> Problem {
+    Problem::work(
+        "nothingOnBranch",
+        format!(
+            "the agent `{}` left nothing that can go on branch `{}`",
+            request.agent, request.branch
+        ),
+    )
+    .hint("what it left is on a branch of its own, or in `drive kept list`")
+}

@@ -1,0 +1,355 @@
+//! The fold: one event, the next state, and the effects it decides.
+
+use super::super::model::{
+    Ask, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAnswer, Note, OutcomeStatus,
+    OwnPost, Request, Run, RunKind, Spent, Timer,
+};
+use super::{phase, shutdown, spawn};
+use crate::Problem;
+use crate::ids::{EffectKey, RunId};
+use crate::time::Timestamp;
+use std::sync::Arc;
+
+/// An event that cannot have happened in this state. Nothing is folded, nothing is lost.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} cannot happen to run `{run}` now")]
+pub struct IllegalEvent {
+    /// The run.
+    pub run: RunId,
+    /// The event, in words.
+    pub what: String,
+}
+
+/// The next state, and what the caller must carry out, in order.
+///
+/// Effects that are no longer wanted disappear from [`Run::pending`]; the caller forgets them.
+pub fn step(
+    mut run: Run,
+    event: Event,
+    now: Timestamp,
+) -> Result<(Run, Vec<EffectKey>), IllegalEvent> {
+    let known: Vec<EffectKey> = run.pending.keys().cloned().collect();
+    match event {
+        Event::Requested { request } => begin(&mut run, *request, now)?,
+        Event::ProcessStarted { key, identity } => {
+            require_pending(&run, &key, "a started process")?;
+            run.count_used(&key);
+            run.processes.insert(key, identity);
+        }
+        Event::Noted { key, note } => {
+            require_pending(&run, &key, "a note")?;
+            if let Some(record) = run.flow.record_mut() {
+                record.note(&note);
+            }
+            match note {
+                Note::Warning { text } => run.warnings.push(text),
+                Note::Used { spent } => {
+                    run.using.insert(key, spent);
+                }
+                Note::Launched { .. }
+                | Note::Waiting { .. }
+                | Note::Permission { .. }
+                | Note::Command { .. } => {}
+            }
+        }
+        Event::EffectEnded { key, result } => effect_ended(&mut run, &key, result, now)?,
+        Event::Woken { timer } => woken(&mut run, timer, now),
+        Event::Asked { ask } => asked(&mut run, ask, now)?,
+        Event::CancelAsked => cancel_asked(&mut run, now),
+        Event::OwnerLost => owner_lost(&mut run, now),
+    }
+    let gone = |key: &&EffectKey| !run.pending.contains_key(*key);
+    let gone: Vec<EffectKey> = run.using.keys().filter(gone).cloned().collect();
+    for key in gone {
+        run.count_used(&key);
+    }
+    let decided = run
+        .pending
+        .keys()
+        .filter(|key| !known.contains(key))
+        .cloned()
+        .collect();
+    Ok((run, decided))
+}
+
+/// The state after a whole journal, or after any beginning of one.
+pub fn fold(
+    id: RunId,
+    journal: impl IntoIterator<Item = (Event, Timestamp)>,
+) -> Result<Run, IllegalEvent> {
+    let mut run = Run::new(id);
+    for (event, at) in journal {
+        run = step(run, event, at)?.0;
+    }
+    Ok(run)
+}
+
+fn begin(run: &mut Run, request: Request, now: Timestamp) -> Result<(), IllegalEvent> {
+    if run.request.is_some() {
+        return Err(illegal(run, "a second request"));
+    }
+    let request = Arc::new(request);
+    run.request = Some(Arc::clone(&request));
+    run.started_at = Some(now);
+    match &request.kind {
+        RunKind::Spawn => spawn::begin(run, &request, now),
+        RunKind::Team(terms) | RunKind::Cruise(terms) => phase::begin(run, &request, terms, now),
+    }
+    Ok(())
+}
+
+fn effect_ended(
+    run: &mut Run,
+    key: &EffectKey,
+    result: EffectResult,
+    now: Timestamp,
+) -> Result<(), IllegalEvent> {
+    let Some(effect) = run.pending.get(key) else {
+        return Err(illegal(
+            run,
+            &format!("a result for `{key}`, which is not pending,"),
+        ));
+    };
+    if !fits(effect, &result) {
+        return Err(illegal(
+            run,
+            &format!("a result of another kind for `{key}`"),
+        ));
+    }
+    let Some(effect) = run.pending.remove(key) else {
+        return Ok(());
+    };
+    run.processes.remove(key);
+    remember(run, key, &effect, &result);
+    if run.outcome.is_none() {
+        advance(run, key, effect, result, now);
+    }
+    Ok(())
+}
+
+/// Whether a result can be the result of this effect.
+fn fits(effect: &Effect, result: &EffectResult) -> bool {
+    match result {
+        EffectResult::Failed { .. } => true,
+        EffectResult::BranchChosen { .. } => matches!(effect, Effect::ChooseBranch { .. }),
+        EffectResult::SandboxCreated { sandbox } => {
+            matches!(effect, Effect::CreateSandbox { spec } if spec.id == sandbox.id)
+        }
+        EffectResult::AgentEnded { .. } => matches!(effect, Effect::RunAgent { .. }),
+        EffectResult::ProcessEnded => matches!(effect, Effect::EndProcess { .. }),
+        EffectResult::WorkCommitted { .. } => matches!(effect, Effect::CommitWork { .. }),
+        EffectResult::FileWritten => matches!(effect, Effect::WriteFile { .. }),
+        EffectResult::FileRead { .. } => matches!(effect, Effect::ReadFile { .. }),
+        EffectResult::DiffRead { .. } => matches!(effect, Effect::ReadDiff { .. }),
+        EffectResult::Verified { .. } => matches!(effect, Effect::Verify { .. }),
+        EffectResult::OnForge { .. } => matches!(effect, Effect::OnForge { .. }),
+        EffectResult::Pushed | EffectResult::BranchMoved { .. } => {
+            matches!(effect, Effect::Push { .. })
+        }
+        EffectResult::Integrated { .. } | EffectResult::Conflicted { .. } => matches!(
+            effect,
+            Effect::Integrate { .. } | Effect::ConcludeMerge { .. }
+        ),
+        EffectResult::Replaced { .. } => matches!(effect, Effect::Integrate { .. }),
+        EffectResult::RolledBack { .. } => matches!(effect, Effect::RollBack { .. }),
+        EffectResult::PullRequestOpened { .. } => matches!(effect, Effect::OpenPullRequest { .. }),
+        EffectResult::SandboxRemoved { .. } => matches!(effect, Effect::RemoveSandbox { .. }),
+    }
+}
+
+/// Takes over what is true whatever the flow makes of it.
+fn remember(run: &mut Run, key: &EffectKey, effect: &Effect, result: &EffectResult) {
+    match result {
+        EffectResult::SandboxCreated { sandbox } => {
+            run.sandboxes
+                .insert(sandbox.id.clone(), sandbox.as_ref().clone());
+        }
+        EffectResult::AgentEnded { outcome, log } => {
+            run.using.remove(key);
+            run.spent = run.spent.plus(Spent::of(outcome));
+            run.work.summary = Some(outcome.summary.clone()).filter(|text| !text.is_empty());
+            run.work.log.clone_from(log);
+        }
+        EffectResult::WorkCommitted {
+            head_sha,
+            commits,
+            warnings,
+        } => {
+            if !commits.is_empty() {
+                let sandbox = run.sandboxes.get(&run.sandbox_id());
+                run.work.branch = sandbox.and_then(|sandbox| sandbox.branch.clone());
+                run.work.head_sha = Some(head_sha.clone());
+            }
+            run.work.commits.clone_from(commits);
+            run.warnings.extend(warnings.iter().cloned());
+        }
+        EffectResult::Integrated {
+            head_sha,
+            base_sha,
+            commits,
+            warnings,
+        } => {
+            stands_at(run, head_sha, base_sha.as_ref(), commits);
+            run.warnings.extend(warnings.iter().cloned());
+        }
+        EffectResult::Replaced {
+            head_sha,
+            base_sha,
+            commits,
+            kept,
+        } => {
+            stands_at(run, head_sha, base_sha.as_ref(), commits);
+            run.kept.extend(kept.iter().cloned());
+        }
+        EffectResult::RolledBack { kept } => run.kept.extend(kept.iter().cloned()),
+        EffectResult::PullRequestOpened { pull_request } => {
+            run.work.pull_request = Some(pull_request.clone());
+        }
+        EffectResult::SandboxRemoved { kept, branch } => {
+            let mut gone = None;
+            if let Effect::RemoveSandbox { sandbox } = effect {
+                gone = run.sandboxes.remove(sandbox);
+            }
+            run.kept.extend(kept.iter().cloned());
+            if let Some(tip) = branch {
+                let asked = run.request.as_ref().map(|r| r.branch.clone());
+                run.work.branch = gone.and_then(|sandbox| sandbox.branch).or(asked);
+                run.work.head_sha = Some(tip.head_sha.clone());
+                run.work.commits.clone_from(&tip.commits);
+            }
+        }
+        EffectResult::ProcessEnded => {
+            if let Effect::EndProcess { identity } = effect {
+                run.processes.retain(|_, running| running != identity);
+            }
+        }
+        EffectResult::OnForge { answer } => {
+            let mut name = key.clone();
+            if let Effect::OnForge {
+                idempotency_key: Some(key),
+                ..
+            } = effect
+            {
+                name = EffectKey::new(key.as_str());
+            }
+            remember_posts(run, &name, answer);
+        }
+        EffectResult::BranchChosen { .. }
+        | EffectResult::FileWritten
+        | EffectResult::FileRead { .. }
+        | EffectResult::DiffRead { .. }
+        | EffectResult::Verified { .. }
+        | EffectResult::Pushed
+        | EffectResult::BranchMoved { .. }
+        | EffectResult::Conflicted { .. }
+        | EffectResult::Failed { .. } => {}
+    }
+}
+
+/// The branch is there now, with these commits since its base.
+fn stands_at(run: &mut Run, head: &str, base: Option<&String>, commits: &[CommitSummary]) {
+    run.work.head_sha = Some(head.to_owned());
+    let started_at = run.request.as_ref().map(|request| &request.base_sha);
+    if let Some(base) = base.filter(|sha| Some(*sha) != started_at) {
+        run.work.base_sha = Some(base.clone());
+    }
+    run.work.commits = commits.to_vec();
+}
+
+/// What drive posted is known by its id, whatever becomes of its text.
+fn remember_posts(run: &mut Run, key: &EffectKey, answer: &ForgeAnswer) {
+    let comments = match answer {
+        ForgeAnswer::ReviewPosted { review, lines } => {
+            [std::slice::from_ref(review), lines.as_slice()].concat()
+        }
+        ForgeAnswer::Posted { comment } => vec![*comment],
+        ForgeAnswer::Polled { .. }
+        | ForgeAnswer::Merged { .. }
+        | ForgeAnswer::NotMerged { .. }
+        | ForgeAnswer::BaseMoved
+        | ForgeAnswer::Done => Vec::new(),
+    };
+    run.posts
+        .extend(comments.into_iter().map(|comment| OwnPost {
+            comment,
+            effect: key.clone(),
+        }));
+}
+
+/// The owner died. A watched phase goes on under its next owner; everything else is ended, and its
+/// work is saved.
+fn owner_lost(run: &mut Run, now: Timestamp) {
+    let goes_on = run.is_watched() && run.shutdown.is_none();
+    if run.outcome.is_some() || run.request.is_none() || goes_on {
+        return;
+    }
+    run.pending.clear();
+    // They stay on record until their end is seen, in case this owner dies as well.
+    for identity in run.processes.values().cloned().collect::<Vec<_>>() {
+        run.decide(Effect::EndProcess { identity });
+    }
+    shutdown::owner_lost(run, now);
+}
+
+fn cancel_asked(run: &mut Run, now: Timestamp) {
+    if run.outcome.is_some() {
+        return;
+    }
+    if run.request.is_none() {
+        let problem = Problem::interrupted("stopped before it began");
+        return shutdown::end(run, OutcomeStatus::Cancelled, Some(problem), now);
+    }
+    if run.is_watched() {
+        let problem = Problem::interrupted("stopped on request");
+        return shutdown::abandon(run, OutcomeStatus::Cancelled, Some(problem), now);
+    }
+    shutdown::cancel_asked(run);
+}
+
+/// A timer that is not set any more, or never was, wakes nobody.
+fn woken(run: &mut Run, timer: Timer, now: Timestamp) {
+    let is_set = run.timers.contains_key(&timer);
+    if is_set && run.is_active() && run.shutdown.is_none() {
+        run.timers.remove(&timer);
+        phase::advance(run, now, |flow| flow.woken(timer));
+    }
+}
+
+/// A request that comes too late changes nothing.
+fn asked(run: &mut Run, ask: Ask, now: Timestamp) -> Result<(), IllegalEvent> {
+    if !matches!(run.flow, Flow::Phase { .. }) {
+        return Err(illegal(run, "a request to a phase"));
+    }
+    if run.is_active() && run.shutdown.is_none() {
+        phase::advance(run, now, |flow| flow.asked(ask));
+    }
+    Ok(())
+}
+
+fn advance(run: &mut Run, key: &EffectKey, effect: Effect, result: EffectResult, now: Timestamp) {
+    if let Some(shutdown) = run.shutdown.clone() {
+        return shutdown::ended(run, shutdown, &result, now);
+    }
+    match &run.flow {
+        Flow::Awaiting => {}
+        Flow::Spawn { stage } => spawn::ended(run, stage.clone(), result, now),
+        Flow::Phase { .. } => phase::advance(run, now, |flow| flow.ended(key, effect, result)),
+    }
+}
+
+fn require_pending(run: &Run, key: &EffectKey, what: &str) -> Result<(), IllegalEvent> {
+    if run.pending.contains_key(key) {
+        return Ok(());
+    }
+    Err(illegal(
+        run,
+        &format!("{what} for `{key}`, which is not pending,"),
+    ))
+}
+
+fn illegal(run: &Run, what: &str) -> IllegalEvent {
+    IllegalEvent {
+        run: run.id.clone(),
+        what: what.to_owned(),
+    }
+}

@@ -1,0 +1,43 @@
+//! Requests of people to a phase, from any terminal.
+
+use serde::{Deserialize, Serialize};
+
+/// Something a person asks of a phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "ask")]
+pub enum Ask {
+    /// Look at the pull request now, and go on where something waits.
+    Poll,
+    /// Act on this comment too.
+    Comment {
+        /// Its own name.
+        id: String,
+        /// Whose it is.
+        author: String,
+        /// What it says.
+        text: String,
+    },
+    /// The plan is approved.
+    Approve {
+        /// By whom.
+        by: String,
+        /// The commit that was looked at.
+        head: String,
+    },
+    /// End it, keep the work, remove the sandbox.
+    Cleanup,
+}
+
+/// A comment from the command line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Injected {
+    /// Its own name.
+    pub id: String,
+    /// Whose it is.
+    pub author: String,
+    /// What it says.
+    pub text: String,
+    /// Whether it is being posted.
+    pub posting: bool,
+}

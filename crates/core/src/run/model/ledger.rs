@@ -1,0 +1,349 @@
+//! The comment ledger: what became of every comment that somebody is listened to for.
+//!
+//! A comment lives as seen → dispatched → answered → pushed → replied. Its key holds the time of its
+//! last edit, so an edit makes it a new comment: one that was not dispatched yet is replaced by its
+//! newer version, one that was is answered again.
+
+use crate::agent::answer::{CommentAction, REVIEW_COMPLETE};
+use crate::forge::marker::visible;
+use crate::forge::{Comment, CommentKey, CommentRef, Surface};
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How much of a comment stays once it was answered: enough to recognise it in a list.
+const REMEMBERED_CHARS: usize = 200;
+/// How often one comment is given to a fixer that fails.
+pub(in crate::run) const MOST_TRIES: u32 = 3;
+/// How many characters of one comment a fixer gets.
+const LONGEST_BODY: usize = 32 * 1024;
+
+/// Every comment that counts, by its version.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ledger {
+    #[serde(with = "as_list")]
+    entries: BTreeMap<CommentKey, Entry>,
+}
+
+/// One comment and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Entry {
+    /// Which comment, in which version.
+    pub key: CommentKey,
+    /// Who wrote it.
+    pub author: String,
+    /// The file it is about.
+    pub path: Option<String>,
+    /// The line it is about.
+    pub line: Option<u64>,
+    /// The comment that began its thread on a line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<u64>,
+    /// The commit it was given on.
+    pub commit: Option<String>,
+    /// A link for people.
+    pub url: Option<String>,
+    /// What it says; only its beginning once it was answered.
+    pub body: String,
+    /// When it was seen.
+    pub seen_at: Timestamp,
+    /// How often a fixer got it.
+    pub tries: u32,
+    /// How far it is.
+    pub life: Life,
+}
+
+/// How far a comment is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "life")]
+pub enum Life {
+    /// It waits for a fixer.
+    Seen,
+    /// A fixer has it.
+    Dispatched {
+        /// In which round.
+        round: u32,
+    },
+    /// A fixer dealt with it; what it changed is being pushed.
+    Answered {
+        /// How.
+        answer: Answer,
+    },
+    /// What it asked for is where others see it; its author is to be told.
+    Pushed {
+        /// How it was dealt with.
+        answer: Answer,
+    },
+    /// Its author was told.
+    Replied {
+        /// How it was dealt with.
+        answer: Answer,
+        /// Our reply, where its place is known.
+        reply: Option<CommentRef>,
+    },
+    /// Its author cannot be told any more.
+    Unanswerable {
+        /// Why.
+        why: String,
+    },
+    /// It was edited before anybody took it up; the newer version counts.
+    Superseded,
+}
+
+/// How a comment was dealt with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer {
+    /// What the fixer did; `None` when it failed or did not say.
+    pub action: Option<CommentAction>,
+    /// Whether the fixer ended well and did not name the comment in its answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unsaid: bool,
+    /// The commit that holds it, or what else was done in the same round.
+    pub commit: Option<String>,
+    /// What the fixer said.
+    pub note: String,
+}
+
+impl Ledger {
+    /// Takes up an entry, unless this version or a newer one is known.
+    pub(in crate::run) fn insert(&mut self, entry: Entry) -> bool {
+        let comment = entry.key.comment();
+        if self.versions(comment).any(|known| known.key >= entry.key) {
+            return false;
+        }
+        let older: Vec<CommentKey> = self
+            .versions(comment)
+            .filter(|known| known.life == Life::Seen)
+            .map(|known| known.key.clone())
+            .collect();
+        for key in older {
+            self.set(&key, Life::Superseded);
+        }
+        self.entries.insert(entry.key.clone(), entry);
+        true
+    }
+
+    fn versions(&self, comment: CommentRef) -> impl Iterator<Item = &Entry> {
+        self.entries
+            .values()
+            .filter(move |entry| entry.key.comment() == comment)
+    }
+
+    /// All of them, by surface and id.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+
+    /// One of them.
+    pub fn get(&self, key: &CommentKey) -> Option<&Entry> {
+        self.entries.get(key)
+    }
+
+    /// Those that wait for a fixer or have one, or whose author waits for an answer.
+    pub fn open(&self) -> impl Iterator<Item = &Entry> {
+        self.entries().filter(|entry| entry.life.is_open())
+    }
+
+    /// Whether one waits for a fixer.
+    pub fn has_waiting(&self) -> bool {
+        self.entries().any(|entry| entry.life == Life::Seen)
+    }
+
+    /// Gives the oldest waiting comments to a fixer, at most so many.
+    pub(in crate::run) fn dispatch(&mut self, round: u32, most: usize) -> Vec<CommentKey> {
+        let mut waiting: Vec<&Entry> = self
+            .entries()
+            .filter(|entry| entry.life == Life::Seen)
+            .collect();
+        waiting.sort_by(|a, b| (a.seen_at, &a.key).cmp(&(b.seen_at, &b.key)));
+        let batch: Vec<CommentKey> = waiting
+            .into_iter()
+            .take(most)
+            .map(|entry| entry.key.clone())
+            .collect();
+        for key in &batch {
+            if let Some(entry) = self.entries.get_mut(key) {
+                entry.tries += 1;
+                entry.life = Life::Dispatched { round };
+            }
+        }
+        batch
+    }
+
+    /// The last try did not count: the fixer's model was away.
+    pub(in crate::run) fn untry(&mut self, key: &CommentKey) {
+        if let Some(entry) = self.entries.get_mut(key) {
+            entry.tries = entry.tries.saturating_sub(1);
+        }
+    }
+
+    /// Gives one back that a fixer failed with. Where it was edited meanwhile, the newer version
+    /// counts.
+    pub(in crate::run) fn give_back(&mut self, key: &CommentKey, life: Life) {
+        let is_edited = self.versions(key.comment()).any(|known| known.key > *key);
+        self.set(
+            key,
+            match is_edited {
+                true => Life::Superseded,
+                false => life,
+            },
+        );
+    }
+
+    /// Moves one on. What was dealt with needs only the beginning of its text.
+    pub(in crate::run) fn set(&mut self, key: &CommentKey, life: Life) {
+        if let Some(entry) = self.entries.get_mut(key) {
+            if !life.is_open() {
+                entry.body = entry.body.chars().take(REMEMBERED_CHARS).collect();
+            }
+            entry.life = life;
+        }
+    }
+
+    /// A reply of ours proves that a comment was dealt with before this ledger knew it.
+    pub(in crate::run) fn mark_answered(&mut self, key: &str) {
+        let found = self
+            .entries()
+            .find(|entry| entry.life == Life::Seen && entry.reply_key() == key);
+        if let Some(key) = found.map(|entry| entry.key.clone()) {
+            let answer = Answer {
+                action: None,
+                is_unsaid: false,
+                commit: None,
+                note: "answered before".to_owned(),
+            };
+            self.set(
+                &key,
+                Life::Replied {
+                    answer,
+                    reply: None,
+                },
+            );
+        }
+    }
+}
+
+impl Entry {
+    /// A comment that waits for a fixer; `None` for one that asks for nothing.
+    pub fn of_comment(comment: &Comment, now: Timestamp) -> Option<Self> {
+        let body = visible(&comment.body);
+        is_actionable(body).then(|| Self {
+            key: comment.key.clone(),
+            author: comment.author.login.clone().unwrap_or_default(),
+            path: comment.path.clone(),
+            line: comment.line,
+            thread: thread_of(comment.key.comment(), comment.in_reply_to),
+            commit: comment.commit.clone(),
+            url: comment.url.clone(),
+            body: shortened(body),
+            seen_at: now,
+            tries: 0,
+            life: Life::Seen,
+        })
+    }
+
+    /// The name under which a fixer answers it, unique over all surfaces.
+    pub fn id(&self) -> String {
+        format!("{}-{}", surface_name(self.key.surface), self.key.id)
+    }
+
+    /// What our reply to this version carries, so that it is found again.
+    pub fn reply_key(&self) -> String {
+        reply_key(&self.key)
+    }
+}
+
+/// The name of the one reply that a version of a comment gets.
+pub fn reply_key(key: &CommentKey) -> String {
+    format!(
+        "reply/{}-{}-{}",
+        surface_name(key.surface),
+        key.id,
+        key.updated_at.as_millisecond()
+    )
+}
+
+impl Life {
+    /// What a fixer made of it, while that is being pushed.
+    pub(in crate::run) fn answered(&self) -> Option<&Answer> {
+        if let Life::Answered { answer } = self {
+            return Some(answer);
+        }
+        None
+    }
+
+    /// What its author is to be told.
+    pub(in crate::run) fn pushed(&self) -> Option<&Answer> {
+        if let Life::Pushed { answer } = self {
+            return Some(answer);
+        }
+        None
+    }
+
+    /// Whether somebody still waits for something.
+    pub fn is_open(&self) -> bool {
+        match self {
+            Life::Seen | Life::Dispatched { .. } | Life::Answered { .. } | Life::Pushed { .. } => {
+                true
+            }
+            Life::Replied { .. } | Life::Unanswerable { .. } | Life::Superseded => false,
+        }
+    }
+}
+
+/// The comment that began the thread of this one; `None` where there are no threads.
+pub(in crate::run) fn thread_of(comment: CommentRef, in_reply_to: Option<u64>) -> Option<u64> {
+    let is_inline = comment.surface == Surface::Inline;
+    is_inline.then(|| in_reply_to.unwrap_or(comment.id))
+}
+
+fn surface_name(surface: Surface) -> &'static str {
+    match surface {
+        Surface::Conversation => "conversation",
+        Surface::Inline => "inline",
+        Surface::Review => "review",
+    }
+}
+
+/// Whether a text asks for anything. The marker that ends a review does not.
+pub fn is_actionable(body: &str) -> bool {
+    let rest = body.replace(REVIEW_COMPLETE, "");
+    !rest.trim().is_empty()
+}
+
+fn shortened(body: &str) -> String {
+    match body.char_indices().nth(LONGEST_BODY) {
+        None => body.to_owned(),
+        Some((end, _)) => format!("{}…\n\n(the comment goes on)", &body[..end]),
+    }
+}
+
+/// A map whose keys are no text is written as the list of its values.
+mod as_list {
+    use super::{CommentKey, Entry};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::collections::BTreeMap;
+
+    pub(in crate::run) fn serialize<S: Serializer>(
+        entries: &BTreeMap<CommentKey, Entry>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        entries.values().collect::<Vec<_>>().serialize(serializer)
+    }
+
+    pub(in crate::run) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<CommentKey, Entry>, D::Error> {
+        let entries = Vec::<Entry>::deserialize(deserializer)?;
+        Ok(entries
+            .into_iter()
+            .map(|entry| (entry.key.clone(), entry))
+            .collect())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! Stored data of a run: what the journal and the state hold. No decisions are made here.
+
+mod ask;
+mod effect;
+mod event;
+mod forge_act;
+mod format;
+mod ledger;
+mod merge;
+mod outcome;
+mod phase;
+mod promotion;
+mod record;
+mod remark;
+mod request;
+mod round;
+mod run;
+mod shutdown;
+mod spawn;
+mod threads;
+mod timer;
+mod watch;
+
+pub use ask::{Ask, Injected};
+pub use effect::{AgentJob, BranchAt, Effect, EffectResult, JobComment, JobInput, MergeWhen};
+pub use event::{Event, Note};
+pub use forge_act::{
+    ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, PollResult, VerifiedAgainst,
+};
+pub use format::{
+    EVENT_FORMAT, STATE_FORMAT, UnreadableFormat, read_event, read_run, write_event, write_run,
+};
+pub use ledger::{Answer, Entry, Ledger, Life, is_actionable, reply_key};
+pub use merge::{Merge, MergeStep};
+pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
+pub use phase::{
+    ClosingPost, Counts, Description, PLAN_PATH, Pause, Phase, PlanCheck, Retry, Stage,
+};
+pub use promotion::Judged;
+pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord};
+pub use remark::Remark;
+pub use request::{
+    Adopted, AfterEnd, DoneWhen, Makes, PhaseTerms, Publish, Request, RunKind, WatchTerms,
+};
+pub use round::{Round, RoundJob, RoundStep};
+pub use run::{Flow, OwnPost, Run};
+pub use shutdown::{Shutdown, ShutdownStep};
+pub use spawn::SpawnStage;
+pub use threads::Threads;
+pub use timer::Timer;
+pub use watch::{Approved, Watch};
+
+pub(super) use ledger::{MOST_TRIES, thread_of};

@@ -1,0 +1,255 @@
+//! A phase: one sandbox, one branch and one pull request, from the first commit to the end.
+
+use super::ask::Injected;
+use super::effect::Effect;
+use super::forge_act::ForgeAct;
+use super::ledger::Ledger;
+use super::merge::Merge;
+use super::outcome::OutcomeStatus;
+use super::promotion::Judged;
+use super::record::Record;
+use super::remark::Remark;
+use super::round::Round;
+use super::threads::Threads;
+use super::watch::Watch;
+use crate::Problem;
+use crate::phase::PhaseName;
+use crate::plan::Plan;
+use crate::review::{LastWord, Move, ReviewLoop};
+use serde::{Deserialize, Serialize};
+
+/// Where the plan of a cruise is, relative to the sandbox.
+pub const PLAN_PATH: &str = "plan.md";
+
+/// Where a phase stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Phase {
+    /// Which phase of a cruise; a team builds.
+    pub name: PhaseName,
+    /// What the worker does.
+    pub stage: Stage,
+    /// The pull request's title.
+    pub title: String,
+    /// The summary of the agent that made the first commit.
+    pub summary: String,
+    /// The loop over reviews and fixes.
+    pub review: ReviewLoop,
+    /// What comes once no comment waits.
+    pub next: Move,
+    /// The last check of the plan; `Unread` where no plan is made.
+    pub plan: PlanCheck,
+    /// Comments and what became of each.
+    pub ledger: Ledger,
+    /// Findings that stand in no comment and wait for a fixer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Remark>,
+    /// Conversations on lines, for a fixer that gets one comment at a time.
+    #[serde(default, skip_serializing_if = "Threads::is_empty")]
+    pub threads: Threads,
+    /// The polls of the pull request.
+    pub watch: Watch,
+    /// Fixer rounds so far.
+    pub rounds: u32,
+    /// Rounds a person allowed beyond the limit.
+    pub extra_rounds: u32,
+    /// The commit that was published last.
+    pub pushed: Option<String>,
+    /// How often each bounded thing was done.
+    pub counts: Counts,
+    /// The pull request's description.
+    pub description: Description,
+    /// Comments from the command line that are not posted yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub injected: Vec<Injected>,
+    /// Why no agent is started now; a timer or a person ends it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Pause>,
+    /// What failed and will be tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
+    /// How often in a row it was tried.
+    pub tries: u32,
+    /// Where the work of an agent that failed was saved, for the next one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved: Option<String>,
+    /// The verdict of all reviews together, once the phase concludes from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<LastWord>,
+    /// The last verification before a merge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged: Option<Judged>,
+    /// The commit on the base, once drive merged the pull request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<String>,
+    /// The record for people.
+    pub record: Record,
+}
+
+/// Counters of things that happen a bounded number of times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// Branch names that another run took first.
+    pub names_taken: u32,
+    /// How often the branch moved while the same work was pushed.
+    pub moves: u32,
+    /// How often the base was checked for conflicts before the end.
+    pub base_checks: u32,
+    /// Fixer rounds after the last review.
+    pub late_rounds: u32,
+    /// Verifications before the merge.
+    pub verifications: u32,
+    /// Outages of an agent's model in a row, or failures of fixers in a row.
+    pub failures: u32,
+}
+
+/// What the worker of a phase does now.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "stage")]
+pub enum Stage {
+    /// The namer finds a title and a branch name.
+    Naming,
+    /// A free branch name is being found.
+    ChoosingBranch,
+    /// The sandbox is being made.
+    CreatingSandbox,
+    /// A round: an agent makes or fixes something, and it is published.
+    Working {
+        /// How far it is.
+        round: Box<Round>,
+    },
+    /// Another branch is being merged in.
+    Merging {
+        /// How far that is.
+        merge: Box<Merge>,
+        /// The round that goes on afterwards.
+        round: Box<Round>,
+    },
+    /// The batch is being closed: one more poll, so that nothing that was already written is left out.
+    Polling,
+    /// The diff for the reviewer is being read.
+    ReadingDiff,
+    /// A reviewer works; comments queue.
+    Reviewing {
+        /// The diff it was given.
+        diff: String,
+    },
+    /// The review is being posted.
+    PostingReview {
+        /// Its findings, in their order.
+        remarks: Vec<Remark>,
+    },
+    /// A comment says that a limit was reached.
+    PostingLimit,
+    /// Nothing to do until somebody comments, approves, merges or closes.
+    Watching,
+    /// The closing posts are being made; then the phase ends like this.
+    Closing {
+        /// What is still to be posted.
+        posts: Vec<ClosingPost>,
+        /// The status it will have.
+        status: OutcomeStatus,
+        /// The failure it will have.
+        failure: Option<Problem>,
+    },
+    /// The merged tree is being verified.
+    Verifying,
+    /// A comment says that verification failed; then the phase ends with this.
+    Refusing {
+        /// Why it was not merged.
+        problem: Problem,
+    },
+    /// The forge merges the pull request.
+    Promoting,
+}
+
+/// Something that is posted once, at the end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClosingPost {
+    /// What.
+    pub act: ForgeAct,
+    /// Under which idempotency key, where it is not the effect's own.
+    pub key: Option<String>,
+}
+
+/// The last check of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "check")]
+pub enum PlanCheck {
+    /// It was not read yet, or there is none.
+    Unread,
+    /// It is valid.
+    Valid {
+        /// The plan.
+        plan: Plan,
+    },
+    /// It is not.
+    Invalid {
+        /// Why, for a fixer and for people.
+        errors: String,
+    },
+}
+
+/// The pull request's description.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Description {
+    /// The text that was sent last.
+    pub text: String,
+    /// How often in a row sending it failed.
+    pub failures: u32,
+}
+
+/// Why no agent is started now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "pause")]
+pub enum Pause {
+    /// An agent failed or its model is away; a timer ends it.
+    Hold {
+        /// What happened.
+        why: String,
+    },
+    /// A limit was reached; a person ends it.
+    Limit {
+        /// Which limit.
+        why: String,
+    },
+}
+
+/// Something that failed and is tried again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Retry {
+    /// What.
+    pub effect: Effect,
+    /// Why it failed.
+    pub why: String,
+}
+
+impl Phase {
+    /// What all reviews together came to, once they are through.
+    pub fn last_word(&self) -> Option<LastWord> {
+        match self.next {
+            Move::Done(word) => Some(word),
+            Move::Review { .. } | Move::Fix { .. } => None,
+        }
+    }
+
+    /// The limit that a person must lift.
+    pub fn limit(&self) -> Option<&str> {
+        match &self.pause {
+            Some(Pause::Limit { why }) => Some(why),
+            Some(Pause::Hold { .. }) | None => None,
+        }
+    }
+
+    /// What a timer waits to try again.
+    pub fn hold(&self) -> Option<&str> {
+        match &self.pause {
+            Some(Pause::Hold { why }) => Some(why),
+            Some(Pause::Limit { .. }) | None => None,
+        }
+    }
+}

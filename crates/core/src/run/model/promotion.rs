@@ -1,0 +1,19 @@
+//! The verdict that a merge of ours rests on.
+
+use crate::ids::RunId;
+use crate::verify::Overall;
+use serde::{Deserialize, Serialize};
+
+/// A verdict in short; the report is stored under its own run id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Judged {
+    /// The run id of the report.
+    pub run_id: RunId,
+    /// The verdict.
+    pub overall: Overall,
+    /// The commit that was verified.
+    pub head_sha: String,
+    /// The base commit it was verified against.
+    pub base_sha: String,
+}

@@ -1,0 +1,417 @@
+//! What the agents of a run did, for people and for scripts: who worked how long and at what price, which
+//! commands it ran and what it asked for, what reviewers said, and what became of each remark.
+
+use super::effect::AgentJob;
+use super::event::Note;
+use super::forge_act::IgnoredComment;
+use super::outcome::Spent;
+use super::run::Run;
+use crate::Problem;
+use crate::agent::answer::{Suggestion, Verdict};
+use crate::agent::{AgentOutcome, Cost, Role, Usage};
+use crate::forge::{Comment, CommentRef};
+use crate::review::Domain;
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+
+/// How many commands and permissions of one job are kept.
+const MOST_NOTES: usize = 200;
+/// How long a line of somebody else's text may be in a table.
+const CELL_CHARS: usize = 120;
+
+/// What happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Record {
+    /// Where it happened.
+    pub sandbox: Option<String>,
+    /// Every job of every agent, in order.
+    pub jobs: Vec<JobRecord>,
+    /// Every review, in order.
+    pub reviews: Vec<ReviewRecord>,
+    /// What became of each remark.
+    pub remarks: Vec<RemarkRecord>,
+    /// Comments nobody acted on.
+    pub ignored: Vec<IgnoredComment>,
+}
+
+/// One job of one agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobRecord {
+    /// Which agent.
+    pub agent: String,
+    /// As what.
+    pub role: Role,
+    /// How it was started, without secrets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub argv: Vec<String>,
+    /// In which round.
+    pub round: u32,
+    /// On what.
+    pub domain: Option<String>,
+    /// From when.
+    pub started_at: Timestamp,
+    /// Until when; `None` while it works.
+    pub ended_at: Option<Timestamp>,
+    /// Why it failed; `None` when it did not.
+    pub failure: Option<String>,
+    /// Tokens.
+    pub usage: Usage,
+    /// Money, where the agent says.
+    pub cost: Option<Cost>,
+    /// Commands it ran, without secrets.
+    pub commands: Vec<String>,
+    /// Permissions it asked for.
+    pub permissions: Vec<PermissionRecord>,
+}
+
+/// One permission an agent asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionRecord {
+    /// For what.
+    pub tool: String,
+    /// Whether it was granted.
+    pub granted: bool,
+}
+
+/// One review.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewRecord {
+    /// Of what; `None` for everything at once.
+    pub domain: Option<Domain>,
+    /// Review number within the domain, from 1.
+    pub round: u32,
+    /// The verdict; `None` when there is none.
+    pub verdict: Option<Verdict>,
+    /// Why there is none.
+    pub failure: Option<String>,
+    /// What it asks for.
+    pub suggestions: Vec<Suggestion>,
+    /// The commit it was given on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+}
+
+/// What became of one remark.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RemarkRecord {
+    /// Where it stands; `None` when it stands nowhere.
+    pub comment: Option<CommentRef>,
+    /// The file it is about.
+    pub file: Option<String>,
+    /// The line it is about.
+    pub line: Option<u64>,
+    /// The commit that answers it.
+    pub commit: Option<String>,
+    /// What was said about it.
+    pub note: String,
+    /// Whether it was worked in.
+    pub resolved: bool,
+}
+
+impl Record {
+    /// Enters who was not listened to. What could not be judged before and is now, is listed as it was
+    /// judged last.
+    pub(in crate::run) fn overheard(&mut self, heard: &[Comment], ignored: Vec<IgnoredComment>) {
+        self.ignored.retain(|known| {
+            let is_heard = heard.iter().any(|one| one.key.comment() == known.comment);
+            let mut again = ignored.iter().filter(|one| one.comment == known.comment);
+            !is_heard && again.all(|one| one == known)
+        });
+        for one in ignored {
+            if !self.ignored.contains(&one) {
+                self.ignored.push(one);
+            }
+        }
+    }
+
+    pub(in crate::run) fn job_started(&mut self, job: &AgentJob, now: Timestamp) {
+        self.jobs.push(JobRecord {
+            agent: job.agent.clone(),
+            role: job.role,
+            argv: Vec::new(),
+            round: job.round,
+            domain: job.domain.clone(),
+            started_at: now,
+            ended_at: None,
+            failure: None,
+            usage: Usage::default(),
+            cost: None,
+            commands: Vec::new(),
+            permissions: Vec::new(),
+        });
+    }
+
+    pub(in crate::run) fn job_ended(&mut self, outcome: &AgentOutcome, now: Timestamp) {
+        if let Some(job) = self.jobs.last_mut() {
+            job.ended_at = Some(now);
+            job.failure = outcome
+                .problem(&job.agent)
+                .map(|problem| problem.to_string());
+        }
+        self.job_used(Spent::of(outcome));
+    }
+
+    /// Adds what an agent used for the job at hand: the one that ended it, or one that died before.
+    pub(in crate::run) fn job_used(&mut self, used: Spent) {
+        if let Some(job) = self.jobs.last_mut() {
+            let before = Spent {
+                usage: job.usage,
+                cost: job.cost,
+            };
+            let spent = before.plus(used);
+            job.usage = spent.usage;
+            job.cost = spent.cost;
+        }
+    }
+
+    pub(in crate::run) fn job_failed(&mut self, problem: &Problem, now: Timestamp) {
+        if let Some(job) = self.jobs.last_mut() {
+            job.ended_at = Some(now);
+            job.failure = Some(problem.to_string());
+        }
+    }
+
+    /// Takes up what the agent at work did. Only one works at a time.
+    pub(in crate::run) fn note(&mut self, note: &Note) {
+        let Some(job) = self.jobs.last_mut() else {
+            return;
+        };
+        match note {
+            Note::Launched { argv } => job.argv.clone_from(argv),
+            Note::Command { line } if job.commands.len() < MOST_NOTES => {
+                job.commands.push(line.clone());
+            }
+            Note::Permission { tool, granted, .. } if job.permissions.len() < MOST_NOTES => {
+                job.permissions.push(PermissionRecord {
+                    tool: tool.clone(),
+                    granted: *granted,
+                });
+            }
+            Note::Command { .. }
+            | Note::Permission { .. }
+            | Note::Waiting { .. }
+            | Note::Used { .. }
+            | Note::Warning { .. } => {}
+        }
+    }
+
+    /// Domains whose last review approved another commit than this one, each with how often it was
+    /// reviewed so far.
+    pub(in crate::run) fn stale(&self, head: &str) -> Vec<(Option<Domain>, u32)> {
+        let mut stale = Vec::new();
+        for (number, one) in self.reviews.iter().enumerate() {
+            let is_last = self.reviews[number + 1..]
+                .iter()
+                .all(|later| later.domain != one.domain);
+            let approves = one.verdict == Some(Verdict::Approved);
+            if is_last && approves && one.head.as_deref() != Some(head) {
+                stale.push((one.domain, one.round));
+            }
+        }
+        stale.sort_unstable();
+        stale
+    }
+
+    /// Whether somebody looked at this very commit and approved it.
+    pub(in crate::run) fn is_approved(&self, head: &str) -> bool {
+        self.approved().any(|one| one.head.as_deref() == Some(head))
+    }
+
+    /// The commit that was approved last.
+    pub(in crate::run) fn last_approved(&self) -> Option<&str> {
+        self.approved().last().and_then(|one| one.head.as_deref())
+    }
+
+    fn approved(&self) -> impl Iterator<Item = &ReviewRecord> {
+        let all = self.reviews.iter();
+        all.filter(|one| one.verdict == Some(Verdict::Approved))
+    }
+
+    /// The record as people read it.
+    pub fn markdown(&self, run: &Run) -> String {
+        let mut text = format!("Run `{}`", run.id);
+        if let Some(sandbox) = &self.sandbox {
+            let _ = write!(text, " in `{}`", cell(sandbox));
+        }
+        if let Some(pr) = &run.work.pull_request {
+            let _ = write!(text, ", pull request {}", cell(&pr.url));
+        }
+        text.push_str(
+            "\n\n| agent | role | time | tokens | cost | end |\n|---|---|---|---|---|---|\n",
+        );
+        for job in &self.jobs {
+            text.push_str(&job_row(job));
+        }
+        self.tell_roles(&mut text);
+        text.push_str("\nCommits:\n\n");
+        for commit in &run.work.commits {
+            let _ = writeln!(text, "- {} {}", commit.sha, cell(&commit.subject));
+        }
+        self.tell_reviews(&mut text);
+        self.tell_remarks(&mut text);
+        self.tell_notes(&mut text);
+        text
+    }
+
+    /// Time, tokens and cost of each role together.
+    fn tell_roles(&self, text: &mut String) {
+        let mut roles: Vec<Role> = self.jobs.iter().map(|job| job.role).collect();
+        roles.sort_unstable_by_key(|role| role.to_string());
+        roles.dedup();
+        for role in roles {
+            let (mut count, mut seconds) = (0, 0);
+            let (mut usage, mut cost) = (Usage::default(), None::<Cost>);
+            for job in self.jobs.iter().filter(|job| job.role == role) {
+                count += 1;
+                seconds += job.ended_at.map_or(0, |ended| {
+                    ended.duration_since(job.started_at).as_secs().max(0)
+                });
+                usage = usage.plus(job.usage);
+                cost = match (cost, job.cost) {
+                    (Some(before), Some(more)) => Some(before.plus(more)),
+                    (before, more) => before.or(more),
+                };
+            }
+            let cost = cost.map_or("-".to_owned(), |cost| cost.to_string());
+            let _ = writeln!(
+                text,
+                "| all | {role} | {seconds} s | {} | {cost} | {count} jobs |",
+                usage.counted()
+            );
+        }
+    }
+
+    fn tell_reviews(&self, text: &mut String) {
+        if self.reviews.is_empty() {
+            return;
+        }
+        text.push_str("\nReviews:\n\n");
+        for review in &self.reviews {
+            let verdict = match (review.verdict, &review.failure) {
+                (Some(Verdict::Approved), _) => "approved".to_owned(),
+                (Some(Verdict::NeedsChanges), _) => "needs changes".to_owned(),
+                (None, Some(why)) => format!("no verdict: {}", cell(why)),
+                (None, None) => "no verdict".to_owned(),
+            };
+            let at = review.head.as_deref().unwrap_or_default();
+            let at = at
+                .get(..10)
+                .map_or(String::new(), |sha| format!(" at {sha}"));
+            let _ = writeln!(
+                text,
+                "- {}, round {}{at}: {verdict}",
+                review.domain.map_or("everything", Domain::name),
+                review.round
+            );
+            for one in &review.suggestions {
+                let place = one.file.as_deref().map_or(String::new(), |file| {
+                    let line = one.line.map_or(String::new(), |line| format!(":{line}"));
+                    format!("`{}{line}` ", cell(file))
+                });
+                let _ = writeln!(text, "  - {place}{}", cell(&one.issue));
+            }
+        }
+    }
+
+    fn tell_remarks(&self, text: &mut String) {
+        if !self.remarks.is_empty() {
+            text.push_str("\nRemarks:\n\n");
+        }
+        for remark in &self.remarks {
+            let name = remark.comment.map_or("the review".to_owned(), |comment| {
+                format!("comment {}", comment.id)
+            });
+            let became = match (&remark.commit, remark.resolved) {
+                (Some(commit), true) => format!("resolved in {commit}"),
+                (Some(commit), false) => format!("open, begun in {commit}"),
+                (None, _) => "open".to_owned(),
+            };
+            let _ = writeln!(text, "- {name}: {became} {}", cell(&remark.note));
+        }
+        if !self.ignored.is_empty() {
+            text.push_str("\nComments nobody acted on:\n\n");
+        }
+        for one in &self.ignored {
+            let author = one.author.as_deref().unwrap_or("nobody");
+            let _ = writeln!(
+                text,
+                "- {} by {}: {}",
+                one.comment.id,
+                cell(author),
+                one.reason
+            );
+        }
+    }
+
+    fn tell_notes(&self, text: &mut String) {
+        let mut started: Vec<String> = self.jobs.iter().map(|job| job.argv.join(" ")).collect();
+        started.retain(|line| !line.is_empty());
+        started.sort_unstable();
+        started.dedup();
+        for (number, line) in started.iter().enumerate() {
+            if number == 0 {
+                text.push_str("\nAgents were started as:\n\n");
+            }
+            let _ = writeln!(text, "- `{}`", cell(line));
+        }
+        let permissions = self.jobs.iter().flat_map(|job| &job.permissions);
+        for (number, one) in permissions.enumerate() {
+            if number == 0 {
+                text.push_str("\nPermissions asked for:\n\n");
+            }
+            let answer = if one.granted { "granted" } else { "refused" };
+            let _ = writeln!(text, "- {answer}: `{}`", cell(&one.tool));
+        }
+        let commands = self.jobs.iter().flat_map(|job| &job.commands);
+        for (number, line) in commands.enumerate() {
+            if number == 0 {
+                text.push_str("\nCommands:\n\n");
+            }
+            let _ = writeln!(text, "- `{}`", cell(line));
+        }
+    }
+}
+
+fn job_row(job: &JobRecord) -> String {
+    let role = match &job.domain {
+        Some(domain) => format!("{} ({domain})", job.role),
+        None => job.role.to_string(),
+    };
+    let time = job.ended_at.map_or("-".to_owned(), |ended| {
+        format!("{} s", ended.duration_since(job.started_at).as_secs())
+    });
+    let cost = job.cost.map_or("-".to_owned(), |cost| cost.to_string());
+    let end = match (&job.failure, job.ended_at) {
+        (Some(why), _) => cell(why),
+        (None, Some(_)) => "done".to_owned(),
+        (None, None) => "at work".to_owned(),
+    };
+    format!(
+        "| {} | {role} | {time} | {} | {cost} | {end} |\n",
+        cell(&job.agent),
+        job.usage.counted()
+    )
+}
+
+/// Somebody else's text as one short line that breaks no table, no code and no block.
+fn cell(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let plain: String = line
+        .chars()
+        .map(|c| match c {
+            '|' => '/',
+            '`' => '\'',
+            '<' => '(',
+            '>' => ')',
+            other => other,
+        })
+        .take(CELL_CHARS)
+        .collect();
+    plain
+}

@@ -1,0 +1,220 @@
+//! What a person asked for.
+
+use super::outcome::Published;
+use crate::agent::Budget;
+use crate::prompts::Prompts;
+use crate::review::{Domain, ReviewPlan};
+use crate::sandbox::Sandbox;
+use crate::settings::TeamMode;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a person asked for, with every setting it depends on. A later change of the settings does
+/// not change a run that has begun.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Request {
+    /// Which command.
+    pub kind: RunKind,
+    /// The task, in the person's words.
+    pub task: String,
+    /// The repository.
+    pub repo: PathBuf,
+    /// The commit to start from.
+    pub base_sha: String,
+    /// The branch a pull request goes to, where there is one.
+    pub base_branch: Option<String>,
+    /// The branch to make.
+    pub branch: String,
+    /// The agent that does the work, by its name in the settings.
+    pub agent: String,
+    /// How long the agent may be silent.
+    pub idle_timeout: Duration,
+    /// How long the agent may work.
+    pub total_timeout: Duration,
+    /// What the run may use.
+    pub budget: Budget,
+    /// How often an agent may ask for a permission.
+    pub max_escalations: u32,
+    /// Where the work goes besides the branch.
+    pub publish: Publish,
+    /// What becomes of the sandbox.
+    pub after_end: AfterEnd,
+    /// Untracked files to bring along.
+    pub copy: Vec<String>,
+    /// Caches to clone or link.
+    pub seed: Vec<String>,
+}
+
+/// Which command a run serves, with what only that command needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RunKind {
+    /// `drive spawn`.
+    Spawn,
+    /// `drive spawn-team`.
+    Team(Box<PhaseTerms>),
+    /// `drive cruise`.
+    Cruise(Box<PhaseTerms>),
+}
+
+impl RunKind {
+    /// The name used in listings and in JSON.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            RunKind::Spawn => "spawn",
+            RunKind::Team(_) => "spawn-team",
+            RunKind::Cruise(_) => "cruise",
+        }
+    }
+
+    /// The terms of a phase; `None` for a spawn.
+    pub fn phase_terms(&self) -> Option<&PhaseTerms> {
+        match self {
+            RunKind::Spawn => None,
+            RunKind::Team(terms) | RunKind::Cruise(terms) => Some(terms),
+        }
+    }
+}
+
+/// What makes one phase differ from another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PhaseTerms {
+    /// What the first agent makes.
+    pub makes: Makes,
+    /// How reviews and fixes take turns, and where reviews are shown.
+    pub mode: TeamMode,
+    /// How often the same thing is reviewed at most.
+    pub max_iterations: u32,
+    /// The agent that reviews, by its name in the settings.
+    pub reviewer: String,
+    /// The agent that fixes; a fresh one for every round.
+    pub fixer: String,
+    /// The agent that finds a title and a branch name.
+    pub namer: String,
+    /// The model it uses, where it is not the agent's own.
+    pub namer_model: Option<String>,
+    /// The branch the person asked for; the namer finds one when left out.
+    pub branch: Option<String>,
+    /// How the pull request is watched; `None` where the phase ends with its reviews.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watch: Option<WatchTerms>,
+    /// When the phase is done.
+    pub done: DoneWhen,
+    /// The prompts of all agents.
+    pub prompts: Prompts,
+    /// What an earlier journal left, where this phase goes on without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adopted: Option<Adopted>,
+}
+
+/// What the first agent of a phase makes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "makes")]
+pub enum Makes {
+    /// The change that the task asks for.
+    Change,
+    /// A plan for the task.
+    Plan {
+        /// The plan, where the person brought one: then no agent writes it.
+        given: Option<String>,
+    },
+}
+
+/// How a pull request is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WatchTerms {
+    /// The first pause between two polls.
+    pub poll_initial: Duration,
+    /// The longest pause.
+    pub poll_max: Duration,
+    /// The phase ends after so long without anything new.
+    pub inactivity_timeout: Duration,
+    /// Fixer rounds before a person is asked.
+    pub max_rounds: u32,
+}
+
+/// When a phase is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "done")]
+pub enum DoneWhen {
+    /// Once every review is through.
+    #[serde(rename_all = "camelCase")]
+    Reviewed {
+        /// Whether an approved commit that passes verification is merged.
+        auto_merge: bool,
+    },
+    /// Once a person approved.
+    #[serde(rename_all = "camelCase")]
+    Approved {
+        /// Whether a plan that every domain approved needs no person.
+        auto_approve: bool,
+        /// Whether only the plan was asked for.
+        plan_only: bool,
+    },
+}
+
+impl PhaseTerms {
+    /// What is reviewed, and how often.
+    pub fn review_plan(&self) -> ReviewPlan {
+        match self.mode {
+            TeamMode::Sequential => ReviewPlan::sequential(),
+            TeamMode::Pingpong => ReviewPlan::pingpong(self.max_iterations),
+            TeamMode::Github => ReviewPlan::by_domain(self.max_iterations),
+        }
+    }
+
+    /// Whether the phase outlives its owners and waits for people.
+    pub fn is_watched(&self) -> bool {
+        self.watch.is_some()
+    }
+
+    /// Whether people's comments on the pull request are worked in.
+    pub fn hears_comments(&self) -> bool {
+        self.mode == TeamMode::Github
+    }
+}
+
+/// A phase whose journal is gone, as its sandbox, history and forge show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Adopted {
+    /// Its sandbox.
+    pub sandbox: Sandbox,
+    /// Its pull request.
+    pub pull_request: Published,
+    /// The pull request's title.
+    pub title: String,
+    /// The tip of its branch.
+    pub head_sha: String,
+    /// The domain that was under review.
+    pub domain: Option<Domain>,
+    /// The fixer rounds it had.
+    pub rounds: u32,
+}
+
+/// Where the work goes besides its branch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "to")]
+pub enum Publish {
+    /// Nowhere.
+    BranchOnly,
+    /// Into a pull request.
+    PullRequest {
+        /// The remote to push to first; `None` for a forge that reads this very repository.
+        remote: Option<String>,
+    },
+}
+
+/// What becomes of the sandbox when the run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AfterEnd {
+    /// It goes.
+    Remove,
+    /// It stays, because the person asked for it.
+    Stay,
+}

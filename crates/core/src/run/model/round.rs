@@ -1,0 +1,80 @@
+//! One round of the worker: an agent makes or fixes something, and it is published.
+
+use super::remark::Remark;
+use crate::agent::answer::CommentAnswer;
+use crate::forge::CommentKey;
+use serde::{Deserialize, Serialize};
+
+/// One round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Round {
+    /// Which, from 1; the first agent's is 0.
+    pub number: u32,
+    /// What for.
+    pub job: RoundJob,
+    /// How far it is.
+    pub step: RoundStep,
+    /// The branch's tip before it.
+    pub head_before: Option<String>,
+    /// What the fixer said about each comment.
+    pub answers: Vec<CommentAnswer>,
+}
+
+/// What a round is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "job")]
+pub enum RoundJob {
+    /// To make what the phase is for: a change, or a plan.
+    Make,
+    /// To deal with these comments and findings, and with a plan that is not valid.
+    Fix {
+        /// The comments.
+        batch: Vec<CommentKey>,
+        /// Findings that stand in no comment.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        findings: Vec<Remark>,
+    },
+    /// To take up what an earlier journal left.
+    Adopt,
+    /// To take in what somebody else pushed.
+    CatchUp,
+    /// To see whether the base can still be merged, before the phase ends well.
+    CheckBase,
+}
+
+/// How far a round is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "step")]
+pub enum RoundStep {
+    /// A plan that was given is being written.
+    WritePlan,
+    /// The agent works.
+    Agent,
+    /// What it left is being committed.
+    Commit,
+    /// The agent failed: its work is being saved, and the sandbox goes back to the last commit.
+    #[serde(rename_all = "camelCase")]
+    RollBack {
+        /// Why it failed.
+        why: String,
+        /// Whether its model was away, so that its comments lose no try.
+        is_outage: bool,
+    },
+    /// The plan is being read and checked.
+    ReadPlan,
+    /// The branch is being pushed.
+    Push,
+    /// The pull request is being opened.
+    Open,
+    /// The author of this comment is being answered.
+    Reply {
+        /// Which.
+        key: CommentKey,
+    },
+    /// The thread of this comment is being resolved.
+    Resolve {
+        /// Which.
+        key: CommentKey,
+    },
+}

@@ -1,0 +1,188 @@
+//! Everything that is known about one run.
+
+use super::effect::Effect;
+use super::outcome::{Outcome, Spent, Work};
+use super::phase::Phase;
+use super::record::Record;
+use super::request::Request;
+use super::shutdown::Shutdown;
+use super::spawn::SpawnStage;
+use super::timer::Timer;
+use crate::agent::Budget;
+use crate::forge::CommentRef;
+use crate::ids::{EffectKey, RunId, SandboxId};
+use crate::process::ProcessIdentity;
+use crate::sandbox::{KeptWork, Sandbox};
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Everything that is known about one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Run {
+    /// Its id.
+    pub id: RunId,
+    /// What was asked for; `None` before the request has arrived.
+    pub request: Option<Arc<Request>>,
+    /// When it was asked for.
+    pub started_at: Option<Timestamp>,
+    /// Effects that were decided and have no result yet. Each may have happened.
+    pub pending: BTreeMap<EffectKey, Effect>,
+    /// How many effects of each name were decided, so that every key is new.
+    pub decided: BTreeMap<String, u32>,
+    /// Sandboxes that exist, or may exist.
+    pub sandboxes: BTreeMap<SandboxId, Sandbox>,
+    /// Processes that were started for an effect and have not been seen to end.
+    pub processes: BTreeMap<EffectKey, ProcessIdentity>,
+    /// Instants at which the run wants to be woken.
+    pub timers: BTreeMap<Timer, Timestamp>,
+    /// Work that was saved because it was safe nowhere else.
+    pub kept: Vec<KeptWork>,
+    /// What the agents used.
+    pub spent: Spent,
+    /// What agents that have not ended said they used so far.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub using: BTreeMap<EffectKey, Spent>,
+    /// What the run made.
+    pub work: Work,
+    /// Things a person should know that did not stop the run.
+    pub warnings: Vec<String>,
+    /// What it posted on the forge, by the effect that did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub posts: Vec<OwnPost>,
+    /// Where its flow stands.
+    pub flow: Flow,
+    /// Set once it is shutting down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shutdown: Option<Shutdown>,
+    /// How it ended; `None` while it lives.
+    pub outcome: Option<Outcome>,
+}
+
+/// Where the flow of a run stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "flow")]
+pub enum Flow {
+    /// The request has not arrived.
+    Awaiting,
+    /// One agent in one transient sandbox.
+    Spawn {
+        /// Its stage.
+        stage: SpawnStage,
+    },
+    /// One sandbox, one branch and one pull request: a team, or a phase of a cruise.
+    Phase {
+        /// Where it stands.
+        phase: Box<Phase>,
+    },
+}
+
+impl Flow {
+    /// What the agents of this flow did, where the flow keeps a record.
+    pub fn record(&self) -> Option<&Record> {
+        match self {
+            Flow::Phase { phase } => Some(&phase.record),
+            Flow::Awaiting | Flow::Spawn { .. } => None,
+        }
+    }
+
+    pub(in crate::run) fn record_mut(&mut self) -> Option<&mut Record> {
+        match self {
+            Flow::Phase { phase } => Some(&mut phase.record),
+            Flow::Awaiting | Flow::Spawn { .. } => None,
+        }
+    }
+}
+
+/// A comment of ours.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OwnPost {
+    /// Which.
+    pub comment: CommentRef,
+    /// The effect that posted it.
+    pub effect: EffectKey,
+}
+
+impl Run {
+    /// A run of which only the name is known.
+    pub fn new(id: RunId) -> Self {
+        Self {
+            id,
+            request: None,
+            started_at: None,
+            pending: BTreeMap::new(),
+            decided: BTreeMap::new(),
+            sandboxes: BTreeMap::new(),
+            processes: BTreeMap::new(),
+            timers: BTreeMap::new(),
+            kept: Vec::new(),
+            spent: Spent::default(),
+            using: BTreeMap::new(),
+            work: Work::default(),
+            warnings: Vec::new(),
+            posts: Vec::new(),
+            flow: Flow::Awaiting,
+            shutdown: None,
+            outcome: None,
+        }
+    }
+
+    /// Whether anything may still happen.
+    pub fn is_active(&self) -> bool {
+        self.outcome.is_none()
+    }
+
+    /// Whether it is a watched phase, which outlives its owners.
+    pub fn is_watched(&self) -> bool {
+        let request = self.request.as_ref();
+        let terms = request.and_then(|request| request.kind.phase_terms());
+        terms.is_some_and(super::request::PhaseTerms::is_watched)
+    }
+
+    /// What an agent that is started for this effect now may use. An earlier one may have been
+    /// started for it and have died with its owner.
+    pub fn budget_for(&self, key: &EffectKey) -> Budget {
+        let budget = self.request.as_ref().map(|request| request.budget);
+        let spent = match self.using.get(key) {
+            Some(used) => self.spent.plus(*used),
+            None => self.spent,
+        };
+        budget.unwrap_or_default().minus(spent.usage, spent.cost)
+    }
+
+    /// An agent is gone without having told what it used in the end: what it said before counts.
+    pub(in crate::run) fn count_used(&mut self, key: &EffectKey) {
+        let Some(used) = self.using.remove(key) else {
+            return;
+        };
+        self.spent = self.spent.plus(used);
+        if let Some(record) = self.flow.record_mut() {
+            record.job_used(used);
+        }
+    }
+
+    /// The commit that its work is compared with.
+    pub(in crate::run) fn base_sha(&self) -> String {
+        let started_at = self.request.as_ref().map(|request| &request.base_sha);
+        let base = self.work.base_sha.as_ref().or(started_at);
+        base.cloned().unwrap_or_default()
+    }
+
+    /// The name of its sandbox.
+    pub(in crate::run) fn sandbox_id(&self) -> SandboxId {
+        SandboxId::new(self.id.as_str())
+    }
+
+    /// Decides an effect: from now on it may happen.
+    pub(in crate::run) fn decide(&mut self, effect: Effect) -> EffectKey {
+        let name = effect.name();
+        let count = self.decided.entry(name.to_owned()).or_default();
+        *count += 1;
+        let key = EffectKey::new(format!("{name}/{count}"));
+        self.pending.insert(key.clone(), effect);
+        key
+    }
+}

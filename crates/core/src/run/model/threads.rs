@@ -1,0 +1,64 @@
+//! Conversations on lines of the diff, so that whoever resolves a comment knows what came before it.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How many of the last posts of a thread are kept.
+const MOST_POSTS: usize = 20;
+/// How much of each.
+const POST_CHARS: usize = 2_000;
+
+/// Threads by the id of the comment that began them. Comments of untrusted authors are not among them.
+///
+/// The ids are text: numbers as keys do not read back from within a tagged state.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Threads(BTreeMap<String, Vec<ThreadPost>>);
+
+/// One post of a thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ThreadPost {
+    /// The comment; `None` for a reply of ours.
+    comment: Option<u64>,
+    text: String,
+}
+
+impl Threads {
+    /// Whether there are no posts at all.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds a post to a thread.
+    pub(in crate::run) fn add(
+        &mut self,
+        thread: u64,
+        comment: Option<u64>,
+        author: &str,
+        text: &str,
+    ) {
+        let posts = self.0.entry(thread.to_string()).or_default();
+        let text: String = text.chars().take(POST_CHARS).collect();
+        posts.push(ThreadPost {
+            comment,
+            text: format!("{author}: {}", text.trim_end()),
+        });
+        if posts.len() > MOST_POSTS {
+            posts.remove(0);
+        }
+    }
+
+    /// The posts of a thread, oldest first, without this comment and the comments after it.
+    pub(in crate::run) fn before(&self, thread: u64, comment: u64) -> String {
+        let posts = self.0.get(&thread.to_string());
+        let posts = posts.map_or(&[][..], Vec::as_slice);
+        let earlier = |post: &&ThreadPost| post.comment.is_none_or(|id| id < comment);
+        let texts: Vec<&str> = posts
+            .iter()
+            .filter(earlier)
+            .map(|post| post.text.as_str())
+            .collect();
+        texts.join("\n\n")
+    }
+}

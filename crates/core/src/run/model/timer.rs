@@ -1,0 +1,39 @@
+//! What a run can be woken for.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A timer of a run. Each kind is set at most once at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Timer {
+    /// Poll the pull request. Waking it early makes a phase poll now.
+    Poll,
+    /// End a watched phase in which nothing has happened for too long.
+    Inactivity,
+    /// Try again what failed.
+    Retry,
+    /// End a pause after an outage.
+    Hold,
+}
+
+impl Timer {
+    /// All of them.
+    pub const ALL: [Timer; 4] = [Timer::Poll, Timer::Inactivity, Timer::Retry, Timer::Hold];
+
+    /// The name in the database and in deduplication keys.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Timer::Poll => "poll",
+            Timer::Inactivity => "inactivity",
+            Timer::Retry => "retry",
+            Timer::Hold => "hold",
+        }
+    }
+}
+
+impl fmt::Display for Timer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,153 @@
+//! A cruise at a glance, for people, for scripts and for the file in its sandbox.
+
+use super::model::{Effect, Flow, Phase, PlanCheck, RoundJob, Run, RunKind, Stage, Timer};
+use crate::phase::{MOST_PENDING, PhaseName, PhaseState, STATE_FILE_VERSION};
+use crate::review::{Domain, Move};
+use crate::sandbox::BranchName;
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// What a person wants to know first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CruiseStatus {
+    /// Which phase.
+    pub phase: PhaseName,
+    /// What it does, in one word.
+    pub state: String,
+    /// What it waits for, in words.
+    pub waiting_for: Option<String>,
+    /// When it looks at the pull request again.
+    pub next_poll_at: Option<Timestamp>,
+    /// When silence ends it.
+    pub ends_at: Option<Timestamp>,
+    /// The domain under review.
+    pub domain: Option<String>,
+    /// Fixer rounds so far.
+    pub rounds: u32,
+    /// Comments that are not answered yet.
+    pub pending_comments: u32,
+}
+
+/// How a cruise stands; `None` for other runs.
+pub fn cruise_status(run: &Run) -> Option<CruiseStatus> {
+    let phase = watched(run)?;
+    let open = phase.ledger.open().count();
+    Some(CruiseStatus {
+        phase: phase.name,
+        state: state(run, phase).to_owned(),
+        waiting_for: run.is_active().then(|| waiting_for(run, phase)).flatten(),
+        next_poll_at: run.timers.get(&Timer::Poll).copied(),
+        ends_at: run.timers.get(&Timer::Inactivity).copied(),
+        domain: domain(phase).map(|domain| domain.name().to_owned()),
+        rounds: phase.rounds,
+        pending_comments: u32::try_from(open).unwrap_or(u32::MAX),
+    })
+}
+
+/// What the file in the sandbox says; `None` while there is no sandbox.
+pub fn phase_state(run: &Run) -> Option<PhaseState> {
+    let phase = watched(run)?;
+    let request = run.request.as_ref()?;
+    let sandbox = run.sandboxes.get(&run.sandbox_id())?;
+    let pr = run.work.pull_request.as_ref();
+    Some(PhaseState {
+        version: STATE_FILE_VERSION,
+        run_id: run.id.clone(),
+        task: request.task.clone(),
+        base_branch: BranchName::parse(request.base_branch.as_deref()?).ok()?,
+        base_sha: request.base_sha.clone(),
+        sandbox_path: sandbox.path.clone(),
+        branch_name: BranchName::parse(sandbox.branch.as_deref()?).ok()?,
+        pr_url: pr.map(|pr| pr.url.clone()),
+        pr_number: pr.map(|pr| pr.number),
+        phase: phase.name,
+        current_review_domain: domain(phase),
+        last_activity: phase.watch.last_activity,
+        backoff_interval_secs: phase.watch.backoff.current.as_secs(),
+        pending_comment_ids: phase
+            .ledger
+            .open()
+            .map(|entry| entry.key.id)
+            .take(MOST_PENDING)
+            .collect(),
+        completed_rounds: phase.rounds,
+    })
+}
+
+fn domain(phase: &Phase) -> Option<Domain> {
+    match &phase.next {
+        Move::Review { domain, .. } | Move::Fix { domain, .. } => *domain,
+        Move::Done(_) => None,
+    }
+}
+
+fn state(run: &Run, phase: &Phase) -> &'static str {
+    if run.outcome.is_some() {
+        return "ended";
+    }
+    if run.shutdown.is_some() {
+        return "ending";
+    }
+    match &phase.stage {
+        Stage::Naming | Stage::ChoosingBranch | Stage::CreatingSandbox => "opening",
+        Stage::Working { round } => match (&round.job, round.number) {
+            (RoundJob::CatchUp | RoundJob::CheckBase, _) => "merging",
+            (_, 0) => "planning",
+            (_, _) => "fixing",
+        },
+        Stage::Merging { .. } => "merging",
+        Stage::ReadingDiff | Stage::Reviewing { .. } | Stage::PostingReview { .. } => "reviewing",
+        Stage::Polling | Stage::PostingLimit | Stage::Watching => "polling",
+        Stage::Verifying | Stage::Refusing { .. } => "verifying",
+        Stage::Promoting => "promoting",
+        Stage::Closing { .. } => "ending",
+    }
+}
+
+fn waiting_for(run: &Run, phase: &Phase) -> Option<String> {
+    if run.shutdown.is_some() {
+        return Some("the sandbox to be removed".to_owned());
+    }
+    if let Some(retry) = &phase.retry {
+        return Some(format!("another try: {}", retry.why));
+    }
+    let agent = run.pending.values().find_map(|effect| {
+        if let Effect::RunAgent { job, .. } = effect {
+            return Some(format!("the {} `{}`", job.role, job.agent));
+        }
+        None
+    });
+    if agent.is_some() {
+        return agent;
+    }
+    if let Some(limit) = phase.limit() {
+        return Some(format!("a person: {limit}"));
+    }
+    if let Some(hold) = phase.hold() {
+        return Some(format!("a pause to end: {hold}"));
+    }
+    if let Some(trouble) = &phase.watch.trouble {
+        return Some(format!("the forge: {trouble}"));
+    }
+    match (&phase.stage, &phase.plan) {
+        (Stage::Watching, PlanCheck::Valid { .. }) => {
+            Some("approval of the plan, comments, a merge or a close".to_owned())
+        }
+        (Stage::Watching, _) => Some("comments, a merge or a close".to_owned()),
+        _ => None,
+    }
+}
+
+/// Whether a run is a cruise.
+pub fn is_cruise(run: &Run) -> bool {
+    let request = run.request.as_ref();
+    request.is_some_and(|request| matches!(request.kind, RunKind::Cruise(_)))
+}
+
+fn watched(run: &Run) -> Option<&Phase> {
+    match &run.flow {
+        Flow::Phase { phase } if run.is_watched() => Some(phase),
+        Flow::Phase { .. } | Flow::Awaiting | Flow::Spawn { .. } => None,
+    }
+}
