@@ -29,6 +29,7 @@ mod serve;
 mod spawn;
 mod spawn_options;
 mod spawn_team;
+mod start_warnings;
 mod verify;
 
 pub(crate) use verify::worker_if_asked;

@@ -2,6 +2,7 @@
 
 use crate::answer::Outcome;
 use crate::app::App;
+use crate::commands::start_warnings::{warn_of_uncommitted_changes, warn_without_token};
 use crate::commands::verify::OwnVerifier;
 use crate::progress::Progress;
 use crate::run_report;
@@ -102,6 +103,7 @@ impl SpawnOptions {
             Some(forge) => {
                 app.output()
                     .detail(format_args!("forge: {}", forge.choice.why));
+                warn_without_token(app, settings, &forge.choice);
                 Publish::PullRequest {
                     remote: forge.remote.clone(),
                 }
@@ -140,6 +142,7 @@ impl SpawnOptions {
         for other in others.iter().filter(|other| **other != request.agent) {
             wiring.require_agent(other, &request.task, app)?;
         }
+        warn_of_uncommitted_changes(app, &wiring.git, &request);
         let progress = Progress::new(app.output());
         let gate = OwnVerifier::of(app);
         let world = World {

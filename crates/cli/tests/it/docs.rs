@@ -39,7 +39,14 @@ fn shell_lines(text: &str) -> Vec<String> {
 
 #[test]
 fn every_path_in_the_documents_exists() {
-    for document in ["ARCHITECTURE.md", "README.md", "CONTRIBUTING.md"] {
+    for document in [
+        "AGENTS.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "README.md",
+        "RELEASING.md",
+        "SECURITY.md",
+    ] {
         let text = read(document);
         let paths = quoted(&text).into_iter().filter(|piece| {
             ["crates/", "benches/", "scripts/", "schemas/", ".ci/"]

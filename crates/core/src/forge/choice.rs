@@ -39,6 +39,8 @@ pub struct Choice {
     pub chosen: Chosen,
     /// Why this one.
     pub why: String,
+    /// The repository on GitHub, as `owner/name`, that only a missing token kept from being chosen.
+    pub token_missing_for: Option<String>,
 }
 
 /// Chooses the forge.
@@ -47,7 +49,10 @@ pub fn choose(around: &Surroundings<'_>) -> Result<Choice, Problem> {
     match (around.wanted, github) {
         (ForgeKind::Local, _) => Ok(local("`forge.kind` is `local`".to_owned())),
         (ForgeKind::Auto, Ok(choice)) => Ok(choice),
-        (ForgeKind::Auto, Err(missing)) => Ok(local(missing.why())),
+        (ForgeKind::Auto, Err(missing)) => Ok(Choice {
+            token_missing_for: missing.token_for(),
+            ..local(missing.why())
+        }),
         (ForgeKind::Github, Ok(choice)) => Ok(choice),
         (ForgeKind::Github, Err(missing)) => Err(missing.problem()),
     }
@@ -57,6 +62,7 @@ fn local(why: String) -> Choice {
     Choice {
         chosen: Chosen::Local,
         why,
+        token_missing_for: None,
     }
 }
 
@@ -78,6 +84,7 @@ fn github(around: &Surroundings<'_>) -> Result<Choice, Missing> {
     Ok(Choice {
         chosen: Chosen::Github { repo },
         why,
+        token_missing_for: None,
     })
 }
 
@@ -114,6 +121,13 @@ impl Missing {
                 format!("remote `{remote}` is not the address of a repository on a server")
             }
             Missing::Token { repo } => format!("there is no token for `{repo}`"),
+        }
+    }
+
+    fn token_for(&self) -> Option<String> {
+        match self {
+            Missing::Token { repo } => Some(repo.clone()),
+            Missing::Remote { .. } | Missing::OtherHost { .. } | Missing::NoAddress { .. } => None,
         }
     }
 
@@ -286,10 +300,12 @@ mod tests {
         let github = |why: &str| Choice {
             chosen: Chosen::Github { repo: "o/r".into() },
             why: why.into(),
+            token_missing_for: None,
         };
         let local = |why: &str| Choice {
             chosen: Chosen::Local,
             why: why.into(),
+            token_missing_for: None,
         };
         let hub = Some("git@github.com:o/r.git");
         let cases = [
@@ -299,7 +315,10 @@ mod tests {
             ),
             (
                 around(ForgeKind::Auto, hub, None),
-                local("there is no token for `o/r`"),
+                Choice {
+                    token_missing_for: Some("o/r".into()),
+                    ..local("there is no token for `o/r`")
+                },
             ),
             (
                 around(ForgeKind::Auto, None, Some("`GH_TOKEN`")),

@@ -23,8 +23,8 @@ mod tests;
 pub use finding::{Finding, Findings};
 pub use layer::{DEFAULTS, Layer, Origin, Source};
 pub use model::{
-    BudgetSettings, CruiseSettings, ForgeKind, ForgeSettings, IsolationMode, MergePolicy, PostVia,
-    PrStrategy, SandboxSettings, Settings, SpawnSettings, TeamMode, TeamSettings,
+    BudgetSettings, CruiseSettings, ForgeKind, ForgeSettings, IsolationMode, SandboxSettings,
+    Settings, SpawnSettings, TeamMode, TeamSettings,
 };
 pub use resolve::{Effective, Entry, resolve};
 pub use schema::published as json_schema;

@@ -12,16 +12,16 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// One agent in a sandbox of its own.
+    /// One agent in its own sandbox.
     pub spawn: SpawnSettings,
     /// A primary and a reviewer in one shared sandbox.
     #[serde(rename = "spawn-team")]
     pub spawn_team: TeamSettings,
-    /// Plan, build and validate over pull requests.
+    /// A reviewed plan on a watched pull request.
     pub cruise: CruiseSettings,
-    /// Per run; a run that exceeds one stops, keeps its work and says so.
+    /// Limits for one run; a run that exceeds one stops, saves its work and names the limit.
     pub budget: BudgetSettings,
-    /// Where pull requests live.
+    /// Where pull requests are opened.
     pub forge: ForgeSettings,
     /// Where agents work.
     pub sandbox: SandboxSettings,
@@ -35,13 +35,13 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpawnSettings {
-    /// The agent: a name of an `[agents.NAME]` table.
+    /// The agent: the NAME of an `[agents.NAME]` table.
     pub agent: String,
-    /// How long an agent may give no sign of life; shorter than the total.
+    /// How long an agent may print nothing; shorter than `total_timeout`.
     pub idle_timeout: Period,
     /// How long an agent may run.
     pub total_timeout: Period,
-    /// How many permissions an agent may ask for before it is ended.
+    /// Permission requests before the agent is stopped.
     pub max_escalations: u32,
 }
 
@@ -57,11 +57,11 @@ pub struct TeamSettings {
     pub primary_llm: String,
     /// The agent that reviews it.
     pub reviewer_llm: String,
-    /// The agent that names branch and pull request; the primary when left out.
+    /// The agent that names the branch and the pull request; default: the primary.
     pub namer_llm: Option<String>,
-    /// The model that agent is told to use.
+    /// The model for that agent.
     pub namer_model: Option<String>,
-    /// Permission escalations per spawn.
+    /// Permission requests before an agent is stopped.
     pub max_escalations: u32,
 }
 
@@ -81,43 +81,14 @@ pub enum TeamMode {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CruiseSettings {
-    /// How soon a pull request is looked at again at first.
+    /// Wait before the next poll; doubles up to `poll_max` while nothing happens.
     pub poll_initial: Period,
-    /// How long the wait between two looks may grow.
+    /// The longest wait between two polls.
     pub poll_max: Period,
-    /// After so long without anything new a phase ends; its work is kept.
+    /// A cruise ends after this long without activity; its work is saved.
     pub inactivity_timeout: Period,
-    /// Fixer rounds per pull request before a human is asked.
+    /// Fixer rounds before a person has to decide.
     pub max_rounds: u32,
-    /// Tasks at once.
-    pub max_parallel: u32,
-    /// How tasks become pull requests.
-    pub pr_strategy: PrStrategy,
-    /// Who merges.
-    pub merge: MergePolicy,
-}
-
-/// How tasks become pull requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum PrStrategy {
-    /// One for each task.
-    PerTask,
-    /// One for each group of tasks that can run together.
-    Batch,
-    /// One for all.
-    Single,
-}
-
-/// Who merges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum MergePolicy {
-    /// A person.
-    Manual,
-    /// Drive, and only after verification passed on that exact commit. A cruise has no step yet that
-    /// would: until it has, a person merges here too.
-    Auto,
 }
 
 /// `[budget]`.
@@ -136,67 +107,55 @@ pub struct BudgetSettings {
 pub struct ForgeSettings {
     /// Which forge.
     pub kind: ForgeKind,
-    /// The repository there, as `owner/name`; from the remote when left out.
+    /// The repository there, as `owner/name`; default: taken from the remote.
     pub repo: Option<String>,
-    /// Where its API answers.
+    /// The base URL of its API.
     pub api_url: String,
-    /// The variable its token is in; else `GH_TOKEN`, else `gh auth token`.
+    /// The variable that holds its token; then `GH_TOKEN`, then `gh auth token`.
     pub token_env: String,
-    /// The variable the secret of its webhooks is in; without one `drive serve` takes none.
+    /// The variable that holds the webhook secret; unset: `drive serve` takes no webhooks.
     pub webhook_secret_env: String,
-    /// The git remote that is pushed to.
+    /// The git remote to push to.
     pub remote: String,
-    /// Logins whose comments count besides those with write permission.
+    /// Trusted authors besides those with write permission.
     pub trusted: Vec<String>,
-    /// Who posts a review.
-    pub post_via: PostVia,
 }
 
 /// Which forge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ForgeKind {
-    /// GitHub when the remote is there, else the local one.
+    /// GitHub if the remote is there and a token is found, else the local forge.
     Auto,
     /// GitHub.
     Github,
-    /// The one in drive's own database.
+    /// The local forge, in drive's own database.
     Local,
-}
-
-/// Who posts a review.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum PostVia {
-    /// Drive itself; the agent has no token.
-    Drive,
-    /// The agent, by calling `gh` with the user's token.
-    Gh,
 }
 
 /// `[sandbox]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SandboxSettings {
-    /// The folder sandboxes are made in: absolute, below `~/`, or relative to the repository; the
-    /// state directory's `sandboxes` when left out.
+    /// The folder for sandboxes: absolute, below `~/`, or relative to the repository; default:
+    /// `sandboxes` in the state directory.
     pub root: Option<String>,
-    /// How much the kernel must help.
+    /// How agents are confined.
     pub isolation: IsolationMode,
-    /// Untracked files to bring along.
+    /// Untracked files to copy into a new sandbox.
     pub copy: Vec<String>,
     /// Caches to clone or link into a new sandbox.
     pub seed: Vec<String>,
 }
 
-/// How much the kernel must help.
+/// How agents are confined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IsolationMode {
-    /// Every layer the machine has; what is missing is named.
+    /// Every layer the machine has; missing ones are named.
     Auto,
     /// Refuse to run an agent when a layer is missing.
     Require,
-    /// None.
+    /// No confinement.
     Off,
 }

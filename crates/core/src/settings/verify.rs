@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 pub struct VerifySettings {
     /// For all stages together.
     pub deadline: Period,
-    /// What stages may reach; a route may say otherwise.
+    /// Network access of the stages; a route may override it.
     pub network: NetworkAccess,
-    /// Verifications at once; the rest wait.
+    /// Verifications at once on this machine; others wait.
     pub max_parallel: u32,
-    /// What one stage and everything it starts may use.
+    /// Limits for one stage and every process it starts.
     pub limits: VerifyLimits,
-    /// What to run for which paths; none for what drive can tell by itself.
+    /// Which commands verify which paths; detected projects need none.
     pub routes: Vec<VerifyRoute>,
 }
 
@@ -24,19 +24,19 @@ pub struct VerifySettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyLimits {
-    /// Memory of the whole tree.
+    /// Memory of all its processes together.
     pub memory: ByteSize,
-    /// Processes of the whole tree.
+    /// Processes at once.
     pub processes: u32,
-    /// The end of each stream shown in the report.
+    /// How much of the end of each stream the report shows.
     pub output_tail: ByteSize,
-    /// Output of both streams before the stage is ended.
+    /// Output of both streams together before the stage is stopped.
     pub output_total: ByteSize,
-    /// What processes a stage leaves behind mean; they are killed either way.
+    /// Whether leaked processes fail the stage; they are killed either way.
     pub leaked_processes: LeakedProcesses,
 }
 
-/// What processes left behind mean.
+/// Whether leaked processes fail a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LeakedProcesses {
@@ -46,11 +46,11 @@ pub enum LeakedProcesses {
     Kill,
 }
 
-/// What a stage may reach.
+/// Network access of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NetworkAccess {
-    /// Everything the machine can.
+    /// Whatever the machine can reach.
     Open,
     /// Its own loopback only.
     Off,
@@ -60,9 +60,9 @@ pub enum NetworkAccess {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyRoute {
-    /// How reports call it; its paths when left out.
+    /// Its name in reports; default: its paths.
     pub name: Option<String>,
-    /// Which changed files it covers, as globs from the repository's root.
+    /// The changed files it covers, as globs from the repository root.
     #[serde(default)]
     pub paths: Vec<String>,
     /// Stage one.
@@ -71,15 +71,15 @@ pub struct VerifyRoute {
     pub targeted_tests: Option<Vec<String>>,
     /// Stage three.
     pub startup_smoke: Option<Vec<String>>,
-    /// What also shows that the started program works: once it is seen, the program is told to end and
-    /// must do so cleanly. One that ends with 0 by itself passes with and without it.
+    /// Shows that the started program is up: drive then asks it to stop, and it must exit cleanly. A
+    /// program that exits with 0 passes with and without a probe.
     pub ready: Option<ReadyProbe>,
-    /// What its stages may reach; as `verify.network` when left out.
+    /// Network access of its stages; default: `verify.network`.
     pub network: Option<NetworkAccess>,
-    /// How long each stage may take; the deadline when left out.
+    /// How long each stage may take; default: the deadline.
     #[serde(default)]
     pub timeout: StageTimeouts,
-    /// Nothing needs to run for these paths, and why.
+    /// Run nothing for these paths, for this reason.
     pub skip: Option<String>,
 }
 
@@ -95,15 +95,15 @@ pub struct StageTimeouts {
     pub startup_smoke: Option<Period>,
 }
 
-/// When a started program counts as up: a line it prints, a port it listens on, or a path it serves
-/// there.
+/// When a started program counts as up: a line it prints, a port it listens on, or a path that port
+/// serves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadyProbe {
-    /// A text that a line of its output holds.
+    /// A text that a line of its output contains.
     pub line: Option<String>,
-    /// A TCP port on loopback that takes connections.
+    /// A TCP port on loopback that accepts connections.
     pub port: Option<u16>,
-    /// A path that port answers over HTTP with success.
+    /// A path that returns success over HTTP on that port.
     pub path: Option<String>,
 }

@@ -1,9 +1,9 @@
 //! The local forge: pull requests over the plain local repository, in drive's own database.
 //!
 //! It needs no account and no network. Branches stay in git and are read from there before every
-//! operation; the database holds what git cannot. [`pulls`] and [`comments`] are the rows,
-//! [`annotations`] belong to them, [`branches`] updates them from git, [`diffs`] finds lines in a diff,
-//! [`merging`] makes the merge commit, [`operations`] serves `drive pr`, and [`port`] implements the
+//! operation; the database holds what git cannot. `pulls` and `comments` are the rows,
+//! `annotations` belong to them, `branches` updates them from git, `diffs` finds lines in a diff,
+//! `merging` makes the merge commit, `operations` serves `drive pr`, and `port` implements the
 //! engine's port.
 
 mod annotations;

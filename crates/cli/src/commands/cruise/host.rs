@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use crate::wiring::Wiring;
 use drive_adapters::store::SqliteNudges;
 use drive_core::Problem;
-use drive_core::forge::choice::Chosen;
+use drive_core::forge::choice::{Choice, Chosen};
 use drive_core::ids::RunId;
 use drive_core::settings::Settings;
 use drive_engine::CancelToken;
@@ -23,6 +23,8 @@ pub(super) struct Host {
     conversation: Option<Conversation>,
     /// The remote that the forge reads from; `None` for a forge that reads the repository itself.
     pub(super) remote: Option<String>,
+    /// Which forge, and why; `None` for cruises whose repository is gone.
+    pub(super) choice: Option<Choice>,
     /// What webhooks told another process, and the repository's name on its forge.
     nudges: SqliteNudges,
     repository: Option<String>,
@@ -44,6 +46,7 @@ impl Host {
                 Chosen::Github { repo } => Some(repo.clone()),
                 Chosen::Local => None,
             },
+            choice: Some(open.choice),
             wiring,
             folder: folder.to_owned(),
         })
@@ -62,6 +65,7 @@ impl Host {
         Ok(Self {
             conversation: None,
             remote: None,
+            choice: None,
             nudges: wiring.nudges(),
             repository: None,
             wiring,

@@ -5,6 +5,7 @@ use super::resume::report;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::spawn_options::layers;
+use crate::commands::start_warnings::{warn_of_uncommitted_changes, warn_without_token};
 use crate::run_report::document;
 use crate::task::load_task;
 use clap::Args;
@@ -33,7 +34,7 @@ pub(super) struct RunArgs {
     #[arg(value_name = "TASK")]
     task: String,
 
-    /// End when the plan's pull request is approved, merged or closed
+    /// End when the plan's pull request is approved, merged or closed; every cruise does so for now
     #[arg(long)]
     plan_only: bool,
 
@@ -45,12 +46,12 @@ pub(super) struct RunArgs {
     #[arg(long)]
     auto_approve: bool,
 
-    /// Let at most this many tasks be worked on at once
-    #[arg(long, value_name = "N")]
+    /// Not supported yet: tasks at once
+    #[arg(long, value_name = "N", hide = true)]
     max_parallel: Option<u32>,
 
-    /// How tasks become pull requests: `per-task`, `batch` or `single`
-    #[arg(long, value_name = "HOW")]
+    /// Not supported yet: how tasks become pull requests
+    #[arg(long, value_name = "HOW", hide = true)]
     pr_strategy: Option<String>,
 
     /// Return at once and let the cruise go on in the background
@@ -95,7 +96,7 @@ pub(super) struct RunArgs {
 }
 
 impl RunArgs {
-    /// The flags of these that stand for settings.
+    /// The flags of these that stand for settings. The settings refuse those that nothing reads yet.
     fn layers(&self) -> Vec<Layer> {
         let mut flags = layers(&[
             ("--idle-timeout", "spawn.idle_timeout", &self.idle_timeout),
@@ -216,6 +217,10 @@ pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
     for agent in &crew {
         host.wiring.require_agent(agent, &request.task, app)?;
     }
+    if let Some(choice) = &host.choice {
+        warn_without_token(app, &settings, choice);
+    }
+    warn_of_uncommitted_changes(app, &host.wiring.git, &request);
     app.output().narrate(format_args!("cruise {id}"));
     let run = host.with_service(app, |cruises| {
         cruises.enter(&id, request)?;

@@ -80,10 +80,10 @@ fn the_repositorys_file_is_found_from_below_and_from_afar() {
 fn a_file_given_stands_for_the_repositorys() {
     let world = World::new();
     world.settings("[cruise]\nmax_rounds = 4\n");
-    std::fs::write(world.repo().join("ci.toml"), "[cruise]\nmax_parallel = 1\n").unwrap();
+    std::fs::write(world.repo().join("ci.toml"), "[verify]\nmax_parallel = 1\n").unwrap();
     let (_, document) = world.json(&["config", "show", "--config", "ci.toml"]);
     assert_eq!(document["settings"]["cruise"]["max_rounds"], 10);
-    assert_eq!(document["settings"]["cruise"]["max_parallel"], 1);
+    assert_eq!(document["settings"]["verify"]["max_parallel"], 1);
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod demo;
 mod disk;
 mod github;
 mod life;
+mod not_yet;
 mod owners;
 mod sandboxes;
 mod terminals;

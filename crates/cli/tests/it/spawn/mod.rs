@@ -14,6 +14,7 @@ mod mistakes;
 mod narration;
 mod recovery;
 mod secrets;
+mod start_warnings;
 mod stops;
 mod surroundings;
 mod waits;

@@ -44,6 +44,55 @@ fn a_key_in_the_wrong_table_names_the_right_one() {
 }
 
 #[test]
+fn a_key_that_nothing_reads_yet_is_refused_whatever_its_value() {
+    let text = "[cruise]\nmax_parallel = 3\npr_strategy = \"single\"\nmerge = true\n\
+                [forge]\npost_via = \"drive\"\n";
+    assert_eq!(
+        mistakes(text),
+        [
+            "drive.toml:2: `cruise.max_parallel` does nothing yet (remove it)",
+            "drive.toml:3: `cruise.pr_strategy` does nothing yet (remove it)",
+            "drive.toml:4: `cruise.merge` does nothing yet (remove it)",
+            "drive.toml:6: `forge.post_via` does nothing yet (remove it)",
+        ]
+    );
+}
+
+#[test]
+fn a_flag_for_a_setting_that_nothing_reads_yet_is_refused_by_its_name() {
+    let flag = Layer::flag("--pr-strategy", "cruise.pr_strategy", "single");
+    let problem = resolve(&[flag]).unwrap_err().into_problem();
+    assert_eq!(
+        (problem.message.as_str(), problem.hint.as_deref()),
+        (
+            "--pr-strategy: `cruise.pr_strategy` does nothing yet",
+            Some("remove it")
+        )
+    );
+}
+
+#[test]
+fn a_key_that_nothing_reads_yet_is_neither_shown_nor_offered() {
+    let refused = ["max_parallel", "merge", "pr_strategy"];
+    let cruise = json_schema()["properties"]["cruise"]["properties"].clone();
+    for key in refused {
+        assert!(cruise.get(key).is_none(), "{key}: {cruise:#}");
+    }
+    let shown = resolve(&[]).unwrap().entries;
+    let shown = shown.iter().filter(|entry| entry.table == ["cruise"]);
+    let shown: Vec<&str> = shown.map(|entry| entry.key.as_str()).collect();
+    assert_eq!(
+        shown,
+        [
+            "poll_initial",
+            "poll_max",
+            "inactivity_timeout",
+            "max_rounds"
+        ]
+    );
+}
+
+#[test]
 fn a_key_deep_in_a_list_of_tables_has_its_own_line() {
     let text = "[[verify.routes]]\npaths = [\"a/**\"]\nskip = \"prose\"\n\n[[verify.routes]]\n\
                 paths = [\"b/**\"]\ncompile = [\"make\"]\ntimeout = { compile = \"1m\",\n  tests = \"1m\" }\n";
@@ -66,8 +115,6 @@ tokens = 1.5
 [sandbox]
 copy = ".env"
 seed = ["target", 7]
-[cruise]
-merge = true
 [forge]
 repo = 2026-11-15
 "#;
@@ -81,8 +128,7 @@ repo = 2026-11-15
             "drive.toml:8: `budget.tokens` must be a whole number, not a number",
             "drive.toml:10: `sandbox.copy` must be a list, not a text",
             "drive.toml:11: `sandbox.seed.1` must be a text in quotes, not a whole number",
-            "drive.toml:13: `cruise.merge` must be a text in quotes, not true or false",
-            "drive.toml:15: `forge.repo` must be a text in quotes, not a date",
+            "drive.toml:13: `forge.repo` must be a text in quotes, not a date",
         ]
     );
 }
@@ -176,8 +222,8 @@ fn impossible_values_are_named() {
             "`cruise.max_rounds` must be at least 1, not 0",
         ),
         (
-            "[cruise]\nmax_parallel = 0",
-            "`cruise.max_parallel` must be at least 1, not 0",
+            "[verify]\nmax_parallel = 0",
+            "`verify.max_parallel` must be at least 1, not 0",
         ),
         (
             "[cruise]\npoll_initial = \"10m\"",

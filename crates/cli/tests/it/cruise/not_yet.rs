@@ -1,0 +1,75 @@
+//! `drive cruise run` refuses flags that nothing reads yet, and says what its run will not contain.
+
+use crate::crew::{APPROVES, PRIMARY};
+use crate::stage::Stage;
+use std::fs;
+
+#[test]
+fn a_flag_that_nothing_reads_yet_is_refused_before_anything_is_made() {
+    let stage = Stage::new(PRIMARY, APPROVES);
+    for (flag, value, key) in [
+        ("--max-parallel", "2", "cruise.max_parallel"),
+        ("--pr-strategy", "single", "cruise.pr_strategy"),
+    ] {
+        let ended = stage.drive(&["cruise", "run", "x", flag, value]);
+        let failure = &ended.document["failure"];
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert_eq!(
+            (failure["message"].as_str(), failure["hint"].as_str()),
+            (
+                Some(format!("{flag}: `{key}` does nothing yet").as_str()),
+                Some("remove it")
+            )
+        );
+    }
+    assert_eq!(stage.git(&["branch", "--list"]), "* main");
+}
+
+#[test]
+fn the_help_of_a_cruise_does_not_offer_flags_that_nothing_reads_yet() {
+    let stage = Stage::new(PRIMARY, APPROVES);
+    let help = stage
+        .command(env!("CARGO_BIN_EXE_drive"))
+        .args(["cruise", "run", "--help"])
+        .output()
+        .unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    assert!(help.contains("--auto-approve"), "{help}");
+    assert!(!help.contains("--max-parallel"), "{help}");
+    assert!(!help.contains("--pr-strategy"), "{help}");
+}
+
+#[test]
+fn a_cruise_warns_of_a_missing_token_and_of_uncommitted_changes() {
+    let stage = Stage::new(PRIMARY, APPROVES);
+    let settings = fs::read_to_string(stage.path("repo/drive.toml")).unwrap();
+    let settings = settings.replace("kind = \"local\"", "kind = \"auto\"");
+    fs::write(stage.path("repo/drive.toml"), settings).unwrap();
+    let origin = "https://github.com/acme/widgets.git";
+    stage.git(&["remote", "add", "origin", origin]);
+    let output = stage
+        .command(env!("CARGO_BIN_EXE_drive"))
+        .args(["cruise", "run", "Add user auth", "--auto-approve"])
+        .env_remove("GITHUB_TOKEN")
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let warnings: Vec<&str> = stderr
+        .lines()
+        .filter(|line| line.starts_with("warning: "))
+        .collect();
+    let repo = stage.path("repo");
+    assert_eq!(
+        warnings,
+        [
+            "warning: no GitHub token for `acme/widgets`, so pull requests go to the local forge on \
+             this machine; set `GITHUB_TOKEN` or run `gh auth login`",
+            // The settings themselves.
+            &format!(
+                "warning: 1 uncommitted change in {} is not part of this run",
+                repo.display()
+            ),
+        ]
+    );
+}
