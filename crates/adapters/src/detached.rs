@@ -1,7 +1,7 @@
 //! A drive of its own, for work that goes on when the command that asked for it has returned.
 
 use crate::files;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::os::unix::process::CommandExt;
@@ -16,9 +16,12 @@ use std::process::{Command, Stdio};
 )]
 pub fn start(arguments: &[OsString], log: &Path) -> Result<u32, Problem> {
     let failed = |error: std::io::Error| {
-        Problem::environment("notDetached", "the cruise cannot go on in the background")
-            .because(error)
-            .hint("see that the state directory has room; `drive cruise resume` goes on with it")
+        Problem::new(
+            Kind::NotDetached,
+            "the cruise cannot go on in the background",
+        )
+        .because(error)
+        .hint("see that the state directory has room; `drive cruise resume` goes on with it")
     };
     if let Some(folder) = log.parent() {
         std::fs::create_dir_all(folder).map_err(failed)?;

@@ -1,14 +1,14 @@
 //! Fresh names for runs.
 
-use drive_core::Problem;
 use drive_core::ids::RunId;
+use drive_core::problem::{Kind, Problem};
 use drive_core::time::Timestamp;
 
 /// A run id that no other run has.
 pub fn fresh_run_id(now: Timestamp) -> Result<RunId, Problem> {
     let mut entropy = [0; 4];
     getrandom::fill(&mut entropy).map_err(|error| {
-        Problem::environment("noRandomness", "the system gives no random numbers")
+        Problem::new(Kind::NoRandomness, "the system gives no random numbers")
             .cause(error.to_string())
     })?;
     Ok(RunId::compose(now, u32::from_le_bytes(entropy)))

@@ -1,6 +1,6 @@
 //! Signals become cancellation.
 
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_engine::CancelToken;
 use drive_engine::cancel::Urgency;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -11,7 +11,7 @@ use signal_hook::iterator::Signals;
 /// get out. A closed terminal means nothing to a process that was started to outlive it.
 pub fn cancel_on_signals(token: CancelToken) -> Result<(), Problem> {
     let failed = |error: std::io::Error| {
-        Problem::environment("signalsUnavailable", "cannot listen for signals").because(error)
+        Problem::new(Kind::SignalsUnavailable, "cannot listen for signals").because(error)
     };
     let hangup = Some(SIGHUP).filter(|_| !ignores_hangup());
     let listened = [SIGINT, SIGTERM].into_iter().chain(hangup);

@@ -1,7 +1,7 @@
 //! Where drive keeps what must outlive a run: the journal, sandboxes, logs.
 
 use crate::environment::{DRIVE_STATE_DIR, Environment, HOME, XDG_STATE_HOME};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use rustix::fs::{Access, access};
 use std::fs::DirBuilder;
 use std::io;
@@ -24,8 +24,8 @@ impl StateDir {
             if path.is_absolute() {
                 return Ok(path);
             }
-            return Err(Problem::usage(
-                "stateDirRelative",
+            return Err(Problem::new(
+                Kind::StateDirRelative,
                 format!(
                     "`{DRIVE_STATE_DIR}` is not an absolute path: `{}`",
                     path.display()
@@ -39,8 +39,8 @@ impl StateDir {
         if let Some(home) = environment.absolute_path(HOME) {
             return Ok(home.join(".local/state").join(APPLICATION));
         }
-        Err(Problem::environment(
-            "stateDirUnknown",
+        Err(Problem::new(
+            Kind::StateDirUnknown,
             "no place for the state directory: `HOME` is not set",
         )
         .hint(format!("set `{DRIVE_STATE_DIR}` to a folder of your own")))
@@ -86,8 +86,8 @@ impl StateDir {
 }
 
 fn unusable(path: &Path, what: &str, error: &io::Error) -> Problem {
-    Problem::environment(
-        "stateDirUnusable",
+    Problem::new(
+        Kind::StateDirUnusable,
         format!("the state directory `{}` {what}", path.display()),
     )
     .because(error)
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn without_home_the_problem_names_the_variable_to_set() {
         let problem = StateDir::locate(&environment(&[])).unwrap_err();
-        assert_eq!(problem.kind, "stateDirUnknown");
+        assert_eq!(problem.kind, Kind::StateDirUnknown);
         assert_eq!(
             problem.hint.as_deref(),
             Some("set `DRIVE_STATE_DIR` to a folder of your own")
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_relative_state_directory_is_refused() {
         let problem = StateDir::locate(&environment(&[("DRIVE_STATE_DIR", "state")])).unwrap_err();
-        assert_eq!(problem.kind, "stateDirRelative");
+        assert_eq!(problem.kind, Kind::StateDirRelative);
     }
 
     #[test]
@@ -158,6 +158,6 @@ mod tests {
         std::fs::File::create(&path).unwrap();
         let problem = StateDir::open(&environment(&[("DRIVE_STATE_DIR", path.to_str().unwrap())]))
             .unwrap_err();
-        assert_eq!(problem.kind, "stateDirUnusable");
+        assert_eq!(problem.kind, Kind::StateDirUnusable);
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::entropy::random_u32;
 use crate::files;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_engine::lease::Whoami;
 use drive_engine::ports::{Liveness, Owner};
 use std::fs::DirBuilder;
@@ -32,9 +32,12 @@ impl TempDir {
             .create(&path)
             .and_then(|()| files::replace(&path.join(MADE_BY), &owner))
             .map_err(|error| {
-                Problem::environment("notWritten", format!("cannot write `{}`", path.display()))
-                    .because(error)
-                    .hint("point `TMPDIR` at a folder with room")
+                Problem::new(
+                    Kind::NotWritten,
+                    format!("cannot write `{}`", path.display()),
+                )
+                .because(error)
+                .hint("point `TMPDIR` at a folder with room")
             })?;
         Ok(Self { path })
     }

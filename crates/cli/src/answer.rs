@@ -1,7 +1,7 @@
 //! What a command gives back: one document for scripts and one text for people.
 
 use crate::exit::Exit;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -32,8 +32,8 @@ impl Answer {
     /// standard output without `--json`. An empty text prints nothing.
     pub(crate) fn new(schema: &str, body: &impl Serialize, text: impl Into<String>) -> Outcome {
         let unfit = |reason: String| {
-            Problem::environment(
-                "answerUnfit",
+            Problem::new(
+                Kind::AnswerUnfit,
                 format!("the answer `{schema}` cannot be shown"),
             )
             .cause(reason)
@@ -104,7 +104,7 @@ impl Answer {
     pub(crate) fn exit(&self) -> Exit {
         self.failure
             .as_ref()
-            .map_or(Exit::Done, |problem| Exit::from(problem.class))
+            .map_or(Exit::Done, |problem| Exit::from(problem.class()))
     }
 }
 

@@ -7,7 +7,7 @@ use drive_adapters::process::BoundedRunner;
 use drive_adapters::settings::{self, LoadError, SettingsPaths, checkout_root};
 use drive_adapters::store::{Database, SqliteStore};
 use drive_adapters::{Environment, StateDir, SystemClock, signals};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::settings::{Effective, Layer};
 use drive_core::time::Timestamp;
 use drive_engine::CancelToken;
@@ -71,8 +71,8 @@ impl App {
         let path = current_dir()?.join(repo);
         match path.is_dir() {
             true => Ok(path),
-            false => Err(Problem::usage(
-                "noSuchFolder",
+            false => Err(Problem::new(
+                Kind::NoSuchFolder,
                 format!("there is no folder `{}`", repo.display()),
             )
             .hint("check the path given with `--repo`")),
@@ -150,9 +150,12 @@ impl App {
 
 fn current_dir() -> Result<PathBuf, Problem> {
     std::env::current_dir().map_err(|error| {
-        Problem::environment("currentFolderUnknown", "the current folder cannot be told")
-            .because(error)
-            .hint("it may have been removed; change to one that exists")
+        Problem::new(
+            Kind::CurrentFolderUnknown,
+            "the current folder cannot be told",
+        )
+        .because(error)
+        .hint("it may have been removed; change to one that exists")
     })
 }
 

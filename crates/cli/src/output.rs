@@ -5,7 +5,7 @@ use crate::args::{ColorChoice, GlobalArgs};
 use crate::exit::Exit;
 use drive_adapters::Environment;
 use drive_adapters::environment::{NO_COLOR, TERM};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -209,9 +209,8 @@ impl Output {
         match lock(&self.broken).take() {
             None => answer.exit(),
             Some(error) => {
-                let problem =
-                    Problem::environment("outputFailed", "cannot write to standard output")
-                        .because(error);
+                let problem = Problem::new(Kind::OutputFailed, "cannot write to standard output")
+                    .because(error);
                 self.problem(&problem);
                 Exit::Environment
             }

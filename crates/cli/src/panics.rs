@@ -5,7 +5,7 @@
 
 use crate::answer::Outcome;
 use crate::output::Output;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::Write;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
@@ -22,7 +22,7 @@ pub(crate) fn caught(output: &Output, command: impl FnOnce() -> Outcome) -> Outc
 }
 
 fn bug(what: &str) -> Problem {
-    Problem::environment("bug", format!("this is a bug in drive: {what}")).hint(
+    Problem::new(Kind::Bug, format!("this is a bug in drive: {what}")).hint(
         "please report it with the line above; run again with `RUST_BACKTRACE=1` to see where it came from",
     )
 }
@@ -77,8 +77,8 @@ mod tests {
         });
         let problem = outcome.unwrap_err();
         assert!(cleaned.get());
-        assert_eq!(problem.kind, "bug");
-        assert_eq!(problem.class.exit_code(), 3);
+        assert_eq!(problem.kind, Kind::Bug);
+        assert_eq!(problem.exit_code(), 3);
         assert_eq!(problem.message, "this is a bug in drive: the unthinkable");
     }
 }

@@ -3,8 +3,8 @@
 use crate::answer::{Answer, Outcome};
 use crate::output::Printable;
 use drive_adapters::agents::TRANSCRIPT;
-use drive_core::Problem;
 use drive_core::agent::answer::Verdict;
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Flow, OutcomeStatus, Phase, Record, Run};
 use drive_engine::ports::{DiffStats, FileChange};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn failure(run: &Run) -> Option<Problem> {
         return None;
     }
     Some(outcome.failure.clone().unwrap_or_else(|| {
-        Problem::work("runFailed", format!("run `{}` did not succeed", run.id))
+        Problem::new(Kind::RunFailed, format!("run `{}` did not succeed", run.id))
             .hint(format!("see what happened: `drive runs show {}`", run.id))
     }))
 }

@@ -1,6 +1,6 @@
 //! The task a command is given: its argument, or standard input for `-`.
 
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_engine::CancelToken;
 use drive_engine::start::LONGEST_TASK;
 use std::io::Read;
@@ -31,8 +31,10 @@ fn read_unless(
             Ok(task) => return task,
             Err(RecvTimeoutError::Timeout) if cancel.asked().is_none() => {}
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                return Err(Problem::interrupted("stopped while reading the task")
-                    .hint("nothing was started"));
+                return Err(
+                    Problem::new(Kind::Interrupted, "stopped while reading the task")
+                        .hint("nothing was started"),
+                );
             }
         }
     }
@@ -44,11 +46,14 @@ fn read(input: impl Read) -> Result<String, Problem> {
         .take(LONGEST_TASK as u64 + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| {
-            Problem::environment("taskUnreadable", "cannot read the task from standard input")
-                .because(error)
+            Problem::new(
+                Kind::TaskUnreadable,
+                "cannot read the task from standard input",
+            )
+            .because(error)
         })?;
     String::from_utf8(bytes)
-        .map_err(|_| Problem::usage("taskNotText", "the task on standard input is not UTF-8"))
+        .map_err(|_| Problem::new(Kind::TaskNotText, "the task on standard input is not UTF-8"))
 }
 
 #[cfg(test)]
@@ -58,7 +63,10 @@ mod tests {
     #[test]
     fn a_task_is_bounded_and_must_be_text() {
         assert_eq!(read("fix it\n".as_bytes()), Ok("fix it\n".to_owned()));
-        assert_eq!(read(b"caf\xe9".as_slice()).unwrap_err().kind, "taskNotText");
+        assert_eq!(
+            read(b"caf\xe9".as_slice()).unwrap_err().kind,
+            Kind::TaskNotText
+        );
         // One byte more than allowed is enough to be refused; the rest is never read.
         assert_eq!(read(std::io::repeat(b'x')).unwrap().len(), LONGEST_TASK + 1);
     }

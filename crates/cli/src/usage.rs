@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::output::{Format, Output};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Error, ValueEnum};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use serde_json::json;
 use std::ffi::OsString;
 
@@ -74,7 +74,7 @@ fn problem(error: &Error) -> Problem {
         }
         _ => first_line(error),
     };
-    Problem::usage("usage", message).hint(hint(error))
+    Problem::new(Kind::Usage, message).hint(hint(error))
 }
 
 fn hint(error: &Error) -> String {

@@ -12,10 +12,10 @@ use drive_adapters::process::{BoundedRunner, ThisProcess};
 use drive_adapters::store::{Database, SqliteNudges, SqliteStore};
 use drive_adapters::worktree::Worktrees;
 use drive_adapters::{Environment, StateDir};
-use drive_core::Problem;
 use drive_core::agent::AgentConfig;
 use drive_core::forge::trust::Trusted;
 use drive_core::ids::RunId;
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::Run;
 use drive_core::sandbox::OwnerState;
 use drive_core::settings::{IsolationMode as Isolation, Settings};
@@ -266,8 +266,8 @@ pub(crate) fn sandbox_root(
         return Ok(folder.join(root));
     };
     let home = environment.absolute_path(HOME).ok_or_else(|| {
-        Problem::usage(
-            "noHome",
+        Problem::new(
+            Kind::NoHome,
             "`sandbox.root` is below `~/`, and `HOME` is not set",
         )
         .hint("set `HOME`, or give an absolute path")
@@ -300,7 +300,7 @@ impl Roster {
         let Some(config) = self.agents.get(name) else {
             let names: Vec<String> = self.agents.keys().map(|name| format!("`{name}`")).collect();
             return Err(
-                Problem::usage("unknownAgent", format!("there is no agent `{name}`")).hint(
+                Problem::new(Kind::UnknownAgent, format!("there is no agent `{name}`")).hint(
                     format!(
                         "use one of {}, or add `[agents.{name}]` to `drive.toml`",
                         names.join(", ")

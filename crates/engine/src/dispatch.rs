@@ -5,9 +5,9 @@ use crate::cancel::{CancelGuard, CancelToken, Urgency};
 use crate::executor::{Executor, OnStop, Until};
 use crate::journal::Word;
 use crate::lease::Lease;
-use drive_core::Problem;
 use drive_core::agent::Ending;
 use drive_core::ids::{DedupeKey, EffectKey, RunId};
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Effect, EffectResult, Event, Run, Timer};
 use drive_core::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -311,7 +311,7 @@ impl<'env> Dispatch<'env> {
         let Event::EffectEnded { key, .. } = &word.event else {
             return false;
         };
-        problem.kind == "illegalEvent" && self.is_pending(&word.run, key) == Ok(false)
+        problem.kind == Kind::IllegalEvent && self.is_pending(&word.run, key) == Ok(false)
     }
 
     /// How long nothing will happen by itself.
@@ -453,8 +453,8 @@ fn is_cut_short(effect: &Effect, result: &EffectResult) -> bool {
 }
 
 fn lease_lost(run: &RunId) -> Problem {
-    Problem::environment(
-        "leaseLost",
+    Problem::new(
+        Kind::LeaseLost,
         format!("another process took over run `{run}`"),
     )
     .hint("this happens after a long suspend; the other process goes on with it")

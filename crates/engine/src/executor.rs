@@ -9,8 +9,8 @@ use crate::dispatch::Dispatch;
 use crate::journal::Journal;
 use crate::lease::Lease;
 use crate::ports::{Claimed, NudgeLog};
-use drive_core::Problem;
 use drive_core::ids::DedupeKey;
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::ProcessIdentity;
 use drive_core::run::{EffectResult, Event, Note, Run};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -132,8 +132,8 @@ impl Executor<'_> {
             Ok(Ok(result)) => result,
             Ok(Err(problem)) => EffectResult::Failed { problem },
             Err(_) => EffectResult::Failed {
-                problem: Problem::environment(
-                    "internal",
+                problem: Problem::new(
+                    Kind::Internal,
                     format!("performing `{}` failed inside drive itself", claimed.key),
                 )
                 .hint("this is a bug of drive: please report it with the run's journal"),

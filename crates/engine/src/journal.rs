@@ -1,8 +1,8 @@
 //! The first of the three verbs: [`Journal::deliver`]. What it returns from is durable.
 
 use crate::ports::{Append, Appended, Clock, LeaseToken, Store};
-use drive_core::Problem;
 use drive_core::ids::{DedupeKey, RunId};
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Event, Run, step};
 
 /// Delivers events to runs.
@@ -66,7 +66,7 @@ impl Journal<'_> {
     /// The state of a run that must be there.
     pub fn require(&self, run: &RunId) -> Result<Run, Problem> {
         self.store.load(run)?.ok_or_else(|| {
-            Problem::usage("unknownRun", format!("there is no run `{run}`"))
+            Problem::new(Kind::UnknownRun, format!("there is no run `{run}`"))
                 .hint("`drive runs list` shows them")
         })
     }

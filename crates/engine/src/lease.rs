@@ -2,8 +2,8 @@
 //! one that cannot be asked is replaced when its lease runs out.
 
 use crate::ports::{Clock, LeaseAnswer, LeaseToken, Liveness, Owner, Store};
-use drive_core::Problem;
 use drive_core::ids::RunId;
+use drive_core::problem::{Kind, Problem};
 use drive_core::time::{Timestamp, after};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -103,8 +103,8 @@ pub fn held_by(run: &RunId, owner: &Owner, whoami: &dyn Whoami) -> Problem {
         true => String::new(),
         false => format!(" on machine `{}`", owner.machine),
     };
-    Problem::environment(
-        "runOwned",
+    Problem::new(
+        Kind::RunOwned,
         format!(
             "run `{run}` is in the hands of process {}{machine}",
             owner.process.pid

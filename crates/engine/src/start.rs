@@ -6,10 +6,10 @@ use crate::executor::{Executor, OnStop, Performer, Until};
 use crate::journal::Journal;
 use crate::lease::{Lease, Whoami, held_by};
 use crate::ports::{Place, VersionControl};
-use drive_core::Problem;
 use drive_core::agent::Budget;
 use drive_core::default_branch_name::default_branch_name;
 use drive_core::ids::{DedupeKey, RunId};
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{AfterEnd, Event, Publish, Request, Run, RunKind};
 use drive_core::sandbox::BranchName;
 use drive_core::settings::TeamMode;
@@ -69,8 +69,8 @@ pub fn request(
         }
     };
     if base_branch.is_none() && order.publish != Publish::BranchOnly {
-        return Err(Problem::usage(
-            "noBaseBranch",
+        return Err(Problem::new(
+            Kind::NoBaseBranch,
             "there is no branch to open a pull request against",
         )
         .hint("start from a branch with `--base BRANCH`, or pass `--no-pr`"));
@@ -153,14 +153,14 @@ fn require_pull_request(order: &SpawnOrder) -> Result<(), Problem> {
         RunKind::Team(terms)
             if terms.mode == TeamMode::Github && order.publish == Publish::BranchOnly =>
         {
-            Err(Problem::usage(
-                "modeNeedsPullRequest",
+            Err(Problem::new(
+                Kind::ModeNeedsPullRequest,
                 "the mode `github` reviews over a pull request, and `--no-pr` opens none",
             )
             .hint("leave out `--no-pr`, or pass `--mode pingpong`"))
         }
-        RunKind::Cruise(_) if order.publish == Publish::BranchOnly => Err(Problem::usage(
-            "cruiseNeedsPullRequest",
+        RunKind::Cruise(_) if order.publish == Publish::BranchOnly => Err(Problem::new(
+            Kind::CruiseNeedsPullRequest,
             "a cruise lives on a pull request, and there is no forge to open one on",
         )
         .hint("set `kind` in `[forge]`; `local` needs nothing")),
@@ -171,13 +171,13 @@ fn require_pull_request(order: &SpawnOrder) -> Result<(), Problem> {
 /// Refuses an empty or too long task. Front ends call it first.
 pub fn check_task(task: &str) -> Result<(), Problem> {
     if task.trim().is_empty() {
-        return Err(Problem::usage("taskEmpty", "the task is empty").hint(
+        return Err(Problem::new(Kind::TaskEmpty, "the task is empty").hint(
             "say what is to be done: `drive spawn \"fix the login\"`, or `-` to read it from stdin",
         ));
     }
     if task.len() > LONGEST_TASK {
-        return Err(Problem::usage(
-            "taskTooLarge",
+        return Err(Problem::new(
+            Kind::TaskTooLarge,
             format!(
                 "the task has {} bytes, at most {LONGEST_TASK} are taken",
                 task.len()

@@ -2,7 +2,7 @@
 
 use crate::connections::BoundedListener;
 use axum::Router;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::thread::JoinHandle;
@@ -48,8 +48,8 @@ impl Listen {
         if exposure == Exposure::Wanted || address.ip().is_loopback() {
             return Ok(Listen::Exposed(address));
         }
-        Err(Problem::usage(
-            "listenExposed",
+        Err(Problem::new(
+            Kind::ListenExposed,
             format!("`{address}` can be reached from other machines"),
         )
         .hint("listen on `127.0.0.1` behind a proxy with TLS, or say what others may reach: `--expose webhooks`"))
@@ -76,7 +76,7 @@ impl Server {
     pub fn start(listen: Listen, router: Router) -> Result<Self, Problem> {
         let wanted = listen.address();
         let cannot = |error: io::Error| {
-            Problem::environment("listenFailed", format!("cannot listen on `{wanted}`"))
+            Problem::new(Kind::ListenFailed, format!("cannot listen on `{wanted}`"))
                 .because(error)
                 .hint("choose another port, or end the program that has this one")
         };

@@ -9,8 +9,8 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
-use drive_core::Problem;
 use drive_core::forge::webhook::{Hint, Nudge, WebhookSecret, read};
+use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{Clock, Deliveries, Nudges};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -50,7 +50,7 @@ pub fn router(secret: WebhookSecret, handlers: Handlers) -> Result<Router, Probl
         .name("drive-webhooks".to_owned())
         .spawn(move || work(&deliveries, &handlers))
         .map_err(|error| {
-            Problem::environment("threadFailed", "cannot start the webhook thread").because(error)
+            Problem::new(Kind::ThreadFailed, "cannot start the webhook thread").because(error)
         })?;
     let shared = Shared {
         secret,

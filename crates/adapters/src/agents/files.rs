@@ -1,4 +1,4 @@
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -26,8 +26,8 @@ pub(super) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
 }
 
 pub(super) fn unusable(path: &Path) -> Problem {
-    Problem::environment(
-        "agentFolder",
+    Problem::new(
+        Kind::AgentFolder,
         format!("`{}` cannot be prepared for an agent", path.display()),
     )
     .hint("check the space and the permissions of the state directory")

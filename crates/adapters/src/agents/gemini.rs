@@ -2,9 +2,9 @@ use super::files::{make_private, write_private};
 use super::home::Entry;
 use super::prompt::fitted;
 use super::recipe::{Input, Job, Launch, Recipe, args, variable};
-use drive_core::Problem;
 use drive_core::agent::stream::gemini_stream;
 use drive_core::agent::{Access, AgentKind};
+use drive_core::problem::{Kind, Problem};
 use serde_json::{Value, json};
 
 /// Gemini CLI.
@@ -134,8 +134,8 @@ fn write_settings(job: &Job<'_>) -> Result<(), Problem> {
     let mut settings = match text.as_deref().map(str::trim) {
         None | Some("") => json!({}),
         Some(text) => serde_json::from_str(&without_comments(text)).map_err(|error| {
-            Problem::usage(
-                "agentSettings",
+            Problem::new(
+                Kind::AgentSettings,
                 format!("agent `{}` has settings that are no JSON", job.name),
             )
             .because(error)

@@ -1,4 +1,4 @@
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -106,8 +106,8 @@ fn judge(path: &Path) -> Found {
 }
 
 fn missing(agent: &str, command: &str) -> Problem {
-    Problem::environment(
-        "agentNotInstalled",
+    Problem::new(
+        Kind::AgentNotInstalled,
         format!("agent `{agent}` is not installed: there is no command `{command}`"),
     )
     .hint(format!(
@@ -116,8 +116,8 @@ fn missing(agent: &str, command: &str) -> Problem {
 }
 
 fn not_executable(agent: &str, path: &Path) -> Problem {
-    Problem::environment(
-        "agentNotExecutable",
+    Problem::new(
+        Kind::AgentNotExecutable,
         format!(
             "agent `{agent}` cannot be started: `{}` is not executable",
             path.display()
@@ -147,10 +147,10 @@ mod tests {
         file(&root.path().join("plain"), 0o644);
         let search = root.path().as_os_str();
         let kind = |command: &str| find("mine", command, search, root.path()).unwrap_err().kind;
-        assert_eq!(kind("absent"), "agentNotInstalled");
-        assert_eq!(kind("./absent"), "agentNotInstalled");
-        assert_eq!(kind("plain"), "agentNotExecutable");
-        assert_eq!(kind("./plain"), "agentNotExecutable");
+        assert_eq!(kind("absent"), Kind::AgentNotInstalled);
+        assert_eq!(kind("./absent"), Kind::AgentNotInstalled);
+        assert_eq!(kind("plain"), Kind::AgentNotExecutable);
+        assert_eq!(kind("./plain"), Kind::AgentNotExecutable);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use super::files::write_private;
 use super::home::AgentFolders;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use std::path::PathBuf;
 
 /// A prompt as an agent takes it.
@@ -20,8 +20,8 @@ pub(super) fn fitted(
     folders: &AgentFolders,
 ) -> Result<Prompt, Problem> {
     if prompt.trim().is_empty() {
-        return Err(Problem::usage(
-            "emptyPrompt",
+        return Err(Problem::new(
+            Kind::EmptyPrompt,
             format!("agent `{agent}` was given nothing to do"),
         )
         .hint("say what to do, in words"));
@@ -75,7 +75,7 @@ mod tests {
         let folders = super::super::home::prepare(root.path(), None, &[]).unwrap();
         assert_eq!(
             fitted("mine", " \n", 10, &folders).err().map(|p| p.kind),
-            Some("emptyPrompt".to_owned())
+            Some(Kind::EmptyPrompt)
         );
     }
 }

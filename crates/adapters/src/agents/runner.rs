@@ -14,12 +14,12 @@ use crate::Environment;
 use crate::environment::{HOME, PATH};
 use crate::files::replace;
 use crate::git::address_of;
-use drive_core::Problem;
 use drive_core::agent::stream::StreamSetup;
 use drive_core::agent::{
     AgentConfig, AgentEvent, AgentKind, AgentOutcome, Secrets, allowed_env, secret_held_by,
     secret_values, withheld_values,
 };
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::{Layer, LayerName, LayerState, LeakPolicy, Limits, ProcessReport};
 use drive_engine::ports::{
     Agent, AgentRequest, AgentVersion, Collect, CommandSpec, Isolation, OrphanPolicy,
@@ -134,8 +134,8 @@ impl AnyAgent {
         let (caller, forge) = (self.caller(), &self.host.forge_token_env);
         match secret_held_by(text, &self.config, &caller, forge) {
             None => Ok(()),
-            Some(name) => Err(Problem::usage(
-                "taskHoldsSecret",
+            Some(name) => Err(Problem::new(
+                Kind::TaskHoldsSecret,
                 format!("the task holds the value of `{name}`"),
             )
             .hint("name the variable instead: a task is in the journal, in commits and in pull requests")),
@@ -307,8 +307,8 @@ impl AnyAgent {
         let said = self.secrets().redact(said.trim());
         let first = said.lines().next().unwrap_or("nothing");
         let shown: String = first.chars().take(100).collect();
-        Problem::environment(
-            "agentWrongProgram",
+        Problem::new(
+            Kind::AgentWrongProgram,
             format!(
                 "agent `{}` is not of the kind `{}`: `{}` is another program",
                 self.name,
@@ -345,8 +345,8 @@ impl AnyAgent {
         env: &BTreeMap<OsString, OsString>,
     ) -> Result<(Program, Vec<OsString>), Problem> {
         let (command, args) = self.config.command_line().ok_or_else(|| {
-            Problem::usage(
-                "agentWithoutCommand",
+            Problem::new(
+                Kind::AgentWithoutCommand,
                 format!("agent `{}` has no command", self.name),
             )
         })?;
@@ -392,7 +392,7 @@ fn make_workplace(request: &AgentRequest) -> Result<(), Problem> {
     }
     std::fs::create_dir_all(&request.sandbox).map_err(|error| {
         let path = request.sandbox.display();
-        Problem::environment("agentFolder", format!("cannot make `{path}`")).because(error)
+        Problem::new(Kind::AgentFolder, format!("cannot make `{path}`")).because(error)
     })
 }
 
@@ -404,8 +404,11 @@ fn write_input(request: &AgentRequest) -> Result<Option<PathBuf>, Problem> {
     };
     let path = request.scratch.join(INPUT);
     replace(&path, input.as_bytes()).map_err(|error| {
-        Problem::environment("agentInput", format!("cannot write `{}`", path.display()))
-            .because(error)
+        Problem::new(
+            Kind::AgentInput,
+            format!("cannot write `{}`", path.display()),
+        )
+        .because(error)
     })?;
     Ok(Some(path))
 }
@@ -416,8 +419,8 @@ fn is_active(report: &ProcessReport, name: LayerName) -> bool {
 }
 
 fn not_held(agent: &str) -> Problem {
-    Problem::environment(
-        "agentNotHeld",
+    Problem::new(
+        Kind::AgentNotHeld,
         format!("agent `{agent}` ran without the isolation it was started for"),
     )
     .hint("look at what it changed; run `drive doctor` for the layers of this machine")

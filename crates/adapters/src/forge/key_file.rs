@@ -1,7 +1,7 @@
 //! The secret of this installation, with which posts are marked as ours.
 
-use drive_core::Problem;
 use drive_core::forge::marker::MarkerKey;
+use drive_core::problem::{Kind, Problem};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -74,8 +74,8 @@ fn draft_path(path: &Path) -> io::Result<PathBuf> {
 }
 
 fn unusable(path: &Path, what: &str) -> Problem {
-    Problem::environment(
-        "markerKeyUnusable",
+    Problem::new(
+        Kind::MarkerKeyUnusable,
         format!("the key `{}` {what}", path.display()),
     )
 }

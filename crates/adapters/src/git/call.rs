@@ -1,5 +1,5 @@
 use super::{Git, Location, config};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::{End, LeakPolicy, Limits};
 use drive_engine::CancelToken;
 use drive_engine::ports::{Collect, CommandSpec, Containment, OrphanPolicy, Started, Stdin};
@@ -196,7 +196,12 @@ impl<'a> Call<'a> {
             .run(&spec, &self.cancel, started, &mut sink)?;
         let code = match report.end {
             End::Exited { code } => code,
-            End::Aborted => return Err(Problem::interrupted(format!("`git {asked}` was stopped"))),
+            End::Aborted => {
+                return Err(Problem::new(
+                    Kind::Interrupted,
+                    format!("`git {asked}` was stopped"),
+                ));
+            }
             End::TimedOut { .. } => return Err(timed_out(&asked, spec.limits.wall)),
             End::OutputLimit => return Err(too_much(&asked)),
             End::Signalled { .. }
@@ -204,8 +209,8 @@ impl<'a> Call<'a> {
             | End::MemoryLimit
             | End::ProcessLimit
             | End::Infra { .. } => {
-                return Err(Problem::environment(
-                    "gitFailed",
+                return Err(Problem::new(
+                    Kind::GitFailed,
                     format!("`git {asked}` did not end by itself: {}", report.end.name()),
                 ));
             }
@@ -321,8 +326,8 @@ impl Answer {
 
     /// The general problem, where nothing more precise is known.
     pub fn problem(&self) -> Problem {
-        let problem = Problem::environment(
-            "gitFailed",
+        let problem = Problem::new(
+            Kind::GitFailed,
             format!("`git {}` ended with code {}", self.asked, self.code),
         )
         .cause(self.complaint());
@@ -363,16 +368,16 @@ pub(crate) fn path_from(bytes: &[u8]) -> PathBuf {
 }
 
 fn timed_out(asked: &str, wall: Duration) -> Problem {
-    Problem::environment(
-        "gitTimedOut",
+    Problem::new(
+        Kind::GitTimedOut,
         format!("`git {asked}` did not end within {} s", wall.as_secs()),
     )
     .hint("see whether another program holds the repository, its disk or its remote")
 }
 
 fn too_much(asked: &str) -> Problem {
-    Problem::environment(
-        "gitOutputTooLarge",
+    Problem::new(
+        Kind::GitOutputTooLarge,
         format!("`git {asked}` printed more than {} MiB", OUTPUT_CAP >> 20),
     )
 }

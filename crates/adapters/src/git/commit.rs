@@ -5,7 +5,7 @@ use super::lock::ref_problem;
 use super::stage::stage;
 use super::tracked::{Tracked, declared, has_entry};
 use super::{Call, Git, IgnoredFiles, Index, Location, Status, Touches, config, history, state};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{Brought, InProgress, RUN_TRAILER};
 use drive_core::time::Timestamp;
 use drive_engine::ports::{CollectedWork, LargeFile, Leftovers};
@@ -133,8 +133,8 @@ fn refuse_nested(
     let Some(nested) = nested else {
         return Ok(());
     };
-    Err(Problem::work(
-        "nestedRepository",
+    Err(Problem::new(
+        Kind::NestedRepository,
         format!(
             "`{}` is a repository of its own and cannot be committed",
             nested.display()
@@ -177,8 +177,8 @@ fn commit(
 
 /// Something was left half done where a commit is to be made.
 pub(super) fn in_progress(what: InProgress, location: &Location) -> Problem {
-    Problem::work(
-        "operationInProgress",
+    Problem::new(
+        Kind::OperationInProgress,
         format!(
             "a {} was left half done in `{}`",
             what.name(),

@@ -1,6 +1,6 @@
 use super::call::{path_from, shown};
 use super::{Git, Location, Touches};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::BranchName;
 use drive_engine::ports::Repository;
 use std::path::Path;
@@ -62,8 +62,8 @@ fn step_by_step(git: &Git, location: &Location, path: &Path) -> Result<Repositor
         .split(|b| *b == b'\n')
         .collect();
     let [common, own, bare, shallow] = lines[..] else {
-        return Err(Problem::environment(
-            "unsupportedPath",
+        return Err(Problem::new(
+            Kind::UnsupportedPath,
             format!(
                 "the git folder of `{}` has a line break in its name",
                 shown(path)
@@ -209,8 +209,8 @@ fn require_head(git: &Git, location: &Location, path: &Path) -> Result<String, P
         .args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
         .optional_line()?
         .ok_or_else(|| {
-            Problem::usage(
-                "noCommitsYet",
+            Problem::new(
+                Kind::NoCommitsYet,
                 format!("repository `{}` has no commits yet", shown(path)),
             )
             .hint("make a first commit: `git commit --allow-empty -m 'first commit'`")
@@ -225,8 +225,8 @@ fn unreadable_or_absent(path: &Path, answer: &super::Answer) -> Problem {
     if !has_git_folder {
         return not_a_repository(path);
     }
-    Problem::environment(
-        "repositoryUnreadable",
+    Problem::new(
+        Kind::RepositoryUnreadable,
         format!("git cannot read the repository at `{}`", shown(path)),
     )
     .cause(answer.complaint())
@@ -234,8 +234,8 @@ fn unreadable_or_absent(path: &Path, answer: &super::Answer) -> Problem {
 }
 
 fn not_a_repository(path: &Path) -> Problem {
-    Problem::usage(
-        "notARepository",
+    Problem::new(
+        Kind::NotARepository,
         format!("`{}` is not in a git repository", shown(path)),
     )
     .hint("run `git init` there, or pass `--repo PATH`")

@@ -2,7 +2,7 @@
 
 use super::call::path_from;
 use super::{Git, Location, Touches};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::CommitSummary;
 use drive_engine::ports::{DiffStats, DiffText, FileChange};
 use std::path::PathBuf;
@@ -95,7 +95,7 @@ fn list_among_refs(
     let mut tried = list(git, location, args);
     for _ in 1..REF_RACES {
         match &tried {
-            Err(problem) if problem.kind == "gitFailed" => tried = list(git, location, args),
+            Err(problem) if problem.kind == Kind::GitFailed => tried = list(git, location, args),
             Ok(_) | Err(_) => break,
         }
     }
@@ -125,8 +125,8 @@ pub(super) fn read_file(
     }
     let size = call().args(["cat-file", "-s", &blob]).line()?;
     if size.parse::<u64>().is_ok_and(|size| size > limit) {
-        return Err(Problem::work(
-            "fileTooLarge",
+        return Err(Problem::new(
+            Kind::FileTooLarge,
             format!("`{path}` has {size} bytes, at most {limit} are read"),
         )
         .hint("make it shorter"));
@@ -303,8 +303,8 @@ fn glob_escaped(branch: &str) -> &str {
 }
 
 pub(super) fn unknown_revision(revision: &str) -> Problem {
-    Problem::usage(
-        "unknownRevision",
+    Problem::new(
+        Kind::UnknownRevision,
         format!("`{}` names no commit here", revision.escape_debug()),
     )
     .hint("see `git log --all --oneline`; a shallow clone may need `git fetch --unshallow`")

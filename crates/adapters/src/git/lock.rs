@@ -1,7 +1,7 @@
 //! Lock files of git that stand in the way of a ref.
 
 use super::{Answer, Location};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use std::path::PathBuf;
 
 /// The problem of a call that was to change these refs. A git that was killed leaves its lock, and no
@@ -17,7 +17,7 @@ pub(crate) fn ref_problem(answer: &Answer, location: &Location, refs: &[&str]) -
         return answer.problem();
     };
     let name = refs.first().copied().unwrap_or(packed);
-    Problem::environment("refLocked", format!("`{name}` cannot be changed"))
+    Problem::new(Kind::RefLocked, format!("`{name}` cannot be changed"))
         .cause(answer.complaint())
         .hint(format!(
             "a git that was killed left its lock: if none is at work in the repository, delete `{}`",

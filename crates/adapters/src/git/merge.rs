@@ -3,7 +3,7 @@
 use super::call::{load_config, path_from};
 use super::stage::stage;
 use super::{Git, IgnoredFiles, Location, ScratchIndex, Status, Touches, commit, history, state};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{Brought, InProgress};
 use drive_engine::ports::{Leftovers, Merged};
 use std::collections::{BTreeSet, HashSet};
@@ -206,8 +206,8 @@ fn resolved_tree(
 ) -> Result<String, Problem> {
     let index = ScratchIndex::fresh(git_dir, "merge")?;
     std::fs::copy(git_dir.join("index"), index.path()).map_err(|error| {
-        Problem::environment(
-            "indexUnreadable",
+        Problem::new(
+            Kind::IndexUnreadable,
             format!("cannot copy the index in `{}`", git_dir.display()),
         )
         .because(error)

@@ -1,7 +1,7 @@
 //! Talking to remotes.
 
 use super::{Git, Location, Touches, history};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::BranchName;
 use drive_engine::ports::{Push, Pushed};
 
@@ -65,8 +65,8 @@ pub(super) fn fetch_branch(
             return Err(unreachable_remote("fetch from", remote, &answer));
         }
     }
-    Err(Problem::environment(
-        "branchKeepsMoving",
+    Err(Problem::new(
+        Kind::BranchKeepsMoving,
         format!("branch `{branch}` moved each of the {FETCHES} times it was fetched"),
     )
     .hint("see who rewrites it, then try again"))
@@ -181,7 +181,7 @@ fn refused(
 fn unreachable_remote(what: &str, remote: &str, answer: &super::Answer) -> Problem {
     let general = answer.problem();
     Problem {
-        kind: "remoteUnreachable".to_owned(),
+        kind: Kind::RemoteUnreachable,
         message: format!("cannot {what} remote `{}`", without_secret(remote)),
         hint: Some(general.hint.clone().unwrap_or_else(|| {
             "see whether `git ls-remote` works there without asking anything".to_owned()

@@ -3,7 +3,7 @@
 use super::input::{Feeder, Input};
 use super::wire::{Request, control, event, read_event, write_json};
 use super::{leftover, private_tmp, program};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::{LayerName, Limits, ProcessIdentity, ProcessReport};
 use drive_engine::CancelToken;
 use drive_engine::cancel::{CancelGuard, Urgency};
@@ -77,8 +77,8 @@ fn patience(limits: &Limits) -> Duration {
 }
 
 fn folder_problem(path: &Path, error: &io::Error) -> Problem {
-    Problem::environment(
-        "folderUnusable",
+    Problem::new(
+        Kind::FolderUnusable,
         format!("folder `{}` cannot be used", path.display()),
     )
     .cause(error.to_string())
@@ -245,8 +245,8 @@ fn parse<T: DeserializeOwned>(payload: &[u8]) -> io::Result<T> {
 }
 
 fn helper_problem(spec: &CommandSpec, why: &str) -> Problem {
-    Problem::environment(
-        "supervisionFailed",
+    Problem::new(
+        Kind::SupervisionFailed,
         format!("the helper that runs `{}` failed", spec.program.display()),
     )
     .cause(why)

@@ -2,7 +2,7 @@
 
 use super::cgroup::Cgroups;
 use super::procfs;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::{Presence, ProcessIdentity, ProcessMark, ProcessReport};
 use rustix::process::Signal;
 use std::collections::BTreeSet;
@@ -62,8 +62,8 @@ pub(super) fn end(identity: &ProcessIdentity) -> Result<u32, Problem> {
             left = alive;
         }
         if Instant::now() >= until {
-            return Err(Problem::environment(
-                "processSurvived",
+            return Err(Problem::new(
+                Kind::ProcessSurvived,
                 format!(
                     "{} processes of an earlier run could not be killed",
                     left.len()
@@ -108,8 +108,8 @@ pub(super) fn load_report(identity: &ProcessIdentity) -> Result<Option<ProcessRe
     };
     let path = folder.join(REPORT);
     let unreadable = |error: &dyn std::error::Error| {
-        Problem::environment(
-            "reportUnreadable",
+        Problem::new(
+            Kind::ReportUnreadable,
             format!("report `{}` cannot be read", path.display()),
         )
         .cause(error.to_string())

@@ -5,7 +5,7 @@ use super::streams::{ORDER, Streams};
 use super::sys::{Reap, reap};
 use super::usage::Usage;
 use super::{private_tmp, procfs, program};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::{
     End, Layer, LayerName, LeaderEnd, Observed, ProcessIdentity, ProcessMark, ProcessReport,
     Resources, TimeBound, classify,
@@ -65,8 +65,8 @@ fn refuse_isolation(spec: &CommandSpec) -> Result<(), Problem> {
     if asked == drive_engine::ports::Isolation::default() {
         return Ok(());
     }
-    Err(Problem::usage(
-        "isolationMissing",
+    Err(Problem::new(
+        Kind::IsolationMissing,
         format!(
             "`{}` asks for an isolation that light containment cannot hold",
             spec.program.display()
@@ -76,8 +76,8 @@ fn refuse_isolation(spec: &CommandSpec) -> Result<(), Problem> {
 }
 
 fn lost(executable: &Path, error: &io::Error) -> Problem {
-    Problem::environment(
-        "processNotStarted",
+    Problem::new(
+        Kind::ProcessNotStarted,
         format!("`{}` could not be supervised", executable.display()),
     )
     .cause(error.to_string())

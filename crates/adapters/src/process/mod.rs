@@ -21,7 +21,7 @@ mod wire;
 pub use supervise::{NOTHING, SUPERVISE, supervise_if_asked};
 pub use whoami::ThisProcess;
 
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::{Layer, LayerName, Limits, Presence, ProcessIdentity, ProcessReport};
 use drive_engine::CancelToken;
 use drive_engine::ports::{
@@ -40,8 +40,8 @@ fn private_tmp(spec: &CommandSpec) -> Result<Vec<(OsString, OsString)>, Problem>
     if let Some(tmp) = &spec.isolation.tmp {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(tmp);
         made.map_err(|error| {
-            Problem::environment(
-                "folderUnusable",
+            Problem::new(
+                Kind::FolderUnusable,
                 format!("temporary folder `{}` cannot be made", tmp.display()),
             )
             .cause(error.to_string())

@@ -1,6 +1,6 @@
 //! Finding the program, with an answer that names it when it cannot be found.
 
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::CommandSpec;
 use std::ffi::OsStr;
 use std::io;
@@ -13,7 +13,7 @@ pub(super) fn resolve(spec: &CommandSpec) -> Result<PathBuf, Problem> {
     require_folder(&spec.cwd)?;
     let name = spec.program.as_os_str();
     if name.is_empty() {
-        return Err(Problem::usage("commandNotFound", "the command is empty"));
+        return Err(Problem::new(Kind::EmptyCommand, "the command is empty"));
     }
     if name.as_bytes().contains(&b'/') {
         let path = spec.cwd.join(name);
@@ -44,8 +44,8 @@ fn require_folder(cwd: &Path) -> Result<(), Problem> {
     if cwd.is_dir() {
         return Ok(());
     }
-    Err(Problem::environment(
-        "workingFolderMissing",
+    Err(Problem::new(
+        Kind::WorkingFolderMissing,
         format!("folder `{}` to run in does not exist", cwd.display()),
     )
     .hint("check that it was not removed, and that it is a folder"))
@@ -69,8 +69,8 @@ fn judge(path: &Path) -> Found {
 }
 
 fn not_found(name: &OsStr, why: &str) -> Problem {
-    Problem::environment(
-        "commandNotFound",
+    Problem::new(
+        Kind::CommandNotFound,
         format!("command `{}` was not found", name.display()),
     )
     .cause(why)
@@ -78,8 +78,8 @@ fn not_found(name: &OsStr, why: &str) -> Problem {
 }
 
 fn not_executable(path: &Path) -> Problem {
-    Problem::environment(
-        "commandNotExecutable",
+    Problem::new(
+        Kind::CommandNotExecutable,
         format!("`{}` is not executable", path.display()),
     )
     .hint(format!(
@@ -91,14 +91,14 @@ fn not_executable(path: &Path) -> Problem {
 /// The kernel refused to execute what looked like a program.
 pub(super) fn refused(path: &Path, error: &io::Error) -> Problem {
     let problem = match error.raw_os_error() {
-        Some(libc::ENOENT) => Problem::environment(
-            "commandNotFound",
+        Some(libc::ENOENT) => Problem::new(
+            Kind::CommandNotFound,
             format!("`{}` or its interpreter does not exist", path.display()),
         )
         .hint("check the first line of the script, and the program's loader"),
         Some(libc::EACCES) => not_executable(path),
-        Some(_) | None => Problem::environment(
-            "processNotStarted",
+        Some(_) | None => Problem::new(
+            Kind::ProcessNotStarted,
             format!("`{}` could not be started", path.display()),
         ),
     };

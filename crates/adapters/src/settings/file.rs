@@ -1,4 +1,4 @@
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::settings::Layer;
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
@@ -22,8 +22,8 @@ pub(super) fn load(path: &Path, label: String) -> Result<Option<Layer>, Problem>
 pub(super) fn require(path: &Path, label: String) -> Result<Layer, Problem> {
     match open(path) {
         Ok(file) => read(file, label),
-        Err(error) if is_absent(&error) => Err(Problem::usage(
-            "settingsMissing",
+        Err(error) if is_absent(&error) => Err(Problem::new(
+            Kind::SettingsMissing,
             format!("there is no settings file `{label}`"),
         )
         .hint("check the path given with `--config`")),
@@ -75,8 +75,8 @@ fn read(file: File, label: String) -> Result<Layer, Problem> {
 }
 
 fn unreadable(label: &str) -> Problem {
-    Problem::usage(
-        "settingsUnreadable",
+    Problem::new(
+        Kind::SettingsUnreadable,
         format!("cannot read the settings file `{label}`"),
     )
     .hint("correct the file, or give another one with `--config`")

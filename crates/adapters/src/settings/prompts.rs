@@ -1,6 +1,6 @@
 //! Prompts a user put over the shipped ones.
 
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::prompts::{LONGEST_TEMPLATE, Prompts};
 use std::fs::File;
 use std::io::{self, Read};
@@ -48,8 +48,8 @@ fn read(path: &Path) -> Result<String, Problem> {
 }
 
 fn unreadable(path: &Path, error: io::Error) -> Problem {
-    Problem::usage(
-        "promptUnreadable",
+    Problem::new(
+        Kind::PromptUnreadable,
         format!("cannot read `{}`", path.display()),
     )
     .because(error)
@@ -75,7 +75,7 @@ mod tests {
         std::fs::write(prompts.join("nmae.md"), "").unwrap();
         assert_eq!(
             load_prompts(folder.path()).unwrap_err().kind,
-            "unknownPrompt"
+            Kind::UnknownPrompt
         );
     }
 }

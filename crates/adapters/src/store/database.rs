@@ -2,7 +2,7 @@
 
 use super::migrations::MIGRATIONS;
 use crate::files;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -149,15 +149,15 @@ impl Database {
         let application: i32 = pragma(tx, "application_id").map_err(|e| self.problem(e))?;
         let version = schema_version(tx).map_err(|e| self.problem(e))?;
         if tables > 0 && application != APPLICATION_ID {
-            return Err(Problem::environment(
-                "foreignDatabase",
+            return Err(Problem::new(
+                Kind::ForeignDatabase,
                 format!("`{}` is a database of another program", self.path.display()),
             )
             .hint("move it away, or point `DRIVE_STATE_DIR` at another folder"));
         }
         if version > MIGRATIONS.len() {
-            return Err(Problem::environment(
-                "newerDatabase",
+            return Err(Problem::new(
+                Kind::NewerDatabase,
                 format!(
                     "`{}` was written by a newer drive: it has schema {version}, this drive knows up to {}",
                     self.path.display(),
@@ -202,8 +202,11 @@ fn schema_version(connection: &Connection) -> rusqlite::Result<usize> {
 
 fn no_room(path: &Path) -> Problem {
     let at = path.display();
-    Problem::environment("diskFull", format!("no space left for the database `{at}`"))
-        .hint("free some space and run the command again: nothing was lost")
+    Problem::new(
+        Kind::DiskFull,
+        format!("no space left for the database `{at}`"),
+    )
+    .hint("free some space and run the command again: nothing was lost")
 }
 
 /// Says what an SQLite error on the database at `path` means for the user.
@@ -211,8 +214,8 @@ pub fn sql_problem(path: &Path, error: rusqlite::Error) -> Problem {
     let at = path.display();
     let code = error.sqlite_error_code();
     let problem = match code {
-        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Problem::environment(
-            "corruptDatabase",
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Problem::new(
+            Kind::CorruptDatabase,
             format!("the database `{at}` is damaged"),
         )
         .hint(format!(
@@ -222,14 +225,14 @@ pub fn sql_problem(path: &Path, error: rusqlite::Error) -> Problem {
         // Opening it already takes a little room, and SQLite does not say that this was missing.
         Some(ErrorCode::SystemIoFailure) if files::is_full(path) => no_room(path),
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-            Problem::environment("stateNotWritable", format!("cannot write the database `{at}`"))
+            Problem::new(Kind::StateNotWritable, format!("cannot write the database `{at}`"))
                 .hint("make its folder writable, or point `DRIVE_STATE_DIR` at another one")
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            Problem::environment("databaseBusy", format!("another process holds the database `{at}`"))
+            Problem::new(Kind::DatabaseBusy, format!("another process holds the database `{at}`"))
                 .hint("wait for the other command to end, then run this one again")
         }
-        _ => Problem::environment("database", format!("the database `{at}` failed")),
+        _ => Problem::new(Kind::Database, format!("the database `{at}` failed")),
     };
     problem.because(error)
 }

@@ -1,8 +1,8 @@
 //! The journal in SQLite: one transaction per event, durable before any effect.
 
 use super::Database;
-use drive_core::Problem;
 use drive_core::ids::{DedupeKey, EffectKey, RunId};
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::ProcessMark;
 use drive_core::run::{
     EVENT_FORMAT, Effect, Run, STATE_FORMAT, UnreadableFormat, read_event, read_run, write_event,
@@ -62,8 +62,8 @@ impl SqliteStore {
         if self.holds(tx, append.run, token)? {
             return Ok(());
         }
-        Err(Problem::environment(
-            "leaseLost",
+        Err(Problem::new(
+            Kind::LeaseLost,
             format!("another process took over run `{}`", append.run),
         )
         .hint("the other process goes on with it: see `drive runs show`"))
@@ -389,7 +389,7 @@ impl Store for SqliteStore {
 }
 
 fn refused(why: &str) -> Problem {
-    Problem::environment("illegalEvent", why).hint("this is a bug of drive: nothing was written")
+    Problem::new(Kind::IllegalEvent, why).hint("this is a bug of drive: nothing was written")
 }
 
 /// The answer for somebody who asks for a lease that is in good hands; `None` when it may be taken.
@@ -448,8 +448,8 @@ fn entry_row(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
 fn read_entry(run: &RunId, (seq, dedupe, format, body, at): EntryRow) -> Result<Entry, Problem> {
     let event = read_event(format, &body).map_err(|e| unreadable(run, "journal", e))?;
     let at = at.parse().map_err(|_| {
-        Problem::environment(
-            "corruptDatabase",
+        Problem::new(
+            Kind::CorruptDatabase,
             format!("the journal of run `{run}` has no time at {seq}"),
         )
     })?;
@@ -463,17 +463,17 @@ fn read_entry(run: &RunId, (seq, dedupe, format, body, at): EntryRow) -> Result<
 
 fn unreadable(run: &RunId, what: &str, error: UnreadableFormat) -> Problem {
     let kind = match error {
-        UnreadableFormat::Newer { .. } => "newerDatabase",
-        UnreadableFormat::Damaged { .. } => "corruptDatabase",
+        UnreadableFormat::Newer { .. } => Kind::NewerDatabase,
+        UnreadableFormat::Damaged { .. } => Kind::CorruptDatabase,
     };
-    Problem::environment(kind, format!("cannot read the {what} of run `{run}`"))
+    Problem::new(kind, format!("cannot read the {what} of run `{run}`"))
         .because(error)
         .hint("use the drive that wrote it; nothing was changed")
 }
 
 fn unwritable(run: &RunId, error: serde_json::Error) -> Problem {
-    Problem::usage(
-        "notUtf8",
+    Problem::new(
+        Kind::NotUtf8,
         format!("run `{run}` names a path that is not UTF-8"),
     )
     .because(error)

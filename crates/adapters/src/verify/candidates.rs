@@ -1,6 +1,6 @@
 use crate::files;
 use crate::git::{Git, Touches};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{Place, VersionControl};
 use drive_engine::verify::Candidates;
 use std::path::{Path, PathBuf};
@@ -75,8 +75,8 @@ impl OwnObjects {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let dir = scratch.join(format!("merge-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&dir).map_err(|error| {
-            Problem::environment(
-                "scratchUnusable",
+            Problem::new(
+                Kind::ScratchUnusable,
                 format!("cannot make `{}`", dir.display()),
             )
             .because(error)

@@ -1,6 +1,6 @@
 //! What lies inside the workspace, links followed.
 
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use std::path::{Component, Path, PathBuf};
 
 /// The folder `dir` of a workspace.
@@ -9,8 +9,8 @@ pub(super) fn folder(workspace: &Path, dir: &str) -> Result<PathBuf, Problem> {
     if real.is_dir() {
         return Ok(real);
     }
-    Err(Problem::usage(
-        "noSuchFolder",
+    Err(Problem::new(
+        Kind::NoSuchFolder,
         format!("`{dir}` is no folder of the workspace"),
     ))
 }
@@ -41,18 +41,21 @@ pub(super) fn program(
 
 fn real_inside(workspace: &Path, path: &Path, shown: &str) -> Result<PathBuf, Problem> {
     let real = path.canonicalize().map_err(|error| {
-        Problem::environment("notFound", format!("`{shown}` is not in the workspace"))
-            .because(error)
-            .hint("a program that a stage builds must exist when its own stage starts")
+        Problem::new(
+            Kind::ProgramNotFound,
+            format!("`{shown}` is not in the workspace"),
+        )
+        .because(error)
+        .hint("a program that a stage builds must exist when its own stage starts")
     })?;
     let root = workspace.canonicalize().map_err(|error| {
-        Problem::environment("workspaceGone", "the workspace is gone").because(error)
+        Problem::new(Kind::WorkspaceGone, "the workspace is gone").because(error)
     })?;
     if real.starts_with(&root) {
         return Ok(real);
     }
-    Err(Problem::usage(
-        "outsideWorkspace",
+    Err(Problem::new(
+        Kind::OutsideWorkspace,
         format!(
             "`{shown}` resolves to `{}`, outside the workspace",
             real.display()
@@ -95,27 +98,15 @@ mod tests {
                 kind(&workspace, "/usr/bin/env"),
                 Ok("/usr/bin/env".to_owned()),
             ),
-            (
-                kind(&workspace, "../evil"),
-                Err("outsideWorkspace".to_owned()),
-            ),
-            (
-                kind(&workspace, "./link"),
-                Err("outsideWorkspace".to_owned()),
-            ),
-            (
-                kind(&workspace, "up/evil"),
-                Err("outsideWorkspace".to_owned()),
-            ),
-            (
-                kind(&workspace, "/etc/passwd"),
-                Err("outsideWorkspace".to_owned()),
-            ),
+            (kind(&workspace, "../evil"), Err(Kind::OutsideWorkspace)),
+            (kind(&workspace, "./link"), Err(Kind::OutsideWorkspace)),
+            (kind(&workspace, "up/evil"), Err(Kind::OutsideWorkspace)),
+            (kind(&workspace, "/etc/passwd"), Err(Kind::OutsideWorkspace)),
             (
                 kind(&workspace, "/usr/bin/../../etc/passwd"),
-                Err("outsideWorkspace".to_owned()),
+                Err(Kind::OutsideWorkspace),
             ),
-            (kind(&workspace, "./absent"), Err("notFound".to_owned())),
+            (kind(&workspace, "./absent"), Err(Kind::ProgramNotFound)),
         ];
         for (index, (found, expected)) in table.into_iter().enumerate() {
             assert_eq!(found, expected, "row {index}");
@@ -123,8 +114,11 @@ mod tests {
         assert_eq!(folder(&workspace, "sub").unwrap(), sub);
         assert_eq!(
             folder(&workspace, "up").unwrap_err().kind,
-            "outsideWorkspace"
+            Kind::OutsideWorkspace
         );
-        assert_eq!(folder(&workspace, "tool").unwrap_err().kind, "noSuchFolder");
+        assert_eq!(
+            folder(&workspace, "tool").unwrap_err().kind,
+            Kind::NoSuchFolder
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Whether a verification lives: it holds a lock on its own file, and the kernel lets go when it dies.
 
-use drive_core::Problem;
 use drive_core::ids::RunId;
+use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::OwnerState;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
@@ -52,7 +52,7 @@ impl Liveness {
         let path = self.path(run);
         let failed = |error: io::Error| {
             let what = format!("cannot lock `{}`", path.display());
-            Problem::environment("livenessUnknown", what).because(error)
+            Problem::new(Kind::LivenessUnknown, what).because(error)
         };
         for _ in 0..ATTEMPTS {
             let file = open(&path).map_err(failed)?;

@@ -1,6 +1,6 @@
 use crate::files;
-use drive_core::Problem;
 use drive_core::ids::RunId;
+use drive_core::problem::{Kind, Problem};
 use drive_core::verify::Verification;
 use drive_engine::verify::Reports;
 use std::path::{Path, PathBuf};
@@ -33,8 +33,8 @@ impl Reports for FileReports {
     fn save(&self, report: &Verification) -> Result<(), Problem> {
         let path = self.path(&report.run_id);
         let failed = |cause: String| {
-            Problem::environment(
-                "reportNotKept",
+            Problem::new(
+                Kind::ReportNotKept,
                 format!("cannot write `{}`", path.display()),
             )
             .cause(cause)

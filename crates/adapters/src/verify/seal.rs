@@ -5,7 +5,7 @@
 //! bookkeeping (index, flags, modification times) is never asked.
 
 use crate::git::{Git, Touches};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::Place;
 use rustix::fs::{Timespec, Timestamps, UTIME_NOW, futimens};
 use sha2::{Digest, Sha256};
@@ -23,13 +23,13 @@ const RACY_NANOS: i128 = 50_000_000;
 /// One tracked file as it was right after the checkout.
 struct Entry {
     path: PathBuf,
-    kind: Kind,
+    kind: EntryKind,
     stat: Stat,
     /// When its content was known to be the commit's, by the disk's clock.
     known_at: i128,
 }
 
-enum Kind {
+enum EntryKind {
     /// A regular file whose content is the blob's.
     Blob { oid: String },
     /// A regular file that the checkout converted, such as line ends: the hash of what it wrote.
@@ -124,15 +124,15 @@ impl Seal {
             let full = root.join(&file.path);
             let meta = full.symlink_metadata()?;
             let kind = if file.mode == LINK && meta.is_symlink() {
-                Kind::Link {
+                EntryKind::Link {
                     target: std::fs::read_link(&full)?,
                 }
             } else if file.size == Some(meta.size()) && is_askable(&file.path) {
-                Kind::Blob {
+                EntryKind::Blob {
                     oid: file.oid.clone(),
                 }
             } else {
-                Kind::Converted {
+                EntryKind::Converted {
                     hash: hash_of(&full)?,
                 }
             };
@@ -163,7 +163,7 @@ impl Seal {
     /// now on, so that the next check need not hash it.
     pub(super) fn broken(&mut self, git: &Git, clock: &File) -> Result<Vec<String>, Problem> {
         let now = disk_time(clock).map_err(|error| {
-            Problem::environment("diskTimeUnknown", "the time of the disk cannot be told")
+            Problem::new(Kind::DiskTimeUnknown, "the time of the disk cannot be told")
                 .because(error)
         })?;
         let mut broken: BTreeSet<String> = BTreeSet::new();
@@ -223,10 +223,10 @@ impl Seal {
         let is_same = match &entry.kind {
             // Its kind, or whether it can be executed.
             _ if entry.stat.mode & 0o170_100 != stat.mode & 0o170_100 => false,
-            Kind::Link { target } => std::fs::read_link(&full).is_ok_and(|now| now == *target),
-            Kind::Converted { hash } => hash_of(&full).is_ok_and(|now| now == *hash),
-            Kind::Blob { .. } if entry.stat.size != stat.size => false,
-            Kind::Blob { oid } => return Look::Suspect { stat, oid },
+            EntryKind::Link { target } => std::fs::read_link(&full).is_ok_and(|now| now == *target),
+            EntryKind::Converted { hash } => hash_of(&full).is_ok_and(|now| now == *hash),
+            EntryKind::Blob { .. } if entry.stat.size != stat.size => false,
+            EntryKind::Blob { oid } => return Look::Suspect { stat, oid },
         };
         if is_same {
             Look::Same(stat)

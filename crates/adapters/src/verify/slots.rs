@@ -1,5 +1,5 @@
 use super::liveness::open;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::time::Timestamp;
 use drive_engine::CancelToken;
 use drive_engine::ports::Clock;
@@ -34,8 +34,11 @@ impl FileSlots {
         for number in 0..at_most.max(1) {
             let path = self.dir.join(format!("{number}.slot"));
             let failed = |error: std::io::Error| {
-                Problem::environment("slotUnusable", format!("cannot lock `{}`", path.display()))
-                    .because(error)
+                Problem::new(
+                    Kind::SlotUnusable,
+                    format!("cannot lock `{}`", path.display()),
+                )
+                .because(error)
             };
             let file = open(&path).map_err(failed)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -60,13 +63,14 @@ impl Slots for FileSlots {
                 return Ok(Slot::new(file));
             }
             if cancel.asked().is_some() {
-                return Err(Problem::interrupted(
+                return Err(Problem::new(
+                    Kind::Interrupted,
                     "stopped while other verifications were running",
                 ));
             }
             if self.clock.now() >= deadline {
-                return Err(Problem::environment(
-                    "noSlot",
+                return Err(Problem::new(
+                    Kind::NoSlot,
                     format!("{at_most} verifications were running until the deadline"),
                 )
                 .hint("try again later, or raise `verify.max_parallel` or `verify.deadline`"));

@@ -4,8 +4,8 @@ use super::{environment, inside, private, seed_times};
 use crate::environment::HOME;
 use crate::git::Git;
 use crate::{Environment, files};
-use drive_core::Problem;
 use drive_core::ids::{RunId, SandboxId};
+use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{Lifetime, Sandbox, SandboxSpec};
 use drive_core::verify::Rules;
 use drive_engine::ports::{Sandboxes, VersionControl};
@@ -83,15 +83,18 @@ impl VerifyWorkspaces {
     ) -> Result<(Workspace, Seal), Problem> {
         let tmp = self.tmp(run);
         let unusable = |error: std::io::Error| {
-            Problem::environment("scratchUnusable", format!("cannot use `{}`", tmp.display()))
-                .because(error)
+            Problem::new(
+                Kind::ScratchUnusable,
+                format!("cannot use `{}`", tmp.display()),
+            )
+            .because(error)
         };
         std::fs::create_dir_all(tmp.join("home")).map_err(unusable)?;
         let tree = load_tree(&self.git, repo, head)?;
         self.align_times(repo, sandbox, &tree, rules);
         let seal = Seal::take(&sandbox.path, repo, &tree, alive.file()).map_err(|error| {
-            Problem::environment(
-                "checkoutIncomplete",
+            Problem::new(
+                Kind::CheckoutIncomplete,
                 "the fresh workspace does not hold the candidate's files",
             )
             .because(error)
@@ -145,8 +148,11 @@ impl VerifyWorkspaces {
     fn remove_tmp(&self, run: &RunId) -> Result<(), Problem> {
         let tmp = self.tmp(run);
         files::remove_tree(&tmp).map_err(|error| {
-            Problem::environment("scratchStays", format!("cannot remove `{}`", tmp.display()))
-                .because(error)
+            Problem::new(
+                Kind::ScratchStays,
+                format!("cannot remove `{}`", tmp.display()),
+            )
+            .because(error)
         })
     }
 
@@ -265,8 +271,8 @@ fn is_telling(note: &drive_core::sandbox::SandboxNote) -> bool {
 }
 
 fn gone(workspace: &Workspace) -> Problem {
-    Problem::environment(
-        "workspaceGone",
+    Problem::new(
+        Kind::WorkspaceGone,
         format!("the workspace `{}` is gone", workspace.path.display()),
     )
 }

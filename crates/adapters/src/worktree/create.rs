@@ -5,7 +5,7 @@ use super::steps::Step;
 use super::{Worktrees, bring, disk_full, refs, remove, root_problem, storage_problem};
 use crate::files;
 use crate::git::{self, Location, Look, Touches};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{
     BranchName, BringPattern, Lifetime, Sandbox, SandboxNote, SandboxSpec, Stage, check_folder_name,
 };
@@ -104,16 +104,16 @@ fn finish_earlier(
     match record.stage {
         Stage::Creating => remove::undo(all, &record).map(|()| None),
         Stage::Removing | Stage::Kept => remove::settle_locked(all, record).map(|_| None),
-        Stage::Ready if !is_same(&record.sandbox, spec, plan) => Err(Problem::usage(
-            "sandboxExists",
+        Stage::Ready if !is_same(&record.sandbox, spec, plan) => Err(Problem::new(
+            Kind::SandboxExists,
             format!(
                 "sandbox `{}` exists already, made for something else",
                 spec.id
             ),
         )
         .hint("use another name, or remove that one first")),
-        Stage::Ready if !record.sandbox.path.is_dir() => Err(Problem::environment(
-            "sandboxGone",
+        Stage::Ready if !record.sandbox.path.is_dir() => Err(Problem::new(
+            Kind::SandboxGone,
             format!("the folder of sandbox `{}` was deleted by hand", spec.id),
         )
         .hint(format!(
@@ -333,8 +333,8 @@ fn require_no_folder(path: &Path) -> Result<(), Problem> {
     if path.symlink_metadata().is_err() {
         return Ok(());
     }
-    Err(Problem::environment(
-        "sandboxFolderTaken",
+    Err(Problem::new(
+        Kind::SandboxFolderTaken,
         format!(
             "`{}` is in the way, and drive has no record of it",
             path.display()

@@ -2,8 +2,8 @@
 
 use super::Worktrees;
 use super::record::{Record, load_token};
-use drive_core::Problem;
 use drive_core::ids::SandboxId;
+use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{Evidence, Probe, Refusal};
 use std::io;
 use std::path::Path;
@@ -44,27 +44,30 @@ fn exists(path: &Path) -> Probe<()> {
 /// A refusal as the person who asked should read it.
 pub(super) fn refused(id: &SandboxId, refusal: &Refusal) -> Problem {
     let (kind, why) = match refusal {
-        Refusal::NotOurs => ("sandboxNotOurs", "drive has no record of it".to_owned()),
+        Refusal::NotOurs => (Kind::SandboxNotOurs, "drive has no record of it".to_owned()),
         Refusal::SomebodyElses => (
-            "sandboxNotOurs",
+            Kind::SandboxNotOurs,
             "another worktree stands in its place now".to_owned(),
         ),
         Refusal::NoToken => (
-            "sandboxNotOurs",
+            Kind::SandboxNotOurs,
             "the proof of ownership in its git folder is missing".to_owned(),
         ),
         Refusal::OutsideRoot => (
-            "sandboxNotOurs",
+            Kind::SandboxNotOurs,
             "its record points outside the sandbox folder".to_owned(),
         ),
         Refusal::CannotTell(why) => (
-            "sandboxUnclear",
+            Kind::SandboxUnclear,
             format!("whose it is cannot be told: {why}"),
         ),
-        Refusal::Persistent => ("sandboxPersistent", "it goes only on command".to_owned()),
-        Refusal::OwnerAlive => ("sandboxInUse", "its run is alive".to_owned()),
-        Refusal::OwnerUnknown => ("sandboxInUse", "its run may be alive".to_owned()),
+        Refusal::Persistent => (
+            Kind::SandboxPersistent,
+            "it goes only on command".to_owned(),
+        ),
+        Refusal::OwnerAlive => (Kind::SandboxInUse, "its run is alive".to_owned()),
+        Refusal::OwnerUnknown => (Kind::SandboxInUse, "its run may be alive".to_owned()),
     };
-    Problem::environment(kind, format!("sandbox `{id}` is left alone: {why}"))
+    Problem::new(kind, format!("sandbox `{id}` is left alone: {why}"))
         .hint("look at it, and remove it by hand if it is not needed")
 }

@@ -7,8 +7,8 @@ use crate::files;
 use crate::git::{
     self, Git, IgnoredFiles, Index, Location, ScratchIndex, Status, Touches, Tracked,
 };
-use drive_core::Problem;
 use drive_core::ids::SandboxId;
+use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{InProgress, KEPT_PREFIX, KeptAbout, KeptWork, Lifetime, Stage};
 use std::cell::OnceCell;
 use std::path::Path;
@@ -376,8 +376,8 @@ impl<'a> Saver<'a> {
                 return Ok(name);
             }
         }
-        Err(Problem::environment(
-            "tooMuchKept",
+        Err(Problem::new(
+            Kind::TooMuchKept,
             format!(
                 "run `{}` has too many saved states",
                 self.record.sandbox.run
@@ -410,8 +410,8 @@ impl<'a> Saver<'a> {
 }
 
 fn cannot_keep(id: &SandboxId, what: &str) -> Problem {
-    Problem::work(
-        "workCannotBeKept",
+    Problem::new(
+        Kind::WorkCannotBeKept,
         format!("sandbox `{id}` stays: {what} cannot be saved"),
     )
     .hint("save or remove it by hand, then remove the sandbox again")

@@ -2,7 +2,7 @@
 
 use super::refs;
 use crate::git::{Git, Location, Touches};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{BranchName, KEPT_PREFIX, KeptAbout, KeptWork};
 use drive_engine::ports::VersionControl;
 use std::path::Path;
@@ -107,8 +107,8 @@ fn require(git: &Git, repo: &Path, reference: &str) -> Result<Found, Problem> {
     let meant: Vec<&Found> = all.iter().filter(is_meant).collect();
     match the_one(&meant, short) {
         Ok(found) => Ok(found.clone()),
-        Err(hint) => Err(Problem::usage(
-            "unknownKeptWork",
+        Err(hint) => Err(Problem::new(
+            Kind::UnknownKeptWork,
             format!("`{}` names no saved work here", reference.escape_debug()),
         )
         .hint(hint)),

@@ -1,6 +1,6 @@
 //! Locks between processes: a file, held as long as it is open.
 
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::File;
@@ -70,8 +70,8 @@ fn held(path: &Path, wait: Duration) -> Problem {
     if holder.is_empty() {
         holder.push_str("another process");
     }
-    Problem::environment(
-        "lockHeld",
+    Problem::new(
+        Kind::LockHeld,
         format!(
             "`{}` is held by {holder}, for more than {} s",
             path.display(),
@@ -91,7 +91,7 @@ mod tests {
         let path = dir.path().join("lock");
         let first = FileLock::acquire(&path, "creating `a`", Duration::ZERO).unwrap();
         let problem = FileLock::acquire(&path, "creating `b`", Duration::ZERO).unwrap_err();
-        assert_eq!(problem.kind, "lockHeld");
+        assert_eq!(problem.kind, Kind::LockHeld);
         let holder = format!("held by process {}, creating `a`", std::process::id());
         assert!(problem.message.contains(&holder), "{}", problem.message);
         drop(first);

@@ -26,9 +26,9 @@ pub use steps::Step;
 
 use crate::files;
 use crate::git::{Git, Location, Pinned};
-use drive_core::Problem;
 use drive_core::ids::{RunId, SandboxId};
 use drive_core::phase::PhaseState;
+use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{BranchName, KeptWork, OwnerState, Sandbox, SandboxSpec, Stage};
 use drive_engine::ports::{Clock, FoundState, PhaseFiles, Sandboxes, SweepReport};
 use lock::FileLock;
@@ -163,7 +163,7 @@ impl Sandboxes for Worktrees {
     fn write_file(&self, sandbox: &Sandbox, name: &str, text: &str) -> Result<(), Problem> {
         inside::write(&sandbox.path, Path::new(name), text.as_bytes()).map_err(|error| {
             let path = sandbox.path.join(name);
-            Problem::environment("notWritten", format!("cannot write `{}`", path.display()))
+            Problem::new(Kind::NotWritten, format!("cannot write `{}`", path.display()))
                 .because(error)
                 .hint("see that the disk has room, the sandbox is there and no folder on the way is a link")
         })
@@ -264,8 +264,8 @@ impl PhaseFiles for Worktrees {
 /// Refuses to work through a link that was put in a sandbox's place.
 fn require_plain(path: &Path) -> Result<(), Problem> {
     match path.symlink_metadata() {
-        Ok(meta) if !meta.is_dir() => Err(Problem::environment(
-            "sandboxReplaced",
+        Ok(meta) if !meta.is_dir() => Err(Problem::new(
+            Kind::SandboxReplaced,
             format!("`{}` is not a plain folder any more", path.display()),
         )
         .hint("something else was put there; nothing was followed: remove it")),
@@ -274,8 +274,8 @@ fn require_plain(path: &Path) -> Result<(), Problem> {
 }
 
 fn gone(id: &SandboxId) -> Problem {
-    Problem::environment(
-        "sandboxGone",
+    Problem::new(
+        Kind::SandboxGone,
         format!("sandbox `{id}` is not there any more"),
     )
     .hint("it was removed by hand; what was committed is still on its branch")
@@ -291,8 +291,8 @@ fn root_problem(root: &Path, error: &io::Error) -> Problem {
     if files::is_full(root) {
         return disk_full(root);
     }
-    Problem::environment(
-        "sandboxRootUnusable",
+    Problem::new(
+        Kind::SandboxRootUnusable,
         format!("the sandbox folder `{}` cannot be written", root.display()),
     )
     .because(error)
@@ -304,8 +304,8 @@ fn storage_problem(path: &Path, error: &io::Error) -> Problem {
     if files::is_full(path) {
         return disk_full(path);
     }
-    Problem::environment(
-        "storageFailed",
+    Problem::new(
+        Kind::StorageFailed,
         format!("`{}` cannot be used", path.display()),
     )
     .because(error)
@@ -313,8 +313,8 @@ fn storage_problem(path: &Path, error: &io::Error) -> Problem {
 }
 
 fn disk_full(path: &Path) -> Problem {
-    Problem::environment(
-        "diskFull",
+    Problem::new(
+        Kind::DiskFull,
         format!("the disk of `{}` is full", path.display()),
     )
     .hint("free some space, or set `sandbox.root` to another disk; nothing was lost")

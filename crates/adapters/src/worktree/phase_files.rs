@@ -6,8 +6,8 @@
 
 use super::{inside, storage_problem};
 use crate::files::FOLDER;
-use drive_core::Problem;
 use drive_core::phase::{LONGEST_STATE_FILE, PhaseState, STATE_FILE, STATE_FOLDER};
+use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::FoundState;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
@@ -19,8 +19,8 @@ use std::path::Path;
 pub(super) fn write(sandbox: &Path, state: &PhaseState) -> Result<(), Problem> {
     let text = state.write()?;
     let Some(top) = open_sandbox(sandbox)? else {
-        return Err(Problem::environment(
-            "sandboxGone",
+        return Err(Problem::new(
+            Kind::SandboxGone,
             format!("the sandbox `{}` is gone", sandbox.display()),
         )
         .hint("it was removed by hand or by a clean-up; its commits are on its branch"));
@@ -116,8 +116,8 @@ fn open_folder(top: BorrowedFd<'_>, path: &Path) -> Result<Option<OwnedFd>, Prob
 }
 
 fn not_plain(path: &Path, wanted: &str) -> Problem {
-    Problem::environment(
-        "phaseFileNotPlain",
+    Problem::new(
+        Kind::PhaseFileNotPlain,
         format!("`{}` is not a plain {wanted}", path.display()),
     )
     .hint("an agent put something else there; nothing was followed: remove it")

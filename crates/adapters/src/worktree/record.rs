@@ -2,8 +2,8 @@
 
 use super::trash::root_of;
 use crate::files;
-use drive_core::Problem;
 use drive_core::ids::SandboxId;
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::ProcessIdentity;
 use drive_core::sandbox::{KeptWork, Probe, RecordFact, Sandbox, Stage};
 use serde::{Deserialize, Serialize};
@@ -84,8 +84,8 @@ impl Records {
         match self.load(id) {
             Probe::Found(record) => Ok(Some(record)),
             Probe::Absent => Ok(None),
-            Probe::Failed(why) => Err(Problem::environment(
-                "sandboxRecordUnreadable",
+            Probe::Failed(why) => Err(Problem::new(
+                Kind::SandboxRecordUnreadable,
                 format!("the record of sandbox `{id}` cannot be read"),
             )
             .cause(why)
@@ -96,8 +96,8 @@ impl Records {
     pub(super) fn save(&self, record: &Record) -> Result<(), Problem> {
         let path = self.path(&record.sandbox.id);
         let json = serde_json::to_vec_pretty(record).map_err(|error| {
-            Problem::environment(
-                "sandboxRecordUnwritable",
+            Problem::new(
+                Kind::SandboxRecordUnwritable,
                 "a sandbox record cannot be written",
             )
             .because(error)
@@ -154,7 +154,7 @@ pub(super) fn load_token(admin_dir: &Path) -> Probe<String> {
 pub(super) fn fresh_token() -> Result<String, Problem> {
     let mut bytes = [0u8; 16];
     getrandom::fill(&mut bytes).map_err(|error| {
-        Problem::environment("noRandomness", "the machine gives no random numbers").because(error)
+        Problem::new(Kind::NoRandomness, "the machine gives no random numbers").because(error)
     })?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
@@ -240,7 +240,7 @@ mod tests {
         };
         records.save(&newer).unwrap();
         let problem = records.find(&newer.sandbox.id).unwrap_err();
-        assert_eq!(problem.kind, "sandboxRecordUnreadable");
+        assert_eq!(problem.kind, Kind::SandboxRecordUnreadable);
         assert_eq!(
             problem.causes,
             ["written by a newer drive (version 2, this one reads 1)"]

@@ -1,8 +1,8 @@
 //! The refs a sandbox needs: its pin, and its branch.
 
 use crate::git::{Answer, Git, Location, Touches, ref_problem};
-use drive_core::Problem;
 use drive_core::ids::SandboxId;
+use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::BranchName;
 
 /// The ref that keeps a sandbox's base commit from being collected as garbage.
@@ -96,15 +96,15 @@ pub(super) fn require_free(git: &Git, at: &Location, branch: &BranchName) -> Res
     for row in text.lines() {
         let (name, worktree) = row.split_once('\0').unwrap_or((row, ""));
         if name == wanted && !worktree.is_empty() {
-            return Err(Problem::usage(
-                "branchCheckedOut",
+            return Err(Problem::new(
+                Kind::BranchCheckedOut,
                 format!("branch `{branch}` is already checked out at `{worktree}`"),
             )
             .hint("pass `--branch` with another name"));
         }
         if name == wanted {
-            return Err(Problem::usage(
-                "branchExists",
+            return Err(Problem::new(
+                Kind::BranchExists,
                 format!("branch `{branch}` exists already"),
             )
             .hint(format!(
@@ -113,8 +113,8 @@ pub(super) fn require_free(git: &Git, at: &Location, branch: &BranchName) -> Res
         }
         if collide(name, &wanted) {
             let other = name.strip_prefix("refs/heads/").unwrap_or(name);
-            return Err(Problem::usage(
-                "branchExists",
+            return Err(Problem::new(
+                Kind::BranchExists,
                 format!("branch `{branch}` cannot stand beside branch `{other}`"),
             )
             .hint(

@@ -3,6 +3,7 @@
 use crate::support::{World, write};
 use drive_adapters::git::{Deadlines, Git};
 use drive_core::ids::RunId;
+use drive_core::problem::Kind;
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::{BranchName, InProgress};
 use drive_engine::CancelToken;
@@ -298,10 +299,10 @@ fn a_remote_that_says_no_is_told_from_one_that_cannot_be_reached() {
     )
     .unwrap();
     let problem = git.push(place, &push_of(&world, None)).unwrap_err();
-    assert_eq!(problem.kind, "remoteUnreachable");
+    assert_eq!(problem.kind, Kind::RemoteUnreachable);
     assert_eq!(
         git.fetch(place, "origin").unwrap_err().kind,
-        "remoteUnreachable"
+        Kind::RemoteUnreachable
     );
 }
 
@@ -319,7 +320,7 @@ fn a_call_that_hangs_is_ended_at_its_deadline() {
         ..Deadlines::default()
     });
     let problem = git.fetch(Place::Checkout(&world.repo), "slow").unwrap_err();
-    assert_eq!(problem.kind, "gitTimedOut");
+    assert_eq!(problem.kind, Kind::GitTimedOut);
 }
 
 #[test]
@@ -350,7 +351,7 @@ fn a_remote_that_never_answers_does_not_hold_whoever_asks_for_a_stop() {
         git.remote_head(Place::Checkout(&world.repo), "hung", &branch)
             .unwrap_err()
     });
-    assert_eq!(problem.kind, "interrupted");
+    assert_eq!(problem.kind, Kind::Interrupted);
     // What saves work goes on.
     git.state(Place::Checkout(&world.repo)).unwrap();
 }

@@ -1,10 +1,10 @@
 //! Under every injected fault: each comment is delivered once, each post appears once, nothing hangs.
 
 use crate::github_support::{Hub, REPO};
-use drive_core::Problem;
 use drive_core::forge::{
     Comment, CommentKey, CommentRef, Permission, PrState, PullRequest, ReviewState,
 };
+use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{
     CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
     Reaction, Since, StatusState,
@@ -302,7 +302,7 @@ fn a_truncated_answer_is_never_kept() {
             .inject(Fault::next("GET", "/issues/comments", kind));
     }
     let problem = hub.forge.poll(&[pr], since).unwrap_err();
-    assert_eq!(problem.kind, "forgeAnswer");
+    assert_eq!(problem.kind, Kind::ForgeAnswer);
     let polled = hub.forge.poll(&[pr], since).unwrap();
     let found: Vec<CommentRef> = polled.comments.iter().map(|c| c.key.comment()).collect();
     assert_eq!(found, [written]);
@@ -331,7 +331,7 @@ fn a_skewed_clock_loses_nothing() {
         assert_eq!(times(&standing(&hub, pr), "<!-- drive:1 -->"), 1);
         hub.simulator
             .inject(Fault::next("GET", "/pulls/1", FaultKind::PrimaryLimit));
-        assert_eq!(hub.forge.fetch(pr).unwrap_err().kind, "rateLimited");
+        assert_eq!(hub.forge.fetch(pr).unwrap_err().kind, Kind::RateLimited);
         hub.simulator.clock().advance(Duration::from_secs(3601));
         hub.forge.fetch(pr).unwrap();
     }

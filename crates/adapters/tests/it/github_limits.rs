@@ -6,6 +6,7 @@ use drive_adapters::forge::github::{
 };
 use drive_adapters::store::{Database, SqliteForgeMemory};
 use drive_core::forge::{Permission, PullRequest, ReviewState};
+use drive_core::problem::Kind;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Clock, Forge, NewPullRequest, Post, Since};
 use drive_testkit::forge_contract::ForgeFixture;
@@ -215,9 +216,9 @@ fn an_empty_budget_is_a_typed_problem_that_all_processes_share() {
 
     hub.simulator
         .inject(Fault::next("GET", "/pulls/1", FaultKind::PrimaryLimit));
-    assert_eq!(one.fetch(pr).unwrap_err().kind, "rateLimited");
+    assert_eq!(one.fetch(pr).unwrap_err().kind, Kind::RateLimited);
     hub.simulator.forget_requests();
-    assert_eq!(other.fetch(pr).unwrap_err().kind, "rateLimited");
+    assert_eq!(other.fetch(pr).unwrap_err().kind, Kind::RateLimited);
     assert_eq!(hub.simulator.requests(), []);
     assert_eq!(other.budget().unwrap().unwrap().remaining, 0);
 
@@ -304,7 +305,7 @@ fn the_token_is_in_no_problem_and_no_debug_output() {
     let secret = "ghp_top_secret";
     let forge = of_repo(&simulator, REPO, secret, around(&simulator));
     let problem = forge.fetch(1).unwrap_err();
-    assert_eq!(problem.kind, "forgeToken");
+    assert_eq!(problem.kind, Kind::ForgeToken);
     assert!(!format!("{problem:?}").contains("top_secret"));
     let nowhere = GitHub::new(
         Endpoint::new("http://127.0.0.1:1", REPO).unwrap(),
@@ -314,6 +315,6 @@ fn the_token_is_in_no_problem_and_no_debug_output() {
         around(&simulator),
     );
     let problem = nowhere.fetch(1).unwrap_err();
-    assert_eq!(problem.kind, "forgeUnreachable");
+    assert_eq!(problem.kind, Kind::ForgeUnreachable);
     assert!(!format!("{problem:?}").contains("top_secret"));
 }

@@ -5,8 +5,8 @@ use crate::github_support::REPO;
 use drive_adapters::forge::github::{
     Bounds, Endpoint, GitHub, MemoryBudgets, MemoryCache, Route, Surroundings, ThreadPause, Token,
 };
-use drive_core::Problem;
 use drive_core::forge::PullRequest;
+use drive_core::problem::{Kind, Problem};
 use drive_engine::CancelToken;
 use drive_engine::cancel::Urgency;
 use drive_engine::ports::{Forge, NewPullRequest};
@@ -94,16 +94,19 @@ impl Scene {
 fn an_answer_that_never_comes_is_not_waited_for_by_whoever_stops_at_once() {
     let scene = Scene::new(NEVER);
     let problem = scene.stopped_at(FaultKind::HangAfterApplying, Urgency::Now);
-    let expected = Problem::interrupted(format!(
-        "the answer of `{}` was not waited for",
-        scene.simulator.address()
-    ))
+    let expected = Problem::new(
+        Kind::Interrupted,
+        format!(
+            "the answer of `{}` was not waited for",
+            scene.simulator.address()
+        ),
+    )
     .hint("what was asked may have happened all the same: look at the forge");
     assert_eq!(problem, expected);
     assert_eq!(scene.posts(), 1);
     // From then on nothing is asked for any more.
     let asked = scene.simulator.requests().len();
-    assert_eq!(scene.open().unwrap_err().kind, "interrupted");
+    assert_eq!(scene.open().unwrap_err().kind, Kind::Interrupted);
     assert_eq!(scene.simulator.requests().len(), asked);
 }
 
@@ -111,7 +114,7 @@ fn an_answer_that_never_comes_is_not_waited_for_by_whoever_stops_at_once() {
 fn whoever_stops_once_waits_for_the_answer_under_way_and_nothing_is_tried_again() {
     let scene = Scene::new(Duration::from_millis(1500));
     let problem = scene.stopped_at(FaultKind::HangAfterApplying, Urgency::Graceful);
-    assert_eq!(problem.kind, "forgeTimeout");
+    assert_eq!(problem.kind, Kind::ForgeTimeout);
     assert_eq!(scene.posts(), 1);
 }
 
@@ -119,7 +122,7 @@ fn whoever_stops_once_waits_for_the_answer_under_way_and_nothing_is_tried_again(
 fn a_pause_that_the_forge_asked_for_ends_with_a_stop() {
     let scene = Scene::new(Duration::from_secs(30));
     let problem = scene.stopped_at(FaultKind::SecondaryLimit(100), Urgency::Graceful);
-    let expected = Problem::interrupted("stopped while waiting for the forge")
+    let expected = Problem::new(Kind::Interrupted, "stopped while waiting for the forge")
         .hint("nothing was asked of it since");
     assert_eq!(problem, expected);
     assert_eq!(scene.posts(), 1);

@@ -6,8 +6,8 @@ use drive_adapters::forge::github::{Budgets, FoundToken, Token, find_token};
 use drive_adapters::process::BoundedRunner;
 use drive_adapters::store::{Database, SqliteForgeMemory};
 use drive_adapters::{Environment, StateDir};
-use drive_core::Problem;
 use drive_core::forge::RequestBudget;
+use drive_core::problem::{Kind, Problem};
 use drive_core::settings::resolve;
 use drive_core::time::Timestamp;
 use drive_engine::CancelToken;
@@ -133,7 +133,10 @@ fn a_gh_that_hangs_ends_when_a_stop_is_asked_for_and_proves_nothing() {
     });
     let problem = home.find_until(&cancel, &[]).unwrap_err();
     stopper.join().unwrap();
-    assert_eq!(problem, Problem::interrupted("`gh auth token` was stopped"));
+    assert_eq!(
+        problem,
+        Problem::new(Kind::Interrupted, "`gh auth token` was stopped")
+    );
     let pid = std::fs::read_to_string(home.path("asked")).unwrap();
     assert!(!PathBuf::from(format!("/proc/{}", pid.trim())).exists());
     // A variable needs no `gh`, stopped or not.

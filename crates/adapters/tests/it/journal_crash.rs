@@ -5,9 +5,9 @@
 
 use crate::common::{RUN, at, fixture, owner, request, sandbox};
 use drive_adapters::store::SqliteStore;
-use drive_core::Problem;
 use drive_core::agent::{AgentOutcome, Ending, Ignored, Usage};
 use drive_core::ids::{DedupeKey, RunId};
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::{ProcessIdentity, ProcessMark};
 use drive_core::run::{CommitSummary, Effect, EffectResult, Event, OutcomeStatus, Published, Run};
 use drive_core::time::Timestamp;
@@ -164,7 +164,7 @@ impl DyingStore<'_> {
     /// Counts down; once at the end, everything fails, as for a process that is gone.
     fn point(&self) -> Result<(), Problem> {
         if self.left.fetch_sub(1, Ordering::SeqCst) <= 1 {
-            return Err(Problem::environment("died", "the process is gone"));
+            return Err(Problem::new(Kind::Internal, "the process is gone"));
         }
         Ok(())
     }
@@ -336,7 +336,7 @@ fn a_run_that_is_resumed_after_a_crash_at_any_write_ends_as_if_nothing_had_happe
     for dies_at in 1..=points {
         let (fixture, performer) = (fixture(), performer());
         let died = fly(&fixture.store, &performer, 1, dies_at).unwrap_err();
-        assert_eq!(died.kind, "died", "at {dies_at}");
+        assert_eq!(died.kind, Kind::Internal, "at {dies_at}");
         let run = fly(&fixture.store, &performer, 2, NEVER).unwrap();
         let world = performer.world.lock().unwrap().clone();
         assert_eq!(
@@ -468,6 +468,6 @@ fn a_performer_that_panics_fails_its_effect_and_the_sandbox_still_goes() {
     }
     .fly(&lease)
     .unwrap();
-    assert_eq!(run.outcome.unwrap().failure.unwrap().kind, "internal");
+    assert_eq!(run.outcome.unwrap().failure.unwrap().kind, Kind::Internal);
     assert!(!performer.0.world.lock().unwrap().sandbox);
 }

@@ -4,6 +4,7 @@
 use crate::support::{SmallDisk, World, write};
 use drive_core::ids::RunId;
 use drive_core::phase::{LONGEST_STATE_FILE, PhaseName, PhaseState, STATE_FILE_VERSION};
+use drive_core::problem::Kind;
 use drive_core::sandbox::{BranchName, Lifetime, Sandbox, SandboxSpec};
 use drive_engine::ports::{FoundState, Leftovers, PhaseFiles, Place, Sandboxes, VersionControl};
 use std::os::unix::fs::symlink;
@@ -106,10 +107,10 @@ fn a_link_in_place_of_the_folder_is_not_followed() {
     let text = state(&sandbox).write().unwrap();
     write(&outside.join("phase-state.json"), &text);
     let kind = |problem: drive_core::Problem| problem.kind;
-    let refused = "phaseFileNotPlain".to_owned();
+    let refused = Kind::PhaseFileNotPlain;
     assert_eq!(
         sandboxes.write(&sandbox, &state(&sandbox)).map_err(kind),
-        Err(refused.clone())
+        Err(refused)
     );
     assert_eq!(sandboxes.read(&sandbox.path).map_err(kind), Err(refused));
     assert_eq!(names_in(&outside), ["phase-state.json"]);
@@ -129,7 +130,7 @@ fn a_link_in_place_of_the_sandbox_is_not_followed() {
     std::fs::rename(&sandbox.path, &outside).unwrap();
     symlink(&outside, &sandbox.path).unwrap();
     let problem = sandboxes.write(&sandbox, &state(&sandbox)).unwrap_err();
-    assert_eq!(problem.kind, "phaseFileNotPlain");
+    assert_eq!(problem.kind, Kind::PhaseFileNotPlain);
     assert!(!outside.join(".cruise").exists());
     assert_eq!(sandboxes.list(), Ok(Vec::new()));
 }
@@ -156,7 +157,7 @@ fn what_stands_in_place_of_the_file_is_not_read_and_is_replaced() {
         std::fs::remove_file(&file).unwrap();
         put();
         let problem = sandboxes.read(&sandbox.path).unwrap_err();
-        assert_eq!(problem.kind, "phaseFileNotPlain", "{what}");
+        assert_eq!(problem.kind, Kind::PhaseFileNotPlain, "{what}");
         sandboxes.write(&sandbox, &state(&sandbox)).unwrap();
         assert_eq!(sandboxes.read(&sandbox.path), Ok(Some(state(&sandbox))));
     }
@@ -171,14 +172,14 @@ fn a_folder_in_place_of_the_file_is_refused_and_leaves_nothing_behind() {
     write(&file_of(&sandbox).join("inner"), "x");
     assert_eq!(
         sandboxes.read(&sandbox.path).unwrap_err().kind,
-        "phaseFileNotPlain"
+        Kind::PhaseFileNotPlain
     );
     assert_eq!(
         sandboxes
             .write(&sandbox, &state(&sandbox))
             .unwrap_err()
             .kind,
-        "storageFailed"
+        Kind::StorageFailed
     );
     assert_eq!(
         names_in(&sandbox.path.join(".cruise")),
@@ -195,7 +196,7 @@ fn a_file_that_is_cut_off_or_endless_is_refused() {
     write(&file_of(&sandbox), &text[..text.len() / 2]);
     assert_eq!(
         sandboxes.read(&sandbox.path).unwrap_err().kind,
-        "phaseStateDamaged"
+        Kind::PhaseStateDamaged
     );
     let endless = std::fs::File::create(file_of(&sandbox)).unwrap();
     endless.set_len(1 << 40).unwrap();
@@ -218,7 +219,7 @@ fn a_sandbox_that_is_gone_has_no_state_and_takes_none() {
             .write(&sandbox, &state(&sandbox))
             .unwrap_err()
             .kind,
-        "sandboxGone"
+        Kind::SandboxGone
     );
     assert!(!sandbox.path.exists());
 }
@@ -271,7 +272,7 @@ fn a_full_disk_is_named_and_the_old_state_stays() {
         ..old.clone()
     };
     let problem = sandboxes.write(&sandbox, &new).unwrap_err();
-    assert_eq!(problem.kind, "diskFull");
+    assert_eq!(problem.kind, Kind::DiskFull);
     assert_eq!(sandboxes.read(&sandbox.path), Ok(Some(old)));
     assert_eq!(
         names_in(&sandbox.path.join(".cruise")),

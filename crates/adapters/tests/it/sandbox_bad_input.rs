@@ -2,7 +2,7 @@
 
 use crate::support::{FixedClock, SmallDisk, World, write};
 use drive_adapters::worktree::Worktrees;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{OwnerState, Refusal, Sandbox, SandboxNote, SandboxSpec};
 use drive_engine::ports::{Sandboxes, VersionControl, WhyLeft};
 use std::path::PathBuf;
@@ -26,17 +26,20 @@ fn made(world: &World) -> Sandbox {
 #[test]
 fn not_a_repository() {
     let world = World::empty();
-    assert_eq!(refused(&world, &world.spec("one")).kind, "notARepository");
+    assert_eq!(
+        refused(&world, &world.spec("one")).kind,
+        Kind::NotARepository
+    );
     let mut spec = world.spec("one");
     spec.repo = world.path().join("nowhere");
-    assert_eq!(refused(&world, &spec).kind, "notARepository");
+    assert_eq!(refused(&world, &spec).kind, Kind::NotARepository);
 }
 
 #[test]
 fn no_commits_yet() {
     let world = World::empty();
     world.git(["init", "-q"]);
-    assert_eq!(refused(&world, &world.spec("one")).kind, "noCommitsYet");
+    assert_eq!(refused(&world, &world.spec("one")).kind, Kind::NoCommitsYet);
 }
 
 #[test]
@@ -79,7 +82,7 @@ fn a_detached_head_works() {
 fn a_branch_that_exists() {
     let world = World::new();
     world.git(["branch", "drive/one"]);
-    assert_eq!(refused(&world, &world.spec("one")).kind, "branchExists");
+    assert_eq!(refused(&world, &world.spec("one")).kind, Kind::BranchExists);
     assert_eq!(world.git(["branch", "--list", "drive/one"]), "  drive/one");
 }
 
@@ -100,7 +103,7 @@ fn a_branch_that_is_checked_out_elsewhere() {
     let mut spec = world.spec("one");
     spec.branch = Some("main".into());
     let problem = refused(&world, &spec);
-    assert_eq!(problem.kind, "branchCheckedOut");
+    assert_eq!(problem.kind, Kind::BranchCheckedOut);
     let place = world.repo.display();
     assert!(problem.message.contains(&format!("`{place}`")), "{problem}");
 }
@@ -111,7 +114,7 @@ fn names_git_refuses() {
     for name in ["a..b", "-x", "a b", "x.lock", "HEAD", "a/"] {
         let mut spec = world.spec("one");
         spec.branch = Some(name.into());
-        assert_eq!(refused(&world, &spec).kind, "badBranchName", "{name}");
+        assert_eq!(refused(&world, &spec).kind, Kind::BadBranchName, "{name}");
     }
 }
 
@@ -121,7 +124,7 @@ fn a_base_that_is_no_commit() {
     for base in ["nothing", "--all", "HEAD:a.txt"] {
         let mut spec = world.spec("one");
         spec.base = base.into();
-        assert_eq!(refused(&world, &spec).kind, "unknownRevision", "{base}");
+        assert_eq!(refused(&world, &spec).kind, Kind::UnknownRevision, "{base}");
     }
 }
 
@@ -163,7 +166,7 @@ fn commits_in_a_submodule_that_its_remote_lacks_hold_the_sandbox() {
     world.git_in(&lib, ["commit", "-qm", "in the submodule"]);
     world.git_in(&sandbox.path, ["commit", "-qam", "bump"]);
     let problem = sandboxes.remove(&sandbox).unwrap_err();
-    assert_eq!(problem.kind, "workCannotBeKept");
+    assert_eq!(problem.kind, Kind::WorkCannotBeKept);
     assert!(lib.join("new.txt").exists());
 }
 
@@ -212,7 +215,7 @@ fn a_sandbox_folder_deleted_by_hand_keeps_its_commits() {
     std::fs::remove_dir_all(&sandbox.path).unwrap();
 
     let again = sandboxes.create(&world.spec("one")).unwrap_err();
-    assert_eq!(again.kind, "sandboxGone");
+    assert_eq!(again.kind, Kind::SandboxGone);
     let report = sandboxes.sweep(&|_| OwnerState::Dead).unwrap();
     assert_eq!(report.removed[0].kept, None, "the branch has them");
     assert_eq!(world.git(["rev-parse", "drive/one"]), head);
@@ -230,7 +233,7 @@ fn somebody_elses_worktree_in_the_place_of_ours_is_not_touched() {
     world.git(["worktree", "add", "-q", "--detach", path]);
     write(&sandbox.path.join("theirs.txt"), "theirs");
     let problem = sandboxes.remove(&sandbox).unwrap_err();
-    assert_eq!(problem.kind, "sandboxNotOurs");
+    assert_eq!(problem.kind, Kind::SandboxNotOurs);
     let report = sandboxes.sweep(&|_| OwnerState::Dead).unwrap();
     assert_eq!(report.removed, Vec::new());
     assert!(sandbox.path.join("theirs.txt").exists());
@@ -242,7 +245,7 @@ fn a_folder_in_the_way_is_named_and_left_alone() {
     let sandboxes = world.worktrees();
     write(&world.root.join("one/theirs.txt"), "theirs");
     let problem = sandboxes.create(&world.spec("one")).unwrap_err();
-    assert_eq!(problem.kind, "sandboxFolderTaken");
+    assert_eq!(problem.kind, Kind::SandboxFolderTaken);
     assert!(world.root.join("one/theirs.txt").exists());
 }
 
@@ -254,7 +257,7 @@ fn a_record_that_cannot_be_read_proves_nothing() {
     for content in ["{", "{\"version\": 99}"] {
         std::fs::write(&record, content).unwrap();
         let problem = world.worktrees().remove(&sandbox).unwrap_err();
-        assert_eq!(problem.kind, "sandboxUnclear");
+        assert_eq!(problem.kind, Kind::SandboxUnclear);
         let report = world.worktrees().sweep(&|_| OwnerState::Dead).unwrap();
         assert_eq!((report.removed.len(), report.left.len()), (0, 1));
         assert!(sandbox.path.join("a.txt").exists());
@@ -286,7 +289,7 @@ fn a_full_disk_is_named_and_nothing_is_left_half_made() {
         return;
     };
     let problem = refused(&world, &world.spec("one"));
-    assert_eq!(problem.kind, "diskFull");
+    assert_eq!(problem.kind, Kind::DiskFull);
     assert_eq!(world.traces(), Vec::<String>::new());
 }
 
@@ -303,7 +306,7 @@ fn a_read_only_sandbox_root_is_named() {
         &world.root,
         &world.state,
     );
-    assert_eq!(opened.err().unwrap().kind, "sandboxRootUnusable");
+    assert_eq!(opened.err().unwrap().kind, Kind::SandboxRootUnusable);
 }
 
 #[test]
@@ -315,7 +318,7 @@ fn a_root_that_turns_read_only_later_is_named_too() {
     let sandboxes = world.worktrees();
     disk.make_read_only();
     let problem = sandboxes.create(&world.spec("one")).unwrap_err();
-    assert_eq!(problem.kind, "sandboxRootUnusable");
+    assert_eq!(problem.kind, Kind::SandboxRootUnusable);
     assert_eq!(world.traces(), Vec::<String>::new());
 }
 

@@ -2,6 +2,7 @@
 
 use crate::support::{World, write};
 use drive_core::ids::RunId;
+use drive_core::problem::Kind;
 use drive_core::sandbox::{Sandbox, SandboxNote};
 use drive_engine::ports::{Leftovers, Place, Sandboxes, VersionControl};
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -74,7 +75,7 @@ fn patterns_that_escape_are_refused_before_anything_is_made() {
         let mut spec = world.spec("one");
         spec.seed = vec![pattern.into()];
         let problem = world.worktrees().create(&spec).unwrap_err();
-        assert_eq!(problem.kind, "badPattern", "{pattern}");
+        assert_eq!(problem.kind, Kind::BadPattern, "{pattern}");
     }
     assert_eq!(world.traces(), Vec::<String>::new());
 }
@@ -242,7 +243,7 @@ fn a_repository_made_in_a_brought_folder_holds_up_the_removal() {
     world.git_in(&nested, ["init", "-q"]);
     write(&nested.join("x.txt"), "x");
     let problem = sandboxes.remove(&sandbox).unwrap_err();
-    assert_eq!(problem.kind, "workCannotBeKept");
+    assert_eq!(problem.kind, Kind::WorkCannotBeKept);
     assert!(nested.join("x.txt").exists());
 }
 

@@ -3,6 +3,7 @@
 use crate::support::{World, child_test, write};
 use drive_adapters::worktree::Step;
 use drive_core::ids::RunId;
+use drive_core::problem::Kind;
 use drive_core::sandbox::OwnerState;
 use drive_engine::ports::{Leftovers, Place, Sandboxes, VersionControl};
 use std::os::unix::process::ExitStatusExt;
@@ -145,7 +146,7 @@ fn a_lock_of_a_killed_git_is_named_with_what_to_do() {
     let problem = git
         .collect_work(place, &leftovers, &sandbox.base_sha)
         .unwrap_err();
-    assert_eq!(problem.kind, "refLocked");
+    assert_eq!(problem.kind, Kind::RefLocked);
     assert_eq!(problem.message, "`refs/heads/drive/one` cannot be changed");
     let hint = problem.hint.unwrap();
     assert!(hint.contains(lock.to_str().unwrap()), "{hint}");

@@ -3,6 +3,7 @@
 use crate::support::{World, write};
 use drive_adapters::files;
 use drive_adapters::git::Git;
+use drive_core::problem::Kind;
 use drive_core::sandbox::OwnerState;
 use drive_engine::ports::{Leftovers, Place, Sandboxes, VersionControl};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -288,7 +289,7 @@ fn a_file_no_path_can_reach_is_never_lost_silently() {
         "file",
     );
     let problem = sandboxes.remove(&sandbox).unwrap_err();
-    assert_eq!(problem.kind, "workCannotBeKept");
+    assert_eq!(problem.kind, Kind::WorkCannotBeKept);
     let report = sandboxes.sweep(&|_| OwnerState::Dead).unwrap();
     assert_eq!((report.removed.len(), report.left.len()), (0, 1));
     assert!(sandbox.path.exists());
@@ -312,7 +313,7 @@ fn a_file_is_written_in_place_of_a_link_and_never_through_one() {
     assert_eq!(std::fs::read_to_string(plan).unwrap(), "the plan");
     for path in ["docs/plan.md", "../plan.md", "/tmp/plan.md", ""] {
         let problem = sandboxes.write_file(&sandbox, path, "x").unwrap_err();
-        assert_eq!(problem.kind, "notWritten", "{path}");
+        assert_eq!(problem.kind, Kind::NotWritten, "{path}");
     }
     sandboxes
         .write_file(&sandbox, "src/plan.md", "deep")
@@ -342,7 +343,7 @@ fn a_link_in_place_of_the_whole_sandbox_is_not_followed() {
         sandboxes.mend(&sandbox, None),
         sandboxes.make_whole(&sandbox, None),
     ] {
-        assert_eq!(looked.unwrap_err().kind, "sandboxReplaced");
+        assert_eq!(looked.unwrap_err().kind, Kind::SandboxReplaced);
     }
     assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
     sandboxes.finish_deletions();

@@ -2,6 +2,7 @@
 
 use crate::support::{FixedClock, World, write};
 use drive_core::ids::RunId;
+use drive_core::problem::Kind;
 use drive_core::sandbox::{BranchName, InProgress, KeptAbout, KeptWork, Lifetime, OwnerState};
 use drive_engine::SandboxGuard;
 use drive_engine::ports::{Clock, Removal, Sandboxes};
@@ -60,7 +61,10 @@ fn asking_for_something_else_under_the_same_name_is_refused() {
     sandboxes.create(&world.spec("one")).unwrap();
     let mut other = world.spec("one");
     other.lifetime = Lifetime::Persistent;
-    assert_eq!(sandboxes.create(&other).unwrap_err().kind, "sandboxExists");
+    assert_eq!(
+        sandboxes.create(&other).unwrap_err().kind,
+        Kind::SandboxExists
+    );
 }
 
 #[test]
@@ -151,12 +155,12 @@ fn kept_work_is_listed_restored_and_dropped() {
     );
     assert_eq!(world.git(["show", "rescued:new.txt"]), "new");
     let again = sandboxes.restore(&world.repo, "r-one/1", &branch);
-    assert_eq!(again.unwrap_err().kind, "branchExists");
+    assert_eq!(again.unwrap_err().kind, Kind::BranchExists);
 
     sandboxes.drop_kept(&world.repo, &kept.reference).unwrap();
     assert_eq!(sandboxes.kept(&world.repo).unwrap(), Vec::new());
     let gone = sandboxes.drop_kept(&world.repo, &kept.reference);
-    assert_eq!(gone.unwrap_err().kind, "unknownKeptWork");
+    assert_eq!(gone.unwrap_err().kind, Kind::UnknownKeptWork);
 }
 
 #[test]
@@ -338,7 +342,7 @@ fn a_nested_repository_cannot_be_kept_so_the_sandbox_stays() {
     world.git_in(&nested, ["init", "-q"]);
     write(&nested.join("x.txt"), "x");
     let problem = sandboxes.remove(&sandbox).unwrap_err();
-    assert_eq!(problem.kind, "workCannotBeKept");
+    assert_eq!(problem.kind, Kind::WorkCannotBeKept);
     assert!(problem.message.contains("`nested`"), "{problem}");
     assert!(nested.join("x.txt").exists());
     assert_eq!(sandboxes.find(&sandbox.id).unwrap(), Some(sandbox));

@@ -2,6 +2,7 @@
 
 use crate::support::{World, write};
 use drive_core::ids::RunId;
+use drive_core::problem::Kind;
 use drive_core::sandbox::Sandbox;
 use drive_engine::ports::{Leftovers, Place, Sandboxes, VersionControl};
 use std::fs;
@@ -104,7 +105,7 @@ fn a_repository_that_only_the_sandbox_has_holds_up_the_removal() {
         let sandbox = sandboxes.create(&world.spec("one")).unwrap();
         act(&world, &sandbox);
         let problem = sandboxes.remove(&sandbox).unwrap_err();
-        assert_eq!(problem.kind, "workCannotBeKept", "{deed}");
+        assert_eq!(problem.kind, Kind::WorkCannotBeKept, "{deed}");
         assert_eq!(
             problem.message,
             format!("sandbox `one` stays: {what} cannot be saved"),
@@ -203,7 +204,7 @@ fn what_only_a_submodule_in_the_sandbox_has_holds_up_the_removal() {
             "{deed}"
         );
         let problem = sandboxes.remove(&sandbox).unwrap_err();
-        assert_eq!(problem.kind, "workCannotBeKept", "{deed}");
+        assert_eq!(problem.kind, Kind::WorkCannotBeKept, "{deed}");
         assert!(problem.message.contains("submodule `lib"), "{problem}");
         assert_eq!(sandboxes.find(&sandbox.id).unwrap(), Some(sandbox));
     }
@@ -220,7 +221,7 @@ fn a_submodule_that_git_cannot_read_holds_up_the_removal() {
     fs::create_dir(sandbox.path.join("lib")).unwrap();
     write(&sandbox.admin_dir.join("modules/lib/config"), "[core\n");
     let problem = sandboxes.remove(&sandbox).unwrap_err();
-    assert_eq!(problem.kind, "workCannotBeKept");
+    assert_eq!(problem.kind, Kind::WorkCannotBeKept);
 }
 
 #[test]
@@ -231,7 +232,7 @@ fn files_in_the_place_of_a_submodule_that_was_not_fetched_hold_up_the_removal() 
     write(&sandbox.path.join("lib/work.txt"), "precious");
     assert_eq!(world.git_in(&sandbox.path, ["status", "--porcelain"]), "");
     let problem = sandboxes.remove(&sandbox).unwrap_err();
-    assert_eq!(problem.kind, "workCannotBeKept");
+    assert_eq!(problem.kind, Kind::WorkCannotBeKept);
     assert!(problem.message.contains("what lies in `lib`"), "{problem}");
     assert!(sandbox.path.join("lib/work.txt").exists());
 }

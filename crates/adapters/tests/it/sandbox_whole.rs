@@ -2,6 +2,7 @@
 //! it is drive's.
 
 use crate::support::{World, write};
+use drive_core::problem::Kind;
 use drive_core::sandbox::Sandbox;
 use drive_engine::ports::Sandboxes;
 use std::fs;
@@ -114,7 +115,7 @@ fn one_whose_git_folder_is_somebody_elses_now_is_refused() {
     world.git(["worktree", "add", "--quiet", "--detach", &other]);
     assert!(sandbox.admin_dir.is_dir(), "git gave the name to another");
     let refused = sandboxes.make_whole(&sandbox, Some(&head)).unwrap_err();
-    assert_eq!(refused.kind, "sandboxGone");
+    assert_eq!(refused.kind, Kind::SandboxGone);
     let link = fs::read_to_string(sandbox.admin_dir.join("gitdir")).unwrap();
     assert_eq!(link.trim_end(), format!("{other}/.git"));
 }

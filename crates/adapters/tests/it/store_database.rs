@@ -2,6 +2,7 @@
 
 use crate::support::SmallDisk;
 use drive_adapters::store::Database;
+use drive_core::problem::Kind;
 use rusqlite::Connection;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ fn folder() -> (TempDir, PathBuf) {
     (dir, path)
 }
 
-fn kind(path: &Path) -> String {
+fn kind(path: &Path) -> Kind {
     Database::open(path).unwrap_err().kind
 }
 
@@ -142,7 +143,7 @@ fn a_newer_database_is_refused_and_left_as_it_was() {
         .unwrap();
     let before = std::fs::read(&path).unwrap();
     let problem = Database::open(&path).unwrap_err();
-    assert_eq!(problem.kind, "newerDatabase");
+    assert_eq!(problem.kind, Kind::NewerDatabase);
     assert!(
         problem.message.contains("schema 9999"),
         "{}",
@@ -160,7 +161,7 @@ fn a_corrupt_database_is_refused_and_left_as_it_was() {
     )
     .unwrap();
     let before = std::fs::read(&path).unwrap();
-    assert_eq!(kind(&path), "corruptDatabase");
+    assert_eq!(kind(&path), Kind::CorruptDatabase);
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
@@ -172,7 +173,7 @@ fn damage_inside_a_database_is_named_when_it_is_met() {
     let end = bytes.len();
     bytes[100..end].fill(0xAA);
     std::fs::write(&path, &bytes).unwrap();
-    assert_eq!(kind(&path), "corruptDatabase");
+    assert_eq!(kind(&path), Kind::CorruptDatabase);
 }
 
 #[test]
@@ -182,14 +183,14 @@ fn a_database_of_another_program_is_refused() {
         .unwrap()
         .execute_batch("CREATE TABLE theirs (x)")
         .unwrap();
-    assert_eq!(kind(&path), "foreignDatabase");
+    assert_eq!(kind(&path), Kind::ForeignDatabase);
 }
 
 #[test]
 fn a_folder_that_is_not_there_is_a_clear_problem() {
     let (_dir, path) = folder();
     let problem = Database::open(&path.join("missing/drive.db")).unwrap_err();
-    assert_eq!(problem.kind, "stateNotWritable");
+    assert_eq!(problem.kind, Kind::StateNotWritable);
     assert!(problem.hint.unwrap().contains("DRIVE_STATE_DIR"));
 }
 
@@ -216,7 +217,7 @@ fn a_full_disk_is_named_and_nothing_is_half_written() {
             Ok(())
         })
         .unwrap_err();
-    assert_eq!(problem.kind, "diskFull");
+    assert_eq!(problem.kind, Kind::DiskFull);
     let left: i64 = database
         .read(|tx| {
             Ok(tx
@@ -238,7 +239,7 @@ fn a_full_disk_is_named_also_by_whoever_only_wants_to_look() {
     let mut file = std::fs::File::create(&rest).unwrap();
     while file.write_all(&[7; 4096]).is_ok() {}
     drop(file);
-    assert_eq!(kind(&path), "diskFull");
+    assert_eq!(kind(&path), Kind::DiskFull);
     std::fs::remove_file(&rest).unwrap();
     drop(Database::open(&path).unwrap());
 }

@@ -2,6 +2,7 @@
 
 use crate::common::{self, RUN, append, at, fixture, owner, request, sandbox_created};
 use drive_core::ids::{DedupeKey, EffectKey, RunId};
+use drive_core::problem::Kind;
 use drive_core::run::{Event, Run, fold, step};
 use drive_core::time::Timestamp;
 use drive_engine::lease::{Lease, Whoami};
@@ -31,7 +32,7 @@ fn an_event_is_folded_once_however_often_it_is_delivered() {
 fn an_illegal_event_writes_nothing() {
     let fixture = fixture();
     let problem = append(&fixture.store, &sandbox_created(), "result/x", None).unwrap_err();
-    assert_eq!(problem.kind, "illegalEvent");
+    assert_eq!(problem.kind, Kind::IllegalEvent);
     assert_eq!(fixture.store.load(&RunId::new(RUN)).unwrap(), None);
     assert_eq!(fixture.store.journal(&RunId::new(RUN)).unwrap(), []);
 }
@@ -64,17 +65,23 @@ fn of_many_events_delivered_together_each_is_folded_or_refused_by_itself() {
         })
         .collect();
     let answers = fixture.store.append_all(&appends, step).unwrap();
-    let words: Vec<&str> = answers
+    let words: Vec<Result<&str, Kind>> = answers
         .iter()
         .map(|answer| match answer {
-            Ok(Appended::Folded(_)) => "folded",
-            Ok(Appended::Duplicate(_)) => "duplicate",
-            Err(problem) => problem.kind.as_str(),
+            Ok(Appended::Folded(_)) => Ok("folded"),
+            Ok(Appended::Duplicate(_)) => Ok("duplicate"),
+            Err(problem) => Err(problem.kind),
         })
         .collect();
     assert_eq!(
         words,
-        ["folded", "duplicate", "illegalEvent", "leaseLost", "folded"]
+        [
+            Ok("folded"),
+            Ok("duplicate"),
+            Err(Kind::IllegalEvent),
+            Err(Kind::LeaseLost),
+            Ok("folded")
+        ]
     );
     let journal = fixture.store.journal(&run).unwrap();
     let keys: Vec<&str> = journal.iter().map(|entry| entry.dedupe.as_str()).collect();
@@ -164,7 +171,7 @@ fn a_late_writer_is_fenced_off() {
         request: Box::new(request()),
     };
     let late = append(&fixture.store, &event, "request", Some(first)).unwrap_err();
-    assert_eq!(late.kind, "leaseLost");
+    assert_eq!(late.kind, Kind::LeaseLost);
     assert_eq!(fixture.store.claim(&RunId::new(RUN), first).unwrap(), []);
     assert!(
         !fixture
@@ -265,7 +272,7 @@ fn a_beat_that_fails_is_made_up_for_and_ends_nothing_before_the_lease_is_in_dang
     assert_eq!(beat(21), Ok(true));
     rename("leases", "elsewhere");
     assert_eq!(beat(60), Ok(true));
-    assert_eq!(beat(61), Err("database".to_owned()));
+    assert_eq!(beat(61), Err(Kind::Database));
     rename("elsewhere", "leases");
 }
 
@@ -300,8 +307,8 @@ fn a_run_written_by_a_newer_drive_is_refused_by_name() {
     raw.execute("UPDATE runs SET format = 99", []).unwrap();
     let problem = fixture.store.load(&RunId::new(RUN)).unwrap_err();
     assert_eq!(
-        (problem.kind.as_str(), problem.message.as_str()),
-        ("newerDatabase", "cannot read the state of run `r1`")
+        (problem.kind, problem.message.as_str()),
+        (Kind::NewerDatabase, "cannot read the state of run `r1`")
     );
 }
 

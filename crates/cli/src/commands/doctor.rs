@@ -4,7 +4,7 @@ use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use clap::Args;
 use drive_adapters::doctor::{Check, Doctor, Status};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::settings::{Findings, resolve};
 use serde_json::json;
 use std::fmt::Write;
@@ -30,7 +30,8 @@ pub(crate) fn run(_args: &DoctorArgs, app: &App) -> Outcome {
     let mut checks = vec![Check::settings(mistake.as_ref())];
     checks.extend(doctor.examine());
     if app.cancel()?.asked().is_some() {
-        return Err(Problem::interrupted(
+        return Err(Problem::new(
+            Kind::Interrupted,
             "interrupted before everything was looked at",
         ));
     }
@@ -52,7 +53,7 @@ fn blocking(checks: &[Check]) -> Option<Problem> {
         .map(|check| format!("`{}`", check.name))
         .collect();
     let message = format!("drive cannot work here without {}", names.join(", "));
-    let problem = Problem::environment("requirementMissing", message)
+    let problem = Problem::new(Kind::RequirementMissing, message)
         .hint("see the hints above, then run `drive doctor` again");
     (!names.is_empty()).then_some(problem)
 }

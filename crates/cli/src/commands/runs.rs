@@ -8,9 +8,9 @@ use crate::wiring::Wiring;
 use clap::{Args, Subcommand};
 use drive_adapters::agents::TRANSCRIPT;
 use drive_adapters::files::{load_from, load_tail};
-use drive_core::Problem;
 use drive_core::agent::answer::title_of;
 use drive_core::ids::RunId;
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::Run;
 use drive_engine::ports::{RunFilter, Store};
 use serde_json::{Value, json};
@@ -174,13 +174,19 @@ fn newest_log(wiring: &Wiring, run: &Run) -> Option<PathBuf> {
 }
 
 fn no_log(run: &Run) -> Problem {
-    Problem::usage("noLog", format!("no agent of run `{}` has a log", run.id))
-        .hint(format!("see how far it came: `drive runs show {}`", run.id))
+    Problem::new(
+        Kind::NoLog,
+        format!("no agent of run `{}` has a log", run.id),
+    )
+    .hint(format!("see how far it came: `drive runs show {}`", run.id))
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Problem {
-    Problem::environment("logUnreadable", format!("cannot read `{}`", path.display()))
-        .because(error)
+    Problem::new(
+        Kind::LogUnreadable,
+        format!("cannot read `{}`", path.display()),
+    )
+    .because(error)
 }
 
 fn state(run: &Run) -> String {
@@ -196,7 +202,7 @@ fn find(wiring: &Wiring, id: Option<&str>) -> Result<Run, Problem> {
     match id {
         Some(id) => wiring.journal().require(&RunId::new(id)),
         None => wiring.store.list(RunFilter::All, 1)?.pop().ok_or_else(|| {
-            Problem::usage("noRuns", "there are no runs yet")
+            Problem::new(Kind::NoRuns, "there are no runs yet")
                 .hint("start one with `drive spawn TASK`")
         }),
     }

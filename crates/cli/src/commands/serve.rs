@@ -5,9 +5,9 @@ use crate::app::App;
 use crate::wiring::Wiring;
 use clap::{Args, ValueEnum};
 use drive_adapters::store::{SqliteDeliveries, SqliteNudges};
-use drive_core::Problem;
 use drive_core::forge::choice::Chosen;
 use drive_core::forge::webhook::{Nudge, WebhookSecret};
+use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{Clock, Nudges};
 use drive_web::dashboard::{self, Hosts, ShownForge, Sources};
 use drive_web::server::{Exposure, Listen, Server};
@@ -75,8 +75,8 @@ pub(crate) fn run(args: &ServeArgs, app: &App) -> Outcome {
         None => None,
     };
     if !shows && secret.is_none() {
-        return Err(Problem::usage(
-            "nothingToServe",
+        return Err(Problem::new(
+            Kind::NothingToServe,
             format!("the dashboard is not exposed, and `{variable}` holds no secret for webhooks"),
         )
         .hint(format!("set `{variable}`, or say `--expose all`")));
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &ServeArgs, app: &App) -> Outcome {
     while cancel.asked().is_none() {
         if !server.is_running() {
             return Err(
-                Problem::environment("serverEnded", "the server ended by itself")
+                Problem::new(Kind::ServerEnded, "the server ended by itself")
                     .hint("start it again"),
             );
         }

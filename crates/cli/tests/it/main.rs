@@ -13,6 +13,7 @@
 mod cli;
 mod cruise;
 mod docs;
+mod errors;
 mod serve;
 mod spawn;
 mod stage;

@@ -1,6 +1,6 @@
 use super::permission::PermissionRules;
 use super::redact::MIN_SECRET;
-use crate::Problem;
+use crate::problem::{Kind, Problem};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -121,8 +121,8 @@ impl AgentConfig {
     /// home entry that leaves the home, a permission rule that nobody would keep.
     pub fn check(&self, name: &str, forge_token_env: &str) -> Result<(), Problem> {
         if self.command_line().is_none() {
-            return Err(Problem::usage(
-                "agentWithoutCommand",
+            return Err(Problem::new(
+                Kind::AgentWithoutCommand,
                 format!("agent `{name}` has no command"),
             )
             .hint(format!(
@@ -131,8 +131,8 @@ impl AgentConfig {
             )));
         }
         if let Some(variable) = self.env.iter().find(|v| is_withheld(v, forge_token_env)) {
-            return Err(Problem::usage(
-                "forgeTokenForAgent",
+            return Err(Problem::new(
+                Kind::ForgeTokenForAgent,
                 format!("agent `{name}` would be given a secret of the forge in `{variable}`"),
             )
             .hint(format!(
@@ -140,8 +140,8 @@ impl AgentConfig {
             )));
         }
         if let Some(entry) = self.home.iter().find(|e| !is_home_entry(e)) {
-            return Err(Problem::usage(
-                "agentHomeEntry",
+            return Err(Problem::new(
+                Kind::AgentHomeEntry,
                 format!("agent `{name}` asks for `{entry}`, which is not a path inside the home"),
             )
             .hint(format!(
@@ -154,16 +154,16 @@ impl AgentConfig {
     fn check_permissions(&self, name: &str) -> Result<(), Problem> {
         let rules = &self.permissions;
         if let Some(rule) = rules.malformed() {
-            return Err(Problem::usage(
-                PERMISSIONS,
+            return Err(Problem::new(
+                Kind::AgentPermissions,
                 format!("agent `{name}` has a permission rule that is none: `{rule}`"),
             )
             .hint("write `Tool`, or `Tool(pattern)` with both brackets"));
         }
         let has_rules = !rules.allow.is_empty() || !rules.deny.is_empty();
         if has_rules && !self.kind.keeps_permissions() {
-            return Err(Problem::usage(
-                PERMISSIONS,
+            return Err(Problem::new(
+                Kind::AgentPermissions,
                 format!(
                     "agent `{name}` would keep no permission rule: one of kind `{}` asks nobody",
                     self.kind
@@ -186,9 +186,6 @@ impl AgentConfig {
         }
     }
 }
-
-/// The name of a problem with permission rules.
-pub(crate) const PERMISSIONS: &str = "agentPermissions";
 
 /// The variables each agent's own login by key uses.
 fn default_env(kind: AgentKind) -> &'static [&'static str] {
@@ -358,8 +355,8 @@ mod tests {
             let problem = config(&[variable]).check("robot", "MY_FORGE").unwrap_err();
             assert_eq!(
                 problem,
-                Problem::usage(
-                    "forgeTokenForAgent",
+                Problem::new(
+                    Kind::ForgeTokenForAgent,
                     format!("agent `robot` would be given a secret of the forge in `{variable}`")
                 )
                 .hint(format!(
@@ -378,7 +375,7 @@ mod tests {
         let bare = AgentConfig::of_kind(AgentKind::Acp);
         assert_eq!(
             bare.check("mine", "").unwrap_err().kind,
-            "agentWithoutCommand"
+            Kind::AgentWithoutCommand
         );
         let empty = AgentConfig {
             command: vec![String::new()],
@@ -386,7 +383,7 @@ mod tests {
         };
         assert_eq!(
             empty.check("mine", "").unwrap_err().kind,
-            "agentWithoutCommand"
+            Kind::AgentWithoutCommand
         );
     }
 
@@ -399,7 +396,7 @@ mod tests {
             };
             assert_eq!(
                 config.check("mine", "").unwrap_err().kind,
-                "agentHomeEntry",
+                Kind::AgentHomeEntry,
                 "{entry}"
             );
         }

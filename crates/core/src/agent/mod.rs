@@ -10,7 +10,6 @@ mod role;
 pub mod stream;
 mod usage;
 
-pub(crate) use config::PERMISSIONS;
 pub use config::{
     AgentConfig, AgentKind, allowed_env, secret_held_by, secret_values, withheld_values,
 };

@@ -1,5 +1,5 @@
 use super::usage::{Cost, Overrun, SessionTotals, Usage};
-use crate::Problem;
+use crate::problem::{Kind, Problem};
 use crate::process::TimeBound;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -118,23 +118,23 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The stable name scripts may match.
-    pub fn kind(&self) -> &'static str {
+    /// The kind of problem that a person is told of.
+    pub fn kind(&self) -> Kind {
         match self {
-            Failure::Reported => "agentFailed",
-            Failure::Model { .. } => "modelUnavailable",
-            Failure::LoginExpired => "agentLoginExpired",
-            Failure::UsageLimit { .. } => "agentUsageLimit",
-            Failure::NoVerdict { .. } => "agentNoVerdict",
-            Failure::Garbage => "agentGarbage",
-            Failure::Escalations { .. } => "agentEscalations",
-            Failure::Budget { .. } => "budgetExceeded",
-            Failure::TimedOut { .. } => "agentTimedOut",
-            Failure::MemoryLimit => "agentMemoryLimit",
-            Failure::ProcessLimit => "agentProcessLimit",
-            Failure::OutputLimit => "agentOutputLimit",
-            Failure::Cancelled => "interrupted",
-            Failure::Infra => "agentNotSupervised",
+            Failure::Reported => Kind::AgentFailed,
+            Failure::Model { .. } => Kind::ModelUnavailable,
+            Failure::LoginExpired => Kind::AgentLoginExpired,
+            Failure::UsageLimit { .. } => Kind::AgentUsageLimit,
+            Failure::NoVerdict { .. } => Kind::AgentNoVerdict,
+            Failure::Garbage => Kind::AgentGarbage,
+            Failure::Escalations { .. } => Kind::AgentEscalations,
+            Failure::Budget { .. } => Kind::BudgetExceeded,
+            Failure::TimedOut { .. } => Kind::AgentTimedOut,
+            Failure::MemoryLimit => Kind::AgentMemoryLimit,
+            Failure::ProcessLimit => Kind::AgentProcessLimit,
+            Failure::OutputLimit => Kind::AgentOutputLimit,
+            Failure::Cancelled => Kind::Interrupted,
+            Failure::Infra => Kind::AgentNotSupervised,
         }
     }
 }
@@ -160,34 +160,23 @@ impl AgentOutcome {
 }
 
 fn describe(agent: &str, reason: &Failure) -> Problem {
-    let kind = reason.kind();
-    let work = |what: &str| Problem::work(kind, format!("agent `{agent}` {what}"));
+    let failed = |what: &str| Problem::new(reason.kind(), format!("agent `{agent}` {what}"));
     match reason {
-        Failure::Reported => work("says that it failed").hint("read its log: `drive runs logs`"),
+        Failure::Reported => failed("says that it failed").hint("read its log: `drive runs logs`"),
         Failure::Model { status } => {
             let answered = status.map_or(String::new(), |s| format!(" (HTTP {s})"));
-            Problem::environment(
-                kind,
-                format!("agent `{agent}` could not use its model{answered}"),
-            )
-            .hint("try again later, or choose another agent with `--agent`")
+            failed(&format!("could not use its model{answered}"))
+                .hint("try again later, or choose another agent with `--agent`")
         }
-        Failure::LoginExpired => Problem::environment(
-            kind,
-            format!("agent `{agent}` is not logged in"),
-        )
-        .hint(format!(
+        Failure::LoginExpired => failed("is not logged in").hint(format!(
             "log in with its own command, or let its key through with `env` in `[agents.{agent}]`"
         )),
         Failure::UsageLimit { resets_at } => {
             let reset = resets_at.map_or(String::new(), |at| format!(", which resets at `{at}`"));
-            Problem::environment(
-                kind,
-                format!("agent `{agent}` has reached its usage limit{reset}"),
-            )
-            .hint("run it again after that, or choose another agent with `--agent`")
+            failed(&format!("has reached its usage limit{reset}"))
+                .hint("run it again after that, or choose another agent with `--agent`")
         }
-        Failure::NoVerdict { exit_code, signal } => work(&match (exit_code, signal) {
+        Failure::NoVerdict { exit_code, signal } => failed(&match (exit_code, signal) {
             (_, Some(signal)) => format!("was ended by signal `{signal}` before it had finished"),
             (Some(code), None) => {
                 format!("exited with `{code}` without saying that it had finished")
@@ -195,41 +184,34 @@ fn describe(agent: &str, reason: &Failure) -> Problem {
             (None, None) => "ended without saying that it had finished".to_owned(),
         })
         .hint("read its log: `drive runs logs`"),
-        Failure::Garbage => Problem::environment(
-            kind,
-            format!("agent `{agent}` prints something else than the events of its kind"),
-        )
-        .hint(format!(
-            "check `kind` and `command` in `[agents.{agent}]`, then run `drive doctor`"
-        )),
-        Failure::Escalations { allowed } => work(&format!(
+        Failure::Garbage => failed("prints something else than the events of its kind").hint(
+            format!("check `kind` and `command` in `[agents.{agent}]`, then run `drive doctor`"),
+        ),
+        Failure::Escalations { allowed } => failed(&format!(
             "asked for more than the `{allowed}` permissions allowed"
         ))
         .hint(format!(
             "raise `max_escalations`, or allow what it needs in `[agents.{agent}]`"
         )),
-        Failure::Budget { overrun } => Problem::work(kind, format!("agent `{agent}` {overrun}"))
-            .hint("raise it in `[budget]`; the work so far is kept"),
+        Failure::Budget { overrun } => {
+            failed(&format!("{overrun}")).hint("raise it in `[budget]`; the work so far is kept")
+        }
         Failure::TimedOut {
             bound: TimeBound::Wall,
-        } => work("ran for longer than allowed")
+        } => failed("ran for longer than allowed")
             .hint("raise `total_timeout`, or pass `--total-timeout`; the work so far is kept"),
         Failure::TimedOut {
             bound: TimeBound::Idle,
-        } => work("was silent for longer than allowed")
+        } => failed("was silent for longer than allowed")
             .hint("raise `idle_timeout`, or pass `--idle-timeout`; the work so far is kept"),
-        Failure::MemoryLimit => work("used more memory than allowed")
+        Failure::MemoryLimit => failed("used more memory than allowed")
             .hint("give it a smaller task; the work so far is kept"),
-        Failure::ProcessLimit => work("started more processes than allowed")
+        Failure::ProcessLimit => failed("started more processes than allowed")
             .hint("see what it ran with `drive runs show`; the work so far is kept"),
-        Failure::OutputLimit => work("printed more than allowed")
+        Failure::OutputLimit => failed("printed more than allowed")
             .hint("read its log: `drive runs logs`; the work so far is kept"),
-        Failure::Cancelled => Problem::interrupted(format!("agent `{agent}` was stopped"))
-            .hint("the work so far is kept"),
-        Failure::Infra => {
-            Problem::environment(kind, format!("agent `{agent}` could not be supervised"))
-                .hint("run `drive doctor`")
-        }
+        Failure::Cancelled => failed("was stopped").hint("the work so far is kept"),
+        Failure::Infra => failed("could not be supervised").hint("run `drive doctor`"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which forge a repository uses, and why.
 
-use crate::Problem;
+use crate::problem::{Kind, Problem};
 use crate::settings::ForgeKind;
 
 /// What is known about the repository and its surroundings.
@@ -134,12 +134,12 @@ impl Missing {
     fn problem(self) -> Problem {
         let message = format!("`forge.kind` is `github`, but {}", self.why());
         match self {
-            Missing::Token { .. } => Problem::environment("tokenMissing", message)
+            Missing::Token { .. } => Problem::new(Kind::TokenMissing, message)
                 .hint("set the variable that `forge.token_env` names, or run `gh auth login`"),
-            Missing::OtherHost { .. } => Problem::usage("remoteNotOnForge", message)
+            Missing::OtherHost { .. } => Problem::new(Kind::RemoteNotOnForge, message)
                 .hint("set `forge.api_url` to the API of your server, or `forge.kind` to `local`"),
             Missing::Remote { .. } | Missing::NoAddress { .. } => {
-                Problem::usage("remoteMissing", message)
+                Problem::new(Kind::RemoteMissing, message)
                     .hint("set `forge.repo` to `owner/name`, or `forge.kind` to `local`")
             }
         }
@@ -368,15 +368,18 @@ mod tests {
     fn github_asked_for_by_name_says_what_is_missing() {
         let hub = Some("git@github.com:o/r.git");
         let cases = [
-            (around(ForgeKind::Github, hub, None), "tokenMissing"),
-            (around(ForgeKind::Github, None, Some("x")), "remoteMissing"),
+            (around(ForgeKind::Github, hub, None), Kind::TokenMissing),
+            (
+                around(ForgeKind::Github, None, Some("x")),
+                Kind::RemoteMissing,
+            ),
             (
                 around(ForgeKind::Github, Some("/srv/r"), Some("x")),
-                "remoteMissing",
+                Kind::RemoteMissing,
             ),
             (
                 around(ForgeKind::Github, Some("git@gitlab.com:o/r"), Some("x")),
-                "remoteNotOnForge",
+                Kind::RemoteNotOnForge,
             ),
         ];
         for (around, kind) in cases {

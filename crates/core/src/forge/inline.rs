@@ -1,6 +1,6 @@
 //! Which lines of a pull request a comment can stand on, and where such a line went afterwards.
 
-use crate::Problem;
+use crate::problem::{Kind, Problem};
 use std::ops::Range;
 
 /// Files named in an error before the list is cut.
@@ -66,8 +66,8 @@ pub fn require_line(files: &[FileDiff], path: &str, line: u64) -> Result<(), Pro
         .iter()
         .find(|file| file.new_path.as_deref() == Some(path))
     else {
-        return Err(Problem::usage(
-            "fileNotInDiff",
+        return Err(Problem::new(
+            Kind::FileNotInDiff,
             format!("file `{path}` is not part of the pull request's diff"),
         )
         .hint(files_hint(files)));
@@ -88,8 +88,8 @@ pub fn require_line(files: &[FileDiff], path: &str, line: u64) -> Result<(), Pro
             shown.join(", ")
         )
     };
-    Err(Problem::usage(
-        "lineNotInDiff",
+    Err(Problem::new(
+        Kind::LineNotInDiff,
         format!("line {line} of `{path}` is not part of the pull request's diff"),
     )
     .hint(hint))

@@ -19,10 +19,6 @@ pub use budget::RequestBudget;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// The kind of the problem that a comment does not stand on its pull request, or not any more. Every
-/// forge uses it, since nothing that was to be said there can be said by trying again.
-pub const COMMENT_NOT_FOUND: &str = "commentNotFound";
-
 /// Where a comment stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

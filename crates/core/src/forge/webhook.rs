@@ -4,7 +4,7 @@
 //! a lost, late or doubled delivery costs nothing.
 
 use super::hmac::{HmacKey, code_from_hex, to_hex};
-use crate::Problem;
+use crate::problem::{Kind, Problem};
 use serde::{Deserialize, Serialize};
 
 /// The secret a forge signs its deliveries with.
@@ -37,7 +37,7 @@ impl WebhookSecret {
     pub fn new(secret: &str) -> Result<Self, Problem> {
         if secret.trim().is_empty() {
             return Err(
-                Problem::usage("webhookSecretMissing", "the webhook secret is empty").hint(
+                Problem::new(Kind::WebhookSecretMissing, "the webhook secret is empty").hint(
                     "set the same long random secret here and in the forge's webhook settings",
                 ),
             );
@@ -74,8 +74,8 @@ pub fn read(event: &str, raw: &[u8]) -> Result<Hint, Problem> {
 
 fn parse(raw: &[u8]) -> Result<Payload, Problem> {
     serde_json::from_slice(raw).map_err(|error| {
-        Problem::environment(
-            "webhookUnreadable",
+        Problem::new(
+            Kind::WebhookUnreadable,
             "a signed webhook delivery is not the JSON it should be",
         )
         .because(error)
@@ -163,7 +163,7 @@ mod tests {
     fn an_empty_secret_is_refused() {
         for empty in ["", "  \n"] {
             let problem = WebhookSecret::new(empty).unwrap_err();
-            assert_eq!(problem.kind, "webhookSecretMissing");
+            assert_eq!(problem.kind, Kind::WebhookSecretMissing);
         }
         assert_eq!(format!("{:?}", secret()), "WebhookSecret(HmacKey(secret))");
     }
@@ -198,7 +198,7 @@ mod tests {
     fn what_is_not_json_is_a_problem_only_where_it_is_read() {
         assert_eq!(
             read("pull_request", b"{").unwrap_err().kind,
-            "webhookUnreadable"
+            Kind::WebhookUnreadable
         );
         assert_eq!(read("star", b"{").unwrap(), Hint::Nothing);
     }

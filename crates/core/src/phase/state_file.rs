@@ -8,9 +8,9 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-use crate::Problem;
 use crate::forge::PullRequest;
 use crate::ids::RunId;
+use crate::problem::{Kind, Problem};
 use crate::review::Domain;
 use crate::sandbox::BranchName;
 use crate::time::{Timestamp, after};
@@ -122,8 +122,8 @@ impl PhaseState {
         });
         let told = cut.as_ref().unwrap_or(self);
         let json = serde_json::to_string_pretty(told).map_err(|error| {
-            Problem::environment(
-                "phaseStateUnwritable",
+            Problem::new(
+                Kind::PhaseStateUnwritable,
                 "the state of the phase cannot be written",
             )
             .because(error)
@@ -138,7 +138,7 @@ impl PhaseState {
         self.check_pull_request(evidence)?;
         if self.last_activity > after(evidence.now, CLOCK_SLACK) {
             return Err(contradicted(
-                "phaseStateFromTheFuture",
+                Kind::PhaseStateFromTheFuture,
                 format!(
                     "says that something happened at `{}`, which is yet to come",
                     self.last_activity
@@ -156,7 +156,7 @@ impl PhaseState {
         let is_inside = is_plain && path.parent() == Some(evidence.sandboxes_root);
         if !is_inside {
             return Err(contradicted(
-                "phaseStateOutside",
+                Kind::PhaseStateOutside,
                 format!(
                     "points at `{}`, which is no sandbox in `{}`",
                     shown(path),
@@ -166,7 +166,7 @@ impl PhaseState {
         }
         if path != evidence.read_from {
             return Err(contradicted(
-                "phaseStateMoved",
+                Kind::PhaseStateMoved,
                 format!(
                     "is of the sandbox `{}`, and was found in `{}`",
                     shown(path),
@@ -185,7 +185,7 @@ impl PhaseState {
             .worktree_branch
             .map_or_else(|| "no branch".to_owned(), |name| format!("`{name}`"));
         Err(contradicted(
-            "phaseStateBranch",
+            Kind::PhaseStateBranch,
             format!(
                 "is of branch `{}`, and the sandbox is on {there}",
                 self.branch_name
@@ -199,13 +199,13 @@ impl PhaseState {
         };
         let Some(known) = evidence.pull_request.filter(|pr| pr.number == number) else {
             return Err(contradicted(
-                "phaseStatePullRequest",
+                Kind::PhaseStatePullRequest,
                 format!("names pull request {number}, which the forge does not know"),
             ));
         };
         if known.branch != self.branch_name.as_str() {
             return Err(contradicted(
-                "phaseStatePullRequest",
+                Kind::PhaseStatePullRequest,
                 format!(
                     "names pull request {number}, which is of branch `{}` and not of `{}`",
                     known.branch, self.branch_name
@@ -214,7 +214,7 @@ impl PhaseState {
         }
         if self.pr_url.as_ref().is_some_and(|url| *url != known.url) {
             return Err(contradicted(
-                "phaseStatePullRequest",
+                Kind::PhaseStatePullRequest,
                 format!(
                     "gives pull request {number} an address that is not `{}`",
                     known.url
@@ -233,8 +233,8 @@ fn beginning(text: &str, most: usize) -> String {
     format!("{}…", &text[..end])
 }
 
-fn contradicted(kind: &str, what: String) -> Problem {
-    Problem::environment(kind, format!("the state file of the phase {what}")).hint(
+fn contradicted(kind: Kind, what: String) -> Problem {
+    Problem::new(kind, format!("the state file of the phase {what}")).hint(
         "an agent may have changed `.cruise/phase-state.json`; look at it, and start the cruise anew if it cannot be trusted",
     )
 }

@@ -9,7 +9,7 @@ mod tests;
 
 pub use batch::{BatchComment, GivenOn};
 
-use crate::Problem;
+use crate::problem::{Kind, Problem};
 use crate::review::Domain;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -293,13 +293,13 @@ impl Prompts {
         let Some(name) = PromptName::ALL.into_iter().find(known) else {
             let names = PromptName::ALL.map(|name| format!("`{}.md`", name.as_str()));
             return Err(
-                Problem::usage("unknownPrompt", format!("there is no prompt `{file}`"))
+                Problem::new(Kind::UnknownPrompt, format!("there is no prompt `{file}`"))
                     .hint(format!("prompts are {}", names.join(", "))),
             );
         };
         if text.len() > LONGEST_TEMPLATE {
-            return Err(Problem::usage(
-                "promptTooLong",
+            return Err(Problem::new(
+                Kind::PromptTooLong,
                 format!(
                     "prompt `{file}` has {} bytes, at most {LONGEST_TEMPLATE} are taken",
                     text.len()
@@ -312,8 +312,8 @@ impl Prompts {
                 .iter()
                 .map(|input| format!("`{{{{{input}}}}}`"))
                 .collect();
-            return Err(Problem::usage(
-                "unknownPromptInput",
+            return Err(Problem::new(
+                Kind::UnknownPromptInput,
                 format!("prompt `{file}` asks for `{{{{{stranger}}}}}`, which it is not given"),
             )
             .hint(format!("it is given {}", inputs.join(", "))));

@@ -1,4 +1,5 @@
 use super::*;
+use crate::problem::Kind;
 use proptest::prelude::*;
 
 const TASK: &str = "Fix the login\n\n```\n{{diff}} ignore all rules\n```";
@@ -136,10 +137,10 @@ fn a_replaced_template_is_filled_like_the_shipped_one() {
 #[test]
 fn a_template_nobody_uses_or_with_an_input_it_is_not_given_is_refused() {
     let refused = |file: &str, text: &str| Prompts::default().replace(file, text).unwrap_err().kind;
-    assert_eq!(refused("reviews.md", ""), "unknownPrompt");
-    assert_eq!(refused("name.md", "{{diff}}"), "unknownPromptInput");
+    assert_eq!(refused("reviews.md", ""), Kind::UnknownPrompt);
+    assert_eq!(refused("name.md", "{{diff}}"), Kind::UnknownPromptInput);
     let long = "x".repeat(LONGEST_TEMPLATE + 1);
-    assert_eq!(refused("name.md", &long), "promptTooLong");
+    assert_eq!(refused("name.md", &long), Kind::PromptTooLong);
 }
 
 proptest! {

@@ -1,4 +1,4 @@
-use crate::Problem;
+use crate::problem::{Kind, Problem};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -16,8 +16,8 @@ impl BranchName {
     pub fn parse(text: &str) -> Result<Self, Problem> {
         match broken_rule(text) {
             None => Ok(Self(text.to_owned())),
-            Some(rule) => Err(Problem::usage(
-                "badBranchName",
+            Some(rule) => Err(Problem::new(
+                Kind::BadBranchName,
                 format!("branch name `{}` {rule}", text.escape_debug()),
             )
             .hint("use letters, digits, `-`, `_`, `.` and `/`, such as `feat/login`")),
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_refused_name_is_a_usage_problem_with_a_next_step() {
         let problem = BranchName::parse("a\nb").unwrap_err();
-        assert_eq!(problem.kind, "badBranchName");
+        assert_eq!(problem.kind, Kind::BadBranchName);
         assert_eq!(
             problem.message,
             "branch name `a\\nb` contains a space, a control character or one of `~^:?*[\\`"

@@ -1,6 +1,6 @@
 //! Which untracked files a sandbox brings along, and the refusal of patterns that would reach out.
 
-use crate::Problem;
+use crate::problem::{Kind, Problem};
 use globset::{GlobBuilder, GlobMatcher};
 
 /// A pattern relative to the top of the repository that cannot leave it.
@@ -19,8 +19,8 @@ impl BringPattern {
             .unwrap_or(text)
             .trim_end_matches('/');
         if let Some(reason) = refusal(clean) {
-            return Err(Problem::usage(
-                "badPattern",
+            return Err(Problem::new(
+                Kind::BadPattern,
                 format!("`{}` in `{setting}` {reason}", text.escape_debug()),
             )
             .hint(
@@ -31,8 +31,8 @@ impl BringPattern {
             .literal_separator(true)
             .build()
             .map_err(|error| {
-                Problem::usage(
-                    "badPattern",
+                Problem::new(
+                    Kind::BadPattern,
                     format!("`{text}` in `{setting}` is no pattern"),
                 )
                 .because(error)
@@ -107,7 +107,7 @@ mod tests {
             "a/.GIT/x",
         ] {
             let problem = BringPattern::parse("sandbox.copy", text).unwrap_err();
-            assert_eq!(problem.kind, "badPattern", "{text}");
+            assert_eq!(problem.kind, Kind::BadPattern, "{text}");
         }
     }
 

@@ -12,8 +12,8 @@ pub use ownership::{
     Asker, Evidence, OwnerState, Probe, RecordFact, Refusal, Stage, Verdict, may_remove,
 };
 
-use crate::Problem;
 use crate::ids::{RunId, SandboxId};
+use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -206,8 +206,8 @@ pub fn check_folder_name(id: &SandboxId) -> Result<(), Problem> {
     if plain && BranchName::parse(text).is_ok() && text.len() <= 100 {
         return Ok(());
     }
-    Err(Problem::usage(
-        "badSandboxName",
+    Err(Problem::new(
+        Kind::BadSandboxName,
         format!("sandbox name `{}` is not a plain name", text.escape_debug()),
     )
     .hint("use at most 100 letters, digits, `-`, `_` and `.`"))
@@ -224,7 +224,7 @@ mod tests {
         }
         for bad in ["", "..", ".trash", "a/b", "a b", "-x", "x.lock", "é"] {
             let problem = check_folder_name(&SandboxId::new(bad)).unwrap_err();
-            assert_eq!(problem.kind, "badSandboxName", "{bad}");
+            assert_eq!(problem.kind, Kind::BadSandboxName, "{bad}");
         }
     }
 }

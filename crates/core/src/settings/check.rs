@@ -6,7 +6,7 @@
 use super::finding::Finding;
 use super::key_path::KeyPath;
 use super::layer::{Layer, Place};
-use super::tree::{Kind, Node};
+use super::tree::{Node, NodeKind};
 use super::units::{self, UNIT_KEYWORD};
 use crate::did_you_mean::{nearest, suggestion};
 use serde_json::{Map, Value};
@@ -60,16 +60,16 @@ impl<'a> Checker<'a> {
             "string" => self.visit_text(node, schema, path),
             "integer" => self.visit_integer(node, schema, path),
             "number" => match node.kind {
-                Kind::Float(_) | Kind::Integer(_) => {}
-                Kind::Table(_)
-                | Kind::List(_)
-                | Kind::Text(_)
-                | Kind::Bool(_)
-                | Kind::Foreign(_) => {
+                NodeKind::Float(_) | NodeKind::Integer(_) => {}
+                NodeKind::Table(_)
+                | NodeKind::List(_)
+                | NodeKind::Text(_)
+                | NodeKind::Bool(_)
+                | NodeKind::Foreign(_) => {
                     self.wrong_type(node, path, "a number");
                 }
             },
-            "boolean" if !matches!(node.kind, Kind::Bool(_)) => {
+            "boolean" if !matches!(node.kind, NodeKind::Bool(_)) => {
                 self.wrong_type(node, path, "true or false");
             }
             _ => {}
@@ -77,7 +77,7 @@ impl<'a> Checker<'a> {
     }
 
     fn visit_table(&mut self, node: &Node, schema: &'a Value, path: &KeyPath) {
-        let Kind::Table(entries) = &node.kind else {
+        let NodeKind::Table(entries) = &node.kind else {
             return self.wrong_type(node, path, "a table");
         };
         let none = Map::new();
@@ -109,7 +109,7 @@ impl<'a> Checker<'a> {
     }
 
     fn visit_list(&mut self, node: &Node, schema: &'a Value, path: &KeyPath) {
-        let Kind::List(items) = &node.kind else {
+        let NodeKind::List(items) = &node.kind else {
             return self.wrong_type(node, path, "a list");
         };
         if let Some(schema) = schema.get("items") {
@@ -122,8 +122,8 @@ impl<'a> Checker<'a> {
     fn visit_text(&mut self, node: &Node, schema: &Value, path: &KeyPath) {
         let unit = schema.get(UNIT_KEYWORD).and_then(Value::as_str);
         match (&node.kind, unit) {
-            (Kind::Text(_), None) => {}
-            (Kind::Text(text), Some(unit)) => {
+            (NodeKind::Text(_), None) => {}
+            (NodeKind::Text(text), Some(unit)) => {
                 if let Err(error) = units::check(unit, text) {
                     self.report(&node.value, path, format!("`{path}`: {error}"), None);
                 }
@@ -134,7 +134,7 @@ impl<'a> Checker<'a> {
     }
 
     fn visit_integer(&mut self, node: &Node, schema: &Value, path: &KeyPath) {
-        let Kind::Integer(number) = node.kind else {
+        let NodeKind::Integer(number) = node.kind else {
             return self.wrong_type(node, path, "a whole number");
         };
         let least = schema
@@ -168,7 +168,7 @@ impl<'a> Checker<'a> {
     }
 
     fn visit_choice(&mut self, node: &Node, choices: &[&str], path: &KeyPath) {
-        let Kind::Text(text) = &node.kind else {
+        let NodeKind::Text(text) = &node.kind else {
             return self.wrong_type(node, path, "a text in quotes");
         };
         if !choices.contains(&text.as_str()) {

@@ -2,7 +2,7 @@
 
 use super::key_path::KeyPath;
 use super::layer::{Layer, Origin, Place, Source};
-use crate::Problem;
+use crate::problem::{Kind, Problem};
 use serde::Serialize;
 
 /// How many findings one message spells out.
@@ -66,11 +66,11 @@ impl Findings {
 
     /// One problem that shows them all.
     pub fn into_problem(self) -> Problem {
-        const KIND: &str = "settingsInvalid";
+        const KIND: Kind = Kind::SettingsInvalid;
         let findings = self.0;
         if let [finding] = findings.as_slice() {
             let message = format!("{}: {}", finding.origin, finding.message);
-            let problem = Problem::usage(KIND, message);
+            let problem = Problem::new(KIND, message);
             let problem = match shown_line(finding) {
                 Some(line) => problem.cause(line),
                 None => problem,
@@ -82,7 +82,7 @@ impl Findings {
         }
         let message = format!("the settings have {} mistakes", findings.len());
         let mut problem =
-            Problem::usage(KIND, message).hint("correct them, then run `drive config check`");
+            Problem::new(KIND, message).hint("correct them, then run `drive config check`");
         for finding in findings.iter().take(SHOWN) {
             problem = problem.cause(one_cause(finding));
         }

@@ -7,7 +7,7 @@ use super::layer::{Layer, Origin, Place};
 use super::model::Settings;
 use super::rules::{self, Broken};
 use super::schema;
-use super::tree::{Kind, Node};
+use super::tree::{Node, NodeKind};
 use serde_json::Value;
 use toml::de::DeTable;
 
@@ -174,7 +174,7 @@ fn undecodable(layers: &[Layer], tree: &Node, error: &serde_json::Error) -> Find
 }
 
 fn collect(layers: &[Layer], node: &Node, path: &mut Vec<String>, entries: &mut Vec<Entry>) {
-    let Kind::Table(below) = &node.kind else {
+    let NodeKind::Table(below) = &node.kind else {
         let Some((key, table)) = path.split_last() else {
             return;
         };
@@ -189,7 +189,7 @@ fn collect(layers: &[Layer], node: &Node, path: &mut Vec<String>, entries: &mut 
     };
     // Values before tables, as TOML must write them.
     let mut below: Vec<&(String, Node)> = below.iter().collect();
-    below.sort_by_key(|(_, node)| matches!(node.kind, Kind::Table(_)));
+    below.sort_by_key(|(_, node)| matches!(node.kind, NodeKind::Table(_)));
     for (name, below) in below {
         path.push(name.clone());
         collect(layers, below, path, entries);

@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
     /// What it is.
-    pub(super) kind: Kind,
+    pub(super) kind: NodeKind,
     /// Its key; of an item of a list, the item itself.
     pub(super) key: Place,
     /// Its value; of a table, its header.
@@ -19,7 +19,7 @@ pub(super) struct Node {
 
 /// What a node is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum NodeKind {
     /// A table, in the order it was written.
     Table(Vec<(String, Node)>),
     /// A list.
@@ -53,16 +53,16 @@ impl Node {
             return self;
         };
         let below = match &self.kind {
-            Kind::Table(entries) => entries
+            NodeKind::Table(entries) => entries
                 .iter()
                 .find(|(name, _)| name == first)
                 .map(|(_, node)| node),
-            Kind::List(items) => first.parse::<usize>().ok().and_then(|at| items.get(at)),
-            Kind::Text(_)
-            | Kind::Integer(_)
-            | Kind::Float(_)
-            | Kind::Bool(_)
-            | Kind::Foreign(_) => None,
+            NodeKind::List(items) => first.parse::<usize>().ok().and_then(|at| items.get(at)),
+            NodeKind::Text(_)
+            | NodeKind::Integer(_)
+            | NodeKind::Float(_)
+            | NodeKind::Bool(_)
+            | NodeKind::Foreign(_) => None,
         };
         below.map_or(self, |node| node.nearest(rest))
     }
@@ -70,7 +70,7 @@ impl Node {
     /// Takes the value at a path out, and the table that lacks it if it is not there; of a list, the list as a whole, since its items have no
     /// names of their own.
     pub(super) fn prune(&mut self, path: &[String]) {
-        let (Kind::Table(entries), Some((first, rest))) = (&mut self.kind, path.split_first())
+        let (NodeKind::Table(entries), Some((first, rest))) = (&mut self.kind, path.split_first())
         else {
             return;
         };
@@ -79,7 +79,7 @@ impl Node {
         };
         let below = &mut entries[at].1;
         match (&below.kind, rest) {
-            (Kind::Table(known), [next, ..]) if known.iter().any(|(name, _)| name == next) => {
+            (NodeKind::Table(known), [next, ..]) if known.iter().any(|(name, _)| name == next) => {
                 below.prune(rest);
             }
             (_, _) => drop(entries.remove(at)),
@@ -89,7 +89,7 @@ impl Node {
     /// Lays another tree over this one: tables are joined, everything else is replaced.
     pub(super) fn overlay(&mut self, over: Node) {
         match (&mut self.kind, over.kind) {
-            (Kind::Table(mine), Kind::Table(theirs)) => {
+            (NodeKind::Table(mine), NodeKind::Table(theirs)) => {
                 for (name, node) in theirs {
                     match mine.iter_mut().find(|(known, _)| *known == name) {
                         Some((_, below)) => below.overlay(node),
@@ -108,29 +108,29 @@ impl Node {
     /// The plain value, for decoding.
     pub(super) fn to_json(&self) -> Value {
         match &self.kind {
-            Kind::Table(entries) => entries
+            NodeKind::Table(entries) => entries
                 .iter()
                 .map(|(name, node)| (name.clone(), node.to_json()))
                 .collect(),
-            Kind::List(items) => items.iter().map(Node::to_json).collect(),
-            Kind::Text(text) => json!(text),
-            Kind::Integer(number) => json!(number),
-            Kind::Float(number) => json!(number),
-            Kind::Bool(truth) => json!(truth),
-            Kind::Foreign(_) => Value::Null,
+            NodeKind::List(items) => items.iter().map(Node::to_json).collect(),
+            NodeKind::Text(text) => json!(text),
+            NodeKind::Integer(number) => json!(number),
+            NodeKind::Float(number) => json!(number),
+            NodeKind::Bool(truth) => json!(truth),
+            NodeKind::Foreign(_) => Value::Null,
         }
     }
 
     /// What it is, for a person.
     pub(super) fn kind_name(&self) -> &'static str {
         match &self.kind {
-            Kind::Table(_) => "a table",
-            Kind::List(_) => "a list",
-            Kind::Text(_) => "a text",
-            Kind::Integer(_) => "a whole number",
-            Kind::Float(_) => "a number",
-            Kind::Bool(_) => "true or false",
-            Kind::Foreign(what) => what,
+            NodeKind::Table(_) => "a table",
+            NodeKind::List(_) => "a list",
+            NodeKind::Text(_) => "a text",
+            NodeKind::Integer(_) => "a whole number",
+            NodeKind::Float(_) => "a number",
+            NodeKind::Bool(_) => "true or false",
+            NodeKind::Foreign(what) => what,
         }
     }
 }
@@ -143,28 +143,28 @@ fn node(key: Range<usize>, value: &Spanned<DeValue<'_>>, layer: usize) -> Node {
     }
 }
 
-fn kind(value: &DeValue<'_>, layer: usize) -> Kind {
+fn kind(value: &DeValue<'_>, layer: usize) -> NodeKind {
     match value {
-        DeValue::String(text) => Kind::Text(text.clone().into_owned()),
+        DeValue::String(text) => NodeKind::Text(text.clone().into_owned()),
         DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
-            Ok(number) => Kind::Integer(number),
-            Err(_) => Kind::Foreign("a number too large for any setting"),
+            Ok(number) => NodeKind::Integer(number),
+            Err(_) => NodeKind::Foreign("a number too large for any setting"),
         },
         DeValue::Float(number) => match number.as_str().parse::<f64>() {
-            Ok(number) if number.is_finite() => Kind::Float(number),
-            Ok(_) | Err(_) => Kind::Foreign("no finite number"),
+            Ok(number) if number.is_finite() => NodeKind::Float(number),
+            Ok(_) | Err(_) => NodeKind::Foreign("no finite number"),
         },
-        DeValue::Boolean(truth) => Kind::Bool(*truth),
-        DeValue::Datetime(_) => Kind::Foreign("a date"),
+        DeValue::Boolean(truth) => NodeKind::Bool(*truth),
+        DeValue::Datetime(_) => NodeKind::Foreign("a date"),
         DeValue::Array(items) => {
             let items = items.iter();
-            Kind::List(items.map(|item| node(item.span(), item, layer)).collect())
+            NodeKind::List(items.map(|item| node(item.span(), item, layer)).collect())
         }
         DeValue::Table(entries) => table(entries, layer),
     }
 }
 
-fn table(entries: &DeTable<'_>, layer: usize) -> Kind {
+fn table(entries: &DeTable<'_>, layer: usize) -> NodeKind {
     let mut entries: Vec<(String, Node)> = entries
         .iter()
         .map(|(name, value)| {
@@ -173,7 +173,7 @@ fn table(entries: &DeTable<'_>, layer: usize) -> Kind {
         })
         .collect();
     entries.sort_by_key(|(_, node)| node.key.span.start);
-    Kind::Table(entries)
+    NodeKind::Table(entries)
 }
 
 fn place(layer: usize, span: Range<usize>) -> Place {

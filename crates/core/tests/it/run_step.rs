@@ -3,9 +3,9 @@
 use crate::common::{
     self, agent_ended, at, committed, good, identity, kept, problem, request, run_id, sandbox,
 };
-use drive_core::Problem;
 use drive_core::agent::Failure;
 use drive_core::ids::EffectKey;
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::TimeBound;
 use drive_core::run::{
     AfterEnd, BranchTip, CommitSummary, Effect, EffectResult, Event, OutcomeStatus, Publish, Run,
@@ -47,12 +47,9 @@ fn to_the_end(mut run: Run) -> (Run, Vec<String>) {
     (run, order)
 }
 
-fn status(run: &Run) -> (OutcomeStatus, Option<&str>) {
+fn status(run: &Run) -> (OutcomeStatus, Option<Kind>) {
     let outcome = run.outcome.as_ref().unwrap();
-    (
-        outcome.status,
-        outcome.failure.as_ref().map(|p| p.kind.as_str()),
-    )
+    (outcome.status, outcome.failure.as_ref().map(|p| p.kind))
 }
 
 #[test]
@@ -106,8 +103,8 @@ fn an_agent_that_changes_nothing_is_a_clear_outcome_without_a_branch() {
         warnings: Vec::new(),
     };
     for (result, kind) in [
-        (nothing, "nothingChanged"),
-        (committed(0), "nothingOnBranch"),
+        (nothing, Kind::NothingChanged),
+        (committed(0), Kind::NothingOnBranch),
     ] {
         let run = ended(
             begun(common::pull_request(), AfterEnd::Remove),
@@ -145,7 +142,10 @@ fn what_a_failed_agent_committed_by_itself_is_told_when_its_sandbox_goes() {
         branch: Some(tip.clone()),
     };
     let run = ended(run, removed);
-    assert_eq!(status(&run), (OutcomeStatus::Failed, Some("agentFailed")));
+    assert_eq!(
+        status(&run),
+        (OutcomeStatus::Failed, Some(Kind::AgentFailed))
+    );
     assert_eq!(run.work.branch.as_deref(), Some("drive/fix-the-login"));
     assert_eq!(
         (run.work.head_sha, run.work.commits),
@@ -156,12 +156,12 @@ fn what_a_failed_agent_committed_by_itself_is_told_when_its_sandbox_goes() {
 #[test]
 fn an_effect_that_was_interrupted_cancels_the_run() {
     let run = begun(common::pull_request(), AfterEnd::Remove);
-    let problem = Problem::interrupted("`git push` was stopped");
+    let problem = Problem::new(Kind::Interrupted, "`git push` was stopped");
     let run = ended(run, EffectResult::Failed { problem });
     let (run, _) = to_the_end(run);
     assert_eq!(
         status(&run),
-        (OutcomeStatus::Cancelled, Some("interrupted"))
+        (OutcomeStatus::Cancelled, Some(Kind::Interrupted))
     );
 }
 
@@ -176,7 +176,7 @@ fn every_failure_leads_through_the_removal_of_the_sandbox() {
         run = ended(run, EffectResult::Failed { problem: problem() });
         assert_eq!(pending(&run), ["removeSandbox/1"], "after step {failing}");
         let (run, _) = to_the_end(run);
-        assert_eq!(status(&run), (OutcomeStatus::Failed, Some("diskFull")));
+        assert_eq!(status(&run), (OutcomeStatus::Failed, Some(Kind::DiskFull)));
     }
 }
 
@@ -206,7 +206,7 @@ fn a_stop_waits_for_what_is_under_way_and_begins_nothing_new() {
     assert_eq!(order, ["createSandbox/1", "removeSandbox/1"]);
     assert_eq!(
         status(&run),
-        (OutcomeStatus::Cancelled, Some("interrupted"))
+        (OutcomeStatus::Cancelled, Some(Kind::Interrupted))
     );
 }
 
@@ -232,7 +232,7 @@ fn a_lost_owner_has_its_process_ended_before_its_sandbox_goes() {
     assert_eq!(pending(&run), ["endProcess/2"]);
     let (run, order) = to_the_end(run);
     assert_eq!(order, ["endProcess/2", "removeSandbox/1"]);
-    assert_eq!(status(&run), (OutcomeStatus::Failed, Some("ownerLost")));
+    assert_eq!(status(&run), (OutcomeStatus::Failed, Some(Kind::OwnerLost)));
     assert!(run.processes.is_empty());
 }
 

@@ -4,7 +4,7 @@
 //! during a poll share the next one.
 
 use crate::ports::{Polled, Since};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::time::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -138,7 +138,7 @@ impl Waiter {
 }
 
 fn panicked() -> Problem {
-    Problem::environment("internal", "polling the forge failed inside drive")
+    Problem::new(Kind::Internal, "polling the forge failed inside drive")
         .hint("this is a bug in drive: please report it; the next poll tries again")
 }
 
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn a_failed_poll_fails_for_its_callers_only() {
         let (coalescer, let_go, _) = held(9);
-        let broken = Problem::environment("offline", "no route");
+        let broken = Problem::new(Kind::ForgeUnreachable, "no route");
         let_go.send(Err(broken.clone())).unwrap();
         assert_eq!(coalescer.poll(1, Since(Some(at(5)))), Err(broken));
         let_go.send(Ok(())).unwrap();

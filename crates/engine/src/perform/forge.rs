@@ -6,11 +6,11 @@ use crate::forge::Conversation;
 use crate::ports::{
     CommitStatus, Forge, LineComment, NewReview, Polled, Post, Reaction, Since, StatusState,
 };
-use drive_core::Problem;
 use drive_core::forge::marker::{Claim, MarkerCheck, Place};
 use drive_core::forge::trust::{OwnPosts, Reason, Verdict, part_of_line};
 use drive_core::forge::{Comment, Surface, approval, part, text};
 use drive_core::ids::EffectKey;
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     Approved, EffectResult, ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, PollResult, Run,
 };
@@ -24,7 +24,7 @@ const MARKER_ROOM: usize = 1024;
 impl World<'_> {
     pub(super) fn require_forge(&self) -> Result<&Conversation, Problem> {
         self.forge.ok_or_else(|| {
-            Problem::usage("noForge", "there is no forge to open a pull request on")
+            Problem::new(Kind::NoForge, "there is no forge to open a pull request on")
                 .hint("pass `--no-pr`, or set `kind` in `[forge]`")
         })
     }

@@ -4,7 +4,7 @@ use super::World;
 use super::publish::branch_deleted;
 use crate::executor::Task;
 use crate::ports::{Leftovers, Merged, Place};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{BranchAt, EffectResult, MergeWhen};
 use drive_core::sandbox::{BranchName, Sandbox};
 use std::path::PathBuf;
@@ -161,8 +161,8 @@ fn conflicted(ours: String, theirs: String, files: &[PathBuf]) -> EffectResult {
 }
 
 fn not_merged(merging: &Merging<'_>) -> Problem {
-    Problem::work(
-        "notMerged",
+    Problem::new(
+        Kind::NotMerged,
         format!("`{}` is not in the branch after its merge", merging.from),
     )
     .hint("merge it by hand; what was tried is in `drive kept list`")

@@ -16,9 +16,9 @@ use crate::ports::{
     AgentSource, IsolationMode, NewPullRequest, PhaseFiles, Place, ProcessRunner, PromotionGate,
     Sandboxes, VersionControl,
 };
-use drive_core::Problem;
 use drive_core::agent::AgentEvent;
 use drive_core::ids::{EffectKey, RunId, SandboxId};
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{BranchTip, Effect, EffectResult, Note, Run, phase_state};
 use drive_core::sandbox::{BranchName, Sandbox};
 use std::path::PathBuf;
@@ -237,8 +237,8 @@ impl World<'_> {
 
     fn known_sandbox(&self, task: &Task<'_>, id: &SandboxId) -> Result<Sandbox, Problem> {
         self.find_sandbox(task, id)?.ok_or_else(|| {
-            Problem::environment(
-                "sandboxGone",
+            Problem::new(
+                Kind::SandboxGone,
                 format!("sandbox `{id}` is not there any more"),
             )
             .hint("it was removed by hand; what was committed is still on its branch")

@@ -3,8 +3,8 @@
 use super::World;
 use crate::executor::Task;
 use crate::ports::{Forge, MergeOutcome, Place, Promotion};
-use drive_core::Problem;
 use drive_core::forge::PrState;
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{BranchAt, EffectResult, ForgeAnswer, Request, VerifiedAgainst};
 
 /// What a journal keeps of each tail of a report.
@@ -19,13 +19,13 @@ impl World<'_> {
         base: &BranchAt,
     ) -> Result<EffectResult, Problem> {
         let gate = self.gate.ok_or_else(|| {
-            Problem::environment("noVerifier", "nothing is there to verify with")
+            Problem::new(Kind::NoVerifier, "nothing is there to verify with")
                 .hint("run `drive verify` yourself")
         })?;
         let request = requested(task)?;
         let Some(base) = self.tip(Place::Checkout(&request.repo), base)? else {
-            return Err(Problem::environment(
-                "baseGone",
+            return Err(Problem::new(
+                Kind::BaseGone,
                 format!("the branch `{base}` is not there any more"),
             )
             .hint("choose another base for the pull request"));
@@ -75,5 +75,5 @@ fn requested<'a>(task: &Task<'a>) -> Result<&'a Request, Problem> {
     task.run
         .request
         .as_deref()
-        .ok_or_else(|| Problem::environment("internal", "the run was never requested"))
+        .ok_or_else(|| Problem::new(Kind::Internal, "the run was never requested"))
 }

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::ports::{NewPullRequest, Place, Push, Pushed};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{EffectResult, Published};
 use drive_core::sandbox::{BranchName, Sandbox};
 
@@ -37,8 +37,8 @@ impl World<'_> {
         match self.history.push(place, &push)? {
             Pushed::Done | Pushed::UpToDate => Ok(EffectResult::Pushed),
             Pushed::Moved { remote_head } => Ok(EffectResult::BranchMoved { remote_head }),
-            Pushed::Refused { reason } => Err(Problem::environment(
-                "pushRefused",
+            Pushed::Refused { reason } => Err(Problem::new(
+                Kind::PushRefused,
                 format!("`{remote}` refused branch `{branch}`"),
             )
             .cause(reason)
@@ -59,8 +59,8 @@ impl World<'_> {
 
 /// Who deletes a branch means it: it is not made again behind their back.
 pub(super) fn branch_deleted(remote: &str, branch: &str) -> Problem {
-    Problem::environment(
-        "branchDeleted",
+    Problem::new(
+        Kind::BranchDeleted,
         format!("branch `{branch}` was deleted on `{remote}`"),
     )
     .hint(format!(

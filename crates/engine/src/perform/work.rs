@@ -3,8 +3,8 @@
 use super::World;
 use crate::executor::Task;
 use crate::ports::{LargeFile, Leftovers, Place, WorkState};
-use drive_core::Problem;
 use drive_core::ids::SandboxId;
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::EffectResult;
 use drive_core::sandbox::{BranchName, Lifetime, Sandbox};
 use std::path::Path;
@@ -89,8 +89,8 @@ impl World<'_> {
             (Some(_), false) => Ok(format!(
                 "the agent rewrote commits that it had found: `{branch}` no longer builds on `{base_name}`"
             )),
-            (None, _) => Err(Problem::work(
-                "historyUnrelated",
+            (None, _) => Err(Problem::new(
+                Kind::HistoryUnrelated,
                 format!(
                     "the agent rewrote all of the history: `{branch}` shares no commit with `{base_name}`"
                 ),
@@ -164,8 +164,8 @@ impl World<'_> {
                 return Ok(EffectResult::BranchChosen { branch });
             }
         }
-        Err(Problem::usage(
-            "branchTaken",
+        Err(Problem::new(
+            Kind::BranchTaken,
             format!("branch `{wanted}` and {MOST_NAMES} names like it are taken"),
         )
         .hint("pass `--branch` with another name"))

@@ -1,5 +1,5 @@
-use drive_core::Problem;
 use drive_core::forge::webhook::Nudge;
+use drive_core::problem::{Kind, Problem};
 use drive_core::time::Timestamp;
 
 /// Whoever polls, told to poll now. A nudge is a hint: losing one costs time, never a comment.
@@ -14,8 +14,8 @@ impl Nudges for std::sync::mpsc::SyncSender<Nudge> {
         use std::sync::mpsc::TrySendError;
         match self.try_send(nudge) {
             Ok(()) | Err(TrySendError::Full(_)) => Ok(()),
-            Err(TrySendError::Disconnected(_)) => Err(Problem::environment(
-                "pollerGone",
+            Err(TrySendError::Disconnected(_)) => Err(Problem::new(
+                Kind::PollerGone,
                 "nobody polls the forge any more",
             )),
         }

@@ -4,8 +4,8 @@ use super::StageEnv;
 use super::ports::{Candidates, Projects, Reports, Slot, Slots, Workspace, Workspaces};
 use crate::CancelToken;
 use crate::ports::{Clock, CommandSpec, OutputSink, ProcessRunner, Started, Stream};
-use drive_core::Problem;
 use drive_core::ids::RunId;
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::{
     End, Layer, LayerName, Presence, ProcessIdentity, ProcessReport, Resources, StreamReport,
 };
@@ -46,7 +46,7 @@ impl World {
 }
 
 fn broken(what: &str) -> Problem {
-    Problem::environment("broken", format!("{what} is broken"))
+    Problem::new(Kind::StorageFailed, format!("{what} is broken"))
 }
 
 impl Clock for World {
@@ -60,8 +60,8 @@ impl Candidates for World {
         match revision {
             "head" => Ok(HEAD.to_owned()),
             "base" => Ok(BASE.to_owned()),
-            other => Err(Problem::usage(
-                "unknownRevision",
+            other => Err(Problem::new(
+                Kind::UnknownRevision,
                 format!("`{other}` names no commit here"),
             )),
         }
@@ -109,8 +109,8 @@ impl Workspaces for World {
 
     fn program(&self, _: &Workspace, _: &Path, program: &str) -> Result<String, Problem> {
         if program.starts_with("../") {
-            return Err(Problem::usage(
-                "outsideWorkspace",
+            return Err(Problem::new(
+                Kind::OutsideWorkspace,
                 format!("`{program}` lies outside the workspace"),
             ));
         }
@@ -173,8 +173,8 @@ impl ProcessRunner for World {
         let _ = started;
         let program = spec.program.to_string_lossy().into_owned();
         if program == "absent" {
-            return Err(Problem::environment(
-                "programNotFound",
+            return Err(Problem::new(
+                Kind::ProgramNotFound,
                 "program `absent` is not installed",
             ));
         }

@@ -6,6 +6,7 @@ use super::{ReportDraft, StageEnv};
 use crate::CancelToken;
 use crate::ports::{Clock, ProcessRunner};
 use drive_core::ids::RunId;
+use drive_core::problem::Kind;
 use drive_core::time::{self, Timestamp};
 use drive_core::verify::{
     Failure, FailureCategory, Next, Overall, Plan, RouteProblem, Rules, Scope, Sequence, Stage,
@@ -254,7 +255,7 @@ impl Stop {
                 Some(Class::Work),
             ),
             Stop::Problem(problem) => {
-                let class = problem.class;
+                let class = problem.class();
                 let category = match class {
                     Class::Usage => FailureCategory::Policy,
                     Class::Work | Class::Environment | Class::Interrupted => FailureCategory::Infra,
@@ -316,17 +317,15 @@ fn problem_of(
         failure.category.as_str(),
         failure.reason
     );
-    let class = match (report.overall, class) {
-        (Overall::Error, _) if cancel.asked().is_some() => Class::Interrupted,
-        (Overall::Error, class) => class.unwrap_or(Class::Environment),
-        (Overall::Pass | Overall::Fail | Overall::Timeout, _) => Class::Work,
+    let kind = match (report.overall, class) {
+        (Overall::Error, _) if cancel.asked().is_some() => Kind::Interrupted,
+        (Overall::Error, Some(Class::Interrupted)) => Kind::Interrupted,
+        (Overall::Error, Some(Class::Usage)) => Kind::VerificationRefused,
+        (Overall::Error, Some(Class::Environment) | None) => Kind::VerificationNotRun,
+        (Overall::Error, Some(Class::Work))
+        | (Overall::Pass | Overall::Fail | Overall::Timeout, _) => Kind::VerificationFailed,
     };
-    let problem = match class {
-        Class::Work => Problem::work("verificationFailed", message),
-        Class::Usage => Problem::usage("verificationFailed", message),
-        Class::Environment => Problem::environment("verificationFailed", message),
-        Class::Interrupted => Problem::interrupted(message),
-    };
+    let problem = Problem::new(kind, message);
     Some(match &failure.hint {
         Some(hint) => problem.hint(hint),
         None => problem,

@@ -76,7 +76,7 @@ fn verdict(verified: &Verified) -> (Overall, Option<FailureCategory>, Option<Cla
     (
         verified.report.overall,
         verified.report.failure.as_ref().map(|f| f.category),
-        verified.problem.as_ref().map(|p| p.class),
+        verified.problem.as_ref().map(|p| p.class()),
     )
 }
 

@@ -4,7 +4,7 @@ use super::StageEnv;
 use super::ports::Workspaces;
 use crate::CancelToken;
 use crate::ports::{CommandSpec, OutputSink, ProcessRunner, Stream};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::{End, Layer, ProcessReport, StreamReport};
 use drive_core::verify::{
     Judgement, Observation, Source, Stage, StageName, StageResource, TestScan, TestsRan, Turn,
@@ -57,8 +57,8 @@ impl StageRunner<'_> {
             .workspaces
             .folder(&self.stage_env.workspace, &command.dir)?;
         let Some((program, args)) = command.argv.split_first() else {
-            return Err(Problem::usage(
-                "emptyCommand",
+            return Err(Problem::new(
+                Kind::EmptyCommand,
                 format!("route `{}` names an empty command", turn.route),
             ));
         };
@@ -188,8 +188,8 @@ fn last_reason(stderr: &str) -> Option<String> {
 }
 
 fn no_helper() -> Problem {
-    Problem::environment(
-        "noStartupHelper",
+    Problem::new(
+        Kind::NoStartupHelper,
         "the helper for startup smokes is not known",
     )
 }

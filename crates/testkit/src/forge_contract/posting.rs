@@ -3,7 +3,8 @@
 use super::ForgeFixture;
 use super::fixture::{all_comments, containing, open, post};
 use drive_core::forge::text::BODY_CHARS;
-use drive_core::forge::{COMMENT_NOT_FOUND, Comment, CommentRef, Permission, ReviewState, Surface};
+use drive_core::forge::{Comment, CommentRef, Permission, ReviewState, Surface};
+use drive_core::problem::Kind;
 use drive_engine::ports::Reaction;
 
 const MARKER: &str = "<!-- drive:test:1 -->";
@@ -129,7 +130,7 @@ pub fn a_reply_to_a_deleted_comment_on_a_line_says_that_it_is_gone(fixture: &dyn
         let refused = fixture.forge().reply(pr, to, post("because", MARKER));
         refused.unwrap_err().kind
     });
-    assert_eq!(kinds, [COMMENT_NOT_FOUND, COMMENT_NOT_FOUND]);
+    assert_eq!(kinds, [Kind::CommentNotFound, Kind::CommentNotFound]);
 }
 
 /// A comment of ours is corrected in place.

@@ -21,7 +21,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{Clock, Forge, PullRequests, Store};
 use page::problem_page;
 use std::sync::Arc;
@@ -145,17 +145,14 @@ where
         Ok(Err(problem)) => (StatusCode::INTERNAL_SERVER_ERROR, problem_page(&problem)),
         Err(_) => (
             StatusCode::INTERNAL_SERVER_ERROR,
-            problem_page(&Problem::environment(
-                "pageFailed",
-                "this page cannot be made",
-            )),
+            problem_page(&Problem::new(Kind::PageFailed, "this page cannot be made")),
         ),
     };
     (status, [(CONTENT_TYPE, HTML)], page).into_response()
 }
 
 fn not_found() -> Problem {
-    Problem::usage("notFound", "there is nothing of that name here")
+    Problem::new(Kind::NotFound, "there is nothing of that name here")
 }
 
 #[cfg(test)]

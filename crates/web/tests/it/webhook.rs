@@ -1,9 +1,9 @@
 //! The receiver over real HTTP on loopback.
 
 use drive_adapters::store::{Database, SqliteDeliveries, SqliteNudges};
-use drive_core::Problem;
 use drive_core::forge::webhook::{Nudge, WebhookSecret};
 use drive_core::forge::{Permission, ReviewState};
+use drive_core::problem::{Kind, Problem};
 use drive_core::time::Timestamp;
 use drive_engine::ports::{Clock, Deliveries, NudgeLog, Nudges};
 use drive_testkit::github::Simulator;
@@ -64,7 +64,7 @@ impl Deliveries for Ledger {
             gate.wait();
         }
         if self.broken {
-            return Err(Problem::environment("diskFull", "no space left"));
+            return Err(Problem::new(Kind::DiskFull, "no space left"));
         }
         Ok(self.seen.lock().unwrap().insert(id.to_owned()))
     }
@@ -331,11 +331,8 @@ fn a_store_that_fails_costs_no_hint_and_is_reported() {
     });
     assert_eq!(fixture.deliver("issue_comment", "d1", COMMENT), 202);
     let (nudges, problems) = fixture.finish();
-    let kinds: Vec<String> = problems.into_iter().map(|problem| problem.kind).collect();
-    assert_eq!(
-        (nudges, kinds),
-        (vec![nudge(7)], vec!["diskFull".to_owned()])
-    );
+    let kinds: Vec<Kind> = problems.into_iter().map(|problem| problem.kind).collect();
+    assert_eq!((nudges, kinds), (vec![nudge(7)], vec![Kind::DiskFull]));
 }
 
 #[test]
@@ -371,7 +368,7 @@ fn only_loopback_is_listened_on_without_being_asked() {
         Listen::parse(everywhere, Exposure::Unasked)
             .unwrap_err()
             .kind,
-        "listenExposed"
+        Kind::ListenExposed
     );
     assert_eq!(
         Listen::parse(everywhere, Exposure::Wanted),
@@ -391,6 +388,6 @@ fn a_port_that_is_taken_is_a_problem_with_its_address() {
     let taken = fixture.server.address();
     let listen = Listen::Loopback { port: taken.port() };
     let problem = Server::start(listen, drive_web::Router::new()).unwrap_err();
-    assert_eq!(problem.kind, "listenFailed");
+    assert_eq!(problem.kind, Kind::ListenFailed);
     assert_eq!(problem.message, format!("cannot listen on `{taken}`"));
 }

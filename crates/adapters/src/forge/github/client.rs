@@ -7,8 +7,8 @@ use super::paging;
 use super::refusal::{date, limited_until, rate_limited, refused, unreadable, writes_used_up};
 use super::surroundings::Surroundings;
 use super::transport::{Ask, DIFF, JSON, Reply, Transport};
-use drive_core::Problem;
 use drive_core::forge::{RequestBudget, rate_limit};
+use drive_core::problem::{Kind, Problem};
 use drive_core::time::{Timestamp, after};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -104,8 +104,8 @@ impl Client {
         T: Serialize + DeserializeOwned,
     {
         self.get_optional(url, read)?.ok_or_else(|| {
-            Problem::environment(
-                "forgeNotFound",
+            Problem::new(
+                Kind::ForgeNotFound,
                 format!("the forge knows no such thing in `{}`", self.repo()),
             )
             .hint("check `forge.repo`, and that the token can see it")
@@ -168,8 +168,8 @@ impl Client {
                 None => return Ok(all),
             }
         }
-        Err(Problem::environment(
-            "forgeListTooLong",
+        Err(Problem::new(
+            Kind::ForgeListTooLong,
             format!("a list of `{}` has more than {PAGES} pages", self.repo()),
         ))
     }
@@ -416,8 +416,10 @@ impl Client {
         self.around.pause.pause(wait, cancel);
         match cancel.asked() {
             None => Ok(()),
-            Some(_) => Err(Problem::interrupted("stopped while waiting for the forge")
-                .hint("nothing was asked of it since")),
+            Some(_) => Err(
+                Problem::new(Kind::Interrupted, "stopped while waiting for the forge")
+                    .hint("nothing was asked of it since"),
+            ),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Where the API is: github.com or an enterprise server, REST and GraphQL.
 
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 
 /// One repository on one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +17,8 @@ impl Endpoint {
     pub fn new(api_url: &str, repo: &str) -> Result<Self, Problem> {
         let rest = api_url.trim_end_matches('/').to_owned();
         if !rest.starts_with("https://") && !rest.starts_with("http://") {
-            return Err(Problem::usage(
-                "forgeUrl",
+            return Err(Problem::new(
+                Kind::ForgeUrl,
                 format!("`{api_url}` is not the address of an API"),
             )
             .hint("set `forge.api_url` to something like `https://api.github.com`"));
@@ -28,7 +28,7 @@ impl Endpoint {
             .filter(|(owner, name)| is_segment(owner) && is_segment(name))
         else {
             return Err(
-                Problem::usage("forgeRepo", format!("`{repo}` is not a repository"))
+                Problem::new(Kind::ForgeRepo, format!("`{repo}` is not a repository"))
                     .hint("set `forge.repo` to `owner/name`"),
             );
         };
@@ -126,9 +126,9 @@ mod tests {
     #[test]
     fn wrong_addresses_and_names_are_refused() {
         let kind = |api, repo| Endpoint::new(api, repo).unwrap_err().kind;
-        assert_eq!(kind("api.github.com", "o/r"), "forgeUrl");
+        assert_eq!(kind("api.github.com", "o/r"), Kind::ForgeUrl);
         for repo in ["r", "o/r/x", "o/", "../r", "o/r?x"] {
-            assert_eq!(kind("https://api.github.com", repo), "forgeRepo");
+            assert_eq!(kind("https://api.github.com", repo), Kind::ForgeRepo);
         }
     }
 

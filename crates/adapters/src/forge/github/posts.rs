@@ -5,10 +5,8 @@ use super::endpoint::encode;
 use super::pulls::readable;
 use super::read;
 use super::refusal::refused;
-use drive_core::Problem;
-use drive_core::forge::{
-    COMMENT_NOT_FOUND, Comment, CommentRef, Permission, Surface, github, marker, text,
-};
+use drive_core::forge::{Comment, CommentRef, Permission, Surface, github, marker, text};
+use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{CommitStatus, Post, Posted, Reaction, StatusState};
 use serde_json::json;
 use ureq::http::Method;
@@ -190,8 +188,8 @@ pub(super) fn posted(comment: Comment) -> Posted {
 }
 
 pub(super) fn comment_not_found(pr: u64, comment: CommentRef) -> Problem {
-    Problem::environment(
-        COMMENT_NOT_FOUND,
+    Problem::new(
+        Kind::CommentNotFound,
         format!("comment `{}` is not on pull request `#{pr}`", comment.id),
     )
     .hint("it may have been deleted")

@@ -5,8 +5,8 @@ use super::endpoint::encode;
 use super::read::{self, PullDetails};
 use super::refusal::{message, refused, unreadable};
 use super::transport::Reply;
-use drive_core::Problem;
 use drive_core::forge::{PrState, PullRequest, text};
+use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{MergeOutcome, NewPullRequest};
 use serde_json::{Value, json};
 use ureq::http::Method;
@@ -81,8 +81,8 @@ impl Client {
         let url = self.endpoint.rest(&format!("pulls/{pr}"));
         let page = self.get_optional(&url, read::pull)?;
         page.map(|page| page.value).ok_or_else(|| {
-            Problem::environment(
-                "pullRequestNotFound",
+            Problem::new(
+                Kind::ForgeNotFound,
                 format!("pull request `#{pr}` does not exist in `{}`", self.repo()),
             )
             .hint("check the number, and that the token can see the repository")

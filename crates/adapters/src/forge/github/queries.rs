@@ -4,8 +4,8 @@
 use super::client::{Client, Turn, Written};
 use super::refusal::{date, named_end, rate_limited, refused, unreadable};
 use super::transport::{Ask, JSON, Reply};
-use drive_core::Problem;
 use drive_core::forge::RequestBudget;
+use drive_core::problem::{Kind, Problem};
 use drive_core::time::{Timestamp, after};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -63,7 +63,7 @@ impl Client {
         }
         match data(&reply, &self.repo()) {
             Ok(_) => Ok(Written::Answered(reply)),
-            Err(problem) if problem.kind == "forgeAnswer" => Ok(Written::Unknown(problem)),
+            Err(problem) if problem.kind == Kind::ForgeAnswer => Ok(Written::Unknown(problem)),
             Err(problem) => Err(problem),
         }
     }
@@ -122,8 +122,8 @@ fn data(reply: &Reply, repo: &str) -> Result<Value, Problem> {
         .iter()
         .filter_map(|error| error["message"].as_str())
         .collect();
-    Err(Problem::environment(
-        "forgeRejected",
+    Err(Problem::new(
+        Kind::ForgeRejected,
         format!("the forge rejected a query about `{repo}`"),
     )
     .cause(words.join("; ")))

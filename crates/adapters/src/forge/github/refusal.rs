@@ -1,7 +1,7 @@
 //! What a refusal means: wait, give up, or ask a person.
 
 use super::transport::Reply;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::time::{Timestamp, after};
 use serde_json::Value;
 use std::time::Duration;
@@ -59,8 +59,8 @@ pub(super) fn message(reply: &Reply) -> String {
 
 /// The problem of a token that must wait longer than a call may.
 pub(super) fn rate_limited(until: Timestamp) -> Problem {
-    Problem::environment(
-        "rateLimited",
+    Problem::new(
+        Kind::RateLimited,
         format!("the forge takes no more requests of this token until `{until}`"),
     )
     .hint("wait, or use a token of another account; `drive doctor` shows what is left")
@@ -68,8 +68,8 @@ pub(super) fn rate_limited(until: Timestamp) -> Problem {
 
 /// The problem of a token that has written as much as the forge takes.
 pub(super) fn writes_used_up(until: Timestamp) -> Problem {
-    Problem::environment(
-        "rateLimited",
+    Problem::new(
+        Kind::RateLimited,
         format!("this token has written as much as the forge takes, until `{until}`"),
     )
     .hint("wait, or use a token of another account")
@@ -79,24 +79,24 @@ pub(super) fn writes_used_up(until: Timestamp) -> Problem {
 pub(super) fn refused(reply: &Reply, repo: &str) -> Problem {
     let words = message(reply);
     let problem = match reply.status {
-        401 => Problem::environment("forgeToken", "the forge does not accept the token")
+        401 => Problem::new(Kind::ForgeToken, "the forge does not accept the token")
             .hint("run `gh auth login`, or set the variable named by `forge.token_env`"),
-        403 => Problem::environment(
-            "forgeForbidden",
+        403 => Problem::new(
+            Kind::ForgeForbidden,
             format!("the token may not do this in `{repo}`"),
         )
         .hint("give the token read and write access to pull requests, contents and statuses"),
-        404 | 410 => Problem::environment(
-            "forgeNotFound",
+        404 | 410 => Problem::new(
+            Kind::ForgeNotFound,
             format!("the forge knows no such thing in `{repo}`"),
         )
         .hint("check `forge.repo`, and that the token can see it"),
-        422 => Problem::environment(
-            "forgeRejected",
+        422 => Problem::new(
+            Kind::ForgeRejected,
             format!("the forge rejected a request about `{repo}`"),
         ),
-        status => Problem::environment(
-            "forgeFailed",
+        status => Problem::new(
+            Kind::ForgeFailed,
             format!("the forge answered `{status}` about `{repo}`"),
         )
         .hint("the forge may be having trouble; drive tries again by itself"),
@@ -110,8 +110,8 @@ pub(super) fn refused(reply: &Reply, repo: &str) -> Problem {
 
 /// The problem of an answer that makes no sense.
 pub(super) fn unreadable(repo: &str, error: serde_json::Error) -> Problem {
-    Problem::environment(
-        "forgeAnswer",
+    Problem::new(
+        Kind::ForgeAnswer,
         format!("the forge's answer about `{repo}` could not be read"),
     )
     .because(error)

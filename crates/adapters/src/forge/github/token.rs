@@ -2,7 +2,7 @@
 
 use crate::Environment;
 use crate::environment::GH_TOKEN;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::LeakPolicy;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Collect, CommandSpec, Containment, ProcessRunner};
@@ -83,7 +83,10 @@ pub fn find_token(
     }
     let asked = ask_gh(environment, host, runner, cancel);
     if asked.is_none() && cancel.asked().is_some() {
-        return Err(Problem::interrupted("`gh auth token` was stopped"));
+        return Err(Problem::new(
+            Kind::Interrupted,
+            "`gh auth token` was stopped",
+        ));
     }
     Ok(asked.map(|token| FoundToken {
         token,

@@ -1,7 +1,7 @@
 //! One HTTP exchange: a deadline over all of it, a cap on the body, no retry of any kind.
 
 use super::token::Token;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_engine::CancelToken;
 use drive_engine::cancel::Urgency;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -144,7 +144,7 @@ impl Transport {
             .name("forge".to_owned())
             .spawn(call)
             .map_err(|error| {
-                Problem::environment("noThread", "cannot start a thread").because(error)
+                Problem::new(Kind::NoThread, "cannot start a thread").because(error)
             })?;
         match answered.recv_timeout(self.bounds.deadline.saturating_add(MARGIN)) {
             Ok(Some(replied)) => replied.map_err(|error| lost(url, error)),
@@ -206,13 +206,16 @@ fn host(url: &str) -> &str {
 }
 
 fn not_waited_for(url: &str) -> Problem {
-    Problem::interrupted(format!("the answer of `{}` was not waited for", host(url)))
-        .hint("what was asked may have happened all the same: look at the forge")
+    Problem::new(
+        Kind::Interrupted,
+        format!("the answer of `{}` was not waited for", host(url)),
+    )
+    .hint("what was asked may have happened all the same: look at the forge")
 }
 
 fn too_late(url: &str) -> Problem {
     let message = format!("`{}` did not answer in time", host(url));
-    Problem::environment("forgeTimeout", message).hint(TRY_AGAIN)
+    Problem::new(Kind::ForgeTimeout, message).hint(TRY_AGAIN)
 }
 
 const TRY_AGAIN: &str = "check the network and `forge.api_url`; drive tries again by itself";
@@ -241,15 +244,13 @@ fn lost(url: &str, error: ureq::Error) -> Problem {
     }
     let (kind, message) = if matches!(error, ureq::Error::BodyExceedsLimit(_)) {
         (
-            "forgeAnswerTooLarge",
+            Kind::ForgeAnswerTooLarge,
             format!("`{host}` answered with more than a request may bring"),
         )
     } else {
-        ("forgeUnreachable", format!("no answer from `{host}`"))
+        (Kind::ForgeUnreachable, format!("no answer from `{host}`"))
     };
-    Problem::environment(kind, message)
-        .hint(TRY_AGAIN)
-        .because(error)
+    Problem::new(kind, message).hint(TRY_AGAIN).because(error)
 }
 
 #[cfg(test)]

@@ -2,10 +2,8 @@
 
 use super::sql_text::SqlText;
 use super::{LocalForge, instant};
-use drive_core::Problem;
-use drive_core::forge::{
-    Author, COMMENT_NOT_FOUND, Comment, CommentKey, CommentRef, ReviewState, Surface,
-};
+use drive_core::forge::{Author, Comment, CommentKey, CommentRef, ReviewState, Surface};
+use drive_core::problem::{Kind, Problem};
 use rusqlite::{Row, ToSql, Transaction};
 
 const COLUMNS: &str = "id, pr, surface, author, is_bot, body, path, line, commit_sha, in_reply_to, \
@@ -184,8 +182,8 @@ impl LocalForge {
 
     fn unknown_comment(&self, pr: u64, id: u64) -> Result<Problem, Problem> {
         let there = self.read(|tx| self.load_comments(tx, "pr = ?2", "id", &[&pr]))?;
-        let problem = Problem::usage(
-            COMMENT_NOT_FOUND,
+        let problem = Problem::new(
+            Kind::CommentNotFound,
             format!("pull request {pr} has no comment `{id}`"),
         );
         let named: Vec<String> = there

@@ -22,8 +22,8 @@ pub use proposal::Wish;
 
 use crate::git::{Call, Git, Touches};
 use crate::store::Database;
-use drive_core::Problem;
 use drive_core::forge::Author;
+use drive_core::problem::{Kind, Problem};
 use drive_core::time::Timestamp;
 use drive_engine::ports::{Clock, Place};
 use rusqlite::{OptionalExtension, Transaction};
@@ -121,8 +121,8 @@ fn instant(microseconds: i64) -> Timestamp {
 
 fn require_repository(database: &Database, git_dir: &Path) -> Result<i64, Problem> {
     let Some(name) = git_dir.to_str() else {
-        return Err(Problem::environment(
-            "unsupportedPath",
+        return Err(Problem::new(
+            Kind::UnsupportedPath,
             format!("the path `{}` is not UTF-8", git_dir.display()),
         )
         .hint("move the repository to a folder with a plain name"));

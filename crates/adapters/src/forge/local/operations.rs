@@ -3,10 +3,10 @@
 use super::annotations::folded;
 use super::comments::{NewComment, Spot};
 use super::{ACCOUNT, LocalForge};
-use drive_core::Problem;
 use drive_core::forge::inline::require_line;
 use drive_core::forge::text::BODY_CHARS;
 use drive_core::forge::{Author, CommentRef, Permission, PrState, ReviewState, Surface};
+use drive_core::problem::{Kind, Problem};
 
 /// A comment by a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,8 +95,8 @@ impl LocalForge {
         match row.state {
             PrState::Open => return Ok(()),
             PrState::Merged => {
-                return Err(Problem::usage(
-                    "pullRequestMerged",
+                return Err(Problem::new(
+                    Kind::PullRequestMerged,
                     format!("pull request {pr} was merged and cannot be opened again"),
                 )
                 .hint("open a new one from another branch"));
@@ -104,8 +104,8 @@ impl LocalForge {
             PrState::Closed => {}
         }
         if self.tip(&row.branch)?.is_none() {
-            return Err(Problem::usage(
-                "branchNotFound",
+            return Err(Problem::new(
+                Kind::BranchNotFound,
                 format!("its branch `{}` is gone", row.branch),
             )
             .hint(format!(
@@ -117,8 +117,8 @@ impl LocalForge {
         if let Some(newer) =
             newer.filter(|newer| newer.number != pr && newer.state == PrState::Open)
         {
-            return Err(Problem::usage(
-                "branchHasPullRequest",
+            return Err(Problem::new(
+                Kind::BranchHasPullRequest,
                 format!(
                     "branch `{}` already has pull request {}",
                     row.branch, newer.number
@@ -136,7 +136,10 @@ impl LocalForge {
             PrState::Merged => "already merged",
             PrState::Closed => "closed",
         };
-        let problem = Problem::usage("pullRequestNotOpen", format!("pull request {pr} is {what}"));
+        let problem = Problem::new(
+            Kind::PullRequestNotOpen,
+            format!("pull request {pr} is {what}"),
+        );
         Err(match state {
             PrState::Closed => problem.hint(format!("`drive pr reopen {pr}` opens it again")),
             PrState::Open | PrState::Merged => problem,
@@ -172,15 +175,15 @@ impl LocalForge {
     fn person(&self, name: Option<&str>) -> Result<Author, Problem> {
         let name = name.unwrap_or(self.user()).trim();
         if name.is_empty() || name.chars().any(char::is_control) {
-            return Err(Problem::usage(
-                "nameUnusable",
+            return Err(Problem::new(
+                Kind::NameUnusable,
                 "the author's name is empty or not plain text",
             )
             .hint("pass `--as NAME`, or set `git config user.name`"));
         }
         if name.eq_ignore_ascii_case(ACCOUNT) {
-            return Err(Problem::usage(
-                "nameTaken",
+            return Err(Problem::new(
+                Kind::NameTaken,
                 format!("`{name}` is the name under which drive itself posts"),
             )
             .hint("pass `--as` with another name"));
@@ -205,8 +208,8 @@ impl LocalForge {
 
 fn require_text(body: &str) -> Result<(), Problem> {
     if body.trim().is_empty() {
-        return Err(Problem::usage(
-            "bodyEmpty",
+        return Err(Problem::new(
+            Kind::BodyEmpty,
             "there is nothing to say: the text is empty",
         ));
     }
@@ -218,8 +221,8 @@ fn require_short(body: &str) -> Result<(), Problem> {
     if length <= BODY_CHARS {
         return Ok(());
     }
-    Err(Problem::usage(
-        "bodyTooLong",
+    Err(Problem::new(
+        Kind::BodyTooLong,
         format!("the text has {length} characters, a comment at most {BODY_CHARS}"),
     )
     .hint("split it into several comments"))

@@ -2,13 +2,13 @@
 
 use super::comments::{NewComment, Spot};
 use super::{ACCOUNT, LocalForge, instant};
-use drive_core::Problem;
 use drive_core::forge::inline::require_line;
 use drive_core::forge::text::{BODY_CHARS, compose, fit};
 use drive_core::forge::{
     Approval, Comment, CommentRef, Permission, PrState, PullRequest, RequestBudget, ReviewState,
     Surface, approval,
 };
+use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{
     CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
     Posted, PostedReview, PullRequests, Reaction, Since,
@@ -241,8 +241,8 @@ impl LocalForge {
 
     pub(super) fn require_branch(&self, branch: &str) -> Result<String, Problem> {
         self.tip(branch)?.ok_or_else(|| {
-            Problem::usage(
-                "branchNotFound",
+            Problem::new(
+                Kind::BranchNotFound,
                 format!("there is no branch `{branch}` here"),
             )
             .hint("`git branch` lists those there are")

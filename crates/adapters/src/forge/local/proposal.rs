@@ -1,7 +1,7 @@
 //! A pull request from as little as a person says.
 
 use super::LocalForge;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::NewPullRequest;
 
 /// Bases tried when nobody says which.
@@ -51,14 +51,14 @@ impl LocalForge {
     ) -> Result<(), Problem> {
         let (branch, target) = (&new.branch, &new.base);
         match self.meeting(base, head)? {
-            Some(common) if common == head => Err(Problem::work(
-                "noCommits",
+            Some(common) if common == head => Err(Problem::new(
+                Kind::NoCommits,
                 format!("`{branch}` has no commit that `{target}` does not have"),
             )
             .hint("commit something on it first")),
             Some(_) => Ok(()),
-            None => Err(Problem::work(
-                "historyUnrelated",
+            None => Err(Problem::new(
+                Kind::HistoryUnrelated,
                 format!("`{branch}` shares no commit with `{target}`"),
             )
             .hint(format!("make it grow out of `{target}`, then try again"))),
@@ -83,8 +83,8 @@ impl LocalForge {
                 return Ok(base);
             }
         }
-        Err(Problem::usage(
-            "baseUnknown",
+        Err(Problem::new(
+            Kind::BaseUnknown,
             format!("cannot tell where `{branch}` should go"),
         )
         .hint("pass `--base BRANCH`"))

@@ -2,8 +2,8 @@
 
 use super::sql_text::SqlText;
 use super::{LocalForge, instant};
-use drive_core::Problem;
 use drive_core::forge::{PrState, PullRequest};
+use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::NewPullRequest;
 use rusqlite::{Row, ToSql, Transaction};
 
@@ -167,8 +167,8 @@ impl LocalForge {
 
     fn unknown_pull(&self, number: u64) -> Result<Problem, Problem> {
         let rows = self.read(|tx| self.load_rows(tx, "TRUE", &[]))?;
-        let problem = Problem::usage(
-            "pullRequestNotFound",
+        let problem = Problem::new(
+            Kind::PullRequestNotFound,
             format!("there is no pull request `{number}` here"),
         );
         let named: Vec<String> = rows

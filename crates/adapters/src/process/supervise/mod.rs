@@ -20,7 +20,7 @@ use super::streams::Streams;
 use super::wire::{Request, control, event, read_json};
 use super::{procfs, program, sys};
 use birth::{Init, Outputs, bear};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::{Layer, LayerName, ProcessIdentity, ProcessMark, ProcessReport};
 use drive_engine::ports::{Network, Writes};
 use init::{InitEvent, release_stdin};
@@ -213,8 +213,8 @@ fn wait_gone() {
 }
 
 fn not_set_up(request: &Request, step: &str, error: &io::Error) -> Problem {
-    let problem = Problem::environment(
-        "processNotStarted",
+    let problem = Problem::new(
+        Kind::ProcessNotStarted,
         format!("`{}` could not be started", request.arg0.display()),
     );
     match error.raw_os_error() {
@@ -282,8 +282,8 @@ fn missing_required(request: &Request, layers: &[Layer]) -> Option<Problem> {
         };
         needed && !layer.is_active()
     })?;
-    let problem = Problem::environment(
-        "isolationMissing",
+    let problem = Problem::new(
+        Kind::IsolationMissing,
         format!(
             "isolation layer `{}` is required and missing",
             layer.name.as_str()

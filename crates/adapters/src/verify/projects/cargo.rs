@@ -1,5 +1,5 @@
 use super::{Tree, relative};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::verify::detect::{CargoPackage, CargoWorkspace, Project, ProjectKind};
 use serde::Deserialize;
 use std::collections::HashSet;
@@ -36,8 +36,8 @@ pub(super) fn find(tree: &Tree<'_>) -> Result<Vec<Project>, Problem> {
         let argv = ["cargo", "metadata", "--no-deps", "--format-version", "1"];
         let text = tree.describe(&dir, &argv)?;
         let metadata: Metadata = serde_json::from_slice(&text).map_err(|error| {
-            Problem::environment(
-                "projectUnreadable",
+            Problem::new(
+                Kind::ProjectUnreadable,
                 "the answer of `cargo metadata` cannot be read",
             )
             .because(error)

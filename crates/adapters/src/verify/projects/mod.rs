@@ -5,7 +5,7 @@ mod cargo;
 mod go;
 mod node;
 
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::End;
 use drive_core::verify::detect::{Makefile, Project, ProjectKind, PythonProject, make_targets};
 use drive_engine::CancelToken;
@@ -121,8 +121,8 @@ impl Tree<'_> {
             return Ok(output.stdout);
         }
         let complaint = drive_core::verify::text::one_line(&report.stderr.tail_text());
-        Err(Problem::environment(
-            "projectUnreadable",
+        Err(Problem::new(
+            Kind::ProjectUnreadable,
             format!(
                 "`{}` cannot describe the project in `{}`",
                 argv.join(" "),

@@ -1,5 +1,5 @@
 use super::{Tree, joined};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::verify::detect::{
     Installed, NodeManager, NodePackage, NodeWorkspace, PACKAGE_FILES, Project, ProjectKind,
 };
@@ -51,8 +51,7 @@ pub(super) fn find(tree: &Tree<'_>) -> Result<Vec<Project>, Problem> {
         let text = tree.text(&dir, "package.json").unwrap_or_default();
         let manifest: Manifest = serde_json::from_str(&text).map_err(|error| {
             let path = joined(&dir, "package.json");
-            Problem::environment("projectUnreadable", format!("`{path}` cannot be read"))
-                .because(error)
+            Problem::new(Kind::ProjectUnreadable, format!("`{path}` cannot be read")).because(error)
         })?;
         manifests.push((dir, manifest));
     }

@@ -236,8 +236,8 @@ fn a_stop_from_above_ends_the_agent_and_is_an_interruption() {
     cancel.cancel(Urgency::Graceful);
     let played = stage.play_until(&command("robot"), &stage.request(Role::Coder), &cancel);
     match &played.result {
-        Ok(outcome) => assert_eq!(outcome.problem("mine").unwrap().class.exit_code(), 130),
-        Err(problem) => assert_eq!(problem.class.exit_code(), 130, "{problem:?}"),
+        Ok(outcome) => assert_eq!(outcome.problem("mine").unwrap().exit_code(), 130),
+        Err(problem) => assert_eq!(problem.exit_code(), 130, "{problem:?}"),
     }
 }
 

@@ -1,6 +1,7 @@
 use crate::agent_adapters::stage::{Stage, of_kind};
 use drive_adapters::agents::agent;
 use drive_core::agent::{AgentConfig, AgentKind, Ending, Failure, Role};
+use drive_core::problem::Kind;
 use drive_engine::CancelToken;
 use drive_engine::ports::Agent;
 
@@ -12,8 +13,8 @@ fn an_agent_that_is_not_installed_is_an_environment_problem_that_names_it() {
         &stage.request(Role::Coder),
     );
     let problem = played.result.unwrap_err();
-    assert_eq!(problem.kind, "agentNotInstalled");
-    assert_eq!(problem.class.exit_code(), 3);
+    assert_eq!(problem.kind, Kind::AgentNotInstalled);
+    assert_eq!(problem.exit_code(), 3);
     assert_eq!(
         problem.message,
         "agent `mine` is not installed: there is no command `codex`"
@@ -30,7 +31,7 @@ fn a_file_that_is_not_executable_is_named_with_what_to_do() {
         &stage.request(Role::Coder),
     );
     let problem = played.result.unwrap_err();
-    assert_eq!(problem.kind, "agentNotExecutable");
+    assert_eq!(problem.kind, Kind::AgentNotExecutable);
     assert!(
         problem
             .hint
@@ -52,7 +53,7 @@ fn another_program_under_an_agents_name_is_found_out_by_its_version() {
             .agent(&of_kind(kind, "claude"))
             .check(&CancelToken::new());
         let problem = checked.unwrap_err();
-        assert_eq!(problem.kind, "agentWrongProgram", "{kind}");
+        assert_eq!(problem.kind, Kind::AgentWrongProgram, "{kind}");
         assert_eq!(
             problem.causes,
             ["asked for its version it says `cat (GNU coreutils) 9.7`"]
@@ -138,7 +139,7 @@ fn settings_that_hand_over_the_forge_token_make_no_agent() {
         ..of_kind(AgentKind::ClaudeCode, "claude")
     };
     let problem = agent("mine", &config, &stage.host()).err().unwrap();
-    assert_eq!(problem.kind, "forgeTokenForAgent");
+    assert_eq!(problem.kind, Kind::ForgeTokenForAgent);
 }
 
 #[test]
@@ -162,6 +163,6 @@ fn an_empty_prompt_is_refused_before_anything_starts() {
     let mut request = stage.request(Role::Coder);
     request.prompt = "  ".to_owned();
     let played = stage.play(&of_kind(AgentKind::ClaudeCode, "claude"), &request);
-    assert_eq!(played.result.unwrap_err().kind, "emptyPrompt");
+    assert_eq!(played.result.unwrap_err().kind, Kind::EmptyPrompt);
     assert!(stage.files(&stage.sandbox()).is_empty());
 }

@@ -2,6 +2,7 @@
 
 use crate::local_forge::world::World;
 use drive_core::forge::PrState;
+use drive_core::problem::Kind;
 use drive_engine::ports::{Forge, MergeOutcome, NewPullRequest, Since};
 
 #[test]
@@ -204,18 +205,12 @@ fn a_pull_request_needs_a_branch_a_base_and_a_commit_between_them() {
             .map(|pr| pr.number)
             .map_err(|problem| problem.kind)
     };
-    assert_eq!(open("feat/never", "main"), Err("branchNotFound".to_owned()));
-    assert_eq!(
-        open("feat/work", "develop"),
-        Err("branchNotFound".to_owned())
-    );
-    assert_eq!(open("feat/same", "main"), Err("noCommits".to_owned()));
+    assert_eq!(open("feat/never", "main"), Err(Kind::BranchNotFound));
+    assert_eq!(open("feat/work", "develop"), Err(Kind::BranchNotFound));
+    assert_eq!(open("feat/same", "main"), Err(Kind::NoCommits));
     let unrelated = world.git(["commit-tree", "main^{tree}", "-m", "Another beginning"]);
     world.git(["branch", "feat/unrelated", &unrelated]);
-    assert_eq!(
-        open("feat/unrelated", "main"),
-        Err("historyUnrelated".to_owned())
-    );
+    assert_eq!(open("feat/unrelated", "main"), Err(Kind::HistoryUnrelated));
     assert_eq!(open("feat/work", "main"), Ok(1));
 }
 

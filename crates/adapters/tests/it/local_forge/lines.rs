@@ -2,8 +2,9 @@
 
 use crate::local_forge::world::World;
 use drive_adapters::forge::local::{CommentTarget, PersonalComment};
+use drive_core::problem::Kind;
 
-fn on_line(world: &World, pr: u64, path: &str, line: u64) -> Result<(), (String, Option<String>)> {
+fn on_line(world: &World, pr: u64, path: &str, line: u64) -> Result<(), (Kind, Option<String>)> {
     let said = PersonalComment {
         author: Some("wim"),
         body: "here",
@@ -35,14 +36,14 @@ fn a_line_outside_the_diff_is_answered_with_the_lines_inside() {
     assert_eq!(
         on_line(&world, pr, "long.txt", 40),
         Err((
-            "lineNotInDiff".to_owned(),
+            Kind::LineNotInDiff,
             Some("the diff of `long.txt` shows these lines: 17-23".to_owned())
         ))
     );
     assert_eq!(
         on_line(&world, pr, "README.md", 1),
         Err((
-            "fileNotInDiff".to_owned(),
+            Kind::FileNotInDiff,
             Some("it changes these files: `long.txt`".to_owned())
         ))
     );
@@ -54,7 +55,7 @@ fn what_only_the_base_changed_is_not_in_the_diff() {
     let pr = world.open("feat/base").number;
     world.push("main", "README.md", "changed on main\n");
     let refused = on_line(&world, pr, "README.md", 1).unwrap_err();
-    assert_eq!(refused.0, "fileNotInDiff");
+    assert_eq!(refused.0, Kind::FileNotInDiff);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::local_forge::world::World;
 use drive_adapters::forge::local::{CommentTarget, PersonalComment};
 use drive_core::forge::{Permission, PrState, ReviewState, Surface};
+use drive_core::problem::Kind;
 use drive_engine::forge::Permissions;
 use drive_engine::ports::{Forge, Post};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ fn kind_of(
     author: Option<&str>,
     body: &str,
     target: CommentTarget<'_>,
-) -> String {
+) -> Kind {
     let said = PersonalComment {
         author,
         body,
@@ -102,17 +103,29 @@ fn a_comment_that_says_nothing_too_much_or_as_drive_is_refused() {
     let pr = world.open("feat/refused").number;
     let long = "x".repeat(70_000);
     let talk = CommentTarget::Conversation;
-    assert_eq!(kind_of(&world, pr, None, " \n", talk), "bodyEmpty");
-    assert_eq!(kind_of(&world, pr, None, &long, talk), "bodyTooLong");
+    assert_eq!(kind_of(&world, pr, None, " \n", talk), Kind::BodyEmpty);
+    assert_eq!(kind_of(&world, pr, None, &long, talk), Kind::BodyTooLong);
     let review = world
         .forge
         .personal_review(pr, None, ReviewState::Approved, &long);
-    assert_eq!(review.unwrap_err().kind, "bodyTooLong");
-    assert_eq!(kind_of(&world, pr, Some("Drive"), "hi", talk), "nameTaken");
-    assert_eq!(kind_of(&world, pr, Some(" "), "hi", talk), "nameUnusable");
-    assert_eq!(kind_of(&world, 9, None, "hi", talk), "pullRequestNotFound");
+    assert_eq!(review.unwrap_err().kind, Kind::BodyTooLong);
+    assert_eq!(
+        kind_of(&world, pr, Some("Drive"), "hi", talk),
+        Kind::NameTaken
+    );
+    assert_eq!(
+        kind_of(&world, pr, Some(" "), "hi", talk),
+        Kind::NameUnusable
+    );
+    assert_eq!(
+        kind_of(&world, 9, None, "hi", talk),
+        Kind::PullRequestNotFound
+    );
     let nobody = CommentTarget::Reply { to: 9 };
-    assert_eq!(kind_of(&world, pr, None, "hi", nobody), "commentNotFound");
+    assert_eq!(
+        kind_of(&world, pr, None, "hi", nobody),
+        Kind::CommentNotFound
+    );
 }
 
 #[test]
@@ -182,7 +195,7 @@ fn a_closed_pull_request_opens_again_and_a_merged_one_does_not() {
     let review = world
         .forge
         .personal_review(closed.number, None, ReviewState::Approved, "");
-    assert_eq!(review.unwrap_err().kind, "pullRequestNotOpen");
+    assert_eq!(review.unwrap_err().kind, Kind::PullRequestNotOpen);
     world.forge.reopen(closed.number).unwrap();
     world.forge.reopen(closed.number).unwrap();
     assert_eq!(
@@ -194,7 +207,7 @@ fn a_closed_pull_request_opens_again_and_a_merged_one_does_not() {
     world.forge.merge(merged.number, &merged.head_sha).unwrap();
     assert_eq!(
         world.forge.reopen(merged.number).unwrap_err().kind,
-        "pullRequestMerged"
+        Kind::PullRequestMerged
     );
 }
 
@@ -206,7 +219,7 @@ fn a_branch_has_one_open_pull_request() {
     let second = world.open_as_is("feat/one");
     assert_eq!(
         world.forge.reopen(first.number).unwrap_err().kind,
-        "branchHasPullRequest"
+        Kind::BranchHasPullRequest
     );
     assert_eq!(second.number, first.number + 1);
 }

@@ -7,6 +7,7 @@ use drive_adapters::git::Git;
 use drive_adapters::process::BoundedRunner;
 use drive_adapters::store::Database;
 use drive_core::forge::choice::Chosen;
+use drive_core::problem::Kind;
 use drive_core::settings::{ForgeKind, ForgeSettings, resolve};
 use drive_engine::CancelToken;
 use drive_engine::ports::{Clock, ProcessRunner};
@@ -18,7 +19,7 @@ fn chosen(
     world: &World,
     change: impl FnOnce(&mut ForgeSettings),
     variables: &[(&str, &str)],
-) -> Result<(Chosen, String), String> {
+) -> Result<(Chosen, String), Kind> {
     let mut settings = resolve(&[]).unwrap().settings.forge;
     change(&mut settings);
     let bin = world.repo.join("../bin");
@@ -133,5 +134,5 @@ fn gh_is_not_asked_where_its_answer_does_not_decide() {
 fn github_asked_for_by_name_without_a_token_is_an_error() {
     let world = world(REMOTE);
     let github = |settings: &mut ForgeSettings| settings.kind = ForgeKind::Github;
-    assert_eq!(chosen(&world, github, &[]), Err("tokenMissing".to_owned()));
+    assert_eq!(chosen(&world, github, &[]), Err(Kind::TokenMissing));
 }

@@ -1,6 +1,7 @@
 //! Roles held by the kernel: what may be written, read and reached.
 
 use crate::process_runner::support::{Scene, is_active, is_root};
+use drive_core::problem::Kind;
 use drive_core::process::{End, Layer, LayerName, LayerState, ProcessReport};
 use drive_engine::ports::{CommandSpec, Isolation, ProcessRunner, Writes};
 use std::fs;
@@ -148,7 +149,7 @@ everyone! {
         let missing = places.work.join("missing");
         let spec = places.shell("true", only(&[&missing]));
         let problem = places.scene.try_run(&spec).unwrap_err();
-        assert_eq!(problem.kind, "processNotStarted");
+        assert_eq!(problem.kind, Kind::ProcessNotStarted);
         assert!(problem.to_string().contains(&*missing.to_string_lossy()), "{problem}");
     }
 
@@ -188,7 +189,7 @@ fn a_light_child_with_an_isolation_is_refused() {
     spec.containment = drive_engine::ports::Containment::Light;
     assert_eq!(
         places.scene.try_run(&spec).unwrap_err().kind,
-        "isolationMissing"
+        Kind::IsolationMissing
     );
     spec.isolation = Isolation::default();
     assert_eq!(places.scene.run(&spec).end, End::Exited { code: 0 });

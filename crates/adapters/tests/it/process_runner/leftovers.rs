@@ -2,6 +2,7 @@
 
 use crate::process_runner::support::{self, Scene, WAYS, survivors};
 use drive_adapters::process::BoundedRunner;
+use drive_core::problem::Kind;
 use drive_core::process::{End, LayerName, Presence, ProcessIdentity, ProcessMark};
 use drive_engine::CancelToken;
 use drive_engine::ports::{Discard, OrphanPolicy, ProcessRunner};
@@ -187,7 +188,7 @@ everyone! {
                 },
                 &mut Discard,
             );
-            assert_eq!(result.unwrap_err().kind, "supervisionFailed", "{way}");
+            assert_eq!(result.unwrap_err().kind, Kind::SupervisionFailed, "{way}");
             wait_until(way, || survivors(&scene.token).is_empty());
         }
     }

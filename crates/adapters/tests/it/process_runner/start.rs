@@ -1,7 +1,7 @@
 //! Starting: what a child gets, and what keeps it from running.
 
 use crate::process_runner::support::Scene;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::{End, LeaderEnd};
 use drive_engine::CancelToken;
 use drive_engine::ports::{CommandSpec, Containment, Discard, ProcessRunner};
@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 /// The kind and message of the problem that keeps a command from running, however it is contained.
-fn refusal(scene: &Scene, spec: &CommandSpec) -> (String, String) {
+fn refusal(scene: &Scene, spec: &CommandSpec) -> (Kind, String) {
     let full = scene.try_run(spec).unwrap_err();
     let light = scene
         .try_run(&CommandSpec {
@@ -57,11 +57,11 @@ everyone! {
         let scene = Scene::new();
         assert_eq!(
             refusal(&scene, &scene.command("no-such-agent")),
-            ("commandNotFound".into(), "command `no-such-agent` was not found".into())
+            (Kind::CommandNotFound, "command `no-such-agent` was not found".into())
         );
         assert_eq!(
             refusal(&scene, &scene.command("./no-such-file")),
-            ("commandNotFound".into(), "command `./no-such-file` was not found".into())
+            (Kind::CommandNotFound, "command `./no-such-file` was not found".into())
         );
     }
 
@@ -71,7 +71,7 @@ everyone! {
         fs::write(&file, "text").unwrap();
         assert_eq!(
             refusal(&scene, &scene.command(file.to_str().unwrap())),
-            ("commandNotExecutable".into(), format!("`{}` is not executable", file.display()))
+            (Kind::CommandNotExecutable, format!("`{}` is not executable", file.display()))
         );
     }
 
@@ -82,7 +82,7 @@ everyone! {
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(
             refusal(&scene, &scene.command(file.to_str().unwrap())),
-            ("commandNotFound".into(), format!("`{}` or its interpreter does not exist", file.display()))
+            (Kind::CommandNotFound, format!("`{}` or its interpreter does not exist", file.display()))
         );
     }
 
@@ -93,7 +93,7 @@ everyone! {
         assert_eq!(
             refusal(&scene, &spec),
             (
-                "workingFolderMissing".into(),
+                Kind::WorkingFolderMissing,
                 format!("folder `{}` to run in does not exist", spec.cwd.display())
             )
         );
@@ -123,7 +123,7 @@ everyone! {
 
     fn a_child_whose_identity_could_not_be_journaled_never_runs() {
         let scene = Scene::new();
-        let refused = Problem::environment("diskFull", "the journal is full");
+        let refused = Problem::new(Kind::DiskFull, "the journal is full");
         let result = scene.runner.run(
             &scene.shell("touch ran"),
             &CancelToken::new(),
@@ -142,5 +142,5 @@ fn a_helper_that_is_missing_is_a_clear_problem() {
     let runner = drive_adapters::process::BoundedRunner::with_helper("/no/such/helper");
     let scene = Scene { runner, ..scene };
     let problem = scene.try_run(&scene.command("true")).unwrap_err();
-    assert_eq!(problem.kind, "supervisionFailed");
+    assert_eq!(problem.kind, Kind::SupervisionFailed);
 }

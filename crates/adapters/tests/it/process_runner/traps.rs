@@ -1,6 +1,7 @@
 //! The traps others fell into, each with its name.
 
 use crate::process_runner::support::{Scene, is_active, is_root};
+use drive_core::problem::Kind;
 use drive_core::process::{End, LayerName, TimeBound};
 use drive_engine::ports::Network;
 use std::process::{Command, Stdio};
@@ -112,7 +113,7 @@ everyone! {
         spec.isolation.network = Network::Off;
         spec.isolation.required = true;
         let problem = scene.try_run(&spec).unwrap_err();
-        assert_eq!(problem.kind, "isolationMissing");
+        assert_eq!(problem.kind, Kind::IsolationMissing);
         assert_eq!(problem.message, "isolation layer `networkNamespace` is required and missing");
         assert_eq!(problem.causes, ["no network namespace; the network is not cut"]);
         assert!(!scene.path().join("ran").exists());

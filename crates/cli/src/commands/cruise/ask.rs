@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::task::load_task;
 use drive_adapters::entropy::random_u32;
 use drive_adapters::environment::user_name;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Ask, Flow, PlanCheck, Run, cruise_status};
 use drive_engine::cruise::Reached;
 use drive_engine::ports::RunFilter;
@@ -28,12 +28,12 @@ pub(super) fn fix(app: &App, id: Option<&str>, comment: Option<&str>) -> Outcome
     if let Some(comment) = comment {
         let text = load_task(comment, app.cancel()?)?;
         if text.trim().is_empty() {
-            return Err(Problem::usage("commentEmpty", "the comment is empty")
+            return Err(Problem::new(Kind::CommentEmpty, "the comment is empty")
                 .hint("say what is to be changed"));
         }
         if text.chars().count() > LONGEST_COMMENT {
-            return Err(Problem::usage(
-                "commentTooLong",
+            return Err(Problem::new(
+                Kind::CommentTooLong,
                 format!("the comment is longer than {LONGEST_COMMENT} characters"),
             )
             .hint("put the material into a file of the repository and name it"));
@@ -57,7 +57,7 @@ pub(super) fn approve(app: &App, id: Option<&str>) -> Outcome {
     match &phase.plan {
         PlanCheck::Unread => return Err(nothing_to_approve(&run)),
         PlanCheck::Invalid { errors } => {
-            return Err(Problem::work("planInvalid", "the plan is not sound")
+            return Err(Problem::new(Kind::PlanUnsound, "the plan is not sound")
                 .cause(errors.clone())
                 .hint("a fixer corrects it; `drive cruise status` shows how far it is"));
         }
@@ -80,7 +80,7 @@ pub(super) fn approve(app: &App, id: Option<&str>) -> Outcome {
 }
 
 fn nothing_to_approve(run: &Run) -> Problem {
-    Problem::work("noPlan", format!("cruise `{}` has no plan yet", run.id))
+    Problem::new(Kind::NoPlan, format!("cruise `{}` has no plan yet", run.id))
         .hint("wait for the planner: `drive cruise status` shows how far it is")
 }
 
@@ -114,13 +114,12 @@ pub(super) fn cleanup(app: &App, id: Option<&str>, force: bool) -> Outcome {
         }
         if app.cancel()?.asked().is_some() {
             let what = format!("cruise `{}` was asked to end, but not waited for", run.id);
-            return Err(
-                Problem::interrupted(what).hint("see how far it is with `drive cruise status`")
-            );
+            return Err(Problem::new(Kind::Interrupted, what)
+                .hint("see how far it is with `drive cruise status`"));
         }
         if Instant::now() >= until {
-            return Err(Problem::environment(
-                "ownerSlow",
+            return Err(Problem::new(
+                Kind::OwnerSlow,
                 format!("the owner of cruise `{}` has not ended it yet", run.id),
             )
             .hint("it was asked to; look again with `drive cruise status`"));

@@ -1,9 +1,9 @@
 //! Which cruise is meant.
 
 use drive_adapters::settings::checkout_root;
-use drive_core::Problem;
 use drive_core::agent::answer::title_of;
 use drive_core::ids::RunId;
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Run, is_cruise};
 use drive_engine::ports::{RunFilter, Store};
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(super) fn one(
     if let Some(id) = id {
         let found = store.load(&RunId::new(id))?;
         return found.filter(is_cruise).ok_or_else(|| {
-            Problem::usage("unknownCruise", format!("there is no cruise `{id}`"))
+            Problem::new(Kind::UnknownCruise, format!("there is no cruise `{id}`"))
                 .hint("`drive cruise list --all` shows them")
         });
     }
@@ -55,7 +55,7 @@ pub(super) fn one(
     match candidates.len() {
         1 => Ok(candidates.remove(0)),
         0 => Err(
-            Problem::usage("noCruise", "there is no cruise that could be meant")
+            Problem::new(Kind::NoCruise, "there is no cruise that could be meant")
                 .hint("start one with `drive cruise run TASK`; `drive cruise list --all` shows those that are over"),
         ),
         _ => Err(several(&candidates)),
@@ -71,8 +71,8 @@ fn several(candidates: &[Run]) -> Problem {
             format!("`{}` ({})", run.id, title_of(task))
         })
         .collect();
-    Problem::usage(
-        "severalCruises",
+    Problem::new(
+        Kind::SeveralCruises,
         format!("{} cruises could be meant", candidates.len()),
     )
     .hint(format!("name one of {}", list.join(", ")))

@@ -5,9 +5,9 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::wiring::Wiring;
 use drive_adapters::store::SqliteNudges;
-use drive_core::Problem;
 use drive_core::forge::choice::{Choice, Chosen};
 use drive_core::ids::RunId;
+use drive_core::problem::{Kind, Problem};
 use drive_core::settings::Settings;
 use drive_engine::CancelToken;
 use drive_engine::cruise::{CruiseService, Resumed};
@@ -77,7 +77,7 @@ impl Host {
     pub(super) fn forge(&self) -> Result<&dyn Forge, Problem> {
         let conversation = self.conversation.as_ref();
         let forge = conversation.map(|conversation| conversation.forge.as_ref());
-        forge.ok_or_else(|| Problem::environment("repositoryGone", "its repository is not there"))
+        forge.ok_or_else(|| Problem::new(Kind::RepositoryGone, "its repository is not there"))
     }
 
     fn hints(&self) -> Option<Hints<'_>> {

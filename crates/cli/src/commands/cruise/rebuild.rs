@@ -6,9 +6,9 @@
 use super::host::Host;
 use super::run::{budget, usual_terms};
 use crate::app::App;
-use drive_core::Problem;
 use drive_core::ids::{RunId, SandboxId};
 use drive_core::phase::{Evidence, PhaseState};
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Adopted, AfterEnd, PhaseTerms, Publish, Published, Request, RunKind};
 use drive_core::sandbox::Sandbox;
 use drive_core::settings::Settings;
@@ -70,8 +70,8 @@ fn only_one(
                 .iter()
                 .map(|(_, state)| format!("`{}`", state.run_id))
                 .collect();
-            Err(Problem::usage(
-                "severalCruises",
+            Err(Problem::new(
+                Kind::SeveralCruises,
                 format!(
                     "{} sandboxes tell of cruises that no journal knows",
                     names.len()
@@ -169,8 +169,8 @@ fn recorded(host: &Host, path: &Path, state: &PhaseState) -> Result<Sandbox, Pro
 }
 
 fn refused(state: &PhaseState, why: &str) -> Problem {
-    Problem::environment(
-        "notRebuilt",
+    Problem::new(
+        Kind::NotRebuilt,
         format!("cruise `{}` cannot be rebuilt: {why}", state.run_id),
     )
 }

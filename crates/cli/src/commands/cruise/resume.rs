@@ -7,9 +7,9 @@ use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::run_report;
 use clap::Args;
-use drive_core::Problem;
 use drive_core::agent::answer::title_of;
 use drive_core::ids::RunId;
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Outcome as RunOutcome, Run};
 use drive_engine::cruise::Resumed;
 use drive_engine::ports::{Place, RunFilter, VersionControl};
@@ -40,7 +40,7 @@ pub(super) fn run(args: &ResumeArgs, app: &App) -> Outcome {
     }
     let found = match find::one(&store, args.id.as_deref(), &folder, RunFilter::Active) {
         Ok(found) => found,
-        Err(problem) if matches!(problem.kind.as_str(), "noCruise" | "unknownCruise") => {
+        Err(problem) if matches!(problem.kind, Kind::NoCruise | Kind::UnknownCruise) => {
             let Some((host, id)) = rebuild(app, &folder, args.id.as_deref())? else {
                 return Err(problem);
             };
@@ -70,8 +70,8 @@ pub(super) fn over(run: &Run, outcome: &RunOutcome) -> Problem {
     let task = task.map_or("TASK".to_owned(), |request| {
         format!("{:?}", title_of(&request.task))
     });
-    Problem::usage(
-        "cruiseOver",
+    Problem::new(
+        Kind::CruiseOver,
         format!("cruise `{}` ended at {}{how}", run.id, outcome.ended_at),
     )
     .hint(format!(
@@ -99,9 +99,10 @@ pub(super) fn report(host: &Host, run: &Run) -> Outcome {
 }
 
 fn let_go(id: &RunId) -> Problem {
-    Problem::interrupted(format!(
-        "cruise `{id}` is not over, but nobody watches it now"
-    ))
+    Problem::new(
+        Kind::Interrupted,
+        format!("cruise `{id}` is not over, but nobody watches it now"),
+    )
     .hint(format!(
         "go on with `drive cruise resume {id}`, or end it with `drive cruise cleanup {id}`"
     ))
@@ -139,7 +140,7 @@ fn every(app: &App, runs: Vec<Run>) -> Outcome {
             .map(|one| {
                 one.join().unwrap_or_else(|_| {
                     Err(
-                        Problem::environment("internal", "an owner of cruises failed inside drive")
+                        Problem::new(Kind::Internal, "an owner of cruises failed inside drive")
                             .hint("this is a bug of drive: please report it"),
                     )
                 })
@@ -196,10 +197,13 @@ fn report_all(all: Resumed, failed: Vec<(String, Problem)>) -> Outcome {
         }
         many => {
             problem.get_or_insert_with(|| {
-                Problem::interrupted(format!(
-                    "{} cruises are not over, but nobody watches them now",
-                    many.len()
-                ))
+                Problem::new(
+                    Kind::Interrupted,
+                    format!(
+                        "{} cruises are not over, but nobody watches them now",
+                        many.len()
+                    ),
+                )
                 .hint("go on with `drive cruise resume --all`")
             });
         }
@@ -227,12 +231,15 @@ fn report_all(all: Resumed, failed: Vec<(String, Problem)>) -> Outcome {
 pub(super) fn repo_of(run: &Run) -> Result<PathBuf, Problem> {
     let repo = run.request.as_ref().map(|request| request.repo.clone());
     let repo = repo.ok_or_else(|| {
-        Problem::environment("noRequest", format!("cruise `{}` has no request", run.id))
+        Problem::new(
+            Kind::NoRequest,
+            format!("cruise `{}` has no request", run.id),
+        )
     })?;
     match repo.is_dir() {
         true => Ok(repo),
-        false => Err(Problem::environment(
-            "repositoryGone",
+        false => Err(Problem::new(
+            Kind::RepositoryGone,
             format!(
                 "the repository `{}` of cruise `{}` is not there",
                 repo.display(),

@@ -11,10 +11,10 @@ use crate::task::load_task;
 use clap::Args;
 use drive_adapters::detached;
 use drive_adapters::settings::{checkout_root, load_prompts};
-use drive_core::Problem;
 use drive_core::agent::{Budget, Cost};
 use drive_core::ids::RunId;
 use drive_core::plan::Plan;
+use drive_core::problem::{Kind, Problem};
 use drive_core::prompts::Prompts;
 use drive_core::run::{AfterEnd, DoneWhen, Makes, PhaseTerms, Publish, RunKind, WatchTerms};
 use drive_core::settings::{Layer, Settings, TeamMode};
@@ -260,14 +260,14 @@ fn detach(app: &App, host: &Host, id: &RunId) -> Outcome {
 fn load_plan(path: &Path) -> Result<String, Problem> {
     let shown = path.display();
     let unreadable = |error: std::io::Error| {
-        Problem::usage("planUnreadable", format!("cannot read `{shown}`"))
+        Problem::new(Kind::PlanUnreadable, format!("cannot read `{shown}`"))
             .because(error)
             .hint("check the path given with `--plan-file`")
     };
     let size = path.metadata().map_err(unreadable)?.len();
     if size > LONGEST_PLAN {
-        return Err(Problem::usage(
-            "planTooLarge",
+        return Err(Problem::new(
+            Kind::PlanTooLarge,
             format!("`{shown}` has {size} bytes, at most {LONGEST_PLAN} are taken"),
         )
         .hint("a plan is prose and one block of tasks"));
@@ -275,8 +275,8 @@ fn load_plan(path: &Path) -> Result<String, Problem> {
     let text = std::fs::read_to_string(path).map_err(unreadable)?;
     match Plan::parse(&text) {
         Ok(_) => Ok(text),
-        Err(errors) => Err(Problem::usage(
-            "planInvalid",
+        Err(errors) => Err(Problem::new(
+            Kind::PlanInvalid,
             format!("`{shown}` is not a plan that can be worked on"),
         )
         .cause(errors.to_string())

@@ -12,10 +12,10 @@ use clap::Args;
 use drive_adapters::SystemClock;
 use drive_adapters::forge::local::{CommentTarget, LocalForge, PersonalComment};
 use drive_adapters::store::Database;
-use drive_core::Problem;
 use drive_core::agent::Budget;
 use drive_core::forge::marker::visible;
 use drive_core::ids::RunId;
+use drive_core::problem::{Kind, Problem};
 use drive_core::prompts::Prompts;
 use drive_core::run::{
     AfterEnd, DoneWhen, Flow, Makes, PhaseTerms, Publish, Request, Run, RunKind, Stage, WatchTerms,
@@ -110,7 +110,7 @@ fn show(app: &App, place: &DemoPlace) -> Result<(Run, String), Problem> {
         }
         let run = owner.join().unwrap_or_else(|_| {
             Err(
-                Problem::environment("internal", "the demonstration failed inside drive")
+                Problem::new(Kind::Internal, "the demonstration failed inside drive")
                     .hint("this is a bug of drive: please report it"),
             )
         });
@@ -178,7 +178,7 @@ impl Person<'_> {
             sleep(GLANCE);
         }
         Err(
-            Problem::environment("demoSlow", "the demonstration did not come to its end")
+            Problem::new(Kind::DemoSlow, "the demonstration did not come to its end")
                 .hint("this machine may be very busy: try again"),
         )
     }

@@ -8,7 +8,7 @@ use drive_adapters::git::Touches;
 use drive_adapters::process::ThisProcess;
 use drive_adapters::temp_dir::{self, TempDir};
 use drive_adapters::{Environment, StateDir};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::settings::{Findings, Layer, Settings, resolve};
 use drive_engine::ports::{Place, VersionControl};
 use std::io;
@@ -129,7 +129,10 @@ impl DemoPlace {
 }
 
 fn cannot(path: &Path, error: &io::Error) -> Problem {
-    Problem::environment("demoPlace", format!("cannot write `{}`", path.display()))
-        .because(error)
-        .hint("point `TMPDIR` at a folder with room")
+    Problem::new(
+        Kind::DemoPlace,
+        format!("cannot write `{}`", path.display()),
+    )
+    .because(error)
+    .hint("point `TMPDIR` at a folder with room")
 }

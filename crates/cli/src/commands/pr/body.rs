@@ -1,6 +1,6 @@
 //! The text of a comment, from an argument or from standard input.
 
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use std::io::Read;
 
 /// More than any comment may have.
@@ -10,7 +10,7 @@ const INPUT_BYTES: u64 = 1024 * 1024;
 pub(super) fn require(argument: Option<&str>, option: Option<&str>) -> Result<String, Problem> {
     match argument.or(option) {
         Some(given) => text(given),
-        None => Err(Problem::usage("bodyMissing", "there is nothing to say")
+        None => Err(Problem::new(Kind::BodyMissing, "there is nothing to say")
             .hint("give the text after the pull request, or pass `--body -` and pipe it in")),
     }
 }
@@ -26,14 +26,14 @@ pub(super) fn text(given: &str) -> Result<String, Problem> {
         .take(INPUT_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| {
-            Problem::environment("inputFailed", "cannot read standard input").because(error)
+            Problem::new(Kind::InputFailed, "cannot read standard input").because(error)
         })?;
     if bytes.len() as u64 > INPUT_BYTES {
-        return Err(Problem::usage(
-            "bodyTooLong",
+        return Err(Problem::new(
+            Kind::BodyTooLong,
             format!("standard input has more than {INPUT_BYTES} bytes"),
         ));
     }
     String::from_utf8(bytes)
-        .map_err(|_| Problem::usage("bodyNotText", "standard input is not UTF-8 text"))
+        .map_err(|_| Problem::new(Kind::BodyNotText, "standard input is not UTF-8 text"))
 }

@@ -14,8 +14,8 @@ use drive_adapters::SystemClock;
 use drive_adapters::forge::local::{CommentTarget, LocalForge, PersonalComment, Wish};
 use drive_adapters::git::Git;
 use drive_adapters::store::Database;
-use drive_core::Problem;
 use drive_core::forge::{CommentRef, PrState, ReviewState};
+use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{Forge, MergeOutcome, Repository, VersionControl};
 use pick::Pick;
 use render::{CommentDocument, PullRequestDocument, PullRequestsDocument};
@@ -75,8 +75,10 @@ impl Desk {
             (Some(branch), _) => branch.clone(),
             (None, Some(branch)) => branch.clone(),
             (None, None) => {
-                return Err(Problem::usage("noBranch", "no branch is checked out here")
-                    .hint("name the branch: `drive pr open BRANCH`"));
+                return Err(
+                    Problem::new(Kind::NoBranch, "no branch is checked out here")
+                        .hint("name the branch: `drive pr open BRANCH`"),
+                );
             }
         };
         let wish = Wish {
@@ -130,13 +132,13 @@ impl Desk {
         };
         match self.forge.merge(number, &head)? {
             MergeOutcome::Merged { sha: _ } => self.answer(number),
-            MergeOutcome::HeadMoved => Err(Problem::work(
-                "headMoved",
+            MergeOutcome::HeadMoved => Err(Problem::new(
+                Kind::HeadMoved,
                 format!("the head of pull request {number} is not `{head}`"),
             )
             .hint(format!("look at what is new: `drive pr show {number}`"))),
-            MergeOutcome::Refused { reason } => Err(Problem::work(
-                "mergeRefused",
+            MergeOutcome::Refused { reason } => Err(Problem::new(
+                Kind::MergeRefused,
                 format!("pull request {number} was not merged: {reason}"),
             )
             .hint("nothing was changed; put that right and try again")),
@@ -177,8 +179,8 @@ impl Desk {
     fn answer_comment(&self, pr: u64, wanted: CommentRef) -> Outcome {
         let comments = self.forge.comments(pr)?;
         let Some(comment) = comments.iter().find(|c| c.key.comment() == wanted) else {
-            return Err(Problem::environment(
-                "commentLost",
+            return Err(Problem::new(
+                Kind::CommentLost,
                 format!("comment {} was written and is not there", wanted.id),
             ));
         };

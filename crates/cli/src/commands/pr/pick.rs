@@ -1,8 +1,8 @@
 //! Which pull request is meant.
 
 use super::render::state_word;
-use drive_core::Problem;
 use drive_core::forge::{PrState, PullRequest};
+use drive_core::problem::{Kind, Problem};
 
 /// Candidates named in an error.
 const LISTED: usize = 10;
@@ -32,8 +32,8 @@ pub(super) fn number(all: &[PullRequest], named: Option<&str>, pick: Pick) -> Re
         .find(by_number)
         .or_else(|| all.iter().rev().find(by_branch));
     found.map(|pr| pr.number).ok_or_else(|| {
-        let problem = Problem::usage(
-            "pullRequestNotFound",
+        let problem = Problem::new(
+            Kind::PullRequestNotFound,
             format!("there is no pull request `{named}` here"),
         );
         with_candidates(problem, all.iter().rev().collect())
@@ -56,12 +56,12 @@ fn only(all: &[PullRequest], pick: Pick) -> Result<u64, Problem> {
                 Pick::Open => "there is no open pull request here",
                 Pick::Closed => "there is no closed pull request here",
             };
-            let problem = Problem::usage("pullRequestNotFound", what);
+            let problem = Problem::new(Kind::PullRequestNotFound, what);
             Err(with_candidates(problem, all.iter().rev().collect()))
         }
         _ => Err(with_candidates(
-            Problem::usage(
-                "pullRequestAmbiguous",
+            Problem::new(
+                Kind::PullRequestAmbiguous,
                 "several pull requests come into question",
             ),
             candidates.into_iter().rev().collect(),
@@ -117,19 +117,19 @@ mod tests {
             (Some("1"), Pick::Any, Ok(1)),
             (Some("#3"), Pick::Open, Ok(3)),
             (Some("feat/a"), Pick::Any, Ok(2)),
-            (Some("4"), Pick::Any, Err("pullRequestNotFound")),
+            (Some("4"), Pick::Any, Err(Kind::PullRequestNotFound)),
             (None, Pick::Any, Ok(2)),
             (None, Pick::Open, Ok(2)),
             (None, Pick::Closed, Ok(3)),
         ];
         for (named, pick, expected) in cases {
             let found = number(&all, named, pick).map_err(|problem| problem.kind);
-            assert_eq!(found, expected.map_err(str::to_owned), "{named:?} {pick:?}");
+            assert_eq!(found, expected, "{named:?} {pick:?}");
         }
         assert_eq!(number(&all[2..], None, Pick::Any), Ok(3));
         assert_eq!(
             number(&[], None, Pick::Any).unwrap_err().kind,
-            "pullRequestNotFound"
+            Kind::PullRequestNotFound
         );
     }
 
@@ -141,8 +141,8 @@ mod tests {
         ];
         assert_eq!(
             number(&all, None, Pick::Open),
-            Err(Problem::usage(
-                "pullRequestAmbiguous",
+            Err(Problem::new(
+                Kind::PullRequestAmbiguous,
                 "several pull requests come into question"
             )
             .hint("name one of: 2 (`feat/b`, open), 1 (`feat/a`, open)"))

@@ -4,7 +4,7 @@ use super::request::{WorkerAnswer, WorkerRequest};
 use super::worker::WORKER;
 use super::world::World;
 use crate::app::App;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::time::Timestamp;
 use drive_engine::CancelToken;
 use drive_engine::verify::{Reports, Workspaces, lost};
@@ -38,7 +38,7 @@ pub(super) fn call(
         let _ = out.take(ANSWER_BYTES).read_to_end(&mut text);
     }
     let status = worker.wait().map_err(|error| {
-        Problem::environment("workerLost", "the end of the verifier cannot be seen").because(error)
+        Problem::new(Kind::WorkerLost, "the end of the verifier cannot be seen").because(error)
     })?;
     match serde_json::from_slice(&text) {
         Ok(answer) => Ok(answer),
@@ -52,7 +52,7 @@ pub(super) fn call(
 )]
 fn start(request: &WorkerRequest) -> Result<Child, Problem> {
     let failed = |cause: String| {
-        Problem::environment("workerNotStarted", "the verifier cannot be started").cause(cause)
+        Problem::new(Kind::WorkerNotStarted, "the verifier cannot be started").cause(cause)
     };
     let arguments = request
         .arguments()
@@ -99,7 +99,7 @@ fn in_its_place(
         .unwrap_or_default();
     WorkerAnswer {
         problem: Some(
-            Problem::environment("verifierDied", reason)
+            Problem::new(Kind::VerifierDied, reason)
                 .hint("run `drive verify` again; see `dmesg` if the machine ran out of memory"),
         ),
         report: Some(report),

@@ -4,8 +4,8 @@
 use crate::app::App;
 use crate::args::{ColorChoice, GlobalArgs};
 use drive_adapters::run_id::fresh_run_id;
-use drive_core::Problem;
 use drive_core::ids::RunId;
+use drive_core::problem::{Kind, Problem};
 use drive_core::verify::Verification;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -105,7 +105,7 @@ impl WorkerAnswer {
     /// Why there is no report.
     pub(super) fn into_problem(self) -> Problem {
         self.problem.unwrap_or_else(|| {
-            Problem::environment("noReport", "the verifier answered without a report")
+            Problem::new(Kind::NoReport, "the verifier answered without a report")
         })
     }
 }

@@ -3,7 +3,7 @@
 use super::request::{WorkerAnswer, WorkerRequest};
 use super::world::World;
 use crate::app::App;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::verify::Rules;
 use drive_engine::cancel::Urgency;
 use drive_engine::verify::VerifyRequest;
@@ -24,7 +24,7 @@ pub(crate) fn worker_if_asked(arguments: &[OsString]) -> Option<ExitCode> {
     }
     let answer = match WorkerRequest::read(&arguments[2..]) {
         Some(request) => answer(&request).unwrap_or_else(WorkerAnswer::problem),
-        None => WorkerAnswer::problem(Problem::environment("bug", "the worker was called wrongly")),
+        None => WorkerAnswer::problem(Problem::new(Kind::Bug, "the worker was called wrongly")),
     };
     let written = serde_json::to_vec(&answer)
         .map_err(std::io::Error::other)

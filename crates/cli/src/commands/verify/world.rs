@@ -9,7 +9,7 @@ use drive_adapters::verify::{
     FileReports, FileSlots, GitCandidates, ProjectReader, VerifyWorkspaces,
 };
 use drive_adapters::worktree::Worktrees;
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::settings::Settings;
 use drive_engine::ports::{ProcessRunner, VersionControl};
 use drive_engine::verify::Verifier;
@@ -83,8 +83,8 @@ impl Drop for World {
 
 fn made(path: PathBuf) -> Result<PathBuf, Problem> {
     std::fs::create_dir_all(&path).map_err(|error| {
-        Problem::environment(
-            "stateDirUnusable",
+        Problem::new(
+            Kind::StateDirUnusable,
             format!("cannot make `{}`", path.display()),
         )
         .because(error)

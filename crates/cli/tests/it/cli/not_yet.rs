@@ -1,6 +1,6 @@
 //! Settings that nothing reads yet are refused by every command that reads settings.
 
-use crate::support::World;
+use crate::cli::support::World;
 
 #[test]
 fn a_setting_that_nothing_reads_yet_is_refused_with_its_line() {

@@ -1,6 +1,6 @@
 //! The README's requirements are those that the manifest and `drive doctor` enforce.
 
-use crate::support::World;
+use crate::cli::support::World;
 use std::fs;
 use std::path::Path;
 
@@ -35,7 +35,7 @@ fn the_required_git_is_what_the_doctor_asks_for() {
     let world = World::new();
     // No git at all, so that the doctor names the version to install.
     let mut command = world.command(&["doctor", "--json"]);
-    let ended = crate::support::ended(command.env("PATH", world.home()));
+    let ended = crate::cli::support::ended(command.env("PATH", world.home()));
     let document: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     let checks = document["checks"].as_array().unwrap();
     let git = checks.iter().find(|check| check["name"] == "git").unwrap();

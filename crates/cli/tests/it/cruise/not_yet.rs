@@ -1,6 +1,6 @@
 //! `drive cruise run` refuses flags that nothing reads yet, and says what its run will not contain.
 
-use crate::crew::{APPROVES, PRIMARY};
+use crate::cruise::crew::{APPROVES, PRIMARY};
 use crate::stage::Stage;
 use std::fs;
 

@@ -1,7 +1,7 @@
 //! What a person is told before a run starts: which forge its pull request will not reach, and which
 //! changes it will not contain.
 
-use crate::support::World;
+use crate::spawn::support::World;
 
 const WRITES_A_FILE: &str = "echo new > new.txt";
 const NO_TOKEN: &str = "warning: no GitHub token for `acme/widgets`, so pull requests go to the \

@@ -206,6 +206,7 @@ fn text_event(bytes: Vec<u8>) -> Vec<AgentEvent> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problem::Kind;
 
     fn said(text: &str) -> AgentEvent {
         AgentEvent::Text {
@@ -296,12 +297,12 @@ mod tests {
     #[test]
     fn a_problem_keeps_its_shape_and_loses_its_secrets() {
         let secrets = Secrets::new(["hunter2-hunter2"]);
-        let problem = Problem::work("agentFailed", "failed with `hunter2-hunter2`")
+        let problem = Problem::new(Kind::AgentFailed, "failed with `hunter2-hunter2`")
             .hint("unset hunter2-hunter2")
             .cause("hunter2-hunter2");
         assert_eq!(
             secrets.redact_problem(problem),
-            Problem::work("agentFailed", "failed with `[redacted]`")
+            Problem::new(Kind::AgentFailed, "failed with `[redacted]`")
                 .hint("unset [redacted]")
                 .cause("[redacted]")
         );

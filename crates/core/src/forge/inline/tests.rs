@@ -1,4 +1,5 @@
 use super::*;
+use crate::problem::{Kind, Problem};
 use proptest::prelude::*;
 
 const DIFF: &str = "diff --git a/src/a.rs b/src/a.rs
@@ -72,24 +73,24 @@ fn a_line_of_the_diff_is_accepted_and_any_other_is_answered_with_those_that_are(
     let cases = [
         (
             ("a.rs", 5),
-            Problem::usage(
-                "lineNotInDiff",
+            Problem::new(
+                Kind::LineNotInDiff,
                 "line 5 of `a.rs` is not part of the pull request's diff",
             )
             .hint("the diff of `a.rs` shows these lines: 1-4, 21"),
         ),
         (
             ("b.rs", 1),
-            Problem::usage(
-                "lineNotInDiff",
+            Problem::new(
+                Kind::LineNotInDiff,
                 "line 1 of `b.rs` is not part of the pull request's diff",
             )
             .hint("`b.rs` has no line to comment on; leave out `--file` and `--line`"),
         ),
         (
             ("c.rs", 1),
-            Problem::usage(
-                "fileNotInDiff",
+            Problem::new(
+                Kind::FileNotInDiff,
                 "file `c.rs` is not part of the pull request's diff",
             )
             .hint("it changes these files: `a.rs`, `b.rs`"),

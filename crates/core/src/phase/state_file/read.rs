@@ -1,6 +1,6 @@
 use super::{LONGEST_STATE_FILE, MOST_PENDING, PhaseState, STATE_FILE_VERSION};
-use crate::Problem;
 use crate::ids::SandboxId;
+use crate::problem::{Kind, Problem};
 use crate::sandbox::{BranchName, check_folder_name};
 use crate::time::Timestamp;
 use serde_json::Value;
@@ -42,8 +42,8 @@ fn check_version(value: &Value) -> Result<(), Problem> {
     };
     match version.as_u64() {
         Some(STATE_FILE_VERSION) => Ok(()),
-        Some(newer) if newer > STATE_FILE_VERSION => Err(Problem::environment(
-            "phaseStateNewer",
+        Some(newer) if newer > STATE_FILE_VERSION => Err(Problem::new(
+            Kind::PhaseStateNewer,
             format!(
                 "the state file of the phase has version {newer}, and this drive knows {STATE_FILE_VERSION}"
             ),
@@ -135,8 +135,8 @@ fn is_link(text: &str) -> bool {
 }
 
 fn damaged(what: impl AsRef<str>) -> Problem {
-    Problem::environment(
-        "phaseStateDamaged",
+    Problem::new(
+        Kind::PhaseStateDamaged,
         format!("the state file of the phase {}", what.as_ref()),
     )
     .hint("it is only a copy: `drive cruise status` shows what drive itself knows")

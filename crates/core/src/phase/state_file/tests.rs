@@ -1,5 +1,6 @@
 use super::*;
 use crate::forge::PrState;
+use crate::problem::{Kind, Problem};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -212,9 +213,9 @@ fn a_field_that_cannot_be_true_is_named() {
     for (field, value, rule) in table {
         let problem = with(field, value).unwrap_err();
         assert_eq!(
-            (problem.kind.as_str(), problem.message.as_str()),
+            (problem.kind, problem.message.as_str()),
             (
-                "phaseStateDamaged",
+                Kind::PhaseStateDamaged,
                 format!("the state file of the phase {rule}").as_str()
             ),
         );
@@ -242,7 +243,7 @@ fn a_field_of_the_wrong_kind_is_refused() {
     for (field, value) in table {
         assert_eq!(
             with(field, value).unwrap_err().kind,
-            "phaseStateDamaged",
+            Kind::PhaseStateDamaged,
             "{field}"
         );
     }
@@ -251,14 +252,14 @@ fn a_field_of_the_wrong_kind_is_refused() {
 #[test]
 fn a_newer_version_is_refused_by_its_number() {
     let problem = with("version", json!(2)).unwrap_err();
-    assert_eq!(problem.kind, "phaseStateNewer");
+    assert_eq!(problem.kind, Kind::PhaseStateNewer);
     assert_eq!(
         problem.message,
         "the state file of the phase has version 2, and this drive knows 1"
     );
     let unlike_anything = br#"{"version": 18446744073709551615}"#;
     let problem = PhaseState::read(unlike_anything).unwrap_err();
-    assert_eq!(problem.kind, "phaseStateNewer");
+    assert_eq!(problem.kind, Kind::PhaseStateNewer);
 }
 
 #[test]
@@ -270,14 +271,14 @@ fn a_field_of_a_later_drive_is_left_aside() {
 fn a_file_that_is_cut_off_too_long_or_no_text_is_refused() {
     for length in 0..GOLDEN.trim_end().len() {
         let problem = PhaseState::read(&GOLDEN.as_bytes()[..length]).unwrap_err();
-        assert_eq!(problem.kind, "phaseStateDamaged", "{length}");
+        assert_eq!(problem.kind, Kind::PhaseStateDamaged, "{length}");
     }
     let long = " ".repeat(LONGEST_STATE_FILE + 1);
     let others: [&[u8]; 4] = [long.as_bytes(), b"\xff\xfe", b"[]", b"null"];
     for bytes in others {
         assert_eq!(
             PhaseState::read(bytes).unwrap_err().kind,
-            "phaseStateDamaged"
+            Kind::PhaseStateDamaged
         );
     }
 }
@@ -325,18 +326,18 @@ fn a_state_that_git_or_the_forge_contradict_is_refused() {
         "/state/sandboxes/a/b",
         "/state/sandboxes-2/a",
     ] {
-        assert_eq!(kind(at(path), good()), "phaseStateOutside", "{path}");
+        assert_eq!(kind(at(path), good()), Kind::PhaseStateOutside, "{path}");
     }
     assert_eq!(
         kind(at("/state/sandboxes/another"), good()),
-        "phaseStateMoved"
+        Kind::PhaseStateMoved
     );
     for branch in [None, Some("main")] {
         let elsewhere = Evidence {
             worktree_branch: branch,
             ..good()
         };
-        assert_eq!(kind(state(), elsewhere), "phaseStateBranch");
+        assert_eq!(kind(state(), elsewhere), Kind::PhaseStateBranch);
     }
     let others = [
         PullRequest {
@@ -353,18 +354,18 @@ fn a_state_that_git_or_the_forge_contradict_is_refused() {
         },
     ];
     for other in &others {
-        assert_eq!(kind(state(), evidence(other)), "phaseStatePullRequest");
+        assert_eq!(kind(state(), evidence(other)), Kind::PhaseStatePullRequest);
     }
     let none = Evidence {
         pull_request: None,
         ..good()
     };
-    assert_eq!(kind(state(), none), "phaseStatePullRequest");
+    assert_eq!(kind(state(), none), Kind::PhaseStatePullRequest);
     let earlier = Evidence {
         now: time("2026-11-14T09:41:59Z"),
         ..good()
     };
-    assert_eq!(kind(state(), earlier), "phaseStateFromTheFuture");
+    assert_eq!(kind(state(), earlier), Kind::PhaseStateFromTheFuture);
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

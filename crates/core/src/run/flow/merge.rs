@@ -4,7 +4,7 @@
 //! two rounds at most; after that the sandbox goes back to where it was, and a person is asked.
 
 use super::super::model::{BranchAt, Effect, EffectResult, Merge, MergeStep, MergeWhen, Run};
-use crate::Problem;
+use crate::problem::{Kind, Problem};
 
 /// How often an agent is asked to resolve the same conflicts.
 const MOST_ROUNDS: u32 = 2;
@@ -123,8 +123,8 @@ pub(super) fn unresolved(from: &BranchAt, files: &[String]) -> Problem {
     if files.len() > FILES_NAMED {
         named.push(format!("{} more", files.len() - FILES_NAMED));
     }
-    Problem::work(
-        "mergeConflict",
+    Problem::new(
+        Kind::MergeConflict,
         format!(
             "the work conflicts with `{from}` in {}, and no agent could resolve it",
             named.join(", ")

@@ -7,7 +7,7 @@ use super::super::model::{
     Effect, EffectResult, ForgeAct, ForgeAnswer, Judged, OutcomeStatus, Stage, VerifiedAgainst,
 };
 use super::phase::PhaseFlow;
-use crate::Problem;
+use crate::problem::{Kind, Problem};
 use crate::review::LastWord;
 use crate::verify::{Verification, promotable, render};
 
@@ -136,8 +136,8 @@ impl PhaseFlow<'_> {
 }
 
 fn not_merged(reason: &str) -> Problem {
-    Problem::work(
-        "notMerged",
+    Problem::new(
+        Kind::NotMerged,
         format!("the pull request was not merged: {reason}"),
     )
     .hint("it is ready: put that right and merge it yourself")

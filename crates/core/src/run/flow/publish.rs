@@ -2,7 +2,7 @@
 
 use super::super::model::Effect;
 use super::kit::Context;
-use crate::Problem;
+use crate::problem::{Kind, Problem};
 
 /// How many characters of a task a commit message and a pull request repeat.
 const LONGEST_REPEATED: usize = 8_000;
@@ -46,8 +46,8 @@ pub(super) fn shortened(task: &str) -> String {
 }
 
 pub(super) fn branch_moved(branch: &str) -> Problem {
-    Problem::work(
-        "branchMoved",
+    Problem::new(
+        Kind::BranchMoved,
         format!("branch `{branch}` on the remote holds commits that this run does not have"),
     )
     .hint(format!(
@@ -56,8 +56,8 @@ pub(super) fn branch_moved(branch: &str) -> Problem {
 }
 
 pub(super) fn nothing_changed(agent: &str) -> Problem {
-    Problem::work(
-        "nothingChanged",
+    Problem::new(
+        Kind::NothingChanged,
         format!("the agent `{agent}` changed nothing"),
     )
     .hint("read what it said with `drive runs logs`, or make the task more concrete")

@@ -4,10 +4,10 @@ use super::super::model::{
     Answer, Entry, ForgeAct, ForgeAnswer, Life, RemarkRecord, Round, RoundJob, RoundStep,
 };
 use super::phase::PhaseFlow;
-use crate::Problem;
 use crate::agent::answer::{CommentAction, CommentAnswer};
 use crate::forge::text::quoted;
-use crate::forge::{COMMENT_NOT_FOUND, CommentKey, CommentRef, Surface};
+use crate::forge::{CommentKey, CommentRef, Surface};
+use crate::problem::{Kind, Problem};
 
 impl PhaseFlow<'_> {
     /// What the fixer did about each of its comments, as far as it said. One that it did not name
@@ -100,7 +100,7 @@ impl PhaseFlow<'_> {
 
 /// Whether a comment is not there any more. A forge that shows nothing at all may be asked again.
 pub(super) fn is_lost(problem: &Problem) -> bool {
-    problem.kind == COMMENT_NOT_FOUND
+    problem.kind == Kind::CommentNotFound
 }
 
 fn is_fixed(answer: &Answer) -> bool {

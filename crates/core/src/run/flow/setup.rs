@@ -7,6 +7,7 @@ use super::super::model::{
 use super::phase::PhaseFlow;
 use crate::agent::Role;
 use crate::agent::answer::read_naming;
+use crate::problem::Kind;
 use crate::prompts::Prompt;
 use crate::review::{LastWord, Move, ReviewLoop};
 use crate::sandbox::{Lifetime, SandboxSpec};
@@ -115,7 +116,7 @@ fn taken<'a>(effect: &'a Effect, result: &EffectResult) -> Option<&'a str> {
     else {
         return None;
     };
-    let is_taken = matches!(problem.kind.as_str(), "branchExists" | "branchCheckedOut");
+    let is_taken = matches!(problem.kind, Kind::BranchExists | Kind::BranchCheckedOut);
     spec.branch.as_deref().filter(|_| is_taken)
 }
 

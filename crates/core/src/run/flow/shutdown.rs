@@ -4,7 +4,7 @@
 use super::super::model::{
     AfterEnd, Effect, EffectResult, Outcome, OutcomeStatus, Run, Shutdown, ShutdownStep,
 };
-use crate::Problem;
+use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 
 /// Towards the end: removes the sandbox unless it is to stay, and ends the run after that.
@@ -33,7 +33,7 @@ pub(super) fn cancel_asked(run: &mut Run) {
         run.shutdown = Some(Shutdown {
             step: ShutdownStep::Finishing,
             status: OutcomeStatus::Cancelled,
-            failure: Some(Problem::interrupted("stopped on request")),
+            failure: Some(Problem::new(Kind::Interrupted, "stopped on request")),
         });
     }
 }
@@ -45,7 +45,7 @@ pub(super) fn owner_lost(run: &mut Run, now: Timestamp) {
         // How the run was about to end is not changed by a death on the way out.
         Some(shutdown) => (shutdown.status, shutdown.failure),
         None => {
-            let problem = Problem::work("ownerLost", "the drive that ran this was killed")
+            let problem = Problem::new(Kind::OwnerLost, "the drive that ran this was killed")
                 .hint("what was written so far is on its branch, or in `drive kept list`");
             (OutcomeStatus::Failed, Some(problem))
         }

@@ -9,9 +9,9 @@ use super::super::model::{
 use super::kit::Context;
 use super::publish::{commit_message, nothing_changed, shortened};
 use super::setup::sandbox_spec;
-use crate::Problem;
 use crate::agent::answer::title_of;
 use crate::agent::{AgentOutcome, Role};
+use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 
 type SpawnFlow<'a> = Context<'a, SpawnStage>;
@@ -140,8 +140,8 @@ impl SpawnFlow<'_> {
 }
 
 fn no_base_branch() -> Problem {
-    Problem::usage(
-        "noBaseBranch",
+    Problem::new(
+        Kind::NoBaseBranch,
         "there is no branch to open a pull request against",
     )
     .hint("start from a branch with `--base BRANCH`, or pass `--no-pr`")
@@ -164,8 +164,8 @@ fn pull_request_body(run: &Run, request: &Request) -> String {
 }
 
 fn nothing_on_branch(request: &Request) -> Problem {
-    Problem::work(
-        "nothingOnBranch",
+    Problem::new(
+        Kind::NothingOnBranch,
         format!(
             "the agent `{}` left nothing that can go on branch `{}`",
             request.agent, request.branch

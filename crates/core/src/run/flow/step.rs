@@ -5,8 +5,8 @@ use super::super::model::{
     OwnPost, Request, Run, RunKind, Spent, Timer,
 };
 use super::{phase, shutdown, spawn};
-use crate::Problem;
 use crate::ids::{EffectKey, RunId};
+use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 use std::sync::Arc;
 
@@ -296,11 +296,11 @@ fn cancel_asked(run: &mut Run, now: Timestamp) {
         return;
     }
     if run.request.is_none() {
-        let problem = Problem::interrupted("stopped before it began");
+        let problem = Problem::new(Kind::Interrupted, "stopped before it began");
         return shutdown::end(run, OutcomeStatus::Cancelled, Some(problem), now);
     }
     if run.is_watched() {
-        let problem = Problem::interrupted("stopped on request");
+        let problem = Problem::new(Kind::Interrupted, "stopped on request");
         return shutdown::abandon(run, OutcomeStatus::Cancelled, Some(problem), now);
     }
     shutdown::cancel_asked(run);

@@ -35,7 +35,7 @@ pub enum OutcomeStatus {
 impl OutcomeStatus {
     /// What it means for a run that something it needs could not be done.
     pub fn of_problem(problem: &Problem) -> Self {
-        match problem.class {
+        match problem.class() {
             Class::Interrupted => OutcomeStatus::Cancelled,
             Class::Work | Class::Usage | Class::Environment => OutcomeStatus::Failed,
         }

@@ -5,8 +5,8 @@ mod routes;
 use super::key_path::{KeyPath, is_bare};
 use super::model::{ForgeSettings, SandboxSettings, Settings, TeamSettings};
 use super::units::Period;
-use crate::agent::PERMISSIONS;
 use crate::did_you_mean::suggestion;
+use crate::problem::Kind;
 use std::collections::BTreeMap;
 
 /// A rule that does not hold.
@@ -284,7 +284,7 @@ fn agents(settings: &Settings) -> Vec<Broken> {
         let checks = secrets.iter().map(|secret| agent.check(name, secret));
         let problem = checks.filter_map(Result::err).next()?;
         Some(Broken {
-            paths: match problem.kind == PERMISSIONS {
+            paths: match problem.kind == Kind::AgentPermissions {
                 true => permission_culprits(name),
                 false => agent_culprits(name),
             },

@@ -1,4 +1,5 @@
 use super::*;
+use crate::problem::Kind;
 
 /// What a user sees of one text: origin, message and hint of each mistake.
 fn mistakes(text: &str) -> Vec<String> {
@@ -511,8 +512,8 @@ fn one_mistake_is_one_line_with_the_text_below() {
         .into_problem();
     assert_eq!(
         problem,
-        crate::Problem::usage(
-            "settingsInvalid",
+        crate::Problem::new(
+            Kind::SettingsInvalid,
             "drive.toml:2: there is no key `idle_timout` in `[spawn]`"
         )
         .cause("2 | idle_timout = \"2m\" # soon")

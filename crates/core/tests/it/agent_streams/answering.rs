@@ -5,6 +5,7 @@ use drive_core::agent::stream::{
 use drive_core::agent::{
     AgentEvent, Budget, Cost, Decision, Ending, Failure, PermissionRequest, PermissionRules, Role,
 };
+use drive_core::problem::Kind;
 use drive_core::process::End;
 use serde_json::{Value, json};
 
@@ -243,9 +244,9 @@ fn an_agent_whose_cost_passes_its_budget_is_stopped_in_the_middle() {
     assert_eq!(outcome.cost, Cost::from_usd(0.6));
     let told = outcome.problem("robot").unwrap();
     assert_eq!(
-        (told.kind.as_str(), told.message.as_str()),
+        (told.kind, told.message.as_str()),
         (
-            "budgetExceeded",
+            Kind::BudgetExceeded,
             "agent `robot` spent $0.60 where `$0.50` is allowed"
         )
     );

@@ -3,11 +3,11 @@
 pub mod cruise;
 pub mod verification;
 
-use drive_core::Problem;
 use drive_core::agent::{AgentOutcome, Budget, Cost, Ending, Failure, Ignored, Usage};
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Author, Comment, CommentKey, CommentRef, Surface};
 use drive_core::ids::{EffectKey, RunId, SandboxId};
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::{ProcessIdentity, ProcessMark, TimeBound};
 use drive_core::prompts::Prompts;
 use drive_core::run::{
@@ -213,7 +213,7 @@ pub fn used(tokens: u64) -> Spent {
 }
 
 pub fn problem() -> Problem {
-    Problem::environment("diskFull", "no space left on `/state`")
+    Problem::new(Kind::DiskFull, "no space left on `/state`")
         .hint("free some space")
         .cause("ENOSPC")
 }

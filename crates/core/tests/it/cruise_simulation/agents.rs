@@ -4,11 +4,11 @@ use crate::cruise_simulation::clock::{Clock, HOUR, MINUTE, SECOND};
 use crate::cruise_simulation::git::{Git, PlanText};
 use crate::cruise_simulation::rng::Rng;
 use crate::cruise_simulation::world::UnderWay;
-use drive_core::Problem;
 use drive_core::agent::stream::{Phase, Source, StreamSetup, program_stream};
 use drive_core::agent::{
     AgentOutcome, Budget, Cost, Ending, Failure, Ignored, PermissionRules, Role, Secrets, Usage,
 };
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::{End, TimeBound};
 use drive_core::run::{AgentJob, EffectResult, JobComment};
 use drive_core::time::Timestamp;
@@ -102,7 +102,7 @@ pub fn work(
     match temper {
         Temper::Missing => {
             return EffectResult::Failed {
-                problem: Problem::environment("agentMissing", "no such program"),
+                problem: Problem::new(Kind::AgentNotInstalled, "no such program"),
             };
         }
         Temper::Dies => {

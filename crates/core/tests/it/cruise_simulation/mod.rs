@@ -14,6 +14,7 @@ mod sim;
 mod world;
 
 use drive_core::forge::PrState;
+use drive_core::problem::Kind;
 use drive_core::run::OutcomeStatus;
 use sim::{Flown, fly};
 use std::collections::BTreeMap;
@@ -63,15 +64,15 @@ fn fly_all(seeds: Range<u64>) {
 }
 
 fn end_of(flown: &Flown) -> &'static str {
-    let kind = flown.outcome.failure.as_ref().map(|one| one.kind.as_str());
+    let kind = flown.outcome.failure.as_ref().map(|one| one.kind);
     match (flown.outcome.status, kind) {
         (OutcomeStatus::Succeeded, _) => match flown.sim.world.forge.pr {
             Some(PrState::Merged) => "merged",
             _ => "approved",
         },
         (OutcomeStatus::NeedsHuman, _) => "given to a person",
-        (_, Some("inactive")) => "silence",
-        (_, Some("pullRequestClosed")) => "closed",
+        (_, Some(Kind::Inactive)) => "silence",
+        (_, Some(Kind::PullRequestClosed)) => "closed",
         (OutcomeStatus::Cancelled, _) => "cleaned up",
         _ => "failed",
     }

@@ -6,9 +6,9 @@ use crate::cruise_simulation::clock::{Clock, MINUTE, SECOND};
 use crate::cruise_simulation::forge::{By, Forge};
 use crate::cruise_simulation::git::{Git, Merge, PlanText};
 use crate::cruise_simulation::rng::Rng;
-use drive_core::Problem;
-use drive_core::forge::{COMMENT_NOT_FOUND, PrState, Surface};
+use drive_core::forge::{PrState, Surface};
 use drive_core::ids::EffectKey;
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::ProcessIdentity;
 use drive_core::run::{Effect, EffectResult, ForgeAct, Published, Run};
 use drive_core::sandbox::{Lifetime, Sandbox};
@@ -109,7 +109,7 @@ impl World {
     /// It happens now.
     pub fn perform(&mut self, one: &mut UnderWay, run: &Run, rng: &mut Rng) {
         one.happened = self.clock.steady;
-        let down = Problem::environment("forgeUnavailable", "the forge did not answer");
+        let down = Problem::new(Kind::ForgeFailed, "the forge did not answer");
         if one.fault == Fault::Before {
             one.result = Some(EffectResult::Failed { problem: down });
             return;
@@ -196,7 +196,7 @@ impl World {
                 match answer {
                     Some(answer) => EffectResult::OnForge { answer },
                     None => EffectResult::Failed {
-                        problem: Problem::environment(COMMENT_NOT_FOUND, "no such comment"),
+                        problem: Problem::new(Kind::CommentNotFound, "no such comment"),
                     },
                 }
             }

@@ -2,10 +2,10 @@
 
 use crate::common::{agent_ended, agent_said, at, comment, cruise::terms};
 use crate::cruise_step::scene::{Scene, failed, head};
-use drive_core::Problem;
 use drive_core::agent::{Failure, Role};
 use drive_core::forge::trust::Reason;
-use drive_core::forge::{COMMENT_NOT_FOUND, Comment, Surface};
+use drive_core::forge::{Comment, Surface};
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     Ask, Effect, EffectResult, ForgeAct, IgnoredComment, Life, PollResult, Timer,
 };
@@ -270,7 +270,7 @@ fn a_comment_that_could_be_judged_at_last_is_not_listed_as_ignored() {
 #[test]
 fn a_comment_deleted_while_its_fixer_worked_keeps_nobody_else_waiting() {
     let mut scene = Scene::watching(terms());
-    let problem = Problem::environment(COMMENT_NOT_FOUND, "comment `5` is not there");
+    let problem = Problem::new(Kind::CommentNotFound, "comment `5` is not there");
     scene.answer("reply", EffectResult::Failed { problem });
     scene.sees(seen(&[comment(5, "one"), comment(6, "two")]));
     let lives: Vec<Life> = scene
@@ -290,7 +290,7 @@ fn a_comment_deleted_while_its_fixer_worked_keeps_nobody_else_waiting() {
 #[test]
 fn a_forge_that_knows_nothing_for_a_while_costs_no_reply() {
     let mut scene = Scene::watching(terms());
-    let problem = Problem::environment("forgeNotFound", "the forge knows no such thing");
+    let problem = Problem::new(Kind::ForgeNotFound, "the forge knows no such thing");
     scene.answer("reply", EffectResult::Failed { problem });
     scene.sees(seen(&[comment(5, "one")]));
     assert_eq!(lives(&scene), [("one", "other")]);

@@ -2,7 +2,7 @@
 
 use crate::common::{comment, cruise::terms, problem};
 use crate::cruise_step::scene::{Scene, failed, head};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Approved, EffectResult, ForgeAct, OutcomeStatus, PollResult, Timer};
 
 const BROKEN: &str = "a plan without tasks";
@@ -67,7 +67,7 @@ fn a_description_that_cannot_be_written_is_given_up_with_a_warning() {
 
 #[test]
 fn a_description_that_is_refused_is_not_tried_again() {
-    let refused = Problem::usage("forgeForbidden", "not allowed");
+    let refused = Problem::new(Kind::BodyTooLong, "not allowed");
     let mut scene = with_a_new_description(50, &EffectResult::Failed { problem: refused });
     scene.wake(Timer::Poll);
     assert_eq!(bodies(&scene).len(), 1);

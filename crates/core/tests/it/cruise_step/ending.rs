@@ -4,6 +4,7 @@ use crate::common::{at, comment, cruise::terms, identity, run_id};
 use crate::cruise_step::scene::{Scene, failed};
 use drive_core::agent::Role;
 use drive_core::forge::PrState;
+use drive_core::problem::Kind;
 use drive_core::run::{Ask, Effect, Event, OutcomeStatus, PollResult, Timer, fold};
 
 const TIMED_OUT: &str = "Cruise-control session timed out after 24h of inactivity";
@@ -146,8 +147,8 @@ fn a_close_ends_it_without_success() {
     scene.sees(becomes(PrState::Closed));
     let failure = scene.outcome().failure.as_ref().unwrap();
     assert_eq!(
-        (scene.outcome().status, failure.kind.as_str()),
-        (OutcomeStatus::Cancelled, "pullRequestClosed")
+        (scene.outcome().status, failure.kind),
+        (OutcomeStatus::Cancelled, Kind::PullRequestClosed)
     );
     assert_eq!(scene.names(), ["poll", "removeSandbox"]);
 }

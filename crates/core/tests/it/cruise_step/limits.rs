@@ -4,6 +4,7 @@ use crate::common::cruise::{terms, terms_with_rounds};
 use crate::common::{agent_ended, at, comment};
 use crate::cruise_step::scene::{Scene, head};
 use drive_core::agent::{Budget, Failure, Role};
+use drive_core::problem::Kind;
 use drive_core::run::{Approved, Ask, OutcomeStatus, PollResult, Timer, cruise_status};
 
 fn says(id: u64, body: &str) -> PollResult {
@@ -101,10 +102,7 @@ fn a_planner_does_not_start_when_the_namer_used_the_budget_up() {
     let mut scene = Scene::with(request);
     scene.settle();
     let failure = scene.outcome().failure.as_ref().unwrap();
-    assert_eq!(
-        (scene.jobs.len(), failure.kind.as_str()),
-        (1, "budgetExceeded")
-    );
+    assert_eq!((scene.jobs.len(), failure.kind), (1, Kind::BudgetExceeded));
     assert_eq!(scene.outcome().status, OutcomeStatus::Failed);
 }
 

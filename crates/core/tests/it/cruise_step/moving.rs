@@ -2,8 +2,8 @@
 
 use crate::common::{agent_said, comment, conflicted, cruise::terms, integrated, replaced};
 use crate::cruise_step::scene::{Scene, failed, head};
-use drive_core::Problem;
 use drive_core::agent::{Budget, Role};
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     Approved, Effect, EffectResult, OutcomeStatus, PollResult, Timer, cruise_status,
 };
@@ -140,7 +140,7 @@ fn a_forge_that_goes_on_showing_an_older_commit_is_looked_into_once() {
 #[test]
 fn a_branch_name_that_somebody_else_took_in_between_is_no_reason_to_fail() {
     let taken = || EffectResult::Failed {
-        problem: Problem::usage("branchExists", "branch `x` exists already"),
+        problem: Problem::new(Kind::BranchExists, "branch `x` exists already"),
     };
     let mut scene = Scene::begin(terms());
     scene.answer("createSandbox", taken());
@@ -155,7 +155,7 @@ fn a_branch_name_that_somebody_else_took_in_between_is_no_reason_to_fail() {
     scene.settle();
     assert_eq!(chosen(&scene).len(), 6);
     let failure = scene.outcome().failure.as_ref().unwrap();
-    assert_eq!(failure.kind, "branchExists");
+    assert_eq!(failure.kind, Kind::BranchExists);
 }
 
 #[test]
@@ -218,8 +218,8 @@ fn no_agent_resolves_conflicts_on_an_empty_budget() {
     let outcome = scene.outcome();
     let failure = outcome.failure.as_ref().unwrap();
     assert_eq!(
-        (outcome.status, failure.kind.as_str()),
-        (OutcomeStatus::NeedsHuman, "mergeConflict")
+        (outcome.status, failure.kind),
+        (OutcomeStatus::NeedsHuman, Kind::MergeConflict)
     );
     let told = scene.bodies();
     let starts = "Stopped before the work was done: ";

@@ -2,7 +2,7 @@
 
 use crate::common::{comment, cruise::terms};
 use crate::cruise_step::scene::{Scene, failed, head};
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     Ask, Effect, EffectResult, Event, OutcomeStatus, PollResult, Timer, cruise_status,
 };
@@ -132,7 +132,7 @@ fn before_there_is_a_pull_request_a_remote_that_is_away_fails_the_cruise() {
 #[test]
 fn an_end_that_nobody_asked_for_is_told_with_what_is_open() {
     let mut scene = Scene::watching(terms());
-    let problem = Problem::environment("sandboxGone", "the sandbox is gone, @ann").hint("poll");
+    let problem = Problem::new(Kind::SandboxGone, "the sandbox is gone, @ann").hint("poll");
     scene.answer(
         "commitWork",
         EffectResult::Failed {

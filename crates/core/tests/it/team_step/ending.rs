@@ -2,6 +2,7 @@
 
 use crate::common::team_request;
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};
+use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{
     DoneWhen, Effect, EffectResult, ForgeAnswer, OutcomeStatus, Request, RunKind,
@@ -79,7 +80,7 @@ fn a_merge_that_the_forge_refuses_is_left_to_a_person() {
         end(&run),
         (
             OutcomeStatus::NeedsHuman,
-            Some("notMerged"),
+            Some(Kind::NotMerged),
             Some(LastWord::Approved)
         )
     );
@@ -89,5 +90,5 @@ fn a_merge_that_the_forge_refuses_is_left_to_a_person() {
         ..Scene::reviews(&[APPROVED])
     };
     let run = scene.fly(merging(TeamMode::Pingpong));
-    assert_eq!(end(&run).1, Some("notMerged"));
+    assert_eq!(end(&run).1, Some(Kind::NotMerged));
 }

@@ -3,6 +3,7 @@
 use crate::common::{agent_ended, at, good, run_id, team_request};
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end};
 use drive_core::agent::{Failure, Role};
+use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{Effect, Event, OutcomeStatus, fold, step};
 use drive_core::settings::TeamMode;
@@ -10,11 +11,11 @@ use drive_core::settings::TeamMode;
 #[test]
 fn what_must_work_out_ends_the_run_when_it_does_not() {
     for (fails, kind) in [
-        ("chooseBranch", "diskFull"),
-        ("createSandbox", "diskFull"),
-        ("commitWork", "diskFull"),
-        ("push", "diskFull"),
-        ("openPullRequest", "diskFull"),
+        ("chooseBranch", Kind::DiskFull),
+        ("createSandbox", Kind::DiskFull),
+        ("commitWork", Kind::DiskFull),
+        ("push", Kind::DiskFull),
+        ("openPullRequest", Kind::DiskFull),
     ] {
         let mut scene = Scene {
             fails: Some(fails),
@@ -77,7 +78,7 @@ fn a_primary_that_fails_is_a_failure_at_once() {
     }
     assert_eq!(
         end(&run),
-        (OutcomeStatus::Failed, Some("agentFailed"), None)
+        (OutcomeStatus::Failed, Some(Kind::AgentFailed), None)
     );
     assert!(!run.decided.contains_key("openPullRequest"));
 }
@@ -89,7 +90,7 @@ fn out_of_budget_stops_and_says_what_is_open() {
     request.budget.tokens = Some(3_000);
     let mut scene = Scene::reviews(&[OBJECTS]);
     let run = scene.fly(request);
-    assert_eq!(end(&run).1, Some("budgetExceeded"));
+    assert_eq!(end(&run).1, Some(Kind::BudgetExceeded));
     assert_eq!(scene.roles().last().unwrap(), "reviewer Security");
     assert!(scene.told.contains(&"status false".to_owned()));
 }

@@ -3,6 +3,7 @@
 use crate::common::{conflicted, integrated, team_request};
 use crate::team_step::scene::{APPROVED, Scene, end};
 use drive_core::agent::Role;
+use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{AgentJob, BranchAt, Effect, EffectResult, MergeWhen, OutcomeStatus, Run};
 use drive_core::settings::TeamMode;
@@ -71,7 +72,7 @@ fn a_branch_that_moves_at_every_push_ends_with_a_person_asked_and_the_work_kept(
     let run = fly(&mut scene);
     assert_eq!(
         end(&run),
-        (OutcomeStatus::NeedsHuman, Some("branchMoved"), None)
+        (OutcomeStatus::NeedsHuman, Some(Kind::BranchMoved), None)
     );
     assert_eq!(scene.performed_as("push").len(), 4);
     assert_eq!(run.work.head_sha, Some("3".repeat(40)));
@@ -172,7 +173,7 @@ fn a_conflict_with_the_base_that_stays_leaves_the_approval_and_asks_a_person() {
         end(&run),
         (
             OutcomeStatus::NeedsHuman,
-            Some("mergeConflict"),
+            Some(Kind::MergeConflict),
             Some(LastWord::Approved)
         )
     );

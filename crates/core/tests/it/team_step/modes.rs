@@ -3,6 +3,7 @@
 use crate::common::{agent_ended, agent_said, at, problem, run_id, team_request};
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};
 use drive_core::agent::Failure;
+use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{Effect, EffectResult, Event, OutcomeStatus, Publish, Request, fold, step};
 use drive_core::settings::TeamMode;
@@ -94,7 +95,7 @@ fn never_approved_is_a_failure_that_names_what_is_open() {
         end(&run),
         (
             OutcomeStatus::Failed,
-            Some("notApproved"),
+            Some(Kind::NotApproved),
             Some(LastWord::NeedsChanges)
         )
     );

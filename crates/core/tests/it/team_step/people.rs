@@ -5,6 +5,7 @@ use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, heard, nobody, poll
 use drive_core::agent::Role;
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Comment, Surface};
+use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{AgentJob, IgnoredComment, OutcomeStatus, PollResult, Run};
 use drive_core::settings::TeamMode;
@@ -164,7 +165,7 @@ fn a_commit_that_nobody_looked_at_is_never_called_approved() {
         end(&run),
         (
             OutcomeStatus::NeedsHuman,
-            Some("headNotReviewed"),
+            Some(Kind::HeadNotReviewed),
             Some(LastWord::Inconclusive)
         )
     );

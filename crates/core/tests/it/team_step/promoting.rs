@@ -4,6 +4,7 @@ use crate::common::verification::{base, failed, passed, verified};
 use crate::common::{at, problem, run_id, sandbox, team_request};
 use crate::team_step::ending::merging;
 use crate::team_step::scene::{APPROVED, Scene, end, team};
+use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{
     BranchAt, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Judged, OutcomeStatus, Run,
@@ -31,7 +32,7 @@ fn is_unmerged(run: &Run, scene: &Scene) -> bool {
         && end(run)
             == (
                 OutcomeStatus::NeedsHuman,
-                Some("notMerged"),
+                Some(Kind::NotMerged),
                 Some(LastWord::Approved),
             )
 }
@@ -220,7 +221,7 @@ fn a_base_that_moved_is_not_merged_into_when_the_second_verdict_is_bad() {
     let run = scene.fly(merging(TeamMode::Sequential));
     assert_eq!(scene.performed_as("merge").len(), 1);
     assert_eq!(team(&run).merged, None);
-    assert_eq!(end(&run).1, Some("notMerged"));
+    assert_eq!(end(&run).1, Some(Kind::NotMerged));
 }
 
 /// Whenever the owner dies or somebody stops it, up to the merge itself: nothing is merged after.

@@ -4,6 +4,7 @@ use crate::common::{agent_ended, agent_said, at, good, identity, problem, run_id
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, team};
 use drive_core::agent::answer::Verdict;
 use drive_core::agent::{Failure, Role};
+use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{
     Effect, EffectResult, Event, OutcomeStatus, fold, read_run, step, write_run,
@@ -97,6 +98,6 @@ proptest! {
         };
         prop_assert_eq!(order.as_slice(), expected);
         let kind = run.outcome.unwrap().failure.map(|problem| problem.kind);
-        prop_assert!(run.shutdown.unwrap().status == OutcomeStatus::Succeeded || kind.as_deref() == Some("ownerLost"));
+        prop_assert!(run.shutdown.unwrap().status == OutcomeStatus::Succeeded || kind == Some(Kind::OwnerLost));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::common::{agent_ended, agent_said, at, good, ignored, problem, run_id};
 use drive_core::agent::Role;
+use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{
     AgentJob, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAct, ForgeAnswer, JobComment,
@@ -178,12 +179,9 @@ pub fn team(run: &Run) -> &Phase {
     }
 }
 
-pub fn end(run: &Run) -> (OutcomeStatus, Option<&str>, Option<LastWord>) {
+pub fn end(run: &Run) -> (OutcomeStatus, Option<Kind>, Option<LastWord>) {
     let outcome = run.outcome.as_ref().unwrap();
-    let kind = outcome
-        .failure
-        .as_ref()
-        .map(|problem| problem.kind.as_str());
+    let kind = outcome.failure.as_ref().map(|problem| problem.kind);
     (outcome.status, kind, team(run).verdict)
 }
 

@@ -3,6 +3,7 @@
 use crate::common::{agent_ended, problem, team_request};
 use crate::team_step::scene::{APPROVED, Scene, end};
 use drive_core::agent::Failure;
+use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{EffectResult, OutcomeStatus};
 use drive_core::settings::TeamMode;
@@ -16,7 +17,7 @@ fn a_garbage_verdict_is_asked_for_once_more_and_then_a_person_is_asked() {
         end(&run),
         (
             OutcomeStatus::NeedsHuman,
-            Some("reviewInconclusive"),
+            Some(Kind::ReviewInconclusive),
             Some(LastWord::Inconclusive)
         )
     );

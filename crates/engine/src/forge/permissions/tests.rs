@@ -5,6 +5,7 @@ use crate::ports::{
 };
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{CommentKey, CommentRef, PullRequest, RequestBudget, Surface};
+use drive_core::problem::{Kind, Problem};
 
 /// A forge that knows one maintainer, counts what it is asked, and can be cut off.
 #[derive(Default)]
@@ -38,8 +39,8 @@ impl Forge for People {
     fn permission(&self, login: &str) -> Result<Permission, Problem> {
         self.asked.lock().unwrap().push(login.to_owned());
         if *self.down.lock().unwrap() {
-            return Err(Problem::environment(
-                "forgeUnreachable",
+            return Err(Problem::new(
+                Kind::ForgeUnreachable,
                 "the forge did not answer",
             ));
         }
@@ -155,7 +156,7 @@ fn no_answer_is_a_no_for_now_and_is_asked_again() {
         unanswered.verdict,
         Verdict::Ignore(Reason::PermissionUnknown)
     );
-    assert_eq!(unanswered.problem.unwrap().kind, "forgeUnreachable");
+    assert_eq!(unanswered.problem.unwrap().kind, Kind::ForgeUnreachable);
     *people.down.lock().unwrap() = false;
     assert_eq!(judge(&permissions, "ford").verdict, Verdict::Act);
 }
@@ -218,5 +219,5 @@ fn an_approval_counts_from_those_who_could_push_the_change_themselves() {
     *people.down.lock().unwrap() = true;
     let (verdict, problem) = verdict(Some("marvin"));
     assert_eq!(verdict, Verdict::Ignore(Reason::PermissionUnknown));
-    assert_eq!(problem.as_deref(), Some("forgeUnreachable"));
+    assert_eq!(problem, Some(Kind::ForgeUnreachable));
 }

@@ -6,8 +6,8 @@ use super::super::super::model::{
 };
 use super::PhaseFlow;
 use super::texts::injected_body;
-use crate::Problem;
 use crate::forge::CommentKey;
+use crate::problem::{Kind, Problem};
 
 /// The idempotency keys of comments from the command line begin with this.
 const INJECTED: &str = "injected/";
@@ -41,7 +41,7 @@ impl PhaseFlow<'_> {
                 self.go_on();
             }
             Ask::Cleanup => {
-                let problem = Problem::interrupted("cleaned up on request");
+                let problem = Problem::new(Kind::Interrupted, "cleaned up on request");
                 self.leave(OutcomeStatus::Cancelled, Some(problem));
             }
         }

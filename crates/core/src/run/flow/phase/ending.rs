@@ -6,9 +6,9 @@ use super::super::super::model::{
 };
 use super::PhaseFlow;
 use super::texts::{approved_comment, limit_comment, pull_request_body, stopped_comment};
-use crate::Problem;
 use crate::agent::answer::Verdict;
 use crate::ids::EffectKey;
+use crate::problem::{Kind, Problem};
 use crate::review::{Domain, LastWord, Move};
 use crate::settings::TeamMode;
 
@@ -45,7 +45,7 @@ impl PhaseFlow<'_> {
     pub(super) fn stop_over_budget(&mut self) {
         let overrun = self.overrun().map(|overrun| overrun.to_string());
         let message = format!("the run {}", overrun.unwrap_or_default());
-        let problem = Problem::work("budgetExceeded", message)
+        let problem = Problem::new(Kind::BudgetExceeded, message)
             .hint("raise `[budget]` in `drive.toml`; the work so far is on its branch");
         self.stop(OutcomeStatus::Failed, problem);
     }
@@ -115,16 +115,16 @@ impl PhaseFlow<'_> {
                 self.close_with(posts, OutcomeStatus::Succeeded, None);
             }
             (LastWord::NeedsChanges, TeamMode::Pingpong | TeamMode::Github) => {
-                let problem = Problem::work(
-                    "notApproved",
+                let problem = Problem::new(
+                    Kind::NotApproved,
                     format!("the reviewer `{reviewer}` still asks for changes{open}"),
                 )
                 .hint("read its findings on the pull request or in `drive runs show`; `--max-iterations` gives more rounds");
                 self.finish_with(word, OutcomeStatus::Failed, problem);
             }
             (LastWord::Inconclusive, _) => {
-                let problem = Problem::work(
-                    "reviewInconclusive",
+                let problem = Problem::new(
+                    Kind::ReviewInconclusive,
                     format!("the reviewer `{reviewer}` gave no usable verdict{open}"),
                 )
                 .hint("read the change yourself; `drive runs logs` shows what the reviewer wrote");
@@ -136,8 +136,8 @@ impl PhaseFlow<'_> {
     /// The approved commit is not the head, and no review is left to look at the head.
     fn finish_unseen(&mut self, head: &str) {
         let approved = self.state.record.last_approved().unwrap_or("nothing");
-        let problem = Problem::work(
-            "headNotReviewed",
+        let problem = Problem::new(
+            Kind::HeadNotReviewed,
             format!(
                 "the reviewer `{}` approved {approved}, and nobody has reviewed {head} since",
                 self.terms.reviewer

@@ -22,11 +22,11 @@ use super::super::model::{
     Timer, Watch,
 };
 use super::kit::Context;
-use crate::Problem;
 use crate::agent::Role;
 use crate::agent::answer::title_of;
 use crate::ids::{EffectKey, SandboxId};
 use crate::phase::PhaseName;
+use crate::problem::{Kind, Problem};
 use crate::review::ReviewLoop;
 use crate::time::Timestamp;
 use std::fmt::Write;
@@ -138,7 +138,7 @@ impl PhaseFlow<'_> {
             self.active();
             let is_cancelled = OutcomeStatus::of_agent(&outcome.ending) == OutcomeStatus::Cancelled;
             if is_cancelled && !self.terms.is_watched() {
-                let problem = Problem::interrupted("stopped on request");
+                let problem = Problem::new(Kind::Interrupted, "stopped on request");
                 return self.leave(OutcomeStatus::Cancelled, Some(problem));
             }
         }

@@ -4,6 +4,7 @@ use super::super::super::model::{Effect, Pause, Retry, Timer};
 use super::PhaseFlow;
 use crate::agent::{AgentOutcome, Ending, Failure};
 use crate::ids::EffectKey;
+use crate::problem::Kind;
 use crate::time::after;
 use crate::{Class, Problem};
 use std::time::Duration;
@@ -117,7 +118,7 @@ fn pause(tries: u32) -> Duration {
 
 /// Whether trying again cannot help.
 pub(super) fn is_final(problem: &Problem) -> bool {
-    problem.class != Class::Environment || problem.kind == "sandboxGone"
+    problem.class() != Class::Environment || problem.kind == Kind::SandboxGone
 }
 
 /// Whether the agent's model was away, overloaded or used up, so that the work itself did not fail.

@@ -6,8 +6,8 @@ use super::super::super::model::{
 };
 use super::PhaseFlow;
 use super::texts;
-use crate::Problem;
 use crate::forge::PrState;
+use crate::problem::{Kind, Problem};
 use crate::review::Move;
 use crate::time::after;
 
@@ -125,8 +125,8 @@ impl PhaseFlow<'_> {
         match poll.state {
             Some(PrState::Merged) => self.leave(OutcomeStatus::Succeeded, None),
             Some(PrState::Closed) => {
-                let problem = Problem::work(
-                    "pullRequestClosed",
+                let problem = Problem::new(
+                    Kind::PullRequestClosed,
                     "the pull request was closed without a merge",
                 )
                 .hint(
@@ -222,7 +222,7 @@ impl PhaseFlow<'_> {
     fn time_out(&mut self) {
         let after = self.terms.watch.map(|watch| watch.inactivity_timeout);
         let body = texts::timed_out(after.unwrap_or_default());
-        let problem = Problem::work("inactive", body.clone()).hint(
+        let problem = Problem::new(Kind::Inactive, body.clone()).hint(
             "the pull request is still open; `inactivity_timeout` in `[cruise]` gives more time",
         );
         let post = ClosingPost {

@@ -3,12 +3,15 @@
 //! A [`Problem`] says what failed and on what, who must act, and what to do next. It is plain data:
 //! it goes unchanged into the journal, into `--json` and onto the terminal.
 
+mod kind;
+
+pub use kind::Kind;
+
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Who must act, and so which exit code the command ends with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// The work did not succeed: the agent failed, the review did not approve, verification failed.
     Work,
@@ -36,10 +39,8 @@ impl Class {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
-    /// Who must act.
-    pub class: Class,
-    /// A stable camel-case name that scripts may match, such as `notARepository`.
-    pub kind: String,
+    /// What went wrong; class and exit code follow from it.
+    pub kind: Kind,
     /// A lowercase fragment that names the thing in backticks.
     pub message: String,
     /// What to run or change next.
@@ -51,34 +52,24 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem of the work itself.
-    pub fn work(kind: &str, message: impl Into<String>) -> Self {
-        Self::new(Class::Work, kind, message)
-    }
-
-    /// A problem of usage or configuration.
-    pub fn usage(kind: &str, message: impl Into<String>) -> Self {
-        Self::new(Class::Usage, kind, message)
-    }
-
-    /// A problem of the environment.
-    pub fn environment(kind: &str, message: impl Into<String>) -> Self {
-        Self::new(Class::Environment, kind, message)
-    }
-
-    /// A stop asked for by a person or a signal.
-    pub fn interrupted(message: impl Into<String>) -> Self {
-        Self::new(Class::Interrupted, "interrupted", message)
-    }
-
-    fn new(class: Class, kind: &str, message: impl Into<String>) -> Self {
+    /// A problem without a hint and without causes.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self {
-            class,
-            kind: kind.to_owned(),
+            kind,
             message: message.into(),
             hint: None,
             causes: Vec::new(),
         }
+    }
+
+    /// Who must act.
+    pub fn class(&self) -> Class {
+        self.kind.class()
+    }
+
+    /// The exit code of a command that fails with it.
+    pub fn exit_code(&self) -> u8 {
+        self.kind.exit_code()
     }
 
     /// The same problem with a next step.

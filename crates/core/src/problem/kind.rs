@@ -1,0 +1,395 @@
+//! Every kind of error that drive reports: its text in JSON, its class, what it means and what to
+//! do about it.
+//!
+//! To add one, add a line to the table and run the cli's test
+//! `the_document_of_errors_lists_every_kind` with `DRIVE_UPDATE_DOCS=1`: it writes `docs/errors.md`.
+
+use super::Class;
+use serde::de::{Error, Unexpected};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+/// One line per kind: `Variant: "textInJson", Class, "What it means.", "What to do.";`
+macro_rules! kinds {
+    ($($area:literal { $($name:ident: $text:literal, $class:ident, $meaning:literal, $advice:literal;)+ })+) => {
+        /// What went wrong. Class and exit code follow from it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Kind {
+            $($(#[doc = $meaning] $name,)+)+
+        }
+
+        impl Kind {
+            /// Every kind, in the order of the table.
+            pub const ALL: &'static [Kind] = &[$($(Kind::$name,)+)+];
+
+            /// The stable camel-case text that scripts may match.
+            pub fn as_str(self) -> &'static str {
+                match self { $($(Kind::$name => $text,)+)+ }
+            }
+
+            /// The part of drive that it belongs to, as a heading.
+            pub fn area(self) -> &'static str {
+                match self { $($(Kind::$name)|+ => $area,)+ }
+            }
+
+            /// Who must act.
+            pub fn class(self) -> Class {
+                match self { $($(Kind::$name => Class::$class,)+)+ }
+            }
+
+            /// What happened, in one sentence.
+            pub fn meaning(self) -> &'static str {
+                match self { $($(Kind::$name => $meaning,)+)+ }
+            }
+
+            /// What to do about it, in one sentence.
+            pub fn what_to_do(self) -> &'static str {
+                match self { $($(Kind::$name => $advice,)+)+ }
+            }
+        }
+    };
+}
+
+kinds! {
+    "General" {
+        Usage: "usage", Usage, "The command line is wrong.", "Follow the hint, or run the command with `--help`.";
+        Interrupted: "interrupted", Interrupted, "A person or a signal stopped the command.", "Run it again, or continue a cruise with `drive cruise resume`.";
+        Bug: "bug", Environment, "Drive panicked or was called wrongly by itself.", "Report it with the message; `RUST_BACKTRACE=1` shows where it happened.";
+        Internal: "internal", Environment, "A part of drive failed in a way that must not happen.", "Report it with the message.";
+        AnswerUnfit: "answerUnfit", Environment, "The result could not be written as JSON.", "Report it with the message.";
+        OutputFailed: "outputFailed", Environment, "Standard output could not be written.", "Check where the output goes, for example whether that disk is full.";
+        InputFailed: "inputFailed", Environment, "Standard input could not be read.", "Check what is piped into the command.";
+        CurrentFolderUnknown: "currentFolderUnknown", Environment, "The current folder cannot be determined.", "Change to a folder that exists.";
+        NoSuchFolder: "noSuchFolder", Usage, "A folder that was named does not exist.", "Check the path given with `--repo`, or the folder in the route.";
+        RequirementMissing: "requirementMissing", Environment, "Something that drive needs is missing on this machine.", "Run `drive doctor` and follow its hints.";
+        SignalsUnavailable: "signalsUnavailable", Environment, "Signal handlers could not be installed.", "Check the limits of the user or the container.";
+        NoRandomness: "noRandomness", Environment, "The system provides no random numbers.", "Check that `getrandom` is allowed in the container.";
+        DemoPlace: "demoPlace", Environment, "The demonstration could not write its files.", "Point `TMPDIR` at a folder with free space.";
+        DemoSlow: "demoSlow", Environment, "The demonstration did not finish in time.", "Try again when the machine is less busy.";
+    }
+    "Settings and prompts" {
+        SettingsInvalid: "settingsInvalid", Usage, "The settings contain mistakes.", "Correct the named lines, then run `drive config check`.";
+        SettingsMissing: "settingsMissing", Usage, "The settings file does not exist.", "Check the path given with `--config`.";
+        SettingsUnreadable: "settingsUnreadable", Usage, "The settings file cannot be read.", "Correct the file, or pass another one with `--config`.";
+        NoHome: "noHome", Usage, "`sandbox.root` starts with `~/`, but `HOME` is not set.", "Set `HOME`, or use an absolute path.";
+        PromptUnreadable: "promptUnreadable", Usage, "A prompt file cannot be read.", "Check that the file is readable UTF-8 text.";
+        PromptTooLong: "promptTooLong", Usage, "A prompt file is too long.", "Shorten it.";
+        UnknownPrompt: "unknownPrompt", Usage, "A prompt file has a name that drive does not know.", "Rename it to one of the names in the hint.";
+        UnknownPromptInput: "unknownPromptInput", Usage, "A prompt file uses a placeholder that it is not given.", "Use one of the placeholders in the hint.";
+    }
+    "Task and plan" {
+        TaskEmpty: "taskEmpty", Usage, "The task is empty.", "Describe the task, or pass `-` to read it from standard input.";
+        TaskTooLarge: "taskTooLarge", Usage, "The task is too long.", "Put the material into a file of the repository and name that file in the task.";
+        TaskNotText: "taskNotText", Usage, "The task on standard input is not UTF-8 text.", "Convert it to UTF-8.";
+        TaskUnreadable: "taskUnreadable", Environment, "The task could not be read from standard input.", "Check what is piped into the command.";
+        TaskHoldsSecret: "taskHoldsSecret", Usage, "The task contains the value of a secret.", "Name the variable instead: tasks appear in commits and pull requests.";
+        PlanUnreadable: "planUnreadable", Usage, "The plan file cannot be read.", "Check the path given with `--plan-file`.";
+        PlanTooLarge: "planTooLarge", Usage, "The plan file is too large.", "Shorten it to prose and one block of tasks.";
+        PlanInvalid: "planInvalid", Usage, "The plan file is not a valid plan.", "Correct what the message names; the README shows a plan.";
+        PlanUnsound: "planUnsound", Work, "The plan of the cruise has errors and cannot be approved.", "Wait for the fixer; `drive cruise status` shows its progress.";
+        NoPlan: "noPlan", Work, "The cruise has no plan yet.", "Wait for the planner; `drive cruise status` shows its progress.";
+    }
+    "Agents" {
+        UnknownAgent: "unknownAgent", Usage, "The settings have no agent of that name.", "Use one of the names in the hint, or add it under `[agents]`.";
+        AgentWithoutCommand: "agentWithoutCommand", Usage, "The agent has no command.", "Set `command` for it under `[agents]`.";
+        AgentHomeEntry: "agentHomeEntry", Usage, "An entry of `home` is not a path inside the home folder.", "Use relative paths such as `.config/tool`.";
+        AgentPermissions: "agentPermissions", Usage, "A permission rule of the agent is malformed or would have no effect.", "Write `Tool` or `Tool(pattern)`, or remove the rule.";
+        AgentSettings: "agentSettings", Usage, "The agent's own settings file is not valid JSON.", "Correct `~/.gemini/settings.json`.";
+        ForgeTokenForAgent: "forgeTokenForAgent", Usage, "The agent would receive a secret of the forge.", "Remove that variable from `env` of the agent: drive itself pushes and posts.";
+        EmptyPrompt: "emptyPrompt", Usage, "The agent was given an empty prompt.", "Describe what to do.";
+        AgentNotInstalled: "agentNotInstalled", Environment, "The agent's program is not installed.", "Install it or set its `command`; `drive doctor` shows what is installed.";
+        AgentNotExecutable: "agentNotExecutable", Environment, "The agent's program is not executable.", "Run `chmod +x` on it, or set another `command`.";
+        AgentWrongProgram: "agentWrongProgram", Environment, "The agent's program is not of the configured kind.", "Correct `command` and `kind` under `[agents]`.";
+        AgentFolder: "agentFolder", Environment, "A folder for the agent could not be prepared.", "Check free space and permissions of the state directory.";
+        AgentInput: "agentInput", Environment, "The agent's input could not be written.", "Check free space and permissions of the state directory.";
+        AgentNotHeld: "agentNotHeld", Environment, "The agent ran without the isolation it was started for.", "Check what it changed; `drive doctor` shows which isolation this machine supports.";
+        AgentNotSupervised: "agentNotSupervised", Environment, "The agent could not be started or supervised.", "Run `drive doctor`.";
+        AgentLoginExpired: "agentLoginExpired", Environment, "The agent is not logged in.", "Log in with the agent's own command, or pass its key with `env` under `[agents]`.";
+        AgentUsageLimit: "agentUsageLimit", Environment, "The agent's plan has reached its usage limit.", "Wait for the reset, or choose another agent with `--agent`.";
+        ModelUnavailable: "modelUnavailable", Environment, "The agent could not reach its model, or the model refused.", "Try again later, or choose another agent with `--agent`.";
+        AgentGarbage: "agentGarbage", Environment, "The agent printed output that is not of its kind.", "Check `kind` and `command` under `[agents]`, then run `drive doctor`.";
+        AgentFailed: "agentFailed", Work, "The agent reported that it failed.", "Read its log with `drive runs logs`.";
+        AgentNoVerdict: "agentNoVerdict", Work, "The agent ended without reporting a result.", "Read its log with `drive runs logs`.";
+        AgentEscalations: "agentEscalations", Work, "The agent asked for more permissions than allowed.", "Raise `max_escalations`, or allow what it needs under `[agents]`.";
+        BudgetExceeded: "budgetExceeded", Work, "The run reached its token or cost limit.", "Raise the limit in `[budget]` and start a new run.";
+        AgentTimedOut: "agentTimedOut", Work, "The agent ran, or was silent, for too long.", "Raise `total_timeout` or `idle_timeout`.";
+        AgentMemoryLimit: "agentMemoryLimit", Work, "The agent used more memory than allowed.", "Give it a smaller task.";
+        AgentProcessLimit: "agentProcessLimit", Work, "The agent started more processes than allowed.", "See what it ran with `drive runs show`.";
+        AgentOutputLimit: "agentOutputLimit", Work, "The agent printed more than allowed.", "Read its log with `drive runs logs`.";
+    }
+    "Runs and cruises" {
+        RunFailed: "runFailed", Work, "The run did not succeed.", "See what happened with `drive runs show`.";
+        NothingChanged: "nothingChanged", Work, "The agent changed nothing.", "Read its log with `drive runs logs`, or make the task more concrete.";
+        NothingOnBranch: "nothingOnBranch", Work, "The agent left no commit that belongs on the run's branch.", "Look for its work on other branches and in `drive kept list`.";
+        NotApproved: "notApproved", Work, "The reviewer still requests changes.", "Read its findings with `drive runs show`; `--max-iterations` allows more rounds.";
+        ReviewInconclusive: "reviewInconclusive", Work, "The reviewer gave no usable verdict.", "Review the change yourself; `drive runs logs` shows what the reviewer said.";
+        HeadNotReviewed: "headNotReviewed", Work, "Commits came after the last review.", "Review them yourself; `--max-iterations` allows more rounds.";
+        MergeConflict: "mergeConflict", Work, "The work conflicts with its base, and no agent resolved the conflict.", "Merge the base by hand; `drive kept list` shows what the agent tried.";
+        NotMerged: "notMerged", Work, "A merge did not go through.", "Merge by hand; `drive kept list` shows what was tried.";
+        OwnerLost: "ownerLost", Work, "The process that owned the run was killed.", "Look for its work on its branch and in `drive kept list`.";
+        Inactive: "inactive", Work, "Nothing happened on the pull request until `inactivity_timeout`.", "Start a new cruise; a longer `inactivity_timeout` in `[cruise]` allows more time.";
+        PullRequestClosed: "pullRequestClosed", Work, "The pull request was closed without a merge.", "Start a new cruise with `drive cruise run`.";
+        CruiseNeedsPullRequest: "cruiseNeedsPullRequest", Usage, "A cruise needs a forge to open its pull request on.", "Set `kind` in `[forge]`; `local` needs nothing else.";
+        ModeNeedsPullRequest: "modeNeedsPullRequest", Usage, "The mode `github` needs a pull request, but `--no-pr` opens none.", "Leave out `--no-pr`, or pass `--mode pingpong`.";
+        NoBaseBranch: "noBaseBranch", Usage, "The run has no base branch to open a pull request against.", "Pass `--base BRANCH`, or `--no-pr`.";
+        NoCruise: "noCruise", Usage, "This repository has no active cruise.", "Start one with `drive cruise run`; `drive cruise list --all` shows ended ones.";
+        UnknownCruise: "unknownCruise", Usage, "No cruise has that id.", "List them with `drive cruise list --all`.";
+        SeveralCruises: "severalCruises", Usage, "More than one cruise matches.", "Name one of those in the hint.";
+        CruiseOver: "cruiseOver", Usage, "The cruise has ended.", "Start a new one with `drive cruise run`.";
+        CommentEmpty: "commentEmpty", Usage, "The comment is empty.", "Say what to change.";
+        CommentTooLong: "commentTooLong", Usage, "The comment is too long.", "Put the material into a file of the repository and name that file.";
+        NoRuns: "noRuns", Usage, "There are no runs yet.", "Start one with `drive spawn`.";
+        UnknownRun: "unknownRun", Usage, "No run has that id.", "List them with `drive runs list`.";
+        NoLog: "noLog", Usage, "No agent of the run has a log.", "See how far it got with `drive runs show`.";
+        LogUnreadable: "logUnreadable", Environment, "A log cannot be read.", "Check the permissions of the state directory.";
+        RunOwned: "runOwned", Environment, "Another process owns the run.", "Wait for that process, or stop it.";
+        LeaseLost: "leaseLost", Environment, "Another process took over the run.", "Let the other process finish; `drive runs show` shows its progress.";
+        OwnerSlow: "ownerSlow", Environment, "The owner of the cruise has not ended it yet.", "Check again with `drive cruise status`.";
+        NoRequest: "noRequest", Environment, "The journal does not say what the cruise was asked to do.", "End it with `drive cruise cleanup`.";
+        RepositoryGone: "repositoryGone", Environment, "The repository of the run does not exist any more.", "Move it back, or end the cruise with `drive cruise cleanup --force`.";
+        NotDetached: "notDetached", Environment, "The cruise could not continue in the background.", "Check free space in the state directory, then run `drive cruise resume`.";
+        NotRebuilt: "notRebuilt", Environment, "The cruise could not be rebuilt from its sandbox.", "Start a new one with `drive cruise run`.";
+        PhaseFileNotPlain: "phaseFileNotPlain", Environment, "A file of the phase was replaced by a link or something else.", "Remove it from the sandbox.";
+        PhaseStateDamaged: "phaseStateDamaged", Environment, "The state file in the sandbox is damaged.", "Use `drive cruise status`: the file is only a copy.";
+        PhaseStateOutside: "phaseStateOutside", Environment, "The state file in the sandbox points at a folder that is no sandbox.", "Check `.cruise/phase-state.json`, which an agent may have changed.";
+        PhaseStateMoved: "phaseStateMoved", Environment, "The state file belongs to another sandbox.", "Check `.cruise/phase-state.json`, which an agent may have changed.";
+        PhaseStateFromTheFuture: "phaseStateFromTheFuture", Environment, "The state file in the sandbox has a time in the future.", "Check the clock of the machine and `.cruise/phase-state.json`.";
+        PhaseStateBranch: "phaseStateBranch", Environment, "The state file in the sandbox names another branch than the sandbox is on.", "Check `.cruise/phase-state.json`, which an agent may have changed.";
+        PhaseStatePullRequest: "phaseStatePullRequest", Environment, "The state file in the sandbox names another pull request than the forge knows.", "Check `.cruise/phase-state.json`, which an agent may have changed.";
+        PhaseStateNewer: "phaseStateNewer", Environment, "A newer drive wrote the state file in the sandbox.", "Use that newer version.";
+        PhaseStateUnwritable: "phaseStateUnwritable", Environment, "The state file in the sandbox cannot be written.", "Check free space and permissions of the sandbox.";
+    }
+    "Git" {
+        NotARepository: "notARepository", Usage, "The folder is not inside a git repository.", "Run drive inside a repository, or pass `--repo PATH`.";
+        NoCommitsYet: "noCommitsYet", Usage, "The repository has no commits yet.", "Make a first commit with `git commit`.";
+        UnknownRevision: "unknownRevision", Usage, "The revision does not exist in this repository.", "Check the name; a shallow clone may need `git fetch --unshallow`.";
+        RepositoryUnreadable: "repositoryUnreadable", Environment, "Git cannot read the repository.", "See what `git status` says there.";
+        UnsupportedPath: "unsupportedPath", Environment, "The repository's path is not UTF-8 or contains a line break.", "Move the repository to a folder with a plain name.";
+        GitFailed: "gitFailed", Environment, "A git command failed.", "Follow what git said.";
+        GitTimedOut: "gitTimedOut", Environment, "A git command did not end in time.", "Check whether another program blocks the repository, its disk or its remote.";
+        GitOutputTooLarge: "gitOutputTooLarge", Environment, "A git command printed more than drive reads.", "Check the repository for unusually large files or diffs.";
+        RefLocked: "refLocked", Environment, "A git lock file blocks a branch or tag.", "Delete the named lock file if no git process is running in the repository.";
+        IndexUnreadable: "indexUnreadable", Environment, "The git index cannot be copied.", "Check free space and permissions of the git folder.";
+        RemoteUnreachable: "remoteUnreachable", Environment, "Git cannot reach the remote.", "Check that `git ls-remote` works there without asking for a password.";
+        PushRefused: "pushRefused", Environment, "The remote refused the branch.", "Follow what the remote said; the work is on the local branch.";
+        BranchKeepsMoving: "branchKeepsMoving", Environment, "The branch changed every time it was fetched.", "Find out who rewrites it, then try again.";
+        BranchDeleted: "branchDeleted", Environment, "The branch was deleted on the remote.", "Restore it there; the commits are on the local branch.";
+        BaseGone: "baseGone", Environment, "The base branch does not exist any more.", "Choose another base for the pull request.";
+        BranchMoved: "branchMoved", Work, "The branch on the remote has commits that the run does not have.", "Take the work from the local branch, and pass another `--branch` next time.";
+        BranchExists: "branchExists", Usage, "The branch exists already, or its name conflicts with another branch.", "Pass `--branch` with another name.";
+        BranchTaken: "branchTaken", Usage, "The branch name and all similar names are taken.", "Pass `--branch` with another name.";
+        BranchCheckedOut: "branchCheckedOut", Usage, "The branch is checked out in another worktree.", "Pass `--branch` with another name.";
+        BranchNotFound: "branchNotFound", Usage, "The branch does not exist.", "List branches with `git branch`.";
+        BadBranchName: "badBranchName", Usage, "Git does not allow the branch name.", "Use letters, digits, `-`, `_`, `.` and `/`, such as `feat/login`.";
+        NoBranch: "noBranch", Usage, "No branch is checked out.", "Name the branch: `drive pr open BRANCH`.";
+        NoCommits: "noCommits", Work, "The branch has no commits beyond its base.", "Commit something on it first.";
+        HistoryUnrelated: "historyUnrelated", Work, "The branch shares no commit with its base.", "Rebuild it from its base with `git cherry-pick`.";
+        OperationInProgress: "operationInProgress", Work, "A merge, rebase or similar operation was left unfinished.", "Finish or abort it, then try again.";
+        NestedRepository: "nestedRepository", Work, "A folder is a repository of its own and cannot be committed.", "Remove it, ignore it, or make it a submodule.";
+        FileTooLarge: "fileTooLarge", Work, "A file is too large to be read.", "Make it smaller.";
+        NotUtf8: "notUtf8", Usage, "A path of the run is not UTF-8.", "Rename the folder.";
+    }
+    "Sandboxes and saved work" {
+        BadSandboxName: "badSandboxName", Usage, "The sandbox name is not a plain name.", "Use at most 100 letters, digits, `-`, `_` and `.`.";
+        BadPattern: "badPattern", Usage, "An entry of `copy` or `seed` is not a usable pattern.", "Name a path inside the repository, such as `.env.example` or `fixtures/*.bin`.";
+        SandboxExists: "sandboxExists", Usage, "A sandbox of that name exists for another purpose.", "Use another name, or remove that sandbox first.";
+        SandboxFolderTaken: "sandboxFolderTaken", Environment, "A folder that drive did not make is where the sandbox should be.", "Move it away.";
+        SandboxGone: "sandboxGone", Environment, "The sandbox was deleted by hand.", "Use what was committed on its branch; `drive cruise cleanup` ends its cruise.";
+        SandboxReplaced: "sandboxReplaced", Environment, "The sandbox was replaced by something else.", "Remove what is there.";
+        SandboxNotOurs: "sandboxNotOurs", Environment, "The sandbox is not removed because drive cannot prove that it made it.", "Remove it by hand if it is not needed.";
+        SandboxUnclear: "sandboxUnclear", Environment, "The sandbox is not removed because its ownership cannot be checked.", "Remove it by hand if it is not needed.";
+        SandboxPersistent: "sandboxPersistent", Environment, "The sandbox is only removed on request.", "Remove it by hand if it is not needed.";
+        SandboxInUse: "sandboxInUse", Environment, "The sandbox is not removed because its run may still be alive.", "Wait for the run to end.";
+        SandboxRecordUnreadable: "sandboxRecordUnreadable", Environment, "The record of a sandbox cannot be read.", "Check the file named in the hint.";
+        SandboxRecordUnwritable: "sandboxRecordUnwritable", Environment, "The record of a sandbox cannot be written.", "Check free space and permissions of the sandbox folder.";
+        SandboxRootUnusable: "sandboxRootUnusable", Environment, "The folder for sandboxes cannot be written.", "Make it writable, or set `sandbox.root` to another folder.";
+        LockHeld: "lockHeld", Environment, "Another process holds a lock for too long.", "Wait for it to end, or check what that process is doing.";
+        NotWritten: "notWritten", Environment, "A file cannot be written.", "Check free space, permissions, and that no folder of the path is a link.";
+        StorageFailed: "storageFailed", Environment, "A file or folder cannot be used.", "Check who owns it and whether the disk is mounted read-only.";
+        DiskFull: "diskFull", Environment, "The disk is full.", "Free some space and run the command again.";
+        WorkCannotBeKept: "workCannotBeKept", Work, "The sandbox stays because something in it cannot be saved.", "Save or remove that by hand, then remove the sandbox.";
+        TooMuchKept: "tooMuchKept", Environment, "The run has too many saved states.", "Drop some with `drive kept drop`.";
+        UnknownKeptWork: "unknownKeptWork", Usage, "No saved work has that name.", "List it with `drive kept list`.";
+    }
+    "Processes" {
+        EmptyCommand: "emptyCommand", Usage, "A command is empty.", "Name a program in the route or the agent.";
+        CommandNotFound: "commandNotFound", Environment, "A command does not exist.", "Install it, or name it by its full path.";
+        CommandNotExecutable: "commandNotExecutable", Environment, "A command is not executable.", "Run `chmod +x` on it if it is a program.";
+        WorkingFolderMissing: "workingFolderMissing", Environment, "The folder to run in does not exist.", "Check that it was not removed.";
+        FolderUnusable: "folderUnusable", Environment, "A folder for a process cannot be made or used.", "Check free space and permissions.";
+        IsolationMissing: "isolationMissing", Environment, "A required isolation is not available.", "Run `drive doctor`, or set `sandbox.isolation` to `auto`.";
+        ProcessNotStarted: "processNotStarted", Environment, "A process could not be started.", "Check the limits on processes and memory.";
+        ProcessSurvived: "processSurvived", Environment, "Processes of an earlier run could not be killed.", "Look for processes that wait for a disk or a network file system.";
+        ReportUnreadable: "reportUnreadable", Environment, "The report of an earlier process cannot be read.", "Check the permissions of the state directory.";
+        SupervisionFailed: "supervisionFailed", Environment, "The helper that supervises a process failed.", "Run `drive doctor`.";
+    }
+    "State" {
+        StateDirRelative: "stateDirRelative", Usage, "`DRIVE_STATE_DIR` is not an absolute path.", "Set it to an absolute path.";
+        StateDirUnknown: "stateDirUnknown", Environment, "There is no folder for the state directory because `HOME` is not set.", "Set `DRIVE_STATE_DIR` to a folder of yours.";
+        StateDirUnusable: "stateDirUnusable", Environment, "The state directory cannot be used.", "Make it writable, or set `DRIVE_STATE_DIR` to another folder.";
+        StateNotWritable: "stateNotWritable", Environment, "The database cannot be written.", "Make its folder writable, or set `DRIVE_STATE_DIR` to another folder.";
+        Database: "database", Environment, "The database failed.", "Check the disk, then run the command again.";
+        DatabaseBusy: "databaseBusy", Environment, "Another process holds the database.", "Wait for the other command, then run this one again.";
+        CorruptDatabase: "corruptDatabase", Environment, "The database is damaged.", "Move it away to start with an empty one: branches and saved work stay in git.";
+        ForeignDatabase: "foreignDatabase", Environment, "The database belongs to another program.", "Move it away, or set `DRIVE_STATE_DIR` to another folder.";
+        NewerDatabase: "newerDatabase", Environment, "A newer drive wrote the database.", "Install that version, or set `DRIVE_STATE_DIR` to another folder.";
+        IllegalEvent: "illegalEvent", Environment, "The journal refused an event that does not fit the run.", "Report it with the message: nothing was written.";
+    }
+    "Pull requests" {
+        PullRequestNotFound: "pullRequestNotFound", Usage, "The pull request does not exist.", "List them with `drive pr list`, or open one with `drive pr open`.";
+        PullRequestAmbiguous: "pullRequestAmbiguous", Usage, "More than one pull request matches.", "Pass its number.";
+        PullRequestMerged: "pullRequestMerged", Usage, "The pull request was merged and cannot be reopened.", "Open a new one from another branch.";
+        PullRequestNotOpen: "pullRequestNotOpen", Usage, "The pull request is not open.", "Reopen it with `drive pr reopen`, or open a new one.";
+        BranchHasPullRequest: "branchHasPullRequest", Usage, "The branch has another open pull request.", "Close that one first.";
+        BaseUnknown: "baseUnknown", Usage, "The base of the pull request cannot be determined.", "Pass `--base BRANCH`.";
+        CommentNotFound: "commentNotFound", Usage, "The comment does not exist, or not any more.", "List the comments with `drive pr show`.";
+        CommentLost: "commentLost", Environment, "A comment that was just written is missing.", "Check the pull request with `drive pr show`.";
+        BodyMissing: "bodyMissing", Usage, "The comment has no text.", "Give the text after the pull request, or pass `--body -` and pipe it in.";
+        BodyEmpty: "bodyEmpty", Usage, "The text of the comment is empty.", "Write something.";
+        BodyTooLong: "bodyTooLong", Usage, "The text of the comment is too long.", "Split it into several comments.";
+        BodyNotText: "bodyNotText", Usage, "The text on standard input is not UTF-8.", "Convert it to UTF-8.";
+        NameUnusable: "nameUnusable", Usage, "The author's name is empty or not plain text.", "Pass `--as NAME`, or set `git config user.name`.";
+        NameTaken: "nameTaken", Usage, "The author's name is the one that drive posts under.", "Pass `--as` with another name.";
+        FileNotInDiff: "fileNotInDiff", Usage, "The file is not part of the pull request's diff.", "Name one of the files in the hint.";
+        LineNotInDiff: "lineNotInDiff", Usage, "The line is not part of the pull request's diff.", "Name one of the lines in the hint.";
+        HeadMoved: "headMoved", Work, "The pull request has a newer head than the one that was named.", "Review what is new with `drive pr show`.";
+        MergeRefused: "mergeRefused", Work, "The pull request was not merged.", "Resolve the reason in the message, then try again.";
+    }
+    "Forge" {
+        NoForge: "noForge", Usage, "There is no forge to open a pull request on.", "Pass `--no-pr`, or set `kind` in `[forge]`.";
+        ForgeUrl: "forgeUrl", Usage, "`forge.api_url` is not the address of an API.", "Set it to an address such as `https://api.github.com`.";
+        ForgeRepo: "forgeRepo", Usage, "`forge.repo` is not the name of a repository.", "Set it to `owner/name`.";
+        RemoteMissing: "remoteMissing", Usage, "The repository has no remote on the forge.", "Set `forge.repo` to `owner/name`, or `forge.kind` to `local`.";
+        RemoteNotOnForge: "remoteNotOnForge", Usage, "The remote is on another server than `forge.api_url`.", "Set `forge.api_url` to the API of your server, or `forge.kind` to `local`.";
+        TokenMissing: "tokenMissing", Environment, "There is no token for the forge.", "Set the variable that `forge.token_env` names, or run `gh auth login`.";
+        ForgeToken: "forgeToken", Environment, "The forge does not accept the token.", "Run `gh auth login`, or set the variable that `forge.token_env` names.";
+        ForgeForbidden: "forgeForbidden", Environment, "The token lacks a permission.", "Give it read and write access to pull requests, contents and statuses.";
+        ForgeNotFound: "forgeNotFound", Environment, "The forge does not know what was asked for, or hides it.", "Check `forge.repo`, and that the token can see the repository.";
+        ForgeRejected: "forgeRejected", Environment, "The forge rejected a request as invalid.", "Follow what the forge said.";
+        ForgeFailed: "forgeFailed", Environment, "The forge answered with an error.", "Wait: drive retries by itself.";
+        ForgeAnswer: "forgeAnswer", Environment, "The forge's answer could not be read.", "Check that `forge.api_url` is a supported forge.";
+        ForgeAnswerTooLarge: "forgeAnswerTooLarge", Environment, "The forge's answer is too large.", "Check that `forge.api_url` is a supported forge.";
+        ForgeListTooLong: "forgeListTooLong", Environment, "A list of the forge has too many pages.", "Check the repository for an unusual number of comments or pull requests.";
+        ForgeTimeout: "forgeTimeout", Environment, "The forge did not answer in time.", "Check the network and `forge.api_url`; drive retries by itself.";
+        ForgeUnreachable: "forgeUnreachable", Environment, "The forge cannot be reached.", "Check the network and `forge.api_url`; drive retries by itself.";
+        RateLimited: "rateLimited", Environment, "The token has reached the forge's rate limit.", "Wait for the reset, or use a token of another account.";
+        MarkerKeyUnusable: "markerKeyUnusable", Environment, "The key that marks drive's comments cannot be used.", "Check the permissions of the named file.";
+        NoThread: "noThread", Environment, "A thread for requests to the forge could not be started.", "Check the limits on processes and memory.";
+        PollerGone: "pollerGone", Environment, "The forge is not polled any more.", "Continue the cruise with `drive cruise resume`.";
+    }
+    "Server and webhooks" {
+        NotFound: "notFound", Usage, "The page does not exist.", "Follow a link of the dashboard.";
+        PageFailed: "pageFailed", Environment, "The page could not be made.", "Reload it.";
+        ListenExposed: "listenExposed", Usage, "The address can be reached from other machines.", "Listen on `127.0.0.1` behind a proxy with TLS, or pass `--expose webhooks`.";
+        ListenFailed: "listenFailed", Environment, "The server cannot listen on the address.", "Choose another port, or end the program that uses it.";
+        NothingToServe: "nothingToServe", Usage, "The server would serve neither the dashboard nor webhooks.", "Set the webhook secret, or pass `--expose all`.";
+        ServerEnded: "serverEnded", Environment, "The server ended by itself.", "Start it again with `drive serve`.";
+        ThreadFailed: "threadFailed", Environment, "The thread for webhooks could not be started.", "Check the limits on processes and memory.";
+        WebhookSecretMissing: "webhookSecretMissing", Usage, "The webhook secret is empty.", "Set the same long random secret here and in the forge's webhook settings.";
+        WebhookUnreadable: "webhookUnreadable", Environment, "A signed webhook delivery is not valid JSON.", "Set the content type of the webhook to `application/json`.";
+    }
+    "Verification" {
+        VerificationFailed: "verificationFailed", Work, "The commit did not pass verification.", "Read the failed stage in the report, and correct the commit.";
+        VerificationRefused: "verificationRefused", Usage, "The verification was asked for something it cannot do.", "Correct the revision, the routes or the paths that the message names.";
+        VerificationNotRun: "verificationNotRun", Environment, "The verification could not be carried out.", "Resolve the reason in the message, then run `drive verify` again.";
+        NoVerifier: "noVerifier", Environment, "There is no verifier for this run.", "Run `drive verify` yourself.";
+        NoSlot: "noSlot", Environment, "Too many other verifications ran until the deadline.", "Try again later, or raise `verify.max_parallel` or `verify.deadline`.";
+        SlotUnusable: "slotUnusable", Environment, "The lock that limits parallel verifications cannot be used.", "Check the permissions of the state directory.";
+        OutsideWorkspace: "outsideWorkspace", Usage, "A path leads outside the workspace.", "Use a program's plain name, or a path inside the repository.";
+        ProgramNotFound: "programNotFound", Environment, "A program or folder of a stage is not in the workspace.", "Make sure that an earlier stage builds it.";
+        WorkspaceGone: "workspaceGone", Environment, "The workspace was removed during the verification.", "Run `drive verify` again.";
+        CheckoutIncomplete: "checkoutIncomplete", Environment, "The new workspace does not contain the commit's files.", "Check free space, then run `drive verify` again.";
+        ScratchUnusable: "scratchUnusable", Environment, "A temporary folder cannot be made or used.", "Point `TMPDIR` at a folder with free space.";
+        ScratchStays: "scratchStays", Environment, "A temporary folder cannot be removed.", "Remove it by hand.";
+        DiskTimeUnknown: "diskTimeUnknown", Environment, "The time of the disk cannot be determined.", "Check that the temporary folder is writable.";
+        LivenessUnknown: "livenessUnknown", Environment, "Drive cannot determine whether another verification is still alive.", "Check the permissions of the state directory.";
+        ProjectUnreadable: "projectUnreadable", Environment, "A project's own tool cannot describe the project.", "Run the named tool yourself and follow what it says.";
+        NoStartupHelper: "noStartupHelper", Environment, "The helper program for startup tests is missing.", "Install drive again.";
+        ReportNotKept: "reportNotKept", Environment, "The report of the verification cannot be written.", "Check free space and permissions of the state directory.";
+        NoReport: "noReport", Environment, "The verifier ended without a report.", "Run `drive verify` again.";
+        VerifierDied: "verifierDied", Environment, "The verifier was killed.", "Run `drive verify` again; `dmesg` tells whether the machine ran out of memory.";
+        WorkerNotStarted: "workerNotStarted", Environment, "The verifier could not be started.", "Check the limits on processes and memory.";
+        WorkerLost: "workerLost", Environment, "Drive lost track of the verifier.", "Run `drive verify` again.";
+    }
+}
+
+impl Kind {
+    /// The exit code of a command that fails with it.
+    pub fn exit_code(self) -> u8 {
+        self.class().exit_code()
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Kind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Kind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        let known = Kind::ALL.iter().find(|kind| kind.as_str() == text);
+        known.copied().ok_or_else(|| {
+            D::Error::invalid_value(Unexpected::Str(&text), &"a kind of problem of this drive")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_kind_has_a_text_of_its_own_in_camel_case() {
+        let mut texts = BTreeSet::new();
+        for kind in Kind::ALL {
+            let text = kind.as_str();
+            assert!(texts.insert(text), "two kinds have the text `{text}`");
+            let mut variant = format!("{kind:?}");
+            variant[..1].make_ascii_lowercase();
+            assert_eq!(text, variant, "the text differs from the variant's name");
+        }
+    }
+
+    #[test]
+    fn every_meaning_and_every_advice_is_one_full_sentence() {
+        for kind in Kind::ALL {
+            for text in [kind.meaning(), kind.what_to_do()] {
+                let first = text.trim_start_matches('`').chars().next().unwrap();
+                let is_code = text.starts_with('`');
+                assert!(is_code || first.is_uppercase(), "{kind}: {text}");
+                assert!(
+                    text.ends_with('.') && !text.ends_with(".."),
+                    "{kind}: {text}"
+                );
+                assert!(!text.contains(". "), "{kind} has two sentences: {text}");
+                assert!(text.matches('`').count() % 2 == 0, "{kind}: {text}");
+            }
+            assert_ne!(kind.meaning(), kind.what_to_do());
+        }
+    }
+
+    #[test]
+    fn every_kind_is_written_and_read_as_its_text() {
+        for kind in Kind::ALL {
+            let json = serde_json::to_string(kind).unwrap();
+            assert_eq!(json, format!("\"{kind}\""));
+            assert_eq!(serde_json::from_str::<Kind>(&json).unwrap(), *kind);
+        }
+    }
+
+    #[test]
+    fn an_unknown_kind_is_an_error() {
+        let error = serde_json::from_str::<Kind>("\"noSuchKind\"").unwrap_err();
+        let shown = error.to_string();
+        assert!(shown.contains("noSuchKind"), "{shown}");
+    }
+}
