@@ -257,9 +257,11 @@ pub fn again_as_ordinary_user(module: &str) {
         return;
     }
     let (_, module) = module.split_once("::").unwrap();
+    // One thread: a child that another test forks holds this test's `flock` until it executes, and a
+    // sweep then skips the sandbox as busy.
     let output = Command::new("/proc/self/exe")
         .args([
-            "--test-threads=2",
+            "--test-threads=1",
             "--skip",
             "the_same_holds_for_an_ordinary_user",
         ])
