@@ -114,12 +114,10 @@ pub(super) fn require_free(git: &Git, at: &Location, branch: &BranchName) -> Res
         if collide(name, &wanted) {
             let other = name.strip_prefix("refs/heads/").unwrap_or(name);
             return Err(Problem::new(
-                Kind::BranchExists,
-                format!("branch `{branch}` cannot stand beside branch `{other}`"),
+                Kind::BranchConflict,
+                format!("branch `{branch}` cannot exist beside branch `{other}`"),
             )
-            .hint(
-                "one of the two names is a folder to the other: pass `--branch` with another name",
-            ));
+            .hint("git stores branches as files: pass `--branch` with another name"));
         }
     }
     Ok(())

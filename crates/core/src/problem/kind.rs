@@ -109,6 +109,7 @@ kinds! {
         ModelUnavailable: "modelUnavailable", Environment, "The agent could not reach its model, or the model refused.", "Try again later, or choose another agent with `--agent`.";
         AgentGarbage: "agentGarbage", Environment, "The agent printed output that is not of its kind.", "Check `kind` and `command` under `[agents]`, then run `drive doctor`.";
         AgentFailed: "agentFailed", Work, "The agent reported that it failed.", "Read its log with `drive runs logs`.";
+        AgentInterrupted: "agentInterrupted", Environment, "The drive process that ran the agent was killed.", "Nothing: the agent's unfinished work is saved, and drive starts it again.";
         AgentNoVerdict: "agentNoVerdict", Work, "The agent ended without reporting a result.", "Read its log with `drive runs logs`.";
         AgentEscalations: "agentEscalations", Work, "The agent asked for more permissions than allowed.", "Raise `max_escalations`, or allow what it needs under `[agents]`.";
         BudgetExceeded: "budgetExceeded", Work, "The run reached its token or cost limit.", "Raise the limit in `[budget]` and start a new run.";
@@ -176,7 +177,8 @@ kinds! {
         BranchDeleted: "branchDeleted", Environment, "The branch was deleted on the remote.", "Restore it there; the commits are on the local branch.";
         BaseGone: "baseGone", Environment, "The base branch does not exist any more.", "Choose another base for the pull request.";
         BranchMoved: "branchMoved", Work, "The branch on the remote has commits that the run does not have.", "Take the work from the local branch, and pass another `--branch` next time.";
-        BranchExists: "branchExists", Usage, "The branch exists already, or its name conflicts with another branch.", "Pass `--branch` with another name.";
+        BranchExists: "branchExists", Usage, "The branch exists already.", "Pass `--branch` with another name.";
+        BranchConflict: "branchConflict", Usage, "The branch's name and the name of another branch exclude each other, as `main/x` and `main` do.", "Pass `--branch` with another name.";
         BranchTaken: "branchTaken", Usage, "The branch name and all similar names are taken.", "Pass `--branch` with another name.";
         BranchCheckedOut: "branchCheckedOut", Usage, "The branch is checked out in another worktree.", "Pass `--branch` with another name.";
         BranchNotFound: "branchNotFound", Usage, "The branch does not exist.", "List branches with `git branch`.";

@@ -51,6 +51,9 @@ fn broken_rule(name: &str) -> Option<&'static str> {
     if name == "@" || name == "HEAD" {
         return Some("has a meaning of its own in git");
     }
+    if matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Some("looks like a commit id");
+    }
     if name.starts_with('-') {
         return Some("starts with `-`");
     }
@@ -102,6 +105,10 @@ mod tests {
             ("@", "has a meaning of its own in git"),
             ("HEAD", "has a meaning of its own in git"),
             ("-x", "starts with `-`"),
+            (
+                "0123456789abcdef0123456789abcdef01234567",
+                "looks like a commit id",
+            ),
             ("x.", "ends with `.`"),
             ("a..b", "contains `..`"),
             ("a@{1}", "contains `@{`"),

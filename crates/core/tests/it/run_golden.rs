@@ -235,6 +235,7 @@ fn every_effect() -> Vec<Effect> {
         },
         Effect::ChooseBranch {
             wanted: "fix-the-login".into(),
+            exact: true,
             remote: Some("origin".into()),
         },
         Effect::ReadDiff {

@@ -3,9 +3,9 @@
 use super::World;
 use crate::executor::Task;
 use crate::ports::AgentRequest;
-use drive_core::Problem;
 use drive_core::agent::{Access, AgentEvent, Decision};
 use drive_core::ids::SandboxId;
+use drive_core::problem::{Kind, Problem};
 use drive_core::process::Limits;
 use drive_core::run::{AgentJob, EffectResult, Note, Spent};
 use std::cell::Cell;
@@ -23,9 +23,13 @@ impl World<'_> {
         sandbox: Option<&SandboxId>,
         job: &AgentJob,
     ) -> Result<EffectResult, Problem> {
-        // An earlier owner may have died while its agent lived: never start a twin.
+        // An earlier owner may have died while its agent worked: never start a twin, and never let
+        // the next one build on files that were half written.
         if let Some(identity) = task.run.processes.get(&task.claimed.key) {
             self.processes.end(identity)?;
+            if sandbox.is_some() && job.role.access() == Access::Write {
+                return Err(interrupted(&job.agent));
+            }
         }
         let sandbox = sandbox
             .map(|id| self.require_sandbox(task, id))
@@ -90,6 +94,13 @@ impl World<'_> {
             log: Some(scratch),
         })
     }
+}
+
+fn interrupted(agent: &str) -> Problem {
+    Problem::new(
+        Kind::AgentInterrupted,
+        format!("agent `{agent}` was interrupted: the drive that ran it was killed"),
+    )
 }
 
 /// Journals what a person will want to see again.

@@ -93,9 +93,11 @@ impl Performer for World<'_> {
 impl World<'_> {
     fn perform_effect(&self, task: &Task<'_>) -> Result<EffectResult, Problem> {
         match &task.claimed.effect {
-            Effect::ChooseBranch { wanted, remote } => {
-                self.choose_branch(task, wanted, remote.as_deref())
-            }
+            Effect::ChooseBranch {
+                wanted,
+                exact,
+                remote,
+            } => self.choose_branch(task, wanted, *exact, remote.as_deref()),
             Effect::CreateSandbox { spec } => {
                 let sandbox = Box::new(self.sandboxes.create(spec)?);
                 Ok(EffectResult::SandboxCreated { sandbox })

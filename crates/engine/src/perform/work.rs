@@ -133,12 +133,14 @@ impl World<'_> {
         })
     }
 
-    /// The wanted name, or the first one with a number behind it that is free here and there. A
+    /// The wanted name, or, where no person asked for it, the first one with a number behind it that
+    /// is free here and on the remote. A
     /// branch of an earlier attempt of this run is its sandbox's, which then exists already.
     pub(super) fn choose_branch(
         &self,
         task: &Task<'_>,
         wanted: &str,
+        exact: bool,
         remote: Option<&str>,
     ) -> Result<EffectResult, Problem> {
         let repo = task
@@ -162,6 +164,17 @@ impl World<'_> {
             };
             if !is_here && !is_there {
                 return Ok(EffectResult::BranchChosen { branch });
+            }
+            if exact {
+                let place = match (is_here, remote) {
+                    (false, Some(remote)) => format!(" on `{remote}`"),
+                    (_, _) => String::new(),
+                };
+                return Err(Problem::new(
+                    Kind::BranchExists,
+                    format!("branch `{branch}` exists already{place}"),
+                )
+                .hint("pass `--branch` with another name, or leave it out"));
             }
         }
         Err(Problem::new(

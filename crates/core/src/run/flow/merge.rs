@@ -39,11 +39,13 @@ impl Merge {
             from: from.clone(),
             when,
             base: base.clone(),
-            published,
+            published: published.clone(),
         });
         Self {
             sandbox,
             from,
+            when,
+            published,
             base,
             rounds: 0,
             step: MergeStep::Merging,
@@ -57,7 +59,24 @@ impl Merge {
                 Merging::Stuck(problem.cause(why.to_string()))
             }
             (MergeStep::RollingBack { problem }, _) => Merging::Stuck(problem),
-            // Whatever became of the agent: the files are looked at.
+            (MergeStep::Restarting, EffectResult::Failed { problem }) => Merging::Stuck(problem),
+            (MergeStep::Restarting, _) => {
+                let (from, base) = (self.from.clone(), self.base.clone());
+                let rounds = self.rounds;
+                *self = Self::begin(run, from, self.when, base, self.published.clone());
+                self.rounds = rounds;
+                Merging::Pending
+            }
+            // Half-written files must not be taken for a resolution.
+            (MergeStep::Resolving { ours, .. }, EffectResult::Failed { problem })
+                if problem.kind == Kind::AgentInterrupted =>
+            {
+                let sandbox = self.sandbox.clone();
+                run.decide(Effect::RollBack { sandbox, to: ours });
+                self.step = MergeStep::Restarting;
+                Merging::Pending
+            }
+            // Whatever became of the agent: the files are checked.
             (MergeStep::Resolving { ours, theirs }, _) => self.conclude(run, ours, theirs),
             (_, EffectResult::Integrated { .. }) => Merging::Merged,
             (_, EffectResult::Replaced { .. }) => Merging::Replaced,

@@ -6,7 +6,7 @@ use super::super::model::{
 };
 use super::phase::PhaseFlow;
 use crate::agent::Role;
-use crate::agent::answer::read_naming;
+use crate::agent::answer::{read_naming, slug};
 use crate::problem::Kind;
 use crate::prompts::Prompt;
 use crate::review::{LastWord, Move, ReviewLoop};
@@ -40,10 +40,8 @@ impl PhaseFlow<'_> {
         }
         let naming = read_naming(text, &self.request.task);
         self.state.title = naming.pr_title;
-        self.state.stage = Stage::ChoosingBranch;
-        let remote = self.remote();
         let wanted = self.terms.branch.clone().unwrap_or(naming.branch_name);
-        self.run.decide(Effect::ChooseBranch { wanted, remote });
+        self.choose_branch(wanted);
     }
 
     pub(super) fn branch_chosen(&mut self, result: EffectResult) {
@@ -59,12 +57,29 @@ impl PhaseFlow<'_> {
         self.run.decide(Effect::CreateSandbox { spec });
     }
 
-    /// A name that was free a moment ago may be somebody else's by now: then another one is found.
+    fn choose_branch(&mut self, wanted: String) {
+        self.state.stage = Stage::ChoosingBranch;
+        let exact = self.terms.branch.is_some();
+        let remote = self.remote();
+        self.run.decide(Effect::ChooseBranch {
+            wanted,
+            exact,
+            remote,
+        });
+    }
+
+    /// A name that was free a moment ago may be another run's by now: then the next one is taken. A
+    /// name that cannot exist beside another branch gives way to one made of the task. A name that
+    /// a person asked for is not exchanged.
     pub(super) fn sandbox_created(&mut self, effect: &Effect, result: EffectResult) {
         let EffectResult::SandboxCreated { sandbox } = result else {
-            return match (taken(effect, &result), self.state.counts.names_taken) {
-                (Some(branch), ..MOST_NAMES) => self.choose_beside(branch),
-                (_, _) => self.give_up(result),
+            let is_bounded = self.state.counts.names_taken < MOST_NAMES;
+            return match self.next_name(effect, &result).filter(|_| is_bounded) {
+                Some(name) => {
+                    self.state.counts.names_taken += 1;
+                    self.choose_branch(name);
+                }
+                None => self.give_up(result),
             };
         };
         let path = sandbox.path.to_string_lossy();
@@ -72,12 +87,25 @@ impl PhaseFlow<'_> {
         self.make();
     }
 
-    fn choose_beside(&mut self, branch: &str) {
-        self.state.counts.names_taken += 1;
-        self.state.stage = Stage::ChoosingBranch;
-        let remote = self.remote();
-        let wanted = format!("{branch}-2");
-        self.run.decide(Effect::ChooseBranch { wanted, remote });
+    /// The name to try after one that a sandbox could not have.
+    fn next_name(&self, effect: &Effect, result: &EffectResult) -> Option<String> {
+        let (Effect::CreateSandbox { spec }, EffectResult::Failed { problem }) = (effect, result)
+        else {
+            return None;
+        };
+        if self.terms.branch.is_some() {
+            return None;
+        }
+        let branch = spec.branch.as_deref()?;
+        if problem.kind == Kind::BranchConflict {
+            let name = slug(&self.request.task);
+            return Some(match name == branch {
+                true => format!("{name}-2"),
+                false => name,
+            });
+        }
+        let is_taken = matches!(problem.kind, Kind::BranchExists | Kind::BranchCheckedOut);
+        is_taken.then(|| format!("{branch}-2"))
     }
 
     /// Goes on with a phase whose journal is gone. Which reviews there were is not known beyond the
@@ -99,25 +127,16 @@ impl PhaseFlow<'_> {
             (self.state.review, self.state.next) = ReviewLoop::begin(plan);
         }
         self.active();
-        // What an agent left that was at work then must not be in the way of a merge.
-        self.commit(Round {
+        let round = Round {
             number: 0,
             job: RoundJob::Adopt,
             step: RoundStep::Commit,
             head_before: Some(adopted.head_sha.clone()),
             answers: Vec::new(),
-        });
+        };
+        // An agent may have been at work then: what it left is half-done.
+        self.tidy(round, "the journal was lost".to_owned());
     }
-}
-
-/// The branch that a sandbox could not have because it is somebody else's.
-fn taken<'a>(effect: &'a Effect, result: &EffectResult) -> Option<&'a str> {
-    let (Effect::CreateSandbox { spec }, EffectResult::Failed { problem }) = (effect, result)
-    else {
-        return None;
-    };
-    let is_taken = matches!(problem.kind, Kind::BranchExists | Kind::BranchCheckedOut);
-    spec.branch.as_deref().filter(|_| is_taken)
 }
 
 pub(super) fn sandbox_spec(run: &Run, request: &Request, branch: &str) -> SandboxSpec {

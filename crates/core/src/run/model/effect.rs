@@ -20,8 +20,12 @@ use std::time::Duration;
 pub enum Effect {
     /// Find a branch name that nobody uses.
     ChooseBranch {
-        /// The name to have if it is free; else it gets a suffix.
+        /// The name to have.
         wanted: String,
+        /// Whether a person asked for this very name: then one that is taken is an error, and not
+        /// a reason to add a number.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        exact: bool,
         /// The remote on which it must be free as well.
         remote: Option<String>,
     },

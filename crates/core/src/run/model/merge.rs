@@ -1,6 +1,6 @@
 //! A merge of another branch into the run's branch.
 
-use super::effect::BranchAt;
+use super::effect::{BranchAt, MergeWhen};
 use crate::Problem;
 use crate::ids::SandboxId;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,11 @@ pub struct Merge {
     pub sandbox: SandboxId,
     /// The branch that is merged.
     pub from: BranchAt,
+    /// Whether a merge without conflicts is made as well.
+    pub when: MergeWhen,
+    /// The commit of ours that the other branch had last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<String>,
     /// The branch that the pull request goes to.
     pub base: Option<BranchAt>,
     /// How often an agent was asked to resolve the conflicts.
@@ -41,6 +46,8 @@ pub enum MergeStep {
         /// The commit that is merged in.
         theirs: String,
     },
+    /// The agent was interrupted: the sandbox goes back, and the merge is begun anew.
+    Restarting,
     /// The sandbox goes back to where it was before the merge.
     RollingBack {
         /// Why.

@@ -134,6 +134,9 @@ pub fn work(
             Temper::Dies | Temper::Hangs | Temper::UsageLimit => {
                 if rng.percent(50) {
                     scribble(git, plan_now, rng);
+                    if let Some(tree) = &mut git.tree {
+                        tree.half_done = true;
+                    }
                 }
             }
             _ => scribble(git, PlanText::Sound, rng),

@@ -39,6 +39,8 @@ pub struct Tree {
     merging: Option<usize>,
     /// Somebody resolved its conflicts.
     pub resolved: bool,
+    /// An agent that did not end well wrote in it.
+    pub half_done: bool,
 }
 
 /// What a merge came to.
@@ -120,6 +122,7 @@ impl Git {
                 dirty: false,
                 merging: None,
                 resolved: false,
+                half_done: false,
             });
         }
     }

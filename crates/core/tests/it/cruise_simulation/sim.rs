@@ -226,6 +226,9 @@ impl Sim {
                     let plan = plan.unwrap_or(PlanText::Missing);
                     agents::scribble(&mut self.world.git, plan, &mut self.rng);
                 }
+                if let Some(tree) = &mut self.world.git.tree {
+                    tree.half_done |= writes;
+                }
             }
             Effect::OnForge { .. } | Effect::OpenPullRequest { .. } if self.rng.percent(25) => {
                 self.world.perform(one, &self.run, &mut self.rng);

@@ -6,6 +6,7 @@ use crate::cruise_simulation::clock::{Clock, MINUTE, SECOND};
 use crate::cruise_simulation::forge::{By, Forge};
 use crate::cruise_simulation::git::{Git, Merge, PlanText};
 use crate::cruise_simulation::rng::Rng;
+use drive_core::agent::Access;
 use drive_core::forge::{PrState, Surface};
 use drive_core::ids::EffectKey;
 use drive_core::problem::{Kind, Problem};
@@ -37,6 +38,8 @@ pub struct UnderWay {
     /// When it did happen.
     pub happened: i64,
     pub fault: Fault,
+    /// Its agent was at work when an earlier owner died.
+    pub interrupted: bool,
     pub result: Option<EffectResult>,
 }
 
@@ -56,17 +59,21 @@ impl World {
         let (mut temper, mut process) = (Temper::Good, None);
         let mut wait = rng.between(1, 3 * SECOND);
         let mut faults = 0;
+        let mut interrupted = false;
         match &effect {
-            Effect::RunAgent { job, .. } => {
+            Effect::RunAgent { job, sandbox } => {
                 // Never a twin: what an earlier owner left alive is ended first.
                 if let Some(left) = run.processes.get(key) {
                     self.git.alive.retain(|pid| *pid != left.child.pid);
+                    interrupted = sandbox.is_some() && job.role.access() == Access::Write;
                 }
                 assert!(self.git.alive.is_empty(), "two agents at once");
                 temper = agents::temper(job.role, self.wildness, rng);
                 wait = agents::duration(temper, job, rng);
-                self.git.last_pid += 10;
-                process = Some(common::identity(self.git.last_pid));
+                if !interrupted {
+                    self.git.last_pid += 10;
+                    process = Some(common::identity(self.git.last_pid));
+                }
             }
             Effect::OnForge { .. } | Effect::OpenPullRequest { .. } | Effect::Push { .. } => {
                 faults = self.faults;
@@ -102,6 +109,7 @@ impl World {
             reports: happens + rng.between(1, 3 * SECOND),
             happened: happens,
             fault,
+            interrupted,
             result: None,
         }
     }
@@ -122,6 +130,10 @@ impl World {
     }
 
     fn apply(&mut self, one: &UnderWay, run: &Run, rng: &mut Rng) -> EffectResult {
+        if one.interrupted {
+            let problem = Problem::new(Kind::AgentInterrupted, "its owner died");
+            return EffectResult::Failed { problem };
+        }
         match &one.effect {
             Effect::ChooseBranch { wanted, .. } => EffectResult::BranchChosen {
                 branch: wanted.clone(),
@@ -147,6 +159,8 @@ impl World {
                 EffectResult::ProcessEnded
             }
             Effect::CommitWork { .. } => {
+                let half = self.git.tree.as_ref().is_some_and(|tree| tree.half_done);
+                assert!(!half, "half-done work is committed");
                 self.git.commit();
                 EffectResult::WorkCommitted {
                     head_sha: self.git.head(),
@@ -206,6 +220,8 @@ impl World {
                 self.merged(merge)
             }
             Effect::ConcludeMerge { .. } => {
+                let half = self.git.tree.as_ref().is_some_and(|tree| tree.half_done);
+                assert!(!half, "a half-done resolution is committed");
                 let merge = self.git.conclude();
                 self.merged(merge)
             }

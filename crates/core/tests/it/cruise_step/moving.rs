@@ -52,7 +52,7 @@ fn what_a_person_pushed_while_nothing_was_done_is_brought_in_and_their_approval_
     });
     assert_eq!(
         &scene.names()[..5],
-        ["poll", "commitWork", "integrate", "readFile", "push"]
+        ["poll", "rollBack", "integrate", "readFile", "push"]
     );
     assert_eq!(pushes(&scene), [(theirs(), Some(head(1)))]);
     assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
@@ -159,6 +159,41 @@ fn a_branch_name_that_somebody_else_took_in_between_is_no_reason_to_fail() {
 }
 
 #[test]
+fn a_name_that_cannot_exist_beside_another_branch_gives_way_to_one_made_of_the_task() {
+    let conflict = EffectResult::Failed {
+        problem: Problem::new(Kind::BranchConflict, "`main/x` beside `main`"),
+    };
+    let mut scene = Scene::begin(terms());
+    let named = r#"{"pr_title": "Check names", "branch_name": "main/x"}"#;
+    scene.agent(Role::Namer, agent_said(named));
+    scene.answer("createSandbox", conflict);
+    scene.settle();
+    assert_eq!(scene.run.outcome, None);
+    let slug = "fix-the-login-it-fails-for-names-with-a-dot";
+    assert_eq!(chosen(&scene), ["main/x", slug]);
+}
+
+#[test]
+fn a_branch_name_that_a_person_asked_for_is_not_exchanged_for_another() {
+    let mut mine = terms();
+    mine.branch = Some("mine".into());
+    let mut scene = Scene::begin(mine);
+    scene.answer(
+        "createSandbox",
+        EffectResult::Failed {
+            problem: Problem::new(Kind::BranchExists, "branch `mine` exists already"),
+        },
+    );
+    scene.settle();
+    let asked = scene.performed.iter().any(|effect| {
+        matches!(effect, Effect::ChooseBranch { wanted, exact: true, .. } if wanted == "mine")
+    });
+    assert!(asked);
+    let failure = scene.outcome().failure.as_ref().unwrap();
+    assert_eq!(failure.kind, Kind::BranchExists);
+}
+
+#[test]
 fn an_approval_of_what_others_added_to_does_not_count() {
     let mut scene = Scene::watching(terms());
     scene.answer("integrate", integrated('b'));
@@ -187,19 +222,21 @@ fn a_fixer_works_on_what_the_author_of_the_comment_saw() {
 }
 
 #[test]
-fn what_was_left_in_the_sandbox_is_committed_before_a_merge() {
+fn what_was_left_in_the_sandbox_is_saved_and_never_committed_before_a_merge() {
     let mut scene = Scene::watching(terms());
     scene.looks.push_back(shows(theirs()));
     scene.now = scene.run.timers[&Timer::Poll];
     scene.tell(drive_core::run::Event::Woken { timer: Timer::Poll });
-    scene.settle_until(|effect| effect.name() == "commitWork");
+    scene.settle_until(|effect| effect.name() == "rollBack");
     let status = cruise_status(&scene.run).unwrap();
     assert_eq!(status.state, "merging");
-    let message = scene.run.pending.values().find_map(|effect| match effect {
-        Effect::CommitWork { message, .. } => Some(message.as_str()),
+    let to = scene.run.pending.values().find_map(|effect| match effect {
+        Effect::RollBack { to, .. } => Some(to.clone()),
         _ => None,
     });
-    assert_eq!(message, Some("Keep what was left in the sandbox"));
+    assert_eq!(to, Some(head(1)));
+    scene.settle();
+    assert!(!scene.names().contains(&"commitWork"));
 }
 
 #[test]

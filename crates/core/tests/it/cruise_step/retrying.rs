@@ -1,10 +1,12 @@
 //! What fails is tried again, and who waits is told when that is over.
 
-use crate::common::{comment, cruise::terms};
+use crate::common::{agent_ended, comment, cruise::terms};
 use crate::cruise_step::scene::{Scene, failed, head};
+use drive_core::agent::answer::Verdict;
+use drive_core::agent::{Failure, Role};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    Ask, Effect, EffectResult, Event, OutcomeStatus, PollResult, Timer, cruise_status,
+    AgentJob, Ask, Effect, EffectResult, Event, OutcomeStatus, PollResult, Timer, cruise_status,
 };
 
 const DAY: i64 = 24 * 3600;
@@ -154,5 +156,87 @@ fn an_end_that_nobody_asked_for_is_told_with_what_is_open() {
     assert_eq!(
         (outcome.status, outcome.failure.as_ref()),
         (OutcomeStatus::Failed, Some(&problem))
+    );
+}
+
+/// A killed owner once left half a file, which the next fixer's commit took along.
+#[test]
+fn the_work_of_an_interrupted_fixer_is_saved_and_the_next_one_is_told_where() {
+    let mut scene = Scene::watching(terms());
+    let interrupted = || EffectResult::Failed {
+        problem: Problem::new(Kind::AgentInterrupted, "its owner was killed"),
+    };
+    for _ in 0..4 {
+        scene.agent(Role::Fixer, interrupted());
+    }
+    scene.sees(says(5, "check the name"));
+    let rolled_back = scene
+        .names()
+        .iter()
+        .filter(|name| **name == "rollBack")
+        .count();
+    assert_eq!(rolled_back, 4);
+    let fixers: Vec<&AgentJob> = scene.jobs.iter().collect();
+    assert_eq!(fixers.len(), 5, "a death costs no try");
+    assert!(!fixers[0].prompt.contains("refs/drive/kept"));
+    assert!(fixers[1].prompt.contains("`git show refs/drive/kept/"));
+    assert_eq!(scene.bodies(), [format!("Fixed in {}.", head(2))]);
+    assert_eq!(scene.cruise().rounds, 1);
+}
+
+#[test]
+fn an_interrupted_planner_starts_again_from_the_base() {
+    let mut scene = Scene::begin(terms());
+    scene.agent(
+        Role::Planner,
+        EffectResult::Failed {
+            problem: Problem::new(Kind::AgentInterrupted, "its owner was killed"),
+        },
+    );
+    scene.settle();
+    let planners = scene.jobs.iter().filter(|job| job.role == Role::Planner);
+    assert_eq!(planners.count(), 2);
+    let back = scene.performed.iter().find_map(|effect| match effect {
+        Effect::RollBack { to, .. } => Some(to.clone()),
+        _ => None,
+    });
+    assert_eq!(back, Some("a".repeat(40)));
+    assert_eq!(scene.run.outcome, None);
+}
+
+#[test]
+fn a_model_that_is_away_costs_time_and_neither_tries_nor_rounds() {
+    let mut scene = Scene::watching(terms());
+    for _ in 0..8 {
+        let away = Failure::Model { status: Some(529) };
+        scene.agent(Role::Fixer, agent_ended(Some(away)));
+    }
+    scene.sees(says(5, "check the name"));
+    for _ in 0..8 {
+        let status = cruise_status(&scene.run).unwrap();
+        let waits = status.waiting_for.unwrap();
+        assert!(waits.contains("could not use its model"), "{waits}");
+        scene.wake(Timer::Hold);
+    }
+    assert_eq!(scene.bodies(), [format!("Fixed in {}.", head(2))]);
+    assert_eq!(scene.cruise().rounds, 1);
+}
+
+#[test]
+fn a_reviewer_whose_model_is_away_is_asked_again_and_gives_its_verdict_later() {
+    let mut scene = Scene::begin(terms());
+    scene.agent(
+        Role::Reviewer,
+        agent_ended(Some(Failure::Model { status: None })),
+    );
+    scene.settle();
+    assert_eq!(scene.cruise().record.reviews.len(), 0);
+    scene.wake(Timer::Hold);
+    let reviews = &scene.cruise().record.reviews;
+    assert_eq!(reviews.len(), 5);
+    assert!(
+        reviews
+            .iter()
+            .all(|one| one.verdict == Some(Verdict::Approved))
     );
 }

@@ -54,6 +54,7 @@ fn a_namer_that_fails_never_blocks() {
             .0;
         let chosen = Effect::ChooseBranch {
             wanted: "fix-the-login-it-fails-for-names-with-a-dot".into(),
+            exact: false,
             remote: Some("origin".into()),
         };
         assert_eq!(run.pending.values().collect::<Vec<_>>(), [&chosen]);

@@ -1,13 +1,15 @@
 //! People on the pull request.
 
-use crate::common::{comment, ignored, team_request};
+use crate::common::{agent_ended, agent_said, comment, ignored, replaced, team_request};
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, heard, nobody, polled, team};
-use drive_core::agent::Role;
+use drive_core::agent::{Failure, Role};
 use drive_core::forge::trust::Reason;
-use drive_core::forge::{Comment, Surface};
+use drive_core::forge::{Comment, PrState, Surface};
 use drive_core::problem::Kind;
 use drive_core::review::LastWord;
-use drive_core::run::{AgentJob, IgnoredComment, OutcomeStatus, PollResult, Run};
+use drive_core::run::{
+    AgentJob, Effect, EffectResult, IgnoredComment, OutcomeStatus, PollResult, Run,
+};
 use drive_core::settings::TeamMode;
 
 #[test]
@@ -178,5 +180,97 @@ fn a_commit_that_nobody_looked_at_is_never_called_approved() {
             "the reviewer `gemini-cli` approved {}, and nobody has reviewed {} since",
             approved.sha, head.sha
         )
+    );
+}
+
+/// Only a cruise stopped once; a team went on working on a closed pull request.
+#[test]
+fn a_pull_request_that_a_person_closes_or_merges_stops_a_team_in_every_mode() {
+    for mode in [TeamMode::Sequential, TeamMode::Pingpong, TeamMode::Github] {
+        for (state, status, kind) in [
+            (
+                PrState::Closed,
+                OutcomeStatus::Cancelled,
+                Some(Kind::PullRequestClosed),
+            ),
+            (PrState::Merged, OutcomeStatus::Succeeded, None),
+        ] {
+            let mut scene = Scene::reviews(&[OBJECTS]);
+            scene.people = [polled(PollResult {
+                state: Some(state),
+                ..PollResult::default()
+            })]
+            .into();
+            let run = scene.fly(team_request(mode));
+            assert_eq!(end(&run), (status, kind, None), "{mode:?} {state:?}");
+            assert_eq!(scene.roles(), ["namer", "coder"]);
+        }
+    }
+}
+
+#[test]
+fn a_fixer_that_does_not_say_what_it_did_is_never_reported_as_having_fixed_it() {
+    let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+    scene.fixer = Some(agent_said("all done"));
+    let run = scene.fly(team_request(TeamMode::Github));
+    let sha = &scene.commits[1].sha;
+    assert_eq!(
+        scene.told[1],
+        format!(
+            "to 200: The fixer did not say what it did about this. What it changed in this round \
+             is in {sha}."
+        )
+    );
+    assert!(!scene.told.contains(&"resolved 200".to_owned()));
+    assert!(!team(&run).record.remarks[0].resolved);
+}
+
+#[test]
+fn a_branch_that_a_person_rewrote_is_taken_as_they_left_it_by_a_team_too() {
+    let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+    scene.answers(
+        "push",
+        [
+            EffectResult::Pushed,
+            EffectResult::BranchMoved { remote_head: None },
+        ],
+    );
+    scene.answers("integrate", [replaced('f')]);
+    let run = scene.fly(team_request(TeamMode::Github));
+    let pushes: Vec<Option<String>> = scene
+        .performed_as("push")
+        .into_iter()
+        .filter_map(|effect| match effect {
+            Effect::Push { published, .. } => Some(published.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(pushes[1], Some(scene.commits[0].sha.clone()));
+    assert!(
+        run.warnings
+            .iter()
+            .any(|one| one.contains("somebody rewrote branch")),
+        "{:?}",
+        run.warnings
+    );
+    // The finding was given out again, on the commit that the person left.
+    let fixers = scene.jobs.iter().filter(|job| job.role == Role::Fixer);
+    assert_eq!(fixers.count(), 2);
+}
+
+#[test]
+fn a_model_that_is_away_costs_a_team_time_and_no_finding() {
+    let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+    scene.agents = [
+        agent_ended(Some(Failure::Model { status: Some(503) })),
+        agent_ended(Some(Failure::UsageLimit { resets_at: None })),
+    ]
+    .into();
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(end(&run).2, Some(LastWord::Approved));
+    assert!(
+        scene.told[1].starts_with("to 200: Fixed in "),
+        "{:?}",
+        scene.told
     );
 }

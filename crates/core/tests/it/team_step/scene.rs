@@ -22,6 +22,8 @@ pub struct Scene {
     /// What people say at each look.
     pub people: VecDeque<ForgeAnswer>,
     pub fixer: Option<EffectResult>,
+    /// How the first fixers end.
+    pub agents: VecDeque<EffectResult>,
     pub fails: Option<&'static str>,
     /// What it answers to effects of a name, before all goes well.
     pub answers: BTreeMap<&'static str, VecDeque<EffectResult>>,
@@ -128,8 +130,9 @@ impl Scene {
                 agent_said(r#"{"pr_title": "Check names", "branch_name": "check-names"}"#)
             }
             Role::Fixer => self
-                .fixer
-                .clone()
+                .agents
+                .pop_front()
+                .or_else(|| self.fixer.clone())
                 .unwrap_or_else(|| agent_said(&all_fixed(job))),
             Role::Coder | Role::Planner | Role::Validator => agent_ended(None),
         }

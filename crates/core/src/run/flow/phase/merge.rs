@@ -33,14 +33,15 @@ impl PhaseFlow<'_> {
     /// The pull request shows a commit that is not ours: somebody pushed while the worker was idle.
     pub(super) fn catch_up(&mut self, head: String) {
         self.state.watch.caught = Some(head);
-        // Leftovers in the sandbox must not be in the way of a merge.
-        self.commit(Round {
+        let round = Round {
             number: self.state.rounds,
             job: RoundJob::CatchUp,
             step: RoundStep::Commit,
             head_before: self.run.work.head_sha.clone(),
             answers: Vec::new(),
-        });
+        };
+        // Leftovers in the sandbox must not be in the way of a merge.
+        self.tidy(round, "somebody pushed to the branch".to_owned());
     }
 
     /// Merges the remote's version of the branch in.
@@ -114,7 +115,8 @@ impl PhaseFlow<'_> {
                 MergeStep::Resolving { .. } => self.state.record.job_failed(problem, self.now),
                 MergeStep::Merging
                 | MergeStep::Concluding { .. }
-                | MergeStep::RollingBack { .. } => {}
+                | MergeStep::RollingBack { .. }
+                | MergeStep::Restarting => {}
             }
         }
         match merge.ended(self.run, result) {

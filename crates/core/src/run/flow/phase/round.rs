@@ -9,13 +9,13 @@ use super::super::publish::{commit_message, nothing_changed};
 use super::super::reply::is_lost;
 use super::PhaseFlow;
 use super::retry::is_final;
-use super::texts::{LEFT_MESSAGE, fix_message, plan_message};
-use crate::Problem;
+use super::texts::{fix_message, plan_message};
 use crate::agent::answer::read_fixer;
 use crate::agent::{AgentOutcome, Ending, Role};
 use crate::forge::CommentKey;
 use crate::ids::EffectKey;
 use crate::plan::Plan;
+use crate::problem::{Kind, Problem};
 use crate::prompts::Prompt;
 use crate::review::Move;
 use crate::sandbox::KeptWork;
@@ -180,11 +180,12 @@ impl PhaseFlow<'_> {
         let mut note = why;
         if let Some(kept) = &kept {
             note = format!("{note}. What was begun is saved: `{}`.", kept.reference);
-            self.state.saved = Some(kept.reference.clone());
+            if round.job != RoundJob::CatchUp {
+                self.state.saved = Some(kept.reference.clone());
+            }
         }
         let RoundJob::Fix { batch, findings } = &mut round.job else {
-            self.state.stage = Stage::Watching;
-            return;
+            return self.tidied(round);
         };
         let most = match self.terms.is_watched() {
             true => MOST_TRIES,
@@ -218,13 +219,40 @@ impl PhaseFlow<'_> {
         self.next_reply(round);
     }
 
+    /// The sandbox is at the last commit again, and the round can begin.
+    fn tidied(&mut self, round: Round) {
+        match round.job {
+            RoundJob::Make => {
+                self.state.stage = Stage::Watching;
+                self.proceed();
+            }
+            RoundJob::CatchUp => self.bring_in(round),
+            RoundJob::Adopt | RoundJob::CheckBase | RoundJob::Fix { .. } => self.check(round),
+        }
+    }
+
+    /// Saves what stands uncommitted in the sandbox, and goes back to the last commit.
+    pub(in crate::run) fn tidy(&mut self, mut round: Round, why: String) {
+        let to = round.head_before.clone();
+        round.step = RoundStep::RollBack {
+            why,
+            is_outage: true,
+        };
+        self.at(round);
+        self.run.decide(Effect::RollBack {
+            sandbox: self.run.sandbox_id(),
+            to: to.unwrap_or_else(|| self.run.base_sha()),
+        });
+    }
+
     pub(in crate::run) fn commit(&mut self, mut round: Round) {
         let message = match &round.job {
-            RoundJob::Make => match self.terms.makes {
-                Makes::Change => commit_message(&self.state.title, &self.request.task),
-                Makes::Plan { .. } => plan_message(&self.state.title, &self.request.task),
-            },
-            RoundJob::Adopt | RoundJob::CatchUp | RoundJob::CheckBase => LEFT_MESSAGE.to_owned(),
+            RoundJob::Make | RoundJob::Adopt | RoundJob::CatchUp | RoundJob::CheckBase => {
+                match self.terms.makes {
+                    Makes::Change => commit_message(&self.state.title, &self.request.task),
+                    Makes::Plan { .. } => plan_message(&self.state.title, &self.request.task),
+                }
+            }
             RoundJob::Fix { batch, findings } => {
                 let entries = batch.iter().filter_map(|key| self.state.ledger.get(key));
                 fix_message(round.number, entries, findings, &round.answers)
@@ -238,16 +266,11 @@ impl PhaseFlow<'_> {
 
     fn committed(&mut self, round: Round, commits: &[CommitSummary]) {
         let makes_change = self.terms.makes == Makes::Change;
-        match round.job {
-            RoundJob::CatchUp => self.bring_in(round),
-            RoundJob::Make | RoundJob::Fix { .. } | RoundJob::Adopt | RoundJob::CheckBase => {
-                if commits.is_empty() && (makes_change || round.job == RoundJob::Make) {
-                    let problem = nothing_changed(&self.request.agent);
-                    return self.leave(OutcomeStatus::Failed, Some(problem));
-                }
-                self.check(round);
-            }
+        if commits.is_empty() && (makes_change || round.job == RoundJob::Make) {
+            let problem = nothing_changed(&self.request.agent);
+            return self.leave(OutcomeStatus::Failed, Some(problem));
         }
+        self.check(round);
     }
 
     /// Checks the plan, where the phase makes one, and publishes.
@@ -376,6 +399,10 @@ impl PhaseFlow<'_> {
 
     fn work_failed(&mut self, round: Round, key: &EffectKey, effect: Effect, problem: Problem) {
         match round.step.clone() {
+            RoundStep::Agent if problem.kind == Kind::AgentInterrupted => {
+                self.state.record.job_failed(&problem, self.now);
+                self.tidy(round, problem.to_string());
+            }
             RoundStep::Agent => {
                 self.state.record.job_failed(&problem, self.now);
                 let is_fixer = matches!(round.job, RoundJob::Fix { .. });
