@@ -13,7 +13,9 @@ prompt=$(cat)
 case "$DRIVE_ROLE" in
 namer) printf '```json\n{"pr_title": "Greet by name", "branch_name": "greet-by-name"}\n```\n' ;;
 coder) printf 'one\ntwo\nthree\n' > greet.txt; echo "A greeting." ;;
-fixer) echo fixed >> greet.txt; echo "Appended." ;;
+fixer) echo fixed >> greet.txt; echo "Appended."
+  id=$(printf '%s\n' "$prompt" | sed -n 's/^Comment \([^ ]*\) by .*/\1/p' | head -n 1)
+  [ -z "$id" ] || printf '```json\n{"comments": [{"id": "%s", "action": "fixed"}]}\n```\n' "$id" ;;
 esac
 "#;
 

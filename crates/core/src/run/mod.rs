@@ -14,12 +14,12 @@ pub use flow::{IllegalEvent, fold, step};
 pub use model::{
     Adopted, AfterEnd, AgentJob, Answer, Approved, Ask, BranchAt, BranchTip, ClosingPost,
     CommitSummary, Counts, Description, DoneWhen, EVENT_FORMAT, Effect, EffectResult, Entry, Event,
-    Flow, ForgeAct, ForgeAnswer, IgnoredComment, Injected, JobComment, JobInput, JobRecord, Judged,
-    Ledger, Life, LineRemark, Makes, Merge, MergeStep, MergeWhen, Note, Outcome, OutcomeStatus,
-    OwnPost, PLAN_PATH, Pause, PermissionRecord, Phase, PhaseTerms, PlanCheck, PollResult, Publish,
-    Published, Record, Remark, RemarkRecord, Request, Retry, ReviewRecord, Round, RoundJob,
-    RoundStep, Run, RunKind, STATE_FORMAT, Shutdown, ShutdownStep, SpawnStage, Spent, Stage,
-    Threads, Timer, UnreadableFormat, VerifiedAgainst, Watch, WatchTerms, Work, is_actionable,
-    read_event, read_run, reply_key, write_event, write_run,
+    Flow, ForgeAct, ForgeAnswer, HoldFor, IgnoredComment, Injected, JobComment, JobInput,
+    JobRecord, Judged, Ledger, Life, LineRemark, Makes, Merge, MergeStep, MergeWhen, Note, Outcome,
+    OutcomeStatus, OwnPost, PLAN_PATH, Pause, PermissionRecord, Phase, PhaseTerms, PlanCheck,
+    PollResult, Publish, Published, Record, Remark, RemarkRecord, Request, Retry, ReviewRecord,
+    Round, RoundJob, RoundStep, Run, RunKind, STATE_FORMAT, Shutdown, ShutdownStep, SpawnStage,
+    Spent, Stage, Threads, Timer, UnreadableFormat, VerifiedAgainst, Watch, WatchTerms, Work,
+    is_actionable, read_event, read_run, reply_key, write_event, write_run,
 };
 pub use status::{CruiseStatus, cruise_status, is_cruise, phase_state};

@@ -18,7 +18,7 @@ mod shared;
 
 pub use dialect::Protocol;
 pub use record::{Purpose, RecordedRequest, ToolResult};
-pub use script::{Call, Fault, Script, Times, Turn, Usage};
+pub use script::{COMMENT, Call, Fault, Script, Times, Turn, Usage};
 
 use shared::Shared;
 use std::io;

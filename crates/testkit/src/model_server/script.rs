@@ -37,11 +37,27 @@ impl Script {
             .iter()
             .find(|(marker, _)| opening.contains(marker.as_str()));
         let turns = marked.map_or(&self.turns, |(_, turns)| turns);
-        turns
+        let mut turn = turns
             .get(position)
             .cloned()
-            .unwrap_or_else(|| Turn::text("done"))
+            .unwrap_or_else(|| Turn::text("done"));
+        if let Some(id) = comment_id(opening) {
+            turn.text = turn.text.replace(COMMENT, id);
+        }
+        turn
     }
+}
+
+/// Stands in a text for the id of the comment that the prompt is about.
+pub const COMMENT: &str = "{{comment}}";
+
+/// The id in a line such as `Comment inline-7 by ann, ...`.
+fn comment_id(prompt: &str) -> Option<&str> {
+    let after = prompt.split("Comment ").skip(1);
+    after
+        .filter_map(|rest| rest.split_once(" by "))
+        .map(|(id, _)| id)
+        .find(|id| !id.is_empty() && !id.contains(char::is_whitespace))
 }
 
 /// One answer of the model: text, then calls, with a fault in the way perhaps.

@@ -223,7 +223,6 @@ fn life(life: &Life) -> &'static str {
     match life {
         Life::Seen => "waits",
         Life::Dispatched { .. } => "being fixed",
-        Life::Answered { .. } => "being pushed",
         Life::Pushed { .. } => "being told",
         Life::Replied { .. } => "answered",
         Life::Unanswerable { .. } => "gone",

@@ -1,9 +1,10 @@
 //! Others push while the team works: to its branch, or to the one it goes to.
 
 use crate::stage::{APPROVES, Ended, PRIMARY, TASK, ended};
-use crate::team::arena::{Arena, REPO, on_both_forges};
+use crate::team::arena::{Arena, REPO, on_both_forges, until};
 use crate::team::play::Play;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::fs;
 
 on_both_forges!(
     a_conflict_that_stays_is_shown_to_a_person_and_no_marker_is_pushed,
@@ -55,17 +56,36 @@ fn a_base_that_only_went_on_is_left_alone(arena: Arena) {
     assert_eq!(ended.document["commits"].as_array().unwrap().len(), 1);
 }
 
-/// A person pushes to the team's branch and comments; the fixer's commit meets theirs.
+/// Whether a fixer is at work.
+fn is_fixing(arena: &Arena) -> bool {
+    let runs = arena.stage.drive(&["runs", "list"]).document;
+    let Some(run) = runs["runs"][0]["runId"].as_str() else {
+        return false;
+    };
+    let shown = arena.stage.drive(&["runs", "show", run]).document;
+    let jobs = shown["record"]["jobs"].as_array().cloned();
+    let is_fixer = |job: &Value| job["role"] == "fixer" && job["argv"].is_array();
+    jobs.is_some_and(|jobs| jobs.iter().any(is_fixer))
+}
+
+/// A person comments, and pushes to the team's branch while the fixer works; its commit meets theirs.
 fn pushed_to(file: &str, words: &str) -> (Arena, String, String) {
     let arena = Arena::simulated();
     let waits = arena.waits_in("TechnicalFeasibility", APPROVES);
-    arena.cast(&Play::primary_script(), &waits);
+    let pushed = arena.stage.path("agents/pushed");
+    let primary = Play::primary_script().replace(
+        "fixer)",
+        &format!("fixer) n=0; while [ ! -e {pushed:?} ] && [ $n -lt 600 ]; do n=$((n + 1)); sleep 0.1; done;"),
+    );
+    arena.cast(&primary, &waits);
     let team = arena.stage.start(&["spawn-team", TASK]);
     arena.until_said(1);
-    let simulator = arena.simulator.as_ref().unwrap();
-    let theirs = simulator.push_file(REPO, "greet-by-name", file, words);
     arena.comment("ann", "Say hello first.");
     arena.go();
+    until("the fixer", || is_fixing(&arena));
+    let simulator = arena.simulator.as_ref().unwrap();
+    let theirs = simulator.push_file(REPO, "greet-by-name", file, words);
+    fs::write(&pushed, "").unwrap();
     let ended = arena.checked(ended(team));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let head = arena.published("greet-by-name");

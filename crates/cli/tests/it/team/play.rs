@@ -3,7 +3,7 @@
 
 use crate::stage::PRIMARY;
 use drive_testkit::interop::Cli;
-use drive_testkit::model_server::{Call, Fault, Script, Turn};
+use drive_testkit::model_server::{COMMENT, Call, Fault, Script, Turn};
 use serde_json::json;
 use std::path::Path;
 
@@ -118,13 +118,18 @@ impl Play {
             Turn::run("echo fixed >> greet.txt"),
             Turn::text("Appended."),
         ];
+        let answer = json!({"comments": [{"id": COMMENT, "action": "fixed"}]});
+        let resolves = [
+            Turn::run("echo fixed >> greet.txt"),
+            Turn::text(format!("Appended.\n```json\n{answer}\n```")),
+        ];
         let mut script = Script::new([
             Turn::run(format!("{THREE_LINES}; echo '{NOTES}' > notes.log")),
             Turn::text("A greeting."),
         ])
         .when(asked::NAMES, [Turn::text(NAMES)])
         .when(asked::MERGE, [Turn::run(KEEP_BOTH), Turn::text("Merged.")])
-        .when(asked::FIX_COMMENT, fixes.clone())
+        .when(asked::FIX_COMMENT, resolves)
         .when(asked::FIX_REMARKS, fixes);
         let in_domain = |domain: &str| match domain {
             "" => asked::REVIEW.to_owned(),

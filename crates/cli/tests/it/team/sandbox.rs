@@ -19,7 +19,10 @@ fn a_program_finds_the_comments_it_is_to_act_on_in_its_input_file() {
             "task": "Greet people by name",
             "diff_base": stage.git(&["rev-parse", "main"]),
             "pull_request": {"number": 1, "url": ended.document["prUrl"]},
-            "comments": [{"id": "2", "author": "reviewer", "file": "greet.txt", "line": 1, "body": "no"}],
+            "comments": [{
+                "id": "inline-2", "author": "reviewer", "file": "greet.txt", "line": 1, "body": "no",
+                "commit": stage.git(&["rev-parse", "greet-by-name~1"]),
+            }],
         })
     );
 }

@@ -40,7 +40,7 @@ fn of_two_hundred_findings_on_lines_fifty_stand_there_and_the_rest_in_one_commen
         "{ended:?}"
     );
     let texts = arena.seen().texts;
-    let heading = "[SECURITY REVIEW - NEEDS CHANGES]\n\n50 remarks stand on lines of the diff.";
+    let heading = "[SECURITY REVIEW - NEEDS CHANGES]\n\n50 inline comments";
     assert!(texts[0].starts_with(heading), "{}", texts[0]);
     // The review, its lines, and the approvals of the other domains.
     assert_eq!(texts.len(), 1 + 50 + 4);

@@ -9,9 +9,13 @@ use crate::forge::text::quoted;
 use crate::forge::{CommentKey, CommentRef, Surface};
 use crate::problem::{Kind, Problem};
 
+/// The id under which a fixer answers findings that stand in no comment.
+pub(super) const FINDINGS_ID: &str = "review";
+
 impl PhaseFlow<'_> {
-    /// What the fixer did about each of its comments, as far as it said. One that it did not name
-    /// is answered too, without a claim: that a commit was made says nothing about this comment.
+    /// The round is published: enters what the fixer did about each of its comments, as far as it
+    /// said. One that it did not name is answered too, without a claim: that a commit was made says
+    /// nothing about this comment.
     pub(super) fn enter_answers(&mut self, round: &mut Round) {
         let RoundJob::Fix { batch, findings } = &mut round.job else {
             return;
@@ -19,20 +23,28 @@ impl PhaseFlow<'_> {
         let head = self.run.work.head_sha.clone();
         let commit = head.filter(|head| round.head_before.as_ref() != Some(head));
         let findings = std::mem::take(findings);
-        self.enter_fixed(&findings, commit.as_ref(), "", commit.is_some());
-        for key in batch.iter() {
-            let Some(entry) = self.state.ledger.get(key) else {
+        let said = round.answers.iter().find(|one| one.id == FINDINGS_ID);
+        let is_fixed = said.is_none_or(|one| one.action == CommentAction::Fixed);
+        let note = said.map_or("", |one| one.note.as_str());
+        self.enter_fixed(
+            &findings,
+            commit.as_ref(),
+            note,
+            is_fixed && commit.is_some(),
+        );
+        for key in std::mem::take(batch) {
+            let Some(entry) = self.state.ledger.get(&key) else {
                 continue;
             };
-            let said = answer_for(entry, batch, &round.answers);
+            let said = answer_for(entry, &round.answers);
             let answer = Answer {
                 action: said.map(|one| one.action),
                 is_unsaid: said.is_none(),
                 commit: commit.clone(),
                 note: said.map_or(String::new(), |one| one.note.clone()),
             };
-            self.record_answer(key, &answer);
-            self.state.ledger.set(key, Life::Answered { answer });
+            self.record_answer(&key, &answer);
+            self.state.ledger.set(&key, Life::Pushed { answer });
         }
     }
 
@@ -107,20 +119,17 @@ fn is_fixed(answer: &Answer) -> bool {
     answer.action == Some(CommentAction::Fixed) && answer.commit.is_some()
 }
 
-/// The fixer's answer to a comment, by its id or by the bare number where only one comment of the
-/// batch has it.
-fn answer_for<'a>(
+/// The fixer's answer to a comment, by its id or by the bare number.
+pub(super) fn answer_for<'a>(
     entry: &Entry,
-    batch: &[CommentKey],
     answers: &'a [CommentAnswer],
 ) -> Option<&'a CommentAnswer> {
-    let id = entry.id();
-    let number = entry.key.id.to_string();
-    let is_unique = batch.iter().filter(|key| key.id == entry.key.id).count() == 1;
-    let mut all = answers.iter();
-    all.clone()
-        .find(|one| one.id == id)
-        .or_else(|| all.find(|one| is_unique && one.id == number))
+    let (id, number) = (entry.id(), entry.key.id.to_string());
+    let exact = answers.iter().find(|one| one.id == id);
+    exact.or_else(|| {
+        let mut bare = answers.iter().filter(|one| one.id == number);
+        bare.next().filter(|_| bare.next().is_none())
+    })
 }
 
 /// What the author of a comment reads. Where there are no threads it begins with a quote.

@@ -29,7 +29,7 @@ fn leave(run: &mut Run, status: OutcomeStatus, failure: Option<Problem>, now: Ti
 /// is being done at this moment is finished, and then nothing new is begun.
 pub(super) fn cancel_asked(run: &mut Run) {
     let is_agent = |effect: &Effect| matches!(effect, Effect::RunAgent { .. });
-    if run.shutdown.is_none() && !run.pending.values().any(is_agent) {
+    if run.shutdown.is_none() && !run.pending.is_empty() && !run.pending.values().any(is_agent) {
         run.shutdown = Some(Shutdown {
             step: ShutdownStep::Finishing,
             status: OutcomeStatus::Cancelled,

@@ -58,6 +58,7 @@ pub fn step(
         Event::CancelAsked => cancel_asked(&mut run, now),
         Event::OwnerLost => owner_lost(&mut run, now),
     }
+    stop_when_idle(&mut run, now);
     let gone = |key: &&EffectKey| !run.pending.contains_key(*key);
     let gone: Vec<EffectKey> = run.using.keys().filter(gone).cloned().collect();
     for key in gone {
@@ -303,7 +304,17 @@ fn cancel_asked(run: &mut Run, now: Timestamp) {
         let problem = Problem::new(Kind::Interrupted, "stopped on request");
         return shutdown::abandon(run, OutcomeStatus::Cancelled, Some(problem), now);
     }
+    run.stop_asked = true;
     shutdown::cancel_asked(run);
+}
+
+/// A run that was asked to stop waits for no timer.
+fn stop_when_idle(run: &mut Run, now: Timestamp) {
+    let is_idle = run.pending.is_empty() && run.shutdown.is_none();
+    if run.stop_asked && is_idle && run.outcome.is_none() {
+        let problem = Problem::new(Kind::Interrupted, "stopped on request");
+        shutdown::abandon(run, OutcomeStatus::Cancelled, Some(problem), now);
+    }
 }
 
 /// A timer that is not set any more, or never was, wakes nobody.

@@ -1,6 +1,6 @@
 //! The comment ledger: what became of every comment that somebody is listened to for.
 //!
-//! A comment lives as seen → dispatched → answered → pushed → replied. Its key holds the time of its
+//! A comment lives as seen → dispatched → pushed → replied. Its key holds the time of its
 //! last edit, so an edit makes it a new comment: one that was not dispatched yet is replaced by its
 //! newer version, one that was is answered again.
 
@@ -65,11 +65,6 @@ pub enum Life {
     Dispatched {
         /// In which round.
         round: u32,
-    },
-    /// A fixer dealt with it; what it changed is being pushed.
-    Answered {
-        /// How.
-        answer: Answer,
     },
     /// What it asked for is where others see it; its author is to be told.
     Pushed {
@@ -267,14 +262,6 @@ pub fn reply_key(key: &CommentKey) -> String {
 }
 
 impl Life {
-    /// What a fixer made of it, while that is being pushed.
-    pub(in crate::run) fn answered(&self) -> Option<&Answer> {
-        if let Life::Answered { answer } = self {
-            return Some(answer);
-        }
-        None
-    }
-
     /// What its author is to be told.
     pub(in crate::run) fn pushed(&self) -> Option<&Answer> {
         if let Life::Pushed { answer } = self {
@@ -286,9 +273,7 @@ impl Life {
     /// Whether somebody still waits for something.
     pub fn is_open(&self) -> bool {
         match self {
-            Life::Seen | Life::Dispatched { .. } | Life::Answered { .. } | Life::Pushed { .. } => {
-                true
-            }
+            Life::Seen | Life::Dispatched { .. } | Life::Pushed { .. } => true,
             Life::Replied { .. } | Life::Unanswerable { .. } | Life::Superseded => false,
         }
     }

@@ -34,7 +34,7 @@ pub use ledger::{Answer, Entry, Ledger, Life, is_actionable, reply_key};
 pub use merge::{Merge, MergeStep};
 pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
 pub use phase::{
-    ClosingPost, Counts, Description, PLAN_PATH, Pause, Phase, PlanCheck, Retry, Stage,
+    ClosingPost, Counts, Description, HoldFor, PLAN_PATH, Pause, Phase, PlanCheck, Retry, Stage,
 };
 pub use promotion::Judged;
 pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord};

@@ -96,7 +96,7 @@ pub struct Counts {
     pub moves: u32,
     /// How often the base was checked for conflicts before the end.
     pub base_checks: u32,
-    /// Fixer rounds after the last review.
+    /// Polls with news after the last review.
     pub late_rounds: u32,
     /// Verifications before the merge.
     pub verifications: u32,
@@ -208,6 +208,8 @@ pub struct Description {
 pub enum Pause {
     /// An agent failed or its model is away; a timer ends it.
     Hold {
+        /// What waits for it.
+        what: HoldFor,
         /// What happened.
         why: String,
     },
@@ -216,6 +218,16 @@ pub enum Pause {
         /// Which limit.
         why: String,
     },
+}
+
+/// What waits for the end of a hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum HoldFor {
+    /// No agent is started.
+    EveryAgent,
+    /// The reviewer's model is away: comments are fixed and approvals count meanwhile.
+    Reviewer,
 }
 
 /// Something that failed and is tried again.
@@ -248,7 +260,7 @@ impl Phase {
     /// What a timer waits to try again.
     pub fn hold(&self) -> Option<&str> {
         match &self.pause {
-            Some(Pause::Hold { why }) => Some(why),
+            Some(Pause::Hold { why, .. }) => Some(why),
             Some(Pause::Limit { .. }) | None => None,
         }
     }

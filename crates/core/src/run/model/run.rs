@@ -54,6 +54,9 @@ pub struct Run {
     pub posts: Vec<OwnPost>,
     /// Where its flow stands.
     pub flow: Flow,
+    /// Whether a person or a signal asked for a stop.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stop_asked: bool,
     /// Set once it is shutting down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shutdown: Option<Shutdown>,
@@ -125,6 +128,7 @@ impl Run {
             warnings: Vec::new(),
             posts: Vec::new(),
             flow: Flow::Awaiting,
+            stop_asked: false,
             shutdown: None,
             outcome: None,
         }

@@ -7,7 +7,7 @@ use crate::team::opening::Opening;
 use crate::team::play::Judge;
 use serde_json::{Value, json};
 
-const REMARKS_FIXED: &str = "Resolve the review's remarks: - greet.txt line 2: high two is wrong";
+const REMARKS_FIXED: &str = "Fix round 1: greet.txt line 2: high two is wrong";
 
 fn succeeds(arena: &Arena, mode: &str, verdict: &str, rounds: u32, commits: &[&str]) -> Ended {
     let ended = arena.flies(mode);
@@ -118,14 +118,13 @@ pub(super) fn github_is_approved_on_round_two_and_the_remark_is_fixed_answered_a
     let ended = arena.flies("github");
     let remark = &ended.document["record"]["remarks"][0];
     let id = &remark["comment"]["id"];
-    let fixed = format!("Resolve comment {id}: high two is wrong");
-    let commits = ["Greet by name", &fixed];
+    let commits = ["Greet by name", "Fix round 1: high two is wrong"];
     ended_as(&ended, "succeeded", "approved", 6, &commits);
     let head = arena.published("greet-by-name");
     assert_eq!(
         arena.seen().texts,
         [
-            "[SECURITY REVIEW - NEEDS CHANGES]\n\n1 remarks stand on lines of the diff.",
+            "[SECURITY REVIEW - NEEDS CHANGES]\n\n1 inline comment",
             "**high** two is wrong",
             &format!("Fixed in {head}."),
             "[SECURITY REVIEW - APPROVED]",

@@ -30,11 +30,11 @@ pub(super) fn a_person_in_the_middle_is_heard_and_a_stranger_is_only_shown(openi
     let record = &ended.document["record"];
     let id = record["remarks"][0]["comment"]["id"].as_u64().unwrap();
     assert_eq!(record["remarks"].as_array().unwrap().len(), 1);
-    let subject = format!("Resolve comment {id}: Say hello first.");
+    let subject = "Fix round 1: Say hello first.";
     let run = ended.document["runId"].as_str().unwrap();
     assert_eq!(
         arena.stage.git(&["log", "-1", "--format=%s%n%b", &fix]),
-        format!("{subject}\nComment: {id} by ann\n\nDrive-Run: {run}")
+        format!("{subject}\nComment: conversation-{id} by ann\n\nDrive-Run: {run}")
     );
     let ignored = record["ignored"].as_array().unwrap();
     assert_eq!(ignored.len(), 1, "{ignored:?}");

@@ -17,10 +17,7 @@ pub(super) fn never_approved_ends_with_exit_code_1_and_says_what_is_open(opening
         "2",
     ];
     let ended = arena.checked(arena.stage.drive(&args));
-    let commits = [
-        "Greet by name",
-        "Resolve the review's remarks: - never good enough",
-    ];
+    let commits = ["Greet by name", "Fix round 1: never good enough"];
     let failure = ended_as(&ended, "failed", "needsChanges", 2, &commits);
     assert_eq!(failure, "notApproved");
     let body = arena.seen().body;

@@ -64,7 +64,10 @@ impl PhaseFlow<'_> {
             self.state.extra_rounds += 1;
         }
         self.try_now();
-        self.poll();
+        match self.run.work.pull_request.is_some() {
+            true => self.poll(),
+            false => self.go_on(),
+        }
     }
 
     /// Comments from the command line are posted first, so that everybody sees what was asked for

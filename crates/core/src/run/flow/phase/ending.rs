@@ -70,7 +70,8 @@ impl PhaseFlow<'_> {
             DoneWhen::Reviewed { .. } => false,
         };
         by_person.or_else(|| {
-            let all = matches!(self.state.next, Move::Done(LastWord::Approved));
+            let all = matches!(self.state.next, Move::Done(LastWord::Approved))
+                && self.state.record.stale(head).is_empty();
             (is_automatic && all && !waits).then(|| Approved {
                 by: "--auto-approve".to_owned(),
                 head: head.clone(),
@@ -156,6 +157,14 @@ impl PhaseFlow<'_> {
 
     /// Ends the phase before its work is done, and says so where people wait for it.
     pub(in crate::run) fn stop(&mut self, status: OutcomeStatus, problem: Problem) {
+        let open = self.state.ledger.open().count() + self.state.findings.len();
+        let problem = match (self.terms.done, open) {
+            (DoneWhen::Approved { .. }, _) | (_, 0) => problem,
+            (DoneWhen::Reviewed { .. }, 1) => problem.cause("1 comment is still open"),
+            (DoneWhen::Reviewed { .. }, many) => {
+                problem.cause(format!("{many} comments are still open"))
+            }
+        };
         let mut posts = Vec::new();
         if let DoneWhen::Reviewed { .. } = self.terms.done
             && self.run.work.pull_request.is_some()
@@ -185,7 +194,8 @@ impl PhaseFlow<'_> {
                 posts.push(post(ForgeAct::MarkReady));
             }
             let description = failure.map_or("ready for human review", |why| why.message.as_str());
-            posts.extend(self.run.work.head_sha.iter().map(|sha| {
+            // A commit that was never pushed is nothing that a forge could mark.
+            posts.extend(self.state.pushed.iter().map(|sha| {
                 post(ForgeAct::SetStatus {
                     sha: sha.clone(),
                     passed: status == OutcomeStatus::Succeeded,

@@ -1,6 +1,7 @@
 //! What a fixer is told about the comments and findings it is to deal with.
 
 use super::super::super::model::{AgentJob, Entry, JobComment, PLAN_PATH, PlanCheck, Remark};
+use super::super::reply::FINDINGS_ID;
 use super::PhaseFlow;
 use crate::agent::Role;
 use crate::forge::CommentKey;
@@ -102,7 +103,7 @@ fn comment_input(entry: &Entry, head: Option<&str>) -> JobComment {
 
 fn finding_input(finding: &Remark) -> JobComment {
     JobComment {
-        id: "review".to_owned(),
+        id: FINDINGS_ID.to_owned(),
         author: finding.author.clone(),
         file: finding.file.clone(),
         line: finding.line,

@@ -1,8 +1,8 @@
 //! Other people's commits: somebody pushed to the branch, rewrote it, or the base moved.
 
 use super::super::super::model::{
-    AgentJob, BranchAt, Effect, EffectResult, Life, Merge, MergeStep, MergeWhen, OutcomeStatus,
-    Round, RoundJob, RoundStep, Stage,
+    AgentJob, BranchAt, DoneWhen, Effect, EffectResult, Life, Merge, MergeStep, MergeWhen,
+    OutcomeStatus, Round, RoundJob, RoundStep, Stage,
 };
 use super::super::merge::{Merging, unresolved};
 use super::super::publish::branch_moved;
@@ -109,7 +109,7 @@ impl PhaseFlow<'_> {
     ) {
         if let EffectResult::Failed { problem } = &result {
             match &merge.step {
-                MergeStep::Merging if !self.is_enough(problem) => {
+                MergeStep::Merging if self.terms.is_watched() || !self.is_enough(problem) => {
                     return self.try_again_or_fail(key, effect, problem.clone());
                 }
                 MergeStep::Resolving { .. } => self.state.record.job_failed(problem, self.now),
@@ -134,9 +134,9 @@ impl PhaseFlow<'_> {
                 let sandbox = Some(self.run.sandbox_id());
                 self.start_agent(sandbox, job);
             }
-            Merging::Stuck(problem) => match (&round.job, &self.state.next) {
+            Merging::Stuck(problem) => match (self.terms.done, &self.state.next) {
                 // The reviewers' verdict is still true.
-                (RoundJob::CheckBase, &Move::Done(word)) => {
+                (DoneWhen::Reviewed { .. }, &Move::Done(word)) => {
                     self.finish_with(word, OutcomeStatus::NeedsHuman, problem);
                 }
                 (_, _) => self.stop(OutcomeStatus::NeedsHuman, problem),

@@ -29,7 +29,7 @@ use crate::phase::PhaseName;
 use crate::problem::{Kind, Problem};
 use crate::review::ReviewLoop;
 use crate::time::Timestamp;
-use std::fmt::Write;
+use retry::is_outage;
 
 /// One step of a phase.
 pub(super) type PhaseFlow<'a> = Context<'a, Phase, PhaseTerms>;
@@ -135,7 +135,9 @@ impl PhaseFlow<'_> {
         if let EffectResult::AgentEnded { outcome, .. } = &result {
             self.state.record.job_ended(outcome, self.now);
             self.state.watch.fresh = false;
-            self.active();
+            if !is_outage(&outcome.ending) {
+                self.active();
+            }
             let is_cancelled = OutcomeStatus::of_agent(&outcome.ending) == OutcomeStatus::Cancelled;
             if is_cancelled && !self.terms.is_watched() {
                 let problem = Problem::new(Kind::Interrupted, "stopped on request");
@@ -194,18 +196,7 @@ impl PhaseFlow<'_> {
     }
 
     /// Starts an agent and enters its job in the record.
-    pub(super) fn start_agent(&mut self, sandbox: Option<SandboxId>, mut job: AgentJob) {
-        let writes = match job.role {
-            Role::Coder | Role::Planner | Role::Fixer => true,
-            Role::Namer | Role::Reviewer | Role::Validator => false,
-        };
-        if let Some(saved) = self.state.saved.take_if(|_| writes) {
-            let _ = write!(
-                job.prompt,
-                "\n\nAn earlier attempt did not finish. Its unfinished work is saved as `{saved}`; \
-                 `git show {saved}` shows it. The folder holds the last commit.\n"
-            );
-        }
+    pub(super) fn start_agent(&mut self, sandbox: Option<SandboxId>, job: AgentJob) {
         self.state.record.job_started(&job, self.now);
         let job = Box::new(job);
         self.run.decide(Effect::RunAgent { sandbox, job });

@@ -1,10 +1,10 @@
 //! What comes next, once the worker has ended something or somebody has commented.
 
-use super::super::super::model::{DoneWhen, Pause, PlanCheck, Stage};
+use super::super::super::model::{DoneWhen, HoldFor, Pause, PlanCheck, Stage};
 use super::PhaseFlow;
 use crate::review::{LastWord, Move};
 
-/// Fixer rounds after the last review of an unwatched phase, before it ends without another poll.
+/// Polls with news after the last review of an unwatched phase, before it ends without another one.
 const MOST_LATE_ROUNDS: u32 = 10;
 
 impl PhaseFlow<'_> {
@@ -43,7 +43,7 @@ impl PhaseFlow<'_> {
         if let Some(head) = moved.filter(|head| self.state.pushed.as_ref() != Some(head)) {
             return self.catch_up(head);
         }
-        if self.state.hold().is_some() {
+        if self.holds(HoldFor::EveryAgent) {
             return;
         }
         if self.has_work() {
@@ -56,10 +56,11 @@ impl PhaseFlow<'_> {
             self.state.next = self.state.review.fixed();
         }
         if let (Move::Review { .. }, None) = (&self.state.next, self.state.limit()) {
-            return match self.limit_reached() {
-                Some(limit) => self.limit_hit(limit),
-                None => self.read_diff(),
-            };
+            match self.limit_reached() {
+                _ if self.holds(HoldFor::Reviewer) => {}
+                Some(limit) => return self.limit_hit(limit),
+                None => return self.read_diff(),
+            }
         }
         // The last description must not be overtaken by an earlier one.
         if self.is_describing() {
@@ -73,6 +74,14 @@ impl PhaseFlow<'_> {
             }
             (DoneWhen::Reviewed { .. }, &Move::Done(word)) => self.conclude(word),
             (DoneWhen::Reviewed { .. }, Move::Review { .. } | Move::Fix { .. }) => {}
+        }
+    }
+
+    /// Whether the phase pauses for this.
+    pub(in crate::run) fn holds(&self, what: HoldFor) -> bool {
+        match &self.state.pause {
+            Some(Pause::Hold { what: held, .. }) => *held == what,
+            Some(Pause::Limit { .. }) | None => false,
         }
     }
 
@@ -92,7 +101,8 @@ impl PhaseFlow<'_> {
         if self.state.watch.fresh || self.run.work.pull_request.is_none() {
             return false;
         }
-        let is_late = self.state.counts.late_rounds >= MOST_LATE_ROUNDS;
+        let is_done = matches!(self.state.next, Move::Done(_));
+        let is_late = is_done && self.state.counts.late_rounds >= MOST_LATE_ROUNDS;
         self.terms.is_watched() || !(self.has_work() || is_late)
     }
 

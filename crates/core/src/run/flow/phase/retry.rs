@@ -1,11 +1,11 @@
 //! Trying again: effects that failed, and agents whose model is away.
 
-use super::super::super::model::{Effect, Pause, Retry, Timer};
+use super::super::super::model::{Effect, HoldFor, Pause, Retry, Timer};
 use super::PhaseFlow;
 use crate::agent::{AgentOutcome, Ending, Failure};
 use crate::ids::EffectKey;
 use crate::problem::Kind;
-use crate::time::after;
+use crate::time::{Timestamp, after};
 use crate::{Class, Problem};
 use std::time::Duration;
 
@@ -20,6 +20,8 @@ const FIRST_HOLD: Duration = Duration::from_secs(30);
 const LONGEST_HOLD: Duration = Duration::from_secs(15 * 60);
 /// Outages in a row that an unwatched phase waits for: some hours.
 const MOST_OUTAGES: u32 = 20;
+/// The longest usage limit that an unwatched phase waits for.
+const LONGEST_WAIT: Duration = Duration::from_secs(6 * 3600);
 
 impl PhaseFlow<'_> {
     /// Tries something again after a pause, under the same idempotency key.
@@ -75,12 +77,15 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Pauses where an agent's model is away, so that it costs time and nothing else. Returns whether
-    /// it does.
+    /// Pauses reviews where the reviewer's model is away, so that it costs time and no verdict.
+    /// Returns whether it does.
     pub(in crate::run) fn hold_for_outage(&mut self, agent: &str, outcome: &AgentOutcome) -> bool {
         let problem = outcome.problem(agent);
         match problem.filter(|_| self.is_held_outage(&outcome.ending)) {
-            Some(problem) => self.hold(problem.to_string(), Some(&outcome.ending)),
+            Some(problem) => {
+                let why = problem.to_string();
+                self.hold(HoldFor::Reviewer, why, Some(&outcome.ending));
+            }
             None => return false,
         }
         true
@@ -88,25 +93,27 @@ impl PhaseFlow<'_> {
 
     /// Whether the phase waits for the end of this outage.
     pub(in crate::run) fn is_held_outage(&self, ending: &Ending) -> bool {
-        let is_patient = self.terms.is_watched() || self.state.counts.failures < MOST_OUTAGES;
-        is_patient && is_outage(ending)
+        let is_watched = self.terms.is_watched();
+        let is_open = is_watched && self.run.work.pull_request.is_some();
+        let is_patient = is_open || self.state.counts.failures < MOST_OUTAGES;
+        let is_soon = is_watched || self.resets_soon(ending);
+        is_patient && is_soon && is_outage(ending)
+    }
+
+    /// Whether a person who waits for the run will wait for the end of this usage limit too.
+    fn resets_soon(&self, ending: &Ending) -> bool {
+        resets_at(ending).is_none_or(|reset| reset <= after(self.now, LONGEST_WAIT))
     }
 
     /// Starts no agent until a pause has ended.
-    pub(in crate::run) fn hold(&mut self, why: String, ending: Option<&Ending>) {
+    pub(in crate::run) fn hold(&mut self, what: HoldFor, why: String, ending: Option<&Ending>) {
         let doubled = FIRST_HOLD * (1 << self.state.counts.failures.min(10));
         self.state.counts.failures += 1;
         let mut until = after(self.now, doubled.min(LONGEST_HOLD));
-        if let Some(Ending::Failed {
-            reason: Failure::UsageLimit {
-                resets_at: Some(reset),
-            },
-            ..
-        }) = ending
-        {
-            until = until.max(*reset);
+        if let Some(reset) = ending.and_then(resets_at) {
+            until = until.max(reset);
         }
-        self.state.pause = Some(Pause::Hold { why });
+        self.state.pause = Some(Pause::Hold { what, why });
         self.run.timers.insert(Timer::Hold, until);
     }
 }
@@ -116,13 +123,24 @@ fn pause(tries: u32) -> Duration {
     (FIRST_PAUSE * factor).min(LONGEST_PAUSE)
 }
 
+/// When a usage limit ends, where the agent said.
+fn resets_at(ending: &Ending) -> Option<Timestamp> {
+    match ending {
+        Ending::Failed {
+            reason: Failure::UsageLimit { resets_at },
+            ..
+        } => *resets_at,
+        Ending::Failed { .. } | Ending::Succeeded => None,
+    }
+}
+
 /// Whether trying again cannot help.
 pub(super) fn is_final(problem: &Problem) -> bool {
     problem.class() != Class::Environment || problem.kind == Kind::SandboxGone
 }
 
 /// Whether the agent's model was away, overloaded or used up, so that the work itself did not fail.
-fn is_outage(ending: &Ending) -> bool {
+pub(super) fn is_outage(ending: &Ending) -> bool {
     let Ending::Failed { reason, .. } = ending else {
         return false;
     };

@@ -2,8 +2,9 @@
 //! shown, and every comment it was given is answered.
 
 use super::super::super::model::{
-    Answer, CommitSummary, Effect, EffectResult, Life, MOST_TRIES, Makes, OutcomeStatus, PLAN_PATH,
-    PlanCheck, Publish, Remark, RemarkRecord, Round, RoundJob, RoundStep, Stage,
+    AgentJob, Answer, CommitSummary, Effect, EffectResult, HoldFor, Life, MOST_TRIES, Makes,
+    OutcomeStatus, PLAN_PATH, PlanCheck, Publish, Remark, RemarkRecord, Round, RoundJob, RoundStep,
+    Stage,
 };
 use super::super::publish::{commit_message, nothing_changed};
 use super::super::reply::is_lost;
@@ -12,13 +13,13 @@ use super::retry::is_final;
 use super::texts::{fix_message, plan_message};
 use crate::agent::answer::read_fixer;
 use crate::agent::{AgentOutcome, Ending, Role};
-use crate::forge::CommentKey;
 use crate::ids::EffectKey;
 use crate::plan::Plan;
-use crate::problem::{Kind, Problem};
+use crate::problem::{Class, Kind, Problem};
 use crate::prompts::Prompt;
 use crate::review::Move;
 use crate::sandbox::KeptWork;
+use std::fmt::Write;
 
 /// How many comments one fixer of a watched phase gets at once; the rest waits for the next round.
 const MOST_IN_BATCH: usize = 50;
@@ -57,7 +58,8 @@ impl PhaseFlow<'_> {
         if self.overrun().is_some() {
             return self.stop_over_budget();
         }
-        let job = self.phase_job(&self.request.agent, role, prompt);
+        let mut job = self.phase_job(&self.request.agent, role, prompt);
+        self.add_saved(&mut job);
         self.at(round);
         self.start_agent(Some(sandbox), job);
     }
@@ -73,10 +75,8 @@ impl PhaseFlow<'_> {
             (true, false) => 1,
         };
         let batch = self.state.ledger.dispatch(number, most);
-        if let Move::Done(_) = self.state.next {
-            self.state.counts.late_rounds += 1;
-        }
-        let job = self.fixer(number, &batch, &findings);
+        let mut job = self.fixer(number, &batch, &findings);
+        self.add_saved(&mut job);
         self.at(Round {
             number,
             job: RoundJob::Fix { batch, findings },
@@ -86,6 +86,17 @@ impl PhaseFlow<'_> {
         });
         let sandbox = Some(self.run.sandbox_id());
         self.start_agent(sandbox, job);
+    }
+
+    /// Tells an agent where the work of the attempt before it is.
+    fn add_saved(&mut self, job: &mut AgentJob) {
+        if let Some(saved) = self.state.saved.take() {
+            let _ = write!(
+                job.prompt,
+                "\n\nAn earlier attempt did not finish. Its unfinished work is saved as `{saved}`; \
+                 `git show {saved}` shows it. The folder holds the last commit.\n"
+            );
+        }
     }
 
     pub(in crate::run) fn at(&mut self, round: Round) {
@@ -158,7 +169,7 @@ impl PhaseFlow<'_> {
             self.state.rounds += 1;
         }
         if is_outage || self.terms.is_watched() {
-            self.hold(problem.to_string(), ending);
+            self.hold(HoldFor::EveryAgent, problem.to_string(), ending);
         }
         let to = round.head_before.clone();
         round.step = RoundStep::RollBack {
@@ -180,7 +191,8 @@ impl PhaseFlow<'_> {
         let mut note = why;
         if let Some(kept) = &kept {
             note = format!("{note}. What was begun is saved: `{}`.", kept.reference);
-            if round.job != RoundJob::CatchUp {
+            // Only an agent that tries the same again is told of it.
+            if is_outage && round.job != RoundJob::CatchUp {
                 self.state.saved = Some(kept.reference.clone());
             }
         }
@@ -194,7 +206,10 @@ impl PhaseFlow<'_> {
         for key in batch.iter() {
             let tries = self.state.ledger.get(key).map_or(0, |entry| entry.tries);
             let life = match !is_outage && tries >= most {
-                false => Life::Seen,
+                false => {
+                    self.state.saved = kept.as_ref().map(|kept| kept.reference.clone());
+                    Life::Seen
+                }
                 true => {
                     let answer = Answer {
                         action: None,
@@ -304,7 +319,6 @@ impl PhaseFlow<'_> {
 
     /// Pushes what is not published yet.
     fn publish(&mut self, mut round: Round) {
-        self.enter_answers(&mut round);
         let head_sha = self.run.work.head_sha.clone();
         match (self.remote(), head_sha) {
             (Some(remote), Some(head_sha)) if self.state.pushed.as_ref() != Some(&head_sha) => {
@@ -324,18 +338,7 @@ impl PhaseFlow<'_> {
         }
         self.state.counts.moves = 0;
         self.active();
-        let answered: Vec<(CommentKey, Answer)> = self
-            .state
-            .ledger
-            .entries()
-            .filter_map(|entry| {
-                let answer = entry.life.answered()?;
-                Some((entry.key.clone(), answer.clone()))
-            })
-            .collect();
-        for (key, answer) in answered {
-            self.state.ledger.set(&key, Life::Pushed { answer });
-        }
+        self.enter_answers(&mut round);
         if self.run.work.pull_request.is_some() {
             self.describe();
             return self.next_reply(round);
@@ -368,7 +371,7 @@ impl PhaseFlow<'_> {
     }
 
     pub(in crate::run) fn round_over(&mut self, round: &Round) {
-        let is_held = self.state.hold().is_some();
+        let is_held = self.holds(HoldFor::EveryAgent);
         if let (RoundJob::Fix { .. }, Move::Fix { .. }, false) =
             (&round.job, &self.state.next, is_held)
         {
@@ -397,6 +400,13 @@ impl PhaseFlow<'_> {
         self.state.record.remarks.extend(remarks);
     }
 
+    /// Whether a team gives up on what this round was to fix.
+    fn is_given_up(&self, round: &Round, problem: &Problem) -> bool {
+        let is_fixer = matches!(round.job, RoundJob::Fix { .. });
+        let is_stop = problem.class() == Class::Interrupted;
+        is_fixer && !is_stop && !self.terms.is_watched() && self.is_enough(problem)
+    }
+
     fn work_failed(&mut self, round: Round, key: &EffectKey, effect: Effect, problem: Problem) {
         match round.step.clone() {
             RoundStep::Agent if problem.kind == Kind::AgentInterrupted => {
@@ -406,10 +416,17 @@ impl PhaseFlow<'_> {
             RoundStep::Agent => {
                 self.state.record.job_failed(&problem, self.now);
                 let is_fixer = matches!(round.job, RoundJob::Fix { .. });
-                match is_fixer && !is_final(&problem) {
+                let is_stop = problem.class() == Class::Interrupted;
+                let is_worse = is_final(&problem) && (self.terms.is_watched() || is_stop);
+                match is_fixer && !is_worse {
                     true => self.agent_failed(round, &problem, None),
                     false => self.fail(problem),
                 }
+            }
+            // One comment that cannot be committed does not end a team.
+            RoundStep::Commit if self.is_given_up(&round, &problem) => {
+                self.state.tries = 0;
+                self.agent_failed(round, &problem, None);
             }
             // With half-done work in the sandbox nothing more may be committed.
             RoundStep::RollBack { .. } if self.is_enough(&problem) => {

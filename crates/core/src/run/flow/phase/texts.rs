@@ -2,6 +2,7 @@
 
 use super::super::super::model::{Approved, Entry, Ledger, Phase, PlanCheck, Remark, Request, Run};
 use super::super::publish::shortened;
+use super::super::reply::answer_for;
 use super::super::review::review_body;
 use crate::Problem;
 use crate::agent::answer::{CommentAction, CommentAnswer};
@@ -53,7 +54,7 @@ pub(super) fn fix_message<'a>(
     }
     for entry in entries {
         let id = entry.id();
-        let said = answers.iter().find(|one| one.id == id);
+        let said = answer_for(entry, answers);
         let what = match said.map(|one| one.action) {
             Some(CommentAction::Fixed) => "Comment",
             Some(CommentAction::Declined | CommentAction::Question) => continue,

@@ -118,6 +118,9 @@ impl PhaseFlow<'_> {
             let is_known = known.into_iter().any(|one| one.as_ref() == Some(&head));
             self.state.watch.moved = (!is_known).then_some(head);
         }
+        if let (Move::Done(_), true) = (&self.state.next, self.state.ledger.has_waiting()) {
+            self.state.counts.late_rounds += 1;
+        }
         if news {
             self.state.watch.backoff.reset();
             self.active();
@@ -198,7 +201,8 @@ impl PhaseFlow<'_> {
                 }
             )
         };
-        let is_held = self.state.hold().is_some() && self.has_work();
+        let is_held = self.state.hold().is_some()
+            && (self.has_work() || matches!(self.state.next, Move::Review { .. }));
         // What goes on failing is no work: else a try at the wrong instant would win it another day.
         let is_failing = self.state.tries > 0;
         is_held || !(is_failing || self.run.pending.values().all(is_watch))

@@ -92,6 +92,7 @@ impl PhaseFlow<'_> {
             if self.hold_for_outage(&self.terms.reviewer, outcome) {
                 return self.close_batch();
             }
+            self.state.counts.failures = 0;
             (review, failure) = judged(outcome, &self.terms.reviewer);
             if let Reviewed::Judged {
                 verdict,
