@@ -35,12 +35,14 @@ pub(super) fn cancel_asked(run: &mut Run) {
             status: OutcomeStatus::Cancelled,
             failure: Some(Problem::new(Kind::Interrupted, "stopped on request")),
         });
+        run.timers.clear();
     }
 }
 
 /// The owner died. What it left running is ended before its sandbox is touched. A sandbox may
 /// exist even when its making was never reported: removal copes with both.
 pub(super) fn owner_lost(run: &mut Run, now: Timestamp) {
+    run.timers.clear();
     let (status, failure) = match run.shutdown.take() {
         // How the run was about to end is not changed by a death on the way out.
         Some(shutdown) => (shutdown.status, shutdown.failure),

@@ -32,6 +32,8 @@ pub enum Temper {
     Missing,
     /// Says that its review is complete, and does not exit.
     Complete,
+    /// Is stopped from above.
+    Cancelled,
 }
 
 pub fn temper(role: Role, wildness: u64, rng: &mut Rng) -> Temper {
@@ -39,7 +41,7 @@ pub fn temper(role: Role, wildness: u64, rng: &mut Rng) -> Temper {
         return Temper::Good;
     }
     match role {
-        Role::Planner => rng.weighed(&[
+        Role::Planner | Role::Coder => rng.weighed(&[
             (6, Temper::Breaks),
             (1, Temper::Dies),
             (1, Temper::Hangs),
@@ -97,7 +99,7 @@ pub fn work(
         .tree
         .as_ref()
         .map_or(PlanText::Missing, |tree| tree.plan);
-    let is_writer = matches!(job.role, Role::Planner | Role::Fixer);
+    let is_writer = matches!(job.role, Role::Planner | Role::Coder | Role::Fixer);
     let mut ending = Ending::Succeeded;
     match temper {
         Temper::Missing => {
@@ -116,6 +118,7 @@ pub fn work(
                 bound: TimeBound::Idle,
             });
         }
+        Temper::Cancelled => ending = failed(Failure::Cancelled),
         Temper::UsageLimit => {
             let reset = clock.now().as_millisecond() + rng.between(MINUTE, 30 * HOUR);
             let known = rng.percent(70);
@@ -131,7 +134,7 @@ pub fn work(
         match temper {
             Temper::Liar | Temper::Declines | Temper::Asks => {}
             Temper::Breaks => scribble(git, PlanText::Broken, rng),
-            Temper::Dies | Temper::Hangs | Temper::UsageLimit => {
+            Temper::Dies | Temper::Hangs | Temper::UsageLimit | Temper::Cancelled => {
                 if rng.percent(50) {
                     scribble(git, plan_now, rng);
                     if let Some(tree) = &mut git.tree {

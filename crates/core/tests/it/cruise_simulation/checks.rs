@@ -3,14 +3,16 @@
 use crate::cruise_simulation::clock::MINUTE;
 use crate::cruise_simulation::forge::By;
 use crate::cruise_simulation::people::EVIL;
-use crate::cruise_simulation::sim::Sim;
+use crate::cruise_simulation::sim::{Sim, Who};
 use drive_core::agent::answer::Verdict;
 use drive_core::forge::PrState;
 use drive_core::ids::EffectKey;
+use drive_core::review::LastWord;
 use drive_core::run::{
-    Effect, EffectResult, Event, Flow, Life, Note, OutcomeStatus, Phase, PlanCheck, Stage,
-    cruise_status, reply_key,
+    Effect, EffectResult, Event, Flow, Life, Note, OutcomeStatus, Phase, PhaseTerms, PlanCheck,
+    Stage, cruise_status, reply_key,
 };
+use drive_core::verify::Overall;
 use std::collections::BTreeMap;
 
 fn cruise(sim: &Sim) -> Option<&Phase> {
@@ -33,7 +35,9 @@ pub fn after_step(sim: &Sim, decided: &[EffectKey], was_ending: bool) {
     let Some(cruise) = cruise(sim) else { return };
     let request = run.request.as_ref().expect("there is a cruise");
     let terms = request.kind.phase_terms().expect("a phase");
-    let watch = terms.watch.as_ref().expect("a cruise is watched");
+    let Some(watch) = &terms.watch else {
+        return check_team(sim, cruise, was_ending);
+    };
     assert!(
         cruise.rounds <= watch.max_rounds + sim.polls,
         "{} rounds where {} are allowed and {} were asked for",
@@ -58,6 +62,54 @@ pub fn after_step(sim: &Sim, decided: &[EffectKey], was_ending: bool) {
     check_quiet(sim, cruise);
     if let (Stage::Closing { status, .. }, false) = (&cruise.stage, was_ending) {
         check_last_look(sim, cruise, *status);
+    }
+}
+
+/// What holds for a team after every event.
+fn check_team(sim: &Sim, team: &Phase, was_ending: bool) {
+    let run = &sim.run;
+    if run.outcome.is_some() {
+        return;
+    }
+    assert!(
+        !run.pending.is_empty() || !run.timers.is_empty(),
+        "it waits for nothing: {:?}",
+        team.stage
+    );
+    let Stage::Closing { status, .. } = &team.stage else {
+        return;
+    };
+    let is_first = !was_ending && *status == OutcomeStatus::Succeeded;
+    // One that did not get through to the forge ends all the same.
+    let has_heard = team.watch.trouble.is_none() && team.counts.late_rounds < 10;
+    let hears = run
+        .request
+        .as_ref()
+        .and_then(|request| request.kind.phase_terms());
+    if is_first && has_heard && hears.is_some_and(PhaseTerms::hears_comments) {
+        check_answered(sim, team);
+    }
+}
+
+/// A verdict is never about a commit that nobody saw.
+fn check_verdict(sim: &Sim, team: &Phase) {
+    if team.verdict != Some(LastWord::Approved) {
+        return;
+    }
+    let head = sim.run.work.head_sha.as_ref();
+    let reviews = &team.record.reviews;
+    for one in reviews {
+        let last = reviews.iter().rfind(|other| other.domain == one.domain);
+        let last = last.expect("there is one");
+        assert_eq!(last.verdict, Some(Verdict::Approved));
+    }
+    let seen = reviews.iter().any(|one| one.head.as_ref() == head);
+    assert!(seen, "nobody saw the head that is called approved");
+    if team.merged.is_some() {
+        assert!(reviews.iter().any(|one| one.head.as_ref() == head));
+        let judged = team.judged.as_ref().expect("it was verified");
+        assert_eq!(Some(&judged.head_sha), head);
+        assert_eq!(judged.overall, Overall::Pass);
     }
 }
 
@@ -190,6 +242,9 @@ pub fn at_end(sim: &Sim) {
         assert!(!git.kept.is_empty(), "work was not kept");
     }
     check_spent(sim);
+    if let (Who::Team, Some(team)) = (sim.who, cruise(sim)) {
+        return check_verdict(sim, team);
+    }
     for text in &sim.people.injected {
         let said = forge.said.iter().filter(|one| one.by == By::Us);
         let is_post = |body: &str| body.starts_with("From the") && body.ends_with(text.as_str());

@@ -202,7 +202,16 @@ impl Forge {
             ForgeAct::UpdateBody { .. } | ForgeAct::MarkReady | ForgeAct::SetStatus { .. } => {
                 ForgeAnswer::Done
             }
-            ForgeAct::Merge { .. } => unreachable!("a cruise decides none"),
+            ForgeAct::Merge { .. } => match rng.below(10) {
+                0 => ForgeAnswer::BaseMoved,
+                1 => ForgeAnswer::NotMerged {
+                    reason: "a check is missing".to_owned(),
+                },
+                _ => {
+                    self.pr = Some(PrState::Merged);
+                    ForgeAnswer::Merged { sha: None }
+                }
+            },
         })
     }
 

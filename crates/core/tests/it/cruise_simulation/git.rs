@@ -235,6 +235,21 @@ impl Git {
         self.conclude()
     }
 
+    /// Merges the base where that conflicts.
+    pub fn merge_base(&mut self, conflicts: bool) -> Merge {
+        let is_merging = self.is_merging();
+        if conflicts && !is_merging {
+            let base = self.add(vec![0], PlanText::Sound);
+            self.commits[base].dropped = true;
+            if let Some(tree) = &mut self.tree {
+                assert!(!tree.dirty, "a merge over work that is not safe");
+                tree.merging = Some(base);
+                tree.resolved = false;
+            }
+        }
+        self.conclude()
+    }
+
     /// Commits the merge in progress, where its conflicts are resolved.
     pub fn conclude(&mut self) -> Merge {
         let Some(tree) = &mut self.tree else {

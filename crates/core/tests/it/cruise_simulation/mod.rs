@@ -16,7 +16,7 @@ mod world;
 use drive_core::forge::PrState;
 use drive_core::problem::Kind;
 use drive_core::run::OutcomeStatus;
-use sim::{Flown, fly};
+use sim::{Flown, Who, fly};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ impl Drop for Replay {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!(
-                "replay it: DRIVE_SIM_SEED={} cargo nextest run -p drive-core a_seeded_cruise",
+                "replay it (a team with DRIVE_SIM_TEAM=1): DRIVE_SIM_SEED={} cargo nextest run -p drive-core a_seeded_cruise",
                 self.0
             );
         }
@@ -40,7 +40,7 @@ fn fly_all(seeds: Range<u64>) {
     let count = seeds.end - seeds.start;
     for seed in seeds {
         let replay = Replay(seed);
-        let flown = fly(seed, false);
+        let flown = fly(seed, Who::Cruise, false);
         *ends.entry(end_of(&flown)).or_default() += 1;
         *ends.entry("crashes").or_default() += flown.sim.crashes();
         *ends.entry("events").or_default() += flown.sim.journal.len() as u64;
@@ -88,12 +88,68 @@ fn cruises_of_more_seeds_hold_what_they_must() {
     }
 }
 
+/// `DRIVE_SIM_TEAM=1` replays a team.
+fn who() -> Who {
+    match std::env::var_os("DRIVE_SIM_TEAM") {
+        Some(_) => Who::Team,
+        None => Who::Cruise,
+    }
+}
+
+/// Flies teams of these seeds, and sees that they reach every kind of end.
+fn fly_teams(seeds: Range<u64>) {
+    let mut ends: BTreeMap<&str, u64> = BTreeMap::new();
+    let count = seeds.end - seeds.start;
+    for seed in seeds {
+        let replay = Replay(seed);
+        let flown = fly(seed, Who::Team, false);
+        let kind = flown.outcome.failure.as_ref().map(|one| one.kind);
+        let end = match (flown.outcome.status, kind) {
+            (OutcomeStatus::Succeeded, _) if flown.sim.world.forge.is_open() => "ready",
+            (OutcomeStatus::Succeeded, _) => "merged",
+            (_, Some(Kind::PullRequestClosed)) => "closed",
+            (_, Some(Kind::OwnerLost)) => "killed",
+            (OutcomeStatus::Cancelled, _) => "stopped",
+            (OutcomeStatus::NeedsHuman, _) => "given to a person",
+            (_, Some(Kind::BudgetExceeded)) => "over budget",
+            (_, Some(Kind::NotApproved)) => "not approved",
+            _ => "failed",
+        };
+        *ends.entry(end).or_default() += 1;
+        drop(replay);
+    }
+    println!("{count} teams: {ends:?}");
+    for end in [
+        "ready",
+        "merged",
+        "closed",
+        "killed",
+        "stopped",
+        "given to a person",
+        "over budget",
+        "not approved",
+        "failed",
+    ] {
+        assert!(ends.contains_key(end), "no team ended like this: {end}");
+    }
+}
+
+#[test]
+fn teams_hold_what_they_must_seeds_0_to_4999() {
+    fly_teams(0..5_000);
+}
+
+#[test]
+fn teams_hold_what_they_must_seeds_5000_to_9999() {
+    fly_teams(5_000..10_000);
+}
+
 #[test]
 fn a_seeded_cruise() {
     let seed = std::env::var("DRIVE_SIM_SEED").ok();
     let seed = seed.and_then(|seed| seed.parse().ok()).unwrap_or(1);
     let _replay = Replay(seed);
-    fly(seed, true);
+    fly(seed, who(), true);
 }
 
 /// Seeds that failed once.
@@ -101,14 +157,22 @@ fn a_seeded_cruise() {
 fn a_sandbox_without_a_journal_is_committed_before_others_commits_come_in() {
     for seed in [6_402, 9_547] {
         let _replay = Replay(seed);
-        fly(seed, false);
+        fly(seed, Who::Cruise, false);
     }
 }
 
 #[test]
 fn an_instant_that_comes_twice_after_the_clock_was_set_back_is_waited_for_twice() {
     let _replay = Replay(33_586);
-    fly(33_586, false);
+    fly(33_586, Who::Cruise, false);
+}
+
+#[test]
+fn a_team_that_is_shutting_down_is_woken_by_no_timer() {
+    for seed in [199, 5_186] {
+        let _replay = Replay(seed);
+        fly(seed, Who::Team, false);
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::cruise_simulation::clock::{HOUR, MINUTE, SECOND};
 use crate::cruise_simulation::forge::{By, Given};
 use crate::cruise_simulation::git::PlanText;
 use crate::cruise_simulation::rng::Rng;
-use crate::cruise_simulation::sim::Sim;
+use crate::cruise_simulation::sim::{Sim, Who};
 use drive_core::forge::{PrState, ReviewState, Surface};
 use drive_core::run::{Approved, Ask, Event};
 
@@ -48,6 +48,7 @@ enum Deed {
     Outage,
     Kill,
     LoseJournal,
+    Stop,
 }
 
 const DEEDS: [(u64, Deed); 23] = [
@@ -74,6 +75,21 @@ const DEEDS: [(u64, Deed); 23] = [
     (2, Deed::ForcePush),
     (4, Deed::Reopen),
     (1, Deed::LoseJournal),
+];
+
+/// What befalls a team; nobody asks it for anything.
+const TEAM_DEEDS: [(u64, Deed); 11] = [
+    (30, Deed::Comment),
+    (8, Deed::StrangersComment),
+    (4, Deed::Nothing),
+    (12, Deed::Edit),
+    (1, Deed::Delete),
+    (1, Deed::Merge),
+    (1, Deed::Close),
+    (3, Deed::Outage),
+    (5, Deed::Push),
+    (2, Deed::ForcePush),
+    (1, Deed::Stop),
 ];
 
 impl People {
@@ -106,7 +122,10 @@ impl People {
         people.next = sim.world.clock.steady + wait;
         let deed = match std::mem::take(&mut people.regrets) {
             true => Deed::Reopen,
-            false => sim.rng.weighed(&DEEDS),
+            false => match sim.who {
+                Who::Cruise => sim.rng.weighed(&DEEDS),
+                Who::Team => sim.rng.weighed(&TEAM_DEEDS),
+            },
         };
         if needs_pull_request(deed) && !sim.world.forge.is_open() {
             return;
@@ -130,6 +149,7 @@ fn needs_pull_request(deed: Deed) -> bool {
             | Deed::ClockBack
             | Deed::Outage
             | Deed::Kill
+            | Deed::Stop
     )
 }
 
@@ -238,6 +258,7 @@ fn do_it(sim: &mut Sim, deed: Deed) {
             forge.down_until = clock.steady + rng.between(1, length);
         }
         Deed::Kill => sim.die(),
+        Deed::Stop => sim.stop(),
         Deed::AskPoll
         | Deed::AskComment
         | Deed::AskApprove

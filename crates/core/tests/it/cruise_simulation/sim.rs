@@ -21,6 +21,7 @@ use drive_core::run::{
     step, write_event, write_run,
 };
 use drive_core::sandbox::{Lifetime, Sandbox};
+use drive_core::settings::TeamMode;
 use drive_core::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -30,6 +31,7 @@ const MOST_TURNS: usize = 10_000;
 const MOST_CRASHES: u64 = 8;
 
 pub struct Sim {
+    pub who: Who,
     pub rng: Rng,
     pub world: World,
     pub run: Run,
@@ -76,10 +78,21 @@ pub struct Flown {
     pub sim: Sim,
 }
 
-pub fn fly(seed: u64, is_told: bool) -> Flown {
-    let mut sim = Sim::new(seed, is_told);
+/// Whose run is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    Cruise,
+    Team,
+}
+
+pub fn fly(seed: u64, who: Who, is_told: bool) -> Flown {
+    let mut sim = Sim::new(seed, who, is_told);
+    let request = match who {
+        Who::Cruise => request(&mut sim.rng),
+        Who::Team => team_request(&mut sim.rng),
+    };
     let request = Event::Requested {
-        request: Box::new(request(&mut sim.rng)),
+        request: Box::new(request),
     };
     sim.deliver(request, "request".to_owned());
     let mut turns = 0;
@@ -122,8 +135,29 @@ fn request(rng: &mut Rng) -> Request {
     request
 }
 
+/// Teams of every kind.
+fn team_request(rng: &mut Rng) -> Request {
+    let mode = rng.weighed(&[
+        (1, TeamMode::Sequential),
+        (2, TeamMode::Pingpong),
+        (4, TeamMode::Github),
+    ]);
+    let mut request = common::team_request(mode);
+    if let RunKind::Team(terms) = &mut request.kind {
+        terms.max_iterations = u32::try_from(rng.between(1, 4)).expect("small");
+        terms.done = DoneWhen::Reviewed {
+            auto_merge: rng.percent(50),
+        };
+    }
+    request.budget = Budget::default();
+    if rng.percent(15) {
+        request.budget.tokens = Some(rng.below(20_000));
+    }
+    request
+}
+
 impl Sim {
-    fn new(seed: u64, is_told: bool) -> Self {
+    fn new(seed: u64, who: Who, is_told: bool) -> Self {
         let mut rng = Rng::new(seed);
         let world = World {
             clock: Clock {
@@ -136,6 +170,7 @@ impl Sim {
             faults: rng.weighed(&[(3, 0), (3, 5), (1, 30)]),
         };
         Self {
+            who,
             people: People::new(&mut rng),
             deadliness: rng.weighed(&[(1, 0), (2, 10), (2, 40), (1, 150)]),
             rng,
@@ -248,7 +283,8 @@ impl Sim {
             self.check_journal();
         }
         self.owner = Some(Owner::default());
-        if self.rng.percent(20) {
+        // The next command ends a team of a dead owner.
+        if self.who == Who::Team || self.rng.percent(20) {
             let name = self.name("ownerLost");
             self.deliver(Event::OwnerLost, name);
         }
@@ -401,6 +437,23 @@ impl Sim {
             request: Box::new(request),
         };
         self.deliver(requested, "request".to_owned());
+    }
+
+    /// A person stops the run: its agents are cancelled, and nothing new is begun.
+    pub fn stop(&mut self) {
+        if self.owner.is_none() || self.run.outcome.is_some() {
+            return;
+        }
+        let name = self.name("cancel");
+        self.deliver(Event::CancelAsked, name);
+        let now = self.world.clock.steady;
+        for one in self.owner.iter_mut().flat_map(|owner| &mut owner.under_way) {
+            if one.result.is_none() && matches!(one.effect, Effect::RunAgent { .. }) {
+                one.temper = agents::Temper::Cancelled;
+                one.happens = now + 1;
+                one.reports = now + 2;
+            }
+        }
     }
 
     fn under_way(&mut self, key: &EffectKey) -> Option<UnderWay> {

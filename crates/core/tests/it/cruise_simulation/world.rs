@@ -11,7 +11,7 @@ use drive_core::forge::{PrState, Surface};
 use drive_core::ids::EffectKey;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::ProcessIdentity;
-use drive_core::run::{Effect, EffectResult, ForgeAct, Published, Run};
+use drive_core::run::{Effect, EffectResult, ForgeAct, MergeWhen, Published, Run};
 use drive_core::sandbox::{Lifetime, Sandbox};
 
 pub struct World {
@@ -207,12 +207,20 @@ impl World {
                 self.forge.head = self.git.remote_head();
                 let answer = self.forge.act(act, name, &self.clock, rng);
                 self.check_post(act, run);
+                self.check_merge(act, run);
                 match answer {
                     Some(answer) => EffectResult::OnForge { answer },
                     None => EffectResult::Failed {
                         problem: Problem::new(Kind::CommentNotFound, "no such comment"),
                     },
                 }
+            }
+            Effect::Integrate {
+                when: MergeWhen::Conflicting,
+                ..
+            } => {
+                let merge = self.git.merge_base(rng.percent(10));
+                self.merged(merge)
             }
             Effect::Integrate { published, .. } => {
                 let (now, published) = (self.clock.now(), published.as_deref());
@@ -228,7 +236,13 @@ impl World {
             Effect::RollBack { to, .. } => EffectResult::RolledBack {
                 kept: Some(self.git.roll_back(to, self.clock.now())),
             },
-            Effect::Verify { .. } => unreachable!("a cruise decides none"),
+            Effect::Verify { head, .. } => {
+                let base = common::verification::base();
+                common::verification::verified(match rng.percent(70) {
+                    true => common::verification::passed(head, &base),
+                    false => common::verification::failed(head, &base),
+                })
+            }
             Effect::RemoveSandbox { .. } => {
                 assert!(self.git.alive.is_empty(), "an agent lost its sandbox");
                 let kept = self.git.remove(self.clock.now());
@@ -257,6 +271,16 @@ impl World {
                 files: vec!["plan.md".to_owned()],
             },
         }
+    }
+
+    /// Only what passed verification is merged, and only as people see it.
+    fn check_merge(&self, act: &ForgeAct, run: &Run) {
+        let ForgeAct::Merge { head, verified } = act else {
+            return;
+        };
+        assert!(verified.is_some(), "an unverified merge");
+        assert_eq!(run.work.head_sha.as_ref(), Some(head));
+        assert!(self.git.is_pushed(head), "{head} is merged and not pushed");
     }
 
     /// What stands on the forge after a post.

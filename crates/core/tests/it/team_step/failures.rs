@@ -94,3 +94,33 @@ fn out_of_budget_stops_and_says_what_is_open() {
     assert_eq!(scene.roles().last().unwrap(), "reviewer Security");
     assert!(scene.told.contains(&"status false".to_owned()));
 }
+
+/// A team that waited only for a timer once ended without an outcome when it was stopped.
+#[test]
+fn a_team_that_is_stopped_while_it_waits_for_a_model_ends_as_cancelled() {
+    let requested = Event::Requested {
+        request: Box::new(team_request(TeamMode::Github)),
+    };
+    let mut scene = Scene::reviews(&[OBJECTS]);
+    scene.agents = [agent_ended(Some(Failure::Model { status: None }))].into();
+    let mut run = fold(run_id(), [(requested, at(0))]).unwrap();
+    while let Some((key, effect)) = run.pending.first_key_value() {
+        let ended = Event::EffectEnded {
+            key: key.clone(),
+            result: scene.perform(effect),
+        };
+        run = step(run, ended, at(1)).unwrap().0;
+    }
+    assert_eq!(run.outcome, None);
+    run = step(run, Event::CancelAsked, at(2)).unwrap().0;
+    let names: Vec<&str> = run.pending.values().map(Effect::name).collect();
+    assert_eq!(names, ["removeSandbox"]);
+    assert!(run.timers.is_empty());
+    let (key, effect) = run.pending.first_key_value().unwrap();
+    let ended = Event::EffectEnded {
+        key: key.clone(),
+        result: good(effect),
+    };
+    run = step(run, ended, at(3)).unwrap().0;
+    assert_eq!(end(&run).0, OutcomeStatus::Cancelled);
+}
