@@ -3,7 +3,7 @@
 use crate::output::Output;
 use drive_core::agent::{AgentEvent, Cost, Usage};
 use drive_core::ids::{EffectKey, RunId};
-use drive_core::run::{Effect, EffectResult, ForgeAct, MergeWhen, Run, cruise_status};
+use drive_core::run::{Effect, EffectResult, ForgeAct, MergeWhen, Run, cruise_status, paused_for};
 use drive_core::sandbox::SandboxNote;
 use drive_engine::CancelToken;
 use drive_engine::cancel::Urgency;
@@ -153,13 +153,15 @@ impl Observer for Progress<'_> {
         }
     }
 
-    /// Says what a cruise waits for, once for each thing, and what a person should know of it.
+    /// Prints what a phase waits for, once for each thing, and new warnings of a cruise.
     fn changed(&self, run: &Run) {
-        let Some(status) = cruise_status(run) else {
-            return;
+        let waits = match cruise_status(run) {
+            Some(status) => {
+                self.warn(run);
+                status.waiting_for
+            }
+            None => paused_for(run),
         };
-        self.warn(run);
-        let waits = status.waiting_for;
         let works = run.pending.values().any(|one| !is_routine(one));
         if works || waits.is_none() || self.seen().waits == waits {
             return;

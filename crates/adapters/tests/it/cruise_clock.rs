@@ -91,6 +91,7 @@ impl Performer for Forge<'_> {
                 warnings: Vec::new(),
             },
             Effect::Push { .. } => EffectResult::Pushed,
+            Effect::RollBack { .. } => EffectResult::RolledBack { kept: None },
             Effect::RemoveSandbox { .. } => EffectResult::SandboxRemoved {
                 kept: None,
                 branch: None,

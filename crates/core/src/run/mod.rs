@@ -22,4 +22,4 @@ pub use model::{
     Spent, Stage, Threads, Timer, UnreadableFormat, VerifiedAgainst, Watch, WatchTerms, Work,
     is_actionable, read_event, read_run, reply_key, write_event, write_run,
 };
-pub use status::{CruiseStatus, cruise_status, is_cruise, phase_state};
+pub use status::{CruiseStatus, cruise_status, is_cruise, paused_for, phase_state};

@@ -139,6 +139,23 @@ fn waiting_for(run: &Run, phase: &Phase) -> Option<String> {
     }
 }
 
+/// What a phase waits to try again, and when it does; `None` while it does not wait for a timer.
+pub fn paused_for(run: &Run) -> Option<String> {
+    let Flow::Phase { phase } = &run.flow else {
+        return None;
+    };
+    let (why, timer) = match (&phase.retry, phase.hold()) {
+        (Some(retry), _) => (retry.why.as_str(), Timer::Retry),
+        (None, Some(why)) => (why, Timer::Hold),
+        (None, None) => return None,
+    };
+    let at = run.timers.get(&timer)?;
+    Some(format!(
+        "another try at {}: {why}",
+        at.strftime("%H:%M:%S UTC")
+    ))
+}
+
 /// Whether a run is a cruise.
 pub fn is_cruise(run: &Run) -> bool {
     let request = run.request.as_ref();

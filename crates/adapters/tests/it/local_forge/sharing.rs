@@ -3,7 +3,7 @@
 use crate::local_forge::world::World;
 use drive_adapters::forge::local::{CommentTarget, PersonalComment};
 use drive_core::time::Timestamp;
-use drive_engine::ports::{Forge, Post, Since};
+use drive_engine::ports::{Forge, MergeOutcome, Post, Since};
 use std::collections::BTreeSet;
 
 #[test]
@@ -96,4 +96,43 @@ fn two_processes_that_merge_together_merge_once() {
     });
     let merges = world.git(["rev-list", "--merges", "--count", "main"]);
     assert_eq!(merges, "1", "{outcomes:?}");
+}
+
+#[test]
+fn pull_requests_merged_at_once_wait_for_each_other_and_leave_the_checkout_clean() {
+    const MERGES: usize = 4;
+    let world = World::checked_out();
+    let opened: Vec<_> = (0..MERGES)
+        .map(|n| {
+            let branch = format!("feat/{n}");
+            world.push(&branch, &format!("file-{n}.txt"), "new\n");
+            world.open_as_is(&branch)
+        })
+        .collect();
+    let outcomes: Vec<MergeOutcome> = std::thread::scope(|scope| {
+        let mergers: Vec<_> = opened
+            .iter()
+            .map(|pr| {
+                let forge = world.another();
+                scope.spawn(move || forge.merge(pr.number, &pr.head_sha).unwrap())
+            })
+            .collect();
+        let outcomes = mergers.into_iter().map(|merger| merger.join().unwrap());
+        outcomes.collect()
+    });
+    for outcome in &outcomes {
+        assert!(
+            matches!(outcome, MergeOutcome::Merged { .. }),
+            "{outcome:?}"
+        );
+    }
+    let merges = world.git(["rev-list", "--count", "--merges", "main"]);
+    assert_eq!(merges, MERGES.to_string());
+    assert_eq!(world.git(["status", "--porcelain"]), "");
+    for n in 0..MERGES {
+        assert_eq!(
+            world.file(&format!("file-{n}.txt")).as_deref(),
+            Some("new\n")
+        );
+    }
 }
