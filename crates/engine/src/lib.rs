@@ -7,6 +7,8 @@ pub mod cancel;
 pub mod cruise;
 mod dispatch;
 pub mod executor;
+#[cfg(any(test, feature = "fakes"))]
+pub mod fakes;
 pub mod forge;
 pub mod journal;
 pub mod lease;

@@ -1,5 +1,5 @@
-//! What drive needs of the world, one trait a file. Adapters implement them, the simulated world
-//! fakes them.
+//! What drive needs of the world, one trait a file. Adapters implement them; `crate::fakes` has them
+//! in memory, for tests.
 
 mod agent;
 mod clock;

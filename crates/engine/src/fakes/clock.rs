@@ -1,0 +1,38 @@
+use super::lock::lock;
+use crate::ports::Clock;
+use drive_core::time::{Timestamp, after};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A clock that moves only when it is told to. Clones show the same time.
+#[derive(Clone)]
+pub struct FakeClock {
+    now: Arc<Mutex<Timestamp>>,
+}
+
+impl FakeClock {
+    /// A clock that stands at this instant.
+    pub fn at(now: Timestamp) -> Self {
+        Self {
+            now: Arc::new(Mutex::new(now)),
+        }
+    }
+
+    /// Moves it forward.
+    pub fn advance(&self, by: Duration) {
+        let mut now = lock(&self.now);
+        *now = after(*now, by);
+    }
+
+    /// Moves it forward to an instant; one that has passed changes nothing.
+    pub fn advance_to(&self, instant: Timestamp) {
+        let mut now = lock(&self.now);
+        *now = instant.max(*now);
+    }
+}
+
+impl Clock for FakeClock {
+    fn now(&self) -> Timestamp {
+        *lock(&self.now)
+    }
+}

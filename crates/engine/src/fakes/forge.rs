@@ -1,0 +1,507 @@
+//! A forge behind the remote `origin` of a fake repository.
+
+use super::clock::FakeClock;
+use super::lock::lock;
+use super::machine::DriveProcess;
+use super::repository::FakeRepository;
+use crate::ports::{
+    Clock, CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post, Posted,
+    PostedReview, PullRequests, Reaction, Since, StatusState,
+};
+use drive_core::forge::text::compose;
+use drive_core::forge::{
+    Approval, Author, Comment, CommentKey, CommentRef, Permission, PrState, PullRequest,
+    RequestBudget, ReviewState, Surface, approval,
+};
+use drive_core::problem::{Kind, Problem};
+use drive_core::time::Timestamp;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// The remote whose branches the pull requests show.
+const REMOTE: &str = "origin";
+/// The account that drive posts under: a person's own, as on GitHub with one account.
+const ACCOUNT: &str = "me";
+
+/// Pull requests and comments. [`FakeForge::of`] gives a handle that works while its process lives;
+/// people act on it whoever lives.
+#[derive(Clone)]
+pub struct FakeForge {
+    state: Arc<Mutex<ForgeState>>,
+    repository: FakeRepository,
+    clock: FakeClock,
+    process: DriveProcess,
+}
+
+#[derive(Default)]
+struct ForgeState {
+    last_id: u64,
+    last_change: Option<Timestamp>,
+    pull_requests: Vec<PullRequest>,
+    comments: Vec<Comment>,
+    /// Which comment a marker stands in.
+    markers: BTreeMap<String, CommentRef>,
+    /// Which comment a post of ours answers, in the order they were posted.
+    replies: Vec<(CommentRef, CommentRef)>,
+    resolved: Vec<CommentRef>,
+    reactions: Vec<CommentRef>,
+    statuses: Vec<(String, StatusState)>,
+    permissions: BTreeMap<String, Permission>,
+}
+
+impl FakeForge {
+    /// A forge without pull requests, on which `me` and `ann` may write.
+    pub fn new(repository: FakeRepository, clock: FakeClock, process: DriveProcess) -> Self {
+        let write = |login: &str| (login.to_owned(), Permission::Write);
+        let state = ForgeState {
+            permissions: BTreeMap::from([write(ACCOUNT), write("ann")]),
+            ..ForgeState::default()
+        };
+        Self {
+            state: Arc::new(Mutex::new(state)),
+            repository,
+            clock,
+            process,
+        }
+    }
+
+    /// The same forge, used by another process.
+    pub fn of(&self, process: DriveProcess) -> Self {
+        Self {
+            process,
+            ..self.clone()
+        }
+    }
+
+    fn alive(&self) -> Result<MutexGuard<'_, ForgeState>, Problem> {
+        let state = lock(&self.state);
+        self.process.check()?;
+        Ok(state)
+    }
+
+    /// Every pull request that was ever opened.
+    pub fn pull_requests(&self) -> Vec<PullRequest> {
+        let state = lock(&self.state);
+        let all = state.pull_requests.iter();
+        all.map(|pr| self.with_head(pr.clone())).collect()
+    }
+
+    /// Everything that stands on the pull requests, oldest first.
+    pub fn comments(&self) -> Vec<Comment> {
+        lock(&self.state).comments.clone()
+    }
+
+    /// The posts of ours that answer a comment.
+    pub fn replies_to(&self, comment: CommentRef) -> Vec<Comment> {
+        let state = lock(&self.state);
+        let posts = state.replies.iter().filter(|(to, _)| *to == comment);
+        let found = posts.filter_map(|(_, post)| state.find(*post));
+        found.cloned().collect()
+    }
+
+    /// Whether the thread of a comment is resolved.
+    pub fn is_resolved(&self, comment: CommentRef) -> bool {
+        lock(&self.state).resolved.contains(&comment)
+    }
+
+    /// How often drive reacted to a comment.
+    pub fn reactions_to(&self, comment: CommentRef) -> usize {
+        let state = lock(&self.state);
+        state
+            .reactions
+            .iter()
+            .filter(|one| **one == comment)
+            .count()
+    }
+
+    /// The newest status of a commit.
+    pub fn status_of(&self, sha: &str) -> Option<StatusState> {
+        let state = lock(&self.state);
+        let mut statuses = state.statuses.iter().rev();
+        statuses.find(|(of, _)| of == sha).map(|(_, state)| *state)
+    }
+
+    /// A person writes in the conversation.
+    pub fn person_comments(&self, login: &str, pr: u64, body: &str) -> CommentRef {
+        let mut state = lock(&self.state);
+        let at = state.tick(&self.clock);
+        let comment = state.new_comment(pr, Surface::Conversation, person(login), body, at);
+        state.insert(comment)
+    }
+
+    /// A person approves what the pull request shows now.
+    pub fn person_approves(&self, login: &str, pr: u64) {
+        let head = self
+            .pull_requests()
+            .into_iter()
+            .find(|one| one.number == pr);
+        let mut state = lock(&self.state);
+        let at = state.tick(&self.clock);
+        let mut review = state.new_comment(pr, Surface::Review, person(login), "", at);
+        review.review = Some(ReviewState::Approved);
+        review.commit = head.map(|pr| pr.head_sha);
+        state.insert(review);
+    }
+
+    /// A person closes a pull request.
+    pub fn person_closes(&self, pr: u64) {
+        let mut state = lock(&self.state);
+        let at = state.tick(&self.clock);
+        if let Ok(pr) = state.require_mut(pr) {
+            pr.state = PrState::Closed;
+            pr.updated_at = at;
+        }
+    }
+
+    /// What a person may do.
+    pub fn set_permission(&self, login: &str, permission: Permission) {
+        let mut state = lock(&self.state);
+        state.permissions.insert(login.to_owned(), permission);
+    }
+
+    fn with_head(&self, mut pr: PullRequest) -> PullRequest {
+        if let Some(head) = self.repository.remote_branch(REMOTE, &pr.branch) {
+            pr.head_sha = head;
+        }
+        pr
+    }
+
+    /// Posts unless a post with that marker stands.
+    fn post_once(
+        &self,
+        state: &mut ForgeState,
+        (pr, surface): (u64, Surface),
+        post: Post<'_>,
+        shape: impl FnOnce(&mut Comment),
+    ) -> CommentRef {
+        if let Some(standing) = state.markers.get(post.marker) {
+            return *standing;
+        }
+        let at = state.tick(&self.clock);
+        let body = compose(post.body, post.marker);
+        let mut comment = state.new_comment(pr, surface, person(ACCOUNT), &body, at);
+        shape(&mut comment);
+        let posted = state.insert(comment);
+        if !post.marker.is_empty() {
+            state.markers.insert(post.marker.to_owned(), posted);
+        }
+        posted
+    }
+}
+
+impl ForgeState {
+    /// The instant of a change: later than every earlier one.
+    fn tick(&mut self, clock: &FakeClock) -> Timestamp {
+        let step = Duration::from_micros(1);
+        let next = self
+            .last_change
+            .and_then(|last| last.checked_add(step).ok());
+        let now = clock.now();
+        let at = next.map_or(now, |next| next.max(now));
+        self.last_change = Some(at);
+        at
+    }
+
+    fn new_comment(
+        &mut self,
+        pr: u64,
+        surface: Surface,
+        author: Author,
+        body: &str,
+        at: Timestamp,
+    ) -> Comment {
+        self.last_id += 1;
+        Comment {
+            key: CommentKey {
+                surface,
+                id: self.last_id,
+                updated_at: at,
+            },
+            pr,
+            author,
+            body: body.to_owned(),
+            path: None,
+            line: None,
+            commit: None,
+            in_reply_to: None,
+            review: None,
+            created_at: at,
+            url: None,
+        }
+    }
+
+    fn insert(&mut self, comment: Comment) -> CommentRef {
+        let reference = comment.key.comment();
+        self.comments.push(comment);
+        reference
+    }
+
+    fn find(&self, comment: CommentRef) -> Option<&Comment> {
+        let mut all = self.comments.iter();
+        all.find(|one| one.key.comment() == comment)
+    }
+
+    fn require_comment(&self, comment: CommentRef) -> Result<&Comment, Problem> {
+        self.find(comment).ok_or_else(|| {
+            Problem::new(
+                Kind::CommentNotFound,
+                format!("there is no comment {}", comment.id),
+            )
+        })
+    }
+
+    fn require(&self, pr: u64) -> Result<&PullRequest, Problem> {
+        let found = self.pull_requests.iter().find(|one| one.number == pr);
+        found.ok_or_else(|| no_pull_request(pr))
+    }
+
+    fn require_mut(&mut self, pr: u64) -> Result<&mut PullRequest, Problem> {
+        let found = self.pull_requests.iter_mut().find(|one| one.number == pr);
+        found.ok_or_else(|| no_pull_request(pr))
+    }
+}
+
+impl Forge for FakeForge {
+    fn open(&self, new: &NewPullRequest) -> Result<PullRequest, Problem> {
+        let mut state = self.alive()?;
+        let mut open = state.pull_requests.iter();
+        let is_open = |pr: &&PullRequest| pr.branch == new.branch && pr.state == PrState::Open;
+        if let Some(open) = open.find(is_open) {
+            return Ok(self.with_head(open.clone()));
+        }
+        let head = self.repository.remote_branch(REMOTE, &new.branch);
+        let head_sha = head.ok_or_else(|| {
+            Problem::new(
+                Kind::BranchNotFound,
+                format!("there is no branch `{}`", new.branch),
+            )
+        })?;
+        let at = state.tick(&self.clock);
+        let number = state.pull_requests.len() as u64 + 1;
+        let opened = PullRequest {
+            number,
+            title: new.title.clone(),
+            body: new.body.clone(),
+            state: PrState::Open,
+            draft: new.draft,
+            branch: new.branch.clone(),
+            base: new.base.clone(),
+            head_sha,
+            mergeable: None,
+            updated_at: at,
+            url: format!("fake:{number}"),
+        };
+        state.pull_requests.push(opened.clone());
+        Ok(opened)
+    }
+
+    fn find(&self, branch: &str) -> Result<Option<PullRequest>, Problem> {
+        let state = self.alive()?;
+        let mut newest = state.pull_requests.iter().rev();
+        let found = newest.find(|pr| pr.branch == branch);
+        Ok(found.map(|pr| self.with_head(pr.clone())))
+    }
+
+    fn fetch(&self, pr: u64) -> Result<PullRequest, Problem> {
+        let state = self.alive()?;
+        let found = state.require(pr)?.clone();
+        Ok(PullRequest {
+            mergeable: Some(found.state == PrState::Open),
+            ..self.with_head(found)
+        })
+    }
+
+    fn poll(&self, watched: &[u64], since: Since) -> Result<Polled, Problem> {
+        let state = self.alive()?;
+        let is_new = |comment: &&Comment| {
+            let is_watched = watched.contains(&comment.pr);
+            is_watched && since.0.is_none_or(|since| comment.key.updated_at > since)
+        };
+        // A branch moves without the forge's doing, so a pull request counts as changed every time.
+        let pull_requests = state.pull_requests.iter();
+        let pull_requests = pull_requests.filter(|pr| watched.contains(&pr.number));
+        Ok(Polled {
+            comments: state.comments.iter().filter(is_new).cloned().collect(),
+            pull_requests: pull_requests.map(|pr| self.with_head(pr.clone())).collect(),
+            next: Since(state.last_change.max(since.0)),
+        })
+    }
+
+    fn approvals(&self, pr: u64) -> Result<Vec<Approval>, Problem> {
+        let state = self.alive()?;
+        state.require(pr)?;
+        let reviews = state.comments.iter().filter(|one| one.pr == pr);
+        let reviews: Vec<Comment> = reviews.cloned().collect();
+        Ok(approval::standing(&reviews))
+    }
+
+    fn permission(&self, login: &str) -> Result<Permission, Problem> {
+        let state = self.alive()?;
+        let known = state.permissions.get(login).copied();
+        Ok(known.unwrap_or(Permission::None))
+    }
+
+    fn post(&self, pr: u64, post: Post<'_>) -> Result<Posted, Problem> {
+        let mut state = self.alive()?;
+        state.require(pr)?;
+        let comment = self.post_once(&mut state, (pr, Surface::Conversation), post, |_| {});
+        Ok(Posted { comment, url: None })
+    }
+
+    fn review(&self, pr: u64, review: &NewReview<'_>) -> Result<PostedReview, Problem> {
+        let mut state = self.alive()?;
+        state.require(pr)?;
+        let head = review.head.to_owned();
+        let comment = self.post_once(&mut state, (pr, Surface::Review), review.post, |own| {
+            own.review = Some(ReviewState::Commented);
+            own.commit = Some(head.clone());
+        });
+        let mut lines = Vec::new();
+        for line in review.lines {
+            let posted = self.post_once(&mut state, (pr, Surface::Inline), line.post, |own| {
+                own.path = Some(line.path.to_owned());
+                own.line = Some(line.line);
+                own.commit = Some(head.clone());
+            });
+            lines.push(posted);
+        }
+        Ok(PostedReview {
+            review: Posted { comment, url: None },
+            lines,
+        })
+    }
+
+    fn reply(&self, pr: u64, to: CommentRef, post: Post<'_>) -> Result<Posted, Problem> {
+        let mut state = self.alive()?;
+        let thread = state.require_comment(to)?.in_reply_to.unwrap_or(to.id);
+        let surface = match to.surface {
+            Surface::Inline => Surface::Inline,
+            Surface::Conversation | Surface::Review => Surface::Conversation,
+        };
+        let before = state.comments.len();
+        let comment = self.post_once(&mut state, (pr, surface), post, |own| {
+            own.in_reply_to = (surface == Surface::Inline).then_some(thread);
+        });
+        if state.comments.len() > before {
+            state.replies.push((to, comment));
+        }
+        Ok(Posted { comment, url: None })
+    }
+
+    fn resolve(&self, _: u64, comment: CommentRef) -> Result<(), Problem> {
+        let mut state = self.alive()?;
+        state.require_comment(comment)?;
+        if comment.surface == Surface::Inline && !state.resolved.contains(&comment) {
+            state.resolved.push(comment);
+        }
+        Ok(())
+    }
+
+    fn edit(&self, _: u64, comment: CommentRef, post: Post<'_>) -> Result<(), Problem> {
+        let mut state = self.alive()?;
+        state.require_comment(comment)?;
+        let at = state.tick(&self.clock);
+        let mut all = state.comments.iter_mut();
+        if let Some(own) = all.find(|one| one.key.comment() == comment) {
+            own.body = compose(post.body, post.marker);
+            own.key.updated_at = at;
+        }
+        Ok(())
+    }
+
+    fn set_status(&self, sha: &str, status: &CommitStatus<'_>) -> Result<(), Problem> {
+        let mut state = self.alive()?;
+        state.statuses.push((sha.to_owned(), status.state));
+        Ok(())
+    }
+
+    fn react(&self, _: u64, comment: CommentRef, _: Reaction) -> Result<(), Problem> {
+        let mut state = self.alive()?;
+        state.require_comment(comment)?;
+        if !state.reactions.contains(&comment) {
+            state.reactions.push(comment);
+        }
+        Ok(())
+    }
+
+    fn merge(&self, pr: u64, expected_head: &str) -> Result<MergeOutcome, Problem> {
+        let mut state = self.alive()?;
+        let found = self.with_head(state.require(pr)?.clone());
+        let refused = |reason: &str| MergeOutcome::Refused {
+            reason: reason.to_owned(),
+        };
+        match found.state {
+            PrState::Merged => return Ok(MergeOutcome::Merged { sha: None }),
+            PrState::Closed => return Ok(refused("the pull request is closed")),
+            PrState::Open if found.head_sha != expected_head => {
+                return Ok(MergeOutcome::HeadMoved);
+            }
+            PrState::Open => {}
+        }
+        let sha = self
+            .repository
+            .merge_on_remote(REMOTE, &found.base, expected_head);
+        let Some(sha) = sha else {
+            return Ok(refused("it conflicts with its base"));
+        };
+        let at = state.tick(&self.clock);
+        let merged = state.require_mut(pr)?;
+        merged.state = PrState::Merged;
+        merged.updated_at = at;
+        Ok(MergeOutcome::Merged { sha: Some(sha) })
+    }
+
+    fn mark_ready(&self, pr: u64) -> Result<(), Problem> {
+        self.alive()?.require_mut(pr)?.draft = false;
+        Ok(())
+    }
+
+    fn update_body(&self, pr: u64, body: &str) -> Result<(), Problem> {
+        body.clone_into(&mut self.alive()?.require_mut(pr)?.body);
+        Ok(())
+    }
+
+    fn close(&self, pr: u64) -> Result<(), Problem> {
+        let mut state = self.alive()?;
+        let pr = state.require_mut(pr)?;
+        if pr.state == PrState::Open {
+            pr.state = PrState::Closed;
+        }
+        Ok(())
+    }
+
+    fn budget(&self) -> Result<Option<RequestBudget>, Problem> {
+        self.process.check()?;
+        Ok(None)
+    }
+}
+
+impl PullRequests for FakeForge {
+    fn list(&self) -> Result<Vec<PullRequest>, Problem> {
+        self.process.check()?;
+        Ok(self.pull_requests())
+    }
+
+    fn show(&self, number: u64) -> Result<Option<(PullRequest, Vec<Comment>)>, Problem> {
+        let all = self.list()?;
+        let mut comments = self.comments();
+        comments.retain(|comment| comment.pr == number);
+        let found = all.into_iter().find(|pr| pr.number == number);
+        Ok(found.map(|pr| (pr, comments)))
+    }
+}
+
+fn person(login: &str) -> Author {
+    Author {
+        login: Some(login.to_owned()),
+        is_bot: false,
+    }
+}
+
+fn no_pull_request(pr: u64) -> Problem {
+    Problem::new(
+        Kind::PullRequestNotFound,
+        format!("there is no pull request {pr}"),
+    )
+}

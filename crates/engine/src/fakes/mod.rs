@@ -1,0 +1,30 @@
+//! In-memory fakes of every port, for tests. Behind the feature `fakes`, which is off by default.
+//!
+//! [`FakeWorld`] is what survives a crash: the journal, the repository, the forge, the agents that
+//! still run. [`FakeOwner`] is one drive process. Its ports stop working when it dies, so that what a
+//! dead process had not done yet is never done, and everything it held in memory goes with it.
+
+mod agents;
+mod clock;
+mod forge;
+mod lock;
+mod machine;
+mod nudges;
+mod phase_files;
+mod promotion;
+mod repository;
+mod sandboxes;
+mod store;
+mod version_control;
+mod world;
+
+pub use agents::{AgentTurn, AgentWork, FakeAgents};
+pub use clock::FakeClock;
+pub use forge::FakeForge;
+pub use machine::{DriveProcess, FakeMachine};
+pub use nudges::FakeNudges;
+pub use phase_files::FakePhaseFiles;
+pub use promotion::FakeGate;
+pub use repository::{FakeRepository, Files};
+pub use store::{CrashPoint, FakeStore};
+pub use world::{FakeOwner, FakeWorld, REPOSITORY_PATH};

@@ -1,0 +1,96 @@
+use super::clock::FakeClock;
+use super::machine::DriveProcess;
+use crate::cancel::CancelToken;
+use crate::ports::{Clock, Promotion, PromotionGate};
+use drive_core::Problem;
+use drive_core::ids::RunId;
+use drive_core::verify::{
+    Candidate, Failure, FailureCategory, Overall, SCHEMA, Stage, StageEnd, StageName,
+    StageResource, StageStatus, Timing, Verification, Workspace,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A verifier that passes everything, until it is told otherwise.
+#[derive(Clone)]
+pub struct FakeGate {
+    passes: Arc<AtomicBool>,
+    clock: FakeClock,
+    process: DriveProcess,
+}
+
+impl FakeGate {
+    /// A verifier that passes everything.
+    pub fn new(clock: FakeClock, process: DriveProcess) -> Self {
+        Self {
+            passes: Arc::new(AtomicBool::new(true)),
+            clock,
+            process,
+        }
+    }
+
+    /// The same verifier, used by another process.
+    pub fn of(&self, process: DriveProcess) -> Self {
+        Self {
+            process,
+            ..self.clone()
+        }
+    }
+
+    /// Whether the next candidate passes.
+    pub fn set_passes(&self, passes: bool) {
+        self.passes.store(passes, Ordering::SeqCst);
+    }
+}
+
+impl PromotionGate for FakeGate {
+    fn judge(&self, promotion: &Promotion<'_>, _: &CancelToken) -> Result<Verification, Problem> {
+        self.process.check()?;
+        let passes = self.passes.load(Ordering::SeqCst);
+        let now = self.clock.now();
+        Ok(Verification {
+            schema: SCHEMA.into(),
+            run_id: RunId::new("verification"),
+            overall: if passes { Overall::Pass } else { Overall::Fail },
+            candidate: Candidate {
+                head_sha: Some(promotion.head.to_owned()),
+                base_sha: Some(promotion.base.to_owned()),
+            },
+            workspace: Workspace {
+                path: Some("/verify".into()),
+                isolated: true,
+                ..Workspace::default()
+            },
+            timing: Timing::between(now, now),
+            stages: vec![Stage {
+                name: StageName::TargetedTests,
+                status: if passes {
+                    StageStatus::Pass
+                } else {
+                    StageStatus::Fail
+                },
+                ended: Some(StageEnd::Exited),
+                route: "all".into(),
+                required: true,
+                command: vec!["make".into(), "test".into()],
+                cwd: None,
+                exit_code: Some(i32::from(!passes)),
+                signal: None,
+                duration_ms: 1,
+                stdout_tail: String::new(),
+                stderr_tail: String::new(),
+                truncated_bytes: 0,
+                resource: StageResource::default(),
+                leaked_processes: 0,
+                reason: None,
+            }],
+            failure: (!passes).then(|| Failure {
+                category: FailureCategory::Test,
+                reason: "the tests fail".into(),
+                stage: Some(StageName::TargetedTests),
+                hint: None,
+            }),
+            notes: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,402 @@
+//! A repository whose commits are plain values: parents, files and a subject.
+
+use super::clock::FakeClock;
+use super::lock::lock;
+use super::machine::DriveProcess;
+use crate::ports::Place;
+use drive_core::ids::{RunId, SandboxId};
+use drive_core::problem::{Kind, Problem};
+use drive_core::run::CommitSummary;
+use drive_core::sandbox::{KEPT_PREFIX, KeptWork, Sandbox};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// The files of a commit or of a worktree, by path.
+pub type Files = BTreeMap<String, String>;
+
+/// The branch that the person's own checkout is on.
+pub(super) const MAIN: &str = "main";
+/// How the first line of an unresolved conflict begins.
+pub(super) const CONFLICT: &str = "<<<<<<<";
+
+/// A repository, its remotes and its sandboxes. [`FakeRepository::of`] gives a handle that works
+/// while its process lives; agents and people act on it whoever lives.
+#[derive(Clone)]
+pub struct FakeRepository {
+    state: Arc<Mutex<RepositoryState>>,
+    pub(super) process: DriveProcess,
+    pub(super) clock: FakeClock,
+}
+
+#[derive(Default)]
+pub(super) struct RepositoryState {
+    commits: Vec<FakeCommit>,
+    /// By full name.
+    pub(super) refs: BTreeMap<String, String>,
+    /// Branches of each remote.
+    pub(super) remotes: BTreeMap<String, BTreeMap<String, String>>,
+    pub(super) worktrees: BTreeMap<SandboxId, FakeWorktree>,
+    pub(super) kept: Vec<KeptWork>,
+    kept_count: u32,
+}
+
+struct FakeCommit {
+    parents: Vec<String>,
+    files: Files,
+    subject: String,
+}
+
+pub(super) struct FakeWorktree {
+    pub(super) sandbox: Sandbox,
+    pub(super) head: FakeHead,
+    pub(super) files: Files,
+    /// The commit whose merge is in progress.
+    pub(super) merging: Option<String>,
+    /// Moved aside; its work is not saved yet.
+    pub(super) retired: bool,
+}
+
+pub(super) enum FakeHead {
+    Branch(String),
+    Detached(String),
+}
+
+impl FakeRepository {
+    /// A repository with one commit of these files on `main`, which the remote `origin` has too.
+    pub fn new(process: DriveProcess, clock: FakeClock, files: Files) -> Self {
+        let mut state = RepositoryState::default();
+        let first = state.add(Vec::new(), files, "Begin");
+        state.refs.insert(full(MAIN), first.clone());
+        let origin = BTreeMap::from([(MAIN.to_owned(), first)]);
+        state.remotes.insert("origin".to_owned(), origin);
+        Self {
+            state: Arc::new(Mutex::new(state)),
+            process,
+            clock,
+        }
+    }
+
+    /// The same repository, used by another process.
+    pub fn of(&self, process: DriveProcess) -> Self {
+        Self {
+            process,
+            ..self.clone()
+        }
+    }
+
+    /// The state, for a process that lives.
+    pub(super) fn alive(&self) -> Result<MutexGuard<'_, RepositoryState>, Problem> {
+        let state = lock(&self.state);
+        self.process.check()?;
+        Ok(state)
+    }
+
+    /// The tip of a branch here.
+    pub fn branch(&self, name: &str) -> Option<String> {
+        lock(&self.state).refs.get(&full(name)).cloned()
+    }
+
+    /// The tip of a branch of a remote.
+    pub fn remote_branch(&self, remote: &str, name: &str) -> Option<String> {
+        lock(&self.state).remotes.get(remote)?.get(name).cloned()
+    }
+
+    /// The files of a commit.
+    pub fn files_of(&self, sha: &str) -> Option<Files> {
+        lock(&self.state).commit(sha).map(|one| one.files.clone())
+    }
+
+    /// A person commits one file to a branch of a remote.
+    pub fn person_pushes(&self, remote: &str, branch: &str, path: &str, text: &str) -> String {
+        let mut state = lock(&self.state);
+        let branches = state.remotes.get(remote);
+        let parent = branches.and_then(|branches| branches.get(branch)).cloned();
+        let mut files = parent
+            .as_deref()
+            .and_then(|parent| state.commit(parent))
+            .map_or_else(Files::new, |commit| commit.files.clone());
+        files.insert(path.to_owned(), text.to_owned());
+        let sha = state.add(parent.into_iter().collect(), files, "By hand");
+        state.set_remote(remote, branch, &sha);
+        sha
+    }
+
+    /// Merges a commit into a branch of a remote; `None` when they conflict.
+    pub(super) fn merge_on_remote(
+        &self,
+        remote: &str,
+        branch: &str,
+        theirs: &str,
+    ) -> Option<String> {
+        let mut state = lock(&self.state);
+        let ours = state.remotes.get(remote)?.get(branch)?.clone();
+        let (files, conflicts) = state.merged_files(&state.files(&ours), &ours, theirs);
+        if !conflicts.is_empty() {
+            return None;
+        }
+        let sha = state.add(vec![ours, theirs.to_owned()], files, "Merge");
+        state.set_remote(remote, branch, &sha);
+        Some(sha)
+    }
+
+    /// Commits that no branch, no remote and no saved work has.
+    pub fn lost_commits(&self) -> Vec<String> {
+        let state = lock(&self.state);
+        let remotes = state.remotes.values().flat_map(BTreeMap::values);
+        let tips = state.refs.values().chain(remotes);
+        let safe: BTreeSet<String> = tips.flat_map(|tip| state.ancestors(tip)).collect();
+        let all = (0..state.commits.len()).map(name);
+        all.filter(|sha| !safe.contains(sha)).collect()
+    }
+
+    /// Every version of a file that a commit has, the saved ones included.
+    pub fn versions_of(&self, path: &str) -> BTreeSet<String> {
+        let state = lock(&self.state);
+        let commits = state.commits.iter();
+        commits
+            .filter_map(|commit| commit.files.get(path).cloned())
+            .collect()
+    }
+
+    /// The sandboxes that exist.
+    pub fn sandboxes(&self) -> Vec<SandboxId> {
+        lock(&self.state).worktrees.keys().cloned().collect()
+    }
+
+    /// Saved work, oldest first.
+    pub fn saved_work(&self) -> Vec<KeptWork> {
+        lock(&self.state).kept.clone()
+    }
+
+    /// The files of the sandbox in this folder, and whether they differ from its commit.
+    pub(super) fn look_into(&self, folder: &Path) -> Option<(Files, bool)> {
+        let state = lock(&self.state);
+        let worktree = state.in_folder(folder)?;
+        let is_dirty = state.dirty(worktree) > 0 || worktree.merging.is_some();
+        Some((worktree.files.clone(), is_dirty))
+    }
+
+    /// An agent writes a file.
+    pub(super) fn agent_writes(&self, folder: &Path, path: &str, text: &str) {
+        let mut state = lock(&self.state);
+        let mut all = state.worktrees.values_mut();
+        if let Some(worktree) = all.find(|one| one.sandbox.path == folder) {
+            worktree.files.insert(path.to_owned(), text.to_owned());
+        }
+    }
+
+    /// An agent commits everything.
+    pub(super) fn agent_commits(&self, folder: &Path, subject: &str) {
+        let mut state = lock(&self.state);
+        let id = state.in_folder(folder).map(|one| one.sandbox.id.clone());
+        if let Some(id) = id {
+            state.commit_worktree(&id, subject);
+        }
+    }
+}
+
+impl RepositoryState {
+    pub(super) fn add(&mut self, parents: Vec<String>, files: Files, subject: &str) -> String {
+        self.commits.push(FakeCommit {
+            parents,
+            files,
+            subject: subject.lines().next().unwrap_or_default().to_owned(),
+        });
+        name(self.commits.len() - 1)
+    }
+
+    fn commit(&self, sha: &str) -> Option<&FakeCommit> {
+        self.commits.get(number(sha)?)
+    }
+
+    pub(super) fn files(&self, sha: &str) -> Files {
+        let commit = self.commit(sha);
+        commit.map_or_else(Files::new, |commit| commit.files.clone())
+    }
+
+    pub(super) fn knows(&self, sha: &str) -> bool {
+        self.commit(sha).is_some()
+    }
+
+    /// A commit and its history.
+    pub(super) fn ancestors(&self, sha: &str) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        let mut open = vec![sha.to_owned()];
+        while let Some(sha) = open.pop() {
+            if let Some(commit) = self.commit(&sha)
+                && found.insert(sha)
+            {
+                open.extend(commit.parents.iter().cloned());
+            }
+        }
+        found
+    }
+
+    /// The commits of `head` that `base` does not have, oldest first.
+    pub(super) fn between(&self, base: &str, head: &str) -> Vec<CommitSummary> {
+        let known = self.ancestors(base);
+        self.summaries(self.ancestors(head).difference(&known))
+    }
+
+    pub(super) fn summaries<'a>(
+        &self,
+        shas: impl Iterator<Item = &'a String>,
+    ) -> Vec<CommitSummary> {
+        // A name is the commit's number, padded: sorted by name is sorted by age.
+        let summary = |sha: &String| CommitSummary {
+            sha: sha.clone(),
+            subject: self
+                .commit(sha)
+                .map_or_else(String::new, |commit| commit.subject.clone()),
+        };
+        shas.map(summary).collect()
+    }
+
+    pub(super) fn merge_base(&self, a: &str, b: &str) -> Option<String> {
+        let (a, b) = (self.ancestors(a), self.ancestors(b));
+        a.intersection(&b).last().cloned()
+    }
+
+    pub(super) fn head_of(&self, worktree: &FakeWorktree) -> String {
+        match &worktree.head {
+            FakeHead::Branch(branch) => self.refs.get(&full(branch)).cloned().unwrap_or_default(),
+            FakeHead::Detached(sha) => sha.clone(),
+        }
+    }
+
+    /// How many files differ from the commit.
+    pub(super) fn dirty(&self, worktree: &FakeWorktree) -> u32 {
+        let committed = self.files(&self.head_of(worktree));
+        let paths: BTreeSet<&String> = committed.keys().chain(worktree.files.keys()).collect();
+        let differ = paths
+            .into_iter()
+            .filter(|path| committed.get(*path) != worktree.files.get(*path));
+        u32::try_from(differ.count()).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn worktree(&self, sandbox: &Sandbox) -> Result<&FakeWorktree, Problem> {
+        let found = self.worktrees.get(&sandbox.id);
+        found
+            .filter(|one| !one.retired)
+            .ok_or_else(|| gone(sandbox))
+    }
+
+    fn in_folder(&self, folder: &Path) -> Option<&FakeWorktree> {
+        let mut all = self.worktrees.values();
+        all.find(|one| one.sandbox.path == folder)
+    }
+
+    /// Commits what differs; nothing when nothing does. Concludes a merge that is in progress.
+    pub(super) fn commit_worktree(&mut self, id: &SandboxId, subject: &str) {
+        let Some(worktree) = self.worktrees.get(id) else {
+            return;
+        };
+        if self.dirty(worktree) == 0 && worktree.merging.is_none() {
+            return;
+        }
+        let mut parents = vec![self.head_of(worktree)];
+        parents.extend(worktree.merging.clone());
+        let sha = self.add(parents, worktree.files.clone(), subject);
+        self.move_head(id, &sha);
+        if let Some(worktree) = self.worktrees.get_mut(id) {
+            worktree.merging = None;
+        }
+    }
+
+    /// Moves what is checked out, the branch with it.
+    pub(super) fn move_head(&mut self, id: &SandboxId, sha: &str) {
+        let Some(worktree) = self.worktrees.get_mut(id) else {
+            return;
+        };
+        match &mut worktree.head {
+            FakeHead::Branch(branch) => {
+                self.refs.insert(full(branch), sha.to_owned());
+            }
+            FakeHead::Detached(head) => sha.clone_into(head),
+        }
+    }
+
+    pub(super) fn set_remote(&mut self, remote: &str, branch: &str, sha: &str) {
+        let branches = self.remotes.entry(remote.to_owned()).or_default();
+        branches.insert(branch.to_owned(), sha.to_owned());
+    }
+
+    /// `ours`, with what `theirs` changed since both were the same; the files that both changed are
+    /// conflicts.
+    pub(super) fn merged_files(
+        &self,
+        ours_now: &Files,
+        ours: &str,
+        theirs: &str,
+    ) -> (Files, Vec<PathBuf>) {
+        let base = self.merge_base(ours, theirs);
+        let base = base.map_or_else(Files::new, |base| self.files(&base));
+        let theirs = self.files(theirs);
+        let (mut files, mut conflicts) = (ours_now.clone(), Vec::new());
+        let paths: BTreeSet<&String> = base.keys().chain(theirs.keys()).collect();
+        for path in paths {
+            let (was, is, own) = (base.get(path), theirs.get(path), ours_now.get(path));
+            if is == was || is == own {
+                continue;
+            }
+            if own == was {
+                match is {
+                    Some(text) => files.insert(path.clone(), text.clone()),
+                    None => files.remove(path),
+                };
+                continue;
+            }
+            let text = |text: Option<&String>| text.cloned().unwrap_or_default();
+            let both = format!("{CONFLICT}\n{}=======\n{}>>>>>>>\n", text(own), text(is));
+            files.insert(path.clone(), both);
+            conflicts.push(PathBuf::from(path));
+        }
+        (files, conflicts)
+    }
+
+    /// A new name for saved work.
+    pub(super) fn kept_name(&mut self, run: &RunId) -> String {
+        self.kept_count += 1;
+        format!("{KEPT_PREFIX}{run}/{}", self.kept_count)
+    }
+
+    pub(super) fn resolve(&self, place: Place<'_>, revision: &str) -> Option<String> {
+        if revision == "HEAD" {
+            return match place {
+                Place::Checkout(_) => self.refs.get(&full(MAIN)).cloned(),
+                Place::Sandbox(sandbox) => self.worktree(sandbox).ok().map(|one| self.head_of(one)),
+            };
+        }
+        if self.knows(revision) {
+            return Some(revision.to_owned());
+        }
+        if let Some(rest) = revision.strip_prefix("refs/remotes/") {
+            let (remote, branch) = rest.split_once('/')?;
+            return self.remotes.get(remote)?.get(branch).cloned();
+        }
+        let found = self.refs.get(revision);
+        found.or_else(|| self.refs.get(&full(revision))).cloned()
+    }
+}
+
+pub(super) fn full(branch: &str) -> String {
+    format!("refs/heads/{branch}")
+}
+
+pub(super) fn gone(sandbox: &Sandbox) -> Problem {
+    Problem::new(
+        Kind::SandboxGone,
+        format!("sandbox `{}` is not there any more", sandbox.id),
+    )
+}
+
+fn name(number: usize) -> String {
+    format!("{:040x}", number + 1)
+}
+
+fn number(sha: &str) -> Option<usize> {
+    let is_full = sha.len() == 40;
+    let number = usize::from_str_radix(sha, 16).ok().filter(|_| is_full)?;
+    number.checked_sub(1)
+}

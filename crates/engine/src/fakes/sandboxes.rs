@@ -1,0 +1,214 @@
+use super::repository::{FakeHead, FakeRepository, FakeWorktree, RepositoryState, full, gone};
+use crate::ports::{Clock, Place, Sandboxes, SweepReport, Swept};
+use drive_core::ids::{RunId, SandboxId};
+use drive_core::problem::{Kind, Problem};
+use drive_core::sandbox::{
+    BranchName, InProgress, KeptAbout, KeptWork, Lifetime, OwnerState, Sandbox, SandboxSpec,
+};
+use drive_core::time::Timestamp;
+use std::path::{Path, PathBuf};
+
+/// Where the sandboxes are.
+pub(super) const SANDBOX_ROOT: &str = "/sandboxes";
+
+impl Sandboxes for FakeRepository {
+    fn create(&self, spec: &SandboxSpec) -> Result<Sandbox, Problem> {
+        let mut state = self.alive()?;
+        if let Some(known) = state.worktrees.get(&spec.id) {
+            let known = &known.sandbox;
+            return match known.run == spec.run && known.branch == spec.branch {
+                true => Ok(known.clone()),
+                false => Err(Problem::new(
+                    Kind::SandboxExists,
+                    format!("sandbox `{}` exists for another purpose", spec.id),
+                )),
+            };
+        }
+        let place = Place::Checkout(&spec.repo);
+        let base = state.resolve(place, &spec.base).ok_or_else(|| {
+            Problem::new(
+                Kind::UnknownRevision,
+                format!("unknown revision `{}`", spec.base),
+            )
+        })?;
+        let head = match &spec.branch {
+            Some(branch) if state.refs.contains_key(&full(branch)) => {
+                return Err(Problem::new(
+                    Kind::BranchExists,
+                    format!("branch `{branch}` exists already"),
+                ));
+            }
+            Some(branch) => {
+                state.refs.insert(full(branch), base.clone());
+                FakeHead::Branch(branch.clone())
+            }
+            None => FakeHead::Detached(base.clone()),
+        };
+        let sandbox = Sandbox {
+            id: spec.id.clone(),
+            run: spec.run.clone(),
+            lifetime: spec.lifetime,
+            path: PathBuf::from(SANDBOX_ROOT).join(spec.id.as_str()),
+            git_dir: spec.repo.join(".git"),
+            admin_dir: spec.repo.join(".git/worktrees").join(spec.id.as_str()),
+            base_sha: base.clone(),
+            branch: spec.branch.clone(),
+            created_at: self.clock.now(),
+            notes: Vec::new(),
+            brought: Vec::new(),
+        };
+        let worktree = FakeWorktree {
+            sandbox: sandbox.clone(),
+            head,
+            files: state.files(&base),
+            merging: None,
+            retired: false,
+        };
+        state.worktrees.insert(spec.id.clone(), worktree);
+        Ok(sandbox)
+    }
+
+    fn find(&self, id: &SandboxId) -> Result<Option<Sandbox>, Problem> {
+        let state = self.alive()?;
+        let found = state.worktrees.get(id).filter(|one| !one.retired);
+        Ok(found.map(|one| one.sandbox.clone()))
+    }
+
+    fn mend(&self, sandbox: &Sandbox, _: Option<&str>) -> Result<Vec<String>, Problem> {
+        self.alive()?.worktree(sandbox).map(|_| Vec::new())
+    }
+
+    fn make_whole(&self, sandbox: &Sandbox, head: Option<&str>) -> Result<Vec<String>, Problem> {
+        self.mend(sandbox, head)
+    }
+
+    fn write_file(&self, sandbox: &Sandbox, name: &str, text: &str) -> Result<(), Problem> {
+        let mut state = self.alive()?;
+        let found = state.worktrees.get_mut(&sandbox.id);
+        let worktree = found.ok_or_else(|| gone(sandbox))?;
+        worktree.files.insert(name.to_owned(), text.to_owned());
+        Ok(())
+    }
+
+    fn keep(&self, sandbox: &Sandbox) -> Result<Option<KeptWork>, Problem> {
+        let mut state = self.alive()?;
+        state.worktree(sandbox)?;
+        Ok(state.keep(&sandbox.id, None, self.clock.now()))
+    }
+
+    fn roll_back(&self, sandbox: &Sandbox, to: &str) -> Result<Option<KeptWork>, Problem> {
+        let mut state = self.alive()?;
+        state.worktree(sandbox)?;
+        let kept = state.keep(&sandbox.id, Some(to), self.clock.now());
+        let files = state.files(to);
+        if let Some(worktree) = state.worktrees.get_mut(&sandbox.id) {
+            worktree.files = files;
+            worktree.merging = None;
+            worktree.head = match &sandbox.branch {
+                Some(branch) => FakeHead::Branch(branch.clone()),
+                None => FakeHead::Detached(to.to_owned()),
+            };
+        }
+        state.move_head(&sandbox.id, to);
+        Ok(kept)
+    }
+
+    fn retire(&self, sandbox: &Sandbox) -> Result<bool, Problem> {
+        let mut state = self.alive()?;
+        let found = state.worktrees.get_mut(&sandbox.id);
+        Ok(found.is_some_and(|worktree| !std::mem::replace(&mut worktree.retired, true)))
+    }
+
+    fn settle(&self, id: &SandboxId) -> Result<Option<KeptWork>, Problem> {
+        let mut state = self.alive()?;
+        let kept = state.keep(id, None, self.clock.now());
+        state.worktrees.remove(id);
+        Ok(kept)
+    }
+
+    fn sweep(&self, owner: &dyn Fn(&RunId) -> OwnerState) -> Result<SweepReport, Problem> {
+        let mut state = self.alive()?;
+        let mut report = SweepReport::default();
+        let mut dead = Vec::new();
+        for worktree in state.worktrees.values() {
+            let sandbox = &worktree.sandbox;
+            let is_transient = sandbox.lifetime != Lifetime::Persistent;
+            if worktree.retired || is_transient && owner(&sandbox.run) == OwnerState::Dead {
+                dead.push(sandbox.clone());
+            }
+        }
+        for Sandbox { id, run, .. } in dead {
+            let kept = state.keep(&id, None, self.clock.now());
+            state.worktrees.remove(&id);
+            report.removed.push(Swept { id, run, kept });
+        }
+        Ok(report)
+    }
+
+    fn kept(&self, _: &Path) -> Result<Vec<KeptWork>, Problem> {
+        Ok(self.alive()?.kept.clone())
+    }
+
+    fn restore(&self, _: &Path, reference: &str, branch: &BranchName) -> Result<KeptWork, Problem> {
+        let mut state = self.alive()?;
+        let kept = find_kept(&state, reference)?;
+        state.refs.insert(branch.full(), kept.sha.clone());
+        Ok(kept)
+    }
+
+    fn drop_kept(&self, _: &Path, reference: &str) -> Result<KeptWork, Problem> {
+        let mut state = self.alive()?;
+        let kept = find_kept(&state, reference)?;
+        state.kept.retain(|one| one.reference != reference);
+        state.refs.remove(reference);
+        Ok(kept)
+    }
+}
+
+impl RepositoryState {
+    /// Saves what would be lost with the sandbox, or by going back to `to`.
+    fn keep(&mut self, id: &SandboxId, to: Option<&str>, now: Timestamp) -> Option<KeptWork> {
+        let worktree = self.worktrees.get(id)?;
+        let (head, dirty) = (self.head_of(worktree), self.dirty(worktree));
+        let is_safe = match (to, &worktree.head) {
+            (Some(to), _) => self.ancestors(to).contains(&head),
+            (None, FakeHead::Branch(branch)) => Some(branch) == worktree.sandbox.branch.as_ref(),
+            (None, FakeHead::Detached(sha)) => {
+                let mut tips = self.refs.values();
+                tips.any(|tip| self.ancestors(tip).contains(sha))
+            }
+        };
+        if is_safe && dirty == 0 && worktree.merging.is_none() {
+            return None;
+        }
+        let about = KeptAbout {
+            run: worktree.sandbox.run.clone(),
+            kept_at: now,
+            branch: worktree.sandbox.branch.clone(),
+            dirty_files: dirty,
+            unpushed_commits: 0,
+            in_progress: worktree.merging.as_ref().map(|_| InProgress::Merge),
+        };
+        let files = worktree.files.clone();
+        let sha = self.add(vec![head], files, "Work kept from a sandbox");
+        let reference = self.kept_name(&about.run);
+        self.refs.insert(reference.clone(), sha.clone());
+        let kept = KeptWork {
+            reference,
+            sha,
+            about,
+        };
+        self.kept.push(kept.clone());
+        Some(kept)
+    }
+}
+
+fn find_kept(state: &RepositoryState, reference: &str) -> Result<KeptWork, Problem> {
+    let found = state.kept.iter().find(|one| one.reference == reference);
+    found.cloned().ok_or_else(|| {
+        Problem::new(
+            Kind::UnknownRevision,
+            format!("no saved work is named `{reference}`"),
+        )
+    })
+}

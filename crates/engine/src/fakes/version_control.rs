@@ -1,0 +1,446 @@
+use super::repository::{CONFLICT, FakeHead, FakeRepository, Files, MAIN, RepositoryState, full};
+use crate::ports::{
+    CollectedWork, DiffStats, DiffText, FileChange, Leftovers, Merged, Place, Push, Pushed,
+    Repository, Tip, Tips, VersionControl, WorkState,
+};
+use drive_core::problem::{Kind, Problem};
+use drive_core::run::CommitSummary;
+use drive_core::sandbox::{BranchName, InProgress, Sandbox};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+impl VersionControl for FakeRepository {
+    fn discover(&self, path: &Path) -> Result<Repository, Problem> {
+        let state = self.alive()?;
+        let head = state.refs.get(&full(MAIN)).cloned();
+        Ok(Repository {
+            common_dir: path.join(".git"),
+            git_dir: path.join(".git"),
+            top: Some(path.to_owned()),
+            shallow: false,
+            head_sha: head.ok_or_else(|| unknown(MAIN))?,
+            branch: Some(MAIN.to_owned()),
+        })
+    }
+
+    fn resolve(&self, place: Place<'_>, revision: &str) -> Result<String, Problem> {
+        let found = self.alive()?.resolve(place, revision);
+        found.ok_or_else(|| unknown(revision))
+    }
+
+    fn state(&self, place: Place<'_>) -> Result<WorkState, Problem> {
+        state_of(&*self.alive()?, place)
+    }
+
+    fn collect_work(
+        &self,
+        place: Place<'_>,
+        leftovers: &Leftovers,
+        base: &str,
+    ) -> Result<CollectedWork, Problem> {
+        let mut state = self.alive()?;
+        let mut found = state_of(&state, place)?;
+        if let Place::Sandbox(sandbox) = place
+            && found.in_progress.is_none()
+        {
+            state.commit_worktree(&sandbox.id, &leftovers.message);
+        }
+        found.head_sha = state_of(&state, place)?.head_sha;
+        Ok(CollectedWork {
+            commits: state.between(base, &found.head_sha),
+            builds_on_base: state.ancestors(&found.head_sha).contains(base),
+            large: Vec::new(),
+            state: found,
+        })
+    }
+
+    fn commits(&self, _: Place<'_>, base: &str, head: &str) -> Result<Vec<CommitSummary>, Problem> {
+        let state = self.alive()?;
+        require(&state, &[base, head])?;
+        Ok(state.between(base, head))
+    }
+
+    fn unpushed(&self, place: Place<'_>) -> Result<Vec<CommitSummary>, Problem> {
+        let state = self.alive()?;
+        let found = state_of(&state, place)?;
+        let own = found.branch.as_deref().map(full);
+        let others = state
+            .refs
+            .iter()
+            .filter(|(name, _)| Some(*name) != own.as_ref());
+        let remotes = state
+            .remotes
+            .values()
+            .flat_map(|branches| branches.values());
+        let tips = others.map(|(_, sha)| sha).chain(remotes);
+        let safe: BTreeSet<String> = tips.flat_map(|tip| state.ancestors(tip)).collect();
+        let all = state.ancestors(&found.head_sha);
+        Ok(state.summaries(all.difference(&safe)))
+    }
+
+    fn diff_stats(&self, _: Place<'_>, base: &str, head: &str) -> Result<DiffStats, Problem> {
+        let state = self.alive()?;
+        require(&state, &[base, head])?;
+        let mut stats = DiffStats::default();
+        for (path, before, after) in changes(&state, base, head) {
+            let (insertions, deletions) = (lines(after.as_deref()), lines(before.as_deref()));
+            stats.files += 1;
+            stats.insertions += insertions;
+            stats.deletions += deletions;
+            stats.listed.push(FileChange {
+                path: PathBuf::from(path),
+                insertions: Some(insertions),
+                deletions: Some(deletions),
+            });
+        }
+        Ok(stats)
+    }
+
+    fn diff(
+        &self,
+        _: Place<'_>,
+        base: &str,
+        head: &str,
+        limit: usize,
+    ) -> Result<DiffText, Problem> {
+        let state = self.alive()?;
+        require(&state, &[base, head])?;
+        let mut text = String::new();
+        for (path, before, after) in changes(&state, base, head) {
+            text.push_str(&diff_of(&path, before.as_deref(), after.as_deref()));
+        }
+        let mut kept = String::new();
+        for line in text.split_inclusive('\n') {
+            if kept.len() + line.len() > limit {
+                return Ok(DiffText {
+                    text: kept,
+                    cut: true,
+                });
+            }
+            kept.push_str(line);
+        }
+        Ok(DiffText {
+            text: kept,
+            cut: false,
+        })
+    }
+
+    fn read_file(
+        &self,
+        _: Place<'_>,
+        commit: &str,
+        path: &str,
+        limit: u64,
+    ) -> Result<Option<String>, Problem> {
+        let state = self.alive()?;
+        require(&state, &[commit])?;
+        let text = state.files(commit).remove(path);
+        match text.as_ref().is_some_and(|text| text.len() as u64 > limit) {
+            true => Err(Problem::new(
+                Kind::StorageFailed,
+                format!("`{path}` is too long"),
+            )),
+            false => Ok(text),
+        }
+    }
+
+    fn changed_paths(&self, _: Place<'_>, base: &str, head: &str) -> Result<Vec<PathBuf>, Problem> {
+        let state = self.alive()?;
+        require(&state, &[base, head])?;
+        let changed = changes(&state, base, head).into_iter();
+        Ok(changed.map(|(path, _, _)| PathBuf::from(path)).collect())
+    }
+
+    fn merge_base(&self, _: Place<'_>, a: &str, b: &str) -> Result<Option<String>, Problem> {
+        let state = self.alive()?;
+        require(&state, &[a, b])?;
+        Ok(state.merge_base(a, b))
+    }
+
+    fn is_ancestor(&self, _: Place<'_>, ancestor: &str, descendant: &str) -> Result<bool, Problem> {
+        let state = self.alive()?;
+        require(&state, &[ancestor, descendant])?;
+        Ok(state.ancestors(descendant).contains(ancestor))
+    }
+
+    fn advance_branch(
+        &self,
+        _: Place<'_>,
+        branch: &BranchName,
+        from: &str,
+        to: &str,
+    ) -> Result<(), Problem> {
+        let mut state = self.alive()?;
+        let is_expected = state
+            .refs
+            .get(&branch.full())
+            .is_some_and(|now| now == from);
+        let is_forward = state.ancestors(to).contains(from);
+        let is_free = !state.worktrees.values().any(|one| is_on(&one.head, branch));
+        if !(is_expected && is_forward && is_free) {
+            return Err(Problem::new(
+                Kind::BranchMoved,
+                format!("branch `{branch}` cannot be moved to {to}"),
+            ));
+        }
+        state.refs.insert(branch.full(), to.to_owned());
+        Ok(())
+    }
+
+    fn tips(&self, sandbox: &Sandbox) -> Result<Tips, Problem> {
+        let state = self.alive()?;
+        let tip = |(name, sha): (&String, &String)| {
+            let mut others = state
+                .worktrees
+                .values()
+                .filter(|one| one.sandbox.id != sandbox.id);
+            let in_other_sandbox = others.any(|one| match &one.head {
+                FakeHead::Branch(branch) => full(branch) == *name,
+                FakeHead::Detached(_) => false,
+            });
+            let tip = Tip {
+                sha: sha.clone(),
+                follows: None,
+                in_other_sandbox,
+            };
+            (name.clone(), tip)
+        };
+        Ok(state.refs.iter().map(tip).collect())
+    }
+
+    fn may_be_made_by(&self, _: &str, _: &Sandbox, _: &str) -> bool {
+        true
+    }
+
+    fn remote_url(&self, _: Place<'_>, remote: &str) -> Result<Option<String>, Problem> {
+        let state = self.alive()?;
+        let is_known = state.remotes.contains_key(remote);
+        Ok(is_known.then(|| format!("fake:{remote}")))
+    }
+
+    fn fetch(&self, _: Place<'_>, remote: &str) -> Result<(), Problem> {
+        require_remote(&*self.alive()?, remote)
+    }
+
+    fn fetch_branch(
+        &self,
+        place: Place<'_>,
+        remote: &str,
+        branch: &BranchName,
+    ) -> Result<Option<String>, Problem> {
+        self.remote_head(place, remote, branch)
+    }
+
+    fn conflicts(&self, _: Place<'_>, ours: &str, theirs: &str) -> Result<Vec<PathBuf>, Problem> {
+        let state = self.alive()?;
+        require(&state, &[ours, theirs])?;
+        let (_, conflicts) = state.merged_files(&state.files(ours), ours, theirs);
+        Ok(conflicts)
+    }
+
+    fn merge(
+        &self,
+        place: Place<'_>,
+        theirs: &str,
+        leftovers: &Leftovers,
+    ) -> Result<Merged, Problem> {
+        let mut state = self.alive()?;
+        let sandbox = require_sandbox(place)?;
+        let worktree = state.worktree(sandbox)?;
+        if let Some(begun) = worktree.merging.clone() {
+            let files = unresolved(&worktree.files);
+            return Ok(Merged::Conflicts {
+                theirs: begun,
+                files,
+            });
+        }
+        require(&state, &[theirs])?;
+        let ours = state.head_of(worktree);
+        if state.ancestors(&ours).contains(theirs) {
+            return Ok(Merged::Done);
+        }
+        if state.dirty(worktree) == 0 && state.ancestors(theirs).contains(&ours) {
+            let files = state.files(theirs);
+            if let Some(worktree) = state.worktrees.get_mut(&sandbox.id) {
+                worktree.files = files;
+            }
+            state.move_head(&sandbox.id, theirs);
+            return Ok(Merged::Done);
+        }
+        let (files, conflicts) = state.merged_files(&worktree.files, &ours, theirs);
+        if let Some(worktree) = state.worktrees.get_mut(&sandbox.id) {
+            worktree.files = files;
+            worktree.merging = Some(theirs.to_owned());
+        }
+        if conflicts.is_empty() {
+            state.commit_worktree(&sandbox.id, &leftovers.message);
+            return Ok(Merged::Done);
+        }
+        Ok(Merged::Conflicts {
+            theirs: theirs.to_owned(),
+            files: conflicts,
+        })
+    }
+
+    fn conclude_merge(
+        &self,
+        place: Place<'_>,
+        _: &str,
+        theirs: &str,
+        leftovers: &Leftovers,
+    ) -> Result<Merged, Problem> {
+        let mut state = self.alive()?;
+        let sandbox = require_sandbox(place)?;
+        let worktree = state.worktree(sandbox)?;
+        let files = unresolved(&worktree.files);
+        if !files.is_empty() {
+            let theirs = theirs.to_owned();
+            return Ok(Merged::Conflicts { theirs, files });
+        }
+        let head = state.head_of(worktree);
+        let is_given_up = worktree.merging.is_none() && !state.ancestors(&head).contains(theirs);
+        if is_given_up {
+            drop(state);
+            return self.merge(place, theirs, leftovers);
+        }
+        state.commit_worktree(&sandbox.id, &leftovers.message);
+        Ok(Merged::Done)
+    }
+
+    fn remote_head(
+        &self,
+        _: Place<'_>,
+        remote: &str,
+        branch: &BranchName,
+    ) -> Result<Option<String>, Problem> {
+        let state = self.alive()?;
+        require_remote(&state, remote)?;
+        let branches = state.remotes.get(remote);
+        Ok(branches.and_then(|branches| branches.get(branch.as_str()).cloned()))
+    }
+
+    fn push(&self, _: Place<'_>, push: &Push) -> Result<Pushed, Problem> {
+        let mut state = self.alive()?;
+        require_remote(&state, &push.remote)?;
+        require(&state, &[&push.sha])?;
+        let branches = state.remotes.get(&push.remote);
+        let now = branches.and_then(|branches| branches.get(push.branch.as_str()).cloned());
+        if now.as_ref() == Some(&push.sha) {
+            return Ok(Pushed::UpToDate);
+        }
+        let history = state.ancestors(&push.sha);
+        let adds = now.as_ref().is_none_or(|now| history.contains(now));
+        if now != push.expected || !adds {
+            return Ok(Pushed::Moved { remote_head: now });
+        }
+        state.set_remote(&push.remote, push.branch.as_str(), &push.sha);
+        Ok(Pushed::Done)
+    }
+}
+
+fn state_of(state: &RepositoryState, place: Place<'_>) -> Result<WorkState, Problem> {
+    let Place::Sandbox(sandbox) = place else {
+        let head = state.resolve(place, "HEAD");
+        return Ok(WorkState {
+            head_sha: head.ok_or_else(|| unknown("HEAD"))?,
+            branch: Some(MAIN.to_owned()),
+            in_progress: None,
+            dirty_files: 0,
+        });
+    };
+    let worktree = state.worktree(sandbox)?;
+    Ok(WorkState {
+        head_sha: state.head_of(worktree),
+        branch: match &worktree.head {
+            FakeHead::Branch(branch) => Some(branch.clone()),
+            FakeHead::Detached(_) => None,
+        },
+        in_progress: worktree.merging.as_ref().map(|_| InProgress::Merge),
+        dirty_files: state.dirty(worktree),
+    })
+}
+
+fn is_on(head: &FakeHead, branch: &BranchName) -> bool {
+    match head {
+        FakeHead::Branch(own) => own == branch.as_str(),
+        FakeHead::Detached(_) => false,
+    }
+}
+
+fn unknown(revision: &str) -> Problem {
+    Problem::new(
+        Kind::UnknownRevision,
+        format!("unknown revision `{revision}`"),
+    )
+}
+
+fn require(state: &RepositoryState, shas: &[&str]) -> Result<(), Problem> {
+    match shas.iter().find(|sha| !state.knows(sha)) {
+        Some(sha) => Err(unknown(sha)),
+        None => Ok(()),
+    }
+}
+
+fn require_remote(state: &RepositoryState, remote: &str) -> Result<(), Problem> {
+    match state.remotes.contains_key(remote) {
+        true => Ok(()),
+        false => Err(unknown(remote)),
+    }
+}
+
+fn require_sandbox(place: Place<'_>) -> Result<&Sandbox, Problem> {
+    match place {
+        Place::Sandbox(sandbox) => Ok(sandbox),
+        Place::Checkout(_) => Err(Problem::new(
+            Kind::Internal,
+            "nothing is ever merged in a person's own checkout",
+        )),
+    }
+}
+
+/// The files that differ, with both versions.
+type Change = (String, Option<String>, Option<String>);
+
+fn changes(state: &RepositoryState, base: &str, head: &str) -> Vec<Change> {
+    let (before, after) = (state.files(base), state.files(head));
+    let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let changed = paths.into_iter().map(|path| {
+        let (before, after) = (before.get(path).cloned(), after.get(path).cloned());
+        (path.clone(), before, after)
+    });
+    changed
+        .filter(|(_, before, after)| before != after)
+        .collect()
+}
+
+fn lines(text: Option<&str>) -> u64 {
+    text.map_or(0, |text| text.lines().count() as u64)
+}
+
+/// One hunk: everything goes, everything comes.
+fn diff_of(path: &str, before: Option<&str>, after: Option<&str>) -> String {
+    let side = |text: Option<&str>, letter: &str| match text {
+        Some(_) => format!("{letter}/{path}"),
+        None => "/dev/null".to_owned(),
+    };
+    let range = |text: Option<&str>| format!("{},{}", lines(text).min(1), lines(text));
+    let mut diff = format!(
+        "--- {}\n+++ {}\n@@ -{} +{} @@\n",
+        side(before, "a"),
+        side(after, "b"),
+        range(before),
+        range(after)
+    );
+    for (sign, text) in [('-', before), ('+', after)] {
+        for line in text.unwrap_or_default().lines() {
+            let _ = writeln!(diff, "{sign}{line}");
+        }
+    }
+    diff
+}
+
+fn unresolved(files: &Files) -> Vec<PathBuf> {
+    let open = files.iter().filter(|(_, text)| text.starts_with(CONFLICT));
+    open.map(|(path, _)| PathBuf::from(path)).collect()
+}

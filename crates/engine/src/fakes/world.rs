@@ -1,0 +1,124 @@
+use super::agents::FakeAgents;
+use super::clock::FakeClock;
+use super::forge::FakeForge;
+use super::machine::{DriveProcess, FakeMachine};
+use super::nudges::FakeNudges;
+use super::phase_files::FakePhaseFiles;
+use super::promotion::FakeGate;
+use super::repository::{FakeRepository, Files};
+use super::store::{CrashPoint, FakeStore};
+use crate::forge::Conversation;
+use crate::journal::Journal;
+use crate::perform::{Unobserved, World};
+use crate::ports::IsolationMode;
+use drive_core::forge::marker::MarkerKey;
+use drive_core::forge::trust::Trusted;
+use drive_core::time::Timestamp;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Where the repository of a fake world is.
+pub const REPOSITORY_PATH: &str = "/repository";
+
+/// Everything that a crash of drive leaves as it is.
+pub struct FakeWorld {
+    /// The time.
+    pub clock: FakeClock,
+    /// Processes.
+    pub machine: FakeMachine,
+    /// The journal.
+    pub store: FakeStore,
+    /// History and sandboxes.
+    pub repository: FakeRepository,
+    /// Agents.
+    pub agents: FakeAgents,
+    /// Pull requests.
+    pub forge: FakeForge,
+    /// State files.
+    pub phase_files: FakePhaseFiles,
+    /// The verifier.
+    pub gate: FakeGate,
+    /// Webhook hints.
+    pub nudges: FakeNudges,
+}
+
+/// One drive process: its handles onto the world, and what it holds in memory.
+pub struct FakeOwner {
+    /// Who it is. Killing it makes every handle useless.
+    pub process: DriveProcess,
+    /// Its journal.
+    pub store: FakeStore,
+    clock: FakeClock,
+    repository: FakeRepository,
+    agents: FakeAgents,
+    phase_files: FakePhaseFiles,
+    gate: FakeGate,
+    conversation: Conversation,
+}
+
+impl FakeWorld {
+    /// A world with a repository of these files and nothing else.
+    pub fn new(now: Timestamp, files: Files) -> Self {
+        let clock = FakeClock::at(now);
+        let machine = FakeMachine::named("machine-1");
+        // The observer of the test: a process that never dies.
+        let test = machine.start_drive();
+        let repository = FakeRepository::new(test.clone(), clock.clone(), files);
+        let agents = FakeAgents::new(repository.clone(), machine.clone(), test.clone());
+        Self {
+            store: FakeStore::new(test.clone()),
+            forge: FakeForge::new(repository.clone(), clock.clone(), test.clone()),
+            phase_files: FakePhaseFiles::new(test.clone()),
+            gate: FakeGate::new(clock.clone(), test),
+            nudges: FakeNudges::new(clock.clone()),
+            clock,
+            machine,
+            repository,
+            agents,
+        }
+    }
+
+    /// Starts a drive process, which dies at that point.
+    pub fn start_owner(&self, crash: Option<CrashPoint>) -> FakeOwner {
+        let process = self.machine.start_drive();
+        let clock = Arc::new(self.clock.clone());
+        let forge = Arc::new(self.forge.of(process.clone()));
+        let key = MarkerKey::new(&[7; 32]);
+        FakeOwner {
+            store: self.store.of(process.clone(), crash),
+            clock: self.clock.clone(),
+            repository: self.repository.of(process.clone()),
+            agents: self.agents.of(process.clone()),
+            phase_files: self.phase_files.of(process.clone()),
+            gate: self.gate.of(process.clone()),
+            conversation: Conversation::new(forge, key, Trusted::default(), clock),
+            process,
+        }
+    }
+}
+
+impl FakeOwner {
+    /// The journal, for this owner.
+    pub fn journal(&self) -> Journal<'_> {
+        Journal {
+            store: &self.store,
+            clock: &self.clock,
+        }
+    }
+
+    /// The real performer over this owner's ports.
+    pub fn performer(&self) -> World<'_> {
+        World {
+            sandboxes: &self.repository,
+            phase_files: &self.phase_files,
+            history: &self.repository,
+            agents: &self.agents,
+            processes: &self.process,
+            forge: Some(&self.conversation),
+            gate: Some(&self.gate),
+            runs_dir: PathBuf::from("/runs"),
+            isolation: IsolationMode::Off,
+            observer: &Unobserved,
+        }
+    }
+}

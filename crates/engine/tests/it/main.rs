@@ -1,0 +1,18 @@
+//! The engine against fakes of all its ports: whole runs, with a crash at every step.
+//!
+//! Run one module with `cargo nextest run -p drive-engine -E 'test(/^cruise::/)'`.
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    missing_docs,
+    unreachable_pub,
+    reason = "tests say what they expect"
+)]
+
+mod cruise;
+mod dispatch;
+mod journal;
+mod lease;
+mod spawn;
+mod support;
+mod team;

@@ -1,0 +1,77 @@
+//! `drive spawn` against the fakes.
+
+use crate::support::{
+    BUGGY, Crashes, FILE, Scene, assert_nothing_is_lost, assert_recovered, spawn_request,
+};
+use drive_core::run::{OutcomeStatus, Run};
+use drive_engine::fakes::CrashPoint;
+
+fn start(crash: Option<CrashPoint>) -> (Scene, Option<Run>) {
+    let scene = Scene::new();
+    let request = spawn_request(&scene.world);
+    let run = scene.execute(request, crash);
+    (scene, run)
+}
+
+#[test]
+fn a_spawn_ends_with_its_commit_on_a_pull_request() {
+    let (scene, run) = start(None);
+    let run = run.unwrap();
+    assert_eq!(run.outcome.unwrap().status, OutcomeStatus::Succeeded);
+    let repository = &scene.world.repository;
+    let pushed = repository.remote_branch("origin", "fix-login").unwrap();
+    assert_eq!(repository.files_of(&pushed).unwrap()[FILE], BUGGY);
+    let opened = scene.world.forge.pull_requests();
+    assert_eq!(opened.len(), 1);
+    assert_eq!(opened[0].head_sha, pushed);
+    assert_nothing_is_lost(&scene, "without a crash");
+}
+
+#[test]
+fn a_spawn_killed_before_any_append_is_recovered_with_its_work_saved() {
+    kill_everywhere(Crashes::BeforeAppend);
+}
+
+#[test]
+fn a_spawn_killed_after_any_append_is_recovered_with_its_work_saved() {
+    kill_everywhere(Crashes::AfterAppend);
+}
+
+#[test]
+fn a_spawn_killed_after_any_claim_is_recovered_with_its_work_saved() {
+    kill_everywhere(Crashes::AfterClaim);
+}
+
+fn kill_everywhere(crashes: Crashes) {
+    for number in 1.. {
+        let (scene, run) = start(Some(crashes.at(number)));
+        if run.is_some() {
+            assert!(number > 5, "{crashes:?}: only {number} crashes");
+            break;
+        }
+        let when = format!("{crashes:?} {number}");
+        scene.recover(None).unwrap();
+        assert_recovered(&scene, &when);
+    }
+}
+
+#[test]
+fn a_recovery_that_is_killed_is_recovered_too() {
+    for first in 1.. {
+        let (scene, run) = start(Some(CrashPoint::AfterAppend(first)));
+        if run.is_some() {
+            assert!(first > 5);
+            break;
+        }
+        // Two appends of each recovery: that the owner is lost, and one more step.
+        let mut owners = 0;
+        while scene.recover(Some(CrashPoint::AfterAppend(2))).is_none() {
+            owners += 1;
+            assert!(
+                owners < 10,
+                "the recovery after {first} appends does not end"
+            );
+        }
+        assert_recovered(&scene, &format!("after {first} appends"));
+    }
+}

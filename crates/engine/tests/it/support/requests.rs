@@ -1,0 +1,80 @@
+use drive_core::agent::{Budget, Cost};
+use drive_core::prompts::Prompts;
+use drive_core::run::{
+    AfterEnd, DoneWhen, Makes, PhaseTerms, Publish, Request, RunKind, WatchTerms,
+};
+use drive_core::settings::TeamMode;
+use drive_engine::fakes::{FakeWorld, REPOSITORY_PATH};
+use std::time::Duration;
+
+pub fn spawn_request(world: &FakeWorld) -> Request {
+    Request {
+        kind: RunKind::Spawn,
+        task: "Fix the login".into(),
+        repo: REPOSITORY_PATH.into(),
+        base_sha: world.repository.branch("main").unwrap(),
+        base_branch: Some("main".into()),
+        branch: "fix-login".into(),
+        agent: "coder".into(),
+        idle_timeout: Duration::from_secs(120),
+        total_timeout: Duration::from_secs(1800),
+        budget: Budget {
+            tokens: Some(5_000_000),
+            cost: Cost::from_usd(20.0),
+        },
+        max_escalations: 5,
+        publish: Publish::PullRequest {
+            remote: Some("origin".into()),
+        },
+        after_end: AfterEnd::Remove,
+        copy: Vec::new(),
+        seed: Vec::new(),
+    }
+}
+
+/// A team in the mode `github`.
+pub fn team_request(world: &FakeWorld) -> Request {
+    Request {
+        kind: RunKind::Team(Box::new(terms())),
+        ..spawn_request(world)
+    }
+}
+
+/// A cruise that ends with the approval of its plan.
+pub fn cruise_request(world: &FakeWorld) -> Request {
+    let terms = PhaseTerms {
+        makes: Makes::Plan { given: None },
+        watch: Some(WatchTerms {
+            poll_initial: Duration::from_secs(5),
+            poll_max: Duration::from_secs(300),
+            inactivity_timeout: Duration::from_secs(24 * 3600),
+            max_rounds: 5,
+        }),
+        done: DoneWhen::Approved {
+            auto_approve: false,
+            plan_only: true,
+        },
+        ..terms()
+    };
+    Request {
+        kind: RunKind::Cruise(Box::new(terms)),
+        ..spawn_request(world)
+    }
+}
+
+fn terms() -> PhaseTerms {
+    PhaseTerms {
+        makes: Makes::Change,
+        mode: TeamMode::Github,
+        max_iterations: 2,
+        reviewer: "reviewer".into(),
+        fixer: "fixer".into(),
+        namer: "namer".into(),
+        namer_model: None,
+        branch: None,
+        watch: None,
+        done: DoneWhen::Reviewed { auto_merge: false },
+        prompts: Prompts::default(),
+        adopted: None,
+    }
+}

@@ -1,0 +1,137 @@
+//! `drive spawn-team --mode github` against the fakes.
+
+use crate::support::{
+    Crashes, FILE, FIXED, Scene, assert_nothing_is_lost, assert_recovered, team_request,
+};
+use drive_core::forge::{PrState, Surface};
+use drive_core::run::{DoneWhen, OutcomeStatus, Request, Run, RunKind};
+use drive_engine::fakes::CrashPoint;
+use drive_engine::ports::StatusState;
+
+/// Appends before anybody can merge anything: the change and its first reviews.
+const FIRST_AFTER_REVIEWS: u32 = 40;
+
+fn start(crash: Option<CrashPoint>) -> (Scene, Option<Run>) {
+    let scene = Scene::new();
+    let request = team_request(&scene.world);
+    let run = scene.execute(request, crash);
+    (scene, run)
+}
+
+#[test]
+fn a_team_fixes_its_finding_answers_it_and_marks_the_pull_request_ready() {
+    let (scene, run) = start(None);
+    let run = run.unwrap();
+    let outcome = run.outcome.unwrap();
+    assert_eq!(
+        (outcome.status, outcome.failure),
+        (OutcomeStatus::Succeeded, None)
+    );
+    let (repository, forge) = (&scene.world.repository, &scene.world.forge);
+    let pushed = repository.remote_branch("origin", "fix-login").unwrap();
+    assert_eq!(repository.files_of(&pushed).unwrap()[FILE], FIXED);
+    let opened = forge.pull_requests();
+    assert_eq!(opened.len(), 1);
+    assert!(!opened[0].draft);
+    assert_eq!(forge.status_of(&pushed), Some(StatusState::Success));
+    let findings: Vec<_> = forge
+        .comments()
+        .into_iter()
+        .filter(|one| one.key.surface == Surface::Inline && one.in_reply_to.is_none())
+        .collect();
+    assert_eq!(findings.len(), 1);
+    let finding = findings[0].key.comment();
+    assert_eq!(forge.replies_to(finding).len(), 1);
+    assert!(forge.is_resolved(finding));
+    assert_nothing_is_lost(&scene, "without a crash");
+}
+
+/// A team that merges by itself, once its work is reviewed and verified.
+fn merging(scene: &Scene) -> Request {
+    let mut request = team_request(&scene.world);
+    if let RunKind::Team(terms) = &mut request.kind {
+        terms.done = DoneWhen::Reviewed { auto_merge: true };
+    }
+    request
+}
+
+#[test]
+fn a_team_that_merges_by_itself_merges_what_was_verified() {
+    let scene = Scene::new();
+    let run = scene.execute(merging(&scene), None).unwrap();
+    let outcome = run.outcome.unwrap();
+    assert_eq!(
+        (outcome.status, outcome.failure),
+        (OutcomeStatus::Succeeded, None)
+    );
+    assert_eq!(scene.world.forge.pull_requests()[0].state, PrState::Merged);
+    let repository = &scene.world.repository;
+    let main = repository.remote_branch("origin", "main").unwrap();
+    assert_eq!(repository.files_of(&main).unwrap()[FILE], FIXED);
+    assert_nothing_is_lost(&scene, "after a merge");
+}
+
+#[test]
+fn a_team_whose_work_fails_verification_merges_nothing() {
+    let scene = Scene::new();
+    scene.world.gate.set_passes(false);
+    let main = scene.world.repository.remote_branch("origin", "main");
+    let run = scene.execute(merging(&scene), None).unwrap();
+    assert_ne!(run.outcome.unwrap().status, OutcomeStatus::Succeeded);
+    assert_eq!(scene.world.forge.pull_requests()[0].state, PrState::Open);
+    let after = scene.world.repository.remote_branch("origin", "main");
+    assert_eq!(after, main);
+    assert_nothing_is_lost(&scene, "after a failed verification");
+}
+
+#[test]
+fn a_team_killed_while_it_merges_merges_once_or_not_at_all() {
+    for crashes in [Crashes::BeforeAppend, Crashes::AfterAppend] {
+        for number in FIRST_AFTER_REVIEWS.. {
+            let scene = Scene::new();
+            let when = format!("{crashes:?} {number}");
+            if scene
+                .execute(merging(&scene), Some(crashes.at(number)))
+                .is_some()
+            {
+                assert!(number > FIRST_AFTER_REVIEWS + 5, "{when}: the last crash");
+                break;
+            }
+            scene.recover(None).unwrap();
+            assert_recovered(&scene, &when);
+            let repository = &scene.world.repository;
+            let main = repository.remote_branch("origin", "main").unwrap();
+            let is_merged = repository.files_of(&main).unwrap().contains_key(FILE);
+            let state = scene.world.forge.pull_requests()[0].state;
+            assert_eq!(is_merged, state == PrState::Merged, "{when}");
+        }
+    }
+}
+
+#[test]
+fn a_team_killed_before_any_append_is_recovered_with_its_work_saved() {
+    kill_everywhere(Crashes::BeforeAppend);
+}
+
+#[test]
+fn a_team_killed_after_any_append_is_recovered_with_its_work_saved() {
+    kill_everywhere(Crashes::AfterAppend);
+}
+
+#[test]
+fn a_team_killed_after_any_claim_is_recovered_with_its_work_saved() {
+    kill_everywhere(Crashes::AfterClaim);
+}
+
+fn kill_everywhere(crashes: Crashes) {
+    for number in 1.. {
+        let (scene, run) = start(Some(crashes.at(number)));
+        if run.is_some() {
+            assert!(number > 20, "{crashes:?}: only {number} crashes");
+            break;
+        }
+        let when = format!("{crashes:?} {number}");
+        scene.recover(None).unwrap();
+        assert_recovered(&scene, &when);
+    }
+}
