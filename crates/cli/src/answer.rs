@@ -1,56 +1,55 @@
 //! What a command gives back: one document for scripts and one text for people.
 
+use crate::documents::{Document, ErrorDocument};
 use crate::exit::Exit;
 use drive_core::problem::{Kind, Problem};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// What every command returns. An `Err` becomes a `drive.error/1` document.
 pub(crate) type Outcome = Result<Answer, Problem>;
 
-/// The schema of the document that stands for a problem.
-pub(crate) const ERROR_SCHEMA: &str = "drive.error/1";
-
 /// The answer of one command.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    document: Document,
+    document: PrintedDocument,
     text: String,
     failure: Option<Problem>,
 }
 
-/// The document: an object whose first field is its schema.
+/// A document as it is printed: an object whose first field is its schema.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Document {
-    schema: String,
+pub(crate) struct PrintedDocument {
+    schema: &'static str,
     #[serde(flatten)]
     fields: Map<String, Value>,
 }
 
-impl Answer {
-    /// An answer whose document is `body` (an object) under `schema`, and whose text goes to
-    /// standard output without `--json`. An empty text prints nothing.
-    pub(crate) fn new(schema: &str, body: &impl Serialize, text: impl Into<String>) -> Outcome {
+impl PrintedDocument {
+    fn new<D: Document>(document: &D) -> Result<Self, Problem> {
         let unfit = |reason: String| {
-            Problem::new(
-                Kind::AnswerUnfit,
-                format!("the answer `{schema}` cannot be shown"),
-            )
-            .cause(reason)
+            let message = format!("the answer `{}` cannot be shown", D::SCHEMA);
+            Problem::new(Kind::AnswerUnfit, message).cause(reason)
         };
-        let fields = match serde_json::to_value(body).map_err(|error| unfit(error.to_string()))? {
-            Value::Object(fields) => fields,
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_)
-            | Value::Array(_) => {
-                return Err(unfit("it is not an object".to_owned()));
-            }
+        let value = serde_json::to_value(document).map_err(|error| unfit(error.to_string()))?;
+        let Value::Object(mut fields) = value else {
+            return Err(unfit("it is not an object".to_owned()));
         };
-        let schema = schema.to_owned();
+        // A verification holds the name itself, because it is stored as it is printed.
+        fields.remove("schema");
         Ok(Self {
-            document: Document { schema, fields },
+            schema: D::SCHEMA,
+            fields,
+        })
+    }
+}
+
+impl Answer {
+    /// An answer with this document, and with a text that goes to standard output without `--json`.
+    /// An empty text prints nothing.
+    pub(crate) fn new<D: Document>(document: &D, text: impl Into<String>) -> Outcome {
+        Ok(Self {
+            document: PrintedDocument::new(document)?,
             text: text.into(),
             failure: None,
         })
@@ -58,35 +57,35 @@ impl Answer {
 
     /// The document that stands for a problem.
     pub(crate) fn from_problem(problem: Problem) -> Self {
-        let schema = ERROR_SCHEMA.to_owned();
-        let fields = Map::new();
+        let document = PrintedDocument::new(&ErrorDocument::from(&problem));
         Self {
-            document: Document { schema, fields },
+            // Plain strings always serialise; the fallback keeps the promise of one document.
+            document: document.unwrap_or_else(|_| PrintedDocument {
+                schema: ErrorDocument::SCHEMA,
+                fields: Map::new(),
+            }),
             text: String::new(),
-            failure: None,
+            failure: Some(problem),
         }
-        .failed(problem)
     }
 
-    /// The same answer, of a command that did not do what it was asked: the document's `failure`
-    /// says why, and the problem's class decides the exit code.
+    /// The same answer, of a command that did not do what it was asked: the problem goes to standard
+    /// error, and its class decides the exit code. The document says by itself what is wrong.
     pub(crate) fn failed(mut self, problem: Problem) -> Self {
-        self.document
-            .fields
-            .insert("failure".to_owned(), failure(&problem));
         self.failure = Some(problem);
         self
     }
 
-    /// The same answer, of a command whose document already says in its own words what is wrong:
-    /// the problem goes to standard error, and its class decides the exit code.
-    pub(crate) fn ended(mut self, problem: Problem) -> Self {
-        self.failure = Some(problem);
-        self
+    /// [`failed`](Self::failed) where there is a problem.
+    pub(crate) fn failed_if(self, problem: Option<Problem>) -> Self {
+        match problem {
+            Some(problem) => self.failed(problem),
+            None => self,
+        }
     }
 
     /// The document for scripts.
-    pub(crate) fn document(&self) -> &Document {
+    pub(crate) fn document(&self) -> &PrintedDocument {
         &self.document
     }
 
@@ -106,13 +105,4 @@ impl Answer {
             .as_ref()
             .map_or(Exit::Done, |problem| Exit::from(problem.class()))
     }
-}
-
-fn failure(problem: &Problem) -> Value {
-    json!({
-        "kind": problem.kind,
-        "message": problem.message,
-        "hint": problem.hint,
-        "causes": problem.causes,
-    })
 }

@@ -8,6 +8,7 @@ mod answer;
 mod app;
 mod args;
 mod commands;
+mod documents;
 mod exit;
 mod output;
 mod panics;

@@ -1,33 +1,24 @@
-//! Report of a run: the `drive.run/1` document and a summary for people.
+//! Report of a run: the answer of the command that executed it, with a summary for people.
 
 use crate::answer::{Answer, Outcome};
+use crate::documents::{Failure, RunDocument};
 use crate::output::Printable;
-use drive_adapters::agents::TRANSCRIPT;
 use drive_core::agent::answer::Verdict;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Flow, OutcomeStatus, Phase, Record, Run};
-use drive_engine::ports::{DiffStats, FileChange};
-use serde_json::{Value, json};
+use drive_engine::ports::DiffStats;
 use std::fmt::Write;
 
 /// Most changed files listed by name.
 const FILES_SHOWN: usize = 10;
 
-/// Schema name of a run's document.
-pub(crate) const RUN_SCHEMA: &str = "drive.run/1";
-
-/// The answer of a command that executed a run.
-pub(crate) fn answer(run: &Run, changes: Option<&DiffStats>) -> Outcome {
-    let mut body = document(run);
-    if let Value::Object(fields) = &mut body {
-        fields.insert("changes".to_owned(), changes.map_or(Value::Null, counted));
-    }
+/// The answer of a command that executed a run. `problem` stands where the run itself names none.
+pub(crate) fn answer(run: &Run, changes: Option<&DiffStats>, problem: Option<Problem>) -> Outcome {
+    let problem = failure(run).or(problem);
+    let mut document = RunDocument::new(run, changes);
+    document.run.failure = problem.as_ref().map(Failure::from);
     let text = Printable(&text(run, changes)).to_string();
-    let answer = Answer::new(RUN_SCHEMA, &body, text)?;
-    Ok(match failure(run) {
-        None => answer,
-        Some(problem) => answer.failed(problem),
-    })
+    Ok(Answer::new(&document, text)?.failed_if(problem))
 }
 
 /// Why a run did not succeed; `None` if it did or is not over.
@@ -42,87 +33,10 @@ fn failure(run: &Run) -> Option<Problem> {
     }))
 }
 
-/// The changes as JSON.
-fn counted(changes: &DiffStats) -> Value {
-    let file = |file: &FileChange| {
-        json!({
-            "path": file.path.to_string_lossy(),
-            "insertions": file.insertions,
-            "deletions": file.deletions,
-        })
-    };
-    json!({
-        "files": changes.files,
-        "insertions": changes.insertions,
-        "deletions": changes.deletions,
-        "listed": changes.listed.iter().map(file).collect::<Vec<_>>(),
-    })
-}
-
-/// The `drive.run/1` fields of a run.
-pub(crate) fn document(run: &Run) -> Value {
-    let request = run.request.as_ref();
-    let outcome = run.outcome.as_ref();
-    let duration = match (run.started_at, outcome) {
-        (Some(from), Some(outcome)) => {
-            let span = outcome.ended_at.duration_since(from).as_millis();
-            u64::try_from(span).unwrap_or(0)
-        }
-        _ => 0,
-    };
-    let kept: Vec<&str> = run
-        .kept
-        .iter()
-        .map(|kept| kept.reference.as_str())
-        .collect();
-    let phase = phase(run);
-    let verdict = phase.and_then(|phase| match run.is_watched() {
-        true => phase.last_word(),
-        false => phase.verdict,
-    });
-    let jobs = run.decided.get("runAgent").copied().unwrap_or(0);
-    json!({
-        "runId": run.id,
-        "kind": request.map(|r| r.kind.as_str()),
-        "status": outcome.map(|o| o.status),
-        "task": request.map(|r| r.task.as_str()),
-        "branch": run.work.branch,
-        "headSha": run.work.head_sha,
-        "baseSha": request.map(|r| r.base_sha.as_str()),
-        "commits": run.work.commits,
-        "prNumber": run.work.pull_request.as_ref().map(|pr| pr.number),
-        "prUrl": run.work.pull_request.as_ref().map(|pr| pr.url.as_str()),
-        "verdict": verdict,
-        "verification": phase.and_then(|phase| phase.judged.as_ref()),
-        "mergedSha": phase.and_then(|phase| phase.merged.as_ref()),
-        "record": run.flow.record(),
-        "rounds": rounds(run).unwrap_or(jobs),
-        "tokens": run.spent.usage.counted(),
-        "costUsd": run.spent.cost.map(|cost| cost.usd()),
-        "durationMs": duration,
-        "kept": kept,
-        "warnings": run.warnings,
-        "log": run.work.log.as_ref().map(|folder| folder.join(TRANSCRIPT)),
-        "sandbox": run.sandboxes.values().next().map(|sandbox| &sandbox.path),
-        "failure": outcome.and_then(|o| o.failure.as_ref()).map(|f| json!({
-            "kind": f.kind, "message": f.message, "hint": f.hint,
-        })),
-    })
-}
-
 fn phase(run: &Run) -> Option<&Phase> {
     match &run.flow {
         Flow::Phase { phase } => Some(phase),
         Flow::Awaiting | Flow::Spawn { .. } => None,
-    }
-}
-
-/// A watched phase counts its fixer rounds, a team its reviews.
-fn rounds(run: &Run) -> Option<u32> {
-    let phase = phase(run)?;
-    match run.is_watched() {
-        true => Some(phase.rounds),
-        false => u32::try_from(phase.record.reviews.len()).ok(),
     }
 }
 
@@ -248,6 +162,7 @@ pub(crate) fn short(sha: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use drive_engine::ports::FileChange;
 
     #[test]
     fn changes_are_shown_by_file_up_to_ten_of_them() {

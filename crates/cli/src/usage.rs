@@ -2,12 +2,12 @@
 
 use crate::answer::Answer;
 use crate::args::ColorChoice;
+use crate::documents::{Document, HelpDocument, VersionDocument};
 use crate::exit::Exit;
 use crate::output::{Format, Output};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Error, ValueEnum};
 use drive_core::problem::{Kind, Problem};
-use serde_json::json;
 use std::ffi::OsString;
 
 /// Shows help, the version, or what is wrong with the arguments.
@@ -18,19 +18,19 @@ use std::ffi::OsString;
 pub(crate) fn report(error: &Error, arguments: &[OsString]) -> Exit {
     let output = Output::plain(format_of(arguments), color_of(arguments));
     match error.kind() {
-        ErrorKind::DisplayHelp => show(&output, error, "drive.help/1", "help"),
+        ErrorKind::DisplayHelp => show(&output, error, |help| HelpDocument { help }),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if output.format() == Format::Text => {
             // Standard error that cannot be written leaves nobody to tell.
             let _ = error.print();
             Exit::Usage
         }
-        ErrorKind::DisplayVersion => show(&output, error, "drive.version/1", "version"),
+        ErrorKind::DisplayVersion => show(&output, error, |version| VersionDocument { version }),
         _ => output.finish(Err(problem(error))),
     }
 }
 
 /// Help goes out as clap prints it, colours included, unless a document is wanted.
-fn show(output: &Output, error: &Error, schema: &str, field: &str) -> Exit {
+fn show<D: Document>(output: &Output, error: &Error, document: fn(String) -> D) -> Exit {
     let text = error.render().to_string();
     match output.format() {
         Format::Text => match error.print() {
@@ -38,7 +38,10 @@ fn show(output: &Output, error: &Error, schema: &str, field: &str) -> Exit {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Done,
             Err(_) => Exit::Environment,
         },
-        Format::Json => output.finish(Answer::new(schema, &json!({ field: text.trim_end() }), "")),
+        Format::Json => {
+            let document = document(text.trim_end().to_owned());
+            output.finish(Answer::new(&document, ""))
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::args::Cli;
+use crate::documents::CompletionsDocument;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
-use serde_json::json;
 
 /// The arguments of `drive completions`.
 #[derive(Debug, Args)]
@@ -18,6 +18,9 @@ pub(crate) fn run(args: &CompletionsArgs, _app: &App) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "drive", &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
-    let body = json!({ "shell": args.shell.to_string(), "script": script });
-    Answer::new("drive.completions/1", &body, script)
+    let document = CompletionsDocument {
+        shell: args.shell.to_string(),
+        script: script.clone(),
+    };
+    Answer::new(&document, script)
 }

@@ -2,10 +2,13 @@
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
+use crate::documents::{
+    ConfigCheckDocument, ConfigDefaultDocument, ConfigDocument, ConfigSchemaDocument, SettingsFile,
+    path_text,
+};
 use clap::{Args, Subcommand};
 use drive_adapters::settings::{LoadError, SettingsPaths};
-use drive_core::settings::{Effective, Finding, Layer, Origin, json_schema};
-use serde_json::{Map, Value, json};
+use drive_core::settings::{Effective, Layer, json_schema};
 use std::fmt::Write;
 
 /// The arguments of `drive config`.
@@ -49,17 +52,8 @@ pub(crate) fn run(args: &ConfigArgs, app: &App) -> Outcome {
 
 fn show(app: &App) -> Outcome {
     let effective = app.settings()?;
-    let origins: Map<String, Value> = effective
-        .entries
-        .iter()
-        .map(|entry| (entry.path(), json!(entry.origin)))
-        .collect();
-    let body = json!({
-        "files": files(&app.settings_paths()?),
-        "settings": effective.settings,
-        "origins": origins,
-    });
-    Answer::new("drive.config/1", &body, as_toml(effective))
+    let document = ConfigDocument::new(files(&app.settings_paths()?), effective);
+    Answer::new(&document, as_toml(effective))
 }
 
 /// The settings as a file one could use, with each value's origin beside it.
@@ -84,52 +78,40 @@ fn check(app: &App) -> Outcome {
     let files = files(&paths);
     match app.load_settings(&[]) {
         Ok(_) => {
-            let body = json!({ "files": files, "findings": [] });
-            Answer::new("drive.configCheck/1", &body, "the settings are fine")
+            let document = ConfigCheckDocument::right(files);
+            Answer::new(&document, "the settings are fine")
         }
         Err(LoadError::Unreadable(problem)) => Err(problem),
         Err(LoadError::Mistakes(findings)) => {
-            let shown: Vec<Value> = findings.0.iter().map(finding).collect();
-            let body = json!({ "files": files, "findings": shown });
-            let answer = Answer::new("drive.configCheck/1", &body, "")?;
-            Ok(answer.failed(findings.into_problem()))
+            let listed = findings.0.clone();
+            let problem = findings.into_problem();
+            let document = ConfigCheckDocument::wrong(files, &listed, &problem);
+            Ok(Answer::new(&document, "")?.failed(problem))
         }
     }
 }
 
-fn finding(finding: &Finding) -> Value {
-    let (file, line) = match &finding.origin {
-        Origin::File { file, line } => (Some(file), Some(line)),
-        Origin::Default | Origin::Flag { .. } => (None, None),
-    };
-    json!({
-        "file": file,
-        "line": line,
-        "text": finding.text,
-        "key": finding.key,
-        "message": finding.message,
-        "hint": finding.hint,
-    })
-}
-
-fn files(paths: &SettingsPaths) -> Vec<Value> {
+fn files(paths: &SettingsPaths) -> Vec<SettingsFile> {
     let files = paths.optional.iter().chain(&paths.required);
     files
-        .map(|path| json!({ "path": path.display().to_string(), "exists": path.exists() }))
+        .map(|path| SettingsFile {
+            path: path_text(path),
+            exists: path.exists(),
+        })
         .collect()
 }
 
 fn schema() -> Outcome {
     let schema = json_schema();
     let text = format!("{schema:#}");
-    Answer::new(
-        "drive.configSchema/1",
-        &json!({ "jsonSchema": schema }),
-        text,
-    )
+    let document = ConfigSchemaDocument {
+        json_schema: schema,
+    };
+    Answer::new(&document, text)
 }
 
 fn default() -> Outcome {
     let text = Layer::defaults().text;
-    Answer::new("drive.configDefault/1", &json!({ "toml": text }), text)
+    let document = ConfigDefaultDocument { toml: text.clone() };
+    Answer::new(&document, text)
 }

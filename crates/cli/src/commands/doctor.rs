@@ -2,11 +2,11 @@
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
+use crate::documents::DoctorDocument;
 use clap::Args;
 use drive_adapters::doctor::{Check, Doctor, Status};
 use drive_core::problem::{Kind, Problem};
 use drive_core::settings::{Findings, resolve};
-use serde_json::json;
 use std::fmt::Write;
 
 /// The arguments of `drive doctor`.
@@ -35,15 +35,9 @@ pub(crate) fn run(_args: &DoctorArgs, app: &App) -> Outcome {
             "interrupted before everything was looked at",
         ));
     }
-    let answer = Answer::new(
-        "drive.doctor/1",
-        &json!({ "checks": checks }),
-        table(&checks),
-    )?;
-    Ok(match mistake.or_else(|| blocking(&checks)) {
-        None => answer,
-        Some(problem) => answer.failed(problem),
-    })
+    let problem = mistake.or_else(|| blocking(&checks));
+    let document = DoctorDocument::new(&checks, problem.as_ref());
+    Ok(Answer::new(&document, table(&checks))?.failed_if(problem))
 }
 
 fn blocking(checks: &[Check]) -> Option<Problem> {

@@ -2,13 +2,13 @@
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
+use crate::documents::{KeptDocument, KeptWorkDocument};
 use crate::wiring::Wiring;
 use clap::{Args, Subcommand};
 use drive_adapters::git::Git;
 use drive_adapters::worktree::kept;
 use drive_core::Problem;
 use drive_core::sandbox::{BranchName, KEPT_PREFIX, KeptWork};
-use serde_json::json;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -53,7 +53,8 @@ pub(crate) fn run(args: &KeptArgs, app: &App) -> Outcome {
         KeptCommand::Drop { reference } => {
             let work = kept::drop(&git, &repo, reference)?;
             let text = format!("forgot {} (it was {})\n", work.reference, work.sha);
-            Answer::new("drive.kept/1", &json!({ "dropped": work }), text)
+            let dropped = KeptWorkDocument::from(&work);
+            Answer::new(&KeptDocument::Dropped { dropped }, text)
         }
     }
 }
@@ -67,7 +68,8 @@ fn list(git: &Git, repo: &Path) -> Outcome {
     if all.is_empty() {
         text.push_str("nothing is kept here\n");
     }
-    Answer::new("drive.kept/1", &json!({ "kept": all }), text)
+    let kept = all.iter().map(KeptWorkDocument::from).collect();
+    Answer::new(&KeptDocument::List { kept }, text)
 }
 
 fn restore(git: &Git, repo: &Path, reference: &str, branch: Option<&str>) -> Outcome {
@@ -78,8 +80,11 @@ fn restore(git: &Git, repo: &Path, reference: &str, branch: Option<&str>) -> Out
     };
     let work = kept::restore(git, repo, &work.reference, &name)?;
     let text = format!("made branch {name} from {}\n", work.reference);
-    let body = json!({ "restored": work, "branch": name });
-    Answer::new("drive.kept/1", &body, text)
+    let document = KeptDocument::Restored {
+        restored: KeptWorkDocument::from(&work),
+        branch: name.to_string(),
+    };
+    Answer::new(&document, text)
 }
 
 fn default_branch(work: &KeptWork) -> Result<BranchName, Problem> {

@@ -8,10 +8,11 @@
 //!    holds a `#[derive(Debug, clap::Subcommand)]` enum in that struct;
 //! 2. add the variant to [`Command`] (its doc comment is the line in `drive --help`) and the arm to
 //!    [`Command::run`], both in the order of a user's day;
-//! 3. return [`Answer::new`](crate::answer::Answer::new) with a schema such as `drive.noun/1`, a
-//!    `Serialize` body and the text for people; add [`failed`](crate::answer::Answer::failed) where
-//!    the document must be shown although the work did not succeed. Everything else that goes wrong
-//!    is an `Err(Problem)`;
+//! 3. write `documents/noun.rs` with the struct of `drive.noun/1`, as
+//!    [`documents`](crate::documents) says, and return
+//!    [`Answer::new`](crate::answer::Answer::new) with it and the text for people; add
+//!    [`failed`](crate::answer::Answer::failed) where the document must be shown although the work
+//!    did not succeed. Everything else that goes wrong is an `Err(Problem)`;
 //! 4. look at the new `drive --help` and accept it, as `args/tests.rs` says.
 //!
 //! A command prints nothing itself: progress goes through `app.output().narrate(…)`, an answer that

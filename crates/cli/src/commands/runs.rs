@@ -2,8 +2,10 @@
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
+use crate::documents::{
+    JournalLine, RunDetailDocument, RunLogDocument, RunStatus, RunSummary, RunsDocument, path_text,
+};
 use crate::output::Printable;
-use crate::run_report::document;
 use crate::wiring::Wiring;
 use clap::{Args, Subcommand};
 use drive_adapters::agents::TRANSCRIPT;
@@ -13,7 +15,7 @@ use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::Run;
 use drive_engine::ports::{RunFilter, Store};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -82,13 +84,15 @@ fn list(wiring: &Wiring, limit: u32) -> Outcome {
     if runs.is_empty() {
         text.push_str("no runs yet\n");
     }
-    let documents: Vec<Value> = runs.iter().map(document).collect();
-    Answer::new("drive.runs/1", &json!({ "runs": documents }), text)
+    let document = RunsDocument {
+        runs: runs.iter().map(RunSummary::from).collect(),
+    };
+    Answer::new(&document, text)
 }
 
 fn show(wiring: &Wiring, run: &Run) -> Outcome {
     let mut text = format!("run {}: {}\n", run.id, state(run));
-    let mut events = Vec::new();
+    let mut journal = Vec::new();
     for entry in wiring.store.journal(&run.id)? {
         let event = serde_json::to_value(&entry.event).unwrap_or(Value::Null);
         let name = event
@@ -102,7 +106,11 @@ fn show(wiring: &Wiring, run: &Run) -> Outcome {
             .unwrap_or_default()
             .to_owned();
         let _ = writeln!(text, "  {} {name} {about}", entry.at.strftime("%H:%M:%S"));
-        events.push(json!({ "seq": entry.seq, "at": entry.at, "event": event }));
+        journal.push(JournalLine {
+            seq: entry.seq,
+            at: entry.at.into(),
+            event,
+        });
     }
     let failure = run
         .outcome
@@ -111,23 +119,24 @@ fn show(wiring: &Wiring, run: &Run) -> Outcome {
     if let Some(problem) = failure {
         let _ = writeln!(text, "failure: {problem}");
     }
-    let mut body = document(run);
-    if let Value::Object(fields) = &mut body {
-        fields.insert("journal".to_owned(), Value::Array(events));
-    }
-    Answer::new("drive.runDetail/1", &body, text)
+    let document = RunDetailDocument {
+        run: RunSummary::from(run),
+        journal,
+    };
+    Answer::new(&document, text)
 }
 
 pub(super) fn logs(wiring: &Wiring, run: &Run) -> Outcome {
     let path = newest_log(wiring, run).ok_or_else(|| no_log(run))?;
     let bytes = load_tail(&path, LOG_BYTES).map_err(|error| unreadable(&path, &error))?;
-    let text = String::from_utf8_lossy(&bytes);
+    let text = String::from_utf8_lossy(&bytes).into_owned();
     let shown = Printable(&text).to_string();
-    Answer::new(
-        "drive.runLog/1",
-        &json!({ "runId": run.id, "path": path, "log": text }),
-        shown,
-    )
+    let document = RunLogDocument {
+        run_id: run.id.to_string(),
+        path: Some(path_text(&path)),
+        log: Some(text),
+    };
+    Answer::new(&document, shown)
 }
 
 /// Prints what comes, line by line, until the run has ended or nobody reads any more.
@@ -153,11 +162,12 @@ pub(super) fn follow(app: &App, wiring: &Wiring, mut run: Run) -> Outcome {
             shown += whole as u64;
         }
         if ended || !is_read || app.cancel()?.asked().is_some() {
-            return Answer::new(
-                "drive.runLog/1",
-                &json!({ "runId": run.id, "path": current }),
-                "",
-            );
+            let document = RunLogDocument {
+                run_id: run.id.to_string(),
+                path: current.as_deref().map(path_text),
+                log: None,
+            };
+            return Answer::new(&document, "");
         }
         std::thread::sleep(FOLLOW_EVERY);
         run = wiring.journal().require(&run.id)?;
@@ -189,13 +199,11 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Problem {
     .because(error)
 }
 
-fn state(run: &Run) -> String {
-    let status = run.outcome.as_ref().map(|outcome| json!(outcome.status));
-    status
-        .as_ref()
-        .and_then(Value::as_str)
-        .unwrap_or("running")
-        .to_owned()
+fn state(run: &Run) -> &'static str {
+    let outcome = run.outcome.as_ref();
+    outcome.map_or("running", |outcome| {
+        RunStatus::from(outcome.status).as_str()
+    })
 }
 
 fn find(wiring: &Wiring, id: Option<&str>) -> Result<Run, Problem> {

@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
+use crate::documents::ServeDocument;
 use crate::wiring::Wiring;
 use clap::{Args, ValueEnum};
 use drive_adapters::store::{SqliteDeliveries, SqliteNudges};
@@ -12,7 +13,6 @@ use drive_engine::ports::{Clock, Nudges};
 use drive_web::dashboard::{self, Hosts, ShownForge, Sources};
 use drive_web::server::{Exposure, Listen, Server};
 use drive_web::{Router, webhook};
-use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -91,8 +91,14 @@ pub(crate) fn run(args: &ServeArgs, app: &App) -> Outcome {
     }
     let server = Server::start(listen, router)?;
     let url = format!("http://{}", server.address());
+    let webhooks = receives.then(|| format!("{url}{}", webhook::PATH));
+    let document = ServeDocument {
+        url,
+        dashboard: shows,
+        webhooks,
+    };
     app.output()
-        .answer_now(&announcement(&url, shows, receives, variable)?);
+        .answer_now(&Answer::new(&document, announcement(&document, variable))?);
     if args.expose == Some(Expose::All) && !args.listen.ip().is_loopback() {
         app.output()
             .warn("whoever reaches this address can read the dashboard");
@@ -108,7 +114,7 @@ pub(crate) fn run(args: &ServeArgs, app: &App) -> Outcome {
     }
     drop(server);
     app.output().narrate("stopped");
-    Answer::new("drive.serve/1", &json!({ "url": url }), "")
+    Answer::new(&document, "")
 }
 
 /// Strangers may send what is signed; the dashboard they see only when somebody says so.
@@ -130,22 +136,16 @@ fn say_next(app: &App, heard: &Receiver<Heard>) {
     }
 }
 
-fn announcement(url: &str, shows: bool, receives: bool, variable: &str) -> Outcome {
-    let webhooks = format!("{url}{}", webhook::PATH);
-    let mut text = match shows {
-        true => format!("dashboard  {url}\n"),
+fn announcement(document: &ServeDocument, variable: &str) -> String {
+    let mut text = match document.dashboard {
+        true => format!("dashboard  {}\n", document.url),
         false => "dashboard  off: it is not exposed\n".to_owned(),
     };
-    text.push_str(&match receives {
-        true => format!("webhooks   {webhooks}\n"),
-        false => format!("webhooks   off: set `{variable}` to the secret of the webhook\n"),
+    text.push_str(&match &document.webhooks {
+        Some(webhooks) => format!("webhooks   {webhooks}\n"),
+        None => format!("webhooks   off: set `{variable}` to the secret of the webhook\n"),
     });
-    let document = json!({
-        "url": url,
-        "dashboard": shows,
-        "webhooks": receives.then_some(webhooks),
-    });
-    Answer::new("drive.serve/1", &document, text)
+    text
 }
 
 /// What the dashboard shows from here: every run, and the pull requests and the forge of the

@@ -160,7 +160,7 @@ impl SpawnOptions {
                 cancel,
             )
         })?;
-        run_report::answer(&run, changes(&wiring, &run, &folder).as_ref())
+        run_report::answer(&run, changes(&wiring, &run, &folder).as_ref(), None)
     }
 }
 

@@ -13,6 +13,7 @@
 mod cli;
 mod cruise;
 mod docs;
+mod document;
 mod errors;
 mod serve;
 mod spawn;

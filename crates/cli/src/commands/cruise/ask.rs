@@ -5,6 +5,7 @@ use super::host::Host;
 use super::resume::{over, repo_of, report};
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
+use crate::documents::{AskedDocument, RunDocument};
 use crate::task::load_task;
 use drive_adapters::entropy::random_u32;
 use drive_adapters::environment::user_name;
@@ -12,7 +13,6 @@ use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Ask, Flow, PlanCheck, Run, cruise_status};
 use drive_engine::cruise::Reached;
 use drive_engine::ports::RunFilter;
-use serde_json::json;
 use std::time::{Duration, Instant};
 
 /// How long a command waits until the owner has ended what it was asked to end.
@@ -110,7 +110,7 @@ pub(super) fn cleanup(app: &App, id: Option<&str>, force: bool) -> Outcome {
             for warning in &now.warnings {
                 text.push_str(&format!("note     {warning}\n"));
             }
-            return Answer::new("drive.run/1", &crate::run_report::document(&now), text);
+            return Answer::new(&RunDocument::new(&now, None), text);
         }
         if app.cancel()?.asked().is_some() {
             let what = format!("cruise `{}` was asked to end, but not waited for", run.id);
@@ -146,14 +146,24 @@ fn tell(app: &App, run: &Run, asks: Vec<Ask>, done: &str) -> Outcome {
                 waits.as_deref().unwrap_or("nothing"),
                 run.id
             );
-            Answer::new("drive.run/1", &crate::run_report::document(&run), text)
+            Answer::new(&RunDocument::new(&run, None), text)
         }
-        Some(Reached::Owner(owner)) => Answer::new(
-            "drive.asked/1",
-            &json!({ "id": run.id, "pid": owner.process.pid }),
-            format!("cruise {}: process {} {done}\n", run.id, owner.process.pid),
-        ),
-        None => Answer::new("drive.asked/1", &json!({ "id": run.id }), ""),
+        Some(Reached::Owner(owner)) => {
+            let pid = owner.process.pid;
+            let document = AskedDocument {
+                id: run.id.to_string(),
+                pid: Some(pid),
+            };
+            let text = format!("cruise {}: process {pid} {done}\n", run.id);
+            Answer::new(&document, text)
+        }
+        None => {
+            let document = AskedDocument {
+                id: run.id.to_string(),
+                pid: None,
+            };
+            Answer::new(&document, "")
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use super::host::Host;
 use super::rebuild::rebuild;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
+use crate::documents::{Failure, OwnedCruise, ResumedDocument, RunStatus, RunSummary};
 use crate::run_report;
 use clap::Args;
 use drive_core::agent::answer::title_of;
@@ -13,7 +14,6 @@ use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Outcome as RunOutcome, Run};
 use drive_engine::cruise::Resumed;
 use drive_engine::ports::{Place, RunFilter, VersionControl};
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -91,11 +91,8 @@ pub(super) fn report(host: &Host, run: &Run) -> Outcome {
             .ok(),
         _ => None,
     };
-    let answer = run_report::answer(run, changes.as_ref())?;
-    match run.outcome {
-        Some(_) => Ok(answer),
-        None => Ok(answer.failed(let_go(&run.id))),
-    }
+    let let_go = run.outcome.is_none().then(|| let_go(&run.id));
+    run_report::answer(run, changes.as_ref(), let_go)
 }
 
 fn let_go(id: &RunId) -> Problem {
@@ -157,21 +154,21 @@ fn every(app: &App, runs: Vec<Run>) -> Outcome {
 
 fn report_all(all: Resumed, failed: Vec<(String, Problem)>) -> Outcome {
     let mut text = String::new();
-    let mut documents = Vec::new();
+    let mut cruises = Vec::new();
     let mut problem = None;
     let mut open = Vec::new();
     for one in all.ended {
         match one {
             Ok(run) => {
                 let state = match &run.outcome {
-                    Some(outcome) => json!(outcome.status),
-                    None => json!("is not over, and nobody watches it now"),
+                    Some(outcome) => RunStatus::from(outcome.status).as_str(),
+                    None => "is not over, and nobody watches it now",
                 };
-                let _ = writeln!(text, "{} {}", run.id, state.as_str().unwrap_or_default());
+                let _ = writeln!(text, "{} {state}", run.id);
                 if run.outcome.is_none() {
                     open.push(run.id.clone());
                 }
-                documents.push(run_report::document(&run));
+                cruises.push(RunSummary::from(&run));
             }
             Err(error) => {
                 let _ = writeln!(text, "failed: {error}");
@@ -211,20 +208,16 @@ fn report_all(all: Resumed, failed: Vec<(String, Problem)>) -> Outcome {
     if text.is_empty() {
         text.push_str("no cruise is waiting to be resumed\n");
     }
-    let owned: Vec<Value> = all
-        .owned
-        .iter()
-        .map(|(run, owner)| json!({ "id": run, "pid": owner.process.pid }))
-        .collect();
-    let answer = Answer::new(
-        "drive.resumed/1",
-        &json!({ "cruises": documents, "owned": owned }),
-        text,
-    )?;
-    Ok(match problem {
-        None => answer,
-        Some(problem) => answer.failed(problem),
-    })
+    let owned = all.owned.iter().map(|(run, owner)| OwnedCruise {
+        id: run.to_string(),
+        pid: owner.process.pid,
+    });
+    let document = ResumedDocument {
+        cruises,
+        owned: owned.collect(),
+        failure: problem.as_ref().map(Failure::from),
+    };
+    Ok(Answer::new(&document, text)?.failed_if(problem))
 }
 
 /// The repository of a cruise.

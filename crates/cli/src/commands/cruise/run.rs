@@ -6,7 +6,7 @@ use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::spawn_options::layers;
 use crate::commands::start_warnings::{warn_of_uncommitted_changes, warn_without_token};
-use crate::run_report::document;
+use crate::documents::{RunDocument, path_text};
 use crate::task::load_task;
 use clap::Args;
 use drive_adapters::detached;
@@ -20,7 +20,6 @@ use drive_core::run::{AfterEnd, DoneWhen, Makes, PhaseTerms, Publish, RunKind, W
 use drive_core::settings::{Layer, Settings, TeamMode};
 use drive_engine::ports::VersionControl;
 use drive_engine::start::{self, SpawnOrder};
-use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -248,12 +247,12 @@ fn detach(app: &App, host: &Host, id: &RunId) -> Outcome {
         "cruise {id} goes on in the background as process {pid}\n\
          see it with `drive cruise status {id}`, follow it with `drive cruise logs -f {id}`\n"
     );
-    let mut body = document(&host.wiring.journal().require(id)?);
-    if let Value::Object(fields) = &mut body {
-        fields.insert("pid".to_owned(), pid.into());
-        fields.insert("ownerLog".to_owned(), json!(log));
-    }
-    Answer::new("drive.run/1", &body, text)
+    let document = RunDocument {
+        pid: Some(pid),
+        owner_log: Some(path_text(&log)),
+        ..RunDocument::new(&host.wiring.journal().require(id)?, None)
+    };
+    Answer::new(&document, text)
 }
 
 /// A plan of the person's own. What is wrong with it is said before anything is made.

@@ -4,6 +4,7 @@ use super::find;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::runs;
+use crate::documents::{CruiseDocument, CruisePhase, CruiseSummary, CruisesDocument, RunStatus};
 use crate::output::Printable;
 use crate::wiring::Wiring;
 use drive_adapters::process::ThisProcess;
@@ -12,7 +13,6 @@ use drive_core::run::{CruiseStatus, Flow, Life, Run, cruise_status};
 use drive_core::time::Timestamp;
 use drive_engine::lease::Whoami;
 use drive_engine::ports::{Liveness, Owner, RunFilter, Store};
-use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// How many comments are shown one by one.
@@ -53,36 +53,14 @@ pub(super) fn list(app: &App, all: bool) -> Outcome {
     if runs.is_empty() {
         text.push_str("no cruises; start one with `drive cruise run TASK`\n");
     }
-    let documents: Vec<Value> = runs.iter().filter_map(document).collect();
-    Answer::new(
-        "drive.cruises/1",
-        &json!({ "cruises": documents }),
-        Printable(&text).to_string(),
-    )
-}
-
-/// The contract's fields of one cruise.
-fn document(run: &Run) -> Option<Value> {
-    let status = cruise_status(run)?;
-    Some(json!({
-        "id": run.id,
-        "task": run.request.as_ref().map(|request| request.task.as_str()),
-        "phase": status.phase,
-        "state": status.state,
-        "waitingFor": status.waiting_for,
-        "nextPollAt": status.next_poll_at,
-        "endsAt": status.ends_at,
-        "domain": status.domain,
-        "prNumber": run.work.pull_request.as_ref().map(|pr| pr.number),
-        "prUrl": run.work.pull_request.as_ref().map(|pr| pr.url.as_str()),
-        "branch": run.sandboxes.values().next().and_then(|sandbox| sandbox.branch.clone()),
-        "headSha": run.work.head_sha,
-        "rounds": status.rounds,
-        "pendingComments": status.pending_comments,
-        "costUsd": run.spent.cost.map(|cost| cost.usd()),
-        "tokens": run.spent.usage.counted(),
-        "status": run.outcome.as_ref().map(|outcome| outcome.status),
-    }))
+    let begun = runs.iter().filter_map(|run| {
+        let status = cruise_status(run)?;
+        Some(CruiseSummary::new(run, Some(&status)))
+    });
+    let document = CruisesDocument {
+        cruises: begun.collect(),
+    };
+    Answer::new(&document, Printable(&text).to_string())
 }
 
 /// Everything a person wants to know first.
@@ -90,33 +68,10 @@ pub(super) fn status(app: &App, id: Option<&str>) -> Outcome {
     let store = app.store()?;
     let run = find::one(&store, id, &app.start_dir()?, RunFilter::All)?;
     let (Some(status), Flow::Phase { phase }) = (cruise_status(&run), &run.flow) else {
-        return Answer::new(
-            "drive.cruise/1",
-            &json!({ "id": run.id }),
-            "it has not begun\n",
-        );
+        return Answer::new(&CruiseDocument::unbegun(&run), "it has not begun\n");
     };
     let owner = living_owner(&store, &run);
-    let mut body = document(&run).unwrap_or_default();
-    if let Value::Object(fields) = &mut body {
-        let comments: Vec<Value> = phase
-            .ledger
-            .entries()
-            .map(|entry| {
-                json!({
-                    "id": entry.id(), "author": entry.author, "path": entry.path, "line": entry.line,
-                    "url": entry.url, "body": entry.body, "life": entry.life,
-                })
-            })
-            .collect();
-        fields.insert("comments".to_owned(), Value::Array(comments));
-        fields.insert("ignored".to_owned(), json!(phase.record.ignored));
-        fields.insert(
-            "ownerPid".to_owned(),
-            json!(owner.as_ref().map(|o| o.process.pid)),
-        );
-        fields.insert("warnings".to_owned(), json!(run.warnings));
-    }
+    let document = CruiseDocument::new(&run, &status, phase, owner.as_ref());
     let mut text = at_a_glance(&run, &status, owner.as_ref(), app.now());
     for entry in phase.ledger.entries().take(COMMENTS_SHOWN) {
         let first = entry.body.lines().find(|line| !line.trim().is_empty());
@@ -140,21 +95,16 @@ pub(super) fn status(app: &App, id: Option<&str>) -> Outcome {
     for warning in &run.warnings {
         let _ = writeln!(text, "note     {warning}");
     }
-    Answer::new("drive.cruise/1", &body, Printable(&text).to_string())
+    Answer::new(&document, Printable(&text).to_string())
 }
 
 fn at_a_glance(run: &Run, status: &CruiseStatus, owner: Option<&Owner>, now: Timestamp) -> String {
     let mut text = format!("cruise   {}: {}\n", run.id, task_of(run));
-    let phase = json!(status.phase);
-    let phase = phase.as_str().unwrap_or_default();
+    let phase = CruisePhase::from(status.phase).as_str();
     match (&run.outcome, &status.domain) {
         (Some(outcome), _) => {
-            let end = json!(outcome.status);
-            let _ = writeln!(
-                text,
-                "state    {phase}, ended: {}",
-                end.as_str().unwrap_or_default()
-            );
+            let end = RunStatus::from(outcome.status).as_str();
+            let _ = writeln!(text, "state    {phase}, ended: {end}");
             if let Some(problem) = &outcome.failure {
                 let _ = writeln!(text, "because  {problem}");
             }

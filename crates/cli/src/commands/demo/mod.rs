@@ -5,8 +5,8 @@ mod place;
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
+use crate::documents::{DemoDocument, RunSummary};
 use crate::progress::Progress;
-use crate::run_report;
 use crate::wiring::Wiring;
 use clap::Args;
 use drive_adapters::SystemClock;
@@ -66,7 +66,10 @@ pub(crate) fn run(args: &DemoArgs, app: &App) -> Outcome {
     let text = format!(
         "\nThe pull request, as a person sees it:\n\n{page}\nWith real agents, in your own repository: `drive cruise run \"what is to be done\"`.\nOne agent, one pull request, no plan: `drive spawn \"what is to be done\"`."
     );
-    Answer::new("drive.demo/1", &run_report::document(&run), text)
+    let document = DemoDocument {
+        run: RunSummary::from(&run),
+    };
+    Answer::new(&document, text)
 }
 
 fn show(app: &App, place: &DemoPlace) -> Result<(Run, String), Problem> {

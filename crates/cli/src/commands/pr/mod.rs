@@ -9,6 +9,7 @@ pub(crate) use args::PrArgs;
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
+use crate::documents::{CommentDocument, PullRequestDocument, PullRequestsDocument};
 use args::{ApproveArgs, CommentArgs, MergeArgs, OpenArgs, PrCommand};
 use drive_adapters::SystemClock;
 use drive_adapters::forge::local::{CommentTarget, LocalForge, PersonalComment, Wish};
@@ -18,7 +19,6 @@ use drive_core::forge::{CommentRef, PrState, ReviewState};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{Forge, MergeOutcome, Repository, VersionControl};
 use pick::Pick;
-use render::{CommentDocument, PullRequestDocument, PullRequestsDocument};
 use std::sync::Arc;
 
 /// Does one thing with the pull requests of the repository.
@@ -63,7 +63,7 @@ impl Desk {
         pull_requests.reverse();
         let text = render::table(&pull_requests);
         let document = PullRequestsDocument::new(&pull_requests);
-        Answer::new("drive.pullRequests/1", &document, text)
+        Answer::new(&document, text)
     }
 
     fn show(&self, named: Option<&str>) -> Outcome {
@@ -173,7 +173,7 @@ impl Desk {
         let comments = self.forge.comments(number)?;
         let text = render::page(&pull_request, &comments);
         let document = PullRequestDocument::new(&pull_request, &comments);
-        Answer::new("drive.pullRequest/1", &document, text)
+        Answer::new(&document, text)
     }
 
     fn answer_comment(&self, pr: u64, wanted: CommentRef) -> Outcome {
@@ -185,6 +185,6 @@ impl Desk {
             ));
         };
         let text = render::comment_line(comment);
-        Answer::new("drive.comment/1", &CommentDocument::new(comment), text)
+        Answer::new(&CommentDocument::from(comment), text)
     }
 }

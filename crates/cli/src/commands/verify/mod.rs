@@ -13,9 +13,8 @@ pub(crate) use worker::worker_if_asked;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use clap::Args;
-use drive_core::verify::{SCHEMA, Verification, render};
+use drive_core::verify::render;
 use request::WorkerRequest;
-use serde_json::Value;
 
 /// The arguments of `drive verify`.
 #[derive(Debug, Args)]
@@ -44,18 +43,5 @@ pub(crate) fn run(args: &VerifyArgs, app: &App) -> Outcome {
         true => render::markdown(report),
         false => render::human(report),
     };
-    let shown = Answer::new(SCHEMA, &without_schema(report), text)?;
-    Ok(match answer.problem {
-        Some(problem) => shown.ended(problem),
-        None => shown,
-    })
-}
-
-/// The frame puts the schema first by itself.
-fn without_schema(report: &Verification) -> Value {
-    let mut value = serde_json::to_value(report).unwrap_or_default();
-    if let Some(fields) = value.as_object_mut() {
-        fields.remove("schema");
-    }
-    value
+    Ok(Answer::new(report, text)?.failed_if(answer.problem))
 }

@@ -36,7 +36,7 @@ fn the_required_git_is_what_the_doctor_asks_for() {
     // No git at all, so that the doctor names the version to install.
     let mut command = world.command(&["doctor", "--json"]);
     let ended = crate::cli::support::ended(command.env("PATH", world.home()));
-    let document: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    let document = ended.document();
     let checks = document["checks"].as_array().unwrap();
     let git = checks.iter().find(|check| check["name"] == "git").unwrap();
     let hint = git["hint"].as_str().unwrap();

@@ -80,6 +80,10 @@ fn wrong_usage_with_json_is_one_document() {
             ended.document(),
             json!({
                 "schema": "drive.error/1",
+                "kind": "usage",
+                "message": "there is no command `confg`",
+                "hint": "did you mean `config`?",
+                "exitCode": 2,
                 "failure": {
                     "kind": "usage",
                     "message": "there is no command `confg`",

@@ -41,13 +41,13 @@ impl Serving {
             .unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut told = String::new();
-        let document: Value = loop {
+        let document = loop {
             if stdout.read_line(&mut told).unwrap() == 0 {
                 let ended = Ended::from(child.wait_with_output().unwrap());
                 panic!("it ended before it listened: {told} {ended:?}");
             }
-            if let Ok(document) = serde_json::from_str(&told) {
-                break document;
+            if serde_json::from_str::<Value>(&told).is_ok() {
+                break crate::document::read(&told);
             }
         };
         let url = document["url"].as_str().unwrap().to_owned();

@@ -1,0 +1,357 @@
+//! Cruises: `drive.cruises/1`, `drive.cruise/1`, `drive.asked/1` and `drive.resumed/1`.
+
+use super::error::Failure;
+use super::record::{CommentLocation, IgnoredDocument};
+use super::run::{RunStatus, RunSummary};
+use super::value::{Moment, Sha, mirror};
+use drive_core::agent::answer::CommentAction;
+use drive_core::phase::PhaseName;
+use drive_core::run::{self, CruiseStatus, Run};
+use drive_engine::ports::Owner;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The cruises that are not over, or all of them.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CruisesDocument {
+    pub(crate) cruises: Vec<CruiseSummary>,
+}
+
+/// One cruise with its comments.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CruiseDocument {
+    #[serde(flatten)]
+    cruise: CruiseSummary,
+    /// Every comment that counts, by surface and id.
+    comments: Vec<LedgerComment>,
+    /// Comments that started no work.
+    ignored: Vec<IgnoredDocument>,
+    /// The process that advances it; null when none does.
+    owner_pid: Option<i32>,
+    warnings: Vec<String>,
+}
+
+/// What a cruise's owner was asked to do.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AskedDocument {
+    pub(crate) id: String,
+    /// The owner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pid: Option<i32>,
+}
+
+/// What `drive cruise resume --all` came to.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ResumedDocument {
+    /// The cruises that ended or were detached.
+    pub(crate) cruises: Vec<RunSummary>,
+    /// The cruises that another process owns.
+    pub(crate) owned: Vec<OwnedCruise>,
+    /// The first thing that went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) failure: Option<Failure>,
+}
+
+/// A cruise that another process owns.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct OwnedCruise {
+    pub(crate) id: String,
+    pub(crate) pid: i32,
+}
+
+/// One cruise at a glance.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CruiseSummary {
+    #[schemars(length(min = 1))]
+    id: String,
+    /// The task, in the person's words.
+    task: Option<String>,
+    /// Null for a cruise that has not begun.
+    phase: Option<CruisePhase>,
+    /// What it does, in one word; null for a cruise that has not begun.
+    state: Option<String>,
+    waiting_for: Option<String>,
+    /// When the pull request is polled next.
+    next_poll_at: Option<Moment>,
+    /// When inactivity ends it.
+    ends_at: Option<Moment>,
+    /// The domain under review.
+    domain: Option<String>,
+    #[schemars(range(min = 1))]
+    pr_number: Option<u64>,
+    pr_url: Option<String>,
+    branch: Option<String>,
+    head_sha: Option<Sha>,
+    /// Fixer rounds so far.
+    rounds: u32,
+    /// Comments that are not answered yet.
+    pending_comments: u32,
+    #[schemars(range(min = 0))]
+    cost_usd: Option<f64>,
+    /// Tokens, without those read from the model's cache.
+    tokens: u64,
+    /// How it ended; null while it has not.
+    status: Option<RunStatus>,
+}
+
+/// One comment and what became of it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct LedgerComment {
+    id: String,
+    author: String,
+    path: Option<String>,
+    line: Option<u64>,
+    url: Option<String>,
+    /// What it says; only its beginning once it was answered.
+    body: String,
+    life: CommentLife,
+}
+
+/// How far a comment is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "life")]
+enum CommentLife {
+    /// It waits for a fixer.
+    Seen,
+    /// A fixer has it.
+    Dispatched { round: u32 },
+    /// A fixer dealt with it; its changes are being pushed.
+    Answered { answer: CommentOutcome },
+    /// Its changes are pushed; the reply is not posted yet.
+    Pushed { answer: CommentOutcome },
+    /// The reply is posted.
+    Replied {
+        answer: CommentOutcome,
+        /// The reply, where its id is known.
+        reply: Option<CommentLocation>,
+    },
+    /// No reply can be posted.
+    Unanswerable { why: String },
+    /// It was edited before a fixer took it; the newer version counts.
+    Superseded,
+}
+
+/// How a comment was dealt with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CommentOutcome {
+    /// Null when the fixer failed or did not say.
+    action: Option<FixerAction>,
+    /// Whether the fixer succeeded and did not name the comment in its answer.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_unsaid: bool,
+    commit: Option<String>,
+    /// What the fixer said.
+    note: String,
+}
+
+mirror! {
+    /// What a cruise is doing.
+    #[serde(rename_all = "snake_case")]
+    CruisePhase = PhaseName {
+        /// Writing the plan.
+        Planning,
+        /// Working on the plan's tasks.
+        Building,
+        /// Comparing the result with the plan.
+        Validating,
+    }
+}
+
+mirror! {
+    /// What a fixer did about a comment.
+    #[serde(rename_all = "camelCase")]
+    FixerAction = CommentAction {
+        /// Changed something.
+        Fixed,
+        /// Will not change it, and says why.
+        Declined,
+        /// Asks back.
+        Question,
+    }
+}
+
+impl CruisePhase {
+    /// The word that documents and listings use.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            CruisePhase::Planning => "planning",
+            CruisePhase::Building => "building",
+            CruisePhase::Validating => "validating",
+        }
+    }
+}
+
+impl CruiseSummary {
+    /// A cruise; without a status it has not begun.
+    pub(crate) fn new(run: &Run, status: Option<&CruiseStatus>) -> Self {
+        let pull_request = run.work.pull_request.as_ref();
+        Self {
+            id: run.id.to_string(),
+            task: run.request.as_ref().map(|request| request.task.clone()),
+            phase: status.map(|status| status.phase.into()),
+            state: status.map(|status| status.state.clone()),
+            waiting_for: status.and_then(|status| status.waiting_for.clone()),
+            next_poll_at: status
+                .and_then(|status| status.next_poll_at)
+                .map(Moment::from),
+            ends_at: status.and_then(|status| status.ends_at).map(Moment::from),
+            domain: status.and_then(|status| status.domain.clone()),
+            pr_number: pull_request.map(|pr| pr.number),
+            pr_url: pull_request.map(|pr| pr.url.clone()),
+            branch: run
+                .sandboxes
+                .values()
+                .next()
+                .and_then(|sandbox| sandbox.branch.as_ref().map(ToString::to_string)),
+            head_sha: run.work.head_sha.as_ref().map(Sha::new),
+            rounds: status.map_or(0, |status| status.rounds),
+            pending_comments: status.map_or(0, |status| status.pending_comments),
+            cost_usd: run.spent.cost.map(|cost| cost.usd()),
+            tokens: run.spent.usage.counted(),
+            status: run.outcome.as_ref().map(|outcome| outcome.status.into()),
+        }
+    }
+}
+
+impl CruiseDocument {
+    /// A cruise that has not begun.
+    pub(crate) fn unbegun(run: &Run) -> Self {
+        Self {
+            cruise: CruiseSummary::new(run, None),
+            comments: Vec::new(),
+            ignored: Vec::new(),
+            owner_pid: None,
+            warnings: run.warnings.clone(),
+        }
+    }
+
+    pub(crate) fn new(
+        run: &Run,
+        status: &CruiseStatus,
+        phase: &run::Phase,
+        owner: Option<&Owner>,
+    ) -> Self {
+        let ignored = phase.record.ignored.iter();
+        Self {
+            cruise: CruiseSummary::new(run, Some(status)),
+            comments: phase.ledger.entries().map(LedgerComment::from).collect(),
+            ignored: ignored.map(IgnoredDocument::from).collect(),
+            owner_pid: owner.map(|owner| owner.process.pid),
+            warnings: run.warnings.clone(),
+        }
+    }
+}
+
+impl From<&run::Entry> for LedgerComment {
+    fn from(entry: &run::Entry) -> Self {
+        Self {
+            id: entry.id(),
+            author: entry.author.clone(),
+            path: entry.path.clone(),
+            line: entry.line,
+            url: entry.url.clone(),
+            body: entry.body.clone(),
+            life: CommentLife::from(&entry.life),
+        }
+    }
+}
+
+impl From<&run::Life> for CommentLife {
+    fn from(life: &run::Life) -> Self {
+        match life {
+            run::Life::Seen => Self::Seen,
+            run::Life::Dispatched { round } => Self::Dispatched { round: *round },
+            run::Life::Answered { answer } => Self::Answered {
+                answer: answer.into(),
+            },
+            run::Life::Pushed { answer } => Self::Pushed {
+                answer: answer.into(),
+            },
+            run::Life::Replied { answer, reply } => Self::Replied {
+                answer: answer.into(),
+                reply: reply.map(CommentLocation::from),
+            },
+            run::Life::Unanswerable { why } => Self::Unanswerable { why: why.clone() },
+            run::Life::Superseded => Self::Superseded,
+        }
+    }
+}
+
+impl From<&run::Answer> for CommentOutcome {
+    fn from(answer: &run::Answer) -> Self {
+        Self {
+            action: answer.action.map(FixerAction::from),
+            is_unsaid: answer.is_unsaid,
+            commit: answer.commit.as_ref().map(ToString::to_string),
+            note: answer.note.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drive_core::forge::{CommentRef, Surface};
+    use drive_core::run::{Answer, Life};
+    use serde_json::{json, to_value};
+
+    #[test]
+    fn words_are_published_as_they_are_stored() {
+        for (stored, published) in [CruisePhase::both(), FixerAction::both()].concat() {
+            assert_eq!(published, stored);
+        }
+        for phase in [
+            CruisePhase::Planning,
+            CruisePhase::Building,
+            CruisePhase::Validating,
+        ] {
+            assert_eq!(json!(phase), phase.as_str());
+        }
+    }
+
+    #[test]
+    fn the_life_of_a_comment_is_published_as_it_is_stored() {
+        let answer = Answer {
+            action: Some(CommentAction::Fixed),
+            is_unsaid: false,
+            commit: Some("c".repeat(40)),
+            note: "done".to_owned(),
+        };
+        let unsaid = Answer {
+            action: None,
+            is_unsaid: true,
+            commit: None,
+            note: String::new(),
+        };
+        let reply = Some(CommentRef {
+            surface: Surface::Conversation,
+            id: 9,
+        });
+        for life in [
+            Life::Seen,
+            Life::Dispatched { round: 2 },
+            Life::Answered { answer: unsaid },
+            Life::Pushed {
+                answer: answer.clone(),
+            },
+            Life::Replied { answer, reply },
+            Life::Unanswerable {
+                why: "gone".to_owned(),
+            },
+            Life::Superseded,
+        ] {
+            assert_eq!(
+                to_value(CommentLife::from(&life)).unwrap(),
+                to_value(&life).unwrap()
+            );
+        }
+    }
+}

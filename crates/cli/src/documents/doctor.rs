@@ -1,0 +1,90 @@
+//! `drive.doctor/1`.
+
+use super::error::Failure;
+use super::value::mirror;
+use drive_adapters::doctor::{Check, Need, Status};
+use drive_core::Problem;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What is installed, what is missing, and what this machine can enforce.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DoctorDocument {
+    checks: Vec<CheckDocument>,
+    /// Why drive cannot work here; absent where it can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<Failure>,
+}
+
+/// One check.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CheckDocument {
+    /// A stable name, such as `git` or `agent.codex`.
+    #[schemars(length(min = 1))]
+    name: String,
+    status: CheckStatus,
+    /// What was found.
+    detail: String,
+    /// What to do about it.
+    hint: Option<String>,
+    need: CheckNeed,
+}
+
+mirror! {
+    /// What a check came to.
+    #[serde(rename_all = "camelCase")]
+    CheckStatus = Status {
+        /// As it should be.
+        Ok,
+        /// Not there, or not usable.
+        Missing,
+        /// There, with less than it could give.
+        Degraded,
+    }
+}
+
+mirror! {
+    /// Whether drive can do without it.
+    #[serde(rename_all = "camelCase")]
+    CheckNeed = Need {
+        /// Nothing works without it.
+        Required,
+        /// Some commands need it.
+        Optional,
+    }
+}
+
+impl DoctorDocument {
+    pub(crate) fn new(checks: &[Check], problem: Option<&Problem>) -> Self {
+        Self {
+            checks: checks.iter().map(CheckDocument::from).collect(),
+            failure: problem.map(Failure::from),
+        }
+    }
+}
+
+impl From<&Check> for CheckDocument {
+    fn from(check: &Check) -> Self {
+        Self {
+            name: check.name.clone(),
+            status: check.status.into(),
+            detail: check.detail.clone(),
+            hint: check.hint.clone(),
+            need: check.need.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_published_as_the_check_writes_them() {
+        for (written, published) in [CheckStatus::both(), CheckNeed::both()].concat() {
+            assert_eq!(published, written);
+        }
+    }
+}

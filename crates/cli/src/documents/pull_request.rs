@@ -1,0 +1,169 @@
+//! Pull requests of the local forge: `drive.pullRequests/1`, `drive.pullRequest/1` and
+//! `drive.comment/1`.
+
+use super::record::CommentSurface;
+use super::value::{Moment, Sha, mirror};
+use drive_core::forge::{Comment, PrState, PullRequest, ReviewState};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Pull requests, newest first.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PullRequestsDocument {
+    pull_requests: Vec<PullRequestSummary>,
+}
+
+/// One pull request with its conversation.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PullRequestDocument {
+    #[serde(flatten)]
+    summary: PullRequestSummary,
+    /// The description.
+    body: String,
+    /// Null while the forge is still working it out.
+    mergeable: Option<bool>,
+    /// Comments on all surfaces, oldest first.
+    comments: Vec<CommentDocument>,
+}
+
+/// One pull request in a list.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct PullRequestSummary {
+    #[schemars(range(min = 1))]
+    number: u64,
+    title: String,
+    state: PullRequestState,
+    draft: bool,
+    /// The branch with the work.
+    branch: String,
+    /// The branch it goes to.
+    base: String,
+    head_sha: Sha,
+    url: String,
+    updated_at: Moment,
+}
+
+/// One comment on a pull request.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CommentDocument {
+    /// Unique within its surface.
+    id: u64,
+    #[schemars(range(min = 1))]
+    pr_number: u64,
+    surface: CommentSurface,
+    /// The login; null for a deleted account.
+    author: Option<String>,
+    body: String,
+    /// The file, for comments on a line.
+    path: Option<String>,
+    /// The line; null once outdated.
+    line: Option<u64>,
+    /// The commit it was given on.
+    commit: Option<String>,
+    /// The first comment of its thread, for replies.
+    in_reply_to: Option<u64>,
+    /// The verdict, for the body of a review.
+    review: Option<ReviewStateWord>,
+    created_at: Moment,
+    updated_at: Moment,
+}
+
+mirror! {
+    /// Whether a pull request is open.
+    #[serde(rename_all = "camelCase")]
+    PullRequestState = PrState {
+        /// Open.
+        Open,
+        /// Merged.
+        Merged,
+        /// Closed without a merge.
+        Closed,
+    }
+}
+
+mirror! {
+    /// The verdict of a review on a pull request.
+    #[serde(rename_all = "camelCase")]
+    ReviewStateWord = ReviewState {
+        /// Approved the head it was given for.
+        Approved,
+        /// Asked for changes.
+        ChangesRequested,
+        /// Only commented.
+        Commented,
+        /// Withdrawn.
+        Dismissed,
+    }
+}
+
+impl PullRequestsDocument {
+    pub(crate) fn new(pull_requests: &[PullRequest]) -> Self {
+        let all = pull_requests.iter();
+        Self {
+            pull_requests: all.map(PullRequestSummary::from).collect(),
+        }
+    }
+}
+
+impl PullRequestDocument {
+    pub(crate) fn new(pull_request: &PullRequest, comments: &[Comment]) -> Self {
+        Self {
+            summary: PullRequestSummary::from(pull_request),
+            body: pull_request.body.clone(),
+            mergeable: pull_request.mergeable,
+            comments: comments.iter().map(CommentDocument::from).collect(),
+        }
+    }
+}
+
+impl From<&PullRequest> for PullRequestSummary {
+    fn from(pr: &PullRequest) -> Self {
+        Self {
+            number: pr.number,
+            title: pr.title.clone(),
+            state: pr.state.into(),
+            draft: pr.draft,
+            branch: pr.branch.to_string(),
+            base: pr.base.to_string(),
+            head_sha: Sha::new(&pr.head_sha),
+            url: pr.url.clone(),
+            updated_at: pr.updated_at.into(),
+        }
+    }
+}
+
+impl From<&Comment> for CommentDocument {
+    fn from(comment: &Comment) -> Self {
+        Self {
+            id: comment.key.id,
+            pr_number: comment.pr,
+            surface: comment.key.surface.into(),
+            author: comment.author.login.clone(),
+            body: comment.body.clone(),
+            path: comment.path.clone(),
+            line: comment.line,
+            commit: comment.commit.as_ref().map(ToString::to_string),
+            in_reply_to: comment.in_reply_to,
+            review: comment.review.map(ReviewStateWord::from),
+            created_at: comment.created_at.into(),
+            updated_at: comment.key.updated_at.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_published_as_they_are_stored() {
+        let all = [PullRequestState::both(), ReviewStateWord::both()];
+        for (stored, published) in all.concat() {
+            assert_eq!(published, stored);
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! What the agents of a run did, as `drive.run/1` holds it.
+
+use super::value::{Moment, mirror};
+use drive_core::forge::trust::Reason;
+use drive_core::forge::{self, Surface};
+use drive_core::{agent, review, run};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What the agents did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RecordDocument {
+    /// The folder they worked in.
+    sandbox: Option<String>,
+    /// Every job of every agent, in order.
+    jobs: Vec<JobDocument>,
+    /// Every review, in order.
+    reviews: Vec<ReviewDocument>,
+    /// What became of each finding of a reviewer.
+    remarks: Vec<RemarkDocument>,
+    /// Comments that started no work.
+    ignored: Vec<IgnoredDocument>,
+}
+
+/// One job of one agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct JobDocument {
+    /// The agent's name in the settings.
+    agent: String,
+    role: AgentRole,
+    /// How it was started, without secrets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    argv: Vec<String>,
+    round: u32,
+    /// The domain of a review.
+    domain: Option<String>,
+    started_at: Moment,
+    /// Null while it works.
+    ended_at: Option<Moment>,
+    /// Why it failed; null when it did not.
+    failure: Option<String>,
+    usage: TokenUsage,
+    /// Cost in millionths of a dollar, where the agent reports it.
+    cost: Option<u64>,
+    /// Commands it ran, without secrets.
+    commands: Vec<String>,
+    /// Permissions it asked for.
+    permissions: Vec<PermissionDocument>,
+}
+
+/// Tokens. Each is counted in exactly one field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct TokenUsage {
+    /// Read by the model for the first time.
+    input: u64,
+    /// Read again from its cache.
+    cached: u64,
+    /// Written by the model, thinking included.
+    output: u64,
+}
+
+/// A permission an agent asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct PermissionDocument {
+    tool: String,
+    granted: bool,
+}
+
+/// One review.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ReviewDocument {
+    /// Null for a review of everything at once.
+    domain: Option<ReviewDomain>,
+    /// Review number within the domain, from 1.
+    round: u32,
+    /// Null when the reviewer gave none.
+    verdict: Option<ReviewVerdict>,
+    /// Why there is no verdict.
+    failure: Option<String>,
+    suggestions: Vec<SuggestionDocument>,
+    /// The commit that was reviewed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    head: Option<String>,
+}
+
+/// One finding of a reviewer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SuggestionDocument {
+    file: Option<String>,
+    line: Option<u64>,
+    /// What is wrong.
+    issue: String,
+    /// What to do about it.
+    suggestion: Option<String>,
+    /// How bad it is, in the reviewer's words, lowercase.
+    severity: Option<String>,
+}
+
+/// What became of one finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct RemarkDocument {
+    /// The comment that holds it; null when it was not posted.
+    comment: Option<CommentLocation>,
+    file: Option<String>,
+    line: Option<u64>,
+    /// The commit that answers it.
+    commit: Option<String>,
+    note: String,
+    resolved: bool,
+}
+
+/// A comment that started no work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct IgnoredDocument {
+    comment: CommentLocation,
+    /// The login of its author; null for a deleted account.
+    author: Option<String>,
+    reason: IgnoreReason,
+}
+
+/// Where a comment stands, and its id there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CommentLocation {
+    surface: CommentSurface,
+    id: u64,
+}
+
+mirror! {
+    /// What an agent is asked to be.
+    #[serde(rename_all = "lowercase")]
+    AgentRole = agent::Role {
+        /// Finds a title and a branch name.
+        Namer,
+        /// Writes the plan.
+        Planner,
+        /// Writes the code.
+        Coder,
+        /// Reviews what was written.
+        Reviewer,
+        /// Answers comments with changes.
+        Fixer,
+        /// Compares the result with the plan.
+        Validator,
+    }
+}
+
+mirror! {
+    /// What a review looks at.
+    ReviewDomain = review::Domain {
+        /// Whether it can be abused.
+        Security,
+        /// Whether it can work.
+        TechnicalFeasibility,
+        /// Whether its tasks have the right size.
+        TaskGranularity,
+        /// Whether everything it needs is there.
+        DependencyCompleteness,
+        /// Everything else.
+        GeneralPolish,
+    }
+}
+
+mirror! {
+    /// The verdict of one reviewer.
+    #[serde(rename_all = "camelCase")]
+    ReviewVerdict = agent::answer::Verdict {
+        /// It can be merged.
+        Approved,
+        /// It cannot be merged yet.
+        NeedsChanges,
+    }
+}
+
+mirror! {
+    /// Where a comment stands.
+    #[serde(rename_all = "camelCase")]
+    CommentSurface = Surface {
+        /// The pull request's conversation.
+        Conversation,
+        /// A line of the diff.
+        Inline,
+        /// The body of a review.
+        Review,
+    }
+}
+
+mirror! {
+    /// Why a comment is ignored.
+    #[serde(rename_all = "camelCase")]
+    IgnoreReason = Reason {
+        /// Drive wrote it.
+        Own,
+        /// It may be one of drive's own posts; judged again later.
+        MaybeOwn,
+        /// Its account was deleted.
+        NoAuthor,
+        /// A bot or an app that the settings do not list.
+        UnlistedBot,
+        /// Its author may not push to the repository.
+        NoWritePermission,
+        /// The forge did not report the author's permission; judged again later.
+        PermissionUnknown,
+    }
+}
+
+impl From<&run::Record> for RecordDocument {
+    fn from(record: &run::Record) -> Self {
+        Self {
+            sandbox: record.sandbox.clone(),
+            jobs: record.jobs.iter().map(JobDocument::from).collect(),
+            reviews: record.reviews.iter().map(ReviewDocument::from).collect(),
+            remarks: record.remarks.iter().map(RemarkDocument::from).collect(),
+            ignored: record.ignored.iter().map(IgnoredDocument::from).collect(),
+        }
+    }
+}
+
+impl From<&run::JobRecord> for JobDocument {
+    fn from(job: &run::JobRecord) -> Self {
+        let permission = |permission: &run::PermissionRecord| PermissionDocument {
+            tool: permission.tool.clone(),
+            granted: permission.granted,
+        };
+        Self {
+            agent: job.agent.clone(),
+            role: job.role.into(),
+            argv: job.argv.clone(),
+            round: job.round,
+            domain: job.domain.clone(),
+            started_at: job.started_at.into(),
+            ended_at: job.ended_at.map(Moment::from),
+            failure: job.failure.clone(),
+            usage: TokenUsage {
+                input: job.usage.input,
+                cached: job.usage.cached,
+                output: job.usage.output,
+            },
+            cost: job.cost.map(agent::Cost::micro_usd),
+            commands: job.commands.clone(),
+            permissions: job.permissions.iter().map(permission).collect(),
+        }
+    }
+}
+
+impl From<&run::ReviewRecord> for ReviewDocument {
+    fn from(review: &run::ReviewRecord) -> Self {
+        let suggestion = |one: &agent::answer::Suggestion| SuggestionDocument {
+            file: one.file.clone(),
+            line: one.line,
+            issue: one.issue.clone(),
+            suggestion: one.suggestion.clone(),
+            severity: one.severity.clone(),
+        };
+        Self {
+            domain: review.domain.map(ReviewDomain::from),
+            round: review.round,
+            verdict: review.verdict.map(ReviewVerdict::from),
+            failure: review.failure.clone(),
+            suggestions: review.suggestions.iter().map(suggestion).collect(),
+            head: review.head.as_ref().map(ToString::to_string),
+        }
+    }
+}
+
+impl From<&run::RemarkRecord> for RemarkDocument {
+    fn from(remark: &run::RemarkRecord) -> Self {
+        Self {
+            comment: remark.comment.map(CommentLocation::from),
+            file: remark.file.clone(),
+            line: remark.line,
+            commit: remark.commit.as_ref().map(ToString::to_string),
+            note: remark.note.clone(),
+            resolved: remark.resolved,
+        }
+    }
+}
+
+impl From<&run::IgnoredComment> for IgnoredDocument {
+    fn from(ignored: &run::IgnoredComment) -> Self {
+        Self {
+            comment: ignored.comment.into(),
+            author: ignored.author.clone(),
+            reason: ignored.reason.into(),
+        }
+    }
+}
+
+impl From<forge::CommentRef> for CommentLocation {
+    fn from(comment: forge::CommentRef) -> Self {
+        Self {
+            surface: comment.surface.into(),
+            id: comment.id,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drive_core::run::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord};
+
+    #[test]
+    fn a_record_is_published_as_it_is_stored() {
+        let comment = forge::CommentRef {
+            surface: Surface::Inline,
+            id: 7,
+        };
+        let job = JobRecord {
+            agent: "claude".to_owned(),
+            role: agent::Role::Coder,
+            argv: vec!["claude".to_owned()],
+            round: 1,
+            domain: Some("Security".to_owned()),
+            started_at: "2026-01-02T03:04:05Z".parse().unwrap(),
+            ended_at: Some("2026-01-02T03:04:06Z".parse().unwrap()),
+            failure: Some("it failed".to_owned()),
+            usage: agent::Usage {
+                input: 1,
+                cached: 2,
+                output: 3,
+            },
+            cost: Some(agent::Cost::from_micro_usd(4)),
+            commands: vec!["ls".to_owned()],
+            permissions: vec![PermissionRecord {
+                tool: "write".to_owned(),
+                granted: false,
+            }],
+        };
+        let review = ReviewRecord {
+            domain: Some(review::Domain::Security),
+            round: 2,
+            verdict: Some(agent::answer::Verdict::NeedsChanges),
+            failure: Some("none".to_owned()),
+            suggestions: vec![agent::answer::Suggestion {
+                file: Some("a.rs".to_owned()),
+                line: Some(3),
+                issue: "wrong".to_owned(),
+                suggestion: Some("right".to_owned()),
+                severity: Some("major".to_owned()),
+            }],
+            head: Some("a".repeat(40)),
+        };
+        let record = Record {
+            sandbox: Some("/sandbox".to_owned()),
+            jobs: vec![
+                JobRecord {
+                    argv: Vec::new(),
+                    ended_at: None,
+                    cost: None,
+                    ..job.clone()
+                },
+                job,
+            ],
+            reviews: vec![
+                ReviewRecord {
+                    head: None,
+                    ..review.clone()
+                },
+                review,
+            ],
+            remarks: vec![RemarkRecord {
+                comment: Some(comment),
+                file: Some("a.rs".to_owned()),
+                line: Some(3),
+                commit: Some("b".repeat(40)),
+                note: "done".to_owned(),
+                resolved: true,
+            }],
+            ignored: vec![run::IgnoredComment {
+                comment,
+                author: Some("mallory".to_owned()),
+                reason: Reason::NoWritePermission,
+            }],
+        };
+        assert_eq!(
+            serde_json::to_value(RecordDocument::from(&record)).unwrap(),
+            serde_json::to_value(&record).unwrap()
+        );
+    }
+
+    #[test]
+    fn words_are_published_as_they_are_stored() {
+        let all = [
+            AgentRole::both(),
+            ReviewDomain::both(),
+            ReviewVerdict::both(),
+            CommentSurface::both(),
+            IgnoreReason::both(),
+        ];
+        for (stored, published) in all.concat() {
+            assert_eq!(published, stored);
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! One run: `drive.run/1`, `drive.demo/1`, and the lists that hold runs.
+
+use super::error::Failure;
+use super::record::RecordDocument;
+use super::value::{Moment, Sha, mirror, path_text};
+use drive_adapters::agents::TRANSCRIPT;
+use drive_core::review::LastWord;
+use drive_core::run::{self, Flow, Phase, Run, RunKind};
+use drive_core::verify::Overall;
+use drive_engine::ports::{DiffStats, FileChange};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+/// One run, as `drive spawn`, `drive spawn-team` and `drive cruise run` report it. Fields may be
+/// added, never renamed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend(
+    "allOf" = [{ "properties": {
+        "kind": { "type": "string" },
+        "task": { "type": "string" },
+        "baseSha": { "type": "string" }
+    } }],
+    "if" = { "properties": { "status": { "const": "succeeded" } } },
+    "then" = { "properties": { "failure": { "type": "null" }, "branch": { "type": "string" } } },
+    "else" = {
+        "if": { "properties": { "status": { "type": "null" } } },
+        "then": { "properties": { "kind": { "const": "cruise" } } },
+        "else": { "properties": { "failure": { "type": "object" } } }
+    }
+))]
+pub(crate) struct RunDocument {
+    #[serde(flatten)]
+    pub(crate) run: RunSummary,
+    /// How much the branch changes; null where that was not counted.
+    pub(crate) changes: Option<Changes>,
+    /// The background process that owns a detached cruise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pid: Option<u32>,
+    /// The log of that process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) owner_log: Option<String>,
+}
+
+impl RunDocument {
+    pub(crate) fn new(run: &Run, changes: Option<&DiffStats>) -> Self {
+        Self {
+            run: RunSummary::from(run),
+            changes: changes.map(Changes::from),
+            pid: None,
+            owner_log: None,
+        }
+    }
+}
+
+/// The run of the demonstration.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DemoDocument {
+    #[serde(flatten)]
+    pub(crate) run: RunSummary,
+}
+
+/// Runs, newest first.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RunsDocument {
+    pub(crate) runs: Vec<RunSummary>,
+}
+
+/// One run with its journal.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RunDetailDocument {
+    #[serde(flatten)]
+    pub(crate) run: RunSummary,
+    /// Everything that happened, in order.
+    pub(crate) journal: Vec<JournalLine>,
+}
+
+/// One line of a run's journal.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct JournalLine {
+    /// Its place, from 1.
+    pub(crate) seq: u64,
+    pub(crate) at: Moment,
+    /// What happened: an object whose `event` names it. Its other fields belong to the stored
+    /// format and may change.
+    #[schemars(extend("type" = "object", "required" = ["event"]))]
+    pub(crate) event: Value,
+}
+
+/// The log of the agent that worked last.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RunLogDocument {
+    pub(crate) run_id: String,
+    /// The file; null when there is none yet.
+    pub(crate) path: Option<String>,
+    /// Its text; absent when the log was followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) log: Option<String>,
+}
+
+/// One run.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RunSummary {
+    #[schemars(length(min = 1))]
+    run_id: String,
+    /// Null for a run that has no request yet.
+    kind: Option<CommandKind>,
+    /// How it ended; null for a run that has not ended.
+    pub(crate) status: Option<RunStatus>,
+    /// The task, in the person's words.
+    task: Option<String>,
+    branch: Option<String>,
+    head_sha: Option<Sha>,
+    base_sha: Option<Sha>,
+    /// The commits since the base, oldest first.
+    commits: Vec<CommitDocument>,
+    #[schemars(range(min = 1))]
+    pr_number: Option<u64>,
+    pr_url: Option<String>,
+    /// What all reviews together came to; null where nothing was reviewed.
+    verdict: Option<RunVerdict>,
+    /// The verification before `--auto-merge`; null where there was none.
+    verification: Option<VerificationSummary>,
+    /// The commit on the base, where `--auto-merge` merged.
+    merged_sha: Option<Sha>,
+    /// What the agents of a team or a cruise did; null for a run of one agent.
+    record: Option<RecordDocument>,
+    /// Fixer rounds of a cruise, reviews of a team, agent jobs of a spawn.
+    rounds: u32,
+    /// Tokens, without those read from the model's cache.
+    tokens: u64,
+    #[schemars(range(min = 0))]
+    cost_usd: Option<f64>,
+    duration_ms: u64,
+    /// Refs that hold work which is on no branch.
+    #[schemars(inner(regex(pattern = "^refs/drive/kept/")))]
+    kept: Vec<String>,
+    warnings: Vec<String>,
+    /// The log of the agent that worked last.
+    log: Option<String>,
+    /// The folder that `--keep` left.
+    sandbox: Option<String>,
+    /// Why it did not succeed; null when it did, or has not ended.
+    pub(crate) failure: Option<Failure>,
+}
+
+/// One commit.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CommitDocument {
+    sha: Sha,
+    subject: String,
+}
+
+/// A verification in short; `drive runs show` finds its report by its run id.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct VerificationSummary {
+    run_id: String,
+    overall: Overall,
+    head_sha: Sha,
+    base_sha: Sha,
+}
+
+/// How much a branch changes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Changes {
+    /// Files changed.
+    files: u32,
+    /// Lines added.
+    insertions: u64,
+    /// Lines removed.
+    deletions: u64,
+    /// The first files, one by one.
+    #[schemars(length(max = 1000))]
+    listed: Vec<ChangedFile>,
+}
+
+/// How much one file changes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ChangedFile {
+    path: String,
+    /// Null where the file has no lines.
+    insertions: Option<u64>,
+    /// Null where the file has no lines.
+    deletions: Option<u64>,
+}
+
+/// The command a run serves.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum CommandKind {
+    /// `drive spawn`.
+    Spawn,
+    /// `drive spawn-team`.
+    SpawnTeam,
+    /// `drive cruise`.
+    Cruise,
+}
+
+mirror! {
+    /// How a run ended.
+    #[serde(rename_all = "camelCase")]
+    RunStatus = run::OutcomeStatus {
+        /// Done.
+        Succeeded,
+        /// Not done.
+        Failed,
+        /// A time limit was reached.
+        TimedOut,
+        /// A person stopped it.
+        Cancelled,
+        /// A person must decide something.
+        NeedsHuman,
+    }
+}
+
+mirror! {
+    /// What all reviews together came to.
+    #[serde(rename_all = "camelCase")]
+    RunVerdict = LastWord {
+        /// Every review approved.
+        Approved,
+        /// At least one domain asked for changes in its last review.
+        NeedsChanges,
+        /// At least one domain has no usable verdict.
+        Inconclusive,
+    }
+}
+
+impl RunStatus {
+    /// The word that documents and listings use.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            RunStatus::Succeeded => "succeeded",
+            RunStatus::Failed => "failed",
+            RunStatus::TimedOut => "timedOut",
+            RunStatus::Cancelled => "cancelled",
+            RunStatus::NeedsHuman => "needsHuman",
+        }
+    }
+}
+
+impl From<&Run> for RunSummary {
+    fn from(run: &Run) -> Self {
+        let request = run.request.as_ref();
+        let outcome = run.outcome.as_ref();
+        let duration = match (run.started_at, outcome) {
+            (Some(from), Some(outcome)) => {
+                let span = outcome.ended_at.duration_since(from).as_millis();
+                u64::try_from(span).unwrap_or(0)
+            }
+            _ => 0,
+        };
+        let phase = phase(run);
+        let verdict = phase.and_then(|phase| match run.is_watched() {
+            true => phase.last_word(),
+            false => phase.verdict,
+        });
+        let jobs = run.decided.get("runAgent").copied().unwrap_or(0);
+        let pull_request = run.work.pull_request.as_ref();
+        Self {
+            run_id: run.id.to_string(),
+            kind: request.map(|request| CommandKind::from(&request.kind)),
+            status: outcome.map(|outcome| outcome.status.into()),
+            task: request.map(|request| request.task.clone()),
+            branch: run.work.branch.as_ref().map(ToString::to_string),
+            head_sha: run.work.head_sha.as_ref().map(Sha::new),
+            base_sha: request.map(|request| Sha::new(&request.base_sha)),
+            commits: run.work.commits.iter().map(CommitDocument::from).collect(),
+            pr_number: pull_request.map(|pr| pr.number),
+            pr_url: pull_request.map(|pr| pr.url.clone()),
+            verdict: verdict.map(RunVerdict::from),
+            verification: phase
+                .and_then(|phase| phase.judged.as_ref())
+                .map(VerificationSummary::from),
+            merged_sha: phase.and_then(|phase| phase.merged.as_ref()).map(Sha::new),
+            record: run.flow.record().map(RecordDocument::from),
+            rounds: rounds(run).unwrap_or(jobs),
+            tokens: run.spent.usage.counted(),
+            cost_usd: run.spent.cost.map(|cost| cost.usd()),
+            duration_ms: duration,
+            kept: run.kept.iter().map(|kept| kept.reference.clone()).collect(),
+            warnings: run.warnings.clone(),
+            log: run
+                .work
+                .log
+                .as_ref()
+                .map(|folder| path_text(&folder.join(TRANSCRIPT))),
+            sandbox: run
+                .sandboxes
+                .values()
+                .next()
+                .map(|sandbox| path_text(&sandbox.path)),
+            failure: outcome
+                .and_then(|outcome| outcome.failure.as_ref())
+                .map(Failure::from),
+        }
+    }
+}
+
+fn phase(run: &Run) -> Option<&Phase> {
+    match &run.flow {
+        Flow::Phase { phase } => Some(phase),
+        Flow::Awaiting | Flow::Spawn { .. } => None,
+    }
+}
+
+/// A watched phase counts its fixer rounds, a team its reviews.
+fn rounds(run: &Run) -> Option<u32> {
+    let phase = phase(run)?;
+    match run.is_watched() {
+        true => Some(phase.rounds),
+        false => u32::try_from(phase.record.reviews.len()).ok(),
+    }
+}
+
+impl From<&RunKind> for CommandKind {
+    fn from(kind: &RunKind) -> Self {
+        match kind {
+            RunKind::Spawn => CommandKind::Spawn,
+            RunKind::Team(_) => CommandKind::SpawnTeam,
+            RunKind::Cruise(_) => CommandKind::Cruise,
+        }
+    }
+}
+
+impl From<&run::CommitSummary> for CommitDocument {
+    fn from(commit: &run::CommitSummary) -> Self {
+        Self {
+            sha: Sha::new(&commit.sha),
+            subject: commit.subject.clone(),
+        }
+    }
+}
+
+impl From<&run::Judged> for VerificationSummary {
+    fn from(judged: &run::Judged) -> Self {
+        Self {
+            run_id: judged.run_id.to_string(),
+            overall: judged.overall,
+            head_sha: Sha::new(&judged.head_sha),
+            base_sha: Sha::new(&judged.base_sha),
+        }
+    }
+}
+
+impl From<&DiffStats> for Changes {
+    fn from(stats: &DiffStats) -> Self {
+        let file = |file: &FileChange| ChangedFile {
+            path: path_text(&file.path),
+            insertions: file.insertions,
+            deletions: file.deletions,
+        };
+        Self {
+            files: stats.files,
+            insertions: stats.insertions,
+            deletions: stats.deletions,
+            listed: stats.listed.iter().map(file).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn words_are_published_as_they_are_stored() {
+        for (stored, published) in [RunStatus::both(), RunVerdict::both()].concat() {
+            assert_eq!(published, stored);
+        }
+        for status in [
+            RunStatus::Succeeded,
+            RunStatus::Failed,
+            RunStatus::TimedOut,
+            RunStatus::Cancelled,
+            RunStatus::NeedsHuman,
+        ] {
+            assert_eq!(json!(status), status.as_str());
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! `drive.serve/1`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Where the server listens.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ServeDocument {
+    pub(crate) url: String,
+    /// Whether the dashboard is shown.
+    pub(crate) dashboard: bool,
+    /// The address for webhooks; null where none are received.
+    pub(crate) webhooks: Option<String>,
+}
