@@ -122,8 +122,6 @@ enum CommentLife {
     Seen,
     /// A fixer has it.
     Dispatched { round: u32 },
-    /// A fixer dealt with it; its changes are being pushed.
-    Answered { answer: CommentOutcome },
     /// Its changes are pushed; the reply is not posted yet.
     Pushed { answer: CommentOutcome },
     /// The reply is posted.
@@ -269,9 +267,6 @@ impl From<&run::Life> for CommentLife {
         match life {
             run::Life::Seen => Self::Seen,
             run::Life::Dispatched { round } => Self::Dispatched { round: *round },
-            run::Life::Answered { answer } => Self::Answered {
-                answer: answer.into(),
-            },
             run::Life::Pushed { answer } => Self::Pushed {
                 answer: answer.into(),
             },
@@ -338,7 +333,7 @@ mod tests {
         for life in [
             Life::Seen,
             Life::Dispatched { round: 2 },
-            Life::Answered { answer: unsaid },
+            Life::Pushed { answer: unsaid },
             Life::Pushed {
                 answer: answer.clone(),
             },

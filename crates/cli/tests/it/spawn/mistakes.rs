@@ -180,7 +180,8 @@ fn a_branch_that_exists_or_that_git_refuses_is_refused() {
     for (branch, kind) in [
         ("taken", "branchExists"),
         ("main", "branchCheckedOut"),
-        ("taken/deeper", "branchExists"),
+        ("taken/deeper", "branchConflict"),
+        ("0123456789abcdef0123456789abcdef01234567", "badBranchName"),
         ("a..b", "badBranchName"),
         ("-x", "badBranchName"),
         ("a b", "badBranchName"),

@@ -29,7 +29,7 @@ fn fly_on(scene: &mut Scene) {
     for _ in 0..5_000 {
         let next = scene.run.timers.iter().min_by_key(|(_, at)| **at);
         let Some((timer, _)) = next else { return };
-        let timer = timer.clone();
+        let timer = *timer;
         scene.wake(timer);
     }
     panic!("no end");
