@@ -1,7 +1,7 @@
 //! What every command is handed: the options, the environment, and what is made of them on first
 //! use. Nothing is read before a command asks for it.
 
-use crate::args::GlobalArgs;
+use crate::global_args::GlobalArgs;
 use crate::output::Output;
 use drive_adapters::process::BoundedRunner;
 use drive_adapters::settings::{self, LoadError, SettingsPaths, checkout_root};

@@ -10,6 +10,7 @@ mod args;
 mod commands;
 mod documents;
 mod exit;
+mod global_args;
 mod output;
 mod panics;
 mod progress;

@@ -1,8 +1,8 @@
 //! The two streams: standard output is the answer, standard error the narration.
 
 use crate::answer::{Answer, Outcome};
-use crate::args::{ColorChoice, GlobalArgs};
 use crate::exit::Exit;
+use crate::global_args::{ColorChoice, GlobalArgs};
 use drive_adapters::Environment;
 use drive_adapters::environment::{NO_COLOR, TERM};
 use drive_core::problem::{Kind, Problem};

@@ -57,7 +57,7 @@ fn text_of(payload: &(dyn std::any::Any + Send)) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::ColorChoice;
+    use crate::global_args::ColorChoice;
     use crate::output::Format;
     use std::cell::Cell;
 

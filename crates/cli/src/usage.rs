@@ -1,9 +1,9 @@
 //! A command line that does not parse, told like every other problem.
 
 use crate::answer::Answer;
-use crate::args::ColorChoice;
 use crate::documents::{Document, HelpDocument, VersionDocument};
 use crate::exit::Exit;
+use crate::global_args::ColorChoice;
 use crate::output::{Format, Output};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Error, ValueEnum};

@@ -452,6 +452,22 @@ fn is_cut_short(effect: &Effect, result: &EffectResult) -> bool {
     }
 }
 
+impl Executor<'_> {
+    /// Goes on with a run, under its lease, until nothing is pending and no timer is set any more,
+    /// or until its owner lets go.
+    pub fn fly(&self, lease: &Lease<'_>) -> Result<Run, Problem> {
+        let mut flown = Dispatch::new(self).fly(vec![lease]);
+        flown
+            .pop()
+            .unwrap_or_else(|| self.journal.require(lease.run()))
+    }
+
+    /// The same with many runs at once; one answer for each, in the order they ended.
+    pub fn fly_all(&self, leases: &[Lease<'_>]) -> Vec<Result<Run, Problem>> {
+        Dispatch::new(self).fly(leases.iter().collect())
+    }
+}
+
 fn lease_lost(run: &RunId) -> Problem {
     Problem::new(
         Kind::LeaseLost,

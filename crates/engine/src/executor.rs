@@ -5,7 +5,6 @@
 //! process at any instant, and the next owner finds the same effects pending and the same timers set.
 
 use crate::cancel::CancelToken;
-use crate::dispatch::Dispatch;
 use crate::journal::Journal;
 use crate::lease::Lease;
 use crate::ports::{Claimed, NudgeLog};
@@ -98,20 +97,6 @@ pub enum OnStop {
 }
 
 impl Executor<'_> {
-    /// Goes on with a run, under its lease, until nothing is pending and no timer is set any more,
-    /// or until its owner lets go.
-    pub fn fly(&self, lease: &Lease<'_>) -> Result<Run, Problem> {
-        let mut flown = Dispatch::new(self).fly(vec![lease]);
-        flown
-            .pop()
-            .unwrap_or_else(|| self.journal.require(lease.run()))
-    }
-
-    /// The same with many runs at once; one answer for each, in the order they ended.
-    pub fn fly_all(&self, leases: &[Lease<'_>]) -> Vec<Result<Run, Problem>> {
-        Dispatch::new(self).fly(leases.iter().collect())
-    }
-
     /// A performer that panics has failed, and takes nothing else with it.
     pub(crate) fn perform(
         &self,

@@ -67,7 +67,7 @@ impl Worktrees {
         state: &Path,
     ) -> Result<Self, Problem> {
         let root = made(root).map_err(|error| root_problem(root, &error))?;
-        let trash = made(&root.join(trash::FOLDER)).map_err(|error| root_problem(&root, &error))?;
+        let trash = made(&root.join(record::TRASH)).map_err(|error| root_problem(&root, &error))?;
         let own = state.join(OWN);
         let folder = |name: &str| {
             let path = own.join(name);
@@ -240,7 +240,7 @@ pub fn is_anything_left(root: &Path, state: &Path) -> bool {
     let has_entries = |folder: &Path| {
         std::fs::read_dir(folder).is_ok_and(|mut entries| entries.any(|entry| entry.is_ok()))
     };
-    has_entries(&state.join(OWN).join(RECORDS)) || trash::has_dead(&root.join(trash::FOLDER))
+    has_entries(&state.join(OWN).join(RECORDS)) || trash::has_dead(&root.join(record::TRASH))
 }
 
 impl PhaseFiles for Worktrees {

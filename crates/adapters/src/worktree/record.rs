@@ -1,6 +1,5 @@
 //! Ownership records: what drive knows of its sandboxes, outside of their reach.
 
-use super::trash::root_of;
 use crate::files;
 use drive_core::ids::SandboxId;
 use drive_core::problem::{Kind, Problem};
@@ -9,6 +8,9 @@ use drive_core::sandbox::{KeptWork, Probe, RecordFact, Sandbox, Stage};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// Its name below the sandbox root.
+pub(super) const TRASH: &str = ".trash";
 
 /// The version of the format written.
 const VERSION: u32 = 1;
@@ -157,6 +159,14 @@ pub(super) fn fresh_token() -> Result<String, Problem> {
         Problem::new(Kind::NoRandomness, "the machine gives no random numbers").because(error)
     })?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The sandbox root a sandbox was made in: a folder with a trash of its own that holds the sandbox
+/// under its own name. `None` where the recorded folder is no such place.
+pub(super) fn root_of(sandbox: &Sandbox) -> Option<&Path> {
+    let root = sandbox.path.parent()?;
+    let is_root = root.join(TRASH).is_dir() && sandbox.path == root.join(sandbox.id.as_str());
+    is_root.then_some(root)
 }
 
 #[cfg(test)]

@@ -4,16 +4,14 @@
 //! `dead-…`, and from then on anyone may delete it.
 
 use super::lock::FileLock;
-use super::record::Record;
+use super::record::{Record, TRASH, root_of};
+
 use crate::files;
-use drive_core::sandbox::Sandbox;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// Its name below the sandbox root.
-pub(super) const FOLDER: &str = ".trash";
 const DEAD: &str = "dead-";
 const LOCK: &str = "lock";
 
@@ -35,7 +33,7 @@ impl Trash {
     /// Where a sandbox is moved to: beside where it was made, for settings may name another root by
     /// now, and a move must stay on one disk.
     pub(super) fn place(&self, record: &Record) -> PathBuf {
-        let beside = root_of(&record.sandbox).map(|root| root.join(FOLDER));
+        let beside = root_of(&record.sandbox).map(|root| root.join(TRASH));
         let name = format!("{}-{}", record.sandbox.id, record.token);
         beside.as_deref().unwrap_or(&self.dir).join(name)
     }
@@ -83,14 +81,6 @@ impl Trash {
     fn handles(&self) -> std::sync::MutexGuard<'_, Vec<JoinHandle<()>>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The sandbox root a sandbox was made in: a folder with a trash of its own that holds the sandbox
-/// under its own name. `None` where the recorded folder is no such place.
-pub(super) fn root_of(sandbox: &Sandbox) -> Option<&Path> {
-    let root = sandbox.path.parent()?;
-    let is_root = root.join(FOLDER).is_dir() && sandbox.path == root.join(sandbox.id.as_str());
-    is_root.then_some(root)
 }
 
 /// One deleter at a time: two would only get into each other's way.

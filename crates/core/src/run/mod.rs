@@ -1,6 +1,6 @@
 //! One run, whichever command asked for it.
 //!
-//! [`model`] is what is stored; [`flow`] decides what comes next. A run moves only by [`step`]: the
+//! `model` is what is stored; `flow` decides what comes next. A run moves only by [`step`]: the
 //! engine journals an event, folds it, and performs what is [pending](Run::pending); results come
 //! back as events. There are two flows: `spawn` (one agent in a throw-away sandbox) and `phase` (a
 //! sandbox, a branch and a pull request that are written, reviewed and perhaps watched). A team is a

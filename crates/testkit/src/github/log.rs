@@ -1,8 +1,18 @@
 //! What was asked, what it cost, and what broke GitHub's own rules.
 
-use super::http::Request;
-use super::service::Carried;
+use super::http::{Answer, Request};
 use std::collections::BTreeSet;
+
+/// How an answer travels.
+#[derive(Debug)]
+pub(crate) enum Carried {
+    /// As it is.
+    Whole(Answer),
+    /// Half of it, then the connection is gone.
+    CutShort(Answer),
+    /// Not at all.
+    Never,
+}
 
 /// One request and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

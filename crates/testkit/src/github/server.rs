@@ -1,7 +1,8 @@
 //! The simulator on a loopback port: HTTP as it is, and as a proxy sees it.
 
 use super::http::{Answer, Request};
-use super::service::{Carried, Service};
+use super::log::Carried;
+use super::service::Service;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::State;

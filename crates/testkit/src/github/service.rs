@@ -3,7 +3,7 @@
 use super::faults::{self, Fault, FaultKind};
 use super::http::{Answer, Refusal, Request};
 use super::limits::{self, Limits};
-use super::log::{Log, Logged};
+use super::log::{Carried, Log, Logged};
 use super::schema::{Matched, Schema};
 use super::state::World;
 use super::{git, graphql, renaming, rest};
@@ -26,17 +26,6 @@ pub(crate) struct Service {
     pub(crate) judging: bool,
     /// Where the bare repositories are.
     pub(crate) git_root: PathBuf,
-}
-
-/// How an answer travels.
-#[derive(Debug)]
-pub(crate) enum Carried {
-    /// As it is.
-    Whole(Answer),
-    /// Half of it, then the connection is gone.
-    CutShort(Answer),
-    /// Not at all.
-    Never,
 }
 
 impl Service {

@@ -2,7 +2,6 @@
 
 use super::clock::SimClock;
 use super::git::GitStore;
-use super::webhooks::Hook;
 use drive_core::time::Timestamp;
 use drive_engine::ports::Clock;
 use jiff::SignedDuration;
@@ -278,4 +277,11 @@ impl Pull {
             (None, None) => "OPEN",
         }
     }
+}
+
+/// A registered webhook.
+#[derive(Clone, Debug)]
+pub(crate) struct Hook {
+    pub(crate) url: String,
+    pub(crate) secret: String,
 }

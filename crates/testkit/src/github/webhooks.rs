@@ -9,13 +9,6 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// Somebody who wants to be told.
-#[derive(Clone, Debug)]
-pub(crate) struct Hook {
-    pub(crate) url: String,
-    pub(crate) secret: String,
-}
-
 /// One delivery, ready to be sent. Sending it again is the same delivery.
 #[derive(Clone, Debug)]
 pub struct Delivery {

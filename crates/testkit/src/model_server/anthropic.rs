@@ -1,7 +1,6 @@
 //! Anthropic Messages, as claude speaks it.
 
-use super::dialect::{Answer, Ask, Asked, Rendered, items, runs, text};
-use super::record::ToolResult;
+use super::dialect::{Answer, Ask, Asked, Rendered, ToolResult, items, runs, text};
 use super::script::{Call, Turn};
 use serde_json::{Value, json};
 

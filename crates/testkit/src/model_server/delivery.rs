@@ -1,6 +1,7 @@
 //! How the events of an answer travel: whole, in pieces, slowly, or not to their end.
 
-use super::dialect::{Answer, Protocol, Rendered};
+use super::dialect::{Answer, Rendered};
+use super::protocol::Protocol;
 use super::script::Fault;
 use axum::body::{Body, Bytes};
 use std::io;

@@ -1,7 +1,6 @@
 //! Gemini `generateContent` and `streamGenerateContent`, as gemini speaks them.
 
-use super::dialect::{Answer, Ask, Asked, Rendered, items, runs, text};
-use super::record::ToolResult;
+use super::dialect::{Answer, Ask, Asked, Rendered, ToolResult, items, runs, text};
 use super::script::{Call, Usage};
 use serde_json::{Value, json};
 

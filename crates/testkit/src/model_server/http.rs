@@ -1,7 +1,8 @@
 //! The HTTP side: read, record, answer.
 
 use super::delivery;
-use super::dialect::{Answer, Ask, Protocol};
+use super::dialect::{Answer, Ask};
+use super::protocol::Protocol;
 use super::record::{Purpose, RecordedRequest};
 use super::script::{Fault, Turn};
 use super::shared::Shared;

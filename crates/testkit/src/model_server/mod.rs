@@ -11,13 +11,15 @@ mod delivery;
 mod dialect;
 mod gemini;
 mod http;
+mod protocol;
 mod record;
 mod responses;
 mod script;
 mod shared;
 
-pub use dialect::Protocol;
-pub use record::{Purpose, RecordedRequest, ToolResult};
+pub use dialect::ToolResult;
+pub use protocol::Protocol;
+pub use record::{Purpose, RecordedRequest};
 pub use script::{COMMENT, Call, Fault, Script, Times, Turn, Usage};
 
 use shared::Shared;

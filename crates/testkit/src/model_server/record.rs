@@ -1,4 +1,5 @@
-use super::dialect::Protocol;
+use super::dialect::ToolResult;
+use super::protocol::Protocol;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -36,15 +37,4 @@ pub enum Purpose {
     Side,
     /// Not at all: the path or the body is of no protocol known here.
     Unknown,
-}
-
-/// What a tool call of the model led to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolResult {
-    /// The call's id on the wire, or the tool's name where the protocol has no ids.
-    pub call: String,
-    /// What the CLI reported.
-    pub text: String,
-    /// Whether the CLI flagged it as an error, in protocols that can.
-    pub is_error: bool,
 }

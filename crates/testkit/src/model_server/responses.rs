@@ -1,7 +1,6 @@
 //! OpenAI Responses, as codex speaks it with `wire_api = "responses"`.
 
-use super::dialect::{Answer, Ask, Asked, Rendered, items, runs, text};
-use super::record::ToolResult;
+use super::dialect::{Answer, Ask, Asked, Rendered, ToolResult, items, runs, text};
 use super::script::Call;
 use serde_json::{Value, json};
 

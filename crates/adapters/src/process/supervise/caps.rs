@@ -1,16 +1,12 @@
 //! Memory and process caps: the kernel's counters where it holds them, a poll where it does not.
 
 use super::super::procfs;
-use super::watch::Watch;
+use super::watch::{COUNTERS, POLL, Watch};
 use std::time::{Duration, Instant};
 
-/// How often a cap is checked that the kernel does not hold, once the tree comes near to it.
-pub(super) const POLL: Duration = Duration::from_millis(20);
-/// The same for memory while the tree is far below: too little time to get there in between. A
+/// How often memory is checked while the tree is far below its cap: too little time to get there in between. A
 /// fork bomb is not that patient.
 const RELAXED_POLL: Duration = Duration::from_millis(60);
-/// How often the kernel's own counters are read.
-pub(super) const COUNTERS: Duration = Duration::from_millis(100);
 /// How often real shares of memory are added up, which is costly.
 const SHARES: Duration = Duration::from_millis(500);
 

@@ -9,7 +9,7 @@ use super::super::wire::{Request, control, event, read_json};
 use super::birth::Init;
 use super::init::InitEvent;
 use super::outlet::Outlet;
-use super::{Prepared, caps, identify, next_control, refused};
+use super::{Prepared, identify, next_control, refused};
 use drive_core::Problem;
 use drive_core::process::{
     Layer, LeaderEnd, Observed, ProcessMark, ProcessReport, TimeBound, classify,
@@ -19,6 +19,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
+
+/// How often a cap is checked that the kernel does not hold, once the tree comes near to it.
+pub(super) const POLL: Duration = Duration::from_millis(20);
+/// How often the kernel's own counters are read.
+pub(super) const COUNTERS: Duration = Duration::from_millis(100);
 
 /// How long a tree whose streams are closed may take to end after its leader.
 const SETTLE: Duration = Duration::from_millis(100);
@@ -113,8 +118,8 @@ impl<'a> Watch<'a> {
             empty: false,
             born: now,
             last_output: now,
-            next_sample: now + caps::POLL,
-            next_shares: now + caps::COUNTERS,
+            next_sample: now + POLL,
+            next_shares: now + COUNTERS,
         }
     }
 

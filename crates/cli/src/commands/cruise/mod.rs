@@ -7,6 +7,7 @@ mod rebuild;
 mod resume;
 mod run;
 mod show;
+mod terms;
 
 use crate::answer::Outcome;
 use crate::app::App;

@@ -4,7 +4,7 @@
 //! of the sandbox and the forge say the same.
 
 use super::host::Host;
-use super::run::{budget, usual_terms};
+use super::terms::{budget, usual_terms};
 use crate::app::App;
 use drive_core::ids::{RunId, SandboxId};
 use drive_core::phase::{Evidence, PhaseState};

@@ -2,6 +2,7 @@
 
 use super::host::Host;
 use super::resume::report;
+use super::terms::{budget, usual_terms};
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::spawn_options::layers;
@@ -10,14 +11,11 @@ use crate::documents::{RunDocument, path_text};
 use crate::task::load_task;
 use clap::Args;
 use drive_adapters::detached;
-use drive_adapters::settings::{checkout_root, load_prompts};
-use drive_core::agent::{Budget, Cost};
 use drive_core::ids::RunId;
 use drive_core::plan::Plan;
 use drive_core::problem::{Kind, Problem};
-use drive_core::prompts::Prompts;
-use drive_core::run::{AfterEnd, DoneWhen, Makes, PhaseTerms, Publish, RunKind, WatchTerms};
-use drive_core::settings::{Layer, Settings, TeamMode};
+use drive_core::run::{AfterEnd, DoneWhen, Makes, PhaseTerms, Publish, RunKind};
+use drive_core::settings::{Layer, Settings};
 use drive_engine::ports::VersionControl;
 use drive_engine::start::{self, SpawnOrder};
 use std::ffi::OsString;
@@ -140,47 +138,7 @@ impl RunArgs {
     }
 }
 
-/// How the settings let a cruise work.
-pub(super) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTerms, Problem> {
-    let team = &settings.spawn_team;
-    let namer = team.namer_llm.as_ref().unwrap_or(&team.primary_llm);
-    let prompts = match checkout_root(folder) {
-        Some(root) => load_prompts(&root)?,
-        None => Prompts::default(),
-    };
-    Ok(PhaseTerms {
-        makes: Makes::Plan { given: None },
-        mode: TeamMode::Github,
-        reviewer: team.reviewer_llm.clone(),
-        fixer: team.primary_llm.clone(),
-        namer: namer.clone(),
-        namer_model: team.namer_model.clone(),
-        branch: None,
-        max_iterations: team.max_iterations,
-        watch: Some(WatchTerms {
-            poll_initial: settings.cruise.poll_initial.get(),
-            poll_max: settings.cruise.poll_max.get(),
-            inactivity_timeout: settings.cruise.inactivity_timeout.get(),
-            max_rounds: settings.cruise.max_rounds,
-        }),
-        done: DoneWhen::Approved {
-            auto_approve: false,
-            plan_only: false,
-        },
-        prompts,
-        adopted: None,
-    })
-}
-
-/// What one cruise may use.
-pub(super) fn budget(settings: &Settings) -> Budget {
-    Budget {
-        tokens: Some(settings.budget.tokens),
-        cost: Cost::from_usd(settings.budget.cost_usd),
-    }
-}
-
-/// Flies from the task to an approved plan.
+/// Runs a cruise from the task to an approved plan.
 pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
     let task = load_task(&args.task, app.cancel()?)?;
     start::check_task(&task)?;

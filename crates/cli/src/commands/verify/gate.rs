@@ -3,7 +3,7 @@
 use super::caller;
 use super::request::WorkerRequest;
 use crate::app::App;
-use crate::args::GlobalArgs;
+use crate::global_args::GlobalArgs;
 use drive_core::Problem;
 use drive_core::verify::Verification;
 use drive_engine::CancelToken;

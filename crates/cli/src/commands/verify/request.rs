@@ -2,7 +2,7 @@
 //! be text.
 
 use crate::app::App;
-use crate::args::{ColorChoice, GlobalArgs};
+use crate::global_args::{ColorChoice, GlobalArgs};
 use drive_adapters::run_id::fresh_run_id;
 use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};

@@ -1,7 +1,7 @@
 //! The context of one step: the run, the state of its flow, and what was asked for.
 
 use super::super::model::{
-    AgentJob, BranchAt, Effect, ForgeAct, OutcomeStatus, Publish, Request, Run,
+    AgentJob, BranchAt, Effect, ForgeAct, JobInput, OutcomeStatus, Publish, Request, Run,
 };
 use super::shutdown;
 use crate::Problem;
@@ -34,7 +34,25 @@ impl<S, T> Context<'_, S, T> {
 
     /// A first-round job within what the run may still use.
     pub(super) fn job(&self, agent: &str, role: Role, prompt: String) -> AgentJob {
-        AgentJob::of(self.run, self.request, agent.to_owned(), role, prompt)
+        let spent = self.run.spent;
+        AgentJob {
+            agent: agent.to_owned(),
+            role,
+            round: 1,
+            domain: None,
+            prompt,
+            input: JobInput {
+                task: self.request.task.clone(),
+                diff_base: Some(self.run.base_sha()),
+                pull_request: self.run.work.pull_request.clone(),
+                ..JobInput::default()
+            },
+            model: None,
+            idle: self.request.idle_timeout,
+            total: self.request.total_timeout,
+            budget: self.request.budget.minus(spent.usage, spent.cost),
+            max_escalations: self.request.max_escalations,
+        }
     }
 
     /// The remote that the branch is pushed to.

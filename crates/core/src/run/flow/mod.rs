@@ -1,6 +1,6 @@
 //! Decisions: which effects follow from an event. Nothing in here is stored.
 //!
-//! [`kit`] is what every flow works with. `setup`, `publish`, `merge`, `review`, `reply` and
+//! `kit` is what every flow works with. `setup`, `publish`, `merge`, `review`, `reply` and
 //! `promote` are the steps that flows share; `spawn` and `phase` put them in order.
 
 mod kit;

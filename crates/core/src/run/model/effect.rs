@@ -1,7 +1,6 @@
 use super::forge_act::{ForgeAct, ForgeAnswer};
+use super::merge::{BranchAt, MergeWhen};
 use super::outcome::{BranchTip, CommitSummary, Published};
-use super::request::Request;
-use super::run::Run;
 use crate::Problem;
 use crate::agent::{AgentOutcome, Budget, Role};
 use crate::ids::SandboxId;
@@ -9,7 +8,6 @@ use crate::process::ProcessIdentity;
 use crate::sandbox::{KeptWork, Sandbox, SandboxSpec};
 use crate::verify::Verification;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -170,35 +168,6 @@ pub enum Effect {
     },
 }
 
-/// A branch, here or elsewhere.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BranchAt {
-    /// On which remote; `None` for this very repository.
-    pub remote: Option<String>,
-    /// Its name there.
-    pub branch: String,
-}
-
-impl fmt::Display for BranchAt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.remote {
-            Some(remote) => write!(f, "{remote}/{}", self.branch),
-            None => f.write_str(&self.branch),
-        }
-    }
-}
-
-/// When another branch is merged in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum MergeWhen {
-    /// Whenever it holds something new.
-    Always,
-    /// Only when the two cannot be merged without somebody's help.
-    Conflicting,
-}
-
 /// One job for one agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -225,36 +194,6 @@ pub struct AgentJob {
     pub budget: Budget,
     /// How often it may ask for a permission.
     pub max_escalations: u32,
-}
-
-impl AgentJob {
-    /// A first-round job within what the run may still use.
-    pub(in crate::run) fn of(
-        run: &Run,
-        request: &Request,
-        agent: String,
-        role: Role,
-        prompt: String,
-    ) -> Self {
-        Self {
-            agent,
-            role,
-            round: 1,
-            domain: None,
-            prompt,
-            input: JobInput {
-                task: request.task.clone(),
-                diff_base: Some(run.base_sha()),
-                pull_request: run.work.pull_request.clone(),
-                ..JobInput::default()
-            },
-            model: None,
-            idle: request.idle_timeout,
-            total: request.total_timeout,
-            budget: request.budget.minus(run.spent.usage, run.spent.cost),
-            max_escalations: request.max_escalations,
-        }
-    }
 }
 
 /// What a job is about, as data: the file that `DRIVE_INPUT` names.

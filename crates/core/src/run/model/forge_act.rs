@@ -1,4 +1,4 @@
-use super::effect::BranchAt;
+use super::merge::BranchAt;
 use super::watch::Approved;
 use crate::forge::trust::Reason;
 use crate::forge::{Comment, CommentRef, PrState};

@@ -1,9 +1,38 @@
 //! A merge of another branch into the run's branch.
 
-use super::effect::{BranchAt, MergeWhen};
 use crate::Problem;
 use crate::ids::SandboxId;
 use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A branch, here or elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BranchAt {
+    /// On which remote; `None` for this very repository.
+    pub remote: Option<String>,
+    /// Its name there.
+    pub branch: String,
+}
+
+impl fmt::Display for BranchAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.remote {
+            Some(remote) => write!(f, "{remote}/{}", self.branch),
+            None => f.write_str(&self.branch),
+        }
+    }
+}
+
+/// When another branch is merged in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum MergeWhen {
+    /// Whenever it holds something new.
+    Always,
+    /// Only when the two cannot be merged without somebody's help.
+    Conflicting,
+}
 
 /// One merge of another branch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -22,7 +22,7 @@ mod timer;
 mod watch;
 
 pub use ask::{Ask, Injected};
-pub use effect::{AgentJob, BranchAt, Effect, EffectResult, JobComment, JobInput, MergeWhen};
+pub use effect::{AgentJob, Effect, EffectResult, JobComment, JobInput};
 pub use event::{Event, Note};
 pub use forge_act::{
     ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, PollResult, VerifiedAgainst,
@@ -31,7 +31,7 @@ pub use format::{
     EVENT_FORMAT, STATE_FORMAT, UnreadableFormat, read_event, read_run, write_event, write_run,
 };
 pub use ledger::{Answer, Entry, Ledger, Life, is_actionable, reply_key};
-pub use merge::{Merge, MergeStep};
+pub use merge::{BranchAt, Merge, MergeStep, MergeWhen};
 pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
 pub use phase::{
     ClosingPost, Counts, Description, HoldFor, PLAN_PATH, Pause, Phase, PlanCheck, Retry, Stage,

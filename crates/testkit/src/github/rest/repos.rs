@@ -1,8 +1,8 @@
 //! Repositories, people, refs, statuses and hooks.
 
 use super::super::http::{Answer, Refusal};
+use super::super::state::Hook;
 use super::super::state::Status;
-use super::super::webhooks::Hook;
 use super::super::{render, state};
 use super::{Call, Outcome, text};
 use serde_json::{Value, json};

@@ -11,6 +11,7 @@ mod ending;
 mod fixer;
 mod merge;
 mod next;
+mod record_text;
 mod retry;
 mod round;
 mod texts;

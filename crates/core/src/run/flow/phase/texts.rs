@@ -4,6 +4,7 @@ use super::super::super::model::{Approved, Entry, Ledger, Phase, PlanCheck, Rema
 use super::super::publish::shortened;
 use super::super::reply::answer_for;
 use super::super::review::review_body;
+use super::record_text::record_text;
 use crate::Problem;
 use crate::agent::answer::{CommentAction, CommentAnswer};
 use crate::forge::part::{own, unmarked};
@@ -176,7 +177,7 @@ pub(super) fn pull_request_body(
         let close = "\n</details>\n";
         let room = most.saturating_sub(text.chars().count() + open.len() + close.len());
         if room >= LEAST_RECORD {
-            let record = fit(&phase.record.markdown(run), room);
+            let record = fit(&record_text(&phase.record, run), room);
             text = format!("{text}{open}{record}{close}");
         }
     }

@@ -1,0 +1,49 @@
+//! The terms of a cruise as the settings give them.
+
+use drive_adapters::settings::{checkout_root, load_prompts};
+use drive_core::Problem;
+use drive_core::agent::{Budget, Cost};
+use drive_core::prompts::Prompts;
+use drive_core::run::{DoneWhen, Makes, PhaseTerms, WatchTerms};
+use drive_core::settings::{Settings, TeamMode};
+use std::path::Path;
+
+/// How the settings let a cruise work.
+pub(super) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTerms, Problem> {
+    let team = &settings.spawn_team;
+    let namer = team.namer_llm.as_ref().unwrap_or(&team.primary_llm);
+    let prompts = match checkout_root(folder) {
+        Some(root) => load_prompts(&root)?,
+        None => Prompts::default(),
+    };
+    Ok(PhaseTerms {
+        makes: Makes::Plan { given: None },
+        mode: TeamMode::Github,
+        reviewer: team.reviewer_llm.clone(),
+        fixer: team.primary_llm.clone(),
+        namer: namer.clone(),
+        namer_model: team.namer_model.clone(),
+        branch: None,
+        max_iterations: team.max_iterations,
+        watch: Some(WatchTerms {
+            poll_initial: settings.cruise.poll_initial.get(),
+            poll_max: settings.cruise.poll_max.get(),
+            inactivity_timeout: settings.cruise.inactivity_timeout.get(),
+            max_rounds: settings.cruise.max_rounds,
+        }),
+        done: DoneWhen::Approved {
+            auto_approve: false,
+            plan_only: false,
+        },
+        prompts,
+        adopted: None,
+    })
+}
+
+/// What one cruise may use.
+pub(super) fn budget(settings: &Settings) -> Budget {
+    Budget {
+        tokens: Some(settings.budget.tokens),
+        cost: Cost::from_usd(settings.budget.cost_usd),
+    }
+}

@@ -1,0 +1,216 @@
+//! No module imports itself through others: each room of the house can be understood alone.
+//!
+//! The graph is drawn from the `use` lines. A parent that re-exports its children does not depend on
+//! them; a child that imports from its parent depends on it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+type Module = Vec<String>;
+
+#[test]
+fn no_module_imports_itself_through_others_in_any_crate() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut circles = Vec::new();
+    let mut count = 0;
+    for entry in fs::read_dir(&crates).unwrap() {
+        let sources = entry.unwrap().path().join("src");
+        let modules = modules(&sources);
+        count += modules.len();
+        let graph = graph(&modules);
+        for circle in circles_of(&graph) {
+            let names: Vec<String> = circle.iter().map(|module| module.join("::")).collect();
+            circles.push(format!("{}: {}", sources.display(), names.join(" -> ")));
+        }
+    }
+    assert!(count > 300, "only {count} modules were found");
+    assert!(circles.is_empty(), "{}", circles.join("\n"));
+}
+
+#[test]
+fn a_circle_is_found_where_there_is_one() {
+    let module = |name: &str| vec![name.to_owned()];
+    let files = BTreeMap::from([
+        (module("a"), "use crate::b::{X, y};".to_owned()),
+        (module("b"), "use super::c;".to_owned()),
+        (module("c"), "use crate::a::Z;".to_owned()),
+        (module("d"), "use crate::a::Z;".to_owned()),
+    ]);
+    let circles = circles_of(&graph(&files));
+    assert_eq!(circles.len(), 1);
+    assert_eq!(circles[0].len(), 3);
+}
+
+/// The text of every module that ships, without comments and unit tests.
+fn modules(sources: &Path) -> BTreeMap<Module, String> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![sources.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() && name != "tests" && name != "fakes" {
+                open.push(path);
+            } else if name.ends_with(".rs") && !name.contains("tests") && !name.contains("fake") {
+                let text = fs::read_to_string(&path).unwrap();
+                found.insert(module_of(sources, &path), shipped(&text));
+            }
+        }
+    }
+    found
+}
+
+fn module_of(sources: &Path, path: &Path) -> Module {
+    let relative: PathBuf = path.strip_prefix(sources).unwrap().with_extension("");
+    let mut parts: Module = relative
+        .iter()
+        .map(|part| part.to_string_lossy().into_owned())
+        .collect();
+    let is_root = |part: &String| ["mod", "lib", "main"].contains(&part.as_str());
+    parts.pop_if(|part| is_root(part));
+    parts
+}
+
+fn shipped(text: &str) -> String {
+    let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+    let lines = text.lines().map(|line| line.split("//").next().unwrap());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Which modules each one imports from.
+fn graph(modules: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>> {
+    let mut graph = BTreeMap::new();
+    for (module, text) in modules {
+        let mut targets = BTreeSet::new();
+        for path in imports(text) {
+            let target = resolved(module, &path, modules);
+            let is_own_child = |target: &Module| target.starts_with(module);
+            targets.extend(target.filter(|target| !is_own_child(target)));
+        }
+        graph.insert(module.clone(), targets);
+    }
+    graph
+}
+
+/// Every path of every `use` line, with its braces expanded.
+fn imports(text: &str) -> Vec<Vec<String>> {
+    let mut paths = Vec::new();
+    for statement in text.split(';') {
+        let Some(at) = statement.rfind("use ") else {
+            continue;
+        };
+        let before = statement[..at].lines().last().unwrap_or_default().trim();
+        if before.is_empty() || before.starts_with("pub") {
+            expand(statement[at + 4..].trim(), &[], &mut paths);
+        }
+    }
+    paths
+}
+
+fn expand(tree: &str, before: &[String], paths: &mut Vec<Vec<String>>) {
+    let Some((head, rest)) = tree.split_once('{') else {
+        let name = tree.split(" as ").next().unwrap().trim();
+        let mut path = before.to_vec();
+        path.extend(name.split("::").map(|part| part.trim().to_owned()));
+        return paths.push(path);
+    };
+    let mut path = before.to_vec();
+    let parts = head
+        .split("::")
+        .map(str::trim)
+        .filter(|part| !part.is_empty());
+    path.extend(parts.map(str::to_owned));
+    let inner = rest.rsplit_once('}').map_or(rest, |(inner, _)| inner);
+    let (mut depth, mut start) = (0, 0);
+    for (at, c) in inner.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                expand(&inner[start..at], &path, paths);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if !inner[start..].trim().is_empty() {
+        expand(&inner[start..], &path, paths);
+    }
+}
+
+/// The module that a path names or lies in; `None` for another crate.
+fn resolved(from: &Module, path: &[String], modules: &BTreeMap<Module, String>) -> Option<Module> {
+    let mut at = from.clone();
+    let mut rest = path;
+    match path.first()?.as_str() {
+        "crate" => {
+            at.clear();
+            rest = &path[1..];
+        }
+        "self" => rest = &path[1..],
+        "super" => {
+            while rest.first().is_some_and(|part| part == "super") {
+                at.pop();
+                rest = &rest[1..];
+            }
+        }
+        first => {
+            let mut child = from.clone();
+            child.push(first.to_owned());
+            modules.get(&child)?;
+        }
+    }
+    let mut best = modules.contains_key(&at).then(|| at.clone());
+    for part in rest {
+        at.push(part.clone());
+        if modules.contains_key(&at) {
+            best = Some(at.clone());
+        }
+    }
+    best.filter(|target| target != from)
+}
+
+/// One circle for each module that reaches itself, each set of modules once.
+fn circles_of(graph: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<Vec<Module>> {
+    let mut circles: Vec<Vec<Module>> = Vec::new();
+    for start in graph.keys() {
+        if circles.iter().any(|circle| circle.contains(start)) {
+            continue;
+        }
+        circles.extend(circle_through(graph, start));
+    }
+    circles
+}
+
+/// The shortest way from a module back to itself.
+fn circle_through(
+    graph: &BTreeMap<Module, BTreeSet<Module>>,
+    start: &Module,
+) -> Option<Vec<Module>> {
+    let mut came_from: BTreeMap<&Module, &Module> = BTreeMap::new();
+    let mut open = vec![start];
+    while !open.is_empty() {
+        let mut next = Vec::new();
+        for module in open {
+            for target in graph.get(module).into_iter().flatten() {
+                if target == start {
+                    let mut circle = vec![module.clone()];
+                    let mut at = module;
+                    while let Some(before) = came_from.get(at) {
+                        circle.push((*before).clone());
+                        at = before;
+                    }
+                    circle.reverse();
+                    return Some(circle);
+                }
+                if !came_from.contains_key(target) {
+                    came_from.insert(target, module);
+                    next.push(target);
+                }
+            }
+        }
+        open = next;
+    }
+    None
+}
