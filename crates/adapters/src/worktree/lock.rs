@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 /// A held lock. It goes when it is dropped, and with the process.
 #[derive(Debug)]
-pub(super) struct FileLock {
+pub(crate) struct FileLock {
     _file: File,
 }
 
 impl FileLock {
     /// Waits for the lock; `what` is written into it, for whoever waits in vain.
-    pub(super) fn acquire(path: &Path, what: &str, wait: Duration) -> Result<Self, Problem> {
+    pub(crate) fn acquire(path: &Path, what: &str, wait: Duration) -> Result<Self, Problem> {
         const PAUSE: Duration = Duration::from_millis(5);
         let deadline = Instant::now() + wait;
         loop {

@@ -9,7 +9,7 @@ mod evidence;
 mod inside;
 mod keep;
 pub mod kept;
-mod lock;
+pub(crate) mod lock;
 mod mend;
 mod nested;
 mod phase_files;

@@ -93,7 +93,7 @@ fn a_branch_whose_name_is_a_folder_of_another() {
     let problem = refused(&world, &world.spec("one"));
     assert_eq!(
         problem.message,
-        "branch `drive/one` cannot stand beside branch `drive`"
+        "branch `drive/one` cannot exist beside branch `drive`"
     );
 }
 

@@ -3,16 +3,37 @@
 use super::LocalForge;
 use super::pulls::PullRow;
 use crate::git::{Answer, Location, Touches, commit_tree, filters_of, in_progress};
+use crate::worktree::lock::FileLock;
 use drive_core::Problem;
 use drive_core::forge::PrState;
 use drive_engine::ports::MergeOutcome;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Conflicting files named in a refusal.
 const CONFLICTS_NAMED: usize = 5;
 
 /// How often the list of work trees is asked for.
 const LIST_RACES: usize = 20;
+
+/// How long one merge waits for another of the same repository.
+const MERGE_WAIT: Duration = Duration::from_secs(120);
+
+/// How often a merge is tried while people move its base by hand.
+const MERGE_TRIES: usize = 5;
+
+/// What one try to merge came to.
+enum Attempt {
+    Ended(MergeOutcome),
+    /// The base is not where it was read: the next try starts from there.
+    BaseMoved,
+}
+
+impl Attempt {
+    fn refused(reason: String) -> Self {
+        Self::Ended(refused(reason))
+    }
+}
 
 /// What merging two commits gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,42 +58,63 @@ impl LocalForge {
         })
     }
 
+    /// Merges, one pull request of the repository at a time: two merges at once would find each
+    /// other's half-updated checkout.
     pub(super) fn merge_pull(&self, pr: u64, expected_head: &str) -> Result<MergeOutcome, Problem> {
+        let name = format!("merge-{}.lock", self.repository);
+        let path = self.database.path().with_file_name(name);
+        let _turn = FileLock::acquire(&path, "merging a pull request", MERGE_WAIT)?;
+        let mut outcome = self.merge_now(pr, expected_head)?;
+        for _ in 1..MERGE_TRIES {
+            let Attempt::BaseMoved = outcome else { break };
+            outcome = self.merge_now(pr, expected_head)?;
+        }
+        Ok(match outcome {
+            Attempt::Ended(outcome) => outcome,
+            Attempt::BaseMoved => refused("its base moved each time it was merged".to_owned()),
+        })
+    }
+
+    fn merge_now(&self, pr: u64, expected_head: &str) -> Result<Attempt, Problem> {
         self.refresh()?;
         let row = self.require_pull(pr)?;
         match row.state {
-            PrState::Merged => return Ok(MergeOutcome::Merged { sha: row.merge_sha }),
-            PrState::Closed => return Ok(refused(format!("pull request {pr} is closed"))),
+            PrState::Merged => {
+                return Ok(Attempt::Ended(MergeOutcome::Merged { sha: row.merge_sha }));
+            }
+            PrState::Closed => return Ok(Attempt::refused(format!("pull request {pr} is closed"))),
             PrState::Open => {}
         }
         if row.head_sha != expected_head {
-            return Ok(MergeOutcome::HeadMoved);
+            return Ok(Attempt::Ended(MergeOutcome::HeadMoved));
         }
         if row.draft {
-            return Ok(refused(format!("pull request {pr} is a draft")));
+            return Ok(Attempt::refused(format!("pull request {pr} is a draft")));
         }
         let Some(base) = self.tip(&row.base)? else {
-            return Ok(refused(format!("its base `{}` is gone", row.base)));
+            return Ok(Attempt::refused(format!("its base `{}` is gone", row.base)));
         };
         if base != row.base_sha && self.is_in(&row.head_sha, &base)? {
-            // Another process merged it between our two looks: the next look finds that.
-            return self.merge_pull(pr, expected_head);
+            // Somebody merged it by hand between two reads: the next read finds that.
+            return Ok(Attempt::BaseMoved);
         }
         let tree = match self.try_merge(&base, &row.head_sha)? {
             Trial::Clean(tree) => tree,
-            Trial::Conflicts(files) => return Ok(refused(conflict(&row, &files))),
+            Trial::Conflicts(files) => return Ok(Attempt::refused(conflict(&row, &files))),
             Trial::Unrelated => {
-                return Ok(refused(format!("it shares no commit with `{}`", row.base)));
+                let reason = format!("it shares no commit with `{}`", row.base);
+                return Ok(Attempt::refused(reason));
             }
         };
         let parents = [base.clone(), row.head_sha.clone()];
         let location = Location::checkout(&self.git_dir);
         let commit = commit_tree(&self.git, &location, &tree, &parents, &message(&row))?;
         match self.land(&row, &base, &commit)? {
-            Some(refusal) => Ok(refused(refusal)),
+            Some(_) if self.tip(&row.base)?.as_ref() != Some(&base) => Ok(Attempt::BaseMoved),
+            Some(refusal) => Ok(Attempt::refused(refusal)),
             None => {
                 self.note_merged(&row, &commit)?;
-                Ok(MergeOutcome::Merged { sha: Some(commit) })
+                Ok(Attempt::Ended(MergeOutcome::Merged { sha: Some(commit) }))
             }
         }
     }
