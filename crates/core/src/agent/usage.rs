@@ -228,6 +228,17 @@ impl Budget {
         }
     }
 
+    /// The budget with more on top. What has no limit stays without one.
+    #[must_use]
+    pub fn plus(&self, more: Budget) -> Budget {
+        Budget {
+            tokens: self
+                .tokens
+                .map(|t| t.saturating_add(more.tokens.unwrap_or(0))),
+            cost: self.cost.map(|c| c.plus(more.cost.unwrap_or_default())),
+        }
+    }
+
     /// What is left after a run that used this much.
     #[must_use]
     pub fn minus(&self, usage: Usage, cost: Option<Cost>) -> Budget {

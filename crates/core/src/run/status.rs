@@ -122,7 +122,10 @@ fn waiting_for(run: &Run, phase: &Phase) -> Option<String> {
         return agent;
     }
     if let Some(limit) = phase.limit() {
-        return Some(format!("a person: {limit}"));
+        return Some(format!(
+            "you: {limit}; raise the limit with `drive runs extend {} --cost 5 --rounds 3`",
+            run.id
+        ));
     }
     if let Some(hold) = phase.hold() {
         return Some(format!("a pause to end: {hold}"));

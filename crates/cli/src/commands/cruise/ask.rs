@@ -9,6 +9,7 @@ use crate::documents::{AskedDocument, RunDocument};
 use crate::task::load_task;
 use drive_adapters::entropy::random_u32;
 use drive_adapters::environment::user_name;
+use drive_core::agent::Budget;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Ask, Flow, PlanCheck, Run, cruise_status};
 use drive_engine::cruise::Reached;
@@ -46,6 +47,13 @@ pub(super) fn fix(app: &App, id: Option<&str>, comment: Option<&str>) -> Outcome
     }
     asks.push(Ask::Poll);
     tell(app, &run, asks, "looks at the pull request now")
+}
+
+/// Raises the limits of a cruise.
+pub(crate) fn extend_limits(app: &App, id: Option<&str>, budget: Budget, rounds: u32) -> Outcome {
+    let run = active(app, id)?;
+    let ask = Ask::Extend { budget, rounds };
+    tell(app, &run, vec![ask], "has the higher limits")
 }
 
 /// Approves the head as it stands.

@@ -9,6 +9,8 @@ mod run;
 mod show;
 mod terms;
 
+pub(crate) use ask::extend_limits;
+
 use crate::answer::Outcome;
 use crate::app::App;
 use clap::{Args, Subcommand};

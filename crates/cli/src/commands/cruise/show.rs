@@ -3,7 +3,7 @@
 use super::find;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
-use crate::commands::runs;
+use crate::commands::runs::logs;
 use crate::documents::{CruiseDocument, CruisePhase, CruiseSummary, CruisesDocument, RunStatus};
 use crate::output::Printable;
 use crate::wiring::Wiring;
@@ -206,8 +206,8 @@ pub(super) fn logs(app: &App, id: Option<&str>, follow: bool) -> Outcome {
         ));
     }
     match follow {
-        true => runs::follow(app, &wiring, run),
-        false => runs::logs(&wiring, &run),
+        true => logs::follow(app, &wiring, run),
+        false => logs::logs(&wiring, &run),
     }
 }
 

@@ -1,15 +1,14 @@
 //! `drive runs`: what ran, what came of it, what the agent said.
 
+mod extend;
+pub(super) mod logs;
+
+use self::logs::{follow, logs};
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
-use crate::documents::{
-    JournalLine, RunDetailDocument, RunLogDocument, RunStatus, RunSummary, RunsDocument, path_text,
-};
-use crate::output::Printable;
+use crate::documents::{JournalLine, RunDetailDocument, RunStatus, RunSummary, RunsDocument};
 use crate::wiring::Wiring;
 use clap::{Args, Subcommand};
-use drive_adapters::agents::TRANSCRIPT;
-use drive_adapters::files::{load_from, load_tail};
 use drive_core::agent::answer::title_of;
 use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
@@ -17,13 +16,6 @@ use drive_core::run::Run;
 use drive_engine::ports::{RunFilter, Store};
 use serde_json::Value;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// How much of a log is shown at most.
-const LOG_BYTES: u64 = 4 * 1024 * 1024;
-/// How often a followed log is looked at.
-const FOLLOW_EVERY: Duration = Duration::from_millis(200);
 
 /// The arguments of `drive runs`.
 #[derive(Debug, Args)]
@@ -46,6 +38,8 @@ enum RunsCommand {
         #[arg(value_name = "ID")]
         id: Option<String>,
     },
+    /// Raise the limits of a cruise, and go on where one was reached
+    Extend(extend::ExtendArgs),
     /// Print what the agents of one run said and did
     Logs {
         /// The run; the newest when left out
@@ -62,6 +56,7 @@ pub(crate) fn run(args: &RunsArgs, app: &App) -> Outcome {
     let settings = &app.settings()?.settings;
     let wiring = Wiring::new(app, settings, &app.start_dir()?)?;
     match &args.command {
+        RunsCommand::Extend(args) => extend::extend(app, args),
         RunsCommand::List { limit } => list(&wiring, *limit),
         RunsCommand::Show { id } => show(&wiring, &find(&wiring, id.as_deref())?),
         RunsCommand::Logs { id, follow: false } => logs(&wiring, &find(&wiring, id.as_deref())?),
@@ -124,79 +119,6 @@ fn show(wiring: &Wiring, run: &Run) -> Outcome {
         journal,
     };
     Answer::new(&document, text)
-}
-
-pub(super) fn logs(wiring: &Wiring, run: &Run) -> Outcome {
-    let path = newest_log(wiring, run).ok_or_else(|| no_log(run))?;
-    let bytes = load_tail(&path, LOG_BYTES).map_err(|error| unreadable(&path, &error))?;
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let shown = Printable(&text).to_string();
-    let document = RunLogDocument {
-        run_id: run.id.to_string(),
-        path: Some(path_text(&path)),
-        log: Some(text),
-    };
-    Answer::new(&document, shown)
-}
-
-/// Prints what comes, line by line, until the run has ended or nobody reads any more.
-pub(super) fn follow(app: &App, wiring: &Wiring, mut run: Run) -> Outcome {
-    let (mut shown, mut current) = (0, None);
-    let mut is_read = true;
-    loop {
-        let ended = !run.is_active();
-        let newest = newest_log(wiring, &run);
-        if newest != current {
-            (shown, current) = (0, newest);
-        }
-        if let Some(path) = &current {
-            let fresh =
-                load_from(path, shown, LOG_BYTES).map_err(|error| unreadable(path, &error))?;
-            let whole = fresh
-                .iter()
-                .rposition(|b| *b == b'\n')
-                .map_or(0, |end| end + 1);
-            for line in String::from_utf8_lossy(&fresh[..whole]).lines() {
-                is_read = is_read && app.output().line(Printable(line)).is_continue();
-            }
-            shown += whole as u64;
-        }
-        if ended || !is_read || app.cancel()?.asked().is_some() {
-            let document = RunLogDocument {
-                run_id: run.id.to_string(),
-                path: current.as_deref().map(path_text),
-                log: None,
-            };
-            return Answer::new(&document, "");
-        }
-        std::thread::sleep(FOLLOW_EVERY);
-        run = wiring.journal().require(&run.id)?;
-    }
-}
-
-/// The log of the agent that worked last.
-fn newest_log(wiring: &Wiring, run: &Run) -> Option<PathBuf> {
-    let folders = std::fs::read_dir(wiring.runs_dir.join(run.id.as_str())).ok()?;
-    let logs = folders.filter_map(|entry| Some(entry.ok()?.path().join(TRANSCRIPT)));
-    logs.filter_map(|log| Some((log.metadata().ok()?.modified().ok()?, log)))
-        .max()
-        .map(|(_, log)| log)
-}
-
-fn no_log(run: &Run) -> Problem {
-    Problem::new(
-        Kind::NoLog,
-        format!("no agent of run `{}` has a log", run.id),
-    )
-    .hint(format!("see how far it came: `drive runs show {}`", run.id))
-}
-
-fn unreadable(path: &Path, error: &std::io::Error) -> Problem {
-    Problem::new(
-        Kind::LogUnreadable,
-        format!("cannot read `{}`", path.display()),
-    )
-    .because(error)
 }
 
 fn state(run: &Run) -> &'static str {

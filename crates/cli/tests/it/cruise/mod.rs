@@ -9,6 +9,7 @@ mod crew;
 mod deaths;
 mod demo;
 mod disk;
+mod extending;
 mod github;
 mod life;
 mod not_yet;

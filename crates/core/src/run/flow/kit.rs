@@ -50,7 +50,7 @@ impl<S, T> Context<'_, S, T> {
             model: None,
             idle: self.request.idle_timeout,
             total: self.request.total_timeout,
-            budget: self.request.budget.minus(spent.usage, spent.cost),
+            budget: self.run.budget().minus(spent.usage, spent.cost),
             max_escalations: self.request.max_escalations,
         }
     }
@@ -83,7 +83,7 @@ impl<S, T> Context<'_, S, T> {
     /// The limit of the budget that is used up.
     pub(super) fn overrun(&self) -> Option<Overrun> {
         let spent = self.run.spent;
-        self.request.budget.overrun(spent.usage, spent.cost)
+        self.run.budget().overrun(spent.usage, spent.cost)
     }
 
     /// Adds a warning, once.

@@ -1,5 +1,6 @@
 //! Requests of people to a phase, from any terminal.
 
+use crate::agent::Budget;
 use serde::{Deserialize, Serialize};
 
 /// Something a person asks of a phase.
@@ -23,6 +24,13 @@ pub enum Ask {
         by: String,
         /// The commit that was looked at.
         head: String,
+    },
+    /// Raise the limits of the run, and go on where one was reached.
+    Extend {
+        /// Tokens and money on top of the budget.
+        budget: Budget,
+        /// Fixer rounds on top of those allowed.
+        rounds: u32,
     },
     /// End it, keep the work, remove the sandbox.
     Cleanup,

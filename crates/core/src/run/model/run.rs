@@ -54,6 +54,9 @@ pub struct Run {
     pub posts: Vec<OwnPost>,
     /// Where its flow stands.
     pub flow: Flow,
+    /// What a person granted beyond the budget that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granted: Option<Budget>,
     /// Whether a person or a signal asked for a stop.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stop_asked: bool,
@@ -128,6 +131,7 @@ impl Run {
             warnings: Vec::new(),
             posts: Vec::new(),
             flow: Flow::Awaiting,
+            granted: None,
             stop_asked: false,
             shutdown: None,
             outcome: None,
@@ -149,12 +153,18 @@ impl Run {
     /// What an agent that is started for this effect now may use. An earlier one may have been
     /// started for it and have died with its owner.
     pub fn budget_for(&self, key: &EffectKey) -> Budget {
-        let budget = self.request.as_ref().map(|request| request.budget);
         let spent = match self.using.get(key) {
             Some(used) => self.spent.plus(*used),
             None => self.spent,
         };
-        budget.unwrap_or_default().minus(spent.usage, spent.cost)
+        self.budget().minus(spent.usage, spent.cost)
+    }
+
+    /// What the run may use, with what a person granted since.
+    pub fn budget(&self) -> Budget {
+        let asked = self.request.as_ref().map(|request| request.budget);
+        let asked = asked.unwrap_or_default();
+        self.granted.map_or(asked, |granted| asked.plus(granted))
     }
 
     /// An agent is gone without having told what it used in the end: what it said before counts.

@@ -1,6 +1,7 @@
 //! Samples of what only a cruise writes down.
 
 use super::{at, comment, comment_ref, ignored, pull_request, request};
+use drive_core::agent::Budget;
 use drive_core::forge::{CommentRef, PrState, Surface};
 use drive_core::prompts::Prompts;
 use drive_core::run::{
@@ -80,7 +81,7 @@ pub fn looked(seen: PollResult) -> EffectResult {
 }
 
 /// Everything a person can ask for.
-pub fn asks() -> [Ask; 4] {
+pub fn asks() -> [Ask; 5] {
     [
         Ask::Poll,
         Ask::Comment {
@@ -91,6 +92,13 @@ pub fn asks() -> [Ask; 4] {
         Ask::Approve {
             by: "ann".into(),
             head: "b".repeat(40),
+        },
+        Ask::Extend {
+            budget: Budget {
+                tokens: Some(5_000),
+                cost: None,
+            },
+            rounds: 3,
         },
         Ask::Cleanup,
     ]

@@ -138,8 +138,7 @@ fn check_decided(sim: &Sim, effect: &Effect) {
                 job.input.comments.len(),
                 "a comment is given twice"
             );
-            let budget = run.request.as_ref().map(|request| request.budget);
-            let overrun = budget.and_then(|one| one.overrun(run.spent.usage, run.spent.cost));
+            let overrun = run.budget().overrun(run.spent.usage, run.spent.cost);
             assert_eq!(overrun, None, "an agent starts on an empty budget");
         }
         Effect::RemoveSandbox { .. } => {

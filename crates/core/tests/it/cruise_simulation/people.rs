@@ -5,6 +5,7 @@ use crate::cruise_simulation::forge::{By, Given};
 use crate::cruise_simulation::git::PlanText;
 use crate::cruise_simulation::rng::Rng;
 use crate::cruise_simulation::sim::{Sim, Who};
+use drive_core::agent::Budget;
 use drive_core::forge::{PrState, ReviewState, Surface};
 use drive_core::run::{Approved, Ask, Event};
 
@@ -36,6 +37,7 @@ enum Deed {
     AskComment,
     AskApprove,
     AskApproveOld,
+    AskExtend,
     Cleanup,
     Merge,
     Close,
@@ -51,7 +53,7 @@ enum Deed {
     Stop,
 }
 
-const DEEDS: [(u64, Deed); 23] = [
+const DEEDS: [(u64, Deed); 24] = [
     (30, Deed::Comment),
     (8, Deed::StrangersComment),
     (4, Deed::Nothing),
@@ -63,6 +65,7 @@ const DEEDS: [(u64, Deed); 23] = [
     (8, Deed::AskComment),
     (3, Deed::AskApprove),
     (2, Deed::AskApproveOld),
+    (4, Deed::AskExtend),
     (1, Deed::Cleanup),
     (2, Deed::Merge),
     (1, Deed::Close),
@@ -144,6 +147,7 @@ fn needs_pull_request(deed: Deed) -> bool {
         deed,
         Deed::AskPoll
             | Deed::AskComment
+            | Deed::AskExtend
             | Deed::Cleanup
             | Deed::Reopen
             | Deed::ClockBack
@@ -263,6 +267,7 @@ fn do_it(sim: &mut Sim, deed: Deed) {
         | Deed::AskComment
         | Deed::AskApprove
         | Deed::AskApproveOld
+        | Deed::AskExtend
         | Deed::Cleanup => ask(sim, deed),
     }
 }
@@ -293,9 +298,19 @@ fn ask(sim: &mut Sim, deed: Deed) {
             let by = "ann".to_owned();
             Ask::Approve { by, head }
         }
+        Deed::AskExtend => {
+            let rounds = u32::try_from(sim.rng.below(3)).expect("small");
+            sim.polls += rounds.max(1);
+            let budget = Budget {
+                tokens: Some(sim.rng.below(4_000)),
+                cost: None,
+            };
+            Ask::Extend { budget, rounds }
+        }
         _ => Ask::Cleanup,
     };
-    let times = 1 + u32::from(sim.rng.percent(10) && !matches!(ask, Ask::Poll));
+    let is_once = matches!(ask, Ask::Poll | Ask::Extend { .. });
+    let times = 1 + u32::from(sim.rng.percent(10) && !is_once);
     for _ in 0..times {
         let name = sim.name("ask");
         let ask = ask.clone();

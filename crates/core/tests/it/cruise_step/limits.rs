@@ -14,7 +14,7 @@ fn says(id: u64, body: &str) -> PollResult {
     }
 }
 
-const ONE_ROUND: &str = "Stopped here: 1 fixer rounds are used up. A person must act: merge, close or approve this pull request, or run `drive cruise fix` for one more round.\n\nStill open:\n\n- inline-6 by ann: two";
+const ONE_ROUND: &str = "Stopped here: 1 fixer rounds are used up. A person must act: merge, close or approve this pull request, or raise the limit with `drive runs extend r20261115-0942-k3f9a --cost 5 --rounds 3`.\n\nStill open:\n\n- inline-6 by ann: two";
 
 #[test]
 fn at_the_limit_one_comment_says_what_is_open_and_who_must_act() {
@@ -29,7 +29,13 @@ fn at_the_limit_one_comment_says_what_is_open_and_who_must_act() {
     let status = cruise_status(&scene.run).unwrap();
     assert_eq!(
         (status.waiting_for.as_deref(), status.pending_comments),
-        (Some("a person: 1 fixer rounds are used up"), 2)
+        (
+            Some(
+                "you: 1 fixer rounds are used up; raise the limit with `drive runs extend \
+                 r20261115-0942-k3f9a --cost 5 --rounds 3`"
+            ),
+            2
+        )
     );
 }
 
@@ -46,6 +52,51 @@ fn somebody_who_asks_gets_one_more_round() {
         (scene.jobs.len(), scene.cruise().ledger.open().count()),
         (2, 1)
     );
+}
+
+#[test]
+fn a_raised_limit_of_rounds_lets_the_comments_that_wait_be_fixed() {
+    let mut scene = Scene::watching(terms_with_rounds(1));
+    scene.sees(says(5, "one"));
+    scene.sees(says(6, "two"));
+    assert_eq!(scene.jobs.len(), 1);
+    scene.ask(Ask::Extend {
+        budget: Budget::default(),
+        rounds: 2,
+    });
+    assert_eq!((scene.jobs.len(), scene.cruise().rounds), (2, 2));
+    assert_eq!(cruise_status(&scene.run).unwrap().pending_comments, 0);
+    scene.sees(says(7, "three"));
+    assert_eq!(scene.cruise().rounds, 3);
+    scene.sees(says(8, "four"));
+    assert_eq!(scene.cruise().rounds, 3, "three rounds are allowed");
+}
+
+#[test]
+fn a_raised_budget_ends_the_wait_only_where_it_is_enough() {
+    let mut request = crate::common::cruise::request_with(terms());
+    // The namer, the planner and five reviewers use 1200 tokens each.
+    request.budget = Budget {
+        tokens: Some(8_000),
+        cost: None,
+    };
+    let mut scene = Scene::with(request);
+    scene.settle();
+    let agents = scene.jobs.len();
+    scene.sees(says(5, "one"));
+    let more = |tokens| Ask::Extend {
+        budget: Budget {
+            tokens: Some(tokens),
+            cost: None,
+        },
+        rounds: 0,
+    };
+    scene.ask(more(100));
+    assert_eq!(scene.jobs.len(), agents, "still over the budget");
+    scene.ask(more(5_000));
+    assert_eq!(scene.jobs.len(), agents + 1);
+    let job = scene.jobs.last().unwrap();
+    assert_eq!(job.budget.tokens, Some(8_000 + 5_100 - 8_400));
 }
 
 #[test]

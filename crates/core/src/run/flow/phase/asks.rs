@@ -6,6 +6,7 @@ use super::super::super::model::{
 };
 use super::PhaseFlow;
 use super::texts::injected_body;
+use crate::agent::{Budget, Cost};
 use crate::forge::CommentKey;
 use crate::problem::{Kind, Problem};
 
@@ -40,6 +41,7 @@ impl PhaseFlow<'_> {
                 self.state.watch.fresh = false;
                 self.go_on();
             }
+            Ask::Extend { budget, rounds } => self.extend(budget, rounds),
             Ask::Cleanup => {
                 let problem = Problem::new(Kind::Interrupted, "cleaned up on request");
                 self.leave(OutcomeStatus::Cancelled, Some(problem));
@@ -53,6 +55,25 @@ impl PhaseFlow<'_> {
         let mut posts = self.run.posts.iter();
         posts.any(|post| post.effect.as_str() == name)
             || self.state.injected.iter().any(|one| one.id == id)
+    }
+
+    /// A person raises the limits: where that is enough, the phase goes on.
+    fn extend(&mut self, budget: Budget, rounds: u32) {
+        self.active();
+        self.state.extra_rounds = self.state.extra_rounds.saturating_add(rounds);
+        let before = self.run.granted.unwrap_or(Budget {
+            tokens: Some(0),
+            cost: Some(Cost::default()),
+        });
+        self.run.granted = Some(before.plus(budget));
+        if self.state.limit().is_none() {
+            return;
+        }
+        self.state.pause = self.limit_reached().map(|why| Pause::Limit { why });
+        if self.state.pause.is_none() {
+            self.state.watch.fresh = false;
+            self.go_on();
+        }
     }
 
     /// A person asks: what was held back or failed goes on, and one more round is allowed at the limit.

@@ -28,8 +28,13 @@ impl PhaseFlow<'_> {
 
     /// One comment says what is open and who must act.
     pub(super) fn post_limit(&mut self) {
-        let body = limit_comment(self.state.limit().unwrap_or_default(), &self.state.ledger);
-        let key = format!("limit/{}/{}", self.state.rounds, self.state.extra_rounds);
+        let limit = self.state.limit().unwrap_or_default();
+        let body = limit_comment(limit, &self.run.id, &self.state.ledger);
+        let mut key = format!("limit/{}/{}", self.state.rounds, self.state.extra_rounds);
+        if self.run.granted.is_some() {
+            // The same rounds may meet the limit of a raised budget again.
+            key = format!("{key}/{}", self.run.spent.usage.counted());
+        }
         self.state.stage = Stage::PostingLimit;
         self.on_forge(ForgeAct::PostComment { body }, Some(key));
     }

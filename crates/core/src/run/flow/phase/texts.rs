@@ -9,6 +9,7 @@ use crate::Problem;
 use crate::agent::answer::{CommentAction, CommentAnswer};
 use crate::forge::part::{own, unmarked};
 use crate::forge::text::{BODY_CHARS, LINE_CHARS, first_line, fit, inert};
+use crate::ids::RunId;
 use crate::prompts::fenced;
 use crate::settings::TeamMode;
 use std::fmt::Write;
@@ -82,11 +83,11 @@ pub(super) fn injected_body(author: &str, text: &str) -> String {
 }
 
 /// One comment for a limit: what is open, and who must act.
-pub(super) fn limit_comment(limit: &str, ledger: &Ledger) -> String {
+pub(super) fn limit_comment(limit: &str, run: &RunId, ledger: &Ledger) -> String {
     let open = open_comments(ledger);
     format!(
-        "Stopped here: {limit}. A person must act: merge, close or approve this pull request, or run \
-         `drive cruise fix` for one more round.{open}"
+        "Stopped here: {limit}. A person must act: merge, close or approve this pull request, or raise \
+         the limit with `drive runs extend {run} --cost 5 --rounds 3`.{open}"
     )
 }
 

@@ -1,0 +1,53 @@
+//! `drive runs extend`: a person ends the wait at a limit.
+
+use crate::answer::Outcome;
+use crate::app::App;
+use crate::commands::cruise::extend_limits;
+use clap::Args;
+use drive_core::agent::{Budget, Cost};
+use drive_core::problem::{Kind, Problem};
+
+/// The arguments of `drive runs extend`.
+#[derive(Debug, Args)]
+pub(super) struct ExtendArgs {
+    /// The cruise; may be left out where there is only one
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+
+    /// Dollars on top of the budget
+    #[arg(long, value_name = "USD")]
+    cost: Option<f64>,
+
+    /// Tokens on top of the budget
+    #[arg(long, value_name = "N")]
+    tokens: Option<u64>,
+
+    /// Fixer rounds on top of those allowed
+    #[arg(long, value_name = "N")]
+    rounds: Option<u32>,
+}
+
+pub(super) fn extend(app: &App, args: &ExtendArgs) -> Outcome {
+    let cost = args.cost.map(checked_cost).transpose()?;
+    if cost.is_none() && args.tokens.is_none() && args.rounds.is_none() {
+        return Err(
+            Problem::new(Kind::NothingToExtend, "nothing says which limit to raise")
+                .hint("pass `--cost USD`, `--tokens N` or `--rounds N`"),
+        );
+    }
+    let budget = Budget {
+        tokens: args.tokens,
+        cost,
+    };
+    extend_limits(app, args.id.as_deref(), budget, args.rounds.unwrap_or(0))
+}
+
+fn checked_cost(usd: f64) -> Result<Cost, Problem> {
+    Cost::from_usd(usd).filter(|_| usd > 0.0).ok_or_else(|| {
+        Problem::new(
+            Kind::NothingToExtend,
+            format!("`--cost {usd}` is not an amount of dollars"),
+        )
+        .hint("pass a positive number, such as `--cost 5`")
+    })
+}
