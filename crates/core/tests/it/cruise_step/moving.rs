@@ -52,7 +52,7 @@ fn what_a_person_pushed_while_nothing_was_done_is_brought_in_and_their_approval_
     });
     assert_eq!(
         &scene.names()[..5],
-        ["poll", "rollBack", "integrate", "readFile", "push"]
+        ["poll", "commitWork", "integrate", "readFile", "push"]
     );
     assert_eq!(pushes(&scene), [(theirs(), Some(head(1)))]);
     assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
@@ -222,21 +222,19 @@ fn a_fixer_works_on_what_the_author_of_the_comment_saw() {
 }
 
 #[test]
-fn what_was_left_in_the_sandbox_is_saved_and_never_committed_before_a_merge() {
+fn what_was_left_in_the_sandbox_is_committed_before_a_merge() {
     let mut scene = Scene::watching(terms());
     scene.looks.push_back(shows(theirs()));
     scene.now = scene.run.timers[&Timer::Poll];
     scene.tell(drive_core::run::Event::Woken { timer: Timer::Poll });
-    scene.settle_until(|effect| effect.name() == "rollBack");
+    scene.settle_until(|effect| effect.name() == "commitWork");
     let status = cruise_status(&scene.run).unwrap();
     assert_eq!(status.state, "merging");
-    let to = scene.run.pending.values().find_map(|effect| match effect {
-        Effect::RollBack { to, .. } => Some(to.clone()),
+    let message = scene.run.pending.values().find_map(|effect| match effect {
+        Effect::CommitWork { message, .. } => Some(message.as_str()),
         _ => None,
     });
-    assert_eq!(to, Some(head(1)));
-    scene.settle();
-    assert!(!scene.names().contains(&"commitWork"));
+    assert_eq!(message, Some("Keep what was left in the sandbox"));
 }
 
 #[test]

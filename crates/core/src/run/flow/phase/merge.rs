@@ -33,15 +33,15 @@ impl PhaseFlow<'_> {
     /// The pull request shows a commit that is not ours: somebody pushed while the worker was idle.
     pub(super) fn catch_up(&mut self, head: String) {
         self.state.watch.caught = Some(head);
-        let round = Round {
+        // Leftovers in the sandbox must not be in the way of a merge. Without a remote the commit was
+        // made in the sandbox itself, so nothing is rolled back here.
+        self.commit(Round {
             number: self.state.rounds,
             job: RoundJob::CatchUp,
             step: RoundStep::Commit,
             head_before: self.run.work.head_sha.clone(),
             answers: Vec::new(),
-        };
-        // Leftovers in the sandbox must not be in the way of a merge.
-        self.tidy(round, "somebody pushed to the branch".to_owned());
+        });
     }
 
     /// Merges the remote's version of the branch in.

@@ -10,7 +10,7 @@ use super::super::publish::{commit_message, nothing_changed};
 use super::super::reply::is_lost;
 use super::PhaseFlow;
 use super::retry::is_final;
-use super::texts::{fix_message, plan_message};
+use super::texts::{LEFT_MESSAGE, fix_message, plan_message};
 use crate::agent::answer::read_fixer;
 use crate::agent::{AgentOutcome, Ending, Role};
 use crate::ids::EffectKey;
@@ -192,7 +192,7 @@ impl PhaseFlow<'_> {
         if let Some(kept) = &kept {
             note = format!("{note}. What was begun is saved: `{}`.", kept.reference);
             // Only an agent that tries the same again is told of it.
-            if is_outage && round.job != RoundJob::CatchUp {
+            if is_outage {
                 self.state.saved = Some(kept.reference.clone());
             }
         }
@@ -241,8 +241,9 @@ impl PhaseFlow<'_> {
                 self.state.stage = Stage::Watching;
                 self.proceed();
             }
-            RoundJob::CatchUp => self.bring_in(round),
-            RoundJob::Adopt | RoundJob::CheckBase | RoundJob::Fix { .. } => self.check(round),
+            RoundJob::Adopt | RoundJob::CatchUp | RoundJob::CheckBase | RoundJob::Fix { .. } => {
+                self.check(round);
+            }
         }
     }
 
@@ -262,12 +263,11 @@ impl PhaseFlow<'_> {
 
     pub(in crate::run) fn commit(&mut self, mut round: Round) {
         let message = match &round.job {
-            RoundJob::Make | RoundJob::Adopt | RoundJob::CatchUp | RoundJob::CheckBase => {
-                match self.terms.makes {
-                    Makes::Change => commit_message(&self.state.title, &self.request.task),
-                    Makes::Plan { .. } => plan_message(&self.state.title, &self.request.task),
-                }
-            }
+            RoundJob::CatchUp => LEFT_MESSAGE.to_owned(),
+            RoundJob::Make | RoundJob::Adopt | RoundJob::CheckBase => match self.terms.makes {
+                Makes::Change => commit_message(&self.state.title, &self.request.task),
+                Makes::Plan { .. } => plan_message(&self.state.title, &self.request.task),
+            },
             RoundJob::Fix { batch, findings } => {
                 let entries = batch.iter().filter_map(|key| self.state.ledger.get(key));
                 fix_message(round.number, entries, findings, &round.answers)
@@ -280,6 +280,9 @@ impl PhaseFlow<'_> {
     }
 
     fn committed(&mut self, round: Round, commits: &[CommitSummary]) {
+        if round.job == RoundJob::CatchUp {
+            return self.bring_in(round);
+        }
         let makes_change = self.terms.makes == Makes::Change;
         if commits.is_empty() && (makes_change || round.job == RoundJob::Make) {
             let problem = nothing_changed(&self.request.agent);

@@ -31,6 +31,9 @@ pub(super) fn plan_message(title: &str, task: &str) -> String {
     format!("Plan: {title}\n\n{}", shortened(task))
 }
 
+/// The message of a commit of uncommitted changes that were found in the sandbox.
+pub(super) const LEFT_MESSAGE: &str = "Keep what was left in the sandbox";
+
 /// The message of a fixer's commit. It names the comments that the fixer says it is for; one that
 /// the fixer did not speak of was given to it and no more.
 pub(super) fn fix_message<'a>(
