@@ -140,7 +140,7 @@ kinds! {
         CommentEmpty: "commentEmpty", Usage, "The comment is empty.", "Say what to change.";
         CommentTooLong: "commentTooLong", Usage, "The comment is too long.", "Put the material into a file of the repository and name that file.";
         NoRuns: "noRuns", Usage, "There are no runs yet.", "Start one with `drive spawn`.";
-        NothingToExtend: "nothingToExtend", Usage, "`drive runs extend` was not told which limit to raise, or by how much.", "Pass `--cost USD`, `--tokens N` or `--rounds N`.";
+        NothingToExtend: "nothingToExtend", Usage, "`drive runs extend` needs a limit to raise and a positive amount.", "Pass `--cost USD`, `--tokens N` or `--rounds N`.";
         UnknownRun: "unknownRun", Usage, "No run has that id.", "List them with `drive runs list`.";
         NoLog: "noLog", Usage, "No agent of the run has a log.", "See how far it got with `drive runs show`.";
         LogUnreadable: "logUnreadable", Environment, "A log cannot be read.", "Check the permissions of the state directory.";

@@ -149,7 +149,7 @@ fn tell(app: &App, run: &Run, asks: Vec<Ask>, done: &str) -> Outcome {
             let status = cruise_status(&run);
             let waits = status.and_then(|status| status.waiting_for);
             let text = format!(
-                "cruise {} waits for {}\nnobody watches it now: `drive cruise resume {}`\n",
+                "cruise {} waits for {}\nno process owns it: continue with `drive cruise resume {}`\n",
                 run.id,
                 waits.as_deref().unwrap_or("nothing"),
                 run.id

@@ -55,7 +55,7 @@ pub(super) fn one(
     match candidates.len() {
         1 => Ok(candidates.remove(0)),
         0 => Err(
-            Problem::new(Kind::NoCruise, "there is no cruise that could be meant")
+            Problem::new(Kind::NoCruise, "no active cruise in this repository")
                 .hint("start one with `drive cruise run TASK`; `drive cruise list --all` shows those that are over"),
         ),
         _ => Err(several(&candidates)),

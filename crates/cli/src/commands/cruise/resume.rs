@@ -98,7 +98,7 @@ pub(super) fn report(host: &Host, run: &Run) -> Outcome {
 fn let_go(id: &RunId) -> Problem {
     Problem::new(
         Kind::Interrupted,
-        format!("cruise `{id}` is not over, but nobody watches it now"),
+        format!("cruise `{id}` is detached and still active"),
     )
     .hint(format!(
         "go on with `drive cruise resume {id}`, or end it with `drive cruise cleanup {id}`"
@@ -162,7 +162,7 @@ fn report_all(all: Resumed, failed: Vec<(String, Problem)>) -> Outcome {
             Ok(run) => {
                 let state = match &run.outcome {
                     Some(outcome) => RunStatus::from(outcome.status).as_str(),
-                    None => "is not over, and nobody watches it now",
+                    None => "is detached and still active",
                 };
                 let _ = writeln!(text, "{} {state}", run.id);
                 if run.outcome.is_none() {
@@ -196,10 +196,7 @@ fn report_all(all: Resumed, failed: Vec<(String, Problem)>) -> Outcome {
             problem.get_or_insert_with(|| {
                 Problem::new(
                     Kind::Interrupted,
-                    format!(
-                        "{} cruises are not over, but nobody watches them now",
-                        many.len()
-                    ),
+                    format!("{} cruises are detached and still active", many.len()),
                 )
                 .hint("go on with `drive cruise resume --all`")
             });
