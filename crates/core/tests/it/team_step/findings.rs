@@ -156,3 +156,17 @@ fn half_work_that_cannot_be_taken_away_ends_the_team_before_it_is_mixed_into_mor
     assert_eq!(end(&run).0, OutcomeStatus::NeedsHuman);
     assert_eq!(scene.commits.len(), 1);
 }
+
+#[test]
+fn a_finding_in_no_comment_that_the_fixer_declines_is_not_recorded_as_resolved() {
+    let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+    scene.fixer = Some(agent_said(
+        r#"{"comments": [{"id": "review", "action": "declined", "note": "It is checked above."}]}"#,
+    ));
+    let run = scene.fly(team_request(TeamMode::Pingpong));
+    let remark = &team(&run).record.remarks[0];
+    assert_eq!(
+        (remark.resolved, remark.note.as_str()),
+        (false, "It is checked above.")
+    );
+}
