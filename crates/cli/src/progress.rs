@@ -3,7 +3,9 @@
 use crate::output::Output;
 use drive_core::agent::{AgentEvent, Cost, Usage};
 use drive_core::ids::{EffectKey, RunId};
-use drive_core::run::{Effect, EffectResult, ForgeAct, MergeWhen, Run, cruise_status, paused_for};
+use drive_core::run::{
+    Effect, EffectResult, ForgeAct, MergeWhen, Run, RunMessage, cruise_status, paused_for,
+};
 use drive_core::sandbox::SandboxNote;
 use drive_engine::CancelToken;
 use drive_engine::cancel::Urgency;
@@ -141,6 +143,7 @@ impl Observer for Progress<'_> {
             | Effect::ConcludeMerge { .. }
             | Effect::RollBack { .. }
             | Effect::Verify { .. }
+            | Effect::ToRun { .. }
             | Effect::RemoveSandbox { .. } => None,
         };
         let line = format!("{} {}", elapsed(self.started), intention(effect));
@@ -276,6 +279,12 @@ fn intention(effect: &Effect) -> String {
         Effect::ConcludeMerge { from, .. } => format!("committing the merge of {from}"),
         Effect::RollBack { to, .. } => format!("putting the branch back to {to}"),
         Effect::Verify { head, base } => format!("verifying {head} for {base}"),
+        Effect::ToRun { run, message } => match message {
+            RunMessage::StartRun { .. } => format!("starting run {run}"),
+            RunMessage::AskRun { .. } => format!("asking run {run}"),
+            RunMessage::StopRun => format!("stopping run {run}"),
+            RunMessage::ReportToParent { .. } => format!("reporting to run {run}"),
+        },
         Effect::RemoveSandbox { sandbox } => format!("removing sandbox {sandbox}"),
     }
 }

@@ -36,7 +36,7 @@ fn failure(run: &Run) -> Option<Problem> {
 fn phase(run: &Run) -> Option<&Phase> {
     match &run.flow {
         Flow::Phase { phase } => Some(phase),
-        Flow::Awaiting | Flow::Spawn { .. } => None,
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise => None,
     }
 }
 
@@ -76,11 +76,9 @@ fn text(run: &Run, changes: Option<&DiffStats>) -> String {
     }
     if let (Some(from), Some(outcome)) = (run.started_at, &run.outcome) {
         let seconds = outcome.ended_at.duration_since(from).as_secs();
-        let cost = run
-            .spent
-            .cost
-            .map_or(String::new(), |cost| format!(", {cost}"));
-        let tokens = run.spent.usage.counted();
+        let spent = run.spent_in_all();
+        let cost = spent.cost.map_or(String::new(), |cost| format!(", {cost}"));
+        let tokens = spent.usage.counted();
         let _ = writeln!(text, "used     {seconds} s, {tokens} tokens{cost}");
     }
     let _ = writeln!(text, "log      drive runs logs {}", run.id);

@@ -44,6 +44,10 @@ id! {
     EffectKey
 }
 id! {
+    /// One task of a plan.
+    TaskId
+}
+id! {
     /// What makes an event the same event when it is delivered again.
     DedupeKey
 }

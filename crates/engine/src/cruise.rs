@@ -113,6 +113,7 @@ impl<'a> CruiseService<'a> {
     fn executor(&self, until: Until) -> Executor<'a> {
         Executor {
             journal: self.journal,
+            whoami: self.whoami,
             performer: self.performer,
             cancel: self.cancel,
             on_stop: OnStop::LetGo,

@@ -8,9 +8,11 @@ use crate::lease::Lease;
 use drive_core::agent::Ending;
 use drive_core::ids::{DedupeKey, EffectKey, RunId};
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{Effect, EffectResult, Event, Run, Timer};
+use drive_core::run::{Child, ChildStage, Effect, EffectResult, Event, Flow, Run, Timer};
 use drive_core::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Scope, scope};
 use std::time::{Duration, Instant};
@@ -32,6 +34,8 @@ pub(crate) struct Dispatch<'env> {
     executor: &'env Executor<'env>,
     flights: BTreeMap<RunId, Flight<'env>>,
     dirty: BTreeSet<RunId>,
+    /// Children that only wait, for an owner that goes no further.
+    resting: BTreeSet<RunId>,
     ended: Vec<Result<Run, Problem>>,
     /// How far the journal was read.
     mark: u64,
@@ -43,13 +47,35 @@ pub(crate) struct Dispatch<'env> {
     stopping: bool,
 }
 
-/// One run in the air.
+/// One run that this process owns.
 struct Flight<'env> {
-    lease: &'env Lease<'env>,
+    lease: Held<'env>,
+    /// The run that it reports to.
+    parent: Option<RunId>,
+    /// Its children that have not ended.
+    children: BTreeSet<RunId>,
     under_way: BTreeMap<EffectKey, UnderWay>,
     timers: BTreeMap<Timer, Due>,
     /// Its pull request.
     pr: Option<u64>,
+}
+
+/// A lease of the caller's, or of a child run.
+#[derive(Clone)]
+enum Held<'env> {
+    Lent(&'env Lease<'env>),
+    Own(Arc<Lease<'env>>),
+}
+
+impl<'env> Deref for Held<'env> {
+    type Target = Lease<'env>;
+
+    fn deref(&self) -> &Lease<'env> {
+        match self {
+            Held::Lent(lease) => lease,
+            Held::Own(lease) => lease,
+        }
+    }
 }
 
 struct UnderWay {
@@ -72,6 +98,7 @@ impl<'env> Dispatch<'env> {
             executor,
             flights: BTreeMap::new(),
             dirty: BTreeSet::new(),
+            resting: BTreeSet::new(),
             ended: Vec::new(),
             mark: 0,
             peeked: Instant::now(),
@@ -83,14 +110,7 @@ impl<'env> Dispatch<'env> {
 
     pub(crate) fn fly(mut self, leases: Vec<&'env Lease<'env>>) -> Vec<Result<Run, Problem>> {
         for lease in leases {
-            self.dirty.insert(lease.run().clone());
-            let flight = Flight {
-                lease,
-                under_way: BTreeMap::new(),
-                timers: BTreeMap::new(),
-                pr: None,
-            };
-            self.flights.insert(lease.run().clone(), flight);
+            self.accept(Held::Lent(lease), None);
         }
         let (sender, receiver) = channel();
         let asked = sender.clone();
@@ -115,6 +135,51 @@ impl<'env> Dispatch<'env> {
             }
         });
         self.ended
+    }
+
+    fn accept(&mut self, lease: Held<'env>, parent: Option<RunId>) {
+        let run = lease.run().clone();
+        let flight = Flight {
+            lease,
+            parent,
+            children: BTreeSet::new(),
+            under_way: BTreeMap::new(),
+            timers: BTreeMap::new(),
+            pr: None,
+        };
+        self.dirty.insert(run.clone());
+        self.flights.insert(run, flight);
+    }
+
+    /// Becomes the owner of the children of a run. One that another process owns is left alone; it
+    /// reports to the journal of its parent.
+    fn accept_children(&mut self, run: &Run) -> Result<(), Problem> {
+        let live = |(_, child): &(&RunId, &Child)| match child.stage {
+            ChildStage::Started | ChildStage::Stopping => true,
+            ChildStage::Starting | ChildStage::Ended => false,
+        };
+        let children: BTreeSet<RunId> = run
+            .children
+            .iter()
+            .filter(live)
+            .map(|c| c.0.clone())
+            .collect();
+        let executor = self.executor;
+        let journal = executor.journal;
+        for child in &children {
+            let is_free = !self.flights.contains_key(child) && !self.resting.contains(child);
+            if self.stopping || !is_free {
+                continue;
+            }
+            let lease = Lease::acquire(journal.store, journal.clock, executor.whoami, child)?;
+            if let Ok(lease) = lease {
+                self.accept(Held::Own(Arc::new(lease)), Some(run.id.clone()));
+            }
+        }
+        if let Some(flight) = self.flights.get_mut(&run.id) {
+            flight.children = children;
+        }
+        Ok(())
     }
 
     fn turn<'scope>(
@@ -151,19 +216,25 @@ impl<'env> Dispatch<'env> {
         sender: &Sender<Message>,
     ) -> Result<Option<Run>, Problem> {
         let executor = self.executor;
+        if !self.flights.contains_key(id) {
+            return Ok(None);
+        }
+        let run = executor.journal.require(id)?;
+        executor.performer.changed(&run);
+        self.accept_children(&run)?;
+        let owns_children = run.children.keys().any(|c| self.flights.contains_key(c));
         let Some(flight) = self.flights.get_mut(id) else {
             return Ok(None);
         };
-        let run = executor.journal.require(id)?;
-        executor.performer.changed(&run);
         for (key, under_way) in &flight.under_way {
-            if !run.pending.contains_key(key) {
+            let is_agent = matches!(under_way.effect, Effect::RunAgent { .. });
+            if !run.pending.contains_key(key) || run.stop_asked && is_agent {
                 under_way.cancel.cancel(Urgency::Graceful);
             }
         }
         flight.set_timers(&run, executor.journal.clock.now());
         flight.pr = run.work.pull_request.as_ref().map(|pr| pr.number);
-        let lease = flight.lease;
+        let lease = flight.lease.clone();
         if !self.stopping || executor.on_stop == OnStop::End {
             let is_new = |key: &EffectKey| !flight.under_way.contains_key(key);
             let claimed = match run.pending.keys().any(is_new) {
@@ -180,19 +251,24 @@ impl<'env> Dispatch<'env> {
                         .cancel
                         .on_cancel(move |urgency| child.cancel(urgency)),
                 };
+                // A run that was asked to stop starts no agent; one that it decided before ends at once.
+                if run.stop_asked && matches!(claimed.effect, Effect::RunAgent { .. }) {
+                    cancel.cancel(Urgency::Graceful);
+                }
                 flight.under_way.insert(claimed.key.clone(), under_way);
-                let (run, sender) = (run.clone(), sender.clone());
+                let (run, sender, lease) = (run.clone(), sender.clone(), lease.clone());
                 threads.spawn(move || {
-                    let result = executor.perform(lease, &run, &claimed, &cancel);
+                    let result = executor.perform(&lease, &run, &claimed, &cancel);
                     let _ = sender.send(Message::Ended(run.id, claimed.key, Box::new(result)));
                 });
             }
         }
-        let waits = !run.timers.is_empty()
+        // A run that builds waits for its children or for a person, without a timer.
+        let waits = (!run.timers.is_empty() || run.flow == Flow::Cruise)
             && run.is_active()
             && !self.stopping
             && executor.until == Until::Ended;
-        let is_over = flight.under_way.is_empty() && !waits;
+        let is_over = flight.under_way.is_empty() && !waits && !owns_children;
         Ok(is_over.then_some(run))
     }
 
@@ -201,16 +277,31 @@ impl<'env> Dispatch<'env> {
     fn settle(&mut self, id: &RunId, looked: Result<Option<Run>, Problem>) {
         match looked {
             Ok(None) => {}
-            Ok(Some(run)) => {
-                self.flights.remove(id);
-                self.ended.push(Ok(run));
-            }
+            Ok(Some(run)) => match self.flights.remove(id).and_then(|flight| flight.parent) {
+                Some(parent) => {
+                    self.resting.insert(run.id);
+                    self.dirty.insert(parent);
+                }
+                None => self.ended.push(Ok(run)),
+            },
             Err(problem) => {
-                if let Some(flight) = self.flights.remove(id) {
-                    for under_way in flight.under_way.values() {
-                        under_way.cancel.cancel(Urgency::Now);
+                let Some(flight) = self.flights.remove(id) else {
+                    return;
+                };
+                for under_way in flight.under_way.values() {
+                    under_way.cancel.cancel(Urgency::Now);
+                }
+                for child in &flight.children {
+                    self.settle(child, Err(lease_lost(child)));
+                }
+                match flight.parent {
+                    // Its new owner goes on with it.
+                    Some(parent) if problem.kind == Kind::LeaseLost => {
+                        self.dirty.insert(parent);
                     }
-                    self.ended.push(Err(problem));
+                    // Nobody would hear of a child that cannot go on.
+                    Some(parent) => self.settle(&parent, Err(problem)),
+                    None => self.ended.push(Err(problem)),
                 }
             }
         }
@@ -241,9 +332,13 @@ impl<'env> Dispatch<'env> {
         self.stopping = true;
         self.dirty.extend(self.flights.keys().cloned());
         if self.executor.on_stop == OnStop::End {
-            let words = self
-                .flights
-                .keys()
+            // A run stops its own children first.
+            let roots = self.flights.iter().filter(|(_, flight)| {
+                let parent = flight.parent.as_ref();
+                !parent.is_some_and(|parent| self.flights.contains_key(parent))
+            });
+            let words = roots
+                .map(|(id, _)| id)
                 .filter_map(|id| self.word(id, Event::CancelAsked, "cancel".to_owned()));
             self.tell(words.collect());
         }
@@ -317,6 +412,9 @@ impl<'env> Dispatch<'env> {
     /// How long nothing will happen by itself.
     fn wait(&self) -> Duration {
         let now = self.executor.journal.clock.now();
+        if !self.dirty.is_empty() {
+            return LEAST_WAIT;
+        }
         let mut wait = PEEK;
         for flight in self.flights.values() {
             for due in flight.timers.values() {
@@ -335,9 +433,20 @@ impl<'env> Dispatch<'env> {
         // A journal that cannot be read now is read again; one that is gone shows at the next write.
         if let Ok(news) = self.executor.journal.store.news(self.mark) {
             self.mark = news.mark;
+            for run in &news.runs {
+                self.resting.remove(run);
+            }
             self.dirty.extend(news.runs);
-            self.dirty.retain(|run| self.flights.contains_key(run));
         }
+        // Somebody else's child may be free by now.
+        let is_apart = |flight: &Flight<'_>| {
+            let mut children = flight.children.iter();
+            children.any(|c| !self.flights.contains_key(c) && !self.resting.contains(c))
+        };
+        let apart = self.flights.iter().filter(|(_, flight)| is_apart(flight));
+        let apart: Vec<RunId> = apart.map(|(id, _)| id.clone()).collect();
+        self.dirty.extend(apart);
+        self.dirty.retain(|run| self.flights.contains_key(run));
         self.hear();
     }
 

@@ -6,12 +6,13 @@
 
 use crate::cancel::CancelToken;
 use crate::journal::Journal;
-use crate::lease::Lease;
+use crate::lease::{Lease, Whoami};
 use crate::ports::{Claimed, NudgeLog};
+use crate::tree;
 use drive_core::ids::DedupeKey;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::ProcessIdentity;
-use drive_core::run::{EffectResult, Event, Note, Run};
+use drive_core::run::{Effect, EffectResult, Event, Note, Run};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Does what an effect says, in the world.
@@ -57,6 +58,8 @@ impl Task<'_> {
 pub struct Executor<'a> {
     /// Where events go.
     pub journal: Journal<'a>,
+    /// This process, which owns the runs and takes over their children.
+    pub whoami: &'a dyn Whoami,
     /// Who performs.
     pub performer: &'a dyn Performer,
     /// A stop asked for from above.
@@ -112,7 +115,13 @@ impl Executor<'_> {
             cancel,
             say: &say,
         };
-        let result = catch_unwind(AssertUnwindSafe(|| self.performer.perform(&task)));
+        let act = || {
+            if let Effect::ToRun { run: to, message } = &claimed.effect {
+                return tree::deliver(&self.journal, (&run.id, &claimed.key), to, message);
+            }
+            self.performer.perform(&task)
+        };
+        let result = catch_unwind(AssertUnwindSafe(act));
         match result {
             Ok(Ok(result)) => result,
             Ok(Err(problem)) => EffectResult::Failed { problem },

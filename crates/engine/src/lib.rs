@@ -18,6 +18,7 @@ pub mod recovery;
 mod sandbox_guard;
 pub mod start;
 mod stdin_channel;
+mod tree;
 pub mod verify;
 
 pub use cancel::CancelToken;

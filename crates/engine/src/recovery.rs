@@ -8,7 +8,7 @@ use crate::lease::{Lease, Whoami};
 use crate::ports::RunFilter;
 use drive_core::Problem;
 use drive_core::ids::DedupeKey;
-use drive_core::run::{Event, Run, is_cruise};
+use drive_core::run::{Event, Run};
 
 /// How many unfinished runs one command looks at.
 const SWEEP_LIMIT: u32 = 10_000;
@@ -32,8 +32,8 @@ pub fn sweep(
 ) -> Result<Recovered, Problem> {
     let mut recovered = Recovered::default();
     for run in journal.store.list(RunFilter::Active, SWEEP_LIMIT)? {
-        // A cruise outlives its owners: the next one goes on with it.
-        if is_cruise(&run) {
+        // It goes on with its next owner.
+        if run.outlives_its_owner() && !is_orphan(journal, &run)? {
             continue;
         }
         let Ok(lease) = Lease::acquire(journal.store, journal.clock, whoami, &run.id)? else {
@@ -41,6 +41,7 @@ pub fn sweep(
         };
         let executor = Executor {
             journal,
+            whoami,
             performer,
             cancel,
             on_stop: OnStop::End,
@@ -61,11 +62,25 @@ fn bring_to_end(
     lease: &Lease<'_>,
     executor: &Executor<'_>,
 ) -> Result<Option<Run>, Problem> {
+    let run = journal.require(lease.run())?;
     // It may have ended between the listing and the lease.
-    if !journal.require(lease.run())?.is_active() {
+    if !run.is_active() {
         return Ok(None);
     }
-    let dedupe = DedupeKey::new(format!("ownerLost/{}", lease.token().0));
-    journal.deliver(lease.run(), &Event::OwnerLost, &dedupe, Some(lease.token()))?;
+    let (event, name) = match run.outlives_its_owner() {
+        true => (Event::CancelAsked, "orphaned"),
+        false => (Event::OwnerLost, "ownerLost"),
+    };
+    let dedupe = DedupeKey::new(format!("{name}/{}", lease.token().0));
+    journal.deliver(lease.run(), &event, &dedupe, Some(lease.token()))?;
     executor.fly(lease).map(Some)
+}
+
+/// Whether the parent of a child run has ended or is gone: then nobody goes on with the child.
+fn is_orphan(journal: Journal<'_>, run: &Run) -> Result<bool, Problem> {
+    let Some(parent) = run.parent() else {
+        return Ok(false);
+    };
+    let parent = journal.store.load(&parent.run)?;
+    Ok(!parent.is_some_and(|parent| parent.is_active()))
 }

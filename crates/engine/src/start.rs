@@ -96,6 +96,7 @@ pub fn request(
         after_end: order.after_end,
         copy: order.copy,
         seed: order.seed,
+        parent: None,
     })
 }
 
@@ -127,13 +128,14 @@ pub fn execute(
     // The lease comes first, so that recovery in another process never takes this run for an orphan.
     let lease = Lease::acquire(journal.store, journal.clock, whoami, run)?
         .map_err(|owner| held_by(run, &owner, whoami))?;
-    let is_cruise = matches!(request.kind, RunKind::Cruise(_));
+    let is_cruise = matches!(request.kind, RunKind::Cruise(_) | RunKind::Build(_));
     let event = Event::Requested {
         request: Box::new(request),
     };
     journal.deliver(run, &event, &DedupeKey::new("request"), Some(lease.token()))?;
     Executor {
         journal,
+        whoami,
         performer,
         cancel,
         on_stop: if is_cruise {
@@ -164,7 +166,7 @@ fn require_pull_request(order: &SpawnOrder) -> Result<(), Problem> {
             "a cruise lives on a pull request, and there is no forge to open one on",
         )
         .hint("set `kind` in `[forge]`; `local` needs nothing")),
-        RunKind::Team(_) | RunKind::Cruise(_) | RunKind::Spawn => Ok(()),
+        RunKind::Team(_) | RunKind::Cruise(_) | RunKind::Build(_) | RunKind::Spawn => Ok(()),
     }
 }
 

@@ -179,6 +179,7 @@ fn fly(store: &dyn Store, clock: &Civil, forge: &Forge<'_>, enough: impl Fn() ->
     let cancel = CancelToken::new();
     let executor = Executor {
         journal: Journal { store, clock },
+        whoami: &Alone,
         performer: forge,
         cancel: &cancel,
         on_stop: OnStop::LetGo,

@@ -127,6 +127,7 @@ impl FakePerformer {
                 };
                 EffectResult::PullRequestOpened { pull_request }
             }
+            Effect::ToRun { run, .. } => panic!("a message to {run}"),
             Effect::RemoveSandbox { .. } => {
                 world.sandbox = false;
                 world.removals += 1;
@@ -278,6 +279,7 @@ fn fly(
     )?;
     Executor {
         journal,
+        whoami: &Numbered(number),
         performer,
         cancel: &CancelToken::new(),
         on_stop: OnStop::End,
@@ -318,6 +320,7 @@ fn points() -> i64 {
         .unwrap();
     Executor {
         journal,
+        whoami: &Numbered(1),
         performer: &performer(),
         cancel: &CancelToken::new(),
         on_stop: OnStop::End,
@@ -460,6 +463,7 @@ fn a_performer_that_panics_fails_its_effect_and_the_sandbox_still_goes() {
         .unwrap();
     let run = Executor {
         journal,
+        whoami: &Numbered(1),
         performer: &performer,
         cancel: &CancelToken::new(),
         on_stop: OnStop::End,

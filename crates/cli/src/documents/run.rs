@@ -113,6 +113,9 @@ pub(crate) struct RunSummary {
     kind: Option<CommandKind>,
     /// How it ended; null for a run that has not ended.
     pub(crate) status: Option<RunStatus>,
+    /// The run that started it; absent for a run that a person started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_run_id: Option<String>,
     /// The task, in the person's words.
     task: Option<String>,
     branch: Option<String>,
@@ -133,7 +136,7 @@ pub(crate) struct RunSummary {
     record: Option<RecordDocument>,
     /// Fixer rounds of a cruise, reviews of a team, agent jobs of a spawn.
     rounds: u32,
-    /// Tokens, without those read from the model's cache.
+    /// Tokens, without those read from the model's cache; with those of child runs.
     tokens: u64,
     #[schemars(range(min = 0))]
     cost_usd: Option<f64>,
@@ -267,10 +270,12 @@ impl From<&Run> for RunSummary {
         });
         let jobs = run.decided.get("runAgent").copied().unwrap_or(0);
         let pull_request = run.work.pull_request.as_ref();
+        let spent = run.spent_in_all();
         Self {
             run_id: run.id.to_string(),
             kind: request.map(|request| CommandKind::from(&request.kind)),
             status: outcome.map(|outcome| outcome.status.into()),
+            parent_run_id: run.parent().map(|parent| parent.run.to_string()),
             task: request.map(|request| request.task.clone()),
             branch: run.work.branch.as_ref().map(ToString::to_string),
             head_sha: run.work.head_sha.as_ref().map(Sha::new),
@@ -285,8 +290,8 @@ impl From<&Run> for RunSummary {
             merged_sha: phase.and_then(|phase| phase.merged.as_ref()).map(Sha::new),
             record: run.flow.record().map(RecordDocument::from),
             rounds: rounds(run).unwrap_or(jobs),
-            tokens: run.spent.usage.counted(),
-            cost_usd: run.spent.cost.map(|cost| cost.usd()),
+            tokens: spent.usage.counted(),
+            cost_usd: spent.cost.map(|cost| cost.usd()),
             duration_ms: duration,
             kept: run.kept.iter().map(|kept| kept.reference.clone()).collect(),
             warnings: run.warnings.clone(),
@@ -310,7 +315,7 @@ impl From<&Run> for RunSummary {
 fn phase(run: &Run) -> Option<&Phase> {
     match &run.flow {
         Flow::Phase { phase } => Some(phase),
-        Flow::Awaiting | Flow::Spawn { .. } => None,
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise => None,
     }
 }
 
@@ -328,7 +333,7 @@ impl From<&RunKind> for CommandKind {
         match kind {
             RunKind::Spawn => CommandKind::Spawn,
             RunKind::Team(_) => CommandKind::SpawnTeam,
-            RunKind::Cruise(_) => CommandKind::Cruise,
+            RunKind::Cruise(_) | RunKind::Build(_) => CommandKind::Cruise,
         }
     }
 }

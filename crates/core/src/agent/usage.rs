@@ -239,6 +239,50 @@ impl Budget {
         }
     }
 
+    /// One of `parts` equal parts, rounded down. What has no limit stays without one.
+    #[must_use]
+    pub fn split(&self, parts: usize) -> Budget {
+        let parts = u64::try_from(parts).unwrap_or(u64::MAX).max(1);
+        Budget {
+            tokens: self.tokens.map(|tokens| tokens / parts),
+            cost: self
+                .cost
+                .map(|cost| Cost::from_micro_usd(cost.micro_usd() / parts)),
+        }
+    }
+
+    /// What is left once this part of it is given away.
+    #[must_use]
+    pub fn without(&self, part: Budget) -> Budget {
+        Budget {
+            tokens: self
+                .tokens
+                .map(|tokens| tokens.saturating_sub(part.tokens.unwrap_or(0))),
+            cost: self
+                .cost
+                .map(|cost| cost.since(part.cost.unwrap_or_default())),
+        }
+    }
+
+    /// The tighter limit of both, tokens and money each for itself.
+    #[must_use]
+    pub fn min(&self, other: Budget) -> Budget {
+        let tighter = |one: Option<u64>, two: Option<u64>| match (one, two) {
+            (Some(one), Some(two)) => Some(one.min(two)),
+            (one, two) => one.or(two),
+        };
+        let micros = |budget: &Budget| budget.cost.map(Cost::micro_usd);
+        Budget {
+            tokens: tighter(self.tokens, other.tokens),
+            cost: tighter(micros(self), micros(&other)).map(Cost::from_micro_usd),
+        }
+    }
+
+    /// Whether nothing of one of its limits is left.
+    pub fn is_used_up(&self) -> bool {
+        self.tokens == Some(0) || self.cost.is_some_and(|cost| cost.micro_usd() == 0)
+    }
+
     /// What is left after a run that used this much.
     #[must_use]
     pub fn minus(&self, usage: Usage, cost: Option<Cost>) -> Budget {

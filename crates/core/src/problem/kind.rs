@@ -127,6 +127,7 @@ kinds! {
         HeadNotReviewed: "headNotReviewed", Work, "Commits came after the last review.", "Review them yourself; `--max-iterations` allows more rounds.";
         MergeConflict: "mergeConflict", Work, "The work conflicts with its base, and no agent resolved the conflict.", "Merge the base by hand; `drive kept list` shows what the agent tried.";
         NotMerged: "notMerged", Work, "A merge did not go through.", "Merge by hand; `drive kept list` shows what was tried.";
+        TasksFailed: "tasksFailed", Work, "Tasks of the run did not succeed.", "See why with `drive runs show`; `drive runs list` shows the run of each task.";
         OwnerLost: "ownerLost", Work, "The process that owned the run was killed.", "Look for its work on its branch and in `drive kept list`.";
         Inactive: "inactive", Work, "Nothing happened on the pull request until `inactivity_timeout`.", "Start a new cruise; a longer `inactivity_timeout` in `[cruise]` allows more time.";
         PullRequestClosed: "pullRequestClosed", Work, "The pull request was closed without a merge.", "Start a new cruise with `drive cruise run`.";

@@ -2,9 +2,10 @@
 //!
 //! `model` is what is stored; `flow` decides what comes next. A run moves only by [`step`]: the
 //! engine journals an event, folds it, and performs what is [pending](Run::pending); results come
-//! back as events. There are two flows: `spawn` (one agent in a throw-away sandbox) and `phase` (a
-//! sandbox, a branch and a pull request that are written, reviewed and perhaps watched). A team is a
-//! phase whose terms say that it ends with its reviews.
+//! back as events. There are three flows: `spawn` (one agent in a throw-away sandbox), `phase` (a
+//! sandbox, a branch and a pull request that are written, reviewed and perhaps watched) and `cruise`
+//! (a run without a sandbox that builds tasks as child runs). A team is a phase whose terms say that it
+//! ends with its reviews.
 
 mod flow;
 mod model;
@@ -12,14 +13,15 @@ mod status;
 
 pub use flow::{IllegalEvent, fold, step};
 pub use model::{
-    Adopted, AfterEnd, AgentJob, Answer, Approved, Ask, BranchAt, BranchTip, ClosingPost,
-    CommitSummary, Counts, Description, DoneWhen, EVENT_FORMAT, Effect, EffectResult, Entry, Event,
-    Flow, ForgeAct, ForgeAnswer, HoldFor, IgnoredComment, Injected, JobComment, JobInput,
-    JobRecord, Judged, Ledger, Life, LineRemark, Makes, Merge, MergeStep, MergeWhen, Note, Outcome,
-    OutcomeStatus, OwnPost, PLAN_PATH, Pause, PermissionRecord, Phase, PhaseTerms, PlanCheck,
-    PollResult, Publish, Published, Record, Remark, RemarkRecord, Request, Retry, ReviewRecord,
-    Round, RoundJob, RoundStep, Run, RunKind, STATE_FORMAT, Shutdown, ShutdownStep, SpawnStage,
-    Spent, Stage, Threads, Timer, UnreadableFormat, VerifiedAgainst, Watch, WatchTerms, Work,
-    is_actionable, read_event, read_run, reply_key, write_event, write_run,
+    Adopted, AfterEnd, AgentJob, Answer, Approved, Ask, BranchAt, BranchTip, BuildTerms, Child,
+    ChildReport, ChildStage, ChildState, ClosingPost, CommitSummary, Counts, Description, DoneWhen,
+    EVENT_FORMAT, Effect, EffectResult, Entry, Event, Flow, ForgeAct, ForgeAnswer, HoldFor,
+    IgnoredComment, Injected, JobComment, JobInput, JobRecord, Judged, Ledger, Life, LineRemark,
+    Makes, Merge, MergeStep, MergeWhen, Note, Outcome, OutcomeStatus, OwnPost, PLAN_PATH, Parent,
+    Pause, PermissionRecord, Phase, PhaseTerms, PlanCheck, PollResult, Publish, Published, Record,
+    Remark, RemarkRecord, Request, Retry, ReviewRecord, Round, RoundJob, RoundStep, Run, RunKind,
+    RunMessage, STATE_FORMAT, Shutdown, ShutdownStep, SpawnStage, Spent, Stage, TaskOrder, Threads,
+    Timer, UnreadableFormat, VerifiedAgainst, Watch, WatchTerms, Work, is_actionable, read_event,
+    read_run, reply_key, write_event, write_run,
 };
 pub use status::{CruiseStatus, cruise_status, is_cruise, paused_for, phase_state};

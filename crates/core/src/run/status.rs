@@ -1,5 +1,6 @@
 //! A cruise at a glance, for people, for scripts and for the file in its sandbox.
 
+use super::flow::{needs_budget, waits_for};
 use super::model::{Effect, Flow, Phase, PlanCheck, RoundJob, Run, RunKind, Stage, Timer};
 use crate::phase::{MOST_PENDING, PhaseName, PhaseState, STATE_FILE_VERSION};
 use crate::review::{Domain, Move};
@@ -142,10 +143,21 @@ fn waiting_for(run: &Run, phase: &Phase) -> Option<String> {
     }
 }
 
-/// What a phase waits to try again, and when it does; `None` while it does not wait for a timer.
+/// What a run waits for before it goes on: the next try of a phase, or a person; `None` while it works.
 pub fn paused_for(run: &Run) -> Option<String> {
-    let Flow::Phase { phase } = &run.flow else {
-        return None;
+    let phase = match &run.flow {
+        Flow::Phase { phase } => phase,
+        Flow::Cruise => {
+            let why = waits_for(run).filter(|_| run.is_active() && run.shutdown.is_none())?;
+            let id = &run.id;
+            return Some(match needs_budget(run) {
+                true => {
+                    format!("you: {why}; raise the budget with `drive runs extend {id} --cost 5`")
+                }
+                false => format!("you: {why}"),
+            });
+        }
+        Flow::Awaiting | Flow::Spawn { .. } => return None,
     };
     let (why, timer) = match (&phase.retry, phase.hold()) {
         (Some(retry), _) => (retry.why.as_str(), Timer::Retry),
@@ -162,12 +174,12 @@ pub fn paused_for(run: &Run) -> Option<String> {
 /// Whether a run is a cruise.
 pub fn is_cruise(run: &Run) -> bool {
     let request = run.request.as_ref();
-    request.is_some_and(|request| matches!(request.kind, RunKind::Cruise(_)))
+    request.is_some_and(|request| matches!(request.kind, RunKind::Cruise(_) | RunKind::Build(_)))
 }
 
 fn watched(run: &Run) -> Option<&Phase> {
     match &run.flow {
         Flow::Phase { phase } if run.is_watched() => Some(phase),
-        Flow::Phase { .. } | Flow::Awaiting | Flow::Spawn { .. } => None,
+        Flow::Phase { .. } | Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise => None,
     }
 }

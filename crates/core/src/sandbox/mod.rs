@@ -202,7 +202,7 @@ pub fn check_folder_name(id: &SandboxId) -> Result<(), Problem> {
     let text = id.as_str();
     let plain = text
         .bytes()
-        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'+'));
     if plain && BranchName::parse(text).is_ok() && text.len() <= 100 {
         return Ok(());
     }
@@ -210,7 +210,7 @@ pub fn check_folder_name(id: &SandboxId) -> Result<(), Problem> {
         Kind::BadSandboxName,
         format!("sandbox name `{}` is not a plain name", text.escape_debug()),
     )
-    .hint("use at most 100 letters, digits, `-`, `_` and `.`"))
+    .hint("use at most 100 letters, digits, `-`, `_`, `.` and `+`"))
 }
 
 #[cfg(test)]
@@ -219,7 +219,11 @@ mod tests {
 
     #[test]
     fn only_plain_names_become_folders() {
-        for good in ["r20261115-0942-k3f9a", "a.b_c-1"] {
+        for good in [
+            "r20261115-0942-k3f9a",
+            "a.b_c-1",
+            "r20261115-0942-k3f9a+login",
+        ] {
             assert_eq!(check_folder_name(&SandboxId::new(good)), Ok(()));
         }
         for bad in ["", "..", ".trash", "a/b", "a b", "-x", "x.lock", "é"] {

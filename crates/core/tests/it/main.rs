@@ -20,4 +20,6 @@ mod process_golden;
 mod run_golden;
 mod run_step;
 mod team_step;
+mod tree_simulation;
+mod tree_step;
 mod verification_schema;

@@ -4,10 +4,12 @@
 use crate::common;
 use drive_core::agent::Role;
 use drive_core::forge::Surface;
+use drive_core::ids::{RunId, TaskId};
 use drive_core::run::{
-    AfterEnd, AgentJob, BranchAt, EVENT_FORMAT, Effect, Event, ForgeAct, JobComment, JobInput,
-    LineRemark, MergeWhen, STATE_FORMAT, Timer, UnreadableFormat, VerifiedAgainst, fold,
-    read_event, read_run, write_event, write_run,
+    AfterEnd, AgentJob, Ask, BranchAt, ChildReport, ChildState, EVENT_FORMAT, Effect, Event,
+    ForgeAct, JobComment, JobInput, LineRemark, MergeWhen, Parent, Request, RunMessage,
+    STATE_FORMAT, Timer, UnreadableFormat, VerifiedAgainst, fold, read_event, read_run,
+    write_event, write_run,
 };
 use drive_core::sandbox::{Lifetime, SandboxSpec};
 
@@ -251,7 +253,37 @@ fn every_effect() -> Vec<Effect> {
         idempotency_key: None,
     }))
     .chain(common::cruise::effects())
+    .chain(every_message().map(|message| Effect::ToRun {
+        run: RunId::new("r20261115-0942-k3f9a+login"),
+        message,
+    }))
     .collect()
+}
+
+fn every_message() -> [RunMessage; 6] {
+    let waits = |state| RunMessage::ReportToParent {
+        report: Box::new(ChildReport {
+            state,
+            ..common::child_report()
+        }),
+    };
+    let why = || "the run used too much".to_owned();
+    [
+        RunMessage::StartRun {
+            request: Box::new(Request {
+                parent: Some(Parent {
+                    run: common::run_id(),
+                    task: TaskId::new("login"),
+                }),
+                ..common::request(common::pull_request(), AfterEnd::Remove)
+            }),
+        },
+        RunMessage::AskRun { ask: Ask::Cleanup },
+        RunMessage::StopRun,
+        waits(ChildState::Working),
+        waits(ChildState::NeedsBudget { why: why() }),
+        waits(ChildState::NeedsPerson { why: why() }),
+    ]
 }
 
 fn every_act() -> [ForgeAct; 9] {

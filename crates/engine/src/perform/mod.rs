@@ -198,6 +198,11 @@ impl World<'_> {
                 Ok(EffectResult::RolledBack { kept })
             }
             Effect::Verify { head, base } => self.verify(task, head, base),
+            // The executor delivers messages itself.
+            Effect::ToRun { run, .. } => Err(Problem::new(
+                Kind::Internal,
+                format!("a message to run `{run}` reached the world"),
+            )),
             Effect::RemoveSandbox { sandbox } => self.remove_sandbox(task, sandbox),
         }
     }

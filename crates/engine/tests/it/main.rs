@@ -16,3 +16,4 @@ mod lease;
 mod spawn;
 mod support;
 mod team;
+mod tree;

@@ -73,6 +73,7 @@ pub fn request() -> Request {
         after_end: AfterEnd::Remove,
         copy: Vec::new(),
         seed: Vec::new(),
+        parent: None,
     }
 }
 

@@ -14,7 +14,8 @@ const MOST: u32 = 10_000;
 /// All cruises, newest first.
 pub(super) fn all(store: &dyn Store, filter: RunFilter) -> Result<Vec<Run>, Problem> {
     let mut runs = store.list(filter, MOST)?;
-    runs.retain(is_cruise);
+    // The runs of its tasks are part of a cruise.
+    runs.retain(|run| is_cruise(run) && run.parent().is_none());
     Ok(runs)
 }
 

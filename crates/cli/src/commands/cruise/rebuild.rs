@@ -151,6 +151,7 @@ fn request(
         after_end: AfterEnd::Remove,
         copy: Vec::new(),
         seed: Vec::new(),
+        parent: None,
     })
 }
 

@@ -4,12 +4,13 @@ use super::find;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::runs::logs;
+use crate::commands::runs::tree::child_line;
 use crate::documents::{CruiseDocument, CruisePhase, CruiseSummary, CruisesDocument, RunStatus};
 use crate::output::Printable;
 use crate::wiring::Wiring;
 use drive_adapters::process::ThisProcess;
 use drive_core::agent::answer::title_of;
-use drive_core::run::{CruiseStatus, Flow, Life, Run, cruise_status};
+use drive_core::run::{CruiseStatus, Flow, Life, Run, cruise_status, paused_for};
 use drive_core::time::Timestamp;
 use drive_engine::lease::Whoami;
 use drive_engine::ports::{Liveness, Owner, RunFilter, Store};
@@ -67,6 +68,16 @@ pub(super) fn list(app: &App, all: bool) -> Outcome {
 pub(super) fn status(app: &App, id: Option<&str>) -> Outcome {
     let store = app.store()?;
     let run = find::one(&store, id, &app.start_dir()?, RunFilter::All)?;
+    if run.flow == Flow::Cruise {
+        let mut text = String::new();
+        for (id, child) in &run.children {
+            let _ = writeln!(text, "{}", child_line(id, child));
+        }
+        if let Some(wait) = paused_for(&run) {
+            let _ = writeln!(text, "waiting  for {wait}");
+        }
+        return Answer::new(&CruiseDocument::unbegun(&run), text);
+    }
     let (Some(status), Flow::Phase { phase }) = (cruise_status(&run), &run.flow) else {
         return Answer::new(&CruiseDocument::unbegun(&run), "it has not begun\n");
     };

@@ -2,6 +2,7 @@
 
 mod extend;
 pub(super) mod logs;
+pub(super) mod tree;
 
 use self::logs::{follow, logs};
 use crate::answer::{Answer, Outcome};
@@ -69,12 +70,13 @@ pub(crate) fn run(args: &RunsArgs, app: &App) -> Outcome {
 fn list(wiring: &Wiring, limit: u32) -> Outcome {
     let runs = wiring.store.list(RunFilter::All, limit)?;
     let mut text = String::new();
-    for run in &runs {
+    for (depth, run) in tree::in_order(&runs) {
         let task = run
             .request
             .as_ref()
             .map_or(String::new(), |request| title_of(&request.task));
-        let _ = writeln!(text, "{:22} {:10} {}", run.id.as_str(), state(run), task);
+        let id = format!("{}{}", "  ".repeat(depth), run.id);
+        let _ = writeln!(text, "{id:22} {:10} {}", state(run), task);
     }
     if runs.is_empty() {
         text.push_str("no runs yet\n");
@@ -87,6 +89,9 @@ fn list(wiring: &Wiring, limit: u32) -> Outcome {
 
 fn show(wiring: &Wiring, run: &Run) -> Outcome {
     let mut text = format!("run {}: {}\n", run.id, state(run));
+    for (id, child) in &run.children {
+        let _ = writeln!(text, "{}", tree::child_line(id, child));
+    }
     let mut journal = Vec::new();
     for entry in wiring.store.journal(&run.id)? {
         let event = serde_json::to_value(&entry.event).unwrap_or(Value::Null);

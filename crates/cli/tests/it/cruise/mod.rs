@@ -16,3 +16,4 @@ mod not_yet;
 mod owners;
 mod sandboxes;
 mod terminals;
+mod tree;

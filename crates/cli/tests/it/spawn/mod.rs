@@ -5,7 +5,7 @@ pub(crate) mod support;
 
 mod agents;
 mod crowd;
-mod deaths;
+pub(crate) mod deaths;
 mod end_to_end;
 mod github;
 mod homes;

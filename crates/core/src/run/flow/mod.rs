@@ -1,8 +1,10 @@
 //! Decisions: which effects follow from an event. Nothing in here is stored.
 //!
 //! `kit` is what every flow works with. `setup`, `publish`, `merge`, `review`, `reply` and
-//! `promote` are the steps that flows share; `spawn` and `phase` put them in order.
+//! `promote` are the steps that flows share; `spawn`, `phase` and `cruise` put them in order.
+//! `tree` is what parents and children have in common.
 
+mod cruise;
 mod kit;
 mod merge;
 mod phase;
@@ -14,5 +16,7 @@ mod setup;
 mod shutdown;
 mod spawn;
 mod step;
+mod tree;
 
+pub(super) use cruise::{needs_budget, waits_for};
 pub use step::{IllegalEvent, fold, step};

@@ -87,6 +87,7 @@ impl SpawnFlow<'_> {
             | EffectResult::Conflicted { .. }
             | EffectResult::RolledBack { .. }
             | EffectResult::Verified { .. }
+            | EffectResult::Delivered
             | EffectResult::OnForge { .. } => {}
         }
     }

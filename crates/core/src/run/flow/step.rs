@@ -1,10 +1,10 @@
 //! The fold: one event, the next state, and the effects it decides.
 
 use super::super::model::{
-    Ask, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAnswer, Note, OutcomeStatus,
-    OwnPost, Request, Run, RunKind, Spent, Timer,
+    Ask, ChildReport, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAnswer, Note,
+    OutcomeStatus, OwnPost, Request, Run, RunKind, RunMessage, Spent, Timer,
 };
-use super::{phase, shutdown, spawn};
+use super::{cruise, phase, shutdown, spawn, tree};
 use crate::ids::{EffectKey, RunId};
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
@@ -55,10 +55,12 @@ pub fn step(
         Event::EffectEnded { key, result } => effect_ended(&mut run, &key, result, now)?,
         Event::Woken { timer } => woken(&mut run, timer, now),
         Event::Asked { ask } => asked(&mut run, ask, now)?,
+        Event::ChildReported { child, report } => child_reported(&mut run, &child, *report, now),
         Event::CancelAsked => cancel_asked(&mut run, now),
         Event::OwnerLost => owner_lost(&mut run, now),
     }
     stop_when_idle(&mut run, now);
+    tree::report_change(&mut run);
     let gone = |key: &&EffectKey| !run.pending.contains_key(*key);
     let gone: Vec<EffectKey> = run.using.keys().filter(gone).cloned().collect();
     for key in gone {
@@ -95,6 +97,7 @@ fn begin(run: &mut Run, request: Request, now: Timestamp) -> Result<(), IllegalE
     match &request.kind {
         RunKind::Spawn => spawn::begin(run, &request, now),
         RunKind::Team(terms) | RunKind::Cruise(terms) => phase::begin(run, &request, terms, now),
+        RunKind::Build(_) => cruise::begin(run, now),
     }
     Ok(())
 }
@@ -154,6 +157,7 @@ fn fits(effect: &Effect, result: &EffectResult) -> bool {
         EffectResult::Replaced { .. } => matches!(effect, Effect::Integrate { .. }),
         EffectResult::RolledBack { .. } => matches!(effect, Effect::RollBack { .. }),
         EffectResult::PullRequestOpened { .. } => matches!(effect, Effect::OpenPullRequest { .. }),
+        EffectResult::Delivered => matches!(effect, Effect::ToRun { .. }),
         EffectResult::SandboxRemoved { .. } => matches!(effect, Effect::RemoveSandbox { .. }),
     }
 }
@@ -243,6 +247,7 @@ fn remember(run: &mut Run, key: &EffectKey, effect: &Effect, result: &EffectResu
         | EffectResult::Pushed
         | EffectResult::BranchMoved { .. }
         | EffectResult::Conflicted { .. }
+        | EffectResult::Delivered
         | EffectResult::Failed { .. } => {}
     }
 }
@@ -280,14 +285,9 @@ fn remember_posts(run: &mut Run, key: &EffectKey, answer: &ForgeAnswer) {
 /// The owner died. A watched phase goes on under its next owner; everything else is ended, and its
 /// work is saved.
 fn owner_lost(run: &mut Run, now: Timestamp) {
-    let goes_on = run.is_watched() && run.shutdown.is_none();
+    let goes_on = run.outlives_its_owner() && run.shutdown.is_none();
     if run.outcome.is_some() || run.request.is_none() || goes_on {
         return;
-    }
-    run.pending.clear();
-    // They stay on record until their end is seen, in case this owner dies as well.
-    for identity in run.processes.values().cloned().collect::<Vec<_>>() {
-        run.decide(Effect::EndProcess { identity });
     }
     shutdown::owner_lost(run, now);
 }
@@ -328,23 +328,82 @@ fn woken(run: &mut Run, timer: Timer, now: Timestamp) {
 
 /// A request that comes too late changes nothing.
 fn asked(run: &mut Run, ask: Ask, now: Timestamp) -> Result<(), IllegalEvent> {
-    if !matches!(run.flow, Flow::Phase { .. }) {
-        return Err(illegal(run, "a request to a phase"));
+    let is_open = run.is_active() && run.shutdown.is_none();
+    let is_taken = match run.flow {
+        Flow::Phase { .. } if is_open => {
+            phase::advance(run, now, |flow| flow.asked(ask));
+            true
+        }
+        Flow::Cruise if is_open => cruise::asked(run, &ask, now),
+        Flow::Phase { .. } | Flow::Cruise => true,
+        Flow::Awaiting | Flow::Spawn { .. } => false,
+    };
+    match is_taken {
+        true => Ok(()),
+        false => Err(illegal(run, "a request to a phase")),
     }
-    if run.is_active() && run.shutdown.is_none() {
-        phase::advance(run, now, |flow| flow.asked(ask));
-    }
-    Ok(())
 }
 
 fn advance(run: &mut Run, key: &EffectKey, effect: Effect, result: EffectResult, now: Timestamp) {
-    if let Some(shutdown) = run.shutdown.clone() {
-        return shutdown::ended(run, shutdown, &result, now);
+    if let Effect::ToRun {
+        run: other,
+        message,
+    } = &effect
+    {
+        return delivered(run, other, message, &result, now);
+    }
+    if run.shutdown.is_some() {
+        return shutdown::ended(run, &result, now);
     }
     match &run.flow {
-        Flow::Awaiting => {}
+        // A cruise decides nothing but deliveries.
+        Flow::Awaiting | Flow::Cruise => {}
         Flow::Spawn { stage } => spawn::ended(run, stage.clone(), result, now),
         Flow::Phase { .. } => phase::advance(run, now, |flow| flow.ended(key, effect, result)),
+    }
+}
+
+/// Another run was told something, or could not be.
+fn delivered(
+    run: &mut Run,
+    other: &RunId,
+    message: &RunMessage,
+    result: &EffectResult,
+    now: Timestamp,
+) {
+    let mut failure = None;
+    if let EffectResult::Failed { problem } = result {
+        failure = Some(problem);
+    }
+    match (message, failure) {
+        (RunMessage::StartRun { .. }, failure) => tree::started(run, other, failure),
+        (RunMessage::StopRun, Some(problem)) => tree::not_stopped(run, other, problem),
+        (RunMessage::AskRun { .. }, Some(problem)) => run
+            .warnings
+            .push(format!("run `{other}` could not be asked: {problem}")),
+        (RunMessage::ReportToParent { .. }, Some(problem)) => run
+            .warnings
+            .push(format!("run `{other}` did not get a report: {problem}")),
+        (
+            RunMessage::StopRun | RunMessage::AskRun { .. } | RunMessage::ReportToParent { .. },
+            None,
+        ) => {}
+    }
+    match run.shutdown.is_some() {
+        true => shutdown::proceed(run, now),
+        false => cruise::go_on(run, now),
+    }
+}
+
+/// A report that comes too late changes nothing.
+fn child_reported(run: &mut Run, child: &RunId, report: ChildReport, now: Timestamp) {
+    if run.outcome.is_some() {
+        return;
+    }
+    tree::heard(run, child, report);
+    match run.shutdown.is_some() {
+        true => shutdown::proceed(run, now),
+        false => cruise::go_on(run, now),
     }
 }
 

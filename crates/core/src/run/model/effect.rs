@@ -1,9 +1,10 @@
 use super::forge_act::{ForgeAct, ForgeAnswer};
 use super::merge::{BranchAt, MergeWhen};
 use super::outcome::{BranchTip, CommitSummary, Published};
+use super::tree::RunMessage;
 use crate::Problem;
 use crate::agent::{AgentOutcome, Budget, Role};
-use crate::ids::SandboxId;
+use crate::ids::{RunId, SandboxId};
 use crate::process::ProcessIdentity;
 use crate::sandbox::{KeptWork, Sandbox, SandboxSpec};
 use crate::verify::Verification;
@@ -161,6 +162,13 @@ pub enum Effect {
         /// The branch it is to go to; the verdict holds for what that is now.
         base: BranchAt,
     },
+    /// Deliver a message to the journal of another run, once.
+    ToRun {
+        /// The other run.
+        run: RunId,
+        /// The message.
+        message: RunMessage,
+    },
     /// Keep what is safe nowhere else, then remove a sandbox.
     RemoveSandbox {
         /// Which.
@@ -258,6 +266,7 @@ impl Effect {
             Effect::ConcludeMerge { .. } => "concludeMerge",
             Effect::RollBack { .. } => "rollBack",
             Effect::Verify { .. } => "verify",
+            Effect::ToRun { message, .. } => message.name(),
             Effect::RemoveSandbox { .. } => "removeSandbox",
         }
     }
@@ -369,6 +378,8 @@ pub enum EffectResult {
         /// What it answered.
         answer: ForgeAnswer,
     },
+    /// The other run has it in its journal.
+    Delivered,
     /// The sandbox is gone.
     SandboxRemoved {
         /// What was saved first.

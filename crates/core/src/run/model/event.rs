@@ -3,7 +3,8 @@ use super::effect::EffectResult;
 use super::outcome::Spent;
 use super::request::Request;
 use super::timer::Timer;
-use crate::ids::EffectKey;
+use super::tree::ChildReport;
+use crate::ids::{EffectKey, RunId};
 use crate::process::ProcessIdentity;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,13 @@ pub enum Event {
     Asked {
         /// For what.
         ask: Ask,
+    },
+    /// A child reported how it stands.
+    ChildReported {
+        /// The child.
+        child: RunId,
+        /// Its report.
+        report: Box<ChildReport>,
     },
     /// A person or a signal asked for a stop.
     CancelAsked,

@@ -19,6 +19,7 @@ mod shutdown;
 mod spawn;
 mod threads;
 mod timer;
+mod tree;
 mod watch;
 
 pub use ask::{Ask, Injected};
@@ -40,7 +41,8 @@ pub use promotion::Judged;
 pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord};
 pub use remark::Remark;
 pub use request::{
-    Adopted, AfterEnd, DoneWhen, Makes, PhaseTerms, Publish, Request, RunKind, WatchTerms,
+    Adopted, AfterEnd, BuildTerms, DoneWhen, Makes, PhaseTerms, Publish, Request, RunKind,
+    TaskOrder, WatchTerms,
 };
 pub use round::{Round, RoundJob, RoundStep};
 pub use run::{Flow, OwnPost, Run};
@@ -48,6 +50,7 @@ pub use shutdown::{Shutdown, ShutdownStep};
 pub use spawn::SpawnStage;
 pub use threads::Threads;
 pub use timer::Timer;
+pub use tree::{Child, ChildReport, ChildStage, ChildState, Parent, RunMessage};
 pub use watch::{Approved, Watch};
 
 pub(super) use ledger::{MOST_TRIES, thread_of};

@@ -1,12 +1,15 @@
 //! What a person asked for.
 
 use super::outcome::Published;
+use super::tree::Parent;
 use crate::agent::Budget;
+use crate::ids::TaskId;
 use crate::prompts::Prompts;
 use crate::review::{Domain, ReviewPlan};
 use crate::sandbox::Sandbox;
 use crate::settings::TeamMode;
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -45,6 +48,9 @@ pub struct Request {
     pub copy: Vec<String>,
     /// Caches to clone or link.
     pub seed: Vec<String>,
+    /// The run that started this one; `None` for a run that a person started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
 }
 
 /// Which command a run serves, with what only that command needs.
@@ -57,6 +63,8 @@ pub enum RunKind {
     Team(Box<PhaseTerms>),
     /// `drive cruise`.
     Cruise(Box<PhaseTerms>),
+    /// The root of a cruise that builds tasks as child runs.
+    Build(Box<BuildTerms>),
 }
 
 impl RunKind {
@@ -65,17 +73,47 @@ impl RunKind {
         match self {
             RunKind::Spawn => "spawn",
             RunKind::Team(_) => "spawn-team",
-            RunKind::Cruise(_) => "cruise",
+            RunKind::Cruise(_) | RunKind::Build(_) => "cruise",
         }
     }
 
-    /// The terms of a phase; `None` for a spawn.
+    /// Whether the run has a sandbox of its own.
+    pub fn has_sandbox(&self) -> bool {
+        match self {
+            RunKind::Spawn | RunKind::Team(_) | RunKind::Cruise(_) => true,
+            RunKind::Build(_) => false,
+        }
+    }
+
+    /// The terms of a phase; `None` for other flows.
     pub fn phase_terms(&self) -> Option<&PhaseTerms> {
         match self {
-            RunKind::Spawn => None,
+            RunKind::Spawn | RunKind::Build(_) => None,
             RunKind::Team(terms) | RunKind::Cruise(terms) => Some(terms),
         }
     }
+}
+
+/// The tasks of a root.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BuildTerms {
+    /// The tasks; those that can start at the same time start in this order.
+    pub tasks: Vec<TaskOrder>,
+    /// How many of their runs may live at the same time.
+    pub max_parallel: NonZeroU32,
+}
+
+/// One task of a root.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskOrder {
+    /// Its id, unique within the root.
+    pub id: TaskId,
+    /// The tasks that must have succeeded before it starts.
+    pub after: Vec<TaskId>,
+    /// The run to start. Its budget and its parent are filled in when it starts.
+    pub request: Request,
 }
 
 /// What makes one phase differ from another.

@@ -8,7 +8,8 @@ use super::request::Request;
 use super::shutdown::Shutdown;
 use super::spawn::SpawnStage;
 use super::timer::Timer;
-use crate::agent::Budget;
+use super::tree::{Child, ChildReport, Parent};
+use crate::agent::{Budget, Cost};
 use crate::forge::CommentRef;
 use crate::ids::{EffectKey, RunId, SandboxId};
 use crate::process::ProcessIdentity;
@@ -63,6 +64,12 @@ pub struct Run {
     /// Set once it is shutting down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shutdown: Option<Shutdown>,
+    /// The runs it started.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub children: BTreeMap<RunId, Child>,
+    /// The latest report to its parent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported: Option<ChildReport>,
     /// How it ended; `None` while it lives.
     pub outcome: Option<Outcome>,
 }
@@ -83,6 +90,8 @@ pub enum Flow {
         /// Where it stands.
         phase: Box<Phase>,
     },
+    /// Tasks that are built by child runs. What is known of the children is its whole state.
+    Cruise,
 }
 
 impl Flow {
@@ -90,14 +99,14 @@ impl Flow {
     pub fn record(&self) -> Option<&Record> {
         match self {
             Flow::Phase { phase } => Some(&phase.record),
-            Flow::Awaiting | Flow::Spawn { .. } => None,
+            Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise => None,
         }
     }
 
     pub(in crate::run) fn record_mut(&mut self) -> Option<&mut Record> {
         match self {
             Flow::Phase { phase } => Some(&mut phase.record),
-            Flow::Awaiting | Flow::Spawn { .. } => None,
+            Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise => None,
         }
     }
 }
@@ -134,6 +143,8 @@ impl Run {
             granted: None,
             stop_asked: false,
             shutdown: None,
+            children: BTreeMap::new(),
+            reported: None,
             outcome: None,
         }
     }
@@ -148,6 +159,50 @@ impl Run {
         let request = self.request.as_ref();
         let terms = request.and_then(|request| request.kind.phase_terms());
         terms.is_some_and(super::request::PhaseTerms::is_watched)
+    }
+
+    /// Its place below another run.
+    pub fn parent(&self) -> Option<&Parent> {
+        self.request.as_ref()?.parent.as_ref()
+    }
+
+    /// Whether it goes on under its next owner when its owner dies. A child does: its root goes on.
+    pub fn outlives_its_owner(&self) -> bool {
+        self.is_watched() || self.parent().is_some() || self.flow == Flow::Cruise
+    }
+
+    /// Whether a run that it started has not ended.
+    pub fn has_live_children(&self) -> bool {
+        self.children.values().any(Child::is_live)
+    }
+
+    /// What its agents and those of its children used, as far as they reported.
+    pub fn spent_in_all(&self) -> Spent {
+        let children = self.children.values().map(Child::spent);
+        children.fold(self.spent, Spent::plus)
+    }
+
+    /// What no agent has used and no living child holds.
+    pub fn unallotted(&self) -> Budget {
+        let mut left = self.budget().minus(self.spent.usage, self.spent.cost);
+        for child in self.children.values() {
+            let spent = child.spent();
+            let after = left.minus(spent.usage, spent.cost);
+            left = match child.is_live() {
+                true => after.min(left.without(child.granted)),
+                false => after,
+            };
+        }
+        left
+    }
+
+    /// Adds to what the run may use.
+    pub(in crate::run) fn grant(&mut self, more: Budget) {
+        let nothing = Budget {
+            tokens: Some(0),
+            cost: Some(Cost::default()),
+        };
+        self.granted = Some(self.granted.unwrap_or(nothing).plus(more));
     }
 
     /// What an agent that is started for this effect now may use. An earlier one may have been

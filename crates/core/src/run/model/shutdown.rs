@@ -22,8 +22,12 @@ pub struct Shutdown {
 pub enum ShutdownStep {
     /// Effects that were pending when a stop was asked for are being finished.
     Finishing,
+    /// Child runs are being stopped.
+    StoppingChildren,
     /// Processes that a dead owner left running are being ended.
     EndingProcesses,
     /// The sandbox is being removed.
     RemovingSandbox,
+    /// The parent is being told how it ends.
+    Reporting,
 }

@@ -6,17 +6,19 @@ pub mod verification;
 use drive_core::agent::{AgentOutcome, Budget, Cost, Ending, Failure, Ignored, Usage};
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Author, Comment, CommentKey, CommentRef, Surface};
-use drive_core::ids::{EffectKey, RunId, SandboxId};
+use drive_core::ids::{EffectKey, RunId, SandboxId, TaskId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{ProcessIdentity, ProcessMark, TimeBound};
 use drive_core::prompts::Prompts;
 use drive_core::run::{
-    AfterEnd, CommitSummary, DoneWhen, Effect, EffectResult, Event, ForgeAct, ForgeAnswer,
-    IgnoredComment, Makes, Note, PhaseTerms, Publish, Published, Request, RunKind, Spent,
+    AfterEnd, BuildTerms, ChildReport, ChildState, CommitSummary, DoneWhen, Effect, EffectResult,
+    Event, ForgeAct, ForgeAnswer, IgnoredComment, Makes, Note, OutcomeStatus, PhaseTerms, Publish,
+    Published, Request, RunKind, Spent, TaskOrder,
 };
 use drive_core::sandbox::{KeptWork, Lifetime, Sandbox};
 use drive_core::settings::TeamMode;
 use drive_core::time::Timestamp;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 pub fn run_id() -> RunId {
@@ -54,6 +56,7 @@ pub fn request(publish: Publish, after_end: AfterEnd) -> Request {
         after_end,
         copy: vec![".env.example".into()],
         seed: vec!["target".into()],
+        parent: None,
     }
 }
 
@@ -301,6 +304,7 @@ pub fn good(effect: &Effect) -> EffectResult {
                 url: "local:7".into(),
             },
         },
+        Effect::ToRun { .. } => EffectResult::Delivered,
         Effect::RemoveSandbox { .. } => EffectResult::SandboxRemoved {
             kept: Some(kept()),
             branch: None,
@@ -336,6 +340,37 @@ fn forge_answer(act: &ForgeAct) -> ForgeAnswer {
         ForgeAct::Merge { .. } => ForgeAnswer::Merged {
             sha: Some("9".repeat(40)),
         },
+    }
+}
+
+/// A root of two tasks.
+pub fn build_request() -> Request {
+    let order = |id: &str, after: &[&str]| TaskOrder {
+        id: TaskId::new(id),
+        after: after.iter().map(|id| TaskId::new(*id)).collect(),
+        request: request(Publish::BranchOnly, AfterEnd::Remove),
+    };
+    let terms = BuildTerms {
+        tasks: vec![order("login", &[]), order("logout", &["login"])],
+        max_parallel: NonZeroU32::new(4).unwrap(),
+    };
+    Request {
+        kind: RunKind::Build(Box::new(terms)),
+        ..request(Publish::BranchOnly, AfterEnd::Remove)
+    }
+}
+
+pub fn child_report() -> ChildReport {
+    ChildReport {
+        number: 3,
+        state: ChildState::Ended {
+            status: OutcomeStatus::Failed,
+            failure: Some(problem()),
+        },
+        spent: used(1200),
+        branch: Some("fix-the-login".into()),
+        head_sha: Some("b".repeat(40)),
+        pull_request: None,
     }
 }
 
@@ -392,6 +427,7 @@ pub fn events() -> Vec<Event> {
             kept: Some(kept()),
             branch: None,
         },
+        EffectResult::Delivered,
         verification::verified(verification::passed(&"b".repeat(40), &verification::base())),
         EffectResult::Failed { problem: problem() },
     ];
@@ -428,6 +464,13 @@ pub fn events() -> Vec<Event> {
         },
         Event::CancelAsked,
         Event::OwnerLost,
+        Event::Requested {
+            request: Box::new(build_request()),
+        },
+        Event::ChildReported {
+            child: RunId::new("r20261115-0942-k3f9a+login"),
+            report: Box::new(child_report()),
+        },
     ];
     all.extend(notes.map(|note| Event::Noted {
         key: key.clone(),

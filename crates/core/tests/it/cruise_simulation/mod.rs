@@ -9,7 +9,7 @@ mod clock;
 mod forge;
 mod git;
 mod people;
-mod rng;
+pub mod rng;
 mod sim;
 mod world;
 

@@ -243,6 +243,7 @@ impl World {
                     false => common::verification::failed(head, &base),
                 })
             }
+            Effect::ToRun { run, .. } => panic!("a message to {run}"),
             Effect::RemoveSandbox { .. } => {
                 assert!(self.git.alive.is_empty(), "an agent lost its sandbox");
                 let kept = self.git.remove(self.clock.now());

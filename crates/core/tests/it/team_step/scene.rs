@@ -178,7 +178,7 @@ pub fn telling(act: &ForgeAct) -> Option<String> {
 pub fn team(run: &Run) -> &Phase {
     match &run.flow {
         Flow::Phase { phase } => phase,
-        Flow::Awaiting | Flow::Spawn { .. } => panic!("no team"),
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise => panic!("no team"),
     }
 }
 

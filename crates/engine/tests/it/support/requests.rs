@@ -29,6 +29,7 @@ pub fn spawn_request(world: &FakeWorld) -> Request {
         after_end: AfterEnd::Remove,
         copy: Vec::new(),
         seed: Vec::new(),
+        parent: None,
     }
 }
 

@@ -6,7 +6,7 @@ use super::super::super::model::{
 };
 use super::PhaseFlow;
 use super::texts::injected_body;
-use crate::agent::{Budget, Cost};
+use crate::agent::Budget;
 use crate::forge::CommentKey;
 use crate::problem::{Kind, Problem};
 
@@ -61,11 +61,7 @@ impl PhaseFlow<'_> {
     fn extend(&mut self, budget: Budget, rounds: u32) {
         self.active();
         self.state.extra_rounds = self.state.extra_rounds.saturating_add(rounds);
-        let before = self.run.granted.unwrap_or(Budget {
-            tokens: Some(0),
-            cost: Some(Cost::default()),
-        });
-        self.run.granted = Some(before.plus(budget));
+        self.run.grant(budget);
         if self.state.limit().is_none() {
             return;
         }

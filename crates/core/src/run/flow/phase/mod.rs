@@ -102,7 +102,7 @@ pub(super) fn advance(run: &mut Run, now: Timestamp, act: impl FnOnce(&mut Phase
             act(&mut flow);
             flow.put_back();
         }
-        other @ (Flow::Awaiting | Flow::Spawn { .. }) => run.flow = other,
+        other @ (Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise) => run.flow = other,
     }
 }
 

@@ -131,6 +131,7 @@ impl PhaseFlow<'_> {
             | EffectResult::Replaced { .. }
             | EffectResult::Conflicted { .. }
             | EffectResult::Verified { .. }
+            | EffectResult::Delivered
             | EffectResult::SandboxRemoved { .. } => {}
         }
     }

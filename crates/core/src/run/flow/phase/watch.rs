@@ -46,6 +46,7 @@ impl PhaseFlow<'_> {
             | Effect::ConcludeMerge { .. }
             | Effect::RollBack { .. }
             | Effect::Verify { .. }
+            | Effect::ToRun { .. }
             | Effect::RemoveSandbox { .. } => false,
         })
     }
@@ -193,12 +194,13 @@ impl PhaseFlow<'_> {
         let is_watch = |effect: &Effect| {
             matches!(
                 effect,
-                Effect::OnForge {
-                    act: ForgeAct::Poll { .. }
-                        | ForgeAct::React { .. }
-                        | ForgeAct::UpdateBody { .. },
-                    ..
-                }
+                Effect::ToRun { .. }
+                    | Effect::OnForge {
+                        act: ForgeAct::Poll { .. }
+                            | ForgeAct::React { .. }
+                            | ForgeAct::UpdateBody { .. },
+                        ..
+                    }
             )
         };
         let is_held = self.state.hold().is_some()

@@ -1,0 +1,86 @@
+//! Puts the runs of a list in the order of their tree, children below their parents.
+
+use drive_core::ids::RunId;
+use drive_core::run::{Child, ChildState, Run};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Every run once, each with its depth. A child whose parent is not in the list stands for itself.
+pub(super) fn in_order(runs: &[Run]) -> Vec<(usize, &Run)> {
+    let listed: BTreeSet<&RunId> = runs.iter().map(|run| &run.id).collect();
+    let mut children: BTreeMap<&RunId, Vec<&Run>> = BTreeMap::new();
+    let mut roots = Vec::new();
+    for run in runs {
+        match run.parent().map(|parent| &parent.run) {
+            Some(parent) if listed.contains(parent) => {
+                children.entry(parent).or_default().push(run);
+            }
+            Some(_) | None => roots.push(run),
+        }
+    }
+    let mut order = Vec::new();
+    let mut open: Vec<(usize, &Run)> = roots.into_iter().rev().map(|run| (0, run)).collect();
+    while let Some((depth, run)) = open.pop() {
+        order.push((depth, run));
+        // The list is newest first, and the stack turns it round: the oldest child comes first.
+        let below = children.remove(&run.id).unwrap_or_default();
+        open.extend(below.into_iter().map(|child| (depth + 1, child)));
+    }
+    order
+}
+
+/// What a parent knows of a child, in one line.
+pub(crate) fn child_line(id: &RunId, child: &Child) -> String {
+    let state = match child.report.as_ref().map(|report| &report.state) {
+        None => "starting".to_owned(),
+        Some(ChildState::Working) => "working".to_owned(),
+        Some(ChildState::NeedsBudget { why } | ChildState::NeedsPerson { why }) => {
+            format!("waiting for you: {why}")
+        }
+        Some(ChildState::Ended { status, .. }) => crate::documents::RunStatus::from(*status)
+            .as_str()
+            .to_owned(),
+    };
+    format!("task     {:16} {state}  (run {id})", child.task.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drive_core::run::{Event, fold};
+    use drive_core::time::Timestamp;
+
+    fn run(id: &str, parent: Option<&str>) -> Run {
+        let parent = parent.map(|run| serde_json::json!({ "run": run, "task": "t" }));
+        let request = serde_json::json!({
+            "kind": "spawn", "task": "x", "repo": "/r", "baseSha": "a", "baseBranch": null,
+            "branch": "b", "agent": "a", "idleTimeout": { "secs": 1, "nanos": 0 },
+            "totalTimeout": { "secs": 1, "nanos": 0 }, "budget": {}, "maxEscalations": 0,
+            "publish": { "to": "branchOnly" }, "afterEnd": "remove", "copy": [], "seed": [],
+            "parent": parent,
+        });
+        let request = serde_json::from_value(request).unwrap();
+        let event = Event::Requested { request };
+        fold(RunId::new(id), [(event, Timestamp::UNIX_EPOCH)]).unwrap()
+    }
+
+    #[test]
+    fn children_stand_below_their_parents_oldest_first() {
+        let newest_first = [
+            run("r3", None),
+            run("r1+b+x", Some("r1+b")),
+            run("r1+b", Some("r1")),
+            run("r1+a", Some("r1")),
+            run("r2", None),
+            run("r1", None),
+            run("r0+z", Some("r0")),
+        ];
+        let order: Vec<String> = in_order(&newest_first)
+            .iter()
+            .map(|(depth, run)| format!("{}{}", "  ".repeat(*depth), run.id))
+            .collect();
+        assert_eq!(
+            order,
+            ["r3", "r2", "r1", "  r1+a", "  r1+b", "    r1+b+x", "r0+z"]
+        );
+    }
+}

@@ -1,0 +1,206 @@
+//! Parents and children: how a run starts, stops and hears its children, and how a budget is split.
+//!
+//! A child has a deterministic id, so that starting it again starts nothing new. It reports to its
+//! parent by an effect, one report at a time, and ends only after its parent has its last report.
+//! The budget belongs to the root: a child gets a share of what no other child holds, and what it
+//! leaves over is there for others once it has ended.
+
+use super::super::model::{
+    Child, ChildReport, ChildStage, ChildState, Effect, Flow, OutcomeStatus, Parent, Request, Run,
+    RunMessage, TaskOrder,
+};
+use crate::Problem;
+use crate::agent::Budget;
+use crate::ids::{RunId, TaskId};
+
+/// The id of the run that works on a task. `+` is in no task id, so that the ids of nested runs
+/// cannot meet.
+pub(super) fn child_id(parent: &RunId, task: &TaskId) -> RunId {
+    RunId::new(format!("{parent}+{task}"))
+}
+
+/// Starts the run of a task with this share of the budget.
+pub(super) fn start(run: &mut Run, order: &TaskOrder, share: Budget) {
+    let id = child_id(&run.id, &order.id);
+    let request = Request {
+        budget: share,
+        parent: Some(Parent {
+            run: run.id.clone(),
+            task: order.id.clone(),
+        }),
+        ..order.request.clone()
+    };
+    let child = Child {
+        task: order.id.clone(),
+        stage: ChildStage::Starting,
+        granted: share,
+        granted_for: 0,
+        report: None,
+    };
+    run.children.insert(id.clone(), child);
+    let request = Box::new(request);
+    tell(run, id, RunMessage::StartRun { request });
+}
+
+/// Decides to tell another run something.
+pub(super) fn tell(run: &mut Run, other: RunId, message: RunMessage) {
+    run.decide(Effect::ToRun {
+        run: other,
+        message,
+    });
+}
+
+/// Asks every child that has begun to stop. Returns false where no child lives.
+pub(super) fn stop_children(run: &mut Run) -> bool {
+    let started: Vec<RunId> = run
+        .children
+        .iter_mut()
+        .filter(|(_, child)| child.stage == ChildStage::Started)
+        .map(|(id, child)| {
+            child.stage = ChildStage::Stopping;
+            id.clone()
+        })
+        .collect();
+    for run_id in started {
+        tell(run, run_id, RunMessage::StopRun);
+    }
+    run.has_live_children()
+}
+
+/// A child was started, or could not be.
+pub(super) fn started(run: &mut Run, id: &RunId, failed: Option<&Problem>) {
+    let Some(child) = run.children.get_mut(id) else {
+        return;
+    };
+    match failed {
+        None if child.stage == ChildStage::Starting => child.stage = ChildStage::Started,
+        None => {}
+        Some(problem) => give_up(child, problem),
+    }
+}
+
+/// A child cannot be stopped: nothing more is expected of it.
+pub(super) fn not_stopped(run: &mut Run, id: &RunId, problem: &Problem) {
+    if let Some(child) = run.children.get_mut(id) {
+        give_up(child, problem);
+        run.warnings
+            .push(format!("run `{id}` could not be stopped: {problem}"));
+    }
+}
+
+fn give_up(child: &mut Child, problem: &Problem) {
+    child.stage = ChildStage::Ended;
+    child.report = Some(ChildReport {
+        number: child.report.as_ref().map_or(0, |report| report.number),
+        state: ChildState::Ended {
+            status: OutcomeStatus::Failed,
+            failure: Some(problem.clone()),
+        },
+        spent: child.spent(),
+        branch: None,
+        head_sha: None,
+        pull_request: None,
+    });
+}
+
+/// Takes a report over. One that is older than the latest changes nothing.
+pub(super) fn heard(run: &mut Run, id: &RunId, report: ChildReport) {
+    let Some(child) = run.children.get_mut(id) else {
+        return;
+    };
+    let known = child.report.as_ref().map_or(0, |report| report.number);
+    if report.number <= known || child.stage == ChildStage::Ended {
+        return;
+    }
+    // A report proves that the child has begun, even before its start was confirmed.
+    child.stage = match (&report.state, child.stage) {
+        (ChildState::Ended { .. }, _) => ChildStage::Ended,
+        (_, ChildStage::Starting) => ChildStage::Started,
+        (_, stage) => stage,
+    };
+    child.report = Some(report);
+}
+
+/// An equal part, for each of `parts`, of what nobody holds or has used.
+pub(super) fn share(run: &Run, parts: usize) -> Budget {
+    run.unallotted().split(parts)
+}
+
+/// Reports a change to the parent, once the report before it has arrived. An ended run is reported by
+/// its shutdown.
+pub(super) fn report_change(run: &mut Run) {
+    if run.outcome.is_some() || run.shutdown.is_some() || run.parent().is_none() {
+        return;
+    }
+    if run.pending.values().any(is_report) {
+        return;
+    }
+    let state = state(run);
+    let is_news = match &run.reported {
+        Some(last) => {
+            last.state != state || last.spent != run.spent_in_all() || is_moved(run, last)
+        }
+        None => state != ChildState::Working,
+    };
+    if is_news {
+        report(run, state);
+    }
+}
+
+/// Reports to the parent. Returns false where there is none.
+pub(super) fn report(run: &mut Run, state: ChildState) -> bool {
+    let Some(parent) = run.parent().map(|parent| parent.run.clone()) else {
+        return false;
+    };
+    let report = ChildReport {
+        number: run.reported.as_ref().map_or(0, |last| last.number) + 1,
+        state,
+        spent: run.spent_in_all(),
+        branch: run.work.branch.clone(),
+        head_sha: run.work.head_sha.clone(),
+        pull_request: run.work.pull_request.clone(),
+    };
+    run.reported = Some(report.clone());
+    let report = Box::new(report);
+    tell(run, parent, RunMessage::ReportToParent { report });
+    true
+}
+
+/// Whether an effect is a report to the parent.
+pub(super) fn is_report(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::ToRun {
+            message: RunMessage::ReportToParent { .. },
+            ..
+        }
+    )
+}
+
+fn is_moved(run: &Run, last: &ChildReport) -> bool {
+    last.head_sha != run.work.head_sha
+        || last.branch != run.work.branch
+        || last.pull_request != run.work.pull_request
+}
+
+fn state(run: &Run) -> ChildState {
+    let limit = match &run.flow {
+        Flow::Phase { phase } => phase.limit().map(str::to_owned),
+        Flow::Cruise => super::cruise::waits_for(run),
+        Flow::Awaiting | Flow::Spawn { .. } => None,
+    };
+    let Some(why) = limit else {
+        return ChildState::Working;
+    };
+    let spent = run.spent_in_all();
+    let is_budget = match run.flow {
+        Flow::Cruise => super::cruise::needs_budget(run),
+        Flow::Phase { .. } | Flow::Awaiting | Flow::Spawn { .. } => {
+            run.budget().overrun(spent.usage, spent.cost).is_some()
+        }
+    };
+    match is_budget {
+        true => ChildState::NeedsBudget { why },
+        false => ChildState::NeedsPerson { why },
+    }
+}

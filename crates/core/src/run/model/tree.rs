@@ -1,0 +1,153 @@
+//! Child runs: what a parent knows of its children, and what a child reports.
+
+use super::ask::Ask;
+use super::outcome::{OutcomeStatus, Published, Spent};
+use super::request::Request;
+use crate::Problem;
+use crate::agent::Budget;
+use crate::ids::{RunId, TaskId};
+use serde::{Deserialize, Serialize};
+
+/// The place of a run below another one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Parent {
+    /// The run that started it and hears its reports.
+    pub run: RunId,
+    /// The parent's task that it works on.
+    pub task: TaskId,
+}
+
+/// A child run, as its parent knows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Child {
+    /// The task it works on.
+    pub task: TaskId,
+    /// How far the parent has come with it.
+    pub stage: ChildStage,
+    /// Its share of the parent's budget so far.
+    pub granted: Budget,
+    /// The number of the last report that was answered with a larger share; 0 for none.
+    pub granted_for: u32,
+    /// Its latest report; `None` before the first.
+    pub report: Option<ChildReport>,
+}
+
+/// How far a parent has come with a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ChildStage {
+    /// Its request is being journaled; it may be there already.
+    Starting,
+    /// It has begun.
+    Started,
+    /// It was asked to stop.
+    Stopping,
+    /// It ended, or never began.
+    Ended,
+}
+
+/// The state of a child, as it reports it to its parent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChildReport {
+    /// Counts the reports of one child, from 1.
+    pub number: u32,
+    /// What it does.
+    pub state: ChildState,
+    /// What its agents used, with those of its own children.
+    pub spent: Spent,
+    /// Its branch, once that holds commits.
+    pub branch: Option<String>,
+    /// The tip of that branch.
+    pub head_sha: Option<String>,
+    /// Its pull request.
+    pub pull_request: Option<Published>,
+}
+
+/// What a child does, as far as its parent must know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "state")]
+pub enum ChildState {
+    /// It works, or waits for something that comes by itself.
+    Working,
+    /// Its share of the budget is used up.
+    NeedsBudget {
+        /// The limit, in words.
+        why: String,
+    },
+    /// It waits for a person.
+    NeedsPerson {
+        /// The reason, in words.
+        why: String,
+    },
+    /// It ends like this.
+    Ended {
+        /// Its outcome.
+        status: OutcomeStatus,
+        /// Why, where it did not succeed.
+        failure: Option<Problem>,
+    },
+}
+
+/// What a parent and its child tell each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "message")]
+pub enum RunMessage {
+    /// Starts a child. Starting it again finds it there.
+    StartRun {
+        /// What it is to do.
+        request: Box<Request>,
+    },
+    /// Asks something of a child.
+    AskRun {
+        /// The request.
+        ask: Ask,
+    },
+    /// Stops a child, which saves its work.
+    StopRun,
+    /// Tells the parent how this run stands.
+    ReportToParent {
+        /// The report; its number makes it the same report when it is delivered again.
+        report: Box<ChildReport>,
+    },
+}
+
+impl RunMessage {
+    /// The first half of the key of the effect that delivers it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            RunMessage::StartRun { .. } => "startRun",
+            RunMessage::AskRun { .. } => "askRun",
+            RunMessage::StopRun => "stopRun",
+            RunMessage::ReportToParent { .. } => "reportToParent",
+        }
+    }
+}
+
+impl Child {
+    /// Whether anything may still happen in it.
+    pub fn is_live(&self) -> bool {
+        self.stage != ChildStage::Ended
+    }
+
+    /// What it used, as far as it reported.
+    pub fn spent(&self) -> Spent {
+        self.report
+            .as_ref()
+            .map_or_else(Spent::default, |r| r.spent)
+    }
+
+    /// Whether it ended well.
+    pub fn has_succeeded(&self) -> bool {
+        let state = self.report.as_ref().map(|report| &report.state);
+        matches!(
+            state,
+            Some(ChildState::Ended {
+                status: OutcomeStatus::Succeeded,
+                ..
+            })
+        )
+    }
+}

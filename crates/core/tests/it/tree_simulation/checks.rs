@@ -1,0 +1,167 @@
+//! What must hold for every tree, whatever happens.
+
+use super::forest::Forest;
+use drive_core::agent::Cost;
+use drive_core::ids::RunId;
+use drive_core::run::{Effect, Event, OutcomeStatus, Run, RunKind, RunMessage};
+
+/// By how much one agent may pass its budget before it is stopped.
+pub const OVERSHOOT: u64 = 50;
+
+/// After every event of one run.
+pub fn after_step(forest: &Forest, id: &RunId) {
+    let run = &forest.trees[id].run;
+    if let Some(RunKind::Build(terms)) = run.request.as_ref().map(|request| &request.kind) {
+        let live = run
+            .children
+            .values()
+            .filter(|child| child.is_live())
+            .count();
+        assert!(
+            live <= terms.max_parallel.get() as usize,
+            "{live} children live at once"
+        );
+    }
+    check_order(forest, run);
+    check_end(forest, run);
+    check_grants(run);
+}
+
+/// A task starts only after those it depends on have ended well.
+fn check_order(forest: &Forest, run: &Run) {
+    let Some(RunKind::Build(terms)) = run.request.as_ref().map(|request| &request.kind) else {
+        return;
+    };
+    for effect in run.pending.values() {
+        let Effect::ToRun {
+            run: child,
+            message: RunMessage::StartRun { .. },
+        } = effect
+        else {
+            continue;
+        };
+        let task = &run.children[child].task;
+        let order = terms.tasks.iter().find(|order| order.id == *task).unwrap();
+        for before in &order.after {
+            let ended = run.children.values().find(|child| child.task == *before);
+            assert!(
+                ended.unwrap().has_succeeded(),
+                "{task} starts before {before}"
+            );
+            let its = RunId::new(format!("{}+{before}", run.id));
+            let outcome = forest.trees[&its].run.shutdown.as_ref();
+            assert_eq!(
+                outcome.map(|ends| ends.status),
+                Some(OutcomeStatus::Succeeded)
+            );
+        }
+    }
+}
+
+/// A run that has ended has no child that lives, and its parent knows.
+fn check_end(forest: &Forest, run: &Run) {
+    if run.outcome.is_none() {
+        return;
+    }
+    assert!(run.pending.is_empty() && run.timers.is_empty());
+    for child in run.children.keys() {
+        let Some(child) = forest.trees.get(child) else {
+            continue;
+        };
+        let is_through = |effect: &Effect| {
+            let is_report = matches!(effect, Effect::ToRun { .. });
+            assert!(is_report, "{} ended before its child", run.id);
+            true
+        };
+        let is_over = child.run.outcome.is_some() || child.run.pending.values().all(is_through);
+        assert!(is_over);
+        assert!(
+            child.run.sandboxes.is_empty(),
+            "a sandbox of a child is left"
+        );
+    }
+}
+
+/// What living children hold, and all that was used, fits into the budget; but for what an agent may
+/// use beyond its own before it is stopped.
+fn check_grants(run: &Run) {
+    if run.children.is_empty() {
+        return;
+    }
+    let whole = run.budget();
+    let mut tokens = run.spent.usage.counted();
+    let mut micros = run.spent.cost.map_or(0, Cost::micro_usd);
+    for child in run.children.values() {
+        let spent = child.spent();
+        let used = spent.usage.counted();
+        let paid = spent.cost.map_or(0, Cost::micro_usd);
+        match child.is_live() {
+            true => {
+                tokens += child.granted.tokens.unwrap_or(0).max(used);
+                micros += child.granted.cost.map_or(0, Cost::micro_usd).max(paid);
+            }
+            false => {
+                tokens += used;
+                micros += paid;
+            }
+        }
+    }
+    let most = OVERSHOOT * agents(run);
+    if let Some(whole) = whole.tokens {
+        assert!(tokens <= whole + most, "{tokens} tokens of {whole}");
+    }
+    if let Some(whole) = whole.cost {
+        let whole = whole.micro_usd();
+        assert!(micros <= whole + most, "{micros} of {whole}");
+    }
+}
+
+/// More agents than ever work in one tree.
+fn agents(run: &Run) -> u64 {
+    200 + 200 * run.children.len() as u64
+}
+
+/// After the last event of the root.
+pub fn at_end(forest: &Forest) {
+    let root = &forest.trees[&forest.root].run;
+    let mut counted = 0;
+    for (id, tree) in &forest.trees {
+        let requests = tree.journal.iter();
+        let requests = requests.filter(|(event, _)| matches!(event, Event::Requested { .. }));
+        assert_eq!(requests.count(), 1, "{id} was started more than once");
+        counted += tree.run.spent.usage.counted();
+    }
+    assert_eq!(
+        root.spent_in_all().usage.counted(),
+        counted,
+        "the root does not know what its tree used"
+    );
+    // An agent that a crash cut off is billed as well, but nobody could tell the run.
+    let tokens: u64 = forest
+        .bills
+        .iter()
+        .map(|(_, usage, _)| usage.counted())
+        .sum();
+    let unheard = tokens - counted;
+    let agents = forest.bills.len() as u64;
+    if let (Some(asked), 0) = (root.request.as_ref().unwrap().budget.tokens, unheard) {
+        let allowed = asked + forest.granted.tokens.unwrap_or(0);
+        assert!(
+            tokens <= allowed + agents * OVERSHOOT,
+            "{tokens} tokens where {allowed} are allowed"
+        );
+    }
+    let outcome = root.outcome.as_ref().unwrap();
+    let has_all = |run: &Run| match run.request.as_ref().map(|request| &request.kind) {
+        Some(RunKind::Build(terms)) => terms.tasks.iter().all(|order| {
+            let mut children = run.children.values();
+            children.any(|child| child.task == order.id && child.has_succeeded())
+        }),
+        _ => false,
+    };
+    assert_eq!(
+        outcome.status == OutcomeStatus::Succeeded,
+        has_all(root),
+        "a root succeeds exactly when all its tasks did"
+    );
+}

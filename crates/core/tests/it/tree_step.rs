@@ -1,0 +1,313 @@
+//! Parents and children, step by step.
+
+use crate::common::{agent_ended, at, good, problem, request, sandbox};
+use drive_core::agent::{Budget, Usage};
+use drive_core::ids::{EffectKey, RunId, TaskId};
+use drive_core::problem::Kind;
+use drive_core::run::{
+    AfterEnd, Ask, BuildTerms, ChildReport, ChildStage, ChildState, Effect, EffectResult, Event,
+    OutcomeStatus, Parent, Publish, Request, Run, RunKind, RunMessage, Spent, TaskOrder,
+    paused_for, step,
+};
+use drive_core::sandbox::Sandbox;
+use std::num::NonZeroU32;
+
+fn order(id: &str, after: &[&str]) -> TaskOrder {
+    TaskOrder {
+        id: TaskId::new(id),
+        after: after.iter().map(|id| TaskId::new(*id)).collect(),
+        request: request(Publish::BranchOnly, AfterEnd::Remove),
+    }
+}
+
+fn root(tasks: Vec<TaskOrder>, tokens: Option<u64>) -> Run {
+    let terms = BuildTerms {
+        tasks,
+        max_parallel: NonZeroU32::new(3).unwrap(),
+    };
+    let request = Request {
+        kind: RunKind::Build(Box::new(terms)),
+        budget: Budget { tokens, cost: None },
+        ..request(Publish::BranchOnly, AfterEnd::Remove)
+    };
+    let request = Box::new(request);
+    next(Run::new(RunId::new("r1")), Event::Requested { request })
+}
+
+fn next(run: Run, event: Event) -> Run {
+    step(run, event, at(0)).unwrap().0
+}
+
+fn child(task: &str) -> RunId {
+    RunId::new(format!("r1+{task}"))
+}
+
+/// Lets every pending message arrive.
+fn delivered(mut run: Run) -> Run {
+    while let Some(key) = run.pending.keys().next().cloned() {
+        let result = EffectResult::Delivered;
+        run = next(run, Event::EffectEnded { key, result });
+    }
+    run
+}
+
+fn reports(run: Run, task: &str, number: u32, state: ChildState, tokens: u64) -> Run {
+    let usage = Usage {
+        input: tokens,
+        ..Usage::default()
+    };
+    let report = Box::new(ChildReport {
+        number,
+        state,
+        spent: Spent { usage, cost: None },
+        branch: None,
+        head_sha: None,
+        pull_request: None,
+    });
+    let child = child(task);
+    next(run, Event::ChildReported { child, report })
+}
+
+fn succeeded() -> ChildState {
+    ChildState::Ended {
+        status: OutcomeStatus::Succeeded,
+        failure: None,
+    }
+}
+
+fn failed() -> ChildState {
+    ChildState::Ended {
+        status: OutcomeStatus::Failed,
+        failure: Some(problem()),
+    }
+}
+
+fn needs_budget() -> ChildState {
+    ChildState::NeedsBudget {
+        why: "the run used too many tokens".into(),
+    }
+}
+
+/// The pending messages as `name child`.
+fn telling(run: &Run) -> Vec<String> {
+    let line = |effect: &Effect| match effect {
+        Effect::ToRun { run, message } => format!("{} {run}", message.name()),
+        other => other.name().to_owned(),
+    };
+    run.pending.values().map(line).collect()
+}
+
+fn tokens(run: &Run, task: &str) -> Option<u64> {
+    run.children[&child(task)].granted.tokens
+}
+
+#[test]
+fn a_task_starts_once_the_tasks_before_it_have_succeeded() {
+    let run = root(vec![order("a", &[]), order("b", &["a"])], None);
+    assert_eq!(telling(&run), ["startRun r1+a"]);
+    let run = delivered(run);
+    let run = reports(run, "a", 1, ChildState::Working, 10);
+    assert!(telling(&run).is_empty());
+    let run = reports(run, "a", 2, succeeded(), 20);
+    assert_eq!(telling(&run), ["startRun r1+b"]);
+    let run = delivered(run);
+    let run = reports(run, "b", 1, succeeded(), 5);
+    assert_eq!(
+        run.outcome.as_ref().unwrap().status,
+        OutcomeStatus::Succeeded
+    );
+    assert_eq!(run.spent_in_all().usage.counted(), 25);
+}
+
+#[test]
+fn a_child_knows_its_parent_its_task_and_its_share() {
+    let run = root(vec![order("a", &[]), order("b", &[])], Some(1_000));
+    let Effect::ToRun { run: id, message } = run.pending.values().next().unwrap() else {
+        panic!("a message");
+    };
+    let RunMessage::StartRun { request } = message else {
+        panic!("a start");
+    };
+    assert_eq!(id, &child("a"));
+    assert_eq!(request.budget.tokens, Some(500));
+    let parent = Parent {
+        run: RunId::new("r1"),
+        task: TaskId::new("a"),
+    };
+    assert_eq!(request.parent, Some(parent));
+}
+
+#[test]
+fn children_that_run_side_by_side_share_what_is_left() {
+    let tasks = vec![
+        order("a", &[]),
+        order("b", &[]),
+        order("c", &[]),
+        order("d", &[]),
+    ];
+    let run = delivered(root(tasks, Some(1_000)));
+    let held: u64 = run
+        .children
+        .values()
+        .filter_map(|one| one.granted.tokens)
+        .sum();
+    assert_eq!((run.children.len(), held), (3, 750));
+    // `a` used little: what it leaves over goes to the last one.
+    let run = reports(run, "a", 1, succeeded(), 50);
+    assert_eq!(tokens(&run, "d"), Some(450));
+}
+
+#[test]
+fn a_child_at_its_limit_gets_more_while_something_is_left() {
+    let run = delivered(root(vec![order("a", &[]), order("b", &[])], Some(1_000)));
+    let run = reports(run, "b", 1, succeeded(), 100);
+    let run = reports(run, "a", 1, needs_budget(), 510);
+    assert_eq!(telling(&run), ["askRun r1+a"]);
+    // 100 are used by `b` and 510 by `a`.
+    assert_eq!(tokens(&run, "a"), Some(500 + 390));
+    let run = delivered(run);
+    assert_eq!(run.children[&child("a")].granted_for, 1);
+    // The same report again asks for nothing more.
+    let run = reports(run, "a", 1, needs_budget(), 510);
+    assert!(telling(&run).is_empty());
+}
+
+#[test]
+fn a_spent_budget_waits_for_a_person_who_extends_it() {
+    let run = delivered(root(vec![order("a", &[]), order("b", &["a"])], Some(1_000)));
+    assert_eq!(tokens(&run, "a"), Some(500));
+    let run = reports(run, "a", 1, succeeded(), 1_000);
+    assert!(run.outcome.is_none() && telling(&run).is_empty());
+    let wait = paused_for(&run).unwrap();
+    assert_eq!(
+        wait,
+        "you: all tokens of the budget are used; raise the budget with `drive runs extend r1 --cost 5`"
+    );
+    let budget = Budget {
+        tokens: Some(300),
+        cost: None,
+    };
+    let ask = Ask::Extend { budget, rounds: 0 };
+    let run = next(run, Event::Asked { ask });
+    assert_eq!(telling(&run), ["startRun r1+b"]);
+    assert_eq!(tokens(&run, "b"), Some(300));
+}
+
+#[test]
+fn a_failed_task_keeps_what_depends_on_it_from_starting() {
+    let tasks = vec![
+        order("a", &[]),
+        order("b", &["a"]),
+        order("c", &["b"]),
+        order("d", &[]),
+    ];
+    let run = delivered(root(tasks, None));
+    let run = reports(run, "a", 1, failed(), 0);
+    assert!(run.outcome.is_none(), "`d` goes on");
+    let run = reports(run, "d", 1, succeeded(), 0);
+    let failure = run.outcome.unwrap().failure.unwrap();
+    assert_eq!(failure.kind, Kind::TasksFailed);
+    assert_eq!(
+        failure.message,
+        "task `a` did not succeed; 2 dependent tasks were not started"
+    );
+    assert_eq!(
+        failure.hint.as_deref(),
+        Some("`drive runs show r1+a` says why")
+    );
+}
+
+#[test]
+fn a_stopped_root_ends_after_its_children() {
+    let run = delivered(root(
+        vec![order("a", &[]), order("b", &[]), order("c", &["a"])],
+        None,
+    ));
+    let run = next(run, Event::CancelAsked);
+    assert_eq!(telling(&run), ["stopRun r1+a", "stopRun r1+b"]);
+    let run = delivered(run);
+    let run = reports(run, "a", 1, succeeded(), 0);
+    assert!(run.outcome.is_none(), "`b` still lives");
+    assert!(telling(&run).is_empty(), "`c` does not start any more");
+    let run = reports(run, "b", 1, failed(), 0);
+    assert_eq!(run.outcome.unwrap().status, OutcomeStatus::Cancelled);
+}
+
+#[test]
+fn a_root_that_is_cleaned_up_waits_for_a_child_that_is_being_started() {
+    let run = root(vec![order("a", &[])], None);
+    let run = next(run, Event::Asked { ask: Ask::Cleanup });
+    assert_eq!(telling(&run), ["startRun r1+a"], "it may have been started");
+    let key = run.pending.keys().next().unwrap().clone();
+    let result = EffectResult::Delivered;
+    let run = next(run, Event::EffectEnded { key, result });
+    assert_eq!(telling(&run), ["stopRun r1+a"]);
+    let run = delivered(run);
+    let run = reports(run, "a", 1, failed(), 0);
+    assert!(run.outcome.is_some());
+}
+
+#[test]
+fn a_child_that_cannot_be_started_has_failed() {
+    let run = root(vec![order("a", &[])], None);
+    let key = run.pending.keys().next().unwrap().clone();
+    let result = EffectResult::Failed { problem: problem() };
+    let run = next(run, Event::EffectEnded { key, result });
+    assert_eq!(run.children[&child("a")].stage, ChildStage::Ended);
+    assert_eq!(run.outcome.unwrap().status, OutcomeStatus::Failed);
+}
+
+#[test]
+fn an_old_report_changes_nothing() {
+    let run = delivered(root(vec![order("a", &[])], None));
+    let run = reports(run, "a", 2, ChildState::Working, 20);
+    let before = run.clone();
+    let run = reports(run, "a", 1, needs_budget(), 10);
+    assert_eq!(run, before);
+    let run = reports(run, "unknown", 1, succeeded(), 0);
+    assert_eq!(run, before);
+}
+
+#[test]
+fn a_child_ends_only_after_its_parent_was_told() {
+    let parent = Parent {
+        run: RunId::new("r1"),
+        task: TaskId::new("a"),
+    };
+    let request = Box::new(Request {
+        parent: Some(parent),
+        ..request(Publish::BranchOnly, AfterEnd::Remove)
+    });
+    let mut run = next(Run::new(child("a")), Event::Requested { request });
+    let mut told = Vec::new();
+    while let Some((key, effect)) = run.pending.first_key_value() {
+        let (key, effect): (EffectKey, Effect) = (key.clone(), effect.clone());
+        assert!(run.outcome.is_none());
+        let result = match &effect {
+            Effect::RunAgent { .. } => agent_ended(None),
+            Effect::CreateSandbox { spec } => EffectResult::SandboxCreated {
+                sandbox: Box::new(Sandbox {
+                    id: spec.id.clone(),
+                    ..sandbox()
+                }),
+            },
+            other => good(other),
+        };
+        if let Effect::ToRun {
+            message: RunMessage::ReportToParent { report },
+            run: parent,
+        } = &effect
+        {
+            assert_eq!(parent, &RunId::new("r1"));
+            told.push(report.as_ref().clone());
+        }
+        run = next(run, Event::EffectEnded { key, result });
+    }
+    let numbers: Vec<u32> = told.iter().map(|report| report.number).collect();
+    assert_eq!(numbers, (1..=told.len() as u32).collect::<Vec<_>>());
+    let last = told.last().unwrap();
+    assert_eq!(last.state, succeeded());
+    assert_eq!(last.spent, run.spent);
+    assert!(last.branch.is_some() && last.head_sha.is_some());
+    assert_eq!(run.outcome.unwrap().status, OutcomeStatus::Succeeded);
+}

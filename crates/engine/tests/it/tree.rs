@@ -1,0 +1,255 @@
+//! Runs that start other runs: whole trees against the fakes, with a crash at every step.
+
+use crate::support::{Crashes, Idle, Scene, run_id, service, team_request};
+use drive_core::agent::Role;
+use drive_core::ids::{DedupeKey, RunId, TaskId};
+use drive_core::problem::Kind;
+use drive_core::run::{
+    Ask, BuildTerms, Event, OutcomeStatus, Request, Run, RunKind, TaskOrder, fold,
+};
+use drive_engine::CancelToken;
+use drive_engine::fakes::{AgentWork, FakeWorld};
+use drive_engine::journal::Journal;
+use drive_engine::lease::Lease;
+use drive_engine::ports::Store;
+use drive_engine::recovery;
+use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
+
+/// Longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Two teams side by side, and one after both.
+fn build_request(world: &FakeWorld) -> Request {
+    let order = |id: &str, after: &[&str]| TaskOrder {
+        id: TaskId::new(id),
+        after: after.iter().map(|id| TaskId::new(*id)).collect(),
+        request: team_request(world),
+    };
+    let terms = BuildTerms {
+        tasks: vec![order("a", &[]), order("b", &[]), order("c", &["a", "b"])],
+        max_parallel: NonZeroU32::new(2).unwrap(),
+    };
+    Request {
+        kind: RunKind::Build(Box::new(terms)),
+        ..team_request(world)
+    }
+}
+
+fn child(task: &str) -> RunId {
+    RunId::new(format!("{}+{task}", run_id()))
+}
+
+fn load(scene: &Scene, id: &RunId) -> Option<Run> {
+    scene.world.store.load(id).unwrap()
+}
+
+fn status(run: &Run) -> Option<OutcomeStatus> {
+    run.outcome.as_ref().map(|outcome| outcome.status)
+}
+
+/// What must hold for every tree that has ended, whatever happened on the way.
+fn assert_whole(scene: &Scene, when: &str) {
+    let (world, store) = (&scene.world, &scene.world.store);
+    let root = load(scene, &run_id()).unwrap();
+    assert_eq!(world.machine.overlaps(), Vec::<String>::new(), "{when}");
+    assert_eq!(world.machine.running_agents(), 0, "{when}");
+    assert_eq!(world.repository.sandboxes(), Vec::new(), "{when}");
+    let lost = world.repository.lost_commits();
+    assert_eq!(lost, Vec::<String>::new(), "{when}");
+    let mut used = 0;
+    let ids = root.children.keys().cloned();
+    for id in ids.chain([run_id()]) {
+        let run = load(scene, &id).unwrap();
+        assert!(!run.is_active(), "{when}: {id} did not end");
+        assert!(store.outbox(&id).is_empty(), "{when}: {id}");
+        let entries = store.journal(&id).unwrap();
+        let requests = entries
+            .iter()
+            .filter(|entry| matches!(entry.event, Event::Requested { .. }));
+        assert_eq!(requests.count(), 1, "{when}: {id} was started twice");
+        let events = entries.into_iter().map(|entry| (entry.event, entry.at));
+        assert_eq!(fold(id.clone(), events).unwrap(), run, "{when}: {id}");
+        used += run.spent.usage.counted();
+    }
+    assert_eq!(root.spent_in_all().usage.counted(), used, "{when}");
+}
+
+fn assert_built(scene: &Scene, run: &Run, when: &str) {
+    assert_eq!(
+        status(run),
+        Some(OutcomeStatus::Succeeded),
+        "{when}: {:?}",
+        run.outcome
+    );
+    assert_whole(scene, when);
+    assert_eq!(run.children.len(), 3, "{when}");
+    assert_eq!(scene.world.forge.pull_requests().len(), 3, "{when}");
+    let ended = |task: &str| load(scene, &child(task)).unwrap().outcome.unwrap().ended_at;
+    let began = load(scene, &child("c")).unwrap().started_at.unwrap();
+    assert!(began >= ended("a") && began >= ended("b"), "{when}");
+}
+
+#[test]
+fn a_root_builds_its_tasks_in_one_process() {
+    let scene = Scene::new();
+    let request = build_request(&scene.world);
+    let run = scene.cruise(&request, None).unwrap();
+    assert_built(&scene, &run, "without a crash");
+}
+
+#[test]
+fn a_tree_killed_before_any_append_is_built_by_the_next_owner() {
+    kill_everywhere(Crashes::BeforeAppend);
+}
+
+#[test]
+fn a_tree_killed_after_any_append_is_built_by_the_next_owner() {
+    kill_everywhere(Crashes::AfterAppend);
+}
+
+#[test]
+fn a_tree_killed_after_any_claim_is_built_by_the_next_owner() {
+    kill_everywhere(Crashes::AfterClaim);
+}
+
+fn kill_everywhere(crashes: Crashes) {
+    for number in 1.. {
+        let scene = Scene::new();
+        let request = build_request(&scene.world);
+        let when = format!("{crashes:?} {number}");
+        if scene.cruise(&request, Some(crashes.at(number))).is_some() {
+            assert!(number > 60, "{crashes:?}: only {number} crashes");
+            break;
+        }
+        // Another command comes by first: it must not take a child for an orphan.
+        scene.recover(None).unwrap();
+        let run = scene.cruise(&request, None).unwrap();
+        // A child that died after its last report is brought to its end by the next command.
+        scene.recover(None).unwrap();
+        assert_built(&scene, &run, &when);
+    }
+}
+
+/// Asks the root for this while the coder of a child works.
+fn ask_while_a_child_works(scene: &Scene, event: Event) {
+    let (store, clock) = (scene.world.store.clone(), scene.world.clock.clone());
+    scene.world.agents.script(Role::Coder, move |_| {
+        let journal = Journal {
+            store: &store,
+            clock: &clock,
+        };
+        let name = DedupeKey::new("from-another-terminal");
+        journal.deliver(&run_id(), &event, &name, None).unwrap();
+        let is_stopped = |task| {
+            let run = store.load(&child(task)).unwrap();
+            run.is_some_and(|run| run.stop_asked || !run.is_active())
+        };
+        let until = Instant::now() + PATIENCE;
+        while !(is_stopped("a") && is_stopped("b")) {
+            assert!(Instant::now() < until, "the children were not stopped");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        AgentWork::answer("Done.").write("login.txt", "one\nfixed\n")
+    });
+}
+
+#[test]
+fn a_root_that_is_cleaned_up_ends_its_children_first() {
+    let scene = Scene::new();
+    ask_while_a_child_works(&scene, Event::Asked { ask: Ask::Cleanup });
+    let request = build_request(&scene.world);
+    let run = scene.cruise(&request, None).unwrap();
+    assert_eq!(status(&run), Some(OutcomeStatus::Cancelled));
+    assert_whole(&scene, "after a cleanup");
+    assert_eq!(load(&scene, &child("c")), None, "`c` was not started");
+    for task in ["a", "b"] {
+        let one = load(&scene, &child(task)).unwrap();
+        assert_eq!(status(&one), Some(OutcomeStatus::Cancelled), "{task}");
+        let ended = one.outcome.unwrap().ended_at;
+        assert!(ended <= run.outcome.as_ref().unwrap().ended_at);
+    }
+}
+
+#[test]
+fn a_task_that_fails_fails_the_root_by_its_name() {
+    let scene = Scene::new();
+    scene
+        .world
+        .agents
+        .script(Role::Coder, |_| AgentWork::answer("I changed nothing."));
+    let request = build_request(&scene.world);
+    let run = scene.cruise(&request, None).unwrap();
+    assert_whole(&scene, "after a failure");
+    let failure = run.outcome.unwrap().failure.unwrap();
+    assert_eq!(failure.kind, Kind::TasksFailed);
+    assert_eq!(
+        failure.message,
+        "2 tasks did not succeed: `a`, `b`; 1 dependent task was not started"
+    );
+}
+
+#[test]
+fn a_child_that_another_process_owns_is_left_to_it() {
+    let scene = Scene::new();
+    let world = &scene.world;
+    let (other, cancel) = (world.start_owner(None), CancelToken::new());
+    let theirs = Lease::acquire(
+        other.journal().store,
+        other.journal().clock,
+        &other.process,
+        &child("a"),
+    )
+    .unwrap()
+    .unwrap();
+    let request = build_request(world);
+    std::thread::scope(|threads| {
+        let flying = threads.spawn(|| scene.cruise(&request, None).unwrap());
+        // `b` is through while nobody works on `a`.
+        let is_through = |task| load(&scene, &child(task)).is_some_and(|run| !run.is_active());
+        while !is_through("b") && !flying.is_finished() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let begun = load(&scene, &child("a")).unwrap();
+        assert_eq!(begun.decided.get("runAgent"), Some(&1), "only decided");
+        assert!(begun.processes.is_empty() && begun.is_active());
+        drop(theirs);
+        let run = flying.join().unwrap();
+        assert_eq!(status(&run), Some(OutcomeStatus::Succeeded));
+    });
+    drop(cancel);
+    assert_whole(&scene, "with two owners");
+}
+
+#[test]
+fn a_child_whose_parent_is_gone_is_stopped_by_the_next_command() {
+    let scene = Scene::new();
+    let world = &scene.world;
+    let owner = world.start_owner(None);
+    let mut request = team_request(world);
+    request.parent = Some(drive_core::run::Parent {
+        run: RunId::new("r-gone"),
+        task: TaskId::new("a"),
+    });
+    let event = Event::Requested {
+        request: Box::new(request),
+    };
+    let orphan = RunId::new("r-gone+a");
+    owner
+        .journal()
+        .deliver(&orphan, &event, &DedupeKey::new("request"), None)
+        .unwrap();
+    let cancel = CancelToken::new();
+    let performer = Idle::new(&owner, world, &cancel);
+    let swept = recovery::sweep(owner.journal(), &owner.process, &performer, &cancel).unwrap();
+    assert_eq!(swept.ended.len(), 1);
+    let run = load(&scene, &orphan).unwrap();
+    assert_eq!(status(&run), Some(OutcomeStatus::Cancelled));
+    let is_told = |text: &String| text.contains("run `r-gone` did not get a report");
+    assert!(run.warnings.iter().any(is_told), "{:?}", run.warnings);
+    // A run that a tree still wants is not touched, however often somebody comes by.
+    let service = service(&owner, &performer, &cancel);
+    service.enter(&run_id(), build_request(world)).unwrap();
+    let swept = recovery::sweep(owner.journal(), &owner.process, &performer, &cancel).unwrap();
+    assert!(swept.ended.is_empty());
+}
