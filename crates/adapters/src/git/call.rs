@@ -1,4 +1,4 @@
-use super::{Git, Location, config};
+use super::{Git, Location, config, stale_lock};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{End, LeakPolicy, Limits};
 use drive_engine::CancelToken;
@@ -125,6 +125,9 @@ impl<'a> Call<'a> {
         let overrides = self.overrides()?;
         self.config.splice(0..0, overrides.pairs);
         let mut answer = self.start(started)?;
+        if answer.code != 0 && stale_lock::remove_stale(&answer, &self.location) {
+            answer = self.start(started)?;
+        }
         answer.withheld = overrides.withheld;
         Ok(answer)
     }
@@ -182,7 +185,7 @@ impl<'a> Call<'a> {
         Ok(overrides)
     }
 
-    fn start(self, started: &mut Started<'_>) -> Result<Answer, Problem> {
+    fn start(&self, started: &mut Started<'_>) -> Result<Answer, Problem> {
         let asked = self
             .args
             .first()

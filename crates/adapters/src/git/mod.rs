@@ -19,6 +19,7 @@ mod refs_snapshot;
 mod remote;
 mod scratch;
 mod stage;
+mod stale_lock;
 mod state;
 mod tracked;
 

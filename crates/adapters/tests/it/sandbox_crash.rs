@@ -131,12 +131,13 @@ fn what_a_kill_during_the_saving_left_stops_no_later_one() {
 }
 
 #[test]
-fn a_lock_of_a_killed_git_is_named_with_what_to_do() {
+fn a_lock_that_somebody_still_holds_is_named_with_what_to_do() {
     let world = World::new();
     let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("new.txt"), "new");
     let lock = sandbox.git_dir.join("refs/heads/drive/one.lock");
     write(&lock, "");
+    let _holder = std::fs::File::open(&lock).unwrap();
     let leftovers = Leftovers {
         run: RunId::new("r-one"),
         message: "leftovers".into(),
@@ -150,6 +151,32 @@ fn a_lock_of_a_killed_git_is_named_with_what_to_do() {
     assert_eq!(problem.message, "`refs/heads/drive/one` cannot be changed");
     let hint = problem.hint.unwrap();
     assert!(hint.contains(lock.to_str().unwrap()), "{hint}");
+}
+
+#[test]
+fn a_lock_of_a_killed_git_is_removed_and_the_work_is_committed() {
+    let world = World::new();
+    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let locks = [
+        sandbox.git_dir.join("refs/heads/drive/one.lock"),
+        sandbox.admin_dir.join("index.lock"),
+        sandbox.admin_dir.join("HEAD.lock"),
+    ];
+    let git = world.builder();
+    let place = Place::Sandbox(&sandbox);
+    for (number, lock) in locks.iter().enumerate() {
+        write(&sandbox.path.join("new.txt"), &format!("new {number}"));
+        write(lock, "");
+        let leftovers = Leftovers {
+            run: RunId::new("r-one"),
+            message: format!("leftovers {number}"),
+        };
+        let work = git
+            .collect_work(place, &leftovers, &sandbox.base_sha)
+            .unwrap();
+        assert_eq!(work.commits.len(), number + 1, "{}", lock.display());
+        assert!(!lock.exists(), "{}", lock.display());
+    }
 }
 
 #[test]

@@ -107,6 +107,12 @@ impl Stage {
         fs::write(self.path("repo/drive.toml"), settings).unwrap();
     }
 
+    /// Lets agents write wherever they like, as where the kernel cannot confine them.
+    pub(crate) fn unconfine(&self) {
+        let settings = fs::read_to_string(self.path("repo/drive.toml")).unwrap();
+        self.settle(&format!("{settings}[sandbox]\nisolation = \"off\"\n"));
+    }
+
     /// The settings of an agent that is a script.
     pub(crate) fn scripted(&self, name: &str) -> String {
         let path = self.path(&format!("agents/{name}"));

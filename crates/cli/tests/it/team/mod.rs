@@ -5,6 +5,7 @@ mod approvals;
 mod arena;
 mod deaths;
 mod github;
+mod locks;
 mod matrix;
 mod merging;
 mod modes;
