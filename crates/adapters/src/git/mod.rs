@@ -282,6 +282,16 @@ impl VersionControl for Git {
         refs_snapshot::read(self, sandbox)
     }
 
+    fn is_all_by(
+        &self,
+        agent: &str,
+        sandbox: &Sandbox,
+        from: &str,
+        to: &str,
+    ) -> Result<bool, Problem> {
+        refs_snapshot::is_all_by(self, agent, sandbox, from, to)
+    }
+
     fn may_be_made_by(&self, agent: &str, sandbox: &Sandbox, name: &str) -> bool {
         refs_snapshot::may_be_made_by(self, agent, sandbox, name)
     }

@@ -57,6 +57,22 @@ pub(super) fn may_be_made_by(git: &Git, agent: &str, sandbox: &Sandbox, name: &s
         .is_none_or(|maker| maker == address_of(agent))
 }
 
+/// Whether every commit of `from..to` carries the agent's address as its committer.
+pub(super) fn is_all_by(
+    git: &Git,
+    agent: &str,
+    sandbox: &Sandbox,
+    from: &str,
+    to: &str,
+) -> Result<bool, Problem> {
+    let answer = call(git, sandbox)
+        .args(["log", "--format=%ce", &format!("{from}..{to}"), "--"])
+        .ok()?;
+    let address = address_of(agent);
+    let text = String::from_utf8_lossy(&answer.stdout);
+    Ok(text.lines().all(|committer| committer == address))
+}
+
 /// A call in the shared git folder, because the sandbox's own may be gone.
 fn call<'a>(git: &'a Git, sandbox: &Sandbox) -> super::Call<'a> {
     git.call_at(Location::bare(&sandbox.git_dir), Touches::Objects)

@@ -84,7 +84,7 @@ fn keep_but(
 
 /// Whether everything is on the sandbox's own branch: that is checked out, it is what the index
 /// says, and the files are as the index says. A no means only that it takes a closer look.
-fn is_all_on_its_branch(all: &Worktrees, record: &Record) -> bool {
+pub(super) fn is_all_on_its_branch(all: &Worktrees, record: &Record) -> bool {
     let (at, admin) = (all.location_of(record), &record.sandbox.admin_dir);
     let folder = at.pinned.as_ref().and_then(|it| it.work_tree.clone());
     let (Some(folder), Some(branch)) = (folder, &record.sandbox.branch) else {

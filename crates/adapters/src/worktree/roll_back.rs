@@ -1,7 +1,7 @@
 //! Putting a sandbox back to a commit, with nothing lost.
 
 use super::record::Record;
-use super::{Worktrees, gone, keep, storage_problem};
+use super::{Worktrees, gone, keep, refs, storage_problem};
 use crate::git::{self, Call, IgnoredFiles, Location, Touches};
 use drive_core::Problem;
 use drive_core::sandbox::{InProgress, KeptWork, Stage};
@@ -24,14 +24,53 @@ pub(super) fn roll_back(
     let admin = &record.sandbox.admin_dir;
     // Nobody works in the sandbox now: a lock was left by somebody who was killed.
     unlink(&admin.join("index.lock"))?;
-    let kept = keep::keep_after(all, record, &to)?;
+    if is_there(all, record, &at, &to) {
+        return Ok(None);
+    }
+    let mut kept = keep::keep_after(all, record, &to)?;
     let call = || all.git.call_at(at.clone(), Touches::Files);
     if let Some(quit) = git::load_in_progress(&all.git, &at, admin)?.and_then(quitting) {
         call().args(quit).ok()?;
     }
+    if let Some(branch) = branch_left_behind(all, record, &at, &to)? {
+        let forced = ["checkout", "--quiet", "--force"];
+        call().args(forced).arg(branch).arg("--").ok()?;
+        kept = keep::keep_after(all, record, &to)?.or(kept);
+    }
     reset(record, &to, call)?;
     clean(all, record, &at)?;
     Ok(kept)
+}
+
+/// Whether the sandbox shows the commit and nothing else: the common case, told by two calls of git.
+fn is_there(all: &Worktrees, record: &Record, at: &Location, to: &str) -> bool {
+    let Some(branch) = &record.sandbox.branch else {
+        return false;
+    };
+    let tip = refs::value_of(&all.git, at, &format!("refs/heads/{branch}"));
+    tip.is_ok_and(|tip| tip.as_deref() == Some(to)) && keep::is_all_on_its_branch(all, record)
+}
+
+/// The sandbox's branch, where it holds commits after `to` and something else is checked out: those
+/// commits are not saved with the head.
+fn branch_left_behind<'a>(
+    all: &Worktrees,
+    record: &'a Record,
+    at: &Location,
+    to: &str,
+) -> Result<Option<&'a String>, Problem> {
+    let Some(branch) = &record.sandbox.branch else {
+        return Ok(None);
+    };
+    if git::head_branch(&all.git, at)?.as_ref() == Some(branch) {
+        return Ok(None);
+    }
+    let tip = refs::value_of(&all.git, at, &format!("refs/heads/{branch}"))?;
+    let is_behind = match tip {
+        Some(tip) => !git::is_ancestor(&all.git, at, &tip, to)?,
+        None => false,
+    };
+    Ok(is_behind.then_some(branch))
 }
 
 /// Removes the untracked files that are work, with the folders that are empty then.

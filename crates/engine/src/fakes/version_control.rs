@@ -209,6 +209,10 @@ impl VersionControl for FakeRepository {
         Ok(state.refs.iter().map(tip).collect())
     }
 
+    fn is_all_by(&self, _: &str, _: &Sandbox, _: &str, _: &str) -> Result<bool, Problem> {
+        Ok(true)
+    }
+
     fn may_be_made_by(&self, _: &str, _: &Sandbox, _: &str) -> bool {
         true
     }

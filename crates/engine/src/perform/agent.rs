@@ -1,9 +1,10 @@
 //! Runs an agent.
 
 use super::World;
+use super::put_back::strayed;
 use crate::executor::Task;
 use crate::ports::AgentRequest;
-use drive_core::agent::{Access, AgentEvent, Decision};
+use drive_core::agent::{Access, AgentEvent, Decision, Role};
 use drive_core::ids::SandboxId;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::Limits;
@@ -35,6 +36,13 @@ impl World<'_> {
             .map(|id| self.require_sandbox(task, id))
             .transpose()?;
         let agent = self.agents.agent(&job.agent)?;
+        let reviewed = sandbox
+            .clone()
+            .filter(|_| job.role == Role::Reviewer && task.run.work.head_sha.is_some());
+        // The reviewer before it may have been killed in the middle of something.
+        if let Some(sandbox) = &reviewed {
+            self.put_back(task, sandbox, job)?;
+        }
         let scratch = self.runs_dir.join(task.run.id.as_str()).join(format!(
             "{}-{}",
             task.claimed.key.as_str().replace('/', "-"),
@@ -87,6 +95,16 @@ impl World<'_> {
             notes.warn(&message);
             let event = AgentEvent::Warning { message };
             self.observer.agent(&task.run.id, &task.claimed.key, &event);
+        }
+        if let Some(sandbox) = &reviewed {
+            self.sandboxes
+                .mend(sandbox, task.run.work.head_sha.as_deref())?;
+            if let Some(kept) = self.put_back(task, sandbox, job)? {
+                let message = strayed(job, &kept);
+                notes.warn(&message);
+                let event = AgentEvent::Warning { message };
+                self.observer.agent(&task.run.id, &task.claimed.key, &event);
+            }
         }
         let outcome = outcome?;
         Ok(EffectResult::AgentEnded {

@@ -5,6 +5,7 @@ mod forge;
 mod merge;
 mod promotion;
 mod publish;
+mod put_back;
 mod tips;
 mod work;
 

@@ -51,6 +51,18 @@ impl World<'_> {
             ));
         }
         let head_sha = self.bring_to_branch(&sandbox, &work.state, &mut warnings)?;
+        let is_astray = work.state.in_progress.is_some() || work.state.branch != sandbox.branch;
+        let kind = task.run.request.as_ref().map(|request| &request.kind);
+        // Others work in the sandbox of a phase next. That of a spawn is removed.
+        if is_astray && kind.is_some_and(|kind| kind.phase_terms().is_some()) {
+            let kept = self.sandboxes.roll_back(&sandbox, &head_sha)?;
+            warnings.extend(kept.map(|kept| {
+                format!(
+                    "what the agent left elsewhere is saved as `{}`",
+                    kept.reference
+                )
+            }));
+        }
         let (commits, builds_on_base) = match head_sha == work.state.head_sha {
             true => (work.commits, work.builds_on_base),
             false => (

@@ -256,6 +256,15 @@ pub trait VersionControl: Send + Sync {
     /// Whether that agent may have made this name: unless it is known that somebody else did.
     fn may_be_made_by(&self, agent: &str, sandbox: &Sandbox, name: &str) -> bool;
 
+    /// Whether that agent committed everything that `to` has and `from` has not.
+    fn is_all_by(
+        &self,
+        agent: &str,
+        sandbox: &Sandbox,
+        from: &str,
+        to: &str,
+    ) -> Result<bool, Problem>;
+
     /// Whether the repository knows a remote of that name.
     fn remote_url(&self, place: Place<'_>, remote: &str) -> Result<Option<String>, Problem>;
 

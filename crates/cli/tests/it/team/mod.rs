@@ -14,4 +14,5 @@ mod people;
 mod play;
 mod promoting;
 mod sandbox;
+mod straying;
 mod verdicts;

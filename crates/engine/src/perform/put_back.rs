@@ -1,0 +1,59 @@
+//! Puts a sandbox back on the run's branch after an agent strayed from it.
+
+use super::World;
+use crate::executor::Task;
+use crate::ports::Place;
+use drive_core::problem::{Kind, Problem};
+use drive_core::run::AgentJob;
+use drive_core::sandbox::{BranchName, KeptWork, Sandbox};
+
+impl World<'_> {
+    /// Makes the sandbox show the commit under review and nothing else, before and after its
+    /// reviewer. Whatever the reviewer changed or committed is saved first.
+    ///
+    /// Fails where somebody else moved the branch meanwhile: their commits stay, and nobody can tell
+    /// which tree was reviewed.
+    pub(super) fn put_back(
+        &self,
+        task: &Task<'_>,
+        sandbox: &Sandbox,
+        job: &AgentJob,
+    ) -> Result<Option<KeptWork>, Problem> {
+        let Some(head) = task.run.work.head_sha.as_deref() else {
+            return Ok(None);
+        };
+        self.require_own_tip(sandbox, job, head)?;
+        self.sandboxes.roll_back(sandbox, head)
+    }
+
+    fn require_own_tip(
+        &self,
+        sandbox: &Sandbox,
+        job: &AgentJob,
+        head: &str,
+    ) -> Result<(), Problem> {
+        let Some(branch) = &sandbox.branch else {
+            return Ok(());
+        };
+        let name = BranchName::parse(branch)?;
+        let tip = self
+            .history
+            .resolve(Place::Sandbox(sandbox), &name.full())?;
+        if tip == head || self.history.is_all_by(&job.agent, sandbox, head, &tip)? {
+            return Ok(());
+        }
+        Err(Problem::new(
+            Kind::BranchMoved,
+            format!("somebody committed to `{branch}` during the review of {head}"),
+        )
+        .hint("the commit that is there now is reviewed next"))
+    }
+}
+
+/// A warning for people about what a reviewer left.
+pub(super) fn strayed(job: &AgentJob, kept: &KeptWork) -> String {
+    format!(
+        "the {} `{}` changed the sandbox; its changes are saved as `{}`, and the sandbox was put back",
+        job.role, job.agent, kept.reference
+    )
+}
