@@ -152,6 +152,7 @@ fn ours(repo: &Path, sandboxes: &Worktrees, round: usize, times: &mut Times) {
         branch: Some(format!("drive/bench-{round}")),
         copy: Vec::new(),
         seed: Vec::new(),
+        on_existing_branch: false,
     };
     settle_disk();
     let start = Instant::now();

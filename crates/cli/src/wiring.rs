@@ -16,20 +16,24 @@ use drive_core::agent::AgentConfig;
 use drive_core::forge::trust::Trusted;
 use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::Run;
+use drive_core::run::{Effect, EffectResult, Run, require_resumable};
 use drive_core::sandbox::OwnerState;
 use drive_core::settings::{IsolationMode as Isolation, Settings};
 use drive_engine::CancelToken;
+use drive_engine::executor::{Performer, Task};
 use drive_engine::forge::Conversation;
 use drive_engine::journal::Journal;
 use drive_engine::perform::{Observer, Unobserved, World};
 use drive_engine::ports::{
-    Agent, AgentSource, Clock, IsolationMode, Sandboxes, Store, VersionControl, WhyLeft,
+    Agent, AgentSource, Clock, IsolationMode, RunFilter, Sandboxes, Store, VersionControl, WhyLeft,
 };
 use drive_engine::recovery;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// How many unfinished runs recovery looks at.
+const MOST_RUNS: u32 = 10_000;
 
 /// Everything a command that flies runs needs.
 pub(crate) struct Wiring {
@@ -199,8 +203,11 @@ impl Wiring {
 
     /// Ends what a killed drive left running, keeps its work, removes its sandboxes, and says so.
     pub(crate) fn sweep(&self, app: &App) -> Result<(), Problem> {
-        let world = self.world(None, &Unobserved);
-        let recovered = recovery::sweep(self.journal(), &self.whoami, &world, app.cancel()?)?;
+        let performer = AfterDeath {
+            wiring: self,
+            settings: self.settings_of_runs(app)?,
+        };
+        let recovered = recovery::sweep(self.journal(), &self.whoami, &performer, app.cancel()?)?;
         for run in &recovered.ended {
             self.agents.tidy(&self.runs_dir.join(run.id.as_str()));
             app.output().warn(format_args!("{}", told(run)));
@@ -240,6 +247,23 @@ impl Wiring {
         Ok(())
     }
 
+    /// The settings of every repository in which an unfinished run has a pull request, to say there
+    /// that it stopped. Broken ones cost that comment only.
+    fn settings_of_runs(&self, app: &App) -> Result<BTreeMap<PathBuf, Settings>, Problem> {
+        let mut all = BTreeMap::new();
+        for run in self.store.list(RunFilter::Active, MOST_RUNS)? {
+            let (Some(request), Some(_)) = (&run.request, &run.work.pull_request) else {
+                continue;
+            };
+            if !all.contains_key(&request.repo)
+                && let Ok(effective) = app.settings_at(&request.repo)
+            {
+                all.insert(request.repo.clone(), effective.settings);
+            }
+        }
+        Ok(all)
+    }
+
     /// Asked at the moment of need: a run is journaled before its sandbox is made, so one that the
     /// journal does not know belongs to somebody else.
     fn owner_state(&self, run: &RunId) -> OwnerState {
@@ -248,6 +272,36 @@ impl Wiring {
             Ok(Some(_)) => OwnerState::Dead,
             Ok(None) | Err(_) => OwnerState::Unknown,
         }
+    }
+}
+
+/// Performs what recovery does with the runs of dead owners. A forge is opened only for a run that
+/// has something to say on its pull request.
+struct AfterDeath<'a> {
+    wiring: &'a Wiring,
+    settings: BTreeMap<PathBuf, Settings>,
+}
+
+impl Performer for AfterDeath<'_> {
+    fn perform(&self, task: &Task<'_>) -> Result<EffectResult, Problem> {
+        if !matches!(task.claimed.effect, Effect::OnForge { .. }) {
+            return self.wiring.world(None, &Unobserved).perform(task);
+        }
+        let request = task.run.request.as_ref();
+        let found = request.and_then(|request| {
+            let settings = self.settings.get(&request.repo)?;
+            Some((request.repo.as_path(), settings))
+        });
+        let (repo, settings) = found.ok_or_else(|| {
+            Problem::new(
+                Kind::NoForge,
+                "the settings of its repository cannot be read",
+            )
+        })?;
+        let open = self.wiring.forge(settings, repo)?;
+        let conversation = self.wiring.conversation(&open, settings)?;
+        let world = self.wiring.world(Some(&conversation), &Unobserved);
+        world.perform(task)
     }
 }
 
@@ -283,8 +337,12 @@ fn told(run: &Run) -> String {
         (None, None) if !run.sandboxes.is_empty() => "its sandbox is still there".to_owned(),
         (None, None) => "it had changed nothing".to_owned(),
     };
+    let way_on = match require_resumable(run, None) {
+        Ok(()) => format!("; continue it with `drive runs resume {}`", run.id),
+        Err(_) => String::new(),
+    };
     format!(
-        "run `{}` was killed earlier; what it left running was ended, {work}",
+        "run `{}` was killed earlier; what it left running was ended, {work}{way_on}",
         run.id
     )
 }

@@ -337,9 +337,11 @@ impl<'env> Dispatch<'env> {
                 let parent = flight.parent.as_ref();
                 !parent.is_some_and(|parent| self.flights.contains_key(parent))
             });
-            let words = roots
-                .map(|(id, _)| id)
-                .filter_map(|id| self.word(id, Event::CancelAsked, "cancel".to_owned()));
+            // A run that goes on can be stopped again, by its next owner.
+            let words = roots.filter_map(|(id, flight)| {
+                let dedupe = format!("cancel/{}", flight.lease.token().0);
+                self.word(id, Event::CancelAsked, dedupe)
+            });
             self.tell(words.collect());
         }
     }

@@ -15,6 +15,7 @@ pub mod lease;
 pub mod perform;
 pub mod ports;
 pub mod recovery;
+pub mod resume;
 mod sandbox_guard;
 pub mod start;
 mod stdin_channel;

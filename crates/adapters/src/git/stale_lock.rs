@@ -33,7 +33,7 @@ pub(super) fn remove_stale(answer: &Answer, location: &Location) -> bool {
         return true;
     };
     std::thread::sleep(LEAST_AGE.saturating_sub(before.age));
-    if is_held(&lock, &folders) {
+    if is_held(&lock, before.owner, &folders) {
         return false;
     }
     match Identity::of(&lock) {
@@ -54,6 +54,7 @@ fn lock_in_the_way(answer: &Answer) -> Option<PathBuf> {
 
 struct Identity {
     inode: u64,
+    owner: u32,
     age: Duration,
 }
 
@@ -63,6 +64,7 @@ impl Identity {
         let age = meta.modified().ok()?;
         Some(Self {
             inode: meta.ino(),
+            owner: meta.uid(),
             age: SystemTime::now().duration_since(age).unwrap_or_default(),
         })
     }
@@ -89,16 +91,17 @@ fn folders_of(location: &Location) -> Vec<PathBuf> {
     folders
 }
 
-/// Whether a process has the lock open, or a git works in one of the folders. A git that cannot be
-/// looked into counts as one that does.
-fn is_held(lock: &Path, folders: &[PathBuf]) -> bool {
+/// Whether a process of the lock's owner has it open, or a git of theirs works in one of the folders.
+/// A git that cannot be looked into counts as one that does. Nobody else can have made the file.
+fn is_held(lock: &Path, owner: u32, folders: &[PathBuf]) -> bool {
     let Ok(processes) = std::fs::read_dir("/proc") else {
         return true;
     };
     processes.flatten().any(|entry| {
         let name = entry.file_name();
         let is_process = name.as_bytes().iter().all(u8::is_ascii_digit);
-        is_process && holds(&entry.path(), lock, folders)
+        let is_theirs = || entry.metadata().is_ok_and(|meta| meta.uid() == owner);
+        is_process && is_theirs() && holds(&entry.path(), lock, folders)
     })
 }
 

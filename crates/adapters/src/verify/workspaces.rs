@@ -175,6 +175,7 @@ impl Workspaces for VerifyWorkspaces {
     ) -> Result<Workspace, Problem> {
         let alive = self.liveness.hold(run)?;
         let spec = SandboxSpec {
+            on_existing_branch: false,
             id: SandboxId::new(format!("verify-{run}")),
             run: run.clone(),
             lifetime: Lifetime::Disposable,

@@ -24,6 +24,8 @@ struct Plan {
     repository: Repository,
     look: Look,
     branch: Option<BranchName>,
+    /// The branch, where it is to be made.
+    new_branch: Option<BranchName>,
     copy: Vec<BringPattern>,
     seed: Vec<BringPattern>,
 }
@@ -37,11 +39,19 @@ pub(super) fn create(all: &Worktrees, spec: &SandboxSpec) -> Result<Sandbox, Pro
     }
     let mut record = Record::new(sandbox(all, spec, &plan), fresh_token()?);
     require_no_folder(&record.sandbox.path)?;
-    if let Some(branch) = plan.branch.as_ref().filter(|_| plan.look.has_branch) {
-        refs::require_free(&all.git, &Location::checkout(&spec.repo), branch)?;
+    let checkout = Location::checkout(&spec.repo);
+    match plan.branch.as_ref() {
+        Some(branch) if spec.on_existing_branch => {
+            refs::require_unused(&all.git, &checkout, branch)?;
+        }
+        Some(branch) if plan.look.has_branch => {
+            refs::require_free(&all.git, &checkout, branch)?;
+        }
+        Some(_) | None => {}
     }
-    // Nobody had the branch a moment ago: it will be ours, unless somebody is faster.
-    record.owns_branch = plan.branch.is_some();
+    // Nobody had the branch a moment ago: it will be ours, unless somebody is faster. One that was
+    // there before is not taken away by an undo.
+    record.owns_branch = plan.new_branch.is_some();
     all.records.save(&record)?;
     all.steps.done(Step::RecordWritten);
     match make(all, &plan, &mut record) {
@@ -86,6 +96,7 @@ fn plan(all: &Worktrees, spec: &SandboxSpec) -> Result<Plan, Problem> {
     Ok(Plan {
         repository,
         look,
+        new_branch: branch.clone().filter(|_| !spec.on_existing_branch),
         branch,
         copy,
         seed,
@@ -210,7 +221,7 @@ fn make_refs(
     record: &mut Record,
 ) -> Result<(), Problem> {
     let pin = refs::pin_of(&record.sandbox.id);
-    let branch = plan.branch.as_ref().map(BranchName::full);
+    let branch = plan.new_branch.as_ref().map(BranchName::full);
     let answer = refs::pin_and_create(
         &all.git,
         common,
@@ -224,7 +235,7 @@ fn make_refs(
     // Somebody was faster: it is theirs, and an undo must not take it.
     record.owns_branch = false;
     all.records.save(record)?;
-    if let Some(branch) = &plan.branch {
+    if let Some(branch) = &plan.new_branch {
         refs::require_free(&all.git, common, branch)?;
     }
     let names: Vec<&str> = [Some(pin.as_str()), branch.as_deref()]

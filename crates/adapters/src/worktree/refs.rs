@@ -123,6 +123,32 @@ pub(super) fn require_free(git: &Git, at: &Location, branch: &BranchName) -> Res
     Ok(())
 }
 
+/// Refuses a branch that does not exist, or that is checked out somewhere.
+pub(super) fn require_unused(git: &Git, at: &Location, branch: &BranchName) -> Result<(), Problem> {
+    let answer = git
+        .call_at(at.clone(), Touches::Objects)
+        .args(["for-each-ref", "--format=%(refname)%00%(worktreepath)"])
+        .arg(branch.full())
+        .ok()?;
+    let text = String::from_utf8_lossy(&answer.stdout);
+    let mut rows = text.lines().filter_map(|row| row.split_once('\0'));
+    match rows.find(|(name, _)| *name == branch.full()) {
+        None => Err(Problem::new(
+            Kind::BranchNotFound,
+            format!("branch `{branch}` does not exist any more"),
+        )
+        .hint("make it again at the commit it had; `git reflog` may still list it")),
+        Some((_, "")) => Ok(()),
+        Some((_, worktree)) => Err(Problem::new(
+            Kind::BranchCheckedOut,
+            format!("branch `{branch}` is checked out at `{worktree}`"),
+        )
+        .hint(format!(
+            "check out another branch there, such as `git -C {worktree} switch -`, and try again"
+        ))),
+    }
+}
+
 fn collide(a: &str, b: &str) -> bool {
     let inside = |outer: &str, inner: &str| {
         inner

@@ -32,10 +32,16 @@ pub(super) fn roll_back(
     if let Some(quit) = git::load_in_progress(&all.git, &at, admin)?.and_then(quitting) {
         call().args(quit).ok()?;
     }
-    if let Some(branch) = branch_left_behind(all, record, &at, &to)? {
+    let safe: Vec<&str> = kept
+        .iter()
+        .map(|kept| kept.sha.as_str())
+        .chain([to.as_str()])
+        .collect();
+    if let Some(branch) = branch_left_behind(all, record, &at, &safe)? {
         let forced = ["checkout", "--quiet", "--force"];
         call().args(forced).arg(branch).arg("--").ok()?;
-        kept = keep::keep_after(all, record, &to)?.or(kept);
+        let behind = keep::keep_after(all, record, &to)?;
+        kept = kept.or(behind);
     }
     reset(record, &to, call)?;
     clean(all, record, &at)?;
@@ -51,13 +57,13 @@ fn is_there(all: &Worktrees, record: &Record, at: &Location, to: &str) -> bool {
     tip.is_ok_and(|tip| tip.as_deref() == Some(to)) && keep::is_all_on_its_branch(all, record)
 }
 
-/// The sandbox's branch, where it holds commits after `to` and something else is checked out: those
-/// commits are not saved with the head.
+/// The sandbox's branch, where something else is checked out and the branch holds commits that none
+/// of these has: they are not saved with the head.
 fn branch_left_behind<'a>(
     all: &Worktrees,
     record: &'a Record,
     at: &Location,
-    to: &str,
+    safe: &[&str],
 ) -> Result<Option<&'a String>, Problem> {
     let Some(branch) = &record.sandbox.branch else {
         return Ok(None);
@@ -65,12 +71,15 @@ fn branch_left_behind<'a>(
     if git::head_branch(&all.git, at)?.as_ref() == Some(branch) {
         return Ok(None);
     }
-    let tip = refs::value_of(&all.git, at, &format!("refs/heads/{branch}"))?;
-    let is_behind = match tip {
-        Some(tip) => !git::is_ancestor(&all.git, at, &tip, to)?,
-        None => false,
+    let Some(tip) = refs::value_of(&all.git, at, &format!("refs/heads/{branch}"))? else {
+        return Ok(None);
     };
-    Ok(is_behind.then_some(branch))
+    for commit in safe {
+        if git::is_ancestor(&all.git, at, &tip, commit)? {
+            return Ok(None);
+        }
+    }
+    Ok(Some(branch))
 }
 
 /// Removes the untracked files that are work, with the folders that are empty then.

@@ -53,7 +53,7 @@ macro_rules! kinds {
 kinds! {
     "General" {
         Usage: "usage", Usage, "The command line is wrong.", "Follow the hint, or run the command with `--help`.";
-        Interrupted: "interrupted", Interrupted, "A person or a signal stopped the command.", "Run it again, or continue a cruise with `drive cruise resume`.";
+        Interrupted: "interrupted", Interrupted, "A person or a signal stopped the command.", "Continue the run with `drive runs resume`, or run the command again.";
         Bug: "bug", Environment, "Drive panicked or was called wrongly by itself.", "Report it with the message; `RUST_BACKTRACE=1` shows where it happened.";
         Internal: "internal", Environment, "A part of drive failed in a way that must not happen.", "Report it with the message.";
         AnswerUnfit: "answerUnfit", Environment, "The result could not be written as JSON.", "Report it with the message.";
@@ -112,7 +112,7 @@ kinds! {
         AgentInterrupted: "agentInterrupted", Environment, "The drive process that ran the agent was killed.", "Nothing: the agent's unfinished work is saved, and drive starts it again.";
         AgentNoVerdict: "agentNoVerdict", Work, "The agent ended without reporting a result.", "Read its log with `drive runs logs`.";
         AgentEscalations: "agentEscalations", Work, "The agent asked for more permissions than allowed.", "Raise `max_escalations`, or allow what it needs under `[agents]`.";
-        BudgetExceeded: "budgetExceeded", Work, "The run reached its token or cost limit.", "Raise the limit in `[budget]` and start a new run.";
+        BudgetExceeded: "budgetExceeded", Work, "The run reached its token or cost limit.", "Grant more with `drive runs extend`, or raise the limit in `[budget]` for new runs.";
         AgentTimedOut: "agentTimedOut", Work, "The agent ran, or was silent, for too long.", "Raise `total_timeout` or `idle_timeout`.";
         AgentMemoryLimit: "agentMemoryLimit", Work, "The agent used more memory than allowed.", "Give it a smaller task.";
         AgentProcessLimit: "agentProcessLimit", Work, "The agent started more processes than allowed.", "See what it ran with `drive runs show`.";
@@ -128,7 +128,7 @@ kinds! {
         MergeConflict: "mergeConflict", Work, "The work conflicts with its base, and no agent resolved the conflict.", "Merge the base by hand; `drive kept list` shows what the agent tried.";
         NotMerged: "notMerged", Work, "A merge did not go through.", "Merge by hand; `drive kept list` shows what was tried.";
         TasksFailed: "tasksFailed", Work, "Tasks of the run did not succeed.", "See why with `drive runs show`; `drive runs list` shows the run of each task.";
-        OwnerLost: "ownerLost", Work, "The process that owned the run was killed.", "Look for its work on its branch and in `drive kept list`.";
+        OwnerLost: "ownerLost", Work, "The process that owned the run was killed.", "Continue it with `drive runs resume`; its work is on its branch and in `drive kept list`.";
         Inactive: "inactive", Work, "Nothing happened on the pull request until `inactivity_timeout`.", "Start a new cruise; a longer `inactivity_timeout` in `[cruise]` allows more time.";
         PullRequestClosed: "pullRequestClosed", Work, "The pull request was closed without a merge.", "Start a new cruise with `drive cruise run`.";
         CruiseNeedsPullRequest: "cruiseNeedsPullRequest", Usage, "A cruise needs a forge to open its pull request on.", "Set `kind` in `[forge]`; `local` needs nothing else.";
@@ -143,6 +143,7 @@ kinds! {
         NoRuns: "noRuns", Usage, "There are no runs yet.", "Start one with `drive spawn`.";
         NothingToExtend: "nothingToExtend", Usage, "`drive runs extend` needs a limit to raise and a positive amount.", "Pass `--cost USD`, `--tokens N` or `--rounds N`.";
         UnknownRun: "unknownRun", Usage, "No run has that id.", "List them with `drive runs list`.";
+        RunNotResumable: "runNotResumable", Usage, "The run cannot continue: it still runs, or it ended for good.", "Start a new one; only a run that was stopped, killed or used up its budget continues.";
         NoLog: "noLog", Usage, "No agent of the run has a log.", "See how far it got with `drive runs show`.";
         LogUnreadable: "logUnreadable", Environment, "A log cannot be read.", "Check the permissions of the state directory.";
         RunOwned: "runOwned", Environment, "Another process owns the run.", "Wait for that process, or stop it.";

@@ -11,7 +11,7 @@ mod flow;
 mod model;
 mod status;
 
-pub use flow::{IllegalEvent, fold, step};
+pub use flow::{IllegalEvent, NotResumable, fold, require_resumable, step};
 pub use model::{
     Adopted, AfterEnd, AgentJob, Answer, Approved, Ask, BranchAt, BranchTip, BuildTerms, Child,
     ChildReport, ChildStage, ChildState, ClosingPost, CommitSummary, Counts, Description, DoneWhen,
@@ -19,9 +19,9 @@ pub use model::{
     IgnoredComment, Injected, JobComment, JobInput, JobRecord, Judged, Ledger, Life, LineRemark,
     Makes, Merge, MergeStep, MergeWhen, Note, Outcome, OutcomeStatus, OwnPost, PLAN_PATH, Parent,
     Pause, PermissionRecord, Phase, PhaseTerms, PlanCheck, PollResult, Publish, Published, Record,
-    Remark, RemarkRecord, Request, Retry, ReviewRecord, Round, RoundJob, RoundStep, Run, RunKind,
-    RunMessage, STATE_FORMAT, Shutdown, ShutdownStep, SpawnStage, Spent, Stage, TaskOrder, Threads,
-    Timer, UnreadableFormat, VerifiedAgainst, Watch, WatchTerms, Work, is_actionable, read_event,
-    read_run, reply_key, write_event, write_run,
+    Remark, RemarkRecord, Request, ResumeStep, Resumption, Retry, ReviewRecord, Round, RoundJob,
+    RoundStep, Run, RunKind, RunMessage, STATE_FORMAT, Shutdown, ShutdownStep, SpawnStage, Spent,
+    Stage, TaskOrder, Threads, Timer, UnreadableFormat, VerifiedAgainst, Watch, WatchTerms, Work,
+    is_actionable, read_event, read_run, reply_key, write_event, write_run,
 };
 pub use status::{CruiseStatus, cruise_status, is_cruise, paused_for, phase_state};

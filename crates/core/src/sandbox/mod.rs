@@ -48,6 +48,10 @@ pub struct SandboxSpec {
     pub base: String,
     /// The branch to create in it; `None` for a detached head.
     pub branch: Option<String>,
+    /// Whether the branch exists already. The sandbox is then at its tip, and `base` is only what
+    /// the work is compared with.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_existing_branch: bool,
     /// Untracked files to bring along.
     pub copy: Vec<String>,
     /// Caches to clone or copy.

@@ -153,6 +153,7 @@ fn every_effect() -> Vec<Effect> {
                 repo: request.repo.clone(),
                 base: request.base_sha.clone(),
                 branch: Some(request.branch.clone()),
+                on_existing_branch: true,
                 copy: request.copy.clone(),
                 seed: request.seed.clone(),
             },

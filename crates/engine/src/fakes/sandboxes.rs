@@ -32,6 +32,15 @@ impl Sandboxes for FakeRepository {
             )
         })?;
         let head = match &spec.branch {
+            Some(branch) if spec.on_existing_branch => {
+                if !state.refs.contains_key(&full(branch)) {
+                    return Err(Problem::new(
+                        Kind::BranchNotFound,
+                        format!("branch `{branch}` does not exist any more"),
+                    ));
+                }
+                FakeHead::Branch(branch.clone())
+            }
             Some(branch) if state.refs.contains_key(&full(branch)) => {
                 return Err(Problem::new(
                     Kind::BranchExists,
@@ -57,10 +66,14 @@ impl Sandboxes for FakeRepository {
             notes: Vec::new(),
             brought: Vec::new(),
         };
+        let tip = match &head {
+            FakeHead::Branch(branch) => state.refs.get(&full(branch)).cloned(),
+            FakeHead::Detached(_) => None,
+        };
         let worktree = FakeWorktree {
             sandbox: sandbox.clone(),
             head,
-            files: state.files(&base),
+            files: state.files(tip.as_ref().unwrap_or(&base)),
             merging: None,
             retired: false,
         };
@@ -122,7 +135,7 @@ impl Sandboxes for FakeRepository {
     fn settle(&self, id: &SandboxId) -> Result<Option<KeptWork>, Problem> {
         let mut state = self.alive()?;
         let kept = state.keep(id, None, self.clock.now());
-        state.worktrees.remove(id);
+        state.forget(id);
         Ok(kept)
     }
 
@@ -139,7 +152,7 @@ impl Sandboxes for FakeRepository {
         }
         for Sandbox { id, run, .. } in dead {
             let kept = state.keep(&id, None, self.clock.now());
-            state.worktrees.remove(&id);
+            state.forget(&id);
             report.removed.push(Swept { id, run, kept });
         }
         Ok(report)
@@ -166,6 +179,19 @@ impl Sandboxes for FakeRepository {
 }
 
 impl RepositoryState {
+    /// Removes a sandbox, and its branch where nobody committed to it.
+    fn forget(&mut self, id: &SandboxId) {
+        let Some(gone) = self.worktrees.remove(id) else {
+            return;
+        };
+        if let Some(branch) = &gone.sandbox.branch {
+            let name = full(branch);
+            if self.refs.get(&name) == Some(&gone.sandbox.base_sha) {
+                self.refs.remove(&name);
+            }
+        }
+    }
+
     /// Saves what would be lost with the sandbox, or by going back to `to`.
     fn keep(&mut self, id: &SandboxId, to: Option<&str>, now: Timestamp) -> Option<KeptWork> {
         let worktree = self.worktrees.get(id)?;

@@ -13,6 +13,7 @@ mod cruise;
 mod dispatch;
 mod journal;
 mod lease;
+mod resume;
 mod spawn;
 mod support;
 mod team;

@@ -10,6 +10,8 @@ use super::transport::{Ask, DIFF, JSON, Reply, Transport};
 use drive_core::forge::{RequestBudget, rate_limit};
 use drive_core::problem::{Kind, Problem};
 use drive_core::time::{Timestamp, after};
+use drive_engine::CancelToken;
+use drive_engine::cancel::Urgency;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -23,6 +25,8 @@ const ASK_AGAIN: Duration = Duration::from_secs(10);
 const ATTEMPTS: u32 = 4;
 /// How many pages of one list are read.
 const PAGES: usize = 50;
+/// A wait that a first request to stop does not end: about the pace of writes.
+const SHORT_WAIT: Duration = Duration::from_secs(3);
 
 /// One page of an answer, understood.
 #[derive(Debug)]
@@ -412,8 +416,16 @@ impl Client {
 
     /// Waits, unless somebody wants to stop.
     fn pause(&self, wait: Duration) -> Result<(), Problem> {
-        let cancel = &self.around.cancel;
-        self.around.pause.pause(wait, cancel);
+        // A run that was stopped still says so on its pull request.
+        let is_short = wait <= SHORT_WAIT;
+        let cancel = CancelToken::new();
+        let child = cancel.clone();
+        let _guard = self.around.cancel.on_cancel(move |urgency| {
+            if urgency == Urgency::Now || !is_short {
+                child.cancel(urgency);
+            }
+        });
+        self.around.pause.pause(wait, &cancel);
         match cancel.asked() {
             None => Ok(()),
             Some(_) => Err(

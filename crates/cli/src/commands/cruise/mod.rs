@@ -10,6 +10,7 @@ mod show;
 mod terms;
 
 pub(crate) use ask::extend_limits;
+pub(crate) use resume::resume_cruise;
 
 use crate::answer::Outcome;
 use crate::app::App;

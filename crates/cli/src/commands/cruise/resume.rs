@@ -31,6 +31,15 @@ pub(super) struct ResumeArgs {
     all: bool,
 }
 
+/// Resumes the cruise of this id.
+pub(crate) fn resume_cruise(app: &App, id: &str) -> Outcome {
+    let args = ResumeArgs {
+        id: Some(id.to_owned()),
+        all: false,
+    };
+    run(&args, app)
+}
+
 /// Resumes a cruise that has no owner.
 pub(super) fn run(args: &ResumeArgs, app: &App) -> Outcome {
     let folder = app.start_dir()?;

@@ -1,16 +1,18 @@
 //! `drive runs extend`: a person ends the wait at a limit.
 
+use super::resume;
 use crate::answer::Outcome;
 use crate::app::App;
 use crate::commands::cruise::extend_limits;
 use clap::Args;
 use drive_core::agent::{Budget, Cost};
 use drive_core::problem::{Kind, Problem};
+use drive_core::run::is_cruise;
 
 /// The arguments of `drive runs extend`.
 #[derive(Debug, Args)]
 pub(super) struct ExtendArgs {
-    /// The cruise; may be left out where there is only one
+    /// The run; may be left out where there is only one cruise
     #[arg(value_name = "ID")]
     id: Option<String>,
 
@@ -39,7 +41,25 @@ pub(super) fn extend(app: &App, args: &ExtendArgs) -> Outcome {
         tokens: args.tokens,
         cost,
     };
+    if let Some(id) = &args.id {
+        let run = resume::require(app, id)?;
+        if !is_cruise(&run) {
+            require_no_rounds(args)?;
+            return resume::go_on(app, &run, Some(budget));
+        }
+    }
     extend_limits(app, args.id.as_deref(), budget, args.rounds.unwrap_or(0))
+}
+
+fn require_no_rounds(args: &ExtendArgs) -> Result<(), Problem> {
+    match args.rounds {
+        None => Ok(()),
+        Some(_) => Err(Problem::new(
+            Kind::NothingToExtend,
+            "only a cruise has a limit of fixer rounds",
+        )
+        .hint("leave out `--rounds`")),
+    }
 }
 
 fn checked_cost(usd: f64) -> Result<Cost, Problem> {

@@ -2,6 +2,7 @@
 
 mod extend;
 pub(super) mod logs;
+mod resume;
 pub(super) mod tree;
 
 use self::logs::{follow, logs};
@@ -39,7 +40,13 @@ enum RunsCommand {
         #[arg(value_name = "ID")]
         id: Option<String>,
     },
-    /// Raise the limits of a cruise, and go on where one was reached
+    /// Go on with a run that was stopped (Ctrl-C) or killed
+    Resume {
+        /// The run
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Raise the limits of a run, and go on where one was reached
     Extend(extend::ExtendArgs),
     /// Print what the agents of one run said and did
     Logs {
@@ -57,6 +64,7 @@ pub(crate) fn run(args: &RunsArgs, app: &App) -> Outcome {
     let settings = &app.settings()?.settings;
     let wiring = Wiring::new(app, settings, &app.start_dir()?)?;
     match &args.command {
+        RunsCommand::Resume { id } => resume::run(app, id),
         RunsCommand::Extend(args) => extend::extend(app, args),
         RunsCommand::List { limit } => list(&wiring, *limit),
         RunsCommand::Show { id } => show(&wiring, &find(&wiring, id.as_deref())?),

@@ -49,7 +49,7 @@ fn an_extension_that_raises_nothing_or_reaches_no_cruise_is_refused() {
         (&["--cost=-1"], "nothingToExtend"),
         (&["--cost=0"], "nothingToExtend"),
         (&["--rounds", "1"], "noCruise"),
-        (&["r-none", "--rounds", "1"], "unknownCruise"),
+        (&["r-none", "--rounds", "1"], "unknownRun"),
     ] {
         let ended = stage.drive(&[&["runs", "extend"], args].concat());
         assert_eq!(ended.code, Some(2), "{args:?}: {ended:?}");

@@ -13,6 +13,7 @@ mod memory;
 mod mistakes;
 mod narration;
 mod recovery;
+mod resuming;
 mod secrets;
 mod start_warnings;
 mod stops;

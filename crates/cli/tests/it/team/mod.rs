@@ -13,6 +13,7 @@ mod opening;
 mod people;
 mod play;
 mod promoting;
+mod resuming;
 mod sandbox;
 mod straying;
 mod verdicts;

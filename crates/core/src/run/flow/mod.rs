@@ -4,6 +4,7 @@
 //! `promote` are the steps that flows share; `spawn`, `phase` and `cruise` put them in order.
 //! `tree` is what parents and children have in common.
 
+mod attempt;
 mod cruise;
 mod kit;
 mod merge;
@@ -11,6 +12,7 @@ mod phase;
 mod promote;
 mod publish;
 mod reply;
+mod resume;
 mod review;
 mod setup;
 mod shutdown;
@@ -19,4 +21,5 @@ mod step;
 mod tree;
 
 pub(super) use cruise::{needs_budget, waits_for};
+pub use resume::{NotResumable, require_resumable};
 pub use step::{IllegalEvent, fold, step};

@@ -150,6 +150,7 @@ pub(super) fn sandbox_spec(run: &Run, request: &Request, branch: &str) -> Sandbo
         repo: request.repo.clone(),
         base: request.base_sha.clone(),
         branch: Some(branch.to_owned()),
+        on_existing_branch: false,
         copy: request.copy.clone(),
         seed: request.seed.clone(),
     }

@@ -3,7 +3,8 @@
 //! was decided.
 
 use super::super::model::{
-    AfterEnd, ChildState, Effect, EffectResult, Outcome, OutcomeStatus, Run, Shutdown, ShutdownStep,
+    AfterEnd, ChildState, Effect, EffectResult, ForgeAct, Outcome, OutcomeStatus, Run, Shutdown,
+    ShutdownStep,
 };
 use super::tree;
 use crate::problem::{Kind, Problem};
@@ -27,16 +28,20 @@ pub(super) fn cancel_asked(run: &mut Run) {
 /// The owner died. What it left running is ended before its sandbox is touched. A sandbox may
 /// exist even when its making was never reported: removal copes with both.
 pub(super) fn owner_lost(run: &mut Run, now: Timestamp) {
-    let (status, failure) = match run.shutdown.take() {
-        // How the run was about to end is not changed by a death on the way out.
-        Some(shutdown) => (shutdown.status, shutdown.failure),
-        None => {
-            let problem = Problem::new(Kind::OwnerLost, "the drive that ran this was killed")
-                .hint("what was written so far is on its branch, or in `drive kept list`");
-            (OutcomeStatus::Failed, Some(problem))
-        }
-    };
-    begin(run, status, failure, now);
+    let ends = run.shutdown.take().unwrap_or_else(|| Shutdown {
+        step: ShutdownStep::StoppingChildren,
+        status: OutcomeStatus::Failed,
+        failure: Some(Problem::new(
+            Kind::OwnerLost,
+            "the drive that ran this was killed",
+        )),
+        saved: None,
+    });
+    // How the run was about to end is not changed by a death on the way out.
+    begin(run, ends.status, ends.failure, now);
+    if let Some(shutdown) = &mut run.shutdown {
+        shutdown.saved = ends.saved;
+    }
 }
 
 /// Ends a run from wherever it stands: nothing new is begun, what was started is ended, and then the
@@ -67,12 +72,20 @@ fn set_out(run: &mut Run, step: ShutdownStep, status: OutcomeStatus, failure: Op
         step,
         status,
         failure,
+        saved: None,
     });
 }
 
 /// Something ended on the way out.
 pub(super) fn ended(run: &mut Run, result: &EffectResult, now: Timestamp) {
     let step = run.shutdown.as_ref().map(|shutdown| shutdown.step);
+    if let EffectResult::SandboxRemoved {
+        kept: Some(kept), ..
+    } = result
+        && let Some(shutdown) = &mut run.shutdown
+    {
+        shutdown.saved = Some(kept.reference.clone());
+    }
     if let (EffectResult::Failed { problem }, Some(step)) = (result, step) {
         let what = match step {
             ShutdownStep::Finishing | ShutdownStep::StoppingChildren | ShutdownStep::Reporting => {
@@ -80,6 +93,7 @@ pub(super) fn ended(run: &mut Run, result: &EffectResult, now: Timestamp) {
             }
             ShutdownStep::EndingProcesses => "a process could not be ended",
             ShutdownStep::RemovingSandbox => "the sandbox is still there",
+            ShutdownStep::Posting => "could not post the closing comment",
         };
         run.warnings.push(format!("{what}: {problem}"));
     }
@@ -92,6 +106,7 @@ pub(super) fn proceed(run: &mut Run, now: Timestamp) {
         step,
         status,
         failure,
+        saved: _,
     }) = run.shutdown.clone()
     {
         let has_children = tree::stop_children(run);
@@ -111,12 +126,14 @@ pub(super) fn proceed(run: &mut Run, now: Timestamp) {
                 remove_sandbox(run);
             }
             ShutdownStep::RemovingSandbox => {
+                next(run, ShutdownStep::Posting);
+                say_stopped(run, failure.as_ref());
+            }
+            ShutdownStep::Posting => {
                 next(run, ShutdownStep::Reporting);
                 report_end(run);
             }
-            ShutdownStep::Reporting => {
-                return end(run, status, failure, now);
-            }
+            ShutdownStep::Reporting => return end(run, status, failure, now),
         }
     }
 }
@@ -152,9 +169,73 @@ fn report_end(run: &mut Run) {
     }
 }
 
+/// Whether a run that ends like this can go on later. What ends a run that outlives its owners is
+/// final.
+pub(super) fn can_go_on(run: &Run, failure: Option<&Problem>) -> bool {
+    let is_open = run.request.is_some() && !run.outlives_its_owner();
+    let Some(problem) = failure.filter(|_| is_open) else {
+        return false;
+    };
+    matches!(
+        problem.kind,
+        Kind::Interrupted | Kind::OwnerLost | Kind::BudgetExceeded
+    )
+}
+
+/// Says on the pull request of a run that was stopped or killed how it goes on. By then the work is
+/// saved.
+fn say_stopped(run: &mut Run, failure: Option<&Problem>) {
+    let number = run.work.pull_request.as_ref().map(|pr| pr.number);
+    let body = failure
+        .filter(|problem| can_go_on(run, Some(problem)))
+        .and_then(|problem| stopped_comment(run, problem.kind));
+    if let (Some(pr), Some(body)) = (number, body) {
+        let lives = run.resumption.as_ref().map_or(0, |one| one.count);
+        run.decide(Effect::OnForge {
+            pr,
+            act: ForgeAct::PostComment { body },
+            idempotency_key: Some(format!("interrupted/{lives}")),
+        });
+    }
+}
+
+/// A spent budget has its own closing comment.
+fn stopped_comment(run: &Run, kind: Kind) -> Option<String> {
+    if kind == Kind::BudgetExceeded {
+        return None;
+    }
+    let why = if kind == Kind::OwnerLost {
+        "The process that worked on this was killed before the work was done."
+    } else {
+        "Stopped on request before the work was done."
+    };
+    let id = &run.id;
+    Some(format!(
+        "{why} Continue with `drive runs resume {id}`; comments that are written here until then are \
+         read when it continues."
+    ))
+}
+
+/// A hint that can be pasted, for a run that can go on.
+fn with_way_on(run: &Run, failure: Problem) -> Problem {
+    if !can_go_on(run, Some(&failure)) {
+        return failure;
+    }
+    let id = &run.id;
+    let command = if failure.kind == Kind::BudgetExceeded {
+        format!("drive runs extend {id} --cost 5")
+    } else {
+        format!("drive runs resume {id}")
+    };
+    failure.hint(format!(
+        "continue with `{command}`; the work so far is on its branch, or in `drive kept list`"
+    ))
+}
+
 /// Ends the run. Nothing may be pending any more.
 pub(super) fn end(run: &mut Run, status: OutcomeStatus, failure: Option<Problem>, now: Timestamp) {
     run.timers.clear();
+    let failure = failure.map(|problem| with_way_on(run, problem));
     run.outcome = Some(Outcome {
         status,
         failure,

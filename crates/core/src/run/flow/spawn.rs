@@ -6,6 +6,7 @@
 use super::super::model::{
     AgentJob, Effect, EffectResult, Flow, OutcomeStatus, Publish, Request, Run, SpawnStage,
 };
+use super::attempt::earlier_attempt;
 use super::kit::Context;
 use super::publish::{commit_message, nothing_changed, shortened};
 use super::setup::sandbox_spec;
@@ -20,6 +21,20 @@ pub(super) fn begin(run: &mut Run, request: &Request, now: Timestamp) {
     fly(run, request, SpawnStage::CreatingSandbox, now, |flow| {
         let spec = sandbox_spec(flow.run, flow.request, &flow.request.branch);
         flow.run.decide(Effect::CreateSandbox { spec });
+    });
+}
+
+/// Goes on after a stop, in a sandbox on the run's branch. An agent that did not end well, or whose
+/// work was not committed, starts again.
+pub(super) fn go_on(run: &mut Run, stage: SpawnStage, now: Timestamp) {
+    let Some(request) = run.request.clone() else {
+        return;
+    };
+    fly(run, &request, stage, now, |flow| match flow.state {
+        SpawnStage::CreatingSandbox | SpawnStage::AgentWorking | SpawnStage::CommittingWork => {
+            flow.start_coder();
+        }
+        SpawnStage::Pushing | SpawnStage::OpeningPullRequest => flow.publish(flow.head()),
     });
 }
 
@@ -51,12 +66,7 @@ fn fly(
 impl SpawnFlow<'_> {
     fn ended(&mut self, result: EffectResult) {
         match result {
-            EffectResult::SandboxCreated { .. } => {
-                self.state = SpawnStage::AgentWorking;
-                let job = Box::new(self.coder());
-                let sandbox = Some(self.run.sandbox_id());
-                self.run.decide(Effect::RunAgent { sandbox, job });
-            }
+            EffectResult::SandboxCreated { .. } => self.start_coder(),
             EffectResult::AgentEnded { outcome, .. } => self.agent_ended(&outcome),
             EffectResult::WorkCommitted {
                 head_sha,
@@ -92,8 +102,16 @@ impl SpawnFlow<'_> {
         }
     }
 
+    fn start_coder(&mut self) {
+        self.state = SpawnStage::AgentWorking;
+        let job = Box::new(self.coder());
+        let sandbox = Some(self.run.sandbox_id());
+        self.run.decide(Effect::RunAgent { sandbox, job });
+    }
+
     fn coder(&self) -> AgentJob {
-        self.job(&self.request.agent, Role::Coder, self.request.task.clone())
+        let prompt = format!("{}{}", self.request.task, earlier_attempt(self.run));
+        self.job(&self.request.agent, Role::Coder, prompt)
     }
 
     fn agent_ended(&mut self, outcome: &AgentOutcome) {

@@ -4,7 +4,7 @@ use super::super::model::{
     Ask, ChildReport, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAnswer, Note,
     OutcomeStatus, OwnPost, Request, Run, RunKind, RunMessage, Spent, Timer,
 };
-use super::{cruise, phase, shutdown, spawn, tree};
+use super::{cruise, phase, resume, shutdown, spawn, tree};
 use crate::ids::{EffectKey, RunId};
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
@@ -58,6 +58,9 @@ pub fn step(
         Event::ChildReported { child, report } => child_reported(&mut run, &child, *report, now),
         Event::CancelAsked => cancel_asked(&mut run, now),
         Event::OwnerLost => owner_lost(&mut run, now),
+        Event::Resumed { granted } => {
+            resume::resumed(&mut run, granted, now).map_err(|_| illegal(&run, "being resumed"))?;
+        }
     }
     stop_when_idle(&mut run, now);
     tree::report_change(&mut run);
@@ -289,6 +292,7 @@ fn owner_lost(run: &mut Run, now: Timestamp) {
     if run.outcome.is_some() || run.request.is_none() || goes_on {
         return;
     }
+    resume::suspend(run);
     shutdown::owner_lost(run, now);
 }
 
@@ -305,6 +309,7 @@ fn cancel_asked(run: &mut Run, now: Timestamp) {
         return shutdown::abandon(run, OutcomeStatus::Cancelled, Some(problem), now);
     }
     run.stop_asked = true;
+    resume::suspend(run);
     shutdown::cancel_asked(run);
 }
 
@@ -354,6 +359,9 @@ fn advance(run: &mut Run, key: &EffectKey, effect: Effect, result: EffectResult,
     }
     if run.shutdown.is_some() {
         return shutdown::ended(run, &result, now);
+    }
+    if let Some(step) = resume::step_under_way(run) {
+        return resume::ended(run, step, result, now);
     }
     match &run.flow {
         // A cruise decides nothing but deliveries.

@@ -4,6 +4,7 @@ use super::outcome::Spent;
 use super::request::Request;
 use super::timer::Timer;
 use super::tree::ChildReport;
+use crate::agent::Budget;
 use crate::ids::{EffectKey, RunId};
 use crate::process::ProcessIdentity;
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,12 @@ pub enum Event {
     CancelAsked,
     /// A later command found that the process which performed this run is gone.
     OwnerLost,
+    /// A person lets a run go on that was stopped, lost its owner or used up its budget.
+    Resumed {
+        /// Tokens and money on top of the budget.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        granted: Option<Budget>,
+    },
 }
 
 /// What an agent did that a person will want to see again.

@@ -13,6 +13,7 @@ mod promotion;
 mod record;
 mod remark;
 mod request;
+mod resume;
 mod round;
 mod run;
 mod shutdown;
@@ -44,6 +45,7 @@ pub use request::{
     Adopted, AfterEnd, BuildTerms, DoneWhen, Makes, PhaseTerms, Publish, Request, RunKind,
     TaskOrder, WatchTerms,
 };
+pub use resume::{ResumeStep, Resumption};
 pub use round::{Round, RoundJob, RoundStep};
 pub use run::{Flow, OwnPost, Run};
 pub use shutdown::{Shutdown, ShutdownStep};

@@ -173,6 +173,13 @@ impl Record {
         }
     }
 
+    /// The agent at work was stopped without a word.
+    pub(in crate::run) fn interrupted(&mut self, problem: &Problem, now: Timestamp) {
+        if self.jobs.last().is_some_and(|job| job.ended_at.is_none()) {
+            self.job_failed(problem, now);
+        }
+    }
+
     /// Takes up what the agent at work did. Only one works at a time.
     pub(in crate::run) fn note(&mut self, note: &Note) {
         let Some(job) = self.jobs.last_mut() else {

@@ -5,6 +5,7 @@ use super::outcome::{Outcome, Spent, Work};
 use super::phase::Phase;
 use super::record::Record;
 use super::request::Request;
+use super::resume::Resumption;
 use super::shutdown::Shutdown;
 use super::spawn::SpawnStage;
 use super::timer::Timer;
@@ -70,6 +71,9 @@ pub struct Run {
     /// The latest report to its parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported: Option<ChildReport>,
+    /// Set once it went on after it had ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumption: Option<Resumption>,
     /// How it ended; `None` while it lives.
     pub outcome: Option<Outcome>,
 }
@@ -145,6 +149,7 @@ impl Run {
             shutdown: None,
             children: BTreeMap::new(),
             reported: None,
+            resumption: None,
             outcome: None,
         }
     }

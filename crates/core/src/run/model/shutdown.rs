@@ -14,6 +14,9 @@ pub struct Shutdown {
     pub status: OutcomeStatus,
     /// The failure it will have.
     pub failure: Option<Problem>,
+    /// Where the uncommitted work in the sandbox was saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved: Option<String>,
 }
 
 /// How far a shutdown has come.
@@ -28,6 +31,8 @@ pub enum ShutdownStep {
     EndingProcesses,
     /// The sandbox is being removed.
     RemovingSandbox,
+    /// A comment on the pull request says that the run stopped and how it goes on.
+    Posting,
     /// The parent is being told how it ends.
     Reporting,
 }

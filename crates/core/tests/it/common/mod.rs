@@ -471,6 +471,13 @@ pub fn events() -> Vec<Event> {
             child: RunId::new("r20261115-0942-k3f9a+login"),
             report: Box::new(child_report()),
         },
+        Event::Resumed { granted: None },
+        Event::Resumed {
+            granted: Some(Budget {
+                tokens: None,
+                cost: Cost::from_usd(5.0),
+            }),
+        },
     ];
     all.extend(notes.map(|note| Event::Noted {
         key: key.clone(),

@@ -116,6 +116,9 @@ fn fly_teams(seeds: Range<u64>) {
             _ => "failed",
         };
         *ends.entry(end).or_default() += 1;
+        if flown.sim.resumes() > 0 && flown.outcome.status == OutcomeStatus::Succeeded {
+            *ends.entry("resumed and done").or_default() += 1;
+        }
         drop(replay);
     }
     println!("{count} teams: {ends:?}");
@@ -129,6 +132,7 @@ fn fly_teams(seeds: Range<u64>) {
         "over budget",
         "not approved",
         "failed",
+        "resumed and done",
     ] {
         assert!(ends.contains_key(end), "no team ended like this: {end}");
     }

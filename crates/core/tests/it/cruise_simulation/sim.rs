@@ -18,7 +18,7 @@ use drive_core::ids::EffectKey;
 use drive_core::run::{
     Adopted, DoneWhen, Effect, EffectResult, Event, ForgeAnswer, Makes, Note, Outcome, Published,
     Request, Run, RunKind, STATE_FORMAT, Spent, Timer, fold, phase_state, read_event, read_run,
-    step, write_event, write_run,
+    require_resumable, step, write_event, write_run,
 };
 use drive_core::sandbox::{Lifetime, Sandbox};
 use drive_core::settings::TeamMode;
@@ -29,6 +29,7 @@ use std::time::Duration;
 /// A cruise with more turns than this goes round in circles.
 const MOST_TURNS: usize = 10_000;
 const MOST_CRASHES: u64 = 8;
+const MOST_RESUMES: u64 = 4;
 
 pub struct Sim {
     pub who: Who,
@@ -43,6 +44,8 @@ pub struct Sim {
     /// When the next owner comes, by the steady clock.
     comes: i64,
     crashes: u64,
+    /// How often a person let it go on.
+    resumes: u64,
     /// How often the journal was lost.
     pub losses: u32,
     /// How many of a thousand moments are deadly.
@@ -96,7 +99,7 @@ pub fn fly(seed: u64, who: Who, is_told: bool) -> Flown {
     };
     sim.deliver(request, "request".to_owned());
     let mut turns = 0;
-    while sim.run.outcome.is_none() {
+    while sim.run.outcome.is_none() || sim.resume() {
         sim.turn();
         turns += 1;
         assert!(turns < MOST_TURNS, "it goes round in circles");
@@ -182,6 +185,7 @@ impl Sim {
             owner: Some(Owner::default()),
             comes: 0,
             crashes: 0,
+            resumes: 0,
             losses: 0,
             said: 0,
             is_told,
@@ -456,6 +460,26 @@ impl Sim {
         }
     }
 
+    /// A person lets a team go on that was stopped, killed or used up its budget. Returns whether it
+    /// does.
+    fn resume(&mut self) -> bool {
+        checks::at_end(self);
+        let more = Budget {
+            tokens: Some(self.rng.below(20_000)),
+            cost: None,
+        };
+        let granted = self.rng.percent(50).then_some(more);
+        let is_wanted = self.resumes < MOST_RESUMES && self.rng.percent(60);
+        if self.who == Who::Cruise || !is_wanted || require_resumable(&self.run, granted).is_err() {
+            return false;
+        }
+        self.resumes += 1;
+        self.owner = Some(Owner::default());
+        let name = self.name("resumed");
+        self.deliver(Event::Resumed { granted }, name);
+        true
+    }
+
     fn under_way(&mut self, key: &EffectKey) -> Option<UnderWay> {
         let owner = self.owner.as_mut()?;
         let at = owner.under_way.iter().position(|one| one.key == *key)?;
@@ -516,6 +540,10 @@ impl Sim {
                 return;
             }
         }
+    }
+
+    pub fn resumes(&self) -> u64 {
+        self.resumes
     }
 
     pub fn crashes(&self) -> u64 {

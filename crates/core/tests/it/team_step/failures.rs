@@ -116,11 +116,12 @@ fn a_team_that_is_stopped_while_it_waits_for_a_model_ends_as_cancelled() {
     let names: Vec<&str> = run.pending.values().map(Effect::name).collect();
     assert_eq!(names, ["removeSandbox"]);
     assert!(run.timers.is_empty());
-    let (key, effect) = run.pending.first_key_value().unwrap();
-    let ended = Event::EffectEnded {
-        key: key.clone(),
-        result: good(effect),
-    };
-    run = step(run, ended, at(3)).unwrap().0;
+    while let Some((key, effect)) = run.pending.first_key_value() {
+        let ended = Event::EffectEnded {
+            key: key.clone(),
+            result: good(effect),
+        };
+        run = step(run, ended, at(3)).unwrap().0;
+    }
     assert_eq!(end(&run).0, OutcomeStatus::Cancelled);
 }

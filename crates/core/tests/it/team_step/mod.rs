@@ -9,5 +9,6 @@ mod modes;
 mod people;
 mod promoting;
 mod properties;
+mod resuming;
 mod scene;
 mod verdicts;

@@ -42,6 +42,10 @@ pub fn assert_nothing_is_lost(scene: &Scene, when: &str) {
         assert_eq!(half, None, "{when}: `{branch}` holds half of a file");
     }
     for (post, count) in posts(scene) {
+        // A run that stops and goes on several times says so each time.
+        if post.1.contains("`drive runs resume") || post.1.contains("continues.") {
+            continue;
+        }
         assert_eq!(count, 1, "{when}: posted more than once: {post:?}");
     }
     for comment in world.forge.comments() {

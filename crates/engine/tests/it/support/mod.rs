@@ -18,7 +18,7 @@ use drive_engine::executor::{Performer, Task};
 use drive_engine::fakes::{AgentTurn, AgentWork, CrashPoint, FakeOwner, FakeWorld, Files};
 use drive_engine::perform::World;
 use drive_engine::ports::{Nudges, Store};
-use drive_engine::{CancelToken, recovery, start};
+use drive_engine::{CancelToken, recovery, resume, start};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -148,6 +148,16 @@ impl Scene {
         let recovered = recovered.expect("the journal can be read");
         assert!(recovered.failed.is_empty(), "{:?}", recovered.failed);
         Some(())
+    }
+
+    /// A person lets the run go on, in a new process. `None` when the process died.
+    pub fn resume(&self, crash: Option<CrashPoint>) -> Option<Run> {
+        let owner = self.world.start_owner(crash);
+        let cancel = CancelToken::new();
+        let performer = Idle::new(&owner, &self.world, &cancel);
+        let (journal, who) = (owner.journal(), &owner.process);
+        let run = resume::resume(&run_id(), None, journal, who, &performer, &cancel);
+        ended(&owner, run)
     }
 
     /// Enters a cruise unless it is entered, and owns it in a new process until it ends. `None` when

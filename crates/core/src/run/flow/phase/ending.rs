@@ -50,8 +50,7 @@ impl PhaseFlow<'_> {
     pub(super) fn stop_over_budget(&mut self) {
         let overrun = self.overrun().map(|overrun| overrun.to_string());
         let message = format!("the run {}", overrun.unwrap_or_default());
-        let problem = Problem::new(Kind::BudgetExceeded, message)
-            .hint("raise `[budget]` in `drive.toml`; the work so far is on its branch");
+        let problem = Problem::new(Kind::BudgetExceeded, message);
         self.stop(OutcomeStatus::Failed, problem);
     }
 
@@ -179,11 +178,19 @@ impl PhaseFlow<'_> {
         }
         posts.push(ClosingPost {
             act: ForgeAct::PostComment {
-                body: stopped_comment(&problem, &self.state.ledger),
+                body: stopped_comment(&problem, &self.run.id, &self.state.ledger),
             },
-            key: Some("stopped".to_owned()),
+            key: Some(self.stopped_key()),
         });
         self.close_with(posts, status, Some(problem));
+    }
+
+    /// A run that goes on may stop again, and says so again.
+    fn stopped_key(&self) -> String {
+        match &self.run.resumption {
+            None => "stopped".to_owned(),
+            Some(resumption) => format!("stopped/{}", resumption.count),
+        }
     }
 
     /// What a reviewed pull request shows at the end: no draft any more where a person can go on, a

@@ -31,8 +31,8 @@ impl PhaseFlow<'_> {
             return self.poll();
         }
         self.state.stage = Stage::Watching;
-        if self.run.work.head_sha.is_none() {
-            // The first agent's model was away.
+        if self.run.work.head_sha.is_none() || self.state.pushed.is_none() {
+            // The first agent's model was away, or it was stopped.
             if self.state.hold().is_none() {
                 self.make();
             }

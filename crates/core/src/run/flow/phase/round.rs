@@ -6,6 +6,7 @@ use super::super::super::model::{
     OutcomeStatus, PLAN_PATH, PlanCheck, Publish, Remark, RemarkRecord, Round, RoundJob, RoundStep,
     Stage,
 };
+use super::super::attempt::earlier_attempt;
 use super::super::publish::{commit_message, nothing_changed};
 use super::super::reply::is_lost;
 use super::PhaseFlow;
@@ -31,7 +32,7 @@ impl PhaseFlow<'_> {
             number: 0,
             job: RoundJob::Make,
             step: RoundStep::Agent,
-            head_before: None,
+            head_before: self.run.work.head_sha.clone(),
             answers: Vec::new(),
         };
         let sandbox = self.run.sandbox_id();
@@ -58,6 +59,7 @@ impl PhaseFlow<'_> {
         if self.overrun().is_some() {
             return self.stop_over_budget();
         }
+        let prompt = format!("{prompt}{}", earlier_attempt(self.run));
         let mut job = self.phase_job(&self.request.agent, role, prompt);
         self.add_saved(&mut job);
         self.at(round);

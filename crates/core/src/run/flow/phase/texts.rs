@@ -10,6 +10,7 @@ use crate::agent::answer::{CommentAction, CommentAnswer};
 use crate::forge::part::{own, unmarked};
 use crate::forge::text::{BODY_CHARS, LINE_CHARS, first_line, fit, inert};
 use crate::ids::RunId;
+use crate::problem::Kind;
 use crate::prompts::fenced;
 use crate::settings::TeamMode;
 use std::fmt::Write;
@@ -95,13 +96,18 @@ pub(super) fn limit_comment(limit: &str, run: &RunId, ledger: &Ledger) -> String
 }
 
 /// One comment for an end before the work was done: why, and what is open.
-pub(super) fn stopped_comment(problem: &Problem, ledger: &Ledger) -> String {
+pub(super) fn stopped_comment(problem: &Problem, run: &RunId, ledger: &Ledger) -> String {
     let why = inert(&problem.to_string(), REASON_CHARS);
     let open = open_comments(ledger);
-    format!(
-        "Stopped before the work was done: {why}. Comments written here from now on are not read: a \
-         person must go on.{open}"
-    )
+    let then = if problem.kind == Kind::BudgetExceeded {
+        format!(
+            "Continue with `drive runs extend {run} --cost 5`; comments that are written here until \
+             then are read when it continues."
+        )
+    } else {
+        "Comments written here from now on are not read: a person must go on.".to_owned()
+    };
+    format!("Stopped before the work was done: {why}. {then}{open}")
 }
 
 /// What is said when the plan is approved.

@@ -1,0 +1,132 @@
+//! `drive runs resume`: a run that was stopped, killed or used up its budget goes on.
+
+use crate::answer::Outcome;
+use crate::app::App;
+use crate::commands::cruise::resume_cruise;
+use crate::commands::verify::OwnVerifier;
+use crate::progress::Progress;
+use crate::run_report;
+use crate::wiring::Wiring;
+use drive_core::agent::Budget;
+use drive_core::ids::RunId;
+use drive_core::problem::{Kind, Problem};
+use drive_core::run::{Publish, Request, Run, is_cruise};
+use drive_core::sandbox::BranchName;
+use drive_engine::perform::World;
+use drive_engine::ports::{Place, Store, VersionControl};
+use drive_engine::resume;
+use std::sync::Arc;
+
+/// Lets a run go on until it ends.
+pub(super) fn run(app: &App, id: &str) -> Outcome {
+    let found = require(app, id)?;
+    if is_cruise(&found) {
+        return resume_cruise(app, id);
+    }
+    go_on(app, &found, None)
+}
+
+/// The run of that id.
+pub(super) fn require(app: &App, id: &str) -> Result<Run, Problem> {
+    app.store()?.load(&RunId::new(id))?.ok_or_else(|| {
+        Problem::new(Kind::UnknownRun, format!("there is no run `{id}`"))
+            .hint("`drive runs list` shows them")
+    })
+}
+
+/// Lets a team or spawn go on, with more budget where a person granted it.
+pub(super) fn go_on(app: &App, run: &Run, granted: Option<Budget>) -> Outcome {
+    let request = run.request.clone().ok_or_else(|| no_request(run))?;
+    let folder = &request.repo;
+    if !folder.is_dir() {
+        return Err(repository_gone(run, &request));
+    }
+    let settings = app.settings_at(folder)?.settings;
+    let wiring = Wiring::new(app, &settings, folder)?;
+    resume::check(run, granted, wiring.journal(), &wiring.whoami)?;
+    require_branch(&wiring, run, &request)?;
+    let conversation = match &request.publish {
+        Publish::BranchOnly => None,
+        Publish::PullRequest { .. } => {
+            let open = wiring.forge(&settings, folder)?;
+            app.output()
+                .detail(format_args!("forge: {}", open.choice.why));
+            Some(wiring.conversation(&open, &settings)?)
+        }
+    };
+    for agent in agents(&request) {
+        wiring.require_agent(agent, &request.task, app)?;
+    }
+    let progress = Progress::new(app.output());
+    let gate = OwnVerifier::of(app);
+    let world = World {
+        gate: Some(&gate),
+        ..wiring.world(conversation.as_ref(), &progress)
+    };
+    let cancel = app.cancel()?;
+    app.output()
+        .narrate(format_args!("continuing run {}", run.id));
+    let run = progress.ticking(cancel, "stopping, and keeping the work", || {
+        let journal = wiring.journal();
+        resume::resume(&run.id, granted, journal, &wiring.whoami, &world, cancel)
+    })?;
+    let head = run.work.head_sha.as_ref();
+    let changes = head.and_then(|head| {
+        let place = Place::Checkout(folder);
+        wiring.git.diff_stats(place, &request.base_sha, head).ok()
+    });
+    run_report::answer(&run, changes.as_ref(), None)
+}
+
+/// Every agent of a run, once.
+fn agents(request: &Arc<Request>) -> Vec<&str> {
+    let mut agents = vec![request.agent.as_str()];
+    if let Some(terms) = request.kind.phase_terms() {
+        agents.extend([terms.reviewer.as_str(), terms.fixer.as_str()]);
+    }
+    agents.sort_unstable();
+    agents.dedup();
+    agents
+}
+
+fn require_branch(wiring: &Wiring, run: &Run, request: &Request) -> Result<(), Problem> {
+    let Some(branch) = &run.work.branch else {
+        return Ok(());
+    };
+    let name = BranchName::parse(branch)?;
+    let place = Place::Checkout(&request.repo);
+    if wiring.git.resolve(place, &name.full()).is_ok() {
+        return Ok(());
+    }
+    let id = &run.id;
+    let problem = Problem::new(
+        Kind::BranchNotFound,
+        format!("branch `{branch}` of run `{id}` does not exist any more"),
+    );
+    Err(match &run.work.head_sha {
+        Some(head) => problem.hint(format!(
+            "make it again with `git branch {branch} {head}`, then `drive runs resume {id}`"
+        )),
+        None => problem.hint("start a new run"),
+    })
+}
+
+fn no_request(run: &Run) -> Problem {
+    Problem::new(
+        Kind::RunNotResumable,
+        format!("run `{}` was stopped before it began", run.id),
+    )
+    .hint("start it again with `drive spawn` or `drive spawn-team`")
+}
+
+fn repository_gone(run: &Run, request: &Request) -> Problem {
+    Problem::new(
+        Kind::RepositoryGone,
+        format!(
+            "the repository `{}` of run `{}` is not there",
+            request.repo.display(),
+            run.id
+        ),
+    )
+    .hint("move it back: its branches are in there")
+}

@@ -1,0 +1,325 @@
+//! Going on with a run that was stopped, lost its owner or used up its budget.
+//!
+//! The same run goes on: its branch is taken as it is now, in a new sandbox, and its flow repeats
+//! the step it was stopped in. What was journaled stays true: verdicts are for the commits they were
+//! given on, and what was posted is found by its idempotency key.
+
+use super::super::model::{
+    Counts, Effect, EffectResult, Flow, ForgeAct, Life, OutcomeStatus, Remark, ResumeStep,
+    Resumption, Retry, Round, RoundJob, RoundStep, Run, Stage,
+};
+use super::phase::{self, PhaseFlow};
+use super::setup::sandbox_spec;
+use super::{shutdown, spawn};
+use crate::agent::Budget;
+use crate::problem::{Kind, Problem};
+use crate::time::Timestamp;
+
+/// Why a run cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotResumable {
+    /// It has not ended.
+    Active,
+    /// It ended for good.
+    Over(OutcomeStatus),
+    /// Its budget is used up, and nothing was granted.
+    OverBudget,
+}
+
+/// Whether a run can go on with so much more budget.
+pub fn require_resumable(run: &Run, granted: Option<Budget>) -> Result<(), NotResumable> {
+    let Some(outcome) = &run.outcome else {
+        return Err(NotResumable::Active);
+    };
+    let is_half_resumed = step_under_way(run).is_some();
+    if !is_half_resumed && !shutdown::can_go_on(run, outcome.failure.as_ref()) {
+        return Err(NotResumable::Over(outcome.status));
+    }
+    let mut after = run.clone();
+    if let Some(more) = granted {
+        after.grant(more);
+    }
+    let spent = after.spent;
+    match after.budget().overrun(spent.usage, spent.cost) {
+        Some(_) => Err(NotResumable::OverBudget),
+        None => Ok(()),
+    }
+}
+
+/// What is done before the flow goes on.
+pub(super) fn step_under_way(run: &Run) -> Option<ResumeStep> {
+    run.resumption.as_ref().and_then(|one| one.step)
+}
+
+/// Before a stop takes its pending effects away: a review that is being posted must be found again
+/// under its key.
+pub(super) fn suspend(run: &mut Run) {
+    let Flow::Phase { phase } = &mut run.flow else {
+        return;
+    };
+    if !matches!(phase.stage, Stage::PostingReview { .. }) {
+        return;
+    }
+    let posting = run.pending.values().find(|effect| {
+        matches!(
+            effect,
+            Effect::OnForge {
+                act: ForgeAct::PostReview { .. } | ForgeAct::PostComment { .. },
+                ..
+            }
+        )
+    });
+    if let Some(effect) = posting {
+        phase.retry = Some(Retry {
+            effect: effect.clone(),
+            why: "the run was stopped".to_owned(),
+        });
+    }
+}
+
+/// A person lets the run go on.
+pub(super) fn resumed(
+    run: &mut Run,
+    granted: Option<Budget>,
+    now: Timestamp,
+) -> Result<(), NotResumable> {
+    require_resumable(run, granted)?;
+    if let Some(more) = granted {
+        run.grant(more);
+    }
+    let stopped = run.shutdown.take();
+    let before = run.resumption.take().unwrap_or_default();
+    // A stop on the way to the flow has told no agent of the saved work yet.
+    let untold = before.saved.filter(|_| before.step.is_some());
+    run.resumption = Some(Resumption {
+        count: before.count + 1,
+        step: None,
+        saved: stopped.and_then(|stopped| stopped.saved).or(untold),
+    });
+    run.outcome = None;
+    run.stop_asked = false;
+    run.processes.clear();
+    let sandbox = run.sandbox_id();
+    if run.sandboxes.contains_key(&sandbox) {
+        at(run, ResumeStep::RemovingSandbox);
+        run.decide(Effect::RemoveSandbox { sandbox });
+    } else {
+        create_sandbox(run, now);
+    }
+    Ok(())
+}
+
+fn at(run: &mut Run, step: ResumeStep) {
+    run.resumption.get_or_insert_default().step = Some(step);
+}
+
+/// A step towards the flow has ended.
+pub(super) fn ended(run: &mut Run, step: ResumeStep, result: EffectResult, now: Timestamp) {
+    let mut failure = None;
+    if let EffectResult::Failed { problem } = &result {
+        failure = Some(problem.clone());
+    }
+    match (step, failure) {
+        (ResumeStep::RemovingSandbox, None) => {
+            if let (
+                EffectResult::SandboxRemoved {
+                    kept: Some(kept), ..
+                },
+                Some(resumption),
+            ) = (result, &mut run.resumption)
+            {
+                resumption.saved = Some(kept.reference);
+            }
+            create_sandbox(run, now);
+        }
+        (ResumeStep::CreatingSandbox, None) => {
+            at(run, ResumeStep::ReadingBranch);
+            let sandbox = run.sandbox_id();
+            let message = "Keep what was left in the sandbox".to_owned();
+            run.decide(Effect::CommitWork { sandbox, message });
+        }
+        (ResumeStep::ReadingBranch, None) => say_resumed(run, now),
+        (ResumeStep::Posting, problem) => {
+            if let Some(problem) = problem {
+                let warning =
+                    format!("could not say on the pull request that it goes on: {problem}");
+                run.warnings.push(warning);
+            }
+            go_on(run, now);
+        }
+        // The step stays on record: the run can be resumed again.
+        (_, Some(problem)) => {
+            let status = OutcomeStatus::of_problem(&problem);
+            shutdown::abandon(run, status, Some(problem), now);
+        }
+    }
+}
+
+/// Makes the sandbox on the run's branch. A run without a commit has no branch any more and begins
+/// anew.
+fn create_sandbox(run: &mut Run, now: Timestamp) {
+    let (Some(request), Some(branch)) = (run.request.clone(), run.work.branch.clone()) else {
+        return begin_again(run, now);
+    };
+    at(run, ResumeStep::CreatingSandbox);
+    let mut spec = sandbox_spec(run, &request, &branch);
+    spec.on_existing_branch = true;
+    run.decide(Effect::CreateSandbox { spec });
+}
+
+fn begin_again(run: &mut Run, now: Timestamp) {
+    if let Some(resumption) = &mut run.resumption {
+        resumption.step = None;
+    }
+    let Some(request) = run.request.clone() else {
+        return;
+    };
+    match &run.flow {
+        Flow::Awaiting | Flow::Cruise => {}
+        Flow::Spawn { .. } => spawn::begin(run, &request, now),
+        Flow::Phase { .. } => phase::advance(run, now, |flow| flow.begin_again()),
+    }
+}
+
+fn say_resumed(run: &mut Run, now: Timestamp) {
+    let Some(pr) = run.work.pull_request.as_ref().map(|pr| pr.number) else {
+        return go_on(run, now);
+    };
+    at(run, ResumeStep::Posting);
+    let count = run.resumption.as_ref().map_or(0, |one| one.count);
+    let body = format!("Run `{}` continues.", run.id);
+    run.decide(Effect::OnForge {
+        pr,
+        act: ForgeAct::PostComment { body },
+        idempotency_key: Some(format!("resumed/{count}")),
+    });
+}
+
+fn go_on(run: &mut Run, now: Timestamp) {
+    if let Some(resumption) = &mut run.resumption {
+        resumption.step = None;
+    }
+    match &run.flow {
+        Flow::Awaiting | Flow::Cruise => {}
+        Flow::Spawn { stage } => spawn::go_on(run, stage.clone(), now),
+        Flow::Phase { .. } => phase::advance(run, now, |flow| flow.go_on_after_stop()),
+    }
+}
+
+impl PhaseFlow<'_> {
+    /// Nothing was committed: the phase begins with its name again.
+    fn begin_again(&mut self) {
+        self.forget_attempt();
+        self.state.stage = Stage::Naming;
+        self.name();
+    }
+
+    /// Repeats the step that the stop interrupted, on the branch as it is now.
+    fn go_on_after_stop(&mut self) {
+        let retry = self.forget_attempt();
+        if self.run.work.pull_request.is_some() {
+            // The description under way was lost, whichever it was.
+            self.state.description.text.clear();
+            self.describe();
+        }
+        match self.state.stage.clone() {
+            Stage::Naming | Stage::ChoosingBranch | Stage::CreatingSandbox => self.make(),
+            Stage::Working { round } => self.repeat(*round),
+            Stage::Merging { round, .. } => match round.job {
+                RoundJob::Make | RoundJob::Fix { .. } | RoundJob::Adopt => self.check(*round),
+                RoundJob::CatchUp | RoundJob::CheckBase => self.look_again(),
+            },
+            Stage::PostingReview { remarks } => self.post_again(retry, remarks),
+            Stage::Polling
+            | Stage::ReadingDiff
+            | Stage::Reviewing { .. }
+            | Stage::PostingLimit
+            | Stage::Watching
+            | Stage::Closing { .. }
+            | Stage::Verifying
+            | Stage::Refusing { .. }
+            | Stage::Promoting => self.look_again(),
+        }
+    }
+
+    /// Forgets what was only true before the stop: waits, tries and what is known of the pull
+    /// request's head. Returns what was to be tried again.
+    fn forget_attempt(&mut self) -> Option<Retry> {
+        let interrupted = Problem::new(Kind::AgentInterrupted, "the run was stopped");
+        self.state.record.interrupted(&interrupted, self.now);
+        self.state.saved = None;
+        self.state.pause = None;
+        self.state.tries = 0;
+        self.state.counts = Counts::default();
+        self.state.verdict = None;
+        self.state.judged = None;
+        self.state.watch.fresh = false;
+        self.state.watch.again = false;
+        self.state.watch.closing = None;
+        self.state.watch.moved = None;
+        self.state.watch.caught = None;
+        for one in &mut self.state.injected {
+            one.posting = false;
+        }
+        self.state.retry.take()
+    }
+
+    fn look_again(&mut self) {
+        self.state.stage = Stage::Watching;
+        self.close_batch();
+    }
+
+    fn repeat(&mut self, round: Round) {
+        match &round.step {
+            RoundStep::Commit if self.is_committed(&round) => self.check(round),
+            // What was not committed is saved, and the next agent is told of it.
+            RoundStep::WritePlan
+            | RoundStep::Agent
+            | RoundStep::Commit
+            | RoundStep::RollBack { .. } => self.repeat_agent(round),
+            RoundStep::ReadPlan | RoundStep::Push | RoundStep::Open => self.check(round),
+            RoundStep::Reply { .. } => self.next_reply(round),
+            RoundStep::Resolve { key } => {
+                let comment = key.comment();
+                self.on_forge(ForgeAct::ResolveThread { comment }, None);
+            }
+        }
+    }
+
+    /// Whether the stop came after the commit: the branch moved on, and nothing had to be saved.
+    fn is_committed(&self, round: &Round) -> bool {
+        let resumption = self.run.resumption.as_ref();
+        let is_saved = resumption.is_some_and(|one| one.saved.is_some());
+        !is_saved && self.run.work.head_sha != round.head_before
+    }
+
+    fn repeat_agent(&mut self, round: Round) {
+        match round.job {
+            RoundJob::Make => self.make(),
+            RoundJob::Fix { batch, findings } => {
+                for key in &batch {
+                    self.state.ledger.untry(key);
+                    self.state.ledger.give_back(key, Life::Seen);
+                }
+                self.state.findings.extend(findings);
+                let resumption = self.run.resumption.as_ref();
+                self.state.saved = resumption.and_then(|one| one.saved.clone());
+                self.look_again();
+            }
+            RoundJob::Adopt | RoundJob::CatchUp | RoundJob::CheckBase => self.look_again(),
+        }
+    }
+
+    /// The review may have been posted: its key finds it.
+    fn post_again(&mut self, retry: Option<Retry>, remarks: Vec<Remark>) {
+        match retry {
+            Some(retry) => {
+                self.run.decide(retry.effect);
+            }
+            None => {
+                self.state.findings.extend(remarks);
+                self.look_again();
+            }
+        }
+    }
+}

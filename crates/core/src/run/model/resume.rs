@@ -1,0 +1,31 @@
+//! A run that was stopped or killed and goes on.
+
+use serde::{Deserialize, Serialize};
+
+/// A run that went on after it had ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resumption {
+    /// How often it went on.
+    pub count: u32,
+    /// What is done before its flow goes on; `None` once that goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<ResumeStep>,
+    /// Where the uncommitted work of the attempt before is saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved: Option<String>,
+}
+
+/// How far a run that goes on has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ResumeStep {
+    /// The work in the sandbox that was left is being saved.
+    RemovingSandbox,
+    /// A sandbox is being made on the run's branch.
+    CreatingSandbox,
+    /// The commits of the branch are being read.
+    ReadingBranch,
+    /// A comment on the pull request says that the run goes on.
+    Posting,
+}

@@ -1,0 +1,269 @@
+//! A team that was stopped or killed goes on.
+
+use crate::common::{agent_ended, at, identity, problem, request, run_id, team_request};
+use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};
+use drive_core::agent::{Budget, Cost, Failure};
+use drive_core::problem::Kind;
+use drive_core::review::LastWord;
+use drive_core::run::{
+    AfterEnd, Effect, EffectResult, Event, ForgeAct, NotResumable, OutcomeStatus, Publish, Request,
+    Run, fold, require_resumable, step,
+};
+use drive_core::settings::TeamMode;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const RESUMED: Event = Event::Resumed { granted: None };
+
+fn begin(request: Request) -> Run {
+    let requested = Event::Requested {
+        request: Box::new(request),
+    };
+    fold(run_id(), [(requested, at(0))]).unwrap()
+}
+
+fn tell(run: Run, event: Event) -> Run {
+    step(run, event, at(5)).unwrap().0
+}
+
+/// Performs one effect. A sandbox on a branch that exists has nothing to commit.
+fn perform(scene: &mut Scene, effect: &Effect) -> EffectResult {
+    let is_reading = matches!(effect, Effect::CommitWork { message, .. }
+        if message == "Keep what was left in the sandbox");
+    if !is_reading {
+        return scene.perform(effect);
+    }
+    scene.performed.push(effect.clone());
+    EffectResult::WorkCommitted {
+        head_sha: scene.head.clone().unwrap(),
+        commits: scene.commits.clone(),
+        warnings: Vec::new(),
+    }
+}
+
+fn perform_one(scene: &mut Scene, run: Run) -> Run {
+    let (key, effect) = run.pending.first_key_value().unwrap();
+    let ended = Event::EffectEnded {
+        key: key.clone(),
+        result: perform(scene, effect),
+    };
+    tell(run, ended)
+}
+
+fn to_the_end(scene: &mut Scene, mut run: Run) -> Run {
+    for _ in 0..1_000 {
+        if run.outcome.is_some() {
+            return run;
+        }
+        if run.pending.is_empty() {
+            let (&timer, &due) = run.timers.iter().min_by_key(|(_, due)| **due).unwrap();
+            run = step(run, Event::Woken { timer }, due).unwrap().0;
+            continue;
+        }
+        run = perform_one(scene, run);
+    }
+    panic!("no end: {:?}", scene.told);
+}
+
+/// Every post with its key, and how often it was performed.
+fn posts(scene: &Scene) -> BTreeMap<String, u32> {
+    let mut posts = BTreeMap::new();
+    for effect in &scene.performed {
+        if let Effect::OnForge {
+            act: ForgeAct::Reply { .. } | ForgeAct::PostReview { .. } | ForgeAct::PostComment { .. },
+            idempotency_key,
+            ..
+        } = effect
+        {
+            let key = idempotency_key.clone().expect("a key of its own");
+            *posts.entry(key).or_default() += 1;
+        }
+    }
+    posts
+}
+
+proptest! {
+    /// Whenever it is stopped or killed, and however often: it goes on, ends approved with the same
+    /// reviews and answers, and every approval is of the commit it ends with.
+    #[test]
+    fn a_team_that_is_stopped_anywhere_goes_on_to_the_same_end(
+        stops in proptest::collection::vec((0_usize..45, any::<bool>()), 1..4),
+        mode in proptest::sample::select(vec![TeamMode::Pingpong, TeamMode::Github]),
+    ) {
+        let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+        let mut run = begin(team_request(mode));
+        for (steps, is_killed) in stops {
+            for _ in 0..steps {
+                if run.pending.is_empty() || run.outcome.is_some() { break }
+                run = perform_one(&mut scene, run);
+            }
+            if run.outcome.is_some() { break }
+            if is_killed {
+                if let Some(key) = run.pending.keys().next().cloned() {
+                    let started = Event::ProcessStarted { key, identity: identity(42) };
+                    run = tell(run, started);
+                }
+                run = tell(run, Event::OwnerLost);
+            } else {
+                run = tell(run, Event::CancelAsked);
+            }
+            while let Some((key, effect)) = run.pending.first_key_value() {
+                let result = match effect {
+                    Effect::RunAgent { .. } => agent_ended(Some(Failure::Cancelled)),
+                    effect => perform(&mut scene, effect),
+                };
+                run = tell(run.clone(), Event::EffectEnded { key: key.clone(), result });
+            }
+            let ended = run.outcome.clone().unwrap();
+            if ended.status == OutcomeStatus::Succeeded { break }
+            run = tell(run, RESUMED);
+            prop_assert!(run.outcome.is_none());
+        }
+        let run = to_the_end(&mut scene, run);
+        prop_assert_eq!(end(&run), (OutcomeStatus::Succeeded, None, Some(LastWord::Approved)));
+        let reviews = &team(&run).record.reviews;
+        let last = reviews.last().unwrap();
+        prop_assert_eq!(&last.head, &run.work.head_sha);
+        let opened = scene.performed_as("openPullRequest").len();
+        prop_assert!(opened >= 1);
+        if mode == TeamMode::Github {
+            let replies = posts(&scene).into_keys().filter(|key| key.starts_with("reply/")).count();
+            prop_assert_eq!(replies, 1, "{:?}", posts(&scene));
+        }
+    }
+}
+
+/// A team whose reviewer was under way when it was stopped.
+fn stopped_in_review(scene: &mut Scene) -> Run {
+    let mut run = begin(team_request(TeamMode::Github));
+    while !scene
+        .roles()
+        .iter()
+        .any(|role| role.starts_with("reviewer"))
+    {
+        run = perform_one(scene, run);
+    }
+    // The review is being posted: a stop lets that finish.
+    run = tell(run, Event::CancelAsked);
+    to_the_end(scene, run)
+}
+
+#[test]
+fn a_stopped_team_says_once_on_its_pull_request_how_it_goes_on_and_that_it_does() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let run = stopped_in_review(&mut scene);
+    assert_eq!(end(&run).1, Some(Kind::Interrupted));
+    let hint = run.outcome.clone().unwrap().failure.unwrap().hint.unwrap();
+    let command = format!("`drive runs resume {}`", run.id);
+    assert!(hint.contains(&command), "{hint}");
+    let said: Vec<&String> = scene
+        .told
+        .iter()
+        .filter(|one| one.contains(&command))
+        .collect();
+    assert_eq!(said.len(), 1, "{:?}", scene.told);
+    let run = to_the_end(&mut scene, tell(run, RESUMED));
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+    let continues = format!("Run `{}` continues.", run.id);
+    let said = scene.told.iter().filter(|one| **one == continues);
+    assert_eq!(said.count(), 1, "{:?}", scene.told);
+    let created = scene.performed_as("createSandbox");
+    let existing: Vec<bool> = created
+        .iter()
+        .map(|effect| matches!(effect, Effect::CreateSandbox { spec } if spec.on_existing_branch))
+        .collect();
+    assert_eq!(existing, [false, true]);
+}
+
+#[test]
+fn a_closing_comment_that_cannot_be_posted_is_a_warning() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let mut run = begin(team_request(TeamMode::Pingpong));
+    while run.work.pull_request.is_none() {
+        run = perform_one(&mut scene, run);
+    }
+    scene.fails = Some("postComment");
+    let run = to_the_end(&mut scene, tell(run, Event::OwnerLost));
+    assert_eq!(end(&run).1, Some(Kind::OwnerLost));
+    let warning = format!("could not post the closing comment: {}", problem());
+    assert!(run.warnings.contains(&warning), "{:?}", run.warnings);
+}
+
+#[test]
+fn a_run_that_succeeded_or_still_runs_cannot_be_resumed() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let run = begin(team_request(TeamMode::Pingpong));
+    assert_eq!(require_resumable(&run, None), Err(NotResumable::Active));
+    assert!(step(run.clone(), RESUMED, at(1)).is_err());
+    let run = to_the_end(&mut scene, run);
+    let over = NotResumable::Over(OutcomeStatus::Succeeded);
+    assert_eq!(require_resumable(&run, None), Err(over));
+    assert!(step(run, RESUMED, at(1)).is_err());
+}
+
+#[test]
+fn a_second_stop_is_a_stop_as_the_first_one_was() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let mut run = stopped_in_review(&mut scene);
+    for lives in 1..4 {
+        run = tell(run, RESUMED);
+        assert_eq!(run.resumption.as_ref().unwrap().count, lives);
+        run = to_the_end(&mut scene, tell(run, Event::CancelAsked));
+        assert_eq!(end(&run).1, Some(Kind::Interrupted), "{lives}");
+    }
+    let run = to_the_end(&mut scene, tell(run, RESUMED));
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+}
+
+#[test]
+fn a_sandbox_that_cannot_be_made_again_ends_the_run_and_it_can_be_resumed_again() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let run = stopped_in_review(&mut scene);
+    scene.fails = Some("createSandbox");
+    let run = to_the_end(&mut scene, tell(run, RESUMED));
+    assert_eq!(end(&run).1, Some(problem().kind));
+    scene.fails = None;
+    let run = to_the_end(&mut scene, tell(run, RESUMED));
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+}
+
+#[test]
+fn a_team_over_its_budget_goes_on_once_more_is_granted() {
+    let mut asked = team_request(TeamMode::Github);
+    asked.budget.tokens = Some(1);
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let run = to_the_end(&mut scene, begin(asked));
+    assert_eq!(end(&run).1, Some(Kind::BudgetExceeded));
+    let hint = run.outcome.clone().unwrap().failure.unwrap().hint.unwrap();
+    let command = format!("`drive runs extend {} --cost 5`", run.id);
+    assert!(hint.contains(&command), "{hint}");
+    assert_eq!(require_resumable(&run, None), Err(NotResumable::OverBudget));
+    let granted = Some(Budget {
+        tokens: Some(1_000_000),
+        cost: Some(Cost::default()),
+    });
+    let run = to_the_end(&mut scene, tell(run, Event::Resumed { granted }));
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+}
+
+#[test]
+fn a_spawn_that_lost_its_owner_starts_its_agent_again_and_tells_it_where_the_work_is() {
+    let mut scene = Scene::default();
+    let mut run = begin(request(Publish::BranchOnly, AfterEnd::Remove));
+    run = perform_one(&mut scene, run);
+    run = tell(run, Event::OwnerLost);
+    let run = to_the_end(&mut scene, run);
+    assert_eq!(
+        run.outcome.as_ref().unwrap().failure.as_ref().unwrap().kind,
+        Kind::OwnerLost
+    );
+    let run = to_the_end(&mut scene, tell(run, RESUMED));
+    assert_eq!(
+        run.outcome.as_ref().unwrap().status,
+        OutcomeStatus::Succeeded
+    );
+    let told = &scene.jobs.last().unwrap().prompt;
+    let saved = &crate::common::kept().reference;
+    assert!(told.starts_with("Fix the login"), "{told}");
+    assert!(told.contains(&format!("`git show {saved}`")), "{told}");
+}
