@@ -11,6 +11,7 @@ mod demo;
 mod disk;
 mod extending;
 mod github;
+mod half_written;
 mod life;
 mod not_yet;
 mod owners;
