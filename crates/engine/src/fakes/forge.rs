@@ -1,23 +1,22 @@
 //! A forge behind the remote `origin` of a fake repository.
 
 use super::clock::FakeClock;
+use super::forge_state::{ForgeState, person};
 use super::lock::lock;
 use super::machine::DriveProcess;
 use super::repository::FakeRepository;
 use crate::ports::{
-    Clock, CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post, Posted,
+    CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post, Posted,
     PostedReview, PullRequests, Reaction, Since, StatusState,
 };
 use drive_core::forge::text::compose;
 use drive_core::forge::{
-    Approval, Author, Comment, CommentKey, CommentRef, Permission, PrState, PullRequest,
-    RequestBudget, ReviewState, Surface, approval,
+    Approval, Comment, CommentRef, Permission, PrState, PullRequest, RequestBudget, ReviewState,
+    Surface, approval,
 };
 use drive_core::problem::{Kind, Problem};
-use drive_core::time::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
 /// The remote whose branches the pull requests show.
 const REMOTE: &str = "origin";
@@ -32,22 +31,6 @@ pub struct FakeForge {
     repository: FakeRepository,
     clock: FakeClock,
     process: DriveProcess,
-}
-
-#[derive(Default)]
-struct ForgeState {
-    last_id: u64,
-    last_change: Option<Timestamp>,
-    pull_requests: Vec<PullRequest>,
-    comments: Vec<Comment>,
-    /// Which comment a marker stands in.
-    markers: BTreeMap<String, CommentRef>,
-    /// Which comment a post of ours answers, in the order they were posted.
-    replies: Vec<(CommentRef, CommentRef)>,
-    resolved: Vec<CommentRef>,
-    reactions: Vec<CommentRef>,
-    statuses: Vec<(String, StatusState)>,
-    permissions: BTreeMap<String, Permission>,
 }
 
 impl FakeForge {
@@ -187,78 +170,6 @@ impl FakeForge {
             state.markers.insert(post.marker.to_owned(), posted);
         }
         posted
-    }
-}
-
-impl ForgeState {
-    /// The instant of a change: later than every earlier one.
-    fn tick(&mut self, clock: &FakeClock) -> Timestamp {
-        let step = Duration::from_micros(1);
-        let next = self
-            .last_change
-            .and_then(|last| last.checked_add(step).ok());
-        let now = clock.now();
-        let at = next.map_or(now, |next| next.max(now));
-        self.last_change = Some(at);
-        at
-    }
-
-    fn new_comment(
-        &mut self,
-        pr: u64,
-        surface: Surface,
-        author: Author,
-        body: &str,
-        at: Timestamp,
-    ) -> Comment {
-        self.last_id += 1;
-        Comment {
-            key: CommentKey {
-                surface,
-                id: self.last_id,
-                updated_at: at,
-            },
-            pr,
-            author,
-            body: body.to_owned(),
-            path: None,
-            line: None,
-            commit: None,
-            in_reply_to: None,
-            review: None,
-            created_at: at,
-            url: None,
-        }
-    }
-
-    fn insert(&mut self, comment: Comment) -> CommentRef {
-        let reference = comment.key.comment();
-        self.comments.push(comment);
-        reference
-    }
-
-    fn find(&self, comment: CommentRef) -> Option<&Comment> {
-        let mut all = self.comments.iter();
-        all.find(|one| one.key.comment() == comment)
-    }
-
-    fn require_comment(&self, comment: CommentRef) -> Result<&Comment, Problem> {
-        self.find(comment).ok_or_else(|| {
-            Problem::new(
-                Kind::CommentNotFound,
-                format!("there is no comment {}", comment.id),
-            )
-        })
-    }
-
-    fn require(&self, pr: u64) -> Result<&PullRequest, Problem> {
-        let found = self.pull_requests.iter().find(|one| one.number == pr);
-        found.ok_or_else(|| no_pull_request(pr))
-    }
-
-    fn require_mut(&mut self, pr: u64) -> Result<&mut PullRequest, Problem> {
-        let found = self.pull_requests.iter_mut().find(|one| one.number == pr);
-        found.ok_or_else(|| no_pull_request(pr))
     }
 }
 
@@ -490,18 +401,4 @@ impl PullRequests for FakeForge {
         let found = all.into_iter().find(|pr| pr.number == number);
         Ok(found.map(|pr| (pr, comments)))
     }
-}
-
-fn person(login: &str) -> Author {
-    Author {
-        login: Some(login.to_owned()),
-        is_bot: false,
-    }
-}
-
-fn no_pull_request(pr: u64) -> Problem {
-    Problem::new(
-        Kind::PullRequestNotFound,
-        format!("there is no pull request {pr}"),
-    )
 }

@@ -7,6 +7,7 @@
 mod agents;
 mod clock;
 mod forge;
+mod forge_state;
 mod lock;
 mod machine;
 mod nudges;

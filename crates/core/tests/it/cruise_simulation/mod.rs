@@ -6,11 +6,13 @@
 mod agents;
 mod checks;
 mod clock;
+mod deaths;
 mod forge;
 mod git;
 mod people;
+mod requests;
 pub mod rng;
-mod sim;
+pub mod sim;
 mod world;
 
 use drive_core::forge::PrState;
@@ -42,7 +44,7 @@ fn fly_all(seeds: Range<u64>) {
         let replay = Replay(seed);
         let flown = fly(seed, Who::Cruise, false);
         *ends.entry(end_of(&flown)).or_default() += 1;
-        *ends.entry("crashes").or_default() += flown.sim.crashes();
+        *ends.entry("crashes").or_default() += flown.sim.crashes;
         *ends.entry("events").or_default() += flown.sim.journal.len() as u64;
         let said = flown.sim.world.forge.said.iter();
         *ends.entry("replies").or_default() +=

@@ -6,29 +6,25 @@
 use crate::common;
 use crate::cruise_simulation::agents;
 use crate::cruise_simulation::checks;
-use crate::cruise_simulation::clock::{Clock, HOUR, MINUTE};
+use crate::cruise_simulation::clock::Clock;
 use crate::cruise_simulation::forge::Forge;
-use crate::cruise_simulation::git::{Git, PlanText};
+use crate::cruise_simulation::git::Git;
 use crate::cruise_simulation::people::People;
+use crate::cruise_simulation::requests;
 use crate::cruise_simulation::rng::Rng;
 use crate::cruise_simulation::world::{UnderWay, World};
-use drive_core::agent::{Access, Budget};
+use drive_core::agent::Budget;
 use drive_core::forge::trust::Reason;
 use drive_core::ids::EffectKey;
 use drive_core::run::{
-    Adopted, DoneWhen, Effect, EffectResult, Event, ForgeAnswer, Makes, Note, Outcome, Published,
-    Request, Run, RunKind, STATE_FORMAT, Spent, Timer, fold, phase_state, read_event, read_run,
-    require_resumable, step, write_event, write_run,
+    Effect, EffectResult, Event, ForgeAnswer, Note, Outcome, Run, Spent, Timer, fold, read_event,
+    require_resumable, step, write_event,
 };
-use drive_core::sandbox::{Lifetime, Sandbox};
-use drive_core::settings::TeamMode;
 use drive_core::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 /// A cruise with more turns than this goes round in circles.
 const MOST_TURNS: usize = 10_000;
-const MOST_CRASHES: u64 = 8;
 const MOST_RESUMES: u64 = 4;
 
 pub struct Sim {
@@ -39,24 +35,24 @@ pub struct Sim {
     pub journal: Vec<(Event, Timestamp)>,
     pub people: People,
     pub polls: u32,
-    known: BTreeSet<String>,
-    owner: Option<Owner>,
+    pub known: BTreeSet<String>,
+    pub owner: Option<Owner>,
     /// When the next owner comes, by the steady clock.
-    comes: i64,
-    crashes: u64,
+    pub comes: i64,
+    pub crashes: u64,
     /// How often a person let it go on.
     resumes: u64,
     /// How often the journal was lost.
     pub losses: u32,
     /// How many of a thousand moments are deadly.
-    deadliness: u64,
+    pub deadliness: u64,
     said: u64,
     is_told: bool,
 }
 
 #[derive(Default)]
-struct Owner {
-    under_way: Vec<UnderWay>,
+pub struct Owner {
+    pub under_way: Vec<UnderWay>,
     timers: BTreeMap<Timer, Due>,
 }
 
@@ -91,8 +87,8 @@ pub enum Who {
 pub fn fly(seed: u64, who: Who, is_told: bool) -> Flown {
     let mut sim = Sim::new(seed, who, is_told);
     let request = match who {
-        Who::Cruise => request(&mut sim.rng),
-        Who::Team => team_request(&mut sim.rng),
+        Who::Cruise => requests::request(&mut sim.rng),
+        Who::Team => requests::team_request(&mut sim.rng),
     };
     let request = Event::Requested {
         request: Box::new(request),
@@ -110,53 +106,6 @@ pub fn fly(seed: u64, who: Who, is_told: bool) -> Flown {
     }
     let outcome = sim.run.outcome.clone().expect("it ended");
     Flown { outcome, sim }
-}
-
-/// Terms of every kind.
-fn request(rng: &mut Rng) -> Request {
-    let mut terms = common::cruise::terms();
-    let watch = terms.watch.as_mut().expect("a cruise is watched");
-    watch.max_rounds = u32::try_from(rng.between(1, 8)).expect("small");
-    terms.max_iterations = u32::try_from(rng.between(1, 4)).expect("small");
-    terms.done = DoneWhen::Approved {
-        auto_approve: rng.percent(35),
-        plan_only: rng.percent(30),
-    };
-    let inactive = rng.weighed(&[(5, HOUR / 2), (8, 2 * HOUR), (1, 24 * HOUR)]);
-    let watch = terms.watch.as_mut().expect("a cruise is watched");
-    watch.inactivity_timeout = Duration::from_millis(inactive.unsigned_abs());
-    if rng.percent(15) {
-        terms.makes = Makes::Plan {
-            given: Some(common::PLAN.to_owned()),
-        };
-    }
-    let mut request = common::cruise::request_with(terms);
-    request.budget = Budget::default();
-    if rng.percent(25) {
-        request.budget.tokens = Some(rng.below(20_000));
-    }
-    request
-}
-
-/// Teams of every kind.
-fn team_request(rng: &mut Rng) -> Request {
-    let mode = rng.weighed(&[
-        (1, TeamMode::Sequential),
-        (2, TeamMode::Pingpong),
-        (4, TeamMode::Github),
-    ]);
-    let mut request = common::team_request(mode);
-    if let RunKind::Team(terms) = &mut request.kind {
-        terms.max_iterations = u32::try_from(rng.between(1, 4)).expect("small");
-        terms.done = DoneWhen::Reviewed {
-            auto_merge: rng.percent(50),
-        };
-    }
-    request.budget = Budget::default();
-    if rng.percent(15) {
-        request.budget.tokens = Some(rng.below(20_000));
-    }
-    request
 }
 
 impl Sim {
@@ -220,82 +169,8 @@ impl Sim {
         format!("{what}/{}", self.said)
     }
 
-    fn maybe_die(&mut self) {
-        let is_deadly = self.rng.below(1_000) < self.deadliness;
-        if is_deadly && self.crashes < MOST_CRASHES {
-            self.die();
-        }
-    }
-
-    /// The owner is killed: whatever it was doing has happened, or half, or not at all.
-    pub fn die(&mut self) {
-        let Some(owner) = self.owner.take() else {
-            return;
-        };
-        self.tell(|| "the owner dies".to_owned());
-        self.crashes += 1;
-        for mut one in owner.under_way {
-            self.cut_short(&mut one);
-            if let Some(process) = &one.process
-                && self.rng.percent(50)
-            {
-                self.world.git.alive.retain(|pid| *pid != process.child.pid);
-            }
-        }
-        let wait = [
-            (6, (1, MINUTE)),
-            (3, (MINUTE, HOUR)),
-            (1, (HOUR, 40 * HOUR)),
-        ];
-        let (least, most) = self.rng.weighed(&wait);
-        self.comes = self.world.clock.steady + self.rng.between(least, most);
-    }
-
-    fn cut_short(&mut self, one: &mut UnderWay) {
-        if one.result.is_some() {
-            return;
-        }
-        match &one.effect {
-            Effect::RunAgent { job, sandbox } => {
-                let writes = sandbox.is_some() && job.role.access() == Access::Write;
-                if self.world.git.is_merging() {
-                    agents::resolve(one.temper, &mut self.world.git, &mut self.rng);
-                } else if writes && self.world.git.tree.is_some() && self.rng.percent(50) {
-                    let plan = self.world.git.tree.as_ref().map(|tree| tree.plan);
-                    let plan = plan.unwrap_or(PlanText::Missing);
-                    agents::scribble(&mut self.world.git, plan, &mut self.rng);
-                }
-                if let Some(tree) = &mut self.world.git.tree {
-                    tree.half_done |= writes;
-                }
-            }
-            Effect::OnForge { .. } | Effect::OpenPullRequest { .. } if self.rng.percent(25) => {
-                self.world.perform(one, &self.run, &mut self.rng);
-            }
-            _ => {}
-        }
-    }
-
-    /// The next owner knows only what was written down.
-    fn take_over(&mut self) {
-        self.tell(|| "an owner comes".to_owned());
-        let text = write_run(&self.run).unwrap();
-        let read = read_run(STATE_FORMAT, &text).unwrap();
-        assert_eq!(read, self.run, "a state is not read as it was written");
-        self.run = read;
-        if self.rng.percent(5) {
-            self.check_journal();
-        }
-        self.owner = Some(Owner::default());
-        // The next command ends a team of a dead owner.
-        if self.who == Who::Team || self.rng.percent(20) {
-            let name = self.name("ownerLost");
-            self.deliver(Event::OwnerLost, name);
-        }
-    }
-
     /// The journal, read from its text, folds to the state that is saved.
-    fn check_journal(&self) {
+    pub fn check_journal(&self) {
         let events = self.journal.iter().map(|(event, at)| {
             let text = write_event(event).unwrap();
             (read_event(1, &text).unwrap(), *at)
@@ -396,51 +271,6 @@ impl Sim {
         let note = Note::Used { spent };
         let name = self.name("note");
         self.deliver(Event::Noted { key, note }, name);
-    }
-
-    /// The journal is gone with its owner. The next one finds the sandbox, and goes on from what it,
-    /// git and the forge say.
-    pub fn lose_journal(&mut self) {
-        let state = phase_state(&self.run);
-        let (Some(state), Some(request), None) = (state, &self.run.request, &self.run.shutdown)
-        else {
-            return;
-        };
-        if checks::is_ending(self) || self.run.work.pull_request.is_none() {
-            return;
-        }
-        let mut request = Request::clone(request);
-        self.die();
-        self.tell(|| "the journal is gone".to_owned());
-        self.losses += 1;
-        self.world.git.alive.clear();
-        if let RunKind::Cruise(terms) = &mut request.kind {
-            terms.done = DoneWhen::Approved {
-                auto_approve: false,
-                plan_only: false,
-            };
-            terms.adopted = Some(Adopted {
-                sandbox: Sandbox {
-                    lifetime: Lifetime::Persistent,
-                    ..common::sandbox()
-                },
-                pull_request: Published {
-                    number: 7,
-                    url: "local:7".to_owned(),
-                },
-                title: "X".to_owned(),
-                head_sha: self.world.git.head(),
-                domain: state.current_review_domain,
-                rounds: state.completed_rounds,
-            });
-        }
-        self.run = Run::new(common::run_id());
-        self.journal.clear();
-        self.known.clear();
-        let requested = Event::Requested {
-            request: Box::new(request),
-        };
-        self.deliver(requested, "request".to_owned());
     }
 
     /// A person stops the run: its agents are cancelled, and nothing new is begun.
@@ -544,10 +374,6 @@ impl Sim {
 
     pub fn resumes(&self) -> u64 {
         self.resumes
-    }
-
-    pub fn crashes(&self) -> u64 {
-        self.crashes
     }
 }
 

@@ -1,0 +1,137 @@
+//! Agents, their permission rules and the routes to them.
+
+use super::*;
+
+#[test]
+fn a_permission_rule_that_nobody_would_keep_is_shown_on_its_line() {
+    for (list, rule) in [
+        ("deny", "Bash(git push*"),
+        ("allow", "Bash(cargo"),
+        ("deny", ""),
+    ] {
+        assert_mistake(
+            &format!("[agents.claude-code]\nenv = []\npermissions.{list} = [\"{rule}\"]\n"),
+            &format!(
+                "drive.toml:3: agent `claude-code` has a permission rule that is none: `{rule}` \
+                 (write `Tool`, or `Tool(pattern)` with both brackets)"
+            ),
+        );
+    }
+    for kind in ["gemini-cli", "codex"] {
+        assert_mistake(
+            &format!("[agents.{kind}]\npermissions = {{ deny = [\"Bash(git push*)\"] }}\n"),
+            &format!(
+                "drive.toml:2: agent `{kind}` would keep no permission rule: one of kind `{kind}` asks nobody \
+                 (remove them: what holds it is its sandbox, see `sandbox.isolation`)"
+            ),
+        );
+    }
+    let mine =
+        "[agents.mine]\nkind = \"command\"\ncommand = [\"x\"]\npermissions.allow = [\"Bash\"]\n";
+    assert_eq!(mistakes(mine).len(), 1);
+    assert!(
+        mistakes(mine)[0].starts_with("drive.toml:4: agent `mine` would keep no permission rule")
+    );
+}
+
+#[test]
+fn an_agent_that_is_not_described_suggests_one_that_is() {
+    assert_mistake(
+        "[spawn]\nagent = \"claude\"\n",
+        "drive.toml:2: `spawn.agent` names the agent `claude`, which is not described \
+         (did you mean `claude-code`?; or add a table `[agents.claude]`)",
+    );
+    assert_mistake(
+        "[spawn-team]\nnamer_llm = \"xyz\"\n",
+        "drive.toml:2: `spawn-team.namer_llm` names the agent `xyz`, which is not described \
+         (possible here: `claude-code`, `codex`, `gemini-cli`; or add a table `[agents.xyz]`)",
+    );
+}
+
+#[test]
+fn an_agent_without_a_kind_or_with_a_strange_name_or_a_token_is_refused() {
+    assert_mistake(
+        "[agents.mine]\ncommand = [\"x\"]\n",
+        "drive.toml:1: `[agents.mine]` needs `kind`",
+    );
+    assert_mistake(
+        "[agents.\"my agent.v2\"]\nkind = \"codex\"\n",
+        "drive.toml:1: `my agent.v2` is no name for an agent (use letters, digits, `-` and `_`)",
+    );
+    let leaky = mistakes("[agents.codex]\nenv = [\"GITHUB_TOKEN\"]\n");
+    assert!(
+        leaky[0].contains("would be given a secret of the forge"),
+        "{leaky:?}"
+    );
+}
+
+#[test]
+fn routes_that_cannot_work_are_named() {
+    let table = [
+        (
+            "compile = [\"make\"]",
+            "drive.toml:1: route 1: it covers no paths (add `paths`, such as `paths = [\"crates/api/**\"]`)",
+        ),
+        (
+            "paths = [\"a\"]",
+            "drive.toml:1: the route for `a`: it has neither a command nor `skip` \
+             (add `compile`, `targeted_tests` or `startup_smoke`, or `skip` with the reason)",
+        ),
+        (
+            "paths = [\"a\"]\ncompile = [\"make\"]\nskip = \"no\"",
+            "drive.toml:4: the route for `a`: it has commands and says `skip` (leave out one of the two)",
+        ),
+        (
+            "paths = [\"a\"]\nskip = \" \"",
+            "drive.toml:3: the route for `a`: `skip` gives no reason",
+        ),
+        (
+            "paths = [\"a\"]\ncompile = []",
+            "drive.toml:3: the route for `a`: `compile` names no program",
+        ),
+        (
+            "paths = [\"a\"]\ncompile = [\"x\"]\ntimeout = { compile = \"1h\" }",
+            "drive.toml:4: the route for `a`: `timeout.compile` (1h) must not be longer than `verify.deadline` (20m)",
+        ),
+        (
+            "paths = [\"a\"]\ncompile = [\"x\"]\ntimeout = { startup_smoke = \"1s\" }",
+            "drive.toml:4: the route for `a`: `timeout.startup_smoke` is set, but there is no `startup_smoke`",
+        ),
+        (
+            "paths = [\"a\"]\ncompile = [\"x\"]\nready = { line = \"up\" }",
+            "drive.toml:4: the route for `a`: `ready` is set, but there is no `startup_smoke`",
+        ),
+        (
+            "name = \"web\"\npaths = [\"a\"]\nstartup_smoke = [\"x\"]\nready = { path = \"/\" }",
+            "drive.toml:5: route `web`: `ready.path` needs `ready.port`",
+        ),
+        (
+            "paths = [\"a\"]\nstartup_smoke = [\"x\"]\nready = { line = \"up\", port = 80 }",
+            "drive.toml:4: the route for `a`: `ready` is either a `line` or a `port`, not both",
+        ),
+        (
+            "paths = [\"a\"]\nstartup_smoke = [\"x\"]\nready = { port = 99999 }",
+            "drive.toml:4: `verify.routes.0.ready.port` must be at most 65535, not 99999",
+        ),
+        (
+            "paths = [\"a[\"]\ncompile = [\"x\"]",
+            "drive.toml:2: the route for `a[`: `a[` is no glob: unclosed character class; missing ']'",
+        ),
+    ];
+    for (route, expected) in table {
+        assert_mistake(&format!("[[verify.routes]]\n{route}\n"), expected);
+    }
+}
+
+#[test]
+fn a_mistake_in_one_field_of_a_built_in_agent_is_shown_on_its_line() {
+    for text in [
+        "\n[agents.codex]\nhome = [\"\"]\n",
+        "\n[agents.codex]\nenv = [\"GITHUB_TOKEN\"]\n",
+        "\n[agents.codex]\nkind = \"acp\"\ncommand = []\n",
+    ] {
+        let findings = resolve(&[file(text)]).unwrap_err().0;
+        let places: Vec<String> = findings.iter().map(|f| f.origin.to_string()).collect();
+        assert_eq!(places, ["drive.toml:3"], "{text}");
+    }
+}

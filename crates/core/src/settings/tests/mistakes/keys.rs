@@ -1,0 +1,90 @@
+//! Keys that do not exist, stand in the wrong place, or are read by nothing yet.
+
+use super::*;
+
+#[test]
+fn a_typo_in_a_key_suggests_the_key() {
+    assert_mistake(
+        "[spawn]\nidle_timout = \"2m\"\n",
+        "drive.toml:2: there is no key `idle_timout` in `[spawn]` (did you mean `idle_timeout`?)",
+    );
+    assert_mistake(
+        "[spawn_team]\n",
+        "drive.toml:1: there is no key `spawn_team` in the settings (did you mean `spawn-team`?)",
+    );
+    assert_mistake(
+        "[verify]\n[verify.limits]\nprocesses = 5\nmemmory = \"1GiB\"\n",
+        "drive.toml:4: there is no key `memmory` in `[verify.limits]` (did you mean `memory`?)",
+    );
+    assert_mistake(
+        "verify.limits.leaked = \"fail\"\n",
+        "drive.toml:1: there is no key `leaked` in `[verify.limits]` (did you mean `leaked_processes`?)",
+    );
+}
+
+#[test]
+fn a_key_in_the_wrong_table_names_the_right_one() {
+    assert_mistake(
+        "[spawn]\nmax_rounds = 3\n",
+        "drive.toml:2: there is no key `max_rounds` in `[spawn]` (`max_rounds` is a key of `[cruise]`)",
+    );
+}
+
+#[test]
+fn a_key_that_nothing_reads_yet_is_refused_whatever_its_value() {
+    let text = "[cruise]\nmax_parallel = 3\npr_strategy = \"single\"\nmerge = true\n\
+                [forge]\npost_via = \"drive\"\n";
+    assert_eq!(
+        mistakes(text),
+        [
+            "drive.toml:2: `cruise.max_parallel` does nothing yet (remove it)",
+            "drive.toml:3: `cruise.pr_strategy` does nothing yet (remove it)",
+            "drive.toml:4: `cruise.merge` does nothing yet (remove it)",
+            "drive.toml:6: `forge.post_via` does nothing yet (remove it)",
+        ]
+    );
+}
+
+#[test]
+fn a_flag_for_a_setting_that_nothing_reads_yet_is_refused_by_its_name() {
+    let flag = Layer::flag("--pr-strategy", "cruise.pr_strategy", "single");
+    let problem = resolve(&[flag]).unwrap_err().into_problem();
+    assert_eq!(
+        (problem.message.as_str(), problem.hint.as_deref()),
+        (
+            "--pr-strategy: `cruise.pr_strategy` does nothing yet",
+            Some("remove it")
+        )
+    );
+}
+
+#[test]
+fn a_key_that_nothing_reads_yet_is_neither_shown_nor_offered() {
+    let refused = ["max_parallel", "merge", "pr_strategy"];
+    let cruise = json_schema()["properties"]["cruise"]["properties"].clone();
+    for key in refused {
+        assert!(cruise.get(key).is_none(), "{key}: {cruise:#}");
+    }
+    let shown = resolve(&[]).unwrap().entries;
+    let shown = shown.iter().filter(|entry| entry.table == ["cruise"]);
+    let shown: Vec<&str> = shown.map(|entry| entry.key.as_str()).collect();
+    assert_eq!(
+        shown,
+        [
+            "poll_initial",
+            "poll_max",
+            "inactivity_timeout",
+            "max_rounds"
+        ]
+    );
+}
+
+#[test]
+fn a_key_deep_in_a_list_of_tables_has_its_own_line() {
+    let text = "[[verify.routes]]\npaths = [\"a/**\"]\nskip = \"prose\"\n\n[[verify.routes]]\n\
+                paths = [\"b/**\"]\ncompile = [\"make\"]\ntimeout = { compile = \"1m\",\n  tests = \"1m\" }\n";
+    assert_mistake(
+        text,
+        "drive.toml:9: there is no key `tests` in `[verify.routes.1.timeout]` (did you mean `targeted_tests`?)",
+    );
+}

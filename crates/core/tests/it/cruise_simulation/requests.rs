@@ -1,0 +1,56 @@
+//! What people ask for: cruises and teams of every kind.
+
+use crate::common;
+use crate::cruise_simulation::clock::HOUR;
+use crate::cruise_simulation::rng::Rng;
+use drive_core::agent::Budget;
+use drive_core::run::{DoneWhen, Makes, Request, RunKind};
+use drive_core::settings::TeamMode;
+use std::time::Duration;
+
+/// Terms of every kind.
+pub fn request(rng: &mut Rng) -> Request {
+    let mut terms = common::cruise::terms();
+    let watch = terms.watch.as_mut().expect("a cruise is watched");
+    watch.max_rounds = u32::try_from(rng.between(1, 8)).expect("small");
+    terms.max_iterations = u32::try_from(rng.between(1, 4)).expect("small");
+    terms.done = DoneWhen::Approved {
+        auto_approve: rng.percent(35),
+        plan_only: rng.percent(30),
+    };
+    let inactive = rng.weighed(&[(5, HOUR / 2), (8, 2 * HOUR), (1, 24 * HOUR)]);
+    let watch = terms.watch.as_mut().expect("a cruise is watched");
+    watch.inactivity_timeout = Duration::from_millis(inactive.unsigned_abs());
+    if rng.percent(15) {
+        terms.makes = Makes::Plan {
+            given: Some(common::PLAN.to_owned()),
+        };
+    }
+    let mut request = common::cruise::request_with(terms);
+    request.budget = Budget::default();
+    if rng.percent(25) {
+        request.budget.tokens = Some(rng.below(20_000));
+    }
+    request
+}
+
+/// Teams of every kind.
+pub fn team_request(rng: &mut Rng) -> Request {
+    let mode = rng.weighed(&[
+        (1, TeamMode::Sequential),
+        (2, TeamMode::Pingpong),
+        (4, TeamMode::Github),
+    ]);
+    let mut request = common::team_request(mode);
+    if let RunKind::Team(terms) = &mut request.kind {
+        terms.max_iterations = u32::try_from(rng.between(1, 4)).expect("small");
+        terms.done = DoneWhen::Reviewed {
+            auto_merge: rng.percent(50),
+        };
+    }
+    request.budget = Budget::default();
+    if rng.percent(15) {
+        request.budget.tokens = Some(rng.below(20_000));
+    }
+    request
+}

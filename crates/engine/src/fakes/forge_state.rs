@@ -1,0 +1,113 @@
+//! What stands on the fake forge: pull requests, comments, and what was done to them.
+
+use super::clock::FakeClock;
+use crate::ports::{Clock, StatusState};
+use drive_core::forge::{
+    Author, Comment, CommentKey, CommentRef, Permission, PullRequest, Surface,
+};
+use drive_core::problem::{Kind, Problem};
+use drive_core::time::Timestamp;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+#[derive(Default)]
+pub(super) struct ForgeState {
+    pub(super) last_id: u64,
+    pub(super) last_change: Option<Timestamp>,
+    pub(super) pull_requests: Vec<PullRequest>,
+    pub(super) comments: Vec<Comment>,
+    /// Which comment a marker stands in.
+    pub(super) markers: BTreeMap<String, CommentRef>,
+    /// Which comment a post of ours answers, in the order they were posted.
+    pub(super) replies: Vec<(CommentRef, CommentRef)>,
+    pub(super) resolved: Vec<CommentRef>,
+    pub(super) reactions: Vec<CommentRef>,
+    pub(super) statuses: Vec<(String, StatusState)>,
+    pub(super) permissions: BTreeMap<String, Permission>,
+}
+
+impl ForgeState {
+    /// The instant of a change: later than every earlier one.
+    pub(super) fn tick(&mut self, clock: &FakeClock) -> Timestamp {
+        let step = Duration::from_micros(1);
+        let next = self
+            .last_change
+            .and_then(|last| last.checked_add(step).ok());
+        let now = clock.now();
+        let at = next.map_or(now, |next| next.max(now));
+        self.last_change = Some(at);
+        at
+    }
+
+    pub(super) fn new_comment(
+        &mut self,
+        pr: u64,
+        surface: Surface,
+        author: Author,
+        body: &str,
+        at: Timestamp,
+    ) -> Comment {
+        self.last_id += 1;
+        Comment {
+            key: CommentKey {
+                surface,
+                id: self.last_id,
+                updated_at: at,
+            },
+            pr,
+            author,
+            body: body.to_owned(),
+            path: None,
+            line: None,
+            commit: None,
+            in_reply_to: None,
+            review: None,
+            created_at: at,
+            url: None,
+        }
+    }
+
+    pub(super) fn insert(&mut self, comment: Comment) -> CommentRef {
+        let reference = comment.key.comment();
+        self.comments.push(comment);
+        reference
+    }
+
+    pub(super) fn find(&self, comment: CommentRef) -> Option<&Comment> {
+        let mut all = self.comments.iter();
+        all.find(|one| one.key.comment() == comment)
+    }
+
+    pub(super) fn require_comment(&self, comment: CommentRef) -> Result<&Comment, Problem> {
+        self.find(comment).ok_or_else(|| {
+            Problem::new(
+                Kind::CommentNotFound,
+                format!("there is no comment {}", comment.id),
+            )
+        })
+    }
+
+    pub(super) fn require(&self, pr: u64) -> Result<&PullRequest, Problem> {
+        let found = self.pull_requests.iter().find(|one| one.number == pr);
+        found.ok_or_else(|| no_pull_request(pr))
+    }
+
+    pub(super) fn require_mut(&mut self, pr: u64) -> Result<&mut PullRequest, Problem> {
+        let found = self.pull_requests.iter_mut().find(|one| one.number == pr);
+        found.ok_or_else(|| no_pull_request(pr))
+    }
+}
+
+pub(super) fn person(login: &str) -> Author {
+    Author {
+        login: Some(login.to_owned()),
+        is_bot: false,
+    }
+}
+
+fn no_pull_request(pr: u64) -> Problem {
+    Problem::new(
+        Kind::PullRequestNotFound,
+        format!("there is no pull request {pr}"),
+    )
+}
