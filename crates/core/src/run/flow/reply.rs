@@ -63,7 +63,7 @@ impl PhaseFlow<'_> {
 
     /// Answers the next author who waits; when there is none, the round is over.
     pub(super) fn next_reply(&mut self, mut round: Round) {
-        let waiting = self.state.ledger.entries().find_map(|entry| {
+        let waiting = self.state.ledger.open().find_map(|entry| {
             let answer = entry.life.pushed()?;
             let (thread, key) = (entry.thread, entry.key.clone());
             Some((key, thread, reply(entry, answer), entry.reply_key()))

@@ -8,8 +8,8 @@ use crate::agent::answer::{CommentAction, REVIEW_COMPLETE};
 use crate::forge::marker::visible;
 use crate::forge::{Comment, CommentKey, CommentRef, Surface};
 use crate::time::Timestamp;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How much of a comment stays once it was answered: enough to recognise it in a list.
 const REMEMBERED_CHARS: usize = 200;
@@ -18,12 +18,12 @@ pub(in crate::run) const MOST_TRIES: u32 = 3;
 /// How many characters of one comment a fixer gets.
 const LONGEST_BODY: usize = 32 * 1024;
 
-/// Every comment that counts, by its version.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+/// Every comment that counts, by its version. It is written as the list of its entries.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
-    #[serde(with = "as_list")]
     entries: BTreeMap<CommentKey, Entry>,
+    /// The open ones, so that an event costs the same however many comments were answered before.
+    open: BTreeSet<CommentKey>,
 }
 
 /// One comment and what became of it.
@@ -117,14 +117,26 @@ impl Ledger {
         for key in older {
             self.set(&key, Life::Superseded);
         }
-        self.entries.insert(entry.key.clone(), entry);
+        self.put(entry);
         true
     }
 
+    fn put(&mut self, entry: Entry) {
+        if entry.life.is_open() {
+            self.open.insert(entry.key.clone());
+        }
+        self.entries.insert(entry.key.clone(), entry);
+    }
+
+    /// All versions of a comment, oldest first.
     fn versions(&self, comment: CommentRef) -> impl Iterator<Item = &Entry> {
-        self.entries
-            .values()
-            .filter(move |entry| entry.key.comment() == comment)
+        let at = |updated_at| CommentKey {
+            surface: comment.surface,
+            id: comment.id,
+            updated_at,
+        };
+        let versions = at(Timestamp::MIN)..=at(Timestamp::MAX);
+        self.entries.range(versions).map(|(_, entry)| entry)
     }
 
     /// All of them, by surface and id.
@@ -139,18 +151,18 @@ impl Ledger {
 
     /// Those that wait for a fixer or have one, or whose author waits for an answer.
     pub fn open(&self) -> impl Iterator<Item = &Entry> {
-        self.entries().filter(|entry| entry.life.is_open())
+        self.open.iter().filter_map(|key| self.entries.get(key))
     }
 
     /// Whether one waits for a fixer.
     pub fn has_waiting(&self) -> bool {
-        self.entries().any(|entry| entry.life == Life::Seen)
+        self.open().any(|entry| entry.life == Life::Seen)
     }
 
     /// Gives the oldest waiting comments to a fixer, at most so many.
     pub(in crate::run) fn dispatch(&mut self, round: u32, most: usize) -> Vec<CommentKey> {
         let mut waiting: Vec<&Entry> = self
-            .entries()
+            .open()
             .filter(|entry| entry.life == Life::Seen)
             .collect();
         waiting.sort_by(|a, b| (a.seen_at, &a.key).cmp(&(b.seen_at, &b.key)));
@@ -191,7 +203,10 @@ impl Ledger {
     /// Moves one on. What was dealt with needs only the beginning of its text.
     pub(in crate::run) fn set(&mut self, key: &CommentKey, life: Life) {
         if let Some(entry) = self.entries.get_mut(key) {
-            if !life.is_open() {
+            if life.is_open() {
+                self.open.insert(key.clone());
+            } else {
+                self.open.remove(key);
                 entry.body = entry.body.chars().take(REMEMBERED_CHARS).collect();
             }
             entry.life = life;
@@ -201,7 +216,7 @@ impl Ledger {
     /// A reply of ours proves that a comment was dealt with before this ledger knew it.
     pub(in crate::run) fn mark_answered(&mut self, key: &str) {
         let found = self
-            .entries()
+            .open()
             .find(|entry| entry.life == Life::Seen && entry.reply_key() == key);
         if let Some(key) = found.map(|entry| entry.key.clone()) {
             let answer = Answer {
@@ -218,6 +233,22 @@ impl Ledger {
                 },
             );
         }
+    }
+}
+
+impl Serialize for Ledger {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.entries.values())
+    }
+}
+
+impl<'de> Deserialize<'de> for Ledger {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut ledger = Self::default();
+        for entry in Vec::<Entry>::deserialize(deserializer)? {
+            ledger.put(entry);
+        }
+        Ok(ledger)
     }
 }
 
@@ -303,30 +334,6 @@ fn shortened(body: &str) -> String {
     match body.char_indices().nth(LONGEST_BODY) {
         None => body.to_owned(),
         Some((end, _)) => format!("{}…\n\n(the comment goes on)", &body[..end]),
-    }
-}
-
-/// A map whose keys are no text is written as the list of its values.
-mod as_list {
-    use super::{CommentKey, Entry};
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-    use std::collections::BTreeMap;
-
-    pub(in crate::run) fn serialize<S: Serializer>(
-        entries: &BTreeMap<CommentKey, Entry>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        entries.values().collect::<Vec<_>>().serialize(serializer)
-    }
-
-    pub(in crate::run) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<BTreeMap<CommentKey, Entry>, D::Error> {
-        let entries = Vec::<Entry>::deserialize(deserializer)?;
-        Ok(entries
-            .into_iter()
-            .map(|entry| (entry.key.clone(), entry))
-            .collect())
     }
 }
 

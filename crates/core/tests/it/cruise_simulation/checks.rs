@@ -123,8 +123,12 @@ fn check_decided(sim: &Sim, effect: &Effect) {
     match effect {
         Effect::RunAgent { job, .. } => {
             assert!(!job.prompt.contains(EVIL), "an untrusted comment goes on");
-            let input = serde_json::to_string(&job.input).unwrap();
-            assert!(!input.contains(EVIL), "an untrusted comment goes on");
+            // Only Mallory says it; without her there is nothing to look for.
+            let mut said = sim.world.forge.said.iter();
+            if said.any(|one| one.by == By::Mallory) {
+                let input = serde_json::to_string(&job.input).unwrap();
+                assert!(!input.contains(EVIL), "an untrusted comment goes on");
+            }
             let mut ids: Vec<&str> = job
                 .input
                 .comments
