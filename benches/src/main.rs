@@ -10,15 +10,40 @@
 mod agent;
 mod arrival;
 mod fleet;
+mod fold;
 mod forge;
 mod journal;
 mod place;
 mod process;
 mod sandbox;
+mod simulation;
 mod spawn;
 mod startup;
 mod table;
 mod verify;
+
+/// What the tests of the core use: samples, and whole cruises under a seed.
+#[path = "../../crates/core/tests/it/common/mod.rs"]
+#[allow(
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "the tests use more of it, under their own rules"
+)]
+mod common;
+#[path = "../../crates/core/tests/it/cruise_simulation/mod.rs"]
+#[allow(
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    dead_code,
+    unused_imports,
+    missing_docs,
+    unreachable_pub,
+    reason = "the tests use more of it, under their own rules"
+)]
+mod cruise_simulation;
 
 use table::Row;
 
@@ -29,10 +54,12 @@ const BENCHES: &[Bench] = &[
     ("agent", agent::run),
     ("arrival", arrival::run),
     ("fleet", fleet::run),
+    ("fold", fold::run),
     ("forge", forge::run),
     ("journal", journal::run),
     ("output", process::output),
     ("sandbox", sandbox::run),
+    ("simulation", simulation::run),
     ("spawn", spawn::run),
     ("start", process::start),
     ("startup", startup::run),
