@@ -7,6 +7,7 @@ use drive_adapters::forge::github::{
     Bounds, Endpoint, GitHub, MemoryBudgets, MemoryCache, Pause, Route, Surroundings, Token,
 };
 use drive_core::forge::ReviewState;
+use drive_core::ids::PrNumber;
 use drive_core::time::Timestamp;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Clock, Forge, Since};
@@ -91,7 +92,7 @@ fn hour(repos: u64, pulls: u64, busy: bool) -> Row {
             (forge, Since(Some(clock.now())))
         })
         .collect();
-    let watched: Vec<u64> = (1..=pulls).collect();
+    let watched: Vec<PrNumber> = (1..=pulls).map(PrNumber::new).collect();
     poll_all(&mut watchers, &watched);
     simulator.forget_requests();
 
@@ -103,7 +104,7 @@ fn hour(repos: u64, pulls: u64, busy: bool) -> Row {
         rounds += 1;
         if busy && rounds % 2 == 0 {
             for repo in 0..repos {
-                written += write(&simulator, repo, rounds % pulls + 1, rounds);
+                written += write(&simulator, repo, PrNumber::new(rounds % pulls + 1), rounds);
             }
         }
         delivered += poll_all(&mut watchers, &watched);
@@ -138,18 +139,18 @@ fn hour(repos: u64, pulls: u64, busy: bool) -> Row {
 }
 
 /// Somebody comments, or reviews, in turns.
-fn write(simulator: &Simulator, repo: u64, pr: u64, round: u64) -> usize {
+fn write(simulator: &Simulator, repo: u64, pr: PrNumber, round: u64) -> usize {
     let repo = format!("acme/r{repo}");
     let body = format!("remark {round}, with a sentence or two about what should change and why");
     if round.is_multiple_of(4) {
-        simulator.review(&repo, "rita", pr, ReviewState::Commented, &body);
+        simulator.review(&repo, "rita", pr.get(), ReviewState::Commented, &body);
     } else {
-        simulator.comment(&repo, "rita", pr, &body);
+        simulator.comment(&repo, "rita", pr.get(), &body);
     }
     1
 }
 
-fn poll_all(watchers: &mut [(GitHub, Since)], watched: &[u64]) -> usize {
+fn poll_all(watchers: &mut [(GitHub, Since)], watched: &[PrNumber]) -> usize {
     let mut comments = 0;
     for (forge, since) in watchers {
         match forge.poll(watched, *since) {
@@ -226,7 +227,7 @@ fn memory() -> Option<Row> {
             (watcher(url.trim(), repo, around.clone()), Since(since))
         })
         .collect();
-    let watched: Vec<u64> = (1..=100).collect();
+    let watched: Vec<PrNumber> = (1..=100).map(PrNumber::new).collect();
     for _ in 0..5 {
         poll_all(&mut watchers, &watched);
     }

@@ -2,7 +2,7 @@
 
 use crate::output::Output;
 use drive_core::agent::{AgentEvent, Cost, Usage};
-use drive_core::ids::{EffectKey, RunId};
+use drive_core::ids::{EffectKey, PrNumber, RunId};
 use drive_core::run::{
     Effect, EffectResult, ForgeAct, MergeWhen, Run, RunMessage, cruise_status, paused_for,
 };
@@ -289,7 +289,7 @@ fn intention(effect: &Effect) -> String {
     }
 }
 
-fn on_forge(pr: u64, act: &ForgeAct) -> String {
+fn on_forge(pr: PrNumber, act: &ForgeAct) -> String {
     match act {
         ForgeAct::Poll { .. } => format!("polling #{pr}"),
         ForgeAct::React { comment } => format!("comment {} on #{pr} was seen", comment.id),

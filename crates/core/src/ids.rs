@@ -1,7 +1,31 @@
 //! Names for things: each id is its own type, so that one cannot be handed over for another.
 
+mod pr_number;
+
+pub use pr_number::PrNumber;
+
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// Gives an id the schema of the plain type it is stored as, so that documents do not change.
+macro_rules! schema_as {
+    ($name:ident, $plain:ty) => {
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                <$plain>::schema_name()
+            }
+
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                <$plain>::json_schema(generator)
+            }
+        }
+    };
+}
+use schema_as;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {

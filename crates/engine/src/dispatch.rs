@@ -6,7 +6,7 @@ use crate::executor::{Executor, OnStop, Until};
 use crate::journal::Word;
 use crate::lease::Lease;
 use drive_core::agent::Ending;
-use drive_core::ids::{DedupeKey, EffectKey, RunId};
+use drive_core::ids::{DedupeKey, EffectKey, PrNumber, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Child, ChildStage, Effect, EffectResult, Event, Flow, Run, Timer};
 use drive_core::time::Timestamp;
@@ -57,7 +57,7 @@ struct Flight<'env> {
     under_way: BTreeMap<EffectKey, UnderWay>,
     timers: BTreeMap<Timer, Due>,
     /// Its pull request.
-    pr: Option<u64>,
+    pr: Option<PrNumber>,
 }
 
 /// A lease of the caller's, or of a child run.

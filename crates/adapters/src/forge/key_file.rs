@@ -85,11 +85,11 @@ mod tests {
     use super::*;
     use drive_core::forge::Surface;
     use drive_core::forge::marker::{Claim, MarkerCheck, Place};
-    use drive_core::ids::{EffectKey, RunId};
+    use drive_core::ids::{EffectKey, PrNumber, RunId};
 
     fn place() -> Place {
         Place::Comment {
-            pr: 1,
+            pr: PrNumber::new(1),
             surface: Surface::Conversation,
         }
     }

@@ -3,6 +3,7 @@
 use super::Database;
 use drive_core::Problem;
 use drive_core::forge::webhook::Nudge;
+use drive_core::ids::PrNumber;
 use drive_core::time::Timestamp;
 use drive_engine::ports::{Clock, KeptNudge, NudgeLog, Nudges};
 use rusqlite::{Row, Transaction};
@@ -52,7 +53,11 @@ impl NudgeLog for SqliteNudges {
 fn keep(tx: &Transaction<'_>, nudge: &Nudge, at: Timestamp, most: u32) -> rusqlite::Result<()> {
     tx.execute(
         "INSERT INTO nudges (repository, pr, at) VALUES (?1, ?2, ?3)",
-        (nudge.repository.to_lowercase(), nudge.pr, at.to_string()),
+        (
+            nudge.repository.to_lowercase(),
+            nudge.pr.get(),
+            at.to_string(),
+        ),
     )?;
     tx.execute(
         "DELETE FROM nudges WHERE number <= (SELECT max(number) FROM nudges) - ?1",
@@ -67,7 +72,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<KeptNudge> {
         number: row.get(0)?,
         nudge: Nudge {
             repository: row.get(1)?,
-            pr: row.get(2)?,
+            pr: PrNumber::new(row.get(2)?),
         },
         at: at.parse().unwrap_or(Timestamp::UNIX_EPOCH),
     })
@@ -93,7 +98,7 @@ mod tests {
     fn nudge(repository: &str, pr: u64) -> Nudge {
         Nudge {
             repository: repository.to_owned(),
-            pr,
+            pr: PrNumber::new(pr),
         }
     }
 
@@ -114,7 +119,7 @@ mod tests {
         hears.nudge(nudge("octo/hello", 8)).unwrap();
         let later = polls.newer_than(1, "octo/hello").unwrap();
         assert_eq!(later.len(), 1);
-        assert_eq!((later[0].number, later[0].nudge.pr), (3, 8));
+        assert_eq!((later[0].number, later[0].nudge.pr.get()), (3, 8));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::common::{RUN, at, fixture, owner, request, sandbox};
 use drive_core::Problem;
-use drive_core::ids::{DedupeKey, RunId};
+use drive_core::ids::{DedupeKey, PrNumber, RunId};
 use drive_core::prompts::Prompts;
 use drive_core::run::{
     Adopted, Ask, DoneWhen, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Makes,
@@ -148,7 +148,7 @@ fn watched(pause: Duration) -> Request {
         adopted: Some(Adopted {
             sandbox,
             pull_request: Published {
-                number: 1,
+                number: PrNumber::new(1),
                 url: "local:1".into(),
             },
             title: "It".into(),

@@ -38,7 +38,7 @@ fn where_there_are_no_drafts_a_pull_request_is_open_for_everybody_at_once() {
     let hub = Hub::start();
     hub.simulator.forbid_drafts(REPO);
     let pr = open(&hub, "feat/x");
-    assert_eq!((pr.number, pr.draft), (1, false));
+    assert_eq!((pr.number.get(), pr.draft), (1, false));
     assert_eq!(hub.simulator.violations(), Vec::<String>::new());
 }
 

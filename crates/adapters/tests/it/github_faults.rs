@@ -4,6 +4,7 @@ use crate::github_support::{Hub, REPO};
 use drive_core::forge::{
     Comment, CommentKey, CommentRef, Permission, PrState, PullRequest, ReviewState,
 };
+use drive_core::ids::PrNumber;
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{
     CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
@@ -63,7 +64,7 @@ fn post<'a>(marker: &'a str) -> Post<'a> {
     }
 }
 
-fn standing(hub: &Hub, pr: u64) -> Vec<Comment> {
+fn standing(hub: &Hub, pr: PrNumber) -> Vec<Comment> {
     persist(hub, || hub.forge.poll(&[pr], Since(None))).comments
 }
 
@@ -158,9 +159,10 @@ fn every_write_stands_once(kind: FaultKind) {
     });
     assert_eq!(states, [(PrState::Merged, false), (PrState::Closed, true)]);
     let all: Vec<_> = (1..=3)
-        .map(|n| forge.fetch(n).map(|pr| pr.number).ok())
+        .map(|n| forge.fetch(PrNumber::new(n)).map(|pr| pr.number).ok())
         .collect();
-    assert_eq!(all, [Some(1), Some(2), None]);
+    let numbers = [Some(1), Some(2), None];
+    assert_eq!(all, numbers.map(|number| number.map(PrNumber::new)));
 }
 
 /// People write on all three surfaces, and each list of each poll goes wrong once.
@@ -265,7 +267,7 @@ fn a_lost_answer_does_not_post_twice_where_a_page_was_just_full() {
     hub.forge.poll(&[pr], Since(None)).unwrap();
     hub.lose_next_answer();
     hub.forge.post(pr, post("<!-- drive:1 -->")).unwrap();
-    let said = hub.simulator.conversation(REPO, pr).into_iter();
+    let said = hub.simulator.conversation(REPO, pr.get()).into_iter();
     assert_eq!(said.filter(|text| text.contains("words")).count(), 1);
 }
 

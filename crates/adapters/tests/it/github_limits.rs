@@ -6,6 +6,7 @@ use drive_adapters::forge::github::{
 };
 use drive_adapters::store::{Database, SqliteForgeMemory};
 use drive_core::forge::{Permission, PullRequest, ReviewState};
+use drive_core::ids::PrNumber;
 use drive_core::problem::Kind;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Clock, Forge, NewPullRequest, Post, Since};
@@ -50,7 +51,7 @@ fn around(simulator: &Simulator) -> Surroundings {
 /// The requests of one more poll that count, after everything was seen.
 fn idle_poll(simulator: &Simulator, repo: &str, pulls: u64) -> (usize, usize) {
     let forge = of_repo(simulator, repo, Simulator::TOKEN, around(simulator));
-    let watched: Vec<u64> = (1..=pulls).collect();
+    let watched: Vec<PrNumber> = (1..=pulls).map(PrNumber::new).collect();
     let since = Since(Some(simulator.clock().now()));
     let mut polled = forge.poll(&watched, since).unwrap();
     simulator.clock().advance(Duration::from_secs(300));
@@ -304,7 +305,7 @@ fn the_token_is_in_no_problem_and_no_debug_output() {
     simulator.add_repo("acme", "widgets");
     let secret = "ghp_top_secret";
     let forge = of_repo(&simulator, REPO, secret, around(&simulator));
-    let problem = forge.fetch(1).unwrap_err();
+    let problem = forge.fetch(PrNumber::new(1)).unwrap_err();
     assert_eq!(problem.kind, Kind::ForgeToken);
     assert!(!format!("{problem:?}").contains("top_secret"));
     let nowhere = GitHub::new(
@@ -314,7 +315,7 @@ fn the_token_is_in_no_problem_and_no_debug_output() {
         Route::Direct,
         around(&simulator),
     );
-    let problem = nowhere.fetch(1).unwrap_err();
+    let problem = nowhere.fetch(PrNumber::new(1)).unwrap_err();
     assert_eq!(problem.kind, Kind::ForgeUnreachable);
     assert!(!format!("{problem:?}").contains("top_secret"));
 }

@@ -6,7 +6,7 @@
 use crate::common::{RUN, at, fixture, owner, request, sandbox};
 use drive_adapters::store::SqliteStore;
 use drive_core::agent::{AgentOutcome, Ending, Ignored, Usage};
-use drive_core::ids::{DedupeKey, RunId};
+use drive_core::ids::{DedupeKey, PrNumber, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{ProcessIdentity, ProcessMark};
 use drive_core::run::{CommitSummary, Effect, EffectResult, Event, OutcomeStatus, Published, Run};
@@ -122,7 +122,7 @@ impl FakePerformer {
                     world.pull_requests += 1;
                 }
                 let pull_request = Published {
-                    number: 1,
+                    number: PrNumber::new(1),
                     url: "local:1".into(),
                 };
                 EffectResult::PullRequestOpened { pull_request }

@@ -5,6 +5,7 @@ use super::record::{CommentLocation, IgnoredDocument};
 use super::run::{RunStatus, RunSummary};
 use super::value::{Moment, Sha, mirror};
 use drive_core::agent::answer::CommentAction;
+use drive_core::ids::PrNumber;
 use drive_core::phase::PhaseName;
 use drive_core::run::{self, CruiseStatus, Run};
 use drive_engine::ports::Owner;
@@ -84,7 +85,7 @@ pub(crate) struct CruiseSummary {
     /// The domain under review.
     domain: Option<String>,
     #[schemars(range(min = 1))]
-    pr_number: Option<u64>,
+    pr_number: Option<PrNumber>,
     pr_url: Option<String>,
     branch: Option<String>,
     head_sha: Option<Sha>,

@@ -4,6 +4,7 @@
 use super::record::CommentSurface;
 use super::value::{Moment, Sha, mirror};
 use drive_core::forge::{Comment, PrState, PullRequest, ReviewState};
+use drive_core::ids::PrNumber;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -33,7 +34,7 @@ pub(crate) struct PullRequestDocument {
 #[serde(rename_all = "camelCase")]
 struct PullRequestSummary {
     #[schemars(range(min = 1))]
-    number: u64,
+    number: PrNumber,
     title: String,
     state: PullRequestState,
     draft: bool,
@@ -53,7 +54,7 @@ pub(crate) struct CommentDocument {
     /// Unique within its surface.
     id: u64,
     #[schemars(range(min = 1))]
-    pr_number: u64,
+    pr_number: PrNumber,
     surface: CommentSurface,
     /// The login; null for a deleted account.
     author: Option<String>,

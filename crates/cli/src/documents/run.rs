@@ -4,6 +4,7 @@ use super::error::Failure;
 use super::record::RecordDocument;
 use super::value::{Moment, Sha, mirror, path_text};
 use drive_adapters::agents::TRANSCRIPT;
+use drive_core::ids::PrNumber;
 use drive_core::review::LastWord;
 use drive_core::run::{self, Flow, Phase, Run, RunKind};
 use drive_core::verify::Overall;
@@ -124,7 +125,7 @@ pub(crate) struct RunSummary {
     /// The commits since the base, oldest first.
     commits: Vec<CommitDocument>,
     #[schemars(range(min = 1))]
-    pr_number: Option<u64>,
+    pr_number: Option<PrNumber>,
     pr_url: Option<String>,
     /// What all reviews together came to; null where nothing was reviewed.
     verdict: Option<RunVerdict>,

@@ -67,6 +67,7 @@ fn order(review: &Comment) -> (Timestamp, u64) {
 mod tests {
     use super::*;
     use crate::forge::{CommentKey, Surface};
+    use crate::ids::PrNumber;
 
     fn said(id: u64, login: Option<&str>, review: ReviewState, commit: Option<&str>) -> Comment {
         let at = Timestamp::from_second(100).unwrap();
@@ -76,7 +77,7 @@ mod tests {
                 id,
                 updated_at: at,
             },
-            pr: 1,
+            pr: PrNumber::new(1),
             author: Author {
                 login: login.map(str::to_owned),
                 is_bot: false,

@@ -6,6 +6,7 @@
 //! answers of the REST API and the payloads of webhooks.
 
 use super::{Author, Comment, CommentKey, Permission, PrState, PullRequest, ReviewState, Surface};
+use crate::ids::PrNumber;
 use crate::time::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -59,16 +60,16 @@ pub struct IssueComment {
 }
 
 impl IssueComment {
-    /// The comment; its pull request is 0 when GitHub does not name it.
-    pub fn into_comment(self) -> Comment {
+    /// The comment; `None` when GitHub does not name its pull request.
+    pub fn into_comment(self) -> Option<Comment> {
         let (created_at, updated_at) = instants(self.created_at, self.updated_at);
-        Comment {
+        Some(Comment {
             key: CommentKey {
                 surface: Surface::Conversation,
                 id: self.id,
                 updated_at,
             },
-            pr: number_at_end(self.issue_url.as_deref()),
+            pr: number_at_end(self.issue_url.as_deref())?,
             author: Account::author(self.user),
             body: self.body.unwrap_or_default(),
             path: None,
@@ -78,7 +79,7 @@ impl IssueComment {
             review: None,
             created_at,
             url: self.html_url,
-        }
+        })
     }
 }
 
@@ -111,18 +112,18 @@ pub struct ReviewComment {
 }
 
 impl ReviewComment {
-    /// The comment; its pull request is 0 when GitHub does not name it.
+    /// The comment; `None` when GitHub does not name its pull request.
     ///
     /// The commit is the one the comment was given on: GitHub moves `commit_id` along with pushes.
-    pub fn into_comment(self) -> Comment {
+    pub fn into_comment(self) -> Option<Comment> {
         let (created_at, updated_at) = instants(self.created_at, self.updated_at);
-        Comment {
+        Some(Comment {
             key: CommentKey {
                 surface: Surface::Inline,
                 id: self.id,
                 updated_at,
             },
-            pr: number_at_end(self.pull_request_url.as_deref()),
+            pr: number_at_end(self.pull_request_url.as_deref())?,
             author: Account::author(self.user),
             body: self.body.unwrap_or_default(),
             path: self.path,
@@ -132,7 +133,7 @@ impl ReviewComment {
             review: None,
             created_at,
             url: self.html_url,
-        }
+        })
     }
 }
 
@@ -160,7 +161,7 @@ pub struct Review {
 
 impl Review {
     /// The review's body as a comment; `None` for one not submitted yet, and for the empty shell
-    /// that GitHub wraps around lone inline comments.
+    /// that GitHub wraps around lone inline comments, and one whose pull request is not named.
     pub fn into_comment(self) -> Option<Comment> {
         let state = self.state.unwrap_or_default();
         let body = self.body.unwrap_or_default();
@@ -178,7 +179,7 @@ impl Review {
                 id: self.id,
                 updated_at,
             },
-            pr: number_at_end(self.pull_request_url.as_deref()),
+            pr: number_at_end(self.pull_request_url.as_deref())?,
             author: Account::author(self.user),
             body,
             path: None,
@@ -223,7 +224,7 @@ struct Side {
 /// A pull request.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Pull {
-    number: u64,
+    number: PrNumber,
     #[serde(default, deserialize_with = "lenient")]
     title: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
@@ -286,10 +287,8 @@ fn instants(created: Option<Timestamp>, updated: Option<Timestamp>) -> (Timestam
     (created_at, updated.unwrap_or(created_at))
 }
 
-fn number_at_end(url: Option<&str>) -> u64 {
-    url.and_then(|url| url.rsplit('/').next())
-        .and_then(|number| number.parse().ok())
-        .unwrap_or(0)
+fn number_at_end(url: Option<&str>) -> Option<PrNumber> {
+    PrNumber::parse(url?.rsplit('/').next()?)
 }
 
 #[cfg(test)]
@@ -312,13 +311,13 @@ mod tests {
         .unwrap();
         assert_eq!(
             raw.into_comment(),
-            Comment {
+            Some(Comment {
                 key: CommentKey {
                     surface: Surface::Conversation,
                     id: 5,
                     updated_at: at("2026-01-02T04:00:00Z"),
                 },
-                pr: 7,
+                pr: PrNumber::new(7),
                 author: Author {
                     login: Some("ada".to_owned()),
                     is_bot: false,
@@ -331,7 +330,7 @@ mod tests {
                 review: None,
                 created_at: at("2026-01-02T03:04:05Z"),
                 url: Some("https://github.com/o/r/pull/7#issuecomment-5".to_owned()),
-            }
+            })
         );
     }
 
@@ -343,7 +342,7 @@ mod tests {
             "pull_request_url": "https://ghe.example/api/v3/repos/o/r/pulls/7",
         }))
         .unwrap();
-        let comment = raw.into_comment();
+        let comment = raw.into_comment().unwrap();
         assert_eq!(
             (
                 comment.pr,
@@ -352,15 +351,34 @@ mod tests {
                 comment.commit,
                 comment.created_at
             ),
-            (7, None, None, None, Timestamp::UNIX_EPOCH)
+            (PrNumber::new(7), None, None, None, Timestamp::UNIX_EPOCH)
         );
+    }
+
+    #[test]
+    fn a_comment_whose_pull_request_is_not_named_is_no_comment() {
+        for url in [
+            json!(null),
+            json!("https://api.github.com/repos/o/r/issues/0"),
+        ] {
+            let raw = json!({"id": 5, "body": "text", "issue_url": url, "pull_request_url": url});
+            let note: IssueComment = serde_json::from_value(raw.clone()).unwrap();
+            let line: ReviewComment = serde_json::from_value(raw.clone()).unwrap();
+            let review: Review = serde_json::from_value(raw).unwrap();
+            assert_eq!(note.into_comment(), None);
+            assert_eq!(line.into_comment(), None);
+            assert_eq!(review.into_comment(), None);
+        }
     }
 
     #[test]
     fn pending_reviews_and_empty_shells_are_no_comments() {
         let read = |state: &str, body: &str| {
-            let review: Review =
-                serde_json::from_value(json!({"id": 1, "state": state, "body": body})).unwrap();
+            let review: Review = serde_json::from_value(json!({
+                "id": 1, "state": state, "body": body,
+                "pull_request_url": "https://api.github.com/repos/o/r/pulls/7",
+            }))
+            .unwrap();
             review.into_comment().and_then(|c| c.review)
         };
         assert_eq!(read("PENDING", "text"), None);

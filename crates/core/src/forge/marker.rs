@@ -9,7 +9,7 @@
 
 use super::hmac::{CODE_BYTES, HmacKey, code_from_hex, to_hex};
 use super::{Surface, text};
-use crate::ids::{EffectKey, RunId};
+use crate::ids::{EffectKey, PrNumber, RunId};
 use std::fmt::Write as _;
 
 const OPENING: &str = "<!-- drive:v1 ";
@@ -26,7 +26,7 @@ pub enum Place {
     /// A comment on one of the three surfaces of a pull request.
     Comment {
         /// The pull request.
-        pr: u64,
+        pr: PrNumber,
         /// The surface.
         surface: Surface,
     },

@@ -16,6 +16,7 @@ pub mod webhook;
 pub use approval::Approval;
 pub use budget::RequestBudget;
 
+use crate::ids::PrNumber;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -108,7 +109,7 @@ pub struct Comment {
     /// Its identity, edit included.
     pub key: CommentKey,
     /// The pull request.
-    pub pr: u64,
+    pub pr: PrNumber,
     /// Who wrote it.
     pub author: Author,
     /// The text, as written.
@@ -146,7 +147,7 @@ pub enum PrState {
 #[serde(rename_all = "camelCase")]
 pub struct PullRequest {
     /// Its number.
-    pub number: u64,
+    pub number: PrNumber,
     /// Its title.
     pub title: String,
     /// Its description.

@@ -4,6 +4,7 @@
 //! a lost, late or doubled delivery costs nothing.
 
 use super::hmac::{HmacKey, code_from_hex, to_hex};
+use crate::ids::PrNumber;
 use crate::problem::{Kind, Problem};
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,7 @@ pub struct Nudge {
     /// The repository, as `owner/name`.
     pub repository: String,
     /// The pull request.
-    pub pr: u64,
+    pub pr: PrNumber,
 }
 
 /// What a delivery means.
@@ -96,12 +97,12 @@ struct Repository {
 
 #[derive(Deserialize)]
 struct Numbered {
-    number: u64,
+    number: PrNumber,
 }
 
 #[derive(Deserialize)]
 struct Issue {
-    number: u64,
+    number: PrNumber,
     /// Present where the issue is a pull request's conversation.
     pull_request: Option<serde::de::IgnoredAny>,
 }
@@ -172,7 +173,7 @@ mod tests {
     fn deliveries_about_pull_requests_say_where_to_look() {
         let nudge = Hint::Nudge(Nudge {
             repository: "octo/hello".into(),
-            pr: 7,
+            pr: PrNumber::new(7),
         });
         let repository = r#""repository":{"full_name":"octo/hello","owner":null}"#;
         let pull = format!(r#"{{{repository},"pull_request":{{"number":7,"user":null}}}}"#);

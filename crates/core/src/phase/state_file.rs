@@ -9,7 +9,7 @@ mod read;
 mod tests;
 
 use crate::forge::PullRequest;
-use crate::ids::RunId;
+use crate::ids::{PrNumber, RunId};
 use crate::problem::{Kind, Problem};
 use crate::review::Domain;
 use crate::sandbox::BranchName;
@@ -69,7 +69,7 @@ pub struct PhaseState {
     /// A link to the pull request, once it is open.
     pub pr_url: Option<String>,
     /// Its number.
-    pub pr_number: Option<u64>,
+    pub pr_number: Option<PrNumber>,
     /// What the cruise is doing.
     pub phase: PhaseName,
     /// What a reviewer looks at right now.

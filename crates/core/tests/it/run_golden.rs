@@ -4,7 +4,7 @@
 use crate::common;
 use drive_core::agent::Role;
 use drive_core::forge::Surface;
-use drive_core::ids::{RunId, TaskId};
+use drive_core::ids::{PrNumber, RunId, TaskId};
 use drive_core::run::{
     AfterEnd, AgentJob, Ask, BranchAt, ChildReport, ChildState, EVENT_FORMAT, Effect, Event,
     ForgeAct, JobComment, JobInput, LineRemark, MergeWhen, Parent, Request, RunMessage,
@@ -249,7 +249,7 @@ fn every_effect() -> Vec<Effect> {
     ]
     .into_iter()
     .chain(every_act().map(|act| Effect::OnForge {
-        pr: 7,
+        pr: PrNumber::new(7),
         act,
         idempotency_key: None,
     }))

@@ -4,7 +4,7 @@ use crate::common::{
     self, agent_ended, at, committed, good, identity, kept, problem, request, run_id, sandbox,
 };
 use drive_core::agent::Failure;
-use drive_core::ids::EffectKey;
+use drive_core::ids::{EffectKey, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::TimeBound;
 use drive_core::run::{
@@ -68,7 +68,7 @@ fn a_spawn_makes_a_sandbox_runs_the_agent_commits_publishes_and_cleans_up() {
     );
     assert_eq!(status(&run), (OutcomeStatus::Succeeded, None));
     assert_eq!(run.work.branch.as_deref(), Some("drive/fix-the-login"));
-    assert_eq!(run.work.pull_request.unwrap().number, 7);
+    assert_eq!(run.work.pull_request.unwrap().number, PrNumber::new(7));
     assert_eq!(run.spent.usage.counted(), 1200);
     assert_eq!(run.kept, [kept()]);
 }

@@ -14,6 +14,7 @@ use drive_core::forge::{
     Approval, Comment, CommentRef, Permission, PrState, PullRequest, RequestBudget, ReviewState,
     Surface, approval,
 };
+use drive_core::ids::PrNumber;
 use drive_core::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -106,7 +107,7 @@ impl FakeForge {
     }
 
     /// A person writes in the conversation.
-    pub fn person_comments(&self, login: &str, pr: u64, body: &str) -> CommentRef {
+    pub fn person_comments(&self, login: &str, pr: PrNumber, body: &str) -> CommentRef {
         let mut state = lock(&self.state);
         let at = state.tick(&self.clock);
         let comment = state.new_comment(pr, Surface::Conversation, person(login), body, at);
@@ -114,7 +115,7 @@ impl FakeForge {
     }
 
     /// A person approves what the pull request shows now.
-    pub fn person_approves(&self, login: &str, pr: u64) {
+    pub fn person_approves(&self, login: &str, pr: PrNumber) {
         let head = self
             .pull_requests()
             .into_iter()
@@ -128,7 +129,7 @@ impl FakeForge {
     }
 
     /// A person closes a pull request.
-    pub fn person_closes(&self, pr: u64) {
+    pub fn person_closes(&self, pr: PrNumber) {
         let mut state = lock(&self.state);
         let at = state.tick(&self.clock);
         if let Ok(pr) = state.require_mut(pr) {
@@ -154,7 +155,7 @@ impl FakeForge {
     fn post_once(
         &self,
         state: &mut ForgeState,
-        (pr, surface): (u64, Surface),
+        (pr, surface): (PrNumber, Surface),
         post: Post<'_>,
         shape: impl FnOnce(&mut Comment),
     ) -> CommentRef {
@@ -191,7 +192,7 @@ impl Forge for FakeForge {
         let at = state.tick(&self.clock);
         let number = state.pull_requests.len() as u64 + 1;
         let opened = PullRequest {
-            number,
+            number: PrNumber::new(number),
             title: new.title.clone(),
             body: new.body.clone(),
             state: PrState::Open,
@@ -214,7 +215,7 @@ impl Forge for FakeForge {
         Ok(found.map(|pr| self.with_head(pr.clone())))
     }
 
-    fn fetch(&self, pr: u64) -> Result<PullRequest, Problem> {
+    fn fetch(&self, pr: PrNumber) -> Result<PullRequest, Problem> {
         let state = self.alive()?;
         let found = state.require(pr)?.clone();
         Ok(PullRequest {
@@ -223,7 +224,7 @@ impl Forge for FakeForge {
         })
     }
 
-    fn poll(&self, watched: &[u64], since: Since) -> Result<Polled, Problem> {
+    fn poll(&self, watched: &[PrNumber], since: Since) -> Result<Polled, Problem> {
         let state = self.alive()?;
         let is_new = |comment: &&Comment| {
             let is_watched = watched.contains(&comment.pr);
@@ -239,7 +240,7 @@ impl Forge for FakeForge {
         })
     }
 
-    fn approvals(&self, pr: u64) -> Result<Vec<Approval>, Problem> {
+    fn approvals(&self, pr: PrNumber) -> Result<Vec<Approval>, Problem> {
         let state = self.alive()?;
         state.require(pr)?;
         let reviews = state.comments.iter().filter(|one| one.pr == pr);
@@ -253,14 +254,14 @@ impl Forge for FakeForge {
         Ok(known.unwrap_or(Permission::None))
     }
 
-    fn post(&self, pr: u64, post: Post<'_>) -> Result<Posted, Problem> {
+    fn post(&self, pr: PrNumber, post: Post<'_>) -> Result<Posted, Problem> {
         let mut state = self.alive()?;
         state.require(pr)?;
         let comment = self.post_once(&mut state, (pr, Surface::Conversation), post, |_| {});
         Ok(Posted { comment, url: None })
     }
 
-    fn review(&self, pr: u64, review: &NewReview<'_>) -> Result<PostedReview, Problem> {
+    fn review(&self, pr: PrNumber, review: &NewReview<'_>) -> Result<PostedReview, Problem> {
         let mut state = self.alive()?;
         state.require(pr)?;
         let head = review.head.to_owned();
@@ -283,7 +284,7 @@ impl Forge for FakeForge {
         })
     }
 
-    fn reply(&self, pr: u64, to: CommentRef, post: Post<'_>) -> Result<Posted, Problem> {
+    fn reply(&self, pr: PrNumber, to: CommentRef, post: Post<'_>) -> Result<Posted, Problem> {
         let mut state = self.alive()?;
         let thread = state.require_comment(to)?.in_reply_to.unwrap_or(to.id);
         let surface = match to.surface {
@@ -300,7 +301,7 @@ impl Forge for FakeForge {
         Ok(Posted { comment, url: None })
     }
 
-    fn resolve(&self, _: u64, comment: CommentRef) -> Result<(), Problem> {
+    fn resolve(&self, _: PrNumber, comment: CommentRef) -> Result<(), Problem> {
         let mut state = self.alive()?;
         state.require_comment(comment)?;
         if comment.surface == Surface::Inline && !state.resolved.contains(&comment) {
@@ -309,7 +310,7 @@ impl Forge for FakeForge {
         Ok(())
     }
 
-    fn edit(&self, _: u64, comment: CommentRef, post: Post<'_>) -> Result<(), Problem> {
+    fn edit(&self, _: PrNumber, comment: CommentRef, post: Post<'_>) -> Result<(), Problem> {
         let mut state = self.alive()?;
         state.require_comment(comment)?;
         let at = state.tick(&self.clock);
@@ -327,7 +328,7 @@ impl Forge for FakeForge {
         Ok(())
     }
 
-    fn react(&self, _: u64, comment: CommentRef, _: Reaction) -> Result<(), Problem> {
+    fn react(&self, _: PrNumber, comment: CommentRef, _: Reaction) -> Result<(), Problem> {
         let mut state = self.alive()?;
         state.require_comment(comment)?;
         if !state.reactions.contains(&comment) {
@@ -336,7 +337,7 @@ impl Forge for FakeForge {
         Ok(())
     }
 
-    fn merge(&self, pr: u64, expected_head: &str) -> Result<MergeOutcome, Problem> {
+    fn merge(&self, pr: PrNumber, expected_head: &str) -> Result<MergeOutcome, Problem> {
         let mut state = self.alive()?;
         let found = self.with_head(state.require(pr)?.clone());
         let refused = |reason: &str| MergeOutcome::Refused {
@@ -363,17 +364,17 @@ impl Forge for FakeForge {
         Ok(MergeOutcome::Merged { sha: Some(sha) })
     }
 
-    fn mark_ready(&self, pr: u64) -> Result<(), Problem> {
+    fn mark_ready(&self, pr: PrNumber) -> Result<(), Problem> {
         self.alive()?.require_mut(pr)?.draft = false;
         Ok(())
     }
 
-    fn update_body(&self, pr: u64, body: &str) -> Result<(), Problem> {
+    fn update_body(&self, pr: PrNumber, body: &str) -> Result<(), Problem> {
         body.clone_into(&mut self.alive()?.require_mut(pr)?.body);
         Ok(())
     }
 
-    fn close(&self, pr: u64) -> Result<(), Problem> {
+    fn close(&self, pr: PrNumber) -> Result<(), Problem> {
         let mut state = self.alive()?;
         let pr = state.require_mut(pr)?;
         if pr.state == PrState::Open {
@@ -394,7 +395,7 @@ impl PullRequests for FakeForge {
         Ok(self.pull_requests())
     }
 
-    fn show(&self, number: u64) -> Result<Option<(PullRequest, Vec<Comment>)>, Problem> {
+    fn show(&self, number: PrNumber) -> Result<Option<(PullRequest, Vec<Comment>)>, Problem> {
         let all = self.list()?;
         let mut comments = self.comments();
         comments.retain(|comment| comment.pr == number);

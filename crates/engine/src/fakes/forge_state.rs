@@ -5,6 +5,7 @@ use crate::ports::{Clock, StatusState};
 use drive_core::forge::{
     Author, Comment, CommentKey, CommentRef, Permission, PullRequest, Surface,
 };
+use drive_core::ids::PrNumber;
 use drive_core::problem::{Kind, Problem};
 use drive_core::time::Timestamp;
 use std::collections::BTreeMap;
@@ -41,7 +42,7 @@ impl ForgeState {
 
     pub(super) fn new_comment(
         &mut self,
-        pr: u64,
+        pr: PrNumber,
         surface: Surface,
         author: Author,
         body: &str,
@@ -87,12 +88,12 @@ impl ForgeState {
         })
     }
 
-    pub(super) fn require(&self, pr: u64) -> Result<&PullRequest, Problem> {
+    pub(super) fn require(&self, pr: PrNumber) -> Result<&PullRequest, Problem> {
         let found = self.pull_requests.iter().find(|one| one.number == pr);
         found.ok_or_else(|| no_pull_request(pr))
     }
 
-    pub(super) fn require_mut(&mut self, pr: u64) -> Result<&mut PullRequest, Problem> {
+    pub(super) fn require_mut(&mut self, pr: PrNumber) -> Result<&mut PullRequest, Problem> {
         let found = self.pull_requests.iter_mut().find(|one| one.number == pr);
         found.ok_or_else(|| no_pull_request(pr))
     }
@@ -105,7 +106,7 @@ pub(super) fn person(login: &str) -> Author {
     }
 }
 
-fn no_pull_request(pr: u64) -> Problem {
+fn no_pull_request(pr: PrNumber) -> Problem {
     Problem::new(
         Kind::PullRequestNotFound,
         format!("there is no pull request {pr}"),

@@ -6,6 +6,7 @@ use crate::ports::{Clock, Forge, Polled, Since};
 use drive_core::Problem;
 use drive_core::forge::marker::MarkerKey;
 use drive_core::forge::trust::Trusted;
+use drive_core::ids::PrNumber;
 use std::sync::Arc;
 
 /// How drive speaks and listens on a forge.
@@ -42,7 +43,7 @@ impl Conversation {
     }
 
     /// What changed on a pull request. Concurrent calls share one poll of the repository.
-    pub fn poll(&self, pr: u64, since: Since) -> Result<Polled, Problem> {
+    pub fn poll(&self, pr: PrNumber, since: Since) -> Result<Polled, Problem> {
         self.coalescer.poll(pr, since)
     }
 }

@@ -4,13 +4,14 @@
 //! during a poll share the next one.
 
 use crate::ports::{Polled, Since};
+use drive_core::ids::PrNumber;
 use drive_core::problem::{Kind, Problem};
 use drive_core::time::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// One poll of a repository.
-type Poll = dyn Fn(&[u64], Since) -> Result<Polled, Problem> + Send + Sync;
+type Poll = dyn Fn(&[PrNumber], Since) -> Result<Polled, Problem> + Send + Sync;
 
 /// Polls one repository.
 pub(crate) struct PollCoalescer {
@@ -31,13 +32,13 @@ struct Queue {
 
 #[derive(Clone, Copy)]
 struct Waiter {
-    pr: u64,
+    pr: PrNumber,
     from: Timestamp,
 }
 
 impl PollCoalescer {
     pub(crate) fn new(
-        poll: impl Fn(&[u64], Since) -> Result<Polled, Problem> + Send + Sync + 'static,
+        poll: impl Fn(&[PrNumber], Since) -> Result<Polled, Problem> + Send + Sync + 'static,
     ) -> Self {
         Self {
             poll: Box::new(poll),
@@ -48,7 +49,7 @@ impl PollCoalescer {
 
     /// What changed on a pull request. Waits for at most two polls: the one under way, which may have
     /// started too early, and the next.
-    pub(crate) fn poll(&self, pr: u64, since: Since) -> Result<Polled, Problem> {
+    pub(crate) fn poll(&self, pr: PrNumber, since: Since) -> Result<Polled, Problem> {
         // A first poll reads everything, which no other run needs.
         let Some(from) = since.0 else {
             return (self.poll)(&[pr], since);
@@ -83,7 +84,7 @@ impl PollCoalescer {
         &self,
         waiting: impl Iterator<Item = &'a Waiter> + Clone,
     ) -> Result<Polled, Problem> {
-        let watched: Vec<u64> = waiting.clone().map(|waiter| waiter.pr).collect();
+        let watched: Vec<PrNumber> = waiting.clone().map(|waiter| waiter.pr).collect();
         let from = waiting.map(|waiter| waiter.from).min();
         (self.poll)(&watched, Since(from))
     }
@@ -117,7 +118,7 @@ impl Drop for SharedPoll<'_> {
 
 impl Waiter {
     fn part_of(&self, polled: &Polled) -> Polled {
-        let mine = |pr: u64| pr == self.pr;
+        let mine = |pr: PrNumber| pr == self.pr;
         Polled {
             comments: polled
                 .comments
@@ -156,7 +157,7 @@ mod tests {
 
     fn pull_request(number: u64) -> PullRequest {
         PullRequest {
-            number,
+            number: PrNumber::new(number),
             title: String::new(),
             body: String::new(),
             state: PrState::Open,
@@ -188,10 +189,11 @@ mod tests {
         let polls = Polls::default();
         let seen = polls.clone();
         let coalescer = PollCoalescer::new(move |watched, since| {
-            seen.lock().unwrap().push((watched.to_vec(), since));
+            let watched: Vec<u64> = watched.iter().copied().map(PrNumber::get).collect();
+            seen.lock().unwrap().push((watched.clone(), since));
             let gate = gate.lock().unwrap();
             gate.recv().expect("the test lets go")?;
-            Ok(answer(watched, next))
+            Ok(answer(&watched, next))
         });
         (Arc::new(coalescer), let_go, polls)
     }
@@ -200,14 +202,15 @@ mod tests {
     fn callers_during_a_poll_share_the_next_one() {
         let (coalescer, let_go, polls) = held(9);
         scope(|threads| {
-            let first = threads.spawn(|| coalescer.poll(1, Since(Some(at(5)))));
+            let first = threads.spawn(|| coalescer.poll(PrNumber::new(1), Since(Some(at(5)))));
             while polls.lock().unwrap().is_empty() {
                 yield_now();
             }
             let others: Vec<_> = (2..=40)
                 .map(|pr| {
                     let coalescer = coalescer.clone();
-                    threads.spawn(move || coalescer.poll(pr, Since(Some(at(pr as i64)))))
+                    let number = PrNumber::new(pr);
+                    threads.spawn(move || coalescer.poll(number, Since(Some(at(pr as i64)))))
                 })
                 .collect();
             while coalescer.lock().waiting.len() < 39 {
@@ -240,9 +243,15 @@ mod tests {
         let (coalescer, let_go, _) = held(9);
         let broken = Problem::new(Kind::ForgeUnreachable, "no route");
         let_go.send(Err(broken.clone())).unwrap();
-        assert_eq!(coalescer.poll(1, Since(Some(at(5)))), Err(broken));
+        assert_eq!(
+            coalescer.poll(PrNumber::new(1), Since(Some(at(5)))),
+            Err(broken)
+        );
         let_go.send(Ok(())).unwrap();
-        assert_eq!(coalescer.poll(1, Since(Some(at(5)))), Ok(answer(&[1], 9)));
+        assert_eq!(
+            coalescer.poll(PrNumber::new(1), Since(Some(at(5)))),
+            Ok(answer(&[1], 9))
+        );
     }
 
     #[test]
@@ -250,14 +259,17 @@ mod tests {
         let (coalescer, let_go, polls) = held(9);
         coalescer.lock().polling = true;
         let_go.send(Ok(())).unwrap();
-        assert_eq!(coalescer.poll(7, Since(None)), Ok(answer(&[7], 9)));
+        assert_eq!(
+            coalescer.poll(PrNumber::new(7), Since(None)),
+            Ok(answer(&[7], 9))
+        );
         assert_eq!(polls.lock().unwrap().as_slice(), [(vec![7], Since(None))]);
     }
 
     #[test]
     fn a_poll_that_panics_leaves_no_caller_waiting() {
         let coalescer = PollCoalescer::new(|_, _| panic!("inside the forge"));
-        let poll = || coalescer.poll(1, Since(Some(at(5))));
+        let poll = || coalescer.poll(PrNumber::new(1), Since(Some(at(5))));
         for _ in 0..2 {
             let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(poll));
             assert!(caught.is_err());

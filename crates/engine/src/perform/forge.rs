@@ -9,7 +9,7 @@ use crate::ports::{
 use drive_core::forge::marker::{Claim, MarkerCheck, Place};
 use drive_core::forge::trust::{OwnPosts, Reason, Verdict, part_of_line};
 use drive_core::forge::{Comment, Surface, approval, part, text};
-use drive_core::ids::EffectKey;
+use drive_core::ids::{EffectKey, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     Approved, EffectResult, ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, PollResult, Run,
@@ -32,7 +32,7 @@ impl World<'_> {
     pub(super) fn on_forge(
         &self,
         task: &Task<'_>,
-        pr: u64,
+        pr: PrNumber,
         act: &ForgeAct,
         idempotency_key: Option<&str>,
     ) -> Result<EffectResult, Problem> {
@@ -112,7 +112,7 @@ impl World<'_> {
 struct Signer<'a> {
     talk: &'a Conversation,
     task: &'a Task<'a>,
-    pr: u64,
+    pr: PrNumber,
     /// What makes this post the same post when it is tried again.
     name: &'a str,
 }
@@ -173,7 +173,7 @@ fn post<'a>(body: &'a str, marker: &'a str) -> Post<'a> {
 fn poll(
     talk: &Conversation,
     run: &Run,
-    pr: u64,
+    pr: PrNumber,
     since: Option<Timestamp>,
     approvals: bool,
 ) -> Result<ForgeAnswer, Problem> {
@@ -219,7 +219,7 @@ struct SortedComments {
 }
 
 impl SortedComments {
-    fn sort(talk: &Conversation, run: &Run, pr: u64, polled: &Polled) -> Self {
+    fn sort(talk: &Conversation, run: &Run, pr: PrNumber, polled: &Polled) -> Self {
         let mut own = OwnPosts::default();
         for post in &run.posts {
             own.record(post.comment, post.effect.clone());

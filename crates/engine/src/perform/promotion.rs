@@ -4,6 +4,7 @@ use super::World;
 use crate::executor::Task;
 use crate::ports::{Forge, MergeOutcome, Place, Promotion};
 use drive_core::forge::PrState;
+use drive_core::ids::PrNumber;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{BranchAt, EffectResult, ForgeAnswer, Request, VerifiedAgainst};
 
@@ -45,7 +46,7 @@ impl World<'_> {
     pub(super) fn merge_verified(
         &self,
         task: &Task<'_>,
-        (forge, pr): (&dyn Forge, u64),
+        (forge, pr): (&dyn Forge, PrNumber),
         head: &str,
         verified: Option<&VerifiedAgainst>,
     ) -> Result<ForgeAnswer, Problem> {

@@ -1,5 +1,6 @@
 use drive_core::Problem;
 use drive_core::forge::{Approval, Comment, CommentRef, Permission, PullRequest, RequestBudget};
+use drive_core::ids::PrNumber;
 use drive_core::time::Timestamp;
 
 /// A pull request to open.
@@ -148,35 +149,35 @@ pub trait Forge: Send + Sync {
     /// The newest pull request of a branch, whatever its state.
     fn find(&self, branch: &str) -> Result<Option<PullRequest>, Problem>;
     /// One pull request, with `mergeable` where the forge knows it.
-    fn fetch(&self, pr: u64) -> Result<PullRequest, Problem>;
+    fn fetch(&self, pr: PrNumber) -> Result<PullRequest, Problem>;
     /// What changed on the watched pull requests. A hundred cost as many requests as one.
-    fn poll(&self, watched: &[u64], since: Since) -> Result<Polled, Problem>;
+    fn poll(&self, watched: &[PrNumber], since: Since) -> Result<Polled, Problem>;
     /// The approvals that stand, each with the commit it was given for.
-    fn approvals(&self, pr: u64) -> Result<Vec<Approval>, Problem>;
+    fn approvals(&self, pr: PrNumber) -> Result<Vec<Approval>, Problem>;
     /// What a login may do here. Unknown people may do nothing; an error is not an answer.
     fn permission(&self, login: &str) -> Result<Permission, Problem>;
     /// Posts in the conversation.
-    fn post(&self, pr: u64, post: Post<'_>) -> Result<Posted, Problem>;
+    fn post(&self, pr: PrNumber, post: Post<'_>) -> Result<Posted, Problem>;
     /// Posts a review with remarks on lines.
-    fn review(&self, pr: u64, review: &NewReview<'_>) -> Result<PostedReview, Problem>;
+    fn review(&self, pr: PrNumber, review: &NewReview<'_>) -> Result<PostedReview, Problem>;
     /// Answers a comment: in its thread where it has one, else in the conversation.
-    fn reply(&self, pr: u64, to: CommentRef, post: Post<'_>) -> Result<Posted, Problem>;
+    fn reply(&self, pr: PrNumber, to: CommentRef, post: Post<'_>) -> Result<Posted, Problem>;
     /// Resolves the thread of an inline comment. Other surfaces have none: nothing happens.
-    fn resolve(&self, pr: u64, comment: CommentRef) -> Result<(), Problem>;
+    fn resolve(&self, pr: PrNumber, comment: CommentRef) -> Result<(), Problem>;
     /// Replaces the text of a comment of ours, marker included.
-    fn edit(&self, pr: u64, comment: CommentRef, post: Post<'_>) -> Result<(), Problem>;
+    fn edit(&self, pr: PrNumber, comment: CommentRef, post: Post<'_>) -> Result<(), Problem>;
     /// Says something about a commit.
     fn set_status(&self, sha: &str, status: &CommitStatus<'_>) -> Result<(), Problem>;
     /// Reacts to a comment.
-    fn react(&self, pr: u64, comment: CommentRef, reaction: Reaction) -> Result<(), Problem>;
+    fn react(&self, pr: PrNumber, comment: CommentRef, reaction: Reaction) -> Result<(), Problem>;
     /// Merges exactly the expected head, or does not merge.
-    fn merge(&self, pr: u64, expected_head: &str) -> Result<MergeOutcome, Problem>;
+    fn merge(&self, pr: PrNumber, expected_head: &str) -> Result<MergeOutcome, Problem>;
     /// Ends the draft state. One that is ready stays ready.
-    fn mark_ready(&self, pr: u64) -> Result<(), Problem>;
+    fn mark_ready(&self, pr: PrNumber) -> Result<(), Problem>;
     /// Replaces the description.
-    fn update_body(&self, pr: u64, body: &str) -> Result<(), Problem>;
+    fn update_body(&self, pr: PrNumber, body: &str) -> Result<(), Problem>;
     /// Closes without a merge. One that is closed stays closed.
-    fn close(&self, pr: u64) -> Result<(), Problem>;
+    fn close(&self, pr: PrNumber) -> Result<(), Problem>;
     /// What may still be asked; `None` where nothing is counted.
     fn budget(&self) -> Result<Option<RequestBudget>, Problem>;
 }

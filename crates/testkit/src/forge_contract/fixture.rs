@@ -1,4 +1,5 @@
 use drive_core::forge::{Comment, CommentRef, Permission, PullRequest, ReviewState};
+use drive_core::ids::PrNumber;
 use drive_engine::ports::{Forge, NewPullRequest, Polled, Post, Reaction, Since, StatusState};
 
 /// The branch every pull request of the suite goes to. It has one commit, with a file `README.md`.
@@ -17,15 +18,22 @@ pub trait ForgeFixture {
     /// A person with a permission.
     fn add_person(&self, login: &str, permission: Permission);
     /// A person comments in the conversation.
-    fn comment(&self, by: &str, pr: u64, body: &str) -> CommentRef;
+    fn comment(&self, by: &str, pr: PrNumber, body: &str) -> CommentRef;
     /// A person comments on a line of the newest head.
-    fn comment_on_line(&self, by: &str, pr: u64, path: &str, line: u64, body: &str) -> CommentRef;
+    fn comment_on_line(
+        &self,
+        by: &str,
+        pr: PrNumber,
+        path: &str,
+        line: u64,
+        body: &str,
+    ) -> CommentRef;
     /// A person reviews.
-    fn review(&self, by: &str, pr: u64, state: ReviewState, body: &str) -> CommentRef;
+    fn review(&self, by: &str, pr: PrNumber, state: ReviewState, body: &str) -> CommentRef;
     /// The author changes a comment.
-    fn edit(&self, pr: u64, comment: CommentRef, body: &str);
+    fn edit(&self, pr: PrNumber, comment: CommentRef, body: &str);
     /// The author deletes a comment.
-    fn delete(&self, pr: u64, comment: CommentRef);
+    fn delete(&self, pr: PrNumber, comment: CommentRef);
     /// The forge's time moves on, far enough to be past any overlap between polls.
     fn pass_time(&self);
     /// The next write is applied, and its answer lost. A forge that cannot lose one does nothing.
@@ -33,9 +41,9 @@ pub trait ForgeFixture {
     /// What stands on a commit: context and state, the newest of each context, sorted by context.
     fn statuses(&self, sha: &str) -> Vec<(String, StatusState)>;
     /// What stands on a comment.
-    fn reactions(&self, pr: u64, comment: CommentRef) -> Vec<Reaction>;
+    fn reactions(&self, pr: PrNumber, comment: CommentRef) -> Vec<Reaction>;
     /// Whether the thread of an inline comment is resolved.
-    fn is_resolved(&self, pr: u64, comment: CommentRef) -> bool;
+    fn is_resolved(&self, pr: PrNumber, comment: CommentRef) -> bool;
 }
 
 /// Opens a pull request of `branch` that adds `src/lib.rs` with five lines.
@@ -56,12 +64,12 @@ pub(super) fn new_pull_request(branch: &str) -> NewPullRequest {
 }
 
 /// Everything that ever happened on one pull request.
-pub(super) fn all_comments(fixture: &dyn ForgeFixture, pr: u64) -> Vec<Comment> {
+pub(super) fn all_comments(fixture: &dyn ForgeFixture, pr: PrNumber) -> Vec<Comment> {
     poll(fixture, &[pr], Since(None)).comments
 }
 
 /// One poll.
-pub(super) fn poll(fixture: &dyn ForgeFixture, watched: &[u64], since: Since) -> Polled {
+pub(super) fn poll(fixture: &dyn ForgeFixture, watched: &[PrNumber], since: Since) -> Polled {
     fixture.forge().poll(watched, since).unwrap()
 }
 

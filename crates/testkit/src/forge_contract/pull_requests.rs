@@ -4,6 +4,7 @@ use super::ForgeFixture;
 use super::fixture::{new_pull_request, open};
 use drive_core::forge::text::{self, BODY_CHARS};
 use drive_core::forge::{Permission, PrState};
+use drive_core::ids::PrNumber;
 use drive_core::problem::Kind;
 use drive_engine::ports::{CommitStatus, NewPullRequest, StatusState};
 
@@ -117,7 +118,7 @@ pub fn closing_twice_is_closing_once(fixture: &dyn ForgeFixture) {
 
 /// What does not exist is named by the problem.
 pub fn an_unknown_pull_request_is_a_typed_problem(fixture: &dyn ForgeFixture) {
-    let problem = fixture.forge().fetch(4711).unwrap_err();
+    let problem = fixture.forge().fetch(PrNumber::new(4711)).unwrap_err();
     // A forge that hides what a token must not see cannot tell the two apart.
     let kinds = [Kind::PullRequestNotFound, Kind::ForgeNotFound];
     assert!(kinds.contains(&problem.kind), "{}", problem.kind);

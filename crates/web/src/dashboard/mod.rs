@@ -21,6 +21,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use drive_core::ids::PrNumber;
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{Clock, Forge, PullRequests, Store};
 use page::problem_page;
@@ -110,7 +111,7 @@ async fn list_pulls(State(sources): Shared) -> Response {
 
 async fn show_pull(State(sources): Shared, Path(number): Path<String>) -> Response {
     answer(move || {
-        let (Ok(pulls), Ok(number)) = (&sources.pull_requests, number.parse()) else {
+        let (Ok(pulls), Some(number)) = (&sources.pull_requests, PrNumber::parse(&number)) else {
             return Ok(None);
         };
         let Some((pull, comments)) = pulls.show(number)? else {

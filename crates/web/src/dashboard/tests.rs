@@ -9,7 +9,7 @@ use drive_core::forge::trust::Reason;
 use drive_core::forge::{
     Author, Comment, CommentKey, CommentRef, PrState, PullRequest, ReviewState, Surface,
 };
-use drive_core::ids::{EffectKey, RunId};
+use drive_core::ids::{EffectKey, PrNumber, RunId};
 use drive_core::run::{IgnoredComment, JobRecord, Record, RemarkRecord, ReviewRecord};
 use drive_core::time::Timestamp;
 
@@ -113,7 +113,7 @@ fn comment(id: u64) -> Comment {
             id,
             updated_at: at(60),
         },
-        pr: 1,
+        pr: PrNumber::new(1),
         author: Author {
             login: Some("wim".to_owned()),
             is_bot: false,
@@ -121,7 +121,7 @@ fn comment(id: u64) -> Comment {
         body: MarkerKey::new(&[7; 32]).stamp(
             &format!("words {id} {EVIL}"),
             &Place::Comment {
-                pr: 1,
+                pr: PrNumber::new(1),
                 surface: Surface::Review,
             },
             &Claim {
@@ -141,7 +141,7 @@ fn comment(id: u64) -> Comment {
 
 fn pull() -> PullRequest {
     PullRequest {
-        number: 1,
+        number: PrNumber::new(1),
         title: format!("Work {EVIL}"),
         body: "What it does.".to_owned(),
         state: PrState::Open,

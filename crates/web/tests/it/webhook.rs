@@ -3,6 +3,7 @@
 use drive_adapters::store::{Database, SqliteDeliveries, SqliteNudges};
 use drive_core::forge::webhook::{Nudge, WebhookSecret};
 use drive_core::forge::{Permission, ReviewState};
+use drive_core::ids::PrNumber;
 use drive_core::problem::{Kind, Problem};
 use drive_core::time::Timestamp;
 use drive_engine::ports::{Clock, Deliveries, NudgeLog, Nudges};
@@ -149,7 +150,7 @@ fn status(address: SocketAddr, method: &str, headers: &[(&str, &str)], body: &[u
         .unwrap_or(0)
 }
 
-fn nudge(pr: u64) -> Nudge {
+fn nudge(pr: PrNumber) -> Nudge {
     Nudge {
         repository: "octo/hello".to_owned(),
         pr,
@@ -160,7 +161,7 @@ fn nudge(pr: u64) -> Nudge {
 fn a_signed_comment_nudges_its_pull_request() {
     let fixture = Fixture::new(Ledger::default());
     assert_eq!(fixture.deliver("issue_comment", "d1", COMMENT), 202);
-    assert_eq!(fixture.finish(), (vec![nudge(7)], vec![]));
+    assert_eq!(fixture.finish(), (vec![nudge(PrNumber::new(7))], vec![]));
 }
 
 #[test]
@@ -168,7 +169,10 @@ fn a_doubled_delivery_nudges_once() {
     let fixture = Fixture::new(Ledger::default());
     let codes = ["d1", "d1", "d2"].map(|id| fixture.deliver("issue_comment", id, COMMENT));
     assert_eq!(codes, [202, 202, 202]);
-    assert_eq!(fixture.finish().0, [nudge(7), nudge(7)]);
+    assert_eq!(
+        fixture.finish().0,
+        [nudge(PrNumber::new(7)), nudge(PrNumber::new(7))]
+    );
 }
 
 /// The ledger and the nudges of a state directory, as `drive serve` uses them.
@@ -212,7 +216,11 @@ fn a_delivery_that_github_sends_twice_nudges_once_even_across_a_restart() {
     assert_eq!(again.finish().1, []);
     let heard = durable(&state).1.newer_than(0, REPO).unwrap();
     let heard: Vec<Nudge> = heard.into_iter().map(|kept| kept.nudge).collect();
-    assert_eq!(heard, [nudge(pr), nudge(pr)], "one for each id");
+    assert_eq!(
+        heard,
+        [nudge(PrNumber::new(pr)), nudge(PrNumber::new(pr))],
+        "one for each id"
+    );
 }
 
 #[test]
@@ -244,7 +252,10 @@ fn everything_github_tells_about_a_pull_request_nudges_it() {
         assert_eq!(delivery.send().unwrap(), 202, "{}", delivery.event);
     }
     let count = deliveries.len();
-    assert_eq!(fixture.finish(), (vec![nudge(pr); count], vec![]));
+    assert_eq!(
+        fixture.finish(),
+        (vec![nudge(PrNumber::new(pr)); count], vec![])
+    );
 }
 
 #[test]
@@ -305,7 +316,7 @@ fn a_body_beyond_the_cap_is_not_taken() {
     // The refusal may be lost when the connection closes under an unread body; it is never a 202.
     assert!([413, 0].contains(&code), "{code}");
     assert_eq!(fixture.deliver("issue_comment", "d2", COMMENT), 202);
-    assert_eq!(fixture.finish().0, [nudge(7)]);
+    assert_eq!(fixture.finish().0, [nudge(PrNumber::new(7))]);
 }
 
 #[test]
@@ -332,7 +343,10 @@ fn a_store_that_fails_costs_no_hint_and_is_reported() {
     assert_eq!(fixture.deliver("issue_comment", "d1", COMMENT), 202);
     let (nudges, problems) = fixture.finish();
     let kinds: Vec<Kind> = problems.into_iter().map(|problem| problem.kind).collect();
-    assert_eq!((nudges, kinds), (vec![nudge(7)], vec![Kind::DiskFull]));
+    assert_eq!(
+        (nudges, kinds),
+        (vec![nudge(PrNumber::new(7))], vec![Kind::DiskFull])
+    );
 }
 
 #[test]
@@ -355,7 +369,7 @@ fn githubs_example_of_a_pull_request_is_read() {
     }
     let expected = Nudge {
         repository: "octocat/Hello-World".to_owned(),
-        pr: 1347,
+        pr: PrNumber::new(1347),
     };
     assert_eq!(fixture.finish().0, vec![expected; 3]);
 }

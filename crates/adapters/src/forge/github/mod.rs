@@ -29,6 +29,7 @@ pub use transport::{Bounds, Route};
 use client::Client;
 use drive_core::Problem;
 use drive_core::forge::{Approval, CommentRef, Permission, PullRequest, RequestBudget, Surface};
+use drive_core::ids::PrNumber;
 use drive_engine::ports::{
     CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post, Posted,
     PostedReview, Reaction, Since,
@@ -66,15 +67,15 @@ impl Forge for GitHub {
         self.client.find(branch)
     }
 
-    fn fetch(&self, pr: u64) -> Result<PullRequest, Problem> {
+    fn fetch(&self, pr: PrNumber) -> Result<PullRequest, Problem> {
         self.client.fetch(pr)
     }
 
-    fn poll(&self, watched: &[u64], since: Since) -> Result<Polled, Problem> {
+    fn poll(&self, watched: &[PrNumber], since: Since) -> Result<Polled, Problem> {
         self.client.poll(watched, since)
     }
 
-    fn approvals(&self, pr: u64) -> Result<Vec<Approval>, Problem> {
+    fn approvals(&self, pr: PrNumber) -> Result<Vec<Approval>, Problem> {
         self.client.approvals(pr)
     }
 
@@ -82,26 +83,26 @@ impl Forge for GitHub {
         self.client.permission(login)
     }
 
-    fn post(&self, pr: u64, post: Post<'_>) -> Result<Posted, Problem> {
+    fn post(&self, pr: PrNumber, post: Post<'_>) -> Result<Posted, Problem> {
         self.client.post(pr, post)
     }
 
-    fn review(&self, pr: u64, review: &NewReview<'_>) -> Result<PostedReview, Problem> {
+    fn review(&self, pr: PrNumber, review: &NewReview<'_>) -> Result<PostedReview, Problem> {
         self.client.review(pr, review)
     }
 
-    fn reply(&self, pr: u64, to: CommentRef, post: Post<'_>) -> Result<Posted, Problem> {
+    fn reply(&self, pr: PrNumber, to: CommentRef, post: Post<'_>) -> Result<Posted, Problem> {
         self.client.reply(pr, to, post)
     }
 
-    fn resolve(&self, pr: u64, comment: CommentRef) -> Result<(), Problem> {
+    fn resolve(&self, pr: PrNumber, comment: CommentRef) -> Result<(), Problem> {
         match comment.surface {
             Surface::Inline => self.client.resolve(pr, comment),
             Surface::Conversation | Surface::Review => Ok(()),
         }
     }
 
-    fn edit(&self, pr: u64, comment: CommentRef, post: Post<'_>) -> Result<(), Problem> {
+    fn edit(&self, pr: PrNumber, comment: CommentRef, post: Post<'_>) -> Result<(), Problem> {
         self.client.edit(pr, comment, post)
     }
 
@@ -109,23 +110,23 @@ impl Forge for GitHub {
         self.client.set_status(sha, status)
     }
 
-    fn react(&self, pr: u64, comment: CommentRef, reaction: Reaction) -> Result<(), Problem> {
+    fn react(&self, pr: PrNumber, comment: CommentRef, reaction: Reaction) -> Result<(), Problem> {
         self.client.react(pr, comment, reaction)
     }
 
-    fn merge(&self, pr: u64, expected_head: &str) -> Result<MergeOutcome, Problem> {
+    fn merge(&self, pr: PrNumber, expected_head: &str) -> Result<MergeOutcome, Problem> {
         self.client.merge(pr, expected_head)
     }
 
-    fn mark_ready(&self, pr: u64) -> Result<(), Problem> {
+    fn mark_ready(&self, pr: PrNumber) -> Result<(), Problem> {
         self.client.mark_ready(pr)
     }
 
-    fn update_body(&self, pr: u64, body: &str) -> Result<(), Problem> {
+    fn update_body(&self, pr: PrNumber, body: &str) -> Result<(), Problem> {
         self.client.update_body(pr, body)
     }
 
-    fn close(&self, pr: u64) -> Result<(), Problem> {
+    fn close(&self, pr: PrNumber) -> Result<(), Problem> {
         self.client.close(pr)
     }
 

@@ -13,6 +13,7 @@ use super::refusal::rate_limited;
 use drive_core::Problem;
 use drive_core::forge::github::review_state;
 use drive_core::forge::{Author, Comment, CommentKey, PullRequest, ReviewState, Surface};
+use drive_core::ids::PrNumber;
 use drive_core::time::Timestamp;
 use drive_engine::ports::{Polled, Since};
 use jiff::SignedDuration;
@@ -30,8 +31,8 @@ const PULL_PAGES: usize = 10;
 const REVIEW_BATCH: usize = 25;
 
 impl Client {
-    pub(super) fn poll(&self, watched: &[u64], since: Since) -> Result<Polled, Problem> {
-        let watched: BTreeSet<u64> = watched.iter().copied().collect();
+    pub(super) fn poll(&self, watched: &[PrNumber], since: Since) -> Result<Polled, Problem> {
+        let watched: BTreeSet<PrNumber> = watched.iter().copied().collect();
         let mut polled = match since.0 {
             Some(cursor) => self.poll_since(&watched, cursor)?,
             None => self.poll_everything(&watched)?,
@@ -44,7 +45,11 @@ impl Client {
         Ok(polled)
     }
 
-    fn poll_since(&self, watched: &BTreeSet<u64>, cursor: Timestamp) -> Result<Polled, Problem> {
+    fn poll_since(
+        &self,
+        watched: &BTreeSet<PrNumber>,
+        cursor: Timestamp,
+    ) -> Result<Polled, Problem> {
         let from = cursor.checked_sub(OVERLAP).unwrap_or(cursor);
         let (pull_requests, newest) = self.changed_pulls(watched, from)?;
         let mut next = newest.map_or(cursor, |newest| newest.max(cursor));
@@ -73,7 +78,7 @@ impl Client {
 
     /// The first poll asks for each pull request by itself: a repository's whole history may be
     /// a hundred times as long.
-    fn poll_everything(&self, watched: &BTreeSet<u64>) -> Result<Polled, Problem> {
+    fn poll_everything(&self, watched: &BTreeSet<PrNumber>) -> Result<Polled, Problem> {
         let mut pull_requests = Vec::new();
         let mut comments = Vec::new();
         for pr in watched {
@@ -104,10 +109,10 @@ impl Client {
     /// The watched pull requests that changed, and when the newest change of all was.
     fn changed_pulls(
         &self,
-        watched: &BTreeSet<u64>,
+        watched: &BTreeSet<PrNumber>,
         from: Timestamp,
     ) -> Result<(Vec<PullRequest>, Option<Timestamp>), Problem> {
-        let mut changed: BTreeMap<u64, PullRequest> = BTreeMap::new();
+        let mut changed: BTreeMap<PrNumber, PullRequest> = BTreeMap::new();
         let mut newest = None;
         let mut url = self
             .endpoint
@@ -235,14 +240,15 @@ impl Client {
     }
 
     /// Where the reviews of a pull request are kept; no such address exists.
-    fn review_slot(&self, pr: u64) -> String {
+    fn review_slot(&self, pr: PrNumber) -> String {
         format!("{}#reviews", self.endpoint.rest(&format!("pulls/{pr}")))
     }
 
-    fn fetch_reviews(&self, batch: &[u64]) -> Result<Vec<(u64, Reviews)>, Problem> {
+    fn fetch_reviews(&self, batch: &[PrNumber]) -> Result<Vec<(PrNumber, Reviews)>, Problem> {
         let mut out = Vec::new();
-        let mut wanted: Vec<(u64, Value)> = batch.iter().map(|pr| (*pr, Value::Null)).collect();
-        let mut comments: BTreeMap<u64, Vec<Comment>> = BTreeMap::new();
+        let mut wanted: Vec<(PrNumber, Value)> =
+            batch.iter().map(|pr| (*pr, Value::Null)).collect();
+        let mut comments: BTreeMap<PrNumber, Vec<Comment>> = BTreeMap::new();
         let mut read_at = None;
         for _ in 0..COMMENT_PAGES {
             let (data, date) = self.query(
@@ -282,7 +288,7 @@ struct Reviews {
     comments: Vec<Comment>,
 }
 
-fn review_query(wanted: &[(u64, Value)]) -> String {
+fn review_query(wanted: &[(PrNumber, Value)]) -> String {
     let mut pulls = String::new();
     for (pr, before) in wanted {
         let before = match before.as_str() {
@@ -302,7 +308,7 @@ fn review_query(wanted: &[(u64, Value)]) -> String {
 }
 
 /// A review as GraphQL tells it; `None` for pending ones and empty shells.
-fn review(pr: u64, node: &Value) -> Option<Comment> {
+fn review(pr: PrNumber, node: &Value) -> Option<Comment> {
     let text = |name: &str| node[name].as_str().unwrap_or_default();
     let instant = |name: &str| text(name).parse::<Timestamp>().ok();
     let (state, body) = (review_state(text("state")), text("body"));

@@ -6,6 +6,7 @@ use super::pulls::readable;
 use super::read;
 use super::refusal::refused;
 use drive_core::forge::{Comment, CommentRef, Permission, Surface, github, marker, text};
+use drive_core::ids::PrNumber;
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{CommitStatus, Post, Posted, Reaction, StatusState};
 use serde_json::json;
@@ -15,7 +16,7 @@ use ureq::http::Method;
 const DESCRIPTION_CHARS: usize = 140;
 
 impl Client {
-    pub(super) fn post(&self, pr: u64, post: Post<'_>) -> Result<Posted, Problem> {
+    pub(super) fn post(&self, pr: PrNumber, post: Post<'_>) -> Result<Posted, Problem> {
         let list = self
             .endpoint
             .rest(&format!("issues/{pr}/comments?per_page=100"));
@@ -34,14 +35,24 @@ impl Client {
         Ok(posted(comment))
     }
 
-    pub(super) fn reply(&self, pr: u64, to: CommentRef, post: Post<'_>) -> Result<Posted, Problem> {
+    pub(super) fn reply(
+        &self,
+        pr: PrNumber,
+        to: CommentRef,
+        post: Post<'_>,
+    ) -> Result<Posted, Problem> {
         match to.surface {
             Surface::Inline => self.reply_in_thread(pr, to, post),
             Surface::Conversation | Surface::Review => self.post(pr, post),
         }
     }
 
-    fn reply_in_thread(&self, pr: u64, to: CommentRef, post: Post<'_>) -> Result<Posted, Problem> {
+    fn reply_in_thread(
+        &self,
+        pr: PrNumber,
+        to: CommentRef,
+        post: Post<'_>,
+    ) -> Result<Posted, Problem> {
         let thread = self.answered_thread(pr, to)?;
         let thread = thread.ok_or_else(|| comment_not_found(pr, to))?;
         let url = self
@@ -69,7 +80,11 @@ impl Client {
     }
 
     /// Where an answer to a comment on a line goes; `None` when the comment is not there any more.
-    fn answered_thread(&self, pr: u64, comment: CommentRef) -> Result<Option<Thread>, Problem> {
+    fn answered_thread(
+        &self,
+        pr: PrNumber,
+        comment: CommentRef,
+    ) -> Result<Option<Thread>, Problem> {
         let notes = self.line_notes(pr)?;
         let find = |id| notes.iter().find(|note| note.key.id == id);
         Ok(find(comment.id).map(|note| {
@@ -83,14 +98,19 @@ impl Client {
         }))
     }
 
-    pub(super) fn line_notes(&self, pr: u64) -> Result<Vec<Comment>, Problem> {
+    pub(super) fn line_notes(&self, pr: PrNumber) -> Result<Vec<Comment>, Problem> {
         let list = self
             .endpoint
             .rest(&format!("pulls/{pr}/comments?per_page=100"));
         self.get_all(&list, read::line_notes)
     }
 
-    pub(super) fn edit(&self, pr: u64, comment: CommentRef, post: Post<'_>) -> Result<(), Problem> {
+    pub(super) fn edit(
+        &self,
+        pr: PrNumber,
+        comment: CommentRef,
+        post: Post<'_>,
+    ) -> Result<(), Problem> {
         let text = text::compose(post.body, post.marker);
         let tail = match comment.surface {
             Surface::Conversation => format!("issues/comments/{}", comment.id),
@@ -104,7 +124,7 @@ impl Client {
     /// A reaction of one account stands once, however often it is given.
     pub(super) fn react(
         &self,
-        pr: u64,
+        pr: PrNumber,
         comment: CommentRef,
         reaction: Reaction,
     ) -> Result<(), Problem> {
@@ -187,7 +207,7 @@ pub(super) fn posted(comment: Comment) -> Posted {
     }
 }
 
-pub(super) fn comment_not_found(pr: u64, comment: CommentRef) -> Problem {
+pub(super) fn comment_not_found(pr: PrNumber, comment: CommentRef) -> Problem {
     Problem::new(
         Kind::CommentNotFound,
         format!("comment `{}` is not on pull request `#{pr}`", comment.id),

@@ -6,6 +6,7 @@ use super::read::{self, PullDetails};
 use super::refusal::{message, refused, unreadable};
 use super::transport::Reply;
 use drive_core::forge::{PrState, PullRequest, text};
+use drive_core::ids::PrNumber;
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{MergeOutcome, NewPullRequest};
 use serde_json::{Value, json};
@@ -77,7 +78,7 @@ impl Client {
         Ok(page.value.into_iter().find(|pr| pr.branch == branch))
     }
 
-    pub(super) fn details(&self, pr: u64) -> Result<PullDetails, Problem> {
+    pub(super) fn details(&self, pr: PrNumber) -> Result<PullDetails, Problem> {
         let url = self.endpoint.rest(&format!("pulls/{pr}"));
         let page = self.get_optional(&url, read::pull)?;
         page.map(|page| page.value).ok_or_else(|| {
@@ -90,7 +91,7 @@ impl Client {
     }
 
     /// GitHub works out whether a pull request merges only once somebody asks.
-    pub(super) fn fetch(&self, pr: u64) -> Result<PullRequest, Problem> {
+    pub(super) fn fetch(&self, pr: PrNumber) -> Result<PullRequest, Problem> {
         let mut asks = 1;
         loop {
             let found = self.details(pr)?.pull_request;
@@ -103,12 +104,12 @@ impl Client {
         }
     }
 
-    pub(super) fn update_body(&self, pr: u64, body: &str) -> Result<(), Problem> {
+    pub(super) fn update_body(&self, pr: PrNumber, body: &str) -> Result<(), Problem> {
         let body = json!({ "body": text::fit(body, text::BODY_CHARS) });
         self.change(pr, &body)
     }
 
-    pub(super) fn close(&self, pr: u64) -> Result<(), Problem> {
+    pub(super) fn close(&self, pr: PrNumber) -> Result<(), Problem> {
         if self.details(pr)?.pull_request.state != PrState::Open {
             return Ok(());
         }
@@ -116,7 +117,7 @@ impl Client {
     }
 
     /// Setting a field to a value twice is setting it once, so this may be repeated.
-    fn change(&self, pr: u64, body: &Value) -> Result<(), Problem> {
+    fn change(&self, pr: PrNumber, body: &Value) -> Result<(), Problem> {
         let url = self.endpoint.rest(&format!("pulls/{pr}"));
         self.set(Method::PATCH, &url, body)
     }
@@ -133,7 +134,7 @@ impl Client {
         )
     }
 
-    pub(super) fn mark_ready(&self, pr: u64) -> Result<(), Problem> {
+    pub(super) fn mark_ready(&self, pr: PrNumber) -> Result<(), Problem> {
         let mutation = "mutation($input: MarkPullRequestReadyForReviewInput!) { \
             markPullRequestReadyForReview(input: $input) { pullRequest { id } } }";
         self.once(
@@ -148,7 +149,7 @@ impl Client {
         )
     }
 
-    pub(super) fn merge(&self, pr: u64, expected_head: &str) -> Result<MergeOutcome, Problem> {
+    pub(super) fn merge(&self, pr: PrNumber, expected_head: &str) -> Result<MergeOutcome, Problem> {
         let mut methods = METHODS.iter().peekable();
         loop {
             let Some(method) = methods.next() else {
@@ -167,7 +168,12 @@ impl Client {
         }
     }
 
-    fn merge_by(&self, pr: u64, expected: &str, method: &str) -> Result<MergeOutcome, Problem> {
+    fn merge_by(
+        &self,
+        pr: PrNumber,
+        expected: &str,
+        method: &str,
+    ) -> Result<MergeOutcome, Problem> {
         let url = self.endpoint.rest(&format!("pulls/{pr}/merge"));
         let body = json!({"sha": expected, "merge_method": method});
         self.once(
@@ -187,7 +193,7 @@ impl Client {
         )
     }
 
-    fn merged(&self, pr: u64) -> Result<Option<MergeOutcome>, Problem> {
+    fn merged(&self, pr: PrNumber) -> Result<Option<MergeOutcome>, Problem> {
         let details = self.details(pr)?;
         let merged = details.pull_request.state == PrState::Merged;
         Ok(merged.then_some(MergeOutcome::Merged {
@@ -196,7 +202,12 @@ impl Client {
     }
 
     /// What GitHub's refusal to merge means: its status alone does not say.
-    fn not_merged(&self, pr: u64, expected: &str, reply: &Reply) -> Result<MergeOutcome, Problem> {
+    fn not_merged(
+        &self,
+        pr: PrNumber,
+        expected: &str,
+        reply: &Reply,
+    ) -> Result<MergeOutcome, Problem> {
         let details = self.details(pr)?;
         if details.pull_request.state == PrState::Merged {
             return Ok(MergeOutcome::Merged {

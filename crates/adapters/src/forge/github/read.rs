@@ -34,21 +34,33 @@ pub(super) fn pulls(body: &[u8]) -> Read<Vec<PullRequest>> {
 }
 
 pub(super) fn note(body: &[u8]) -> Read<Comment> {
-    serde_json::from_slice::<IssueComment>(body).map(IssueComment::into_comment)
+    let note: IssueComment = serde_json::from_slice(body)?;
+    note.into_comment().ok_or_else(no_pull_request)
 }
 
 pub(super) fn notes(body: &[u8]) -> Read<Vec<Comment>> {
     let notes: Vec<IssueComment> = serde_json::from_slice(body)?;
-    Ok(notes.into_iter().map(IssueComment::into_comment).collect())
+    Ok(notes
+        .into_iter()
+        .filter_map(IssueComment::into_comment)
+        .collect())
 }
 
 pub(super) fn line_note(body: &[u8]) -> Read<Comment> {
-    serde_json::from_slice::<ReviewComment>(body).map(ReviewComment::into_comment)
+    let line: ReviewComment = serde_json::from_slice(body)?;
+    line.into_comment().ok_or_else(no_pull_request)
 }
 
 pub(super) fn line_notes(body: &[u8]) -> Read<Vec<Comment>> {
     let lines: Vec<ReviewComment> = serde_json::from_slice(body)?;
-    Ok(lines.into_iter().map(ReviewComment::into_comment).collect())
+    Ok(lines
+        .into_iter()
+        .filter_map(ReviewComment::into_comment)
+        .collect())
+}
+
+fn no_pull_request() -> serde_json::Error {
+    serde::de::Error::custom("the comment names no pull request")
 }
 
 pub(super) fn review(body: &[u8]) -> Read<Option<Comment>> {

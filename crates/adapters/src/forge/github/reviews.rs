@@ -7,6 +7,7 @@ use super::refusal::{refused, unreadable};
 use drive_core::Problem;
 use drive_core::forge::inline::{parse_diff, require_line};
 use drive_core::forge::{Approval, Comment, CommentRef, approval, text};
+use drive_core::ids::PrNumber;
 use drive_engine::ports::{LineComment, NewReview, PostedReview, Reaction};
 use serde_json::{Value, json};
 use ureq::http::Method;
@@ -23,7 +24,11 @@ enum Tried {
 }
 
 impl Client {
-    pub(super) fn review(&self, pr: u64, review: &NewReview<'_>) -> Result<PostedReview, Problem> {
+    pub(super) fn review(
+        &self,
+        pr: PrNumber,
+        review: &NewReview<'_>,
+    ) -> Result<PostedReview, Problem> {
         let list = self.review_list(pr);
         let comment = self.once(
             || {
@@ -49,19 +54,23 @@ impl Client {
         })
     }
 
-    pub(super) fn approvals(&self, pr: u64) -> Result<Vec<Approval>, Problem> {
+    pub(super) fn approvals(&self, pr: PrNumber) -> Result<Vec<Approval>, Problem> {
         let reviews = self.get_all(&self.review_list(pr), read::reviews)?;
         Ok(approval::standing(&reviews))
     }
 
-    fn review_list(&self, pr: u64) -> String {
+    fn review_list(&self, pr: PrNumber) -> String {
         self.endpoint
             .rest(&format!("pulls/{pr}/reviews?per_page=100"))
     }
 
     /// GitHub refuses a whole review for one line outside the diff, so such remarks move into the
     /// body; when it still refuses, all of them do.
-    fn review_within_diff(&self, pr: u64, review: &NewReview<'_>) -> Result<Act<Comment>, Problem> {
+    fn review_within_diff(
+        &self,
+        pr: PrNumber,
+        review: &NewReview<'_>,
+    ) -> Result<Act<Comment>, Problem> {
         let diff = self.get_diff(&self.endpoint.rest(&format!("pulls/{pr}")))?;
         let files = parse_diff(&diff);
         let (inside, outside): (Vec<_>, Vec<_>) = review
@@ -82,7 +91,7 @@ impl Client {
 
     fn try_review(
         &self,
-        pr: u64,
+        pr: PrNumber,
         review: &NewReview<'_>,
         inside: &[LineComment<'_>],
         outside: &[LineComment<'_>],
@@ -123,7 +132,7 @@ impl Client {
         }
     }
 
-    pub(super) fn resolve(&self, pr: u64, comment: CommentRef) -> Result<(), Problem> {
+    pub(super) fn resolve(&self, pr: PrNumber, comment: CommentRef) -> Result<(), Problem> {
         let mutation = "mutation($input: ResolveReviewThreadInput!) { \
             resolveReviewThread(input: $input) { thread { id } } }";
         self.once(
@@ -142,7 +151,7 @@ impl Client {
     }
 
     /// The thread that a line comment belongs to, and whether it is resolved: only GraphQL knows.
-    fn thread_of(&self, pr: u64, comment: CommentRef) -> Result<(String, bool), Problem> {
+    fn thread_of(&self, pr: PrNumber, comment: CommentRef) -> Result<(String, bool), Problem> {
         let first = self
             .line_notes(pr)?
             .into_iter()
@@ -161,7 +170,7 @@ impl Client {
     }
 
     /// REST cannot edit a review or react to one; GraphQL can, by an id of its own.
-    fn review_node(&self, pr: u64, review: CommentRef) -> Result<String, Problem> {
+    fn review_node(&self, pr: PrNumber, review: CommentRef) -> Result<String, Problem> {
         let found = self.search(pr, "reviews", "id databaseId", |node| {
             let same = node["databaseId"].as_u64() == Some(review.id);
             same.then(|| node["id"].as_str().unwrap_or_default().to_owned())
@@ -171,7 +180,7 @@ impl Client {
 
     pub(super) fn edit_review(
         &self,
-        pr: u64,
+        pr: PrNumber,
         review: CommentRef,
         body: &str,
     ) -> Result<(), Problem> {
@@ -183,7 +192,7 @@ impl Client {
 
     pub(super) fn react_to_review(
         &self,
-        pr: u64,
+        pr: PrNumber,
         review: CommentRef,
         reaction: Reaction,
     ) -> Result<(), Problem> {
@@ -212,7 +221,7 @@ impl Client {
     /// Goes through a connection of a pull request, newest page first, until something is found.
     fn search<T>(
         &self,
-        pr: u64,
+        pr: PrNumber,
         connection: &str,
         fields: &str,
         pick: impl Fn(&Value) -> Option<T>,

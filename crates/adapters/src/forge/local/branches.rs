@@ -142,7 +142,7 @@ impl LocalForge {
                  WHERE repository = ?1 AND number = ?2 AND state = 'open' AND head_sha = ?3",
                 rusqlite::params![
                     self.repository,
-                    row.number,
+                    row.number.get(),
                     row.head_sha,
                     state.sql_text(),
                     head,

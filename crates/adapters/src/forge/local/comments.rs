@@ -3,6 +3,7 @@
 use super::sql_text::SqlText;
 use super::{LocalForge, instant};
 use drive_core::forge::{Author, Comment, CommentKey, CommentRef, ReviewState, Surface};
+use drive_core::ids::PrNumber;
 use drive_core::problem::{Kind, Problem};
 use rusqlite::{Row, ToSql, Transaction};
 
@@ -12,7 +13,7 @@ const COLUMNS: &str = "id, pr, surface, author, is_bot, body, path, line, commit
 /// A comment to write down.
 #[derive(Clone, Debug)]
 pub(super) struct NewComment<'a> {
-    pub(super) pr: u64,
+    pub(super) pr: PrNumber,
     pub(super) surface: Surface,
     pub(super) author: &'a Author,
     pub(super) body: &'a str,
@@ -35,7 +36,7 @@ pub(super) struct Spot {
 
 impl<'a> NewComment<'a> {
     /// A comment in the conversation, to which the rest may be added.
-    pub(super) fn new(pr: u64, surface: Surface, author: &'a Author, body: &'a str) -> Self {
+    pub(super) fn new(pr: PrNumber, surface: Surface, author: &'a Author, body: &'a str) -> Self {
         Self {
             pr,
             surface,
@@ -53,10 +54,10 @@ impl<'a> NewComment<'a> {
 
 impl LocalForge {
     /// Every comment of a pull request, oldest first, each on the line where it stands now.
-    pub fn comments(&self, pr: u64) -> Result<Vec<Comment>, Problem> {
+    pub fn comments(&self, pr: PrNumber) -> Result<Vec<Comment>, Problem> {
         self.refresh()?;
         self.require_pull(pr)?;
-        let mut comments = self.read(|tx| self.load_comments(tx, "pr = ?2", "id", &[&pr]))?;
+        let mut comments = self.read(|tx| self.load_comments(tx, "pr = ?2", "id", &[&pr.get()]))?;
         self.follow_lines(&mut comments)?;
         Ok(comments)
     }
@@ -98,7 +99,7 @@ impl LocalForge {
             rusqlite::params![
                 self.repository,
                 id,
-                new.pr,
+                new.pr.get(),
                 new.surface.sql_text(),
                 new.author.login,
                 new.author.is_bot,
@@ -124,7 +125,7 @@ impl LocalForge {
     /// is another.
     pub(super) fn rewrite_comment(
         &self,
-        pr: u64,
+        pr: PrNumber,
         comment: CommentRef,
         body: &str,
         marker: Option<&str>,
@@ -137,7 +138,7 @@ impl LocalForge {
                  WHERE repository = ?1 AND pr = ?2 AND id = ?3 AND surface = ?4",
                 (
                     self.repository,
-                    pr,
+                    pr.get(),
                     comment.id,
                     comment.surface.sql_text(),
                     body,
@@ -156,32 +157,32 @@ impl LocalForge {
     pub(super) fn marked(
         &self,
         tx: &Transaction<'_>,
-        pr: u64,
+        pr: PrNumber,
         marker: &str,
     ) -> rusqlite::Result<Option<Comment>> {
-        self.load_comments(tx, "pr = ?2 AND marker = ?3", "id", &[&pr, &marker])
+        self.load_comments(tx, "pr = ?2 AND marker = ?3", "id", &[&pr.get(), &marker])
             .map(|mut found| found.pop())
     }
 
     /// One comment by its number, or a problem that names those there are.
-    pub(super) fn require_comment(&self, pr: u64, id: u64) -> Result<Comment, Problem> {
+    pub(super) fn require_comment(&self, pr: PrNumber, id: u64) -> Result<Comment, Problem> {
         let found =
-            self.read(|tx| self.load_comments(tx, "pr = ?2 AND id = ?3", "id", &[&pr, &id]))?;
+            self.read(|tx| self.load_comments(tx, "pr = ?2 AND id = ?3", "id", &[&pr.get(), &id]))?;
         match found.into_iter().next() {
             Some(comment) => Ok(comment),
             None => Err(self.unknown_comment(pr, id)?),
         }
     }
 
-    fn touch_pull(&self, tx: &Transaction<'_>, pr: u64, at: i64) -> rusqlite::Result<usize> {
+    fn touch_pull(&self, tx: &Transaction<'_>, pr: PrNumber, at: i64) -> rusqlite::Result<usize> {
         tx.execute(
             "UPDATE local_pull_requests SET updated_at = ?3 WHERE repository = ?1 AND number = ?2",
-            (self.repository, pr, at),
+            (self.repository, pr.get(), at),
         )
     }
 
-    fn unknown_comment(&self, pr: u64, id: u64) -> Result<Problem, Problem> {
-        let there = self.read(|tx| self.load_comments(tx, "pr = ?2", "id", &[&pr]))?;
+    fn unknown_comment(&self, pr: PrNumber, id: u64) -> Result<Problem, Problem> {
+        let there = self.read(|tx| self.load_comments(tx, "pr = ?2", "id", &[&pr.get()]))?;
         let problem = Problem::new(
             Kind::CommentNotFound,
             format!("pull request {pr} has no comment `{id}`"),
@@ -215,7 +216,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Comment> {
             id: row.get(0)?,
             updated_at: instant(row.get(12)?),
         },
-        pr: row.get(1)?,
+        pr: PrNumber::new(row.get(1)?),
         author: Author {
             login: row.get(3)?,
             is_bot: row.get(4)?,

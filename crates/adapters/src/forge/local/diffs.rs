@@ -5,6 +5,7 @@ use super::pulls::PullRow;
 use drive_core::Problem;
 use drive_core::forge::inline::{FileDiff, follow_line, parse_diff};
 use drive_core::forge::{Comment, Surface};
+use drive_core::ids::PrNumber;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A diff in the one form the reader knows, whatever the user's settings.
@@ -34,7 +35,7 @@ impl LocalForge {
     /// Puts each inline comment on the line where its text stands in the head; on none once the
     /// line was changed.
     pub(super) fn follow_lines(&self, comments: &mut [Comment]) -> Result<(), Problem> {
-        let numbers: BTreeSet<u64> = comments.iter().map(|comment| comment.pr).collect();
+        let numbers: BTreeSet<PrNumber> = comments.iter().map(|comment| comment.pr).collect();
         let mut heads = BTreeMap::new();
         for number in numbers {
             heads.insert(number, self.require_pull(number)?.head_sha);

@@ -6,6 +6,7 @@ use crate::git::{Answer, Location, Touches, commit_tree, filters_of, in_progress
 use crate::worktree::lock::FileLock;
 use drive_core::Problem;
 use drive_core::forge::PrState;
+use drive_core::ids::PrNumber;
 use drive_engine::ports::MergeOutcome;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -60,7 +61,11 @@ impl LocalForge {
 
     /// Merges, one pull request of the repository at a time: two merges at once would find each
     /// other's half-updated checkout.
-    pub(super) fn merge_pull(&self, pr: u64, expected_head: &str) -> Result<MergeOutcome, Problem> {
+    pub(super) fn merge_pull(
+        &self,
+        pr: PrNumber,
+        expected_head: &str,
+    ) -> Result<MergeOutcome, Problem> {
         let name = format!("merge-{}.lock", self.repository);
         let path = self.database.path().with_file_name(name);
         let _turn = FileLock::acquire(&path, "merging a pull request", MERGE_WAIT)?;
@@ -75,7 +80,7 @@ impl LocalForge {
         })
     }
 
-    fn merge_now(&self, pr: u64, expected_head: &str) -> Result<Attempt, Problem> {
+    fn merge_now(&self, pr: PrNumber, expected_head: &str) -> Result<Attempt, Problem> {
         self.refresh()?;
         let row = self.require_pull(pr)?;
         match row.state {
@@ -292,7 +297,7 @@ impl LocalForge {
             tx.execute(
                 "UPDATE local_pull_requests SET state = 'merged', merge_sha = ?3, updated_at = ?4
                  WHERE repository = ?1 AND number = ?2 AND state = 'open'",
-                (self.repository, row.number, commit, at),
+                (self.repository, row.number.get(), commit, at),
             )
         })?;
         Ok(())

@@ -6,6 +6,7 @@ use super::{ACCOUNT, LocalForge};
 use drive_core::forge::inline::require_line;
 use drive_core::forge::text::BODY_CHARS;
 use drive_core::forge::{Author, CommentRef, Permission, PrState, ReviewState, Surface};
+use drive_core::ids::PrNumber;
 use drive_core::problem::{Kind, Problem};
 
 /// A comment by a person.
@@ -40,7 +41,7 @@ pub enum CommentTarget<'a> {
 
 impl LocalForge {
     /// Stores a person's comment.
-    pub fn comment(&self, pr: u64, said: &PersonalComment<'_>) -> Result<CommentRef, Problem> {
+    pub fn comment(&self, pr: PrNumber, said: &PersonalComment<'_>) -> Result<CommentRef, Problem> {
         require_text(said.body)?;
         let author = self.person(said.author)?;
         self.refresh()?;
@@ -65,7 +66,7 @@ impl LocalForge {
     /// Stores a person's review of the current head.
     pub fn personal_review(
         &self,
-        pr: u64,
+        pr: PrNumber,
         author: Option<&str>,
         verdict: ReviewState,
         body: &str,
@@ -84,13 +85,13 @@ impl LocalForge {
     }
 
     /// Replaces the text of a comment.
-    pub fn rewrite(&self, pr: u64, comment: CommentRef, body: &str) -> Result<(), Problem> {
+    pub fn rewrite(&self, pr: PrNumber, comment: CommentRef, body: &str) -> Result<(), Problem> {
         require_text(body)?;
         self.rewrite_comment(pr, comment, body, None)
     }
 
     /// Reopens a closed pull request. An open one stays open.
-    pub fn reopen(&self, pr: u64) -> Result<(), Problem> {
+    pub fn reopen(&self, pr: PrNumber) -> Result<(), Problem> {
         let row = self.require_pull(pr)?;
         match row.state {
             PrState::Open => return Ok(()),
@@ -130,7 +131,7 @@ impl LocalForge {
         self.refresh()
     }
 
-    pub(super) fn require_open(&self, pr: u64, state: PrState) -> Result<(), Problem> {
+    pub(super) fn require_open(&self, pr: PrNumber, state: PrState) -> Result<(), Problem> {
         let what = match state {
             PrState::Open => return Ok(()),
             PrState::Merged => "already merged",
@@ -150,7 +151,7 @@ impl LocalForge {
     pub(super) fn aim_reply(
         &self,
         new: &mut NewComment<'_>,
-        pr: u64,
+        pr: PrNumber,
         to: u64,
     ) -> Result<(), Problem> {
         let target = self.require_comment(pr, to)?;

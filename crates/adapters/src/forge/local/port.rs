@@ -8,6 +8,7 @@ use drive_core::forge::{
     Approval, Comment, CommentRef, Permission, PrState, PullRequest, RequestBudget, ReviewState,
     Surface, approval,
 };
+use drive_core::ids::PrNumber;
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{
     CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
@@ -41,7 +42,7 @@ impl Forge for LocalForge {
         Ok(row.map(|row| self.pull_request(row)))
     }
 
-    fn fetch(&self, pr: u64) -> Result<PullRequest, Problem> {
+    fn fetch(&self, pr: PrNumber) -> Result<PullRequest, Problem> {
         self.refresh()?;
         let row = self.require_pull(pr)?;
         let mergeable = match row.state {
@@ -54,10 +55,10 @@ impl Forge for LocalForge {
         })
     }
 
-    fn poll(&self, watched: &[u64], since: Since) -> Result<Polled, Problem> {
+    fn poll(&self, watched: &[PrNumber], since: Since) -> Result<Polled, Problem> {
         self.refresh()?;
         let from = since.0.map_or(i64::MIN, |at| at.as_microsecond());
-        let watched: BTreeSet<u64> = watched.iter().copied().collect();
+        let watched: BTreeSet<PrNumber> = watched.iter().copied().collect();
         // One view of the database: the cursor covers exactly what was read under it.
         let (mut comments, rows, next) = self.read(|tx| {
             let comments = self.load_comments(tx, "updated_at > ?2", "updated_at", &[&from])?;
@@ -78,10 +79,11 @@ impl Forge for LocalForge {
         })
     }
 
-    fn approvals(&self, pr: u64) -> Result<Vec<Approval>, Problem> {
+    fn approvals(&self, pr: PrNumber) -> Result<Vec<Approval>, Problem> {
         self.require_pull(pr)?;
-        let reviews =
-            self.read(|tx| self.load_comments(tx, "pr = ?2 AND surface = 'review'", "id", &[&pr]))?;
+        let reviews = self.read(|tx| {
+            self.load_comments(tx, "pr = ?2 AND surface = 'review'", "id", &[&pr.get()])
+        })?;
         Ok(approval::standing(&reviews))
     }
 
@@ -89,7 +91,7 @@ impl Forge for LocalForge {
         self.permission_of(login)
     }
 
-    fn post(&self, pr: u64, post: Post<'_>) -> Result<Posted, Problem> {
+    fn post(&self, pr: PrNumber, post: Post<'_>) -> Result<Posted, Problem> {
         self.require_pull(pr)?;
         let (account, body) = (Self::account(), compose(post.body, post.marker));
         let new = NewComment::new(pr, Surface::Conversation, &account, &body);
@@ -97,7 +99,7 @@ impl Forge for LocalForge {
             .map(posted)
     }
 
-    fn review(&self, pr: u64, review: &NewReview<'_>) -> Result<PostedReview, Problem> {
+    fn review(&self, pr: PrNumber, review: &NewReview<'_>) -> Result<PostedReview, Problem> {
         let row = self.require_pull(pr)?;
         let files = self.changes(&row, review.head)?;
         let (reached, beyond): (Vec<_>, Vec<_>) = review
@@ -135,7 +137,7 @@ impl Forge for LocalForge {
         })
     }
 
-    fn reply(&self, pr: u64, to: CommentRef, post: Post<'_>) -> Result<Posted, Problem> {
+    fn reply(&self, pr: PrNumber, to: CommentRef, post: Post<'_>) -> Result<Posted, Problem> {
         self.require_pull(pr)?;
         let (account, body) = (Self::account(), compose(post.body, post.marker));
         let mut new = NewComment::new(pr, Surface::Conversation, &account, &body);
@@ -144,7 +146,7 @@ impl Forge for LocalForge {
             .map(posted)
     }
 
-    fn resolve(&self, pr: u64, comment: CommentRef) -> Result<(), Problem> {
+    fn resolve(&self, pr: PrNumber, comment: CommentRef) -> Result<(), Problem> {
         let comment = self.require_comment(pr, comment.id)?;
         match comment.key.surface {
             Surface::Inline => self.resolve_thread(comment.in_reply_to.unwrap_or(comment.key.id)),
@@ -152,7 +154,7 @@ impl Forge for LocalForge {
         }
     }
 
-    fn edit(&self, pr: u64, comment: CommentRef, post: Post<'_>) -> Result<(), Problem> {
+    fn edit(&self, pr: PrNumber, comment: CommentRef, post: Post<'_>) -> Result<(), Problem> {
         let body = compose(post.body, post.marker);
         self.rewrite_comment(pr, comment, &body, marker(post.marker))
     }
@@ -161,23 +163,23 @@ impl Forge for LocalForge {
         self.write_status(sha, status)
     }
 
-    fn react(&self, pr: u64, comment: CommentRef, reaction: Reaction) -> Result<(), Problem> {
+    fn react(&self, pr: PrNumber, comment: CommentRef, reaction: Reaction) -> Result<(), Problem> {
         self.require_comment(pr, comment.id)?;
         self.write_reaction(comment, ACCOUNT, reaction)
     }
 
-    fn merge(&self, pr: u64, expected_head: &str) -> Result<MergeOutcome, Problem> {
+    fn merge(&self, pr: PrNumber, expected_head: &str) -> Result<MergeOutcome, Problem> {
         self.merge_pull(pr, expected_head)
     }
 
-    fn mark_ready(&self, pr: u64) -> Result<(), Problem> {
+    fn mark_ready(&self, pr: PrNumber) -> Result<(), Problem> {
         if self.require_pull(pr)?.draft {
             self.set_while(pr, PrState::Open, "draft", &false)?;
         }
         Ok(())
     }
 
-    fn update_body(&self, pr: u64, body: &str) -> Result<(), Problem> {
+    fn update_body(&self, pr: PrNumber, body: &str) -> Result<(), Problem> {
         let row = self.require_pull(pr)?;
         let body = fit(body, BODY_CHARS);
         if row.body != body {
@@ -186,7 +188,7 @@ impl Forge for LocalForge {
         Ok(())
     }
 
-    fn close(&self, pr: u64) -> Result<(), Problem> {
+    fn close(&self, pr: PrNumber) -> Result<(), Problem> {
         self.require_pull(pr)?;
         self.set_while(pr, PrState::Open, "state", &"closed")?;
         Ok(())
@@ -202,8 +204,8 @@ impl PullRequests for LocalForge {
         LocalForge::list(self)
     }
 
-    fn show(&self, number: u64) -> Result<Option<(PullRequest, Vec<Comment>)>, Problem> {
-        let known = self.read(|tx| self.load_rows(tx, "number = ?2", &[&number]))?;
+    fn show(&self, number: PrNumber) -> Result<Option<(PullRequest, Vec<Comment>)>, Problem> {
+        let known = self.read(|tx| self.load_rows(tx, "number = ?2", &[&number.get()]))?;
         if known.is_empty() {
             return Ok(None);
         }

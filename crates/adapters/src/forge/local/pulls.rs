@@ -3,6 +3,7 @@
 use super::sql_text::SqlText;
 use super::{LocalForge, instant};
 use drive_core::forge::{PrState, PullRequest};
+use drive_core::ids::PrNumber;
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::NewPullRequest;
 use rusqlite::{Row, ToSql, Transaction};
@@ -16,7 +17,7 @@ const COLUMNS: &str = "number, title, body, state, draft, branch, base, head_sha
 /// One pull request as it stands in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PullRow {
-    pub(super) number: u64,
+    pub(super) number: PrNumber,
     pub(super) title: String,
     pub(super) body: String,
     pub(super) state: PrState,
@@ -32,7 +33,7 @@ pub(super) struct PullRow {
 impl PullRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
-            number: row.get(0)?,
+            number: PrNumber::new(row.get(0)?),
             title: row.get(1)?,
             body: row.get(2)?,
             state: PrState::from_sql_text(3, &row.get::<_, String>(3)?)?,
@@ -60,7 +61,7 @@ impl LocalForge {
         new: &NewPullRequest,
         head_sha: &str,
         base_sha: &str,
-    ) -> Result<u64, Problem> {
+    ) -> Result<PrNumber, Problem> {
         self.write(|tx| {
             let open = self.load_rows(tx, "branch = ?2 AND state = 'open'", &[&new.branch])?;
             if let Some(open) = open.first() {
@@ -84,15 +85,15 @@ impl LocalForge {
                     base_sha,
                     at,
                 ),
-                |row| row.get(0),
+                |row| Ok(PrNumber::new(row.get(0)?)),
             )
         })
     }
 
     /// One row, or a problem that names those there are.
-    pub(super) fn require_pull(&self, number: u64) -> Result<PullRow, Problem> {
+    pub(super) fn require_pull(&self, number: PrNumber) -> Result<PullRow, Problem> {
         let row = self
-            .read(|tx| self.load_rows(tx, "number = ?2", &[&number]))?
+            .read(|tx| self.load_rows(tx, "number = ?2", &[&number.get()]))?
             .pop();
         match row {
             Some(row) => Ok(row),
@@ -126,7 +127,7 @@ impl LocalForge {
     /// Sets one column of a pull request that stands in a state; says whether it stood there.
     pub(super) fn set_while(
         &self,
-        number: u64,
+        number: PrNumber,
         state: PrState,
         column: &'static str,
         value: &dyn ToSql,
@@ -138,7 +139,7 @@ impl LocalForge {
                     "UPDATE local_pull_requests SET {column} = ?4, updated_at = ?5
                      WHERE repository = ?1 AND number = ?2 AND state = ?3"
                 ),
-                rusqlite::params![self.repository, number, state.sql_text(), value, at],
+                rusqlite::params![self.repository, number.get(), state.sql_text(), value, at],
             )?;
             Ok(changed == 1)
         })
@@ -161,11 +162,11 @@ impl LocalForge {
         }
     }
 
-    fn url(&self, number: u64) -> String {
+    fn url(&self, number: PrNumber) -> String {
         format!("local://{}/pull/{number}", self.git_dir.display())
     }
 
-    fn unknown_pull(&self, number: u64) -> Result<Problem, Problem> {
+    fn unknown_pull(&self, number: PrNumber) -> Result<Problem, Problem> {
         let rows = self.read(|tx| self.load_rows(tx, "TRUE", &[]))?;
         let problem = Problem::new(
             Kind::PullRequestNotFound,

@@ -7,6 +7,7 @@ use drive_adapters::forge::github::{
     Token,
 };
 use drive_core::forge::{CommentRef, Permission, ReviewState};
+use drive_core::ids::PrNumber;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Forge, Reaction, StatusState};
 use drive_testkit::forge_contract::ForgeFixture;
@@ -93,24 +94,31 @@ impl ForgeFixture for Hub {
         self.simulator.add_person(REPO, login, permission);
     }
 
-    fn comment(&self, by: &str, pr: u64, body: &str) -> CommentRef {
-        self.simulator.comment(REPO, by, pr, body)
+    fn comment(&self, by: &str, pr: PrNumber, body: &str) -> CommentRef {
+        self.simulator.comment(REPO, by, pr.get(), body)
     }
 
-    fn comment_on_line(&self, by: &str, pr: u64, path: &str, line: u64, body: &str) -> CommentRef {
+    fn comment_on_line(
+        &self,
+        by: &str,
+        pr: PrNumber,
+        path: &str,
+        line: u64,
+        body: &str,
+    ) -> CommentRef {
         self.simulator
-            .comment_on_line(REPO, by, pr, path, line, body)
+            .comment_on_line(REPO, by, pr.get(), path, line, body)
     }
 
-    fn review(&self, by: &str, pr: u64, state: ReviewState, body: &str) -> CommentRef {
-        self.simulator.review(REPO, by, pr, state, body)
+    fn review(&self, by: &str, pr: PrNumber, state: ReviewState, body: &str) -> CommentRef {
+        self.simulator.review(REPO, by, pr.get(), state, body)
     }
 
-    fn edit(&self, _: u64, comment: CommentRef, body: &str) {
+    fn edit(&self, _: PrNumber, comment: CommentRef, body: &str) {
         self.simulator.edit(REPO, comment, body);
     }
 
-    fn delete(&self, _: u64, comment: CommentRef) {
+    fn delete(&self, _: PrNumber, comment: CommentRef) {
         self.simulator.delete(REPO, comment);
     }
 
@@ -136,7 +144,7 @@ impl ForgeFixture for Hub {
         statuses.map(|(name, word)| (name, state(&word))).collect()
     }
 
-    fn reactions(&self, _: u64, comment: CommentRef) -> Vec<Reaction> {
+    fn reactions(&self, _: PrNumber, comment: CommentRef) -> Vec<Reaction> {
         let words = self.simulator.reactions(REPO, comment);
         words
             .iter()
@@ -148,7 +156,7 @@ impl ForgeFixture for Hub {
             .collect()
     }
 
-    fn is_resolved(&self, _: u64, comment: CommentRef) -> bool {
+    fn is_resolved(&self, _: PrNumber, comment: CommentRef) -> bool {
         self.simulator.is_resolved(REPO, comment)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::local_forge::world::World;
 use drive_core::forge::PrState;
+use drive_core::ids::PrNumber;
 use drive_core::problem::Kind;
 use drive_engine::ports::{Forge, MergeOutcome, NewPullRequest, Since};
 
@@ -31,7 +32,7 @@ fn among_many_pull_requests_each_follows_its_own_branch() {
         world.open_as_is(&format!("feat/{number}"));
     }
     world.git(["branch", "nobodys", &first.head_sha]);
-    let watched: Vec<u64> = (1..=60).collect();
+    let watched: Vec<PrNumber> = (1..=60).map(PrNumber::new).collect();
     let before = world.forge.poll(&watched, Since(None)).unwrap();
     assert_eq!(before.pull_requests.len(), 60);
     let head = world.push("feat/42", "b.txt", "b\n");
@@ -158,7 +159,7 @@ fn a_head_that_git_no_longer_has_stays_open() {
 }
 
 /// State, head, and the commit on the base.
-fn seen(world: &World, pr: u64) -> (PrState, String, Option<String>) {
+fn seen(world: &World, pr: PrNumber) -> (PrState, String, Option<String>) {
     let now = world.forge.fetch(pr).unwrap();
     let merged = world.forge.merge(pr, &now.head_sha).unwrap();
     let drive_engine::ports::MergeOutcome::Merged { sha } = merged else {
@@ -211,7 +212,7 @@ fn a_pull_request_needs_a_branch_a_base_and_a_commit_between_them() {
     let unrelated = world.git(["commit-tree", "main^{tree}", "-m", "Another beginning"]);
     world.git(["branch", "feat/unrelated", &unrelated]);
     assert_eq!(open("feat/unrelated", "main"), Err(Kind::HistoryUnrelated));
-    assert_eq!(open("feat/work", "main"), Ok(1));
+    assert_eq!(open("feat/work", "main"), Ok(PrNumber::new(1)));
 }
 
 #[test]

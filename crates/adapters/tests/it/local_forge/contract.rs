@@ -3,6 +3,7 @@
 use crate::local_forge::world::World;
 use drive_adapters::forge::local::{CommentTarget, PersonalComment};
 use drive_core::forge::{CommentRef, Permission, ReviewState};
+use drive_core::ids::PrNumber;
 use drive_engine::ports::{Forge, Reaction, StatusState};
 use drive_testkit::forge_contract::ForgeFixture;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use std::time::Duration;
 struct Local(World);
 
 impl Local {
-    fn say(&self, by: &str, pr: u64, body: &str, target: CommentTarget<'_>) -> CommentRef {
+    fn say(&self, by: &str, pr: PrNumber, body: &str, target: CommentTarget<'_>) -> CommentRef {
         let author = Some(by);
         let said = PersonalComment {
             author,
@@ -34,26 +35,33 @@ impl ForgeFixture for Local {
         self.0.forge.set_permission(login, permission).unwrap();
     }
 
-    fn comment(&self, by: &str, pr: u64, body: &str) -> CommentRef {
+    fn comment(&self, by: &str, pr: PrNumber, body: &str) -> CommentRef {
         self.say(by, pr, body, CommentTarget::Conversation)
     }
 
-    fn comment_on_line(&self, by: &str, pr: u64, path: &str, line: u64, body: &str) -> CommentRef {
+    fn comment_on_line(
+        &self,
+        by: &str,
+        pr: PrNumber,
+        path: &str,
+        line: u64,
+        body: &str,
+    ) -> CommentRef {
         self.say(by, pr, body, CommentTarget::Line { path, line })
     }
 
-    fn review(&self, by: &str, pr: u64, state: ReviewState, body: &str) -> CommentRef {
+    fn review(&self, by: &str, pr: PrNumber, state: ReviewState, body: &str) -> CommentRef {
         self.0
             .forge
             .personal_review(pr, Some(by), state, body)
             .unwrap()
     }
 
-    fn edit(&self, pr: u64, comment: CommentRef, body: &str) {
+    fn edit(&self, pr: PrNumber, comment: CommentRef, body: &str) {
         self.0.forge.rewrite(pr, comment, body).unwrap();
     }
 
-    fn delete(&self, _pr: u64, comment: CommentRef) {
+    fn delete(&self, _pr: PrNumber, comment: CommentRef) {
         // Nobody can delete one from the command line.
         let database = self.0.database();
         let gone = database.execute("DELETE FROM local_comments WHERE id = ?1", [comment.id]);
@@ -72,11 +80,11 @@ impl ForgeFixture for Local {
         self.0.forge.statuses(sha).unwrap()
     }
 
-    fn reactions(&self, _pr: u64, comment: CommentRef) -> Vec<Reaction> {
+    fn reactions(&self, _pr: PrNumber, comment: CommentRef) -> Vec<Reaction> {
         self.0.forge.reactions(comment).unwrap()
     }
 
-    fn is_resolved(&self, _pr: u64, comment: CommentRef) -> bool {
+    fn is_resolved(&self, _pr: PrNumber, comment: CommentRef) -> bool {
         self.0.forge.is_resolved(comment).unwrap()
     }
 }

@@ -2,9 +2,15 @@
 
 use crate::local_forge::world::World;
 use drive_adapters::forge::local::{CommentTarget, PersonalComment};
+use drive_core::ids::PrNumber;
 use drive_core::problem::Kind;
 
-fn on_line(world: &World, pr: u64, path: &str, line: u64) -> Result<(), (Kind, Option<String>)> {
+fn on_line(
+    world: &World,
+    pr: PrNumber,
+    path: &str,
+    line: u64,
+) -> Result<(), (Kind, Option<String>)> {
     let said = PersonalComment {
         author: Some("wim"),
         body: "here",
@@ -15,7 +21,7 @@ fn on_line(world: &World, pr: u64, path: &str, line: u64) -> Result<(), (Kind, O
         .map_err(|problem| (problem.kind, problem.hint))
 }
 
-fn line_of_the_only_comment(world: &World, pr: u64) -> Option<u64> {
+fn line_of_the_only_comment(world: &World, pr: PrNumber) -> Option<u64> {
     let comments = world.forge.comments(pr).unwrap();
     assert_eq!(comments.len(), 1);
     comments[0].line

@@ -3,6 +3,7 @@
 use crate::local_forge::world::World;
 use drive_adapters::forge::local::{CommentTarget, PersonalComment};
 use drive_core::forge::{Permission, PrState, ReviewState, Surface};
+use drive_core::ids::PrNumber;
 use drive_core::problem::Kind;
 use drive_engine::forge::Permissions;
 use drive_engine::ports::{Forge, Post};
@@ -10,7 +11,7 @@ use std::sync::Arc;
 
 fn kind_of(
     world: &World,
-    pr: u64,
+    pr: PrNumber,
     author: Option<&str>,
     body: &str,
     target: CommentTarget<'_>,
@@ -118,7 +119,7 @@ fn a_comment_that_says_nothing_too_much_or_as_drive_is_refused() {
         Kind::NameUnusable
     );
     assert_eq!(
-        kind_of(&world, 9, None, "hi", talk),
+        kind_of(&world, PrNumber::new(9), None, "hi", talk),
         Kind::PullRequestNotFound
     );
     let nobody = CommentTarget::Reply { to: 9 };
@@ -221,5 +222,5 @@ fn a_branch_has_one_open_pull_request() {
         world.forge.reopen(first.number).unwrap_err().kind,
         Kind::BranchHasPullRequest
     );
-    assert_eq!(second.number, first.number + 1);
+    assert_eq!(second.number.get(), first.number.get() + 1);
 }

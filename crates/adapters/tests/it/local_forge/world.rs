@@ -6,6 +6,7 @@ use drive_adapters::git::Git;
 use drive_adapters::process::BoundedRunner;
 use drive_adapters::store::Database;
 use drive_core::forge::{CommentRef, PullRequest};
+use drive_core::ids::PrNumber;
 use drive_core::time::{Timestamp, after};
 use drive_engine::ports::{Clock, Forge, NewPullRequest};
 use std::ffi::OsStr;
@@ -137,7 +138,7 @@ impl World {
         self.forge.open(&new).unwrap()
     }
 
-    pub fn say(&self, pr: u64, body: &str, target: CommentTarget<'_>) -> CommentRef {
+    pub fn say(&self, pr: PrNumber, body: &str, target: CommentTarget<'_>) -> CommentRef {
         let author = Some("wim");
         let said = PersonalComment {
             author,

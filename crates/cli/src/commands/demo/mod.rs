@@ -14,7 +14,7 @@ use drive_adapters::forge::local::{CommentTarget, LocalForge, PersonalComment};
 use drive_adapters::store::Database;
 use drive_core::agent::Budget;
 use drive_core::forge::marker::visible;
-use drive_core::ids::RunId;
+use drive_core::ids::{PrNumber, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::prompts::Prompts;
 use drive_core::run::{
@@ -32,6 +32,8 @@ use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
 const TASK: &str = "Let greet.sh greet by name";
+/// The forge of the demo is new: its first pull request is the demo's.
+const ONLY_PR: PrNumber = PrNumber::new(1);
 const REMARK: &str = "What does it say when no name is given?";
 /// How long each part may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -145,7 +147,7 @@ impl Person<'_> {
             .output()
             .narrate(format_args!("\n  (hours later, a person) {REMARK}\n"));
         self.desk.comment(
-            1,
+            ONLY_PR,
             &PersonalComment {
                 author: None,
                 body: REMARK,
@@ -157,7 +159,7 @@ impl Person<'_> {
             .output()
             .narrate("\n  (the same person approves the plan)\n");
         let approved = drive_core::forge::ReviewState::Approved;
-        self.desk.personal_review(1, None, approved, "")?;
+        self.desk.personal_review(ONLY_PR, None, approved, "")?;
         Ok(())
     }
 
@@ -238,12 +240,12 @@ fn request(
 
 /// The pull request with its conversation, without what is hidden in it.
 fn page(desk: &LocalForge) -> Result<String, Problem> {
-    let pr = desk.fetch(1)?;
+    let pr = desk.fetch(ONLY_PR)?;
     let mut text = format!(
         "#{} {} ({} to {})\n",
         pr.number, pr.title, pr.branch, pr.base
     );
-    for comment in desk.comments(1)? {
+    for comment in desk.comments(ONLY_PR)? {
         let author = comment.author.login.as_deref().unwrap_or("somebody");
         let body = visible(&comment.body);
         if body.trim().is_empty() {

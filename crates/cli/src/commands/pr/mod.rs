@@ -16,6 +16,7 @@ use drive_adapters::forge::local::{CommentTarget, LocalForge, PersonalComment, W
 use drive_adapters::git::Git;
 use drive_adapters::store::Database;
 use drive_core::forge::{CommentRef, PrState, ReviewState};
+use drive_core::ids::PrNumber;
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{Forge, MergeOutcome, Repository, VersionControl};
 use pick::Pick;
@@ -164,11 +165,11 @@ impl Desk {
     }
 
     /// The pull request meant, from what was said or because there is only one.
-    fn pick(&self, named: Option<&str>, pick: Pick) -> Result<u64, Problem> {
+    fn pick(&self, named: Option<&str>, pick: Pick) -> Result<PrNumber, Problem> {
         pick::number(&self.forge.list()?, named, pick)
     }
 
-    fn answer(&self, number: u64) -> Outcome {
+    fn answer(&self, number: PrNumber) -> Outcome {
         let pull_request = self.forge.fetch(number)?;
         let comments = self.forge.comments(number)?;
         let text = render::page(&pull_request, &comments);
@@ -176,7 +177,7 @@ impl Desk {
         Answer::new(&document, text)
     }
 
-    fn answer_comment(&self, pr: u64, wanted: CommentRef) -> Outcome {
+    fn answer_comment(&self, pr: PrNumber, wanted: CommentRef) -> Outcome {
         let comments = self.forge.comments(pr)?;
         let Some(comment) = comments.iter().find(|c| c.key.comment() == wanted) else {
             return Err(Problem::new(

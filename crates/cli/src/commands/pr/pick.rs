@@ -2,6 +2,7 @@
 
 use super::render::state_word;
 use drive_core::forge::{PrState, PullRequest};
+use drive_core::ids::PrNumber;
 use drive_core::problem::{Kind, Problem};
 
 /// Candidates named in an error.
@@ -19,13 +20,17 @@ pub(super) enum Pick {
 }
 
 /// The number of the pull request meant by a number, a branch, or by being the only one.
-pub(super) fn number(all: &[PullRequest], named: Option<&str>, pick: Pick) -> Result<u64, Problem> {
+pub(super) fn number(
+    all: &[PullRequest],
+    named: Option<&str>,
+    pick: Pick,
+) -> Result<PrNumber, Problem> {
     let Some(named) = named else {
         return only(all, pick);
     };
-    let digits = named.strip_prefix('#').unwrap_or(named);
+    let number = PrNumber::parse(named);
     // The newest of a branch is the one people mean.
-    let by_number = |pr: &&PullRequest| digits.parse() == Ok(pr.number);
+    let by_number = |pr: &&PullRequest| number == Some(pr.number);
     let by_branch = |pr: &&PullRequest| pr.branch == named;
     let found = all
         .iter()
@@ -40,7 +45,7 @@ pub(super) fn number(all: &[PullRequest], named: Option<&str>, pick: Pick) -> Re
     })
 }
 
-fn only(all: &[PullRequest], pick: Pick) -> Result<u64, Problem> {
+fn only(all: &[PullRequest], pick: Pick) -> Result<PrNumber, Problem> {
     let in_state = |state| all.iter().filter(move |pr| pr.state == state).collect();
     let candidates: Vec<&PullRequest> = match pick {
         Pick::Open => in_state(PrState::Open),
@@ -92,7 +97,7 @@ mod tests {
 
     fn pull(number: u64, branch: &str, state: PrState) -> PullRequest {
         PullRequest {
-            number,
+            number: PrNumber::new(number),
             title: String::new(),
             body: String::new(),
             state,
@@ -123,10 +128,11 @@ mod tests {
             (None, Pick::Closed, Ok(3)),
         ];
         for (named, pick, expected) in cases {
-            let found = number(&all, named, pick).map_err(|problem| problem.kind);
+            let found = number(&all, named, pick).map(PrNumber::get);
+            let found = found.map_err(|problem| problem.kind);
             assert_eq!(found, expected, "{named:?} {pick:?}");
         }
-        assert_eq!(number(&all[2..], None, Pick::Any), Ok(3));
+        assert_eq!(number(&all[2..], None, Pick::Any), Ok(PrNumber::new(3)));
         assert_eq!(
             number(&[], None, Pick::Any).unwrap_err().kind,
             Kind::PullRequestNotFound

@@ -6,6 +6,7 @@ use drive_adapters::SystemClock;
 use drive_adapters::store::{Database, SqliteNudges};
 use drive_core::forge::webhook::Nudge;
 use drive_core::forge::{Permission, ReviewState};
+use drive_core::ids::PrNumber;
 use drive_engine::ports::Nudges;
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ fn a_webhook_that_another_process_heard_makes_the_owner_look_at_once() {
     SqliteNudges::new(database, Arc::new(SystemClock))
         .nudge(Nudge {
             repository: REPO.to_owned(),
-            pr: 1,
+            pr: PrNumber::new(1),
         })
         .unwrap();
     until_quiet(&stage, 1);

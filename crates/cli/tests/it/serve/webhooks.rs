@@ -33,7 +33,7 @@ fn heard(world: &World) -> Vec<(u64, u64)> {
     let log = SqliteNudges::new(database, Arc::new(SystemClock));
     let kept = log.newer_than(0, "octo/hello").unwrap();
     kept.iter()
-        .map(|kept| (kept.number, kept.nudge.pr))
+        .map(|kept| (kept.number, kept.nudge.pr.get()))
         .collect()
 }
 

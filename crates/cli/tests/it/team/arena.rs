@@ -11,6 +11,7 @@ use drive_adapters::process::BoundedRunner;
 use drive_adapters::store::Database;
 use drive_adapters::{Environment, StateDir};
 use drive_core::forge::{CommentRef, Permission, Surface};
+use drive_core::ids::PrNumber;
 use drive_engine::ports::Forge;
 use drive_testkit::github::Simulator;
 use drive_testkit::interop::Cli;
@@ -186,7 +187,9 @@ impl Arena {
         match &self.simulator {
             None => {
                 let body = rewrite(&self.seen().body);
-                self.local_forge().update_body(1, &body).unwrap();
+                self.local_forge()
+                    .update_body(PrNumber::new(1), &body)
+                    .unwrap();
             }
             Some(simulator) => simulator.rewrite_body(REPO, 1, rewrite),
         }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::forge::marker::Claim;
 use crate::forge::{CommentKey, Surface};
-use crate::ids::{EffectKey, RunId};
+use crate::ids::{EffectKey, PrNumber, RunId};
 use crate::time::Timestamp;
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ fn comment(login: Option<&str>, is_bot: bool) -> Comment {
             id: 41,
             updated_at: at,
         },
-        pr: 5,
+        pr: PrNumber::new(5),
         author: Author {
             login: login.map(str::to_owned),
             is_bot,

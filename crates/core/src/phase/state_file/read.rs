@@ -1,5 +1,5 @@
 use super::{LONGEST_STATE_FILE, MOST_PENDING, PhaseState, STATE_FILE_VERSION};
-use crate::ids::SandboxId;
+use crate::ids::{PrNumber, SandboxId};
 use crate::problem::{Kind, Problem};
 use crate::sandbox::{BranchName, check_folder_name};
 use crate::time::Timestamp;
@@ -82,7 +82,7 @@ fn broken_rule(state: &PhaseState) -> Option<String> {
             "has a `pr_url` that is no link",
         ),
         (
-            state.pr_number != Some(0),
+            state.pr_number != Some(PrNumber::new(0)),
             "has the `pr_number` 0, which no forge gives",
         ),
         (

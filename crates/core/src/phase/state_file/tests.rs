@@ -1,5 +1,6 @@
 use super::*;
 use crate::forge::PrState;
+use crate::ids::PrNumber;
 use crate::problem::{Kind, Problem};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ fn state() -> PhaseState {
         base_branch: BranchName::parse("main").unwrap(),
         base_sha: "a".repeat(40),
         pr_url: Some("https://github.test/o/r/pull/7".to_owned()),
-        pr_number: Some(7),
+        pr_number: Some(PrNumber::new(7)),
         phase: PhaseName::Planning,
         current_review_domain: Some(Domain::TaskGranularity),
         last_activity: time("2026-11-15T09:42:00Z"),
@@ -32,7 +33,7 @@ fn state() -> PhaseState {
 
 fn pull_request() -> PullRequest {
     PullRequest {
-        number: 7,
+        number: PrNumber::new(7),
         title: "Add user auth".to_owned(),
         body: String::new(),
         state: PrState::Open,
@@ -96,7 +97,7 @@ fn the_largest_state_there_can_be_is_read_again() {
         sandbox_path: PathBuf::from(format!("/{}", "\u{e9}".repeat(2000))),
         branch_name: BranchName::parse(&"b".repeat(200)).unwrap(),
         pr_url: Some(format!("local:///home/my work/{}/pull/7", "x".repeat(4000))),
-        pr_number: Some(u64::MAX),
+        pr_number: Some(PrNumber::new(u64::MAX)),
         backoff_interval_secs: 24 * 3600 * 365,
         pending_comment_ids: vec![u64::MAX; MOST_PENDING],
         ..state()
@@ -345,7 +346,7 @@ fn a_state_that_git_or_the_forge_contradict_is_refused() {
             ..pull_request()
         },
         PullRequest {
-            number: 8,
+            number: PrNumber::new(8),
             ..pull_request()
         },
         PullRequest {

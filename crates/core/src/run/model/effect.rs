@@ -4,7 +4,7 @@ use super::outcome::{BranchTip, CommitSummary, Published};
 use super::tree::RunMessage;
 use crate::Problem;
 use crate::agent::{AgentOutcome, Budget, Role};
-use crate::ids::{RunId, SandboxId};
+use crate::ids::{PrNumber, RunId, SandboxId};
 use crate::process::ProcessIdentity;
 use crate::sandbox::{KeptWork, Sandbox, SandboxSpec};
 use crate::verify::Verification;
@@ -111,7 +111,7 @@ pub enum Effect {
     /// Do something on a pull request.
     OnForge {
         /// Which.
-        pr: u64,
+        pr: PrNumber,
         /// What.
         act: ForgeAct,
         /// Where it is not the effect's own key: what is tried a second time under a new key must

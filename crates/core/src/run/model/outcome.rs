@@ -1,4 +1,5 @@
 use crate::agent::{AgentOutcome, Cost, Ending, Failure, Usage};
+use crate::ids::PrNumber;
 use crate::time::Timestamp;
 use crate::{Class, Problem};
 use serde::{Deserialize, Serialize};
@@ -154,7 +155,7 @@ pub struct CommitSummary {
 #[serde(rename_all = "camelCase")]
 pub struct Published {
     /// Its number.
-    pub number: u64,
+    pub number: PrNumber,
     /// Where it is.
     pub url: String,
 }

@@ -3,6 +3,7 @@
 use super::{at, comment, comment_ref, ignored, pull_request, request};
 use drive_core::agent::Budget;
 use drive_core::forge::{CommentRef, PrState, Surface};
+use drive_core::ids::PrNumber;
 use drive_core::prompts::Prompts;
 use drive_core::run::{
     AfterEnd, Approved, Ask, DoneWhen, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Makes,
@@ -120,7 +121,7 @@ pub fn events() -> Vec<Event> {
             ..super::sandbox()
         },
         pull_request: drive_core::run::Published {
-            number: 7,
+            number: PrNumber::new(7),
             url: "local:7".into(),
         },
         title: "Fix the login".into(),
@@ -156,7 +157,7 @@ pub fn events() -> Vec<Event> {
 pub fn effects() -> Vec<Effect> {
     let sandbox = super::sandbox().id;
     let on_forge = |act, key: Option<&str>| Effect::OnForge {
-        pr: 7,
+        pr: PrNumber::new(7),
         act,
         idempotency_key: key.map(str::to_owned),
     };

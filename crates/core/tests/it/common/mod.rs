@@ -6,7 +6,7 @@ pub mod verification;
 use drive_core::agent::{AgentOutcome, Budget, Cost, Ending, Failure, Ignored, Usage};
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Author, Comment, CommentKey, CommentRef, Surface};
-use drive_core::ids::{EffectKey, RunId, SandboxId, TaskId};
+use drive_core::ids::{EffectKey, PrNumber, RunId, SandboxId, TaskId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{ProcessIdentity, ProcessMark, TimeBound};
 use drive_core::prompts::Prompts;
@@ -96,7 +96,7 @@ pub fn comment(id: u64, body: &str) -> Comment {
             id,
             updated_at: at(5),
         },
-        pr: 7,
+        pr: PrNumber::new(7),
         author: Author {
             login: Some("ann".into()),
             is_bot: false,
@@ -300,7 +300,7 @@ pub fn good(effect: &Effect) -> EffectResult {
         }
         Effect::OpenPullRequest { .. } => EffectResult::PullRequestOpened {
             pull_request: Published {
-                number: 7,
+                number: PrNumber::new(7),
                 url: "local:7".into(),
             },
         },
@@ -419,7 +419,7 @@ pub fn events() -> Vec<Event> {
         EffectResult::RolledBack { kept: Some(kept()) },
         EffectResult::PullRequestOpened {
             pull_request: Published {
-                number: 7,
+                number: PrNumber::new(7),
                 url: "local:7".into(),
             },
         },

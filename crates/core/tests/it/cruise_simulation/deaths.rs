@@ -118,7 +118,7 @@ impl Sim {
                     ..common::sandbox()
                 },
                 pull_request: Published {
-                    number: 7,
+                    number: drive_core::ids::PrNumber::new(7),
                     url: "local:7".to_owned(),
                 },
                 title: "X".to_owned(),

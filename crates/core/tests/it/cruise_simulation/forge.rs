@@ -4,6 +4,7 @@ use crate::cruise_simulation::clock::Clock;
 use crate::cruise_simulation::rng::Rng;
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Author, Comment, CommentKey, CommentRef, PrState, ReviewState, Surface};
+use drive_core::ids::PrNumber;
 use drive_core::run::{Approved, ForgeAct, ForgeAnswer, IgnoredComment, PollResult};
 use drive_core::time::Timestamp;
 use std::collections::BTreeSet;
@@ -320,7 +321,7 @@ fn key(said: &Said, version: &Version) -> CommentKey {
 fn comment(said: &Said, version: &Version) -> Comment {
     Comment {
         key: key(said, version),
-        pr: 7,
+        pr: PrNumber::new(7),
         author: Author {
             login: Some("ann".to_owned()),
             is_bot: false,

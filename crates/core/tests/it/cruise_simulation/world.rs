@@ -8,7 +8,7 @@ use crate::cruise_simulation::git::{Git, Merge, PlanText};
 use crate::cruise_simulation::rng::Rng;
 use drive_core::agent::Access;
 use drive_core::forge::{PrState, Surface};
-use drive_core::ids::EffectKey;
+use drive_core::ids::{EffectKey, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::ProcessIdentity;
 use drive_core::run::{Effect, EffectResult, ForgeAct, MergeWhen, Published, Run};
@@ -193,7 +193,7 @@ impl World {
                 self.forge.pr.get_or_insert(PrState::Open);
                 EffectResult::PullRequestOpened {
                     pull_request: Published {
-                        number: 7,
+                        number: PrNumber::new(7),
                         url: "local:7".to_owned(),
                     },
                 }

@@ -4,6 +4,7 @@ use crate::common::verification::{base, failed, passed, verified};
 use crate::common::{at, problem, run_id, sandbox, team_request};
 use crate::team_step::ending::merging;
 use crate::team_step::scene::{APPROVED, Scene, end, team};
+use drive_core::ids::PrNumber;
 use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{
@@ -59,7 +60,7 @@ fn what_is_merged_was_verified_first_in_every_mode() {
             base: origin_main(),
         };
         let merge = Effect::OnForge {
-            pr: 7,
+            pr: PrNumber::new(7),
             act: ForgeAct::Merge {
                 head: head(),
                 verified: Some(VerifiedAgainst {
@@ -102,7 +103,7 @@ fn what_does_not_pass_is_not_merged_and_the_pull_request_says_why() {
         let run = scene.fly(merging(mode));
         assert!(is_unmerged(&run, &scene), "{mode:?} {:?}", end(&run));
         let comment = Effect::OnForge {
-            pr: 7,
+            pr: PrNumber::new(7),
             act: ForgeAct::PostComment {
                 body: render::markdown(&report),
             },

@@ -5,6 +5,7 @@ use crate::ports::{
 };
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{CommentKey, CommentRef, PullRequest, RequestBudget, Surface};
+use drive_core::ids::PrNumber;
 use drive_core::problem::{Kind, Problem};
 
 /// A forge that knows one maintainer, counts what it is asked, and can be cut off.
@@ -53,20 +54,20 @@ impl Forge for People {
     not_asked! {
         open(&NewPullRequest) -> PullRequest;
         find(&str) -> Option<PullRequest>;
-        fetch(u64) -> PullRequest;
-        poll(&[u64], Since) -> Polled;
-        approvals(u64) -> Vec<Approval>;
-        post(u64, Post<'_>) -> Posted;
-        review(u64, &NewReview<'_>) -> PostedReview;
-        reply(u64, CommentRef, Post<'_>) -> Posted;
-        resolve(u64, CommentRef) -> ();
-        edit(u64, CommentRef, Post<'_>) -> ();
+        fetch(PrNumber) -> PullRequest;
+        poll(&[PrNumber], Since) -> Polled;
+        approvals(PrNumber) -> Vec<Approval>;
+        post(PrNumber, Post<'_>) -> Posted;
+        review(PrNumber, &NewReview<'_>) -> PostedReview;
+        reply(PrNumber, CommentRef, Post<'_>) -> Posted;
+        resolve(PrNumber, CommentRef) -> ();
+        edit(PrNumber, CommentRef, Post<'_>) -> ();
         set_status(&str, &CommitStatus<'_>) -> ();
-        react(u64, CommentRef, Reaction) -> ();
-        merge(u64, &str) -> MergeOutcome;
-        mark_ready(u64) -> ();
-        update_body(u64, &str) -> ();
-        close(u64) -> ();
+        react(PrNumber, CommentRef, Reaction) -> ();
+        merge(PrNumber, &str) -> MergeOutcome;
+        mark_ready(PrNumber) -> ();
+        update_body(PrNumber, &str) -> ();
+        close(PrNumber) -> ();
         budget() -> Option<RequestBudget>;
     }
 }
@@ -95,7 +96,7 @@ fn comment(login: &str) -> Comment {
             id: 1,
             updated_at: at,
         },
-        pr: 1,
+        pr: PrNumber::new(1),
         author: Author {
             login: Some(login.to_owned()),
             is_bot: false,

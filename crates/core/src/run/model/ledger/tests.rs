@@ -1,5 +1,6 @@
 use super::*;
 use crate::forge::Author;
+use crate::ids::PrNumber;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -17,7 +18,7 @@ fn comment(id: u64, edited: i64, body: &str) -> Comment {
             id,
             updated_at: at(edited),
         },
-        pr: 1,
+        pr: PrNumber::new(1),
         author: Author {
             login: Some("ann".into()),
             is_bot: false,
