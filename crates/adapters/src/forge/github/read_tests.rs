@@ -148,13 +148,16 @@ fn every_example_of_an_answer_that_is_read_is_understood() {
 fn an_odd_value_in_any_field_but_the_identity_is_read_as_not_said() {
     for example in examples() {
         let operation = example.operation.as_str();
-        // What makes the thing that thing; and the one word a permission or a verdict is.
+        // What makes the thing that thing: its id, and the pull request it belongs to; and the one
+        // word a permission or a verdict is.
         let needed: &[&str] = match operation {
             "repos/get-collaborator-permission-level" => &["permission"],
             "repos/get-combined-status-for-ref" => &["statuses"],
             "pulls/merge" => &["sha"],
-            "pulls/create-review" | "pulls/list-reviews" => &["id", "state", "body"],
-            _ => &["id", "number"],
+            "pulls/create-review" | "pulls/list-reviews" => {
+                &["id", "state", "body", "pull_request_url"]
+            }
+            _ => &["id", "number", "issue_url", "pull_request_url"],
         };
         let Some(reads) = reader(operation).filter(|_| example.status < 400) else {
             continue;
