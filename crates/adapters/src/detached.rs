@@ -12,16 +12,16 @@ use std::process::{Command, Stdio};
 /// interrupt nor the end of a terminal reaches it. What it says goes to `log`. Returns its pid.
 #[expect(
     clippy::disallowed_methods,
-    reason = "it is drive itself, and must outlive its starter instead of being bound by it"
+    reason = "the child is drive itself and must outlive this process"
 )]
 pub fn start(arguments: &[OsString], log: &Path) -> Result<u32, Problem> {
     let failed = |error: std::io::Error| {
         Problem::new(
             Kind::NotDetached,
-            "the cruise cannot go on in the background",
+            "cannot continue the cruise in the background",
         )
         .because(error)
-        .hint("see that the state directory has room; `drive cruise resume` goes on with it")
+        .hint("check free space in the state directory, then run `drive cruise resume`")
     };
     if let Some(folder) = log.parent() {
         std::fs::create_dir_all(folder).map_err(failed)?;

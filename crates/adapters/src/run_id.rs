@@ -8,7 +8,7 @@ use drive_core::time::Timestamp;
 pub fn fresh_run_id(now: Timestamp) -> Result<RunId, Problem> {
     let mut entropy = [0; 4];
     getrandom::fill(&mut entropy).map_err(|error| {
-        Problem::new(Kind::NoRandomness, "the system gives no random numbers")
+        Problem::new(Kind::NoRandomness, "the system provides no random numbers")
             .cause(error.to_string())
     })?;
     Ok(RunId::compose(now, u32::from_le_bytes(entropy)))

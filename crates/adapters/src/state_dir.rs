@@ -31,7 +31,7 @@ impl StateDir {
                     path.display()
                 ),
             )
-            .hint("a relative one would mean another folder from each place drive is called"));
+            .hint("set it to an absolute path"));
         }
         if let Some(base) = environment.absolute_path(XDG_STATE_HOME) {
             return Ok(base.join(APPLICATION));
@@ -41,9 +41,9 @@ impl StateDir {
         }
         Err(Problem::new(
             Kind::StateDirUnknown,
-            "no place for the state directory: `HOME` is not set",
+            "no state directory: `HOME` is not set",
         )
-        .hint(format!("set `{DRIVE_STATE_DIR}` to a folder of your own")))
+        .hint(format!("set `{DRIVE_STATE_DIR}` to an absolute path")))
     }
 
     /// Finds the state directory, makes it when it is not there yet (readable by its owner only,
@@ -54,9 +54,9 @@ impl StateDir {
             .recursive(true)
             .mode(0o700)
             .create(&path)
-            .map_err(|error| unusable(&path, "cannot be made", &error))?;
+            .map_err(|error| unusable(&path, "cannot be created", &error))?;
         access(&path, Access::WRITE_OK | Access::READ_OK | Access::EXEC_OK)
-            .map_err(|error| unusable(&path, "cannot be written", &error.into()))?;
+            .map_err(|error| unusable(&path, "is not writable", &error.into()))?;
         Ok(Self { path })
     }
 
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(problem.kind, Kind::StateDirUnknown);
         assert_eq!(
             problem.hint.as_deref(),
-            Some("set `DRIVE_STATE_DIR` to a folder of your own")
+            Some("set `DRIVE_STATE_DIR` to an absolute path")
         );
     }
 

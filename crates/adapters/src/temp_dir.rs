@@ -37,7 +37,7 @@ impl TempDir {
                     format!("cannot write `{}`", path.display()),
                 )
                 .because(error)
-                .hint("point `TMPDIR` at a folder with room")
+                .hint("point `TMPDIR` at a folder with free space")
             })?;
         Ok(Self { path })
     }

@@ -28,7 +28,7 @@ pub(crate) struct PrintedDocument {
 impl PrintedDocument {
     fn new<D: Document>(document: &D) -> Result<Self, Problem> {
         let unfit = |reason: String| {
-            let message = format!("the answer `{}` cannot be shown", D::SCHEMA);
+            let message = format!("cannot print the document `{}`", D::SCHEMA);
             Problem::new(Kind::AnswerUnfit, message).cause(reason)
         };
         let value = serde_json::to_value(document).map_err(|error| unfit(error.to_string()))?;

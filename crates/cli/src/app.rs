@@ -73,7 +73,7 @@ impl App {
             true => Ok(path),
             false => Err(Problem::new(
                 Kind::NoSuchFolder,
-                format!("there is no folder `{}`", repo.display()),
+                format!("folder `{}` does not exist", repo.display()),
             )
             .hint("check the path given with `--repo`")),
         }
@@ -152,10 +152,10 @@ fn current_dir() -> Result<PathBuf, Problem> {
     std::env::current_dir().map_err(|error| {
         Problem::new(
             Kind::CurrentFolderUnknown,
-            "the current folder cannot be told",
+            "cannot determine the current folder",
         )
         .because(error)
-        .hint("it may have been removed; change to one that exists")
+        .hint("change to a folder that exists: `cd ~`")
     })
 }
 

@@ -4,7 +4,7 @@ use crate::commands::Command;
 use crate::global_args::GlobalArgs;
 use clap::Parser;
 
-/// Fly coding agents through the pull request your team already uses.
+/// Run coding agents through the pull requests your team already uses.
 #[derive(Debug, Parser)]
 #[command(
     name = "drive",

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArgs {
-    /// Work in this repository instead of the current folder's
+    /// Use this repository instead of the current folder's
     #[arg(long, global = true, value_name = "PATH")]
     pub(crate) repo: Option<PathBuf>,
 
-    /// Read this file instead of `drive.toml` at the repository's root
+    /// Use this settings file instead of `drive.toml` at the repository's root
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
@@ -19,15 +19,15 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
-    /// Say nothing but errors on standard error
+    /// Print only errors on standard error
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 
-    /// Say more on standard error
+    /// Print more on standard error
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
 
-    /// Use colour; `auto` means on a terminal, unless `NO_COLOR` is set
+    /// Use colour; `auto`: on a terminal unless `NO_COLOR` is set
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
     pub(crate) color: ColorChoice,
 }

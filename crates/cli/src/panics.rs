@@ -16,22 +16,21 @@ pub(crate) fn caught(output: &Output, command: impl FnOnce() -> Outcome) -> Outc
     // The closure's values are not looked at again after a panic, the output excepted, and that
     // holds nothing a panic can leave half done.
     panic::catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|payload| {
-        output.detail("the panic above ended the command");
+        output.detail("the command panicked");
         Err(bug(text_of(&*payload)))
     })
 }
 
 fn bug(what: &str) -> Problem {
-    Problem::new(Kind::Bug, format!("this is a bug in drive: {what}")).hint(
-        "please report it with the line above; run again with `RUST_BACKTRACE=1` to see where it came from",
-    )
+    Problem::new(Kind::Bug, format!("this is a bug in drive: {what}"))
+        .hint("please report it with the line above; `RUST_BACKTRACE=1` adds a backtrace")
 }
 
 /// The hook runs on whichever thread panicked, and may not panic itself.
 fn tell(info: &PanicHookInfo<'_>) {
     let place = info
         .location()
-        .map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+        .map_or_else(|| "an unknown location".to_owned(), ToString::to_string);
     let thread = std::thread::current();
     let thread = thread.name().unwrap_or("unnamed");
     let mut stderr = std::io::stderr().lock();

@@ -1,4 +1,4 @@
-//! What a run does, as a person watches it: one live line on a terminal, plain lines elsewhere.
+//! Progress on standard error: one live line on a terminal, plain lines elsewhere.
 
 use crate::output::Output;
 use drive_core::agent::{AgentEvent, Cost, Usage};
@@ -16,9 +16,9 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often the clock on the terminal is brought up to date.
+/// How often the elapsed time on the terminal is updated.
 const TICK: Duration = Duration::from_secs(1);
-/// The longest line an agent's words are cut to.
+/// The longest line of an agent's output, in characters.
 const LONGEST: usize = 100;
 
 /// Shows a run on standard error.
@@ -32,13 +32,13 @@ pub(crate) struct Progress<'a> {
 struct Seen {
     usage: Usage,
     cost: Option<Cost>,
-    /// What the agent does now; nothing while no agent works.
+    /// What the agent is doing; `None` while no agent runs.
     now: Option<String>,
-    /// What the run waited for when it was last said.
+    /// The last wait that was printed.
     waits: Option<String>,
-    /// How many warnings of each run were said, or were there before.
+    /// How many warnings of each run are already known.
     warnings: BTreeMap<RunId, usize>,
-    /// What agents warned of.
+    /// Warnings of agents that were printed.
     warned: BTreeSet<String>,
 }
 
@@ -55,8 +55,8 @@ impl<'a> Progress<'a> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does `work` while the clock on the terminal goes on, also when the agent is silent. Whoever
-    /// asks for a stop is told that it was heard, and `what_stops`.
+    /// Runs `work` and keeps the elapsed time on the terminal current, also while the agent is
+    /// silent. A request to stop is acknowledged with `what_stops`.
     pub(crate) fn ticking<T>(
         &self,
         cancel: &CancelToken,
@@ -69,7 +69,7 @@ impl<'a> Progress<'a> {
                 loop {
                     match heard.recv_timeout(TICK) {
                         Ok(Urgency::Graceful) => self.output.narrate(format_args!(
-                            "{} {what_stops}; once more stops at once",
+                            "{} {what_stops} (Ctrl-C again to stop now)",
                             elapsed(self.started)
                         )),
                         Ok(Urgency::Now) => {}
@@ -92,7 +92,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// What the agent does now, with elapsed time, tokens and cost.
+    /// Shows what the agent is doing, with elapsed time, tokens and cost.
     fn now(&self, what: &str) {
         self.seen().now = Some(cut(what));
         if let Some(line) = self.line() {
@@ -100,7 +100,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Says what is new of what a person should know.
+    /// Prints the run's new warnings.
     fn warn(&self, run: &Run) {
         let mut seen = self.seen();
         let all = run.warnings.len();
@@ -147,16 +147,18 @@ impl Observer for Progress<'_> {
             | Effect::RemoveSandbox { .. } => None,
         };
         let line = format!("{} {}", elapsed(self.started), intention(effect));
-        match is_routine(effect) {
-            true => self.output.detail(line),
-            false => {
-                self.seen().waits = None;
-                self.output.narrate(line);
-            }
+        if is_routine(effect) {
+            return self.output.detail(line);
+        }
+        self.seen().waits = None;
+        if is_internal(effect) {
+            self.output.detail(line);
+        } else {
+            self.output.narrate(line);
         }
     }
 
-    /// Prints what a phase waits for, once for each thing, and new warnings of a cruise.
+    /// Prints each new wait once, and new warnings of a cruise.
     fn changed(&self, run: &Run) {
         let waits = match cruise_status(run) {
             Some(status) => {
@@ -188,18 +190,16 @@ impl Observer for Progress<'_> {
             AgentEvent::FileChange { path } => self.now(&format!("changed {path}")),
             AgentEvent::Command { command, .. } => self.now(&format!("ran {command}")),
             AgentEvent::Text { text } => {
-                // An answer in a fence is for drive, not for people.
+                // A fenced answer is for drive, not for people.
                 let said = text.lines().find(|line| !line.trim().is_empty());
                 if let Some(said) = said.filter(|line| !line.starts_with("```")) {
                     self.now(said);
                 }
             }
-            AgentEvent::Waiting { wait } => {
-                self.output.warn(format_args!("the agent waits: {wait}"))
-            }
+            AgentEvent::Waiting { wait } => self.output.warn(format_args!("agent: {wait}")),
             AgentEvent::PermissionAsked { request } => {
                 self.output.narrate(format_args!(
-                    "the agent asks for {} ({})",
+                    "agent: asking for permission: {} ({})",
                     request.tool, request.detail
                 ));
             }
@@ -209,12 +209,11 @@ impl Observer for Progress<'_> {
             }
             AgentEvent::Launched { argv } => {
                 self.output
-                    .detail(format_args!("the agent is started as {}", argv.join(" ")));
+                    .detail(format_args!("agent: started as {}", argv.join(" ")));
             }
             AgentEvent::Started { model, .. } => {
-                let model = model.as_deref().unwrap_or("its own default");
-                self.output
-                    .detail(format_args!("the agent uses the model {model}"));
+                let model = model.as_deref().unwrap_or("its default model");
+                self.output.detail(format_args!("agent: using {model}"));
             }
             AgentEvent::Thinking { .. }
             | AgentEvent::Resumed
@@ -243,7 +242,7 @@ impl Observer for Progress<'_> {
     }
 }
 
-/// What happens again and again while nothing happens.
+/// Whether an effect repeats while a run only waits.
 fn is_routine(effect: &Effect) -> bool {
     matches!(
         effect,
@@ -254,17 +253,25 @@ fn is_routine(effect: &Effect) -> bool {
     )
 }
 
+/// Whether an effect is a step that only `-v` shows.
+fn is_internal(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::ReadDiff { .. } | Effect::ReadFile { .. } | Effect::WriteFile { .. }
+    )
+}
+
 fn intention(effect: &Effect) -> String {
     match effect {
-        Effect::ChooseBranch { wanted, .. } => format!("choosing a branch like {wanted}"),
-        Effect::CreateSandbox { spec } => format!("making sandbox {}", spec.id),
+        Effect::ChooseBranch { wanted, .. } => format!("choosing a branch name like {wanted}"),
+        Effect::CreateSandbox { spec } => format!("creating sandbox {}", spec.id),
         Effect::RunAgent { job, .. } => match &job.domain {
-            Some(domain) => format!("{} works as {} ({domain})", job.agent, job.role),
-            None => format!("{} works as {}", job.agent, job.role),
+            Some(domain) => format!("{}: {} ({domain})", job.agent, activity(job.role)),
+            None => format!("{}: {}", job.agent, activity(job.role)),
         },
-        Effect::EndProcess { identity } => format!("ending process {}", identity.child.pid),
-        Effect::CommitWork { .. } => "committing what is left".to_owned(),
-        Effect::ReadDiff { .. } => "reading the change".to_owned(),
+        Effect::EndProcess { identity } => format!("stopping process {}", identity.child.pid),
+        Effect::CommitWork { .. } => "committing changes".to_owned(),
+        Effect::ReadDiff { .. } => "reading the diff".to_owned(),
         Effect::OnForge { pr, act, .. } => on_forge(*pr, act),
         Effect::WriteFile { path, .. } => format!("writing {path}"),
         Effect::ReadFile { path, .. } => format!("reading {path}"),
@@ -274,7 +281,7 @@ fn intention(effect: &Effect) -> String {
         }
         Effect::Integrate { from, when, .. } => match when {
             MergeWhen::Always => format!("merging {from}"),
-            MergeWhen::Conflicting => format!("seeing whether {from} can still be merged"),
+            MergeWhen::Conflicting => format!("checking for conflicts with {from}"),
         },
         Effect::ConcludeMerge { from, .. } => format!("committing the merge of {from}"),
         Effect::RollBack { to, .. } => format!("putting the branch back to {to}"),
@@ -292,16 +299,29 @@ fn intention(effect: &Effect) -> String {
 fn on_forge(pr: PrNumber, act: &ForgeAct) -> String {
     match act {
         ForgeAct::Poll { .. } => format!("polling #{pr}"),
-        ForgeAct::React { comment } => format!("comment {} on #{pr} was seen", comment.id),
+        ForgeAct::React { comment } => format!("acknowledging comment {} on #{pr}", comment.id),
         ForgeAct::PostReview { body, .. } | ForgeAct::PostComment { body } => {
             format!("posting on #{pr}: {}", cut(body))
         }
-        ForgeAct::Reply { to, .. } => format!("answering comment {} on #{pr}", to.id),
+        ForgeAct::Reply { to, .. } => format!("replying to comment {} on #{pr}", to.id),
         ForgeAct::ResolveThread { comment } => format!("resolving comment {}", comment.id),
         ForgeAct::UpdateBody { .. } => format!("updating the description of #{pr}"),
-        ForgeAct::MarkReady => format!("marking #{pr} as ready"),
+        ForgeAct::MarkReady => format!("marking #{pr} as ready for review"),
         ForgeAct::Merge { .. } => format!("merging #{pr}"),
-        ForgeAct::SetStatus { description, .. } => format!("setting the status: {description}"),
+        ForgeAct::SetStatus { description, .. } => {
+            format!("setting the commit status: {description}")
+        }
+    }
+}
+
+fn activity(role: Role) -> &'static str {
+    match role {
+        Role::Namer => "naming the branch",
+        Role::Planner => "planning",
+        Role::Coder => "coding",
+        Role::Reviewer => "reviewing",
+        Role::Fixer => "fixing",
+        Role::Validator => "validating",
     }
 }
 
@@ -310,7 +330,7 @@ fn elapsed(since: Instant) -> String {
     format!("[{:02}:{:02}]", seconds / 60, seconds % 60)
 }
 
-/// The first line of a text, as much of it as fits.
+/// The first line of a text, cut to `LONGEST`.
 fn cut(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     if line.chars().count() <= LONGEST {

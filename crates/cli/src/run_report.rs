@@ -64,7 +64,7 @@ fn text(run: &Run, changes: Option<&DiffStats>) -> String {
     for kept in &run.kept {
         let _ = writeln!(
             text,
-            "kept     {} (`drive kept restore {}`)",
+            "saved    {} (`drive kept restore {}`)",
             kept.reference, run.id
         );
     }
@@ -137,13 +137,14 @@ fn tell_reviews(record: &Record, text: &mut String) {
             None => "no verdict",
         };
         let (round, count) = (review.round, review.suggestions.len());
+        let findings = if count == 1 { "finding" } else { "findings" };
         let _ = writeln!(
             text,
-            "review   {what}, round {round}: {verdict}, {count} remarks"
+            "review   {what}, round {round}: {verdict}, {count} {findings}"
         );
     }
     for one in &record.ignored {
-        let author = one.author.as_deref().unwrap_or("nobody");
+        let author = one.author.as_deref().unwrap_or("unknown");
         let _ = writeln!(
             text,
             "ignored  comment {} by {author}: {}",

@@ -32,8 +32,8 @@ fn read_unless(
             Err(RecvTimeoutError::Timeout) if cancel.asked().is_none() => {}
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                 return Err(
-                    Problem::new(Kind::Interrupted, "stopped while reading the task")
-                        .hint("nothing was started"),
+                    Problem::new(Kind::Interrupted, "interrupted while reading the task")
+                        .hint("no run was started"),
                 );
             }
         }

@@ -57,7 +57,7 @@ fn problem(error: &Error) -> Problem {
         ErrorKind::UnknownArgument => format!("unexpected argument {argument}"),
         ErrorKind::InvalidSubcommand => {
             format!(
-                "there is no command {}",
+                "unknown command {}",
                 text(error, ContextKind::InvalidSubcommand)
             )
         }
@@ -68,7 +68,7 @@ fn problem(error: &Error) -> Problem {
         ErrorKind::InvalidValue if value.is_empty() || value == "``" => {
             format!("{argument} needs a value")
         }
-        ErrorKind::InvalidValue => format!("{value} is not a value of {argument}"),
+        ErrorKind::InvalidValue => format!("invalid value {value} for {argument}"),
         ErrorKind::ArgumentConflict => {
             format!(
                 "{argument} cannot be used with {}",

@@ -214,7 +214,7 @@ impl Wiring {
         }
         for (run, problem) in &recovered.failed {
             app.output().warn(format_args!(
-                "run `{}` could not be cleaned up: {problem}",
+                "could not clean up run `{}`: {problem}",
                 run.id
             ));
         }
@@ -224,7 +224,7 @@ impl Wiring {
                 let hint = problem.hint.as_ref();
                 let hint = hint.map_or_else(String::new, |hint| format!(" ({hint})"));
                 app.output().warn(format_args!(
-                    "the left-over sandbox `{}` is still there: {problem}{hint}",
+                    "could not remove the left-over sandbox `{}`: {problem}{hint}",
                     left.id
                 ));
             }
@@ -232,7 +232,7 @@ impl Wiring {
         for gone in swept.removed {
             let kept = match &gone.kept {
                 Some(kept) => format!(
-                    "; its work is kept: `drive kept restore {}`",
+                    "; its work is saved: `drive kept restore {}`",
                     kept.reference
                 ),
                 // What was half made when its run died was told above.
@@ -322,9 +322,9 @@ pub(crate) fn sandbox_root(
     let home = environment.absolute_path(HOME).ok_or_else(|| {
         Problem::new(
             Kind::NoHome,
-            "`sandbox.root` is below `~/`, and `HOME` is not set",
+            "`sandbox.root` starts with `~/`, but `HOME` is not set",
         )
-        .hint("set `HOME`, or give an absolute path")
+        .hint("set `HOME`, or use an absolute path")
     })?;
     Ok(home.join(below))
 }
@@ -332,10 +332,10 @@ pub(crate) fn sandbox_root(
 /// One line about a run that was brought to its end.
 fn told(run: &Run) -> String {
     let work = match (run.kept.last(), &run.work.branch) {
-        (Some(kept), _) => format!("its work is kept: `drive kept restore {}`", kept.reference),
+        (Some(kept), _) => format!("its work is saved: `drive kept restore {}`", kept.reference),
         (None, Some(branch)) => format!("its work is on branch `{branch}`"),
-        (None, None) if !run.sandboxes.is_empty() => "its sandbox is still there".to_owned(),
-        (None, None) => "it had changed nothing".to_owned(),
+        (None, None) if !run.sandboxes.is_empty() => "its sandbox was not removed".to_owned(),
+        (None, None) => "it had no changes".to_owned(),
     };
     let way_on = match require_resumable(run, None) {
         Ok(()) => format!("; continue it with `drive runs resume {}`", run.id),
@@ -358,12 +358,10 @@ impl Roster {
         let Some(config) = self.agents.get(name) else {
             let names: Vec<String> = self.agents.keys().map(|name| format!("`{name}`")).collect();
             return Err(
-                Problem::new(Kind::UnknownAgent, format!("there is no agent `{name}`")).hint(
-                    format!(
-                        "use one of {}, or add `[agents.{name}]` to `drive.toml`",
-                        names.join(", ")
-                    ),
-                ),
+                Problem::new(Kind::UnknownAgent, format!("unknown agent `{name}`")).hint(format!(
+                    "use one of {}, or add `[agents.{name}]` to `drive.toml`",
+                    names.join(", ")
+                )),
             );
         };
         agents::agent(name, config, &self.host)

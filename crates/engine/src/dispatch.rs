@@ -584,5 +584,5 @@ fn lease_lost(run: &RunId) -> Problem {
         Kind::LeaseLost,
         format!("another process took over run `{run}`"),
     )
-    .hint("this happens after a long suspend; the other process goes on with it")
+    .hint("this happens after a long suspend; the other process continues the run")
 }

@@ -128,9 +128,12 @@ impl Executor<'_> {
             Err(_) => EffectResult::Failed {
                 problem: Problem::new(
                     Kind::Internal,
-                    format!("performing `{}` failed inside drive itself", claimed.key),
+                    format!("`{}` panicked inside drive", claimed.key),
                 )
-                .hint("this is a bug of drive: please report it with the run's journal"),
+                .hint(
+                    "this is a bug in drive; please report it with the output of `drive runs \
+                       show --json`",
+                ),
             },
         }
     }

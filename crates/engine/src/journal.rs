@@ -66,8 +66,8 @@ impl Journal<'_> {
     /// The state of a run that must be there.
     pub fn require(&self, run: &RunId) -> Result<Run, Problem> {
         self.store.load(run)?.ok_or_else(|| {
-            Problem::new(Kind::UnknownRun, format!("there is no run `{run}`"))
-                .hint("`drive runs list` shows them")
+            Problem::new(Kind::UnknownRun, format!("no run `{run}`"))
+                .hint("list runs with `drive runs list`")
         })
     }
 }

@@ -106,9 +106,9 @@ pub fn held_by(run: &RunId, owner: &Owner, whoami: &dyn Whoami) -> Problem {
     Problem::new(
         Kind::RunOwned,
         format!(
-            "run `{run}` is in the hands of process {}{machine}",
+            "run `{run}` is owned by process {}{machine}",
             owner.process.pid
         ),
     )
-    .hint("wait for it to end, or stop that process")
+    .hint("wait for that process to end, or stop it")
 }

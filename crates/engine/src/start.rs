@@ -71,7 +71,7 @@ pub fn request(
     if base_branch.is_none() && order.publish != Publish::BranchOnly {
         return Err(Problem::new(
             Kind::NoBaseBranch,
-            "there is no branch to open a pull request against",
+            "no base branch to open a pull request against",
         )
         .hint("start from a branch with `--base BRANCH`, or pass `--no-pr`"));
     }
@@ -157,13 +157,13 @@ fn require_pull_request(order: &SpawnOrder) -> Result<(), Problem> {
         {
             Err(Problem::new(
                 Kind::ModeNeedsPullRequest,
-                "the mode `github` reviews over a pull request, and `--no-pr` opens none",
+                "mode `github` needs a pull request, but `--no-pr` opens none",
             )
             .hint("leave out `--no-pr`, or pass `--mode pingpong`"))
         }
         RunKind::Cruise(_) if order.publish == Publish::BranchOnly => Err(Problem::new(
             Kind::CruiseNeedsPullRequest,
-            "a cruise lives on a pull request, and there is no forge to open one on",
+            "a cruise needs a pull request, but there is no forge to open it on",
         )
         .hint("set `kind` in `[forge]`; `local` needs nothing")),
         RunKind::Team(_) | RunKind::Cruise(_) | RunKind::Build(_) | RunKind::Spawn => Ok(()),
@@ -174,18 +174,18 @@ fn require_pull_request(order: &SpawnOrder) -> Result<(), Problem> {
 pub fn check_task(task: &str) -> Result<(), Problem> {
     if task.trim().is_empty() {
         return Err(Problem::new(Kind::TaskEmpty, "the task is empty").hint(
-            "say what is to be done: `drive spawn \"fix the login\"`, or `-` to read it from stdin",
+            "say what to do: `drive spawn \"fix the login\"`, or `-` to read it from stdin",
         ));
     }
     if task.len() > LONGEST_TASK {
         return Err(Problem::new(
             Kind::TaskTooLarge,
             format!(
-                "the task has {} bytes, at most {LONGEST_TASK} are taken",
+                "the task has {} bytes; the limit is {LONGEST_TASK}",
                 task.len()
             ),
         )
-        .hint("put the material into a file of the repository and name it in the task"));
+        .hint("put the text into a file of the repository and name that file in the task"));
     }
     Ok(())
 }

@@ -44,7 +44,7 @@ pub struct StdinClosed;
 
 impl fmt::Display for StdinClosed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the process no longer reads its input")
+        f.write_str("the process has closed its input")
     }
 }
 

@@ -52,7 +52,7 @@ impl Listen {
             Kind::ListenExposed,
             format!("`{address}` can be reached from other machines"),
         )
-        .hint("listen on `127.0.0.1` behind a proxy with TLS, or say what others may reach: `--expose webhooks`"))
+        .hint("listen on `127.0.0.1` behind a proxy with TLS, or pass `--expose webhooks`"))
     }
 
     fn address(self) -> SocketAddr {
@@ -78,7 +78,7 @@ impl Server {
         let cannot = |error: io::Error| {
             Problem::new(Kind::ListenFailed, format!("cannot listen on `{wanted}`"))
                 .because(error)
-                .hint("choose another port, or end the program that has this one")
+                .hint("choose another port, or stop the program that uses it")
         };
         let listener = TcpListener::bind(wanted).map_err(cannot)?;
         listener.set_nonblocking(true).map_err(cannot)?;

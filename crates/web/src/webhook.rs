@@ -102,17 +102,17 @@ async fn take(shared: &Shared, request: Request) -> Result<Reply, Reply> {
         Ok(Hint::Nudge(nudge)) => enqueue(shared, id, nudge),
         Ok(Hint::Ping) => Ok((StatusCode::ACCEPTED, "pong\n")),
         Ok(Hint::Nothing) => Ok((StatusCode::ACCEPTED, "ignored\n")),
-        Err(_) => Err((StatusCode::BAD_REQUEST, "not the JSON it should be\n")),
+        Err(_) => Err((StatusCode::BAD_REQUEST, "not valid JSON\n")),
     }
 }
 
 /// The raw body, bounded in size, time and number.
 async fn load(shared: &Shared, body: Body) -> Result<Bytes, Reply> {
-    let busy = (StatusCode::SERVICE_UNAVAILABLE, "busy, send it again\n");
+    let busy = (StatusCode::SERVICE_UNAVAILABLE, "busy, retry later\n");
     let _permit = shared.bodies.try_acquire().map_err(|_| busy)?;
     match tokio::time::timeout(BODY_TIME, to_bytes(body, BODY_BYTES)).await {
         Ok(Ok(raw)) => Ok(raw),
-        Ok(Err(_)) => Err((StatusCode::PAYLOAD_TOO_LARGE, "too large or cut off\n")),
+        Ok(Err(_)) => Err((StatusCode::PAYLOAD_TOO_LARGE, "too large or truncated\n")),
         Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "too slow\n")),
     }
 }
@@ -125,7 +125,7 @@ fn enqueue(shared: &Shared, id: &str, nudge: Nudge) -> Result<Reply, Reply> {
     match shared.queue.try_send(delivery) {
         Ok(()) => Ok((StatusCode::ACCEPTED, "accepted\n")),
         Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-            Err((StatusCode::SERVICE_UNAVAILABLE, "busy, send it again\n"))
+            Err((StatusCode::SERVICE_UNAVAILABLE, "busy, retry later\n"))
         }
     }
 }

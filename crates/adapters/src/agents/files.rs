@@ -28,7 +28,7 @@ pub(super) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
 pub(super) fn unusable(path: &Path) -> Problem {
     Problem::new(
         Kind::AgentFolder,
-        format!("`{}` cannot be prepared for an agent", path.display()),
+        format!("cannot prepare `{}` for an agent", path.display()),
     )
-    .hint("check the space and the permissions of the state directory")
+    .hint("check free space and permissions of the state directory")
 }

@@ -136,10 +136,10 @@ fn write_settings(job: &Job<'_>) -> Result<(), Problem> {
         Some(text) => serde_json::from_str(&without_comments(text)).map_err(|error| {
             Problem::new(
                 Kind::AgentSettings,
-                format!("agent `{}` has settings that are no JSON", job.name),
+                format!("the settings of agent `{}` are not valid JSON", job.name),
             )
             .because(error)
-            .hint("check `~/.gemini/settings.json`")
+            .hint("correct `~/.gemini/settings.json`")
         })?,
     };
     merge(

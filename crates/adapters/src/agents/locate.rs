@@ -108,10 +108,10 @@ fn judge(path: &Path) -> Found {
 fn missing(agent: &str, command: &str) -> Problem {
     Problem::new(
         Kind::AgentNotInstalled,
-        format!("agent `{agent}` is not installed: there is no command `{command}`"),
+        format!("agent `{agent}` is not installed: command `{command}` not found"),
     )
     .hint(format!(
-        "install it, or set `command` in `[agents.{agent}]`; `drive doctor` shows what is there"
+        "install it, or set `command` in `[agents.{agent}]`; `drive doctor` shows what is installed"
     ))
 }
 
@@ -119,7 +119,7 @@ fn not_executable(agent: &str, path: &Path) -> Problem {
     Problem::new(
         Kind::AgentNotExecutable,
         format!(
-            "agent `{agent}` cannot be started: `{}` is not executable",
+            "cannot start agent `{agent}`: `{}` is not executable",
             path.display()
         ),
     )

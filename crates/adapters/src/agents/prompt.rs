@@ -22,9 +22,9 @@ pub(super) fn fitted(
     if prompt.trim().is_empty() {
         return Err(Problem::new(
             Kind::EmptyPrompt,
-            format!("agent `{agent}` was given nothing to do"),
+            format!("the prompt for agent `{agent}` is empty"),
         )
-        .hint("say what to do, in words"));
+        .hint("describe what to do"));
     }
     if prompt.len() <= max_bytes {
         return Ok(Prompt {

@@ -136,9 +136,9 @@ impl AnyAgent {
             None => Ok(()),
             Some(name) => Err(Problem::new(
                 Kind::TaskHoldsSecret,
-                format!("the task holds the value of `{name}`"),
+                format!("the task contains the value of `{name}`"),
             )
-            .hint("name the variable instead: a task is in the journal, in commits and in pull requests")),
+            .hint("name the variable instead: tasks appear in commits and pull requests")),
         }
     }
 }
@@ -316,7 +316,7 @@ impl AnyAgent {
                 program.path.display()
             ),
         )
-        .cause(format!("asked for its version it says `{shown}`"))
+        .cause(format!("`--version` prints `{shown}`"))
         .hint(format!(
             "set `command` and `kind` in `[agents.{}]`",
             self.name
@@ -421,9 +421,9 @@ fn is_active(report: &ProcessReport, name: LayerName) -> bool {
 fn not_held(agent: &str) -> Problem {
     Problem::new(
         Kind::AgentNotHeld,
-        format!("agent `{agent}` ran without the isolation it was started for"),
+        format!("agent `{agent}` ran without the required isolation"),
     )
-    .hint("look at what it changed; run `drive doctor` for the layers of this machine")
+    .hint("check what it changed; `drive doctor` shows which isolation this machine supports")
 }
 
 /// Who commits when the agent does it by itself: the private home names nobody.

@@ -68,7 +68,7 @@ impl Transcript {
         if self.left == 0 {
             let _ = self
                 .file
-                .write_all(b"\n[the log is full; the rest was left out]\n");
+                .write_all(b"\n[log limit reached; the rest is omitted]\n");
         }
     }
 }

@@ -26,11 +26,11 @@ pub(super) fn warning(agent: &str, version: Option<&str>, verified: &[&str]) -> 
     match version {
         Some(version) if verified.contains(&version) => None,
         Some(version) => Some(format!(
-            "agent `{agent}` has version `{version}`; verified with {names}"
+            "agent `{agent}` has version `{version}`; tested with {names}"
         )),
         None if verified.is_empty() => None,
         None => Some(format!(
-            "agent `{agent}` does not say its version; verified with {names}"
+            "agent `{agent}` does not print its version; tested with {names}"
         )),
     }
 }

@@ -50,11 +50,11 @@ pub(super) fn checks(doctor: &Doctor<'_>) -> Vec<Check> {
     };
     let token = match (token_from, forge.kind) {
         (Some(from), _) => Check::ok("forgeToken", format!("found in {from}")),
-        (None, ForgeKind::Local) => Check::ok("forgeToken", "none, and the local forge needs none"),
+        (None, ForgeKind::Local) => Check::ok("forgeToken", "none (not needed by the local forge)"),
         (None, ForgeKind::Auto | ForgeKind::Github) => Check::missing(
             "forgeToken",
             format!(
-                "neither `{}` nor `{GH_TOKEN}` is set, and `gh` gives none",
+                "neither `{}` nor `{GH_TOKEN}` is set, and `gh auth token` prints none",
                 forge.token_env
             ),
             "only needed for GitHub: set one of them, or run `gh auth login`",
@@ -75,7 +75,7 @@ fn budget(doctor: &Doctor<'_>, token: &Token) -> Check {
         });
     match known {
         Ok(Some(budget)) => spoken_budget(&budget, SystemClock.now()),
-        Ok(None) => Check::ok(BUDGET, "nothing was asked with this token yet"),
+        Ok(None) => Check::ok(BUDGET, "no requests with this token yet"),
         Err(problem) => Check::from_problem(BUDGET, &problem),
     }
 }
@@ -83,7 +83,7 @@ fn budget(doctor: &Doctor<'_>, token: &Token) -> Check {
 fn spoken_budget(budget: &RequestBudget, now: Timestamp) -> Check {
     let standing = budget.standing(now);
     match standing.waits {
-        true => Check::degraded(BUDGET, standing.words, "drive waits until then by itself"),
+        true => Check::degraded(BUDGET, standing.words, "drive waits until then"),
         false => Check::ok(BUDGET, standing.words),
     }
 }
@@ -120,7 +120,7 @@ mod tests {
         };
         let words = |count| format!("{count} of 5000 requests left until 1970-01-01T01:00:00Z");
         assert_eq!(check(42), Check::ok(BUDGET, words(42)));
-        let wait = "drive waits until then by itself";
+        let wait = "drive waits until then";
         assert_eq!(check(0), Check::degraded(BUDGET, words(0), wait));
     }
 }

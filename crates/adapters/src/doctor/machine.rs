@@ -46,7 +46,7 @@ fn space(path: &Path) -> Check {
         Ok(disk) => disk.f_bavail.saturating_mul(disk.f_frsize),
         Err(error) => {
             let hint = "check the file system the state directory is on";
-            return Check::degraded(NAME, format!("free space cannot be told: {error}"), hint);
+            return Check::degraded(NAME, format!("cannot determine free space: {error}"), hint);
         }
     };
     // Whole gibibytes are exact enough where there are some.
@@ -75,11 +75,16 @@ pub(super) fn layers(doctor: &Doctor<'_>) -> Vec<Check> {
                 (LayerState::Missing(why), IsolationMode::Require) => Check::missing(
                     name,
                     why,
-                    "`sandbox.isolation` is `require`: give this layer to the machine, or set it to `auto`",
+                    "`sandbox.isolation` is `require`: enable this layer, or set it to `auto`",
                 )
                 .required(),
                 (LayerState::Missing(why), IsolationMode::Auto | IsolationMode::Off) => {
-                    Check::degraded(name, why, "drive runs without it; reports say what was not enforced")
+                    Check::degraded(
+                        name,
+                        why,
+                        "drive runs without it; reports list what was not \
+                                                enforced",
+                    )
                 }
             }
         })

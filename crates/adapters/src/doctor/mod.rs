@@ -99,7 +99,7 @@ impl Check {
         let hint = problem
             .hint
             .clone()
-            .unwrap_or_else(|| "see the cause beside it".to_owned());
+            .unwrap_or_else(|| "see its cause".to_owned());
         Self::missing(name, problem.to_string(), hint)
     }
 

@@ -23,7 +23,7 @@ pub(super) fn git(doctor: &Doctor<'_>) -> Check {
                 Some((text, _)) => {
                     Check::missing(NAME, format!("{text} at `{at}` is too old"), newest)
                 }
-                None => Check::missing(NAME, format!("`{at} --version` gives no version"), newest),
+                None => Check::missing(NAME, format!("`{at} --version` prints no version"), newest),
             }
         }
     };
@@ -40,7 +40,7 @@ pub(super) fn agents(doctor: &Doctor<'_>) -> Vec<Check> {
                 return Check::missing(check, "it has no command", "set its `command`");
             };
             let Some(path) = doctor.find(&program) else {
-                let detail = format!("`{program}` is not found");
+                let detail = format!("`{program}` not found");
                 return Check::missing(check, detail, agent_hint(name, agent.kind));
             };
             match agent.kind {
@@ -62,7 +62,7 @@ fn agent_hint(name: &str, kind: AgentKind) -> String {
         AgentKind::GeminiCli => "@google/gemini-cli",
         AgentKind::Codex => "@openai/codex",
         AgentKind::Acp | AgentKind::Command => {
-            return format!("install it, or correct `command` in `[agents.{name}]`");
+            return format!("install it, or set `command` in `[agents.{name}]`");
         }
     };
     format!("run `npm install -g {package}`, or set `command` in `[agents.{name}]`")
@@ -73,16 +73,13 @@ pub(super) fn helpers(doctor: &Doctor<'_>) -> Vec<Check> {
     let table = [
         (
             "gh",
-            "only needed to find a GitHub token by itself: install GitHub's CLI, or set the token's variable",
+            "only needed to find a GitHub token: install GitHub's CLI, or set the token's variable",
         ),
         (
             "node",
-            "only needed by agents that come from npm: install Node.js 20 or newer",
+            "only needed for agents installed with npm: install Node.js 20 or newer",
         ),
-        (
-            "npm",
-            "only needed to install such agents: it comes with Node.js",
-        ),
+        ("npm", "only needed to install such agents: install Node.js"),
     ];
     table
         .into_iter()
@@ -95,7 +92,7 @@ pub(super) fn helpers(doctor: &Doctor<'_>) -> Vec<Check> {
 
 fn versioned(doctor: &Doctor<'_>, name: String, program: &str) -> Check {
     let Some(path) = doctor.find(program) else {
-        return Check::missing(name, format!("`{program}` is not found"), "install it");
+        return Check::missing(name, format!("`{program}` not found"), "install it");
     };
     let at = path.display();
     let said = doctor.ask(&path, &["--version"]).unwrap_or_default();
@@ -103,7 +100,7 @@ fn versioned(doctor: &Doctor<'_>, name: String, program: &str) -> Check {
         Some(version) => Check::ok(name, format!("{version} at `{at}`")),
         None => Check::degraded(
             name,
-            format!("found at `{at}`, but `--version` gives no version"),
+            format!("found at `{at}`, but `--version` prints no version"),
             format!("run `{at} --version` to see what is wrong with it"),
         ),
     }

@@ -34,7 +34,8 @@ fn load(path: &Path, mut file: File) -> Result<MarkerKey, Problem> {
     match <&[u8; BYTES]>::try_from(secret.as_slice()) {
         Ok(secret) => Ok(MarkerKey::new(secret)),
         Err(_) => Err(unusable(path, "is damaged").hint(
-            "remove it to get a new one; comments posted under the old one are still known by their ids",
+            "delete it to get a new one; comments posted with the old key are still recognized \
+             by their ids",
         )),
     }
 }
@@ -42,7 +43,7 @@ fn load(path: &Path, mut file: File) -> Result<MarkerKey, Problem> {
 /// Writes the key beside its place and links it there: whoever is first wins, and nobody ever sees
 /// half a key.
 fn create(path: &Path) -> Result<MarkerKey, Problem> {
-    let cannot = |error: io::Error| unusable(path, "cannot be made").because(error);
+    let cannot = |error: io::Error| unusable(path, "cannot be created").because(error);
     let mut secret = [0; BYTES];
     getrandom::fill(&mut secret).map_err(|error| cannot(io::Error::other(error)))?;
     let draft = draft_path(path).map_err(cannot)?;

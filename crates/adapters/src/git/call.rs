@@ -202,7 +202,7 @@ impl<'a> Call<'a> {
             End::Aborted => {
                 return Err(Problem::new(
                     Kind::Interrupted,
-                    format!("`git {asked}` was stopped"),
+                    format!("`git {asked}` was interrupted"),
                 ));
             }
             End::TimedOut { .. } => return Err(timed_out(&asked, spec.limits.wall)),
@@ -214,7 +214,7 @@ impl<'a> Call<'a> {
             | End::Infra { .. } => {
                 return Err(Problem::new(
                     Kind::GitFailed,
-                    format!("`git {asked}` did not end by itself: {}", report.end.name()),
+                    format!("`git {asked}` was killed: {}", report.end.name()),
                 ));
             }
         };
@@ -331,7 +331,7 @@ impl Answer {
     pub fn problem(&self) -> Problem {
         let problem = Problem::new(
             Kind::GitFailed,
-            format!("`git {}` ended with code {}", self.asked, self.code),
+            format!("`git {}` failed (exit code {})", self.asked, self.code),
         )
         .cause(self.complaint());
         if self.withheld.is_empty() {
@@ -375,7 +375,7 @@ fn timed_out(asked: &str, wall: Duration) -> Problem {
         Kind::GitTimedOut,
         format!("`git {asked}` did not end within {} s", wall.as_secs()),
     )
-    .hint("see whether another program holds the repository, its disk or its remote")
+    .hint("check whether another program blocks the repository, its disk or its remote")
 }
 
 fn too_much(asked: &str) -> Problem {

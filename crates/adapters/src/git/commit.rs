@@ -136,7 +136,7 @@ fn refuse_nested(
     Err(Problem::new(
         Kind::NestedRepository,
         format!(
-            "`{}` is a repository of its own and cannot be committed",
+            "`{}` is a nested repository and cannot be committed",
             nested.display()
         ),
     )
@@ -179,11 +179,7 @@ fn commit(
 pub(super) fn in_progress(what: InProgress, location: &Location) -> Problem {
     Problem::new(
         Kind::OperationInProgress,
-        format!(
-            "a {} was left half done in `{}`",
-            what.name(),
-            location.dir.display()
-        ),
+        format!("unfinished {} in `{}`", what.name(), location.dir.display()),
     )
     .hint("finish or abort it there, then try again")
 }

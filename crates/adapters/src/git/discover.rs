@@ -65,7 +65,7 @@ fn step_by_step(git: &Git, location: &Location, path: &Path) -> Result<Repositor
         return Err(Problem::new(
             Kind::UnsupportedPath,
             format!(
-                "the git folder of `{}` has a line break in its name",
+                "the path of the git folder of `{}` contains a line break",
                 shown(path)
             ),
         )

@@ -127,7 +127,7 @@ pub(super) fn read_file(
     if size.parse::<u64>().is_ok_and(|size| size > limit) {
         return Err(Problem::new(
             Kind::FileTooLarge,
-            format!("`{path}` has {size} bytes, at most {limit} are read"),
+            format!("`{path}` has {size} bytes; the limit is {limit}"),
         )
         .hint("make it shorter"));
     }
@@ -305,7 +305,7 @@ fn glob_escaped(branch: &str) -> &str {
 pub(super) fn unknown_revision(revision: &str) -> Problem {
     Problem::new(
         Kind::UnknownRevision,
-        format!("`{}` names no commit here", revision.escape_debug()),
+        format!("unknown revision `{}`", revision.escape_debug()),
     )
-    .hint("see `git log --all --oneline`; a shallow clone may need `git fetch --unshallow`")
+    .hint("check the name; a shallow clone may need `git fetch --unshallow`")
 }

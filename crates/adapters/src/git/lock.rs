@@ -17,10 +17,10 @@ pub(crate) fn ref_problem(answer: &Answer, location: &Location, refs: &[&str]) -
         return answer.problem();
     };
     let name = refs.first().copied().unwrap_or(packed);
-    Problem::new(Kind::RefLocked, format!("`{name}` cannot be changed"))
+    Problem::new(Kind::RefLocked, format!("cannot update `{name}`"))
         .cause(answer.complaint())
         .hint(format!(
-            "a git that was killed left its lock: if none is at work in the repository, delete `{}`",
+            "a lock file is in the way; if no git process is running in the repository: `rm '{}'`",
             lock.display()
         ))
 }

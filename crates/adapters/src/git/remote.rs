@@ -67,9 +67,9 @@ pub(super) fn fetch_branch(
     }
     Err(Problem::new(
         Kind::BranchKeepsMoving,
-        format!("branch `{branch}` moved each of the {FETCHES} times it was fetched"),
+        format!("branch `{branch}` changed during all {FETCHES} fetches"),
     )
-    .hint("see who rewrites it, then try again"))
+    .hint("find out who rewrites it, then try again"))
 }
 
 pub(super) fn head(
@@ -184,7 +184,7 @@ fn unreachable_remote(what: &str, remote: &str, answer: &super::Answer) -> Probl
         kind: Kind::RemoteUnreachable,
         message: format!("cannot {what} remote `{}`", without_secret(remote)),
         hint: Some(general.hint.clone().unwrap_or_else(|| {
-            "see whether `git ls-remote` works there without asking anything".to_owned()
+            "check that `git ls-remote` works there without a prompt".to_owned()
         })),
         ..general
     }

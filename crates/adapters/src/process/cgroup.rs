@@ -141,7 +141,7 @@ impl Cgroups {
             let Err(error) = put(&folder, "cgroup.procs", &pid.to_string()) else {
                 continue;
             };
-            let why = format!("its cgroup cannot be entered ({error})");
+            let why = format!("cannot enter its cgroup ({error})");
             if self
                 .memory
                 .take_if(|memory| memory.folder == folder)

@@ -79,7 +79,7 @@ fn patience(limits: &Limits) -> Duration {
 fn folder_problem(path: &Path, error: &io::Error) -> Problem {
     Problem::new(
         Kind::FolderUnusable,
-        format!("folder `{}` cannot be used", path.display()),
+        format!("cannot use folder `{}`", path.display()),
     )
     .cause(error.to_string())
 }
@@ -160,7 +160,7 @@ impl Helper {
                 }
                 event::REPORT => return self.last_word(spec, &payload),
                 event::PROBLEM => return Err(self.last_word(spec, &payload)?),
-                _ => return Err(self.lost(spec, &io::Error::other("it said something unknown"))),
+                _ => return Err(self.lost(spec, &io::Error::other("unexpected message"))),
             }
         }
     }
@@ -192,10 +192,9 @@ impl Helper {
         let left = until.saturating_duration_since(Instant::now());
         let mut fds = [PollFd::new(&self.events, PollFlags::IN)];
         if let Ok(0) = poll(&mut fds, Timespec::try_from(left).ok().as_ref()) {
-            return Err(io::Error::other("it does not answer"));
+            return Err(io::Error::other("no answer"));
         }
-        read_event(&mut self.events, payload)?
-            .ok_or_else(|| io::Error::other("it ended without a report"))
+        read_event(&mut self.events, payload)?.ok_or_else(|| io::Error::other("no report"))
     }
 
     /// The helper failed us: its last words, if any, say why.

@@ -64,12 +64,9 @@ pub(super) fn end(identity: &ProcessIdentity) -> Result<u32, Problem> {
         if Instant::now() >= until {
             return Err(Problem::new(
                 Kind::ProcessSurvived,
-                format!(
-                    "{} processes of an earlier run could not be killed",
-                    left.len()
-                ),
+                format!("could not kill {} processes of an earlier run", left.len()),
             )
-            .hint("look for processes that wait for a disk or a network file system"));
+            .hint("look for processes that are blocked on a disk or a network file system"));
         }
         for group in &groups {
             group.kill();
@@ -110,7 +107,7 @@ pub(super) fn load_report(identity: &ProcessIdentity) -> Result<Option<ProcessRe
     let unreadable = |error: &dyn std::error::Error| {
         Problem::new(
             Kind::ReportUnreadable,
-            format!("report `{}` cannot be read", path.display()),
+            format!("cannot read report `{}`", path.display()),
         )
         .cause(error.to_string())
     };

@@ -68,7 +68,7 @@ fn refuse_isolation(spec: &CommandSpec) -> Result<(), Problem> {
     Err(Problem::new(
         Kind::IsolationMissing,
         format!(
-            "`{}` asks for an isolation that light containment cannot hold",
+            "`{}` needs isolation that light containment does not provide",
             spec.program.display()
         ),
     )
@@ -78,7 +78,7 @@ fn refuse_isolation(spec: &CommandSpec) -> Result<(), Problem> {
 fn lost(executable: &Path, error: &io::Error) -> Problem {
     Problem::new(
         Kind::ProcessNotStarted,
-        format!("`{}` could not be supervised", executable.display()),
+        format!("cannot supervise `{}`", executable.display()),
     )
     .cause(error.to_string())
 }
@@ -323,7 +323,7 @@ impl Child {
             }
             Ok(Reap::NoneYet) => {}
             Ok(Reap::NoChildren) | Err(_) => {
-                self.seen.infra = Some("the end of the process was taken by somebody else".into());
+                self.seen.infra = Some("another part of the program reaped the process".into());
                 self.seen.leader = Some(LeaderEnd::Exited(-1));
             }
         }

@@ -42,7 +42,7 @@ fn private_tmp(spec: &CommandSpec) -> Result<Vec<(OsString, OsString)>, Problem>
         made.map_err(|error| {
             Problem::new(
                 Kind::FolderUnusable,
-                format!("temporary folder `{}` cannot be made", tmp.display()),
+                format!("cannot create temporary folder `{}`", tmp.display()),
             )
             .cause(error.to_string())
         })?;

@@ -46,9 +46,9 @@ fn require_folder(cwd: &Path) -> Result<(), Problem> {
     }
     Err(Problem::new(
         Kind::WorkingFolderMissing,
-        format!("folder `{}` to run in does not exist", cwd.display()),
+        format!("working directory `{}` does not exist", cwd.display()),
     )
-    .hint("check that it was not removed, and that it is a folder"))
+    .hint("check that it is a folder and was not removed"))
 }
 
 enum Found {
@@ -74,7 +74,7 @@ fn not_found(name: &OsStr, why: &str) -> Problem {
         format!("command `{}` was not found", name.display()),
     )
     .cause(why)
-    .hint("install it, or name it by its full path")
+    .hint("install it, or use its full path")
 }
 
 fn not_executable(path: &Path) -> Problem {
@@ -99,7 +99,7 @@ pub(super) fn refused(path: &Path, error: &io::Error) -> Problem {
         Some(libc::EACCES) => not_executable(path),
         Some(_) | None => Problem::new(
             Kind::ProcessNotStarted,
-            format!("`{}` could not be started", path.display()),
+            format!("cannot start `{}`", path.display()),
         ),
     };
     problem.cause(error.to_string())

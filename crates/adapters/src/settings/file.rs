@@ -24,7 +24,7 @@ pub(super) fn require(path: &Path, label: String) -> Result<Layer, Problem> {
         Ok(file) => read(file, label),
         Err(error) if is_absent(&error) => Err(Problem::new(
             Kind::SettingsMissing,
-            format!("there is no settings file `{label}`"),
+            format!("settings file `{label}` does not exist"),
         )
         .hint("check the path given with `--config`")),
         Err(error) => Err(unreadable(&label).because(error)),
@@ -79,5 +79,5 @@ fn unreadable(label: &str) -> Problem {
         Kind::SettingsUnreadable,
         format!("cannot read the settings file `{label}`"),
     )
-    .hint("correct the file, or give another one with `--config`")
+    .hint("correct the file, or pass another one with `--config`")
 }

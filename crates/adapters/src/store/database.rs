@@ -151,20 +151,21 @@ impl Database {
         if tables > 0 && application != APPLICATION_ID {
             return Err(Problem::new(
                 Kind::ForeignDatabase,
-                format!("`{}` is a database of another program", self.path.display()),
+                format!("`{}` belongs to another program", self.path.display()),
             )
-            .hint("move it away, or point `DRIVE_STATE_DIR` at another folder"));
+            .hint("move it away, or set `DRIVE_STATE_DIR` to another folder"));
         }
         if version > MIGRATIONS.len() {
             return Err(Problem::new(
                 Kind::NewerDatabase,
                 format!(
-                    "`{}` was written by a newer drive: it has schema {version}, this drive knows up to {}",
+                    "`{}` was written by a newer drive: schema {version}, this one supports up \
+                     to {}",
                     self.path.display(),
                     MIGRATIONS.len()
                 ),
             )
-            .hint("install that newer drive, or point `DRIVE_STATE_DIR` at another folder"));
+            .hint("install that version, or set `DRIVE_STATE_DIR` to another folder"));
         }
         Ok(())
     }
@@ -206,7 +207,7 @@ fn no_room(path: &Path) -> Problem {
         Kind::DiskFull,
         format!("no space left for the database `{at}`"),
     )
-    .hint("free some space and run the command again: nothing was lost")
+    .hint("free some space, then run the command again")
 }
 
 /// Says what an SQLite error on the database at `path` means for the user.
@@ -219,19 +220,27 @@ pub fn sql_problem(path: &Path, error: rusqlite::Error) -> Problem {
             format!("the database `{at}` is damaged"),
         )
         .hint(format!(
-            "nothing was changed; move `{at}` away to start with an empty one: branches, sandboxes and kept work stay in git"
+            "move `{at}` away to start with an empty one; branches, sandboxes and saved work \
+             stay in git"
         )),
         Some(ErrorCode::DiskFull) => no_room(path),
         // Opening it already takes a little room, and SQLite does not say that this was missing.
         Some(ErrorCode::SystemIoFailure) if files::is_full(path) => no_room(path),
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-            Problem::new(Kind::StateNotWritable, format!("cannot write the database `{at}`"))
-                .hint("make its folder writable, or point `DRIVE_STATE_DIR` at another one")
+            Problem::new(
+                Kind::StateNotWritable,
+                format!("cannot write the database `{at}`"),
+            )
+            .hint("make its folder writable, or set `DRIVE_STATE_DIR` to another one")
         }
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            Problem::new(Kind::DatabaseBusy, format!("another process holds the database `{at}`"))
-                .hint("wait for the other command to end, then run this one again")
-        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Problem::new(
+            Kind::DatabaseBusy,
+            format!(
+                "database `{at}` is locked by another \
+                                                      process"
+            ),
+        )
+        .hint("wait for the other command to end, then run this one again"),
         _ => Problem::new(Kind::Database, format!("the database `{at}` failed")),
     };
     problem.because(error)

@@ -66,7 +66,7 @@ impl SqliteStore {
             Kind::LeaseLost,
             format!("another process took over run `{}`", append.run),
         )
-        .hint("the other process goes on with it: see `drive runs show`"))
+        .hint("the other process continues it; see `drive runs show`"))
     }
 
     fn holds(&self, tx: &Transaction<'_>, run: &RunId, token: LeaseToken) -> Result<bool, Problem> {
@@ -389,7 +389,10 @@ impl Store for SqliteStore {
 }
 
 fn refused(why: &str) -> Problem {
-    Problem::new(Kind::IllegalEvent, why).hint("this is a bug of drive: nothing was written")
+    Problem::new(Kind::IllegalEvent, why).hint(
+        "this is a bug in drive; please report it \
+                                                (nothing was written)",
+    )
 }
 
 /// The answer for somebody who asks for a lease that is in good hands; `None` when it may be taken.
@@ -468,14 +471,11 @@ fn unreadable(run: &RunId, what: &str, error: UnreadableFormat) -> Problem {
     };
     Problem::new(kind, format!("cannot read the {what} of run `{run}`"))
         .because(error)
-        .hint("use the drive that wrote it; nothing was changed")
+        .hint("use the version of drive that wrote it")
 }
 
 fn unwritable(run: &RunId, error: serde_json::Error) -> Problem {
-    Problem::new(
-        Kind::NotUtf8,
-        format!("run `{run}` names a path that is not UTF-8"),
-    )
-    .because(error)
-    .hint("rename the folder so that its path is UTF-8")
+    Problem::new(Kind::NotUtf8, format!("a path of run `{run}` is not UTF-8"))
+        .because(error)
+        .hint("rename the folder so that its path is UTF-8")
 }

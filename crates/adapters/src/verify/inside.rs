@@ -11,7 +11,7 @@ pub(super) fn folder(workspace: &Path, dir: &str) -> Result<PathBuf, Problem> {
     }
     Err(Problem::new(
         Kind::NoSuchFolder,
-        format!("`{dir}` is no folder of the workspace"),
+        format!("`{dir}` is not a folder of the workspace"),
     ))
 }
 
@@ -46,10 +46,10 @@ fn real_inside(workspace: &Path, path: &Path, shown: &str) -> Result<PathBuf, Pr
             format!("`{shown}` is not in the workspace"),
         )
         .because(error)
-        .hint("a program that a stage builds must exist when its own stage starts")
+        .hint("build it in an earlier stage")
     })?;
     let root = workspace.canonicalize().map_err(|error| {
-        Problem::new(Kind::WorkspaceGone, "the workspace is gone").because(error)
+        Problem::new(Kind::WorkspaceGone, "the workspace no longer exists").because(error)
     })?;
     if real.starts_with(&root) {
         return Ok(real);
@@ -61,7 +61,7 @@ fn real_inside(workspace: &Path, path: &Path, shown: &str) -> Result<PathBuf, Pr
             real.display()
         ),
     )
-    .hint("name programs of the system by their name, and others by a path inside the repository"))
+    .hint("use a program's plain name, or a path inside the repository"))
 }
 
 fn is_plain(path: &Path) -> bool {

@@ -163,8 +163,11 @@ impl Seal {
     /// now on, so that the next check need not hash it.
     pub(super) fn broken(&mut self, git: &Git, clock: &File) -> Result<Vec<String>, Problem> {
         let now = disk_time(clock).map_err(|error| {
-            Problem::new(Kind::DiskTimeUnknown, "the time of the disk cannot be told")
-                .because(error)
+            Problem::new(
+                Kind::DiskTimeUnknown,
+                "cannot determine the time of the disk",
+            )
+            .because(error)
         })?;
         let mut broken: BTreeSet<String> = BTreeSet::new();
         if std::fs::read(self.root.join(".git")).ok().as_ref() != Some(&self.pointer) {

@@ -65,13 +65,13 @@ impl Slots for FileSlots {
             if cancel.asked().is_some() {
                 return Err(Problem::new(
                     Kind::Interrupted,
-                    "stopped while other verifications were running",
+                    "interrupted while waiting for other verifications",
                 ));
             }
             if self.clock.now() >= deadline {
                 return Err(Problem::new(
                     Kind::NoSlot,
-                    format!("{at_most} verifications were running until the deadline"),
+                    format!("{at_most} other verifications were running until the deadline"),
                 )
                 .hint("try again later, or raise `verify.max_parallel` or `verify.deadline`"));
             }

@@ -58,9 +58,7 @@ fn parse(arguments: &[OsString]) -> Option<(Ready, &[OsString])> {
 /// `Ok` when the program exits 0 by itself, or is ready and then ends cleanly on TERM.
 fn smoke(ready: &Ready, command: &[OsString]) -> Result<(), String> {
     if let Some(port) = port_of(ready).filter(|&port| connect(port).is_ok()) {
-        return Err(format!(
-            "port {port} is taken before the program has started"
-        ));
+        return Err(format!("port {port} is already in use"));
     }
     let mut started = Started::start(ready, command)?;
     loop {
@@ -93,7 +91,7 @@ impl Started {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| format!("it cannot be started: {error}"))?;
+            .map_err(|error| format!("cannot start: {error}"))?;
         let line_seen = Arc::new(AtomicBool::new(false));
         let watch = |ready: &Ready| match ready {
             Ready::Line(line) => Some(LineWatch::new(line)),
@@ -152,14 +150,14 @@ impl Started {
         let _ = self.child.wait();
         self.drain();
         Err(format!(
-            "it was ready, but did not end within {GRACE:?} after TERM"
+            "ready, but did not exit within {GRACE:?} after SIGTERM"
         ))
     }
 
     fn try_wait(&mut self) -> Result<Option<ExitStatus>, String> {
         self.child
             .try_wait()
-            .map_err(|error| format!("its end cannot be seen: {error}"))
+            .map_err(|error| format!("cannot wait for it: {error}"))
     }
 
     /// Lets the copies finish what is left, unless a grandchild holds the pipe.
@@ -174,9 +172,9 @@ impl Started {
 fn ended_by_itself(status: ExitStatus) -> Result<(), String> {
     match (status.code(), status.signal()) {
         (Some(0), _) => Ok(()),
-        (Some(code), _) => Err(format!("it exited with code {code} before it was ready")),
+        (Some(code), _) => Err(format!("exited with code {code} before it was ready")),
         (None, signal) => Err(format!(
-            "signal {} ended it before it was ready",
+            "killed by signal {} before it was ready",
             signal.unwrap_or(0)
         )),
     }
@@ -187,9 +185,9 @@ fn ended_on_term(status: ExitStatus) -> Result<(), String> {
     match (status.code(), status.signal()) {
         (Some(0), _) | (None, Some(TERM)) => Ok(()),
         (Some(code), _) if code == 128 + TERM => Ok(()),
-        (Some(code), _) => Err(format!("it was ready, but exited with code {code} on TERM")),
+        (Some(code), _) => Err(format!("ready, but exited with code {code} on SIGTERM")),
         (None, signal) => Err(format!(
-            "it was ready, but signal {} ended it on TERM",
+            "ready, but killed by signal {} on SIGTERM",
             signal.unwrap_or(0)
         )),
     }

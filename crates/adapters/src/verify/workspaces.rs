@@ -95,7 +95,7 @@ impl VerifyWorkspaces {
         let seal = Seal::take(&sandbox.path, repo, &tree, alive.file()).map_err(|error| {
             Problem::new(
                 Kind::CheckoutIncomplete,
-                "the fresh workspace does not hold the candidate's files",
+                "the new workspace does not contain the commit's files",
             )
             .because(error)
         })?;
@@ -257,7 +257,12 @@ impl Workspaces for VerifyWorkspaces {
         Ok(swept
             .removed
             .iter()
-            .map(|one| format!("removed `{}`, left by a verification that died", one.id))
+            .map(|one| {
+                format!(
+                    "removed `{}`, left by a verification that was killed",
+                    one.id
+                )
+            })
             .collect())
     }
 }
@@ -274,6 +279,6 @@ fn is_telling(note: &drive_core::sandbox::SandboxNote) -> bool {
 fn gone(workspace: &Workspace) -> Problem {
     Problem::new(
         Kind::WorkspaceGone,
-        format!("the workspace `{}` is gone", workspace.path.display()),
+        format!("workspace `{}` no longer exists", workspace.path.display()),
     )
 }

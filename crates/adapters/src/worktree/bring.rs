@@ -78,11 +78,11 @@ impl Porter<'_> {
                 continue;
             }
             if !is_inside(self.sandbox, &path) {
-                self.leave_out(&path, "a tracked link stands in its way");
+                self.leave_out(&path, "a tracked link is in the way");
                 continue;
             }
             if self.is_in_submodule(&path) {
-                self.leave_out(&path, "it lies in a submodule, which is not fetched");
+                self.leave_out(&path, "it is in a submodule that is not fetched");
                 continue;
             }
             self.thing(&path)?;

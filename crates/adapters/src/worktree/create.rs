@@ -117,18 +117,15 @@ fn finish_earlier(
         Stage::Removing | Stage::Kept => remove::settle_locked(all, record).map(|_| None),
         Stage::Ready if !is_same(&record.sandbox, spec, plan) => Err(Problem::new(
             Kind::SandboxExists,
-            format!(
-                "sandbox `{}` exists already, made for something else",
-                spec.id
-            ),
+            format!("sandbox `{}` already exists for another purpose", spec.id),
         )
         .hint("use another name, or remove that one first")),
         Stage::Ready if !record.sandbox.path.is_dir() => Err(Problem::new(
             Kind::SandboxGone,
-            format!("the folder of sandbox `{}` was deleted by hand", spec.id),
+            format!("the folder of sandbox `{}` was deleted", spec.id),
         )
         .hint(format!(
-            "`drive cruise cleanup {}` saves its commits and forgets it",
+            "end its cruise and save its commits: `drive cruise cleanup {}`",
             spec.run
         ))),
         Stage::Ready => Ok(Some(record.sandbox)),
@@ -347,11 +344,11 @@ fn require_no_folder(path: &Path) -> Result<(), Problem> {
     Err(Problem::new(
         Kind::SandboxFolderTaken,
         format!(
-            "`{}` is in the way, and drive has no record of it",
+            "`{}` is in the way and was not made by drive",
             path.display()
         ),
     )
-    .hint("look at it, and move it away"))
+    .hint("check it, then move it away"))
 }
 
 fn is_writable(path: &Path) -> bool {

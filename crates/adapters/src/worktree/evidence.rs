@@ -47,11 +47,11 @@ pub(super) fn refused(id: &SandboxId, refusal: &Refusal) -> Problem {
         Refusal::NotOurs => (Kind::SandboxNotOurs, "drive has no record of it".to_owned()),
         Refusal::SomebodyElses => (
             Kind::SandboxNotOurs,
-            "another worktree stands in its place now".to_owned(),
+            "another worktree has replaced it".to_owned(),
         ),
         Refusal::NoToken => (
             Kind::SandboxNotOurs,
-            "the proof of ownership in its git folder is missing".to_owned(),
+            "its ownership file in the git folder is missing".to_owned(),
         ),
         Refusal::OutsideRoot => (
             Kind::SandboxNotOurs,
@@ -59,15 +59,15 @@ pub(super) fn refused(id: &SandboxId, refusal: &Refusal) -> Problem {
         ),
         Refusal::CannotTell(why) => (
             Kind::SandboxUnclear,
-            format!("whose it is cannot be told: {why}"),
+            format!("its owner cannot be determined: {why}"),
         ),
         Refusal::Persistent => (
             Kind::SandboxPersistent,
-            "it goes only on command".to_owned(),
+            "it is only removed on request".to_owned(),
         ),
-        Refusal::OwnerAlive => (Kind::SandboxInUse, "its run is alive".to_owned()),
-        Refusal::OwnerUnknown => (Kind::SandboxInUse, "its run may be alive".to_owned()),
+        Refusal::OwnerAlive => (Kind::SandboxInUse, "its run is active".to_owned()),
+        Refusal::OwnerUnknown => (Kind::SandboxInUse, "its run may be active".to_owned()),
     };
-    Problem::new(kind, format!("sandbox `{id}` is left alone: {why}"))
-        .hint("look at it, and remove it by hand if it is not needed")
+    Problem::new(kind, format!("sandbox `{id}` is not removed: {why}"))
+        .hint("check it, and remove it by hand if it is not needed")
 }

@@ -200,7 +200,7 @@ impl<'a> Saver<'a> {
     fn require_keepable(&self, status: &Status, folder: &Path) -> Result<(), Problem> {
         let id = &self.record.sandbox.id;
         if let Some(path) = status.nested.first() {
-            let what = format!("`{}`, a repository of its own,", path.display());
+            let what = format!("nested repository `{}`", path.display());
             return Err(cannot_keep(id, &what));
         }
         if let Some(path) = status.submodules.first() {
@@ -383,7 +383,7 @@ impl<'a> Saver<'a> {
                 self.record.sandbox.run
             ),
         )
-        .hint("drop some: `drive kept list`, `drive kept drop REF`"))
+        .hint("drop some with `drive kept drop REF`; `drive kept list` shows them"))
     }
 
     fn prefix(&self) -> String {
@@ -412,7 +412,7 @@ impl<'a> Saver<'a> {
 fn cannot_keep(id: &SandboxId, what: &str) -> Problem {
     Problem::new(
         Kind::WorkCannotBeKept,
-        format!("sandbox `{id}` stays: {what} cannot be saved"),
+        format!("cannot remove sandbox `{id}`: {what} cannot be saved"),
     )
     .hint("save or remove it by hand, then remove the sandbox again")
 }

@@ -109,7 +109,7 @@ fn require(git: &Git, repo: &Path, reference: &str) -> Result<Found, Problem> {
         Ok(found) => Ok(found.clone()),
         Err(hint) => Err(Problem::new(
             Kind::UnknownKeptWork,
-            format!("`{}` names no saved work here", reference.escape_debug()),
+            format!("no saved work `{}`", reference.escape_debug()),
         )
         .hint(hint)),
     }
@@ -118,7 +118,7 @@ fn require(git: &Git, repo: &Path, reference: &str) -> Result<Found, Problem> {
 fn the_one<'a>(meant: &[&'a Found], short: &str) -> Result<&'a Found, String> {
     match meant {
         [one] => Ok(one),
-        [] => Err("`drive kept list` shows what there is".to_owned()),
+        [] => Err("list saved work with `drive kept list`".to_owned()),
         several => {
             let exact = several
                 .iter()
@@ -128,7 +128,7 @@ fn the_one<'a>(meant: &[&'a Found], short: &str) -> Result<&'a Found, String> {
                     .iter()
                     .map(|one| one.work.reference.as_str())
                     .collect();
-                format!("name one of: {}", names.join(", "))
+                format!("pass one of: {}", names.join(", "))
             })
         }
     }

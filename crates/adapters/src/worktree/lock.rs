@@ -73,12 +73,12 @@ fn held(path: &Path, wait: Duration) -> Problem {
     Problem::new(
         Kind::LockHeld,
         format!(
-            "`{}` is held by {holder}, for more than {} s",
+            "`{}` has been locked by {holder} for more than {} s",
             path.display(),
             wait.as_secs()
         ),
     )
-    .hint("wait for it to end, or see what that process is doing")
+    .hint("wait for that process to end, or check what it is doing")
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ pub(super) fn make_whole(
         .args(["reset", "--hard", "--quiet", "--no-recurse-submodules"])
         .ok()?;
     notes.push(format!(
-        "everything in `{}` was gone; it was filled again from the branch",
+        "`{}` was empty; its files were restored from the branch",
         path.display()
     ));
     Ok(notes)
@@ -79,12 +79,12 @@ pub(super) fn mend(
     require_plain(path)?;
     if is_absent(path) {
         std::fs::create_dir(path).map_err(|error| storage_problem(path, &error))?;
-        notes.push("the agent had deleted its whole folder".to_owned());
+        notes.push("the agent deleted its whole folder".to_owned());
     }
     files::make_usable(path).map_err(|error| storage_problem(path, &error))?;
     if load_token(&record.sandbox.admin_dir) == Probe::Absent && is_nobodys(record) {
         register_again(record)?;
-        notes.push("the agent had deleted git's own files of its folder".to_owned());
+        notes.push("the agent deleted the git files of its folder".to_owned());
     }
     notes.extend(mend_head(all, record, head)?);
     Ok(notes)
@@ -113,7 +113,7 @@ pub(super) fn mend_head(
         let tip = last_tip(all, record, known);
         refs::create(&all.git, &common, full, &tip)?;
         notes.push(format!(
-            "branch `{branch}` had been deleted; it was made again at {tip}"
+            "branch `{branch}` was deleted; it was recreated at {tip}"
         ));
     }
     let own = own.map(|(_, full)| full);
@@ -122,7 +122,7 @@ pub(super) fn mend_head(
         false => mend_head_file(all, record, own.as_deref())?,
     };
     if mended {
-        notes.push("the agent had left no commit checked out".to_owned());
+        notes.push("the agent left no commit checked out".to_owned());
     }
     if !is_index(&admin.join("index")) {
         discard(&admin.join("index"))?;
@@ -130,7 +130,7 @@ pub(super) fn mend_head(
             .call_at(all.location_of(record), Touches::Files)
             .args(["read-tree", "HEAD"])
             .ok()?;
-        notes.push("the agent had damaged git's index".to_owned());
+        notes.push("the agent damaged git's index".to_owned());
     }
     Ok(notes)
 }

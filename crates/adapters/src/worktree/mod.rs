@@ -163,14 +163,20 @@ impl Sandboxes for Worktrees {
     fn write_file(&self, sandbox: &Sandbox, name: &str, text: &str) -> Result<(), Problem> {
         inside::write(&sandbox.path, Path::new(name), text.as_bytes()).map_err(|error| {
             let path = sandbox.path.join(name);
-            Problem::new(Kind::NotWritten, format!("cannot write `{}`", path.display()))
-                .because(error)
-                .hint("see that the disk has room, the sandbox is there and no folder on the way is a link")
+            Problem::new(
+                Kind::NotWritten,
+                format!("cannot write `{}`", path.display()),
+            )
+            .because(error)
+            .hint(
+                "check free space, that the sandbox exists, and that no folder of the path \
+                       is a link",
+            )
         })
     }
 
     fn keep(&self, sandbox: &Sandbox) -> Result<Option<KeptWork>, Problem> {
-        let _lock = self.lock_sandbox(&sandbox.id, "keeping its work")?;
+        let _lock = self.lock_sandbox(&sandbox.id, "saving its work")?;
         match self.records.find(&sandbox.id)? {
             Some(record) => keep::keep(self, &record),
             None => Ok(None),
@@ -179,7 +185,7 @@ impl Sandboxes for Worktrees {
 
     fn mend(&self, sandbox: &Sandbox, head: Option<&str>) -> Result<Vec<String>, Problem> {
         drive_core::sandbox::check_folder_name(&sandbox.id)?;
-        let _lock = self.lock_sandbox(&sandbox.id, "being looked over")?;
+        let _lock = self.lock_sandbox(&sandbox.id, "inspecting it")?;
         match self.records.find(&sandbox.id)? {
             Some(record) => mend::mend(self, &record, head),
             None => Ok(Vec::new()),
@@ -188,7 +194,7 @@ impl Sandboxes for Worktrees {
 
     fn make_whole(&self, sandbox: &Sandbox, head: Option<&str>) -> Result<Vec<String>, Problem> {
         drive_core::sandbox::check_folder_name(&sandbox.id)?;
-        let _lock = self.lock_sandbox(&sandbox.id, "being looked over")?;
+        let _lock = self.lock_sandbox(&sandbox.id, "inspecting it")?;
         match self.records.find(&sandbox.id)? {
             Some(record) => mend::make_whole(self, &record, head),
             None => Err(gone(&sandbox.id)),
@@ -196,7 +202,7 @@ impl Sandboxes for Worktrees {
     }
 
     fn roll_back(&self, sandbox: &Sandbox, to: &str) -> Result<Option<KeptWork>, Problem> {
-        let _lock = self.lock_sandbox(&sandbox.id, "being put back")?;
+        let _lock = self.lock_sandbox(&sandbox.id, "restoring it")?;
         match self.records.find(&sandbox.id)? {
             Some(record) => roll_back::roll_back(self, &record, to),
             None => Err(gone(&sandbox.id)),
@@ -266,9 +272,9 @@ fn require_plain(path: &Path) -> Result<(), Problem> {
     match path.symlink_metadata() {
         Ok(meta) if !meta.is_dir() => Err(Problem::new(
             Kind::SandboxReplaced,
-            format!("`{}` is not a plain folder any more", path.display()),
+            format!("`{}` is no longer a plain folder", path.display()),
         )
-        .hint("something else was put there; nothing was followed: remove it")),
+        .hint("something replaced it; remove what is there")),
         Ok(_) | Err(_) => Ok(()),
     }
 }
@@ -276,9 +282,9 @@ fn require_plain(path: &Path) -> Result<(), Problem> {
 fn gone(id: &SandboxId) -> Problem {
     Problem::new(
         Kind::SandboxGone,
-        format!("sandbox `{id}` is not there any more"),
+        format!("sandbox `{id}` no longer exists"),
     )
-    .hint("it was removed by hand; what was committed is still on its branch")
+    .hint("it was removed by hand; its commits are on its branch")
 }
 
 fn made(path: &Path) -> io::Result<PathBuf> {
@@ -293,7 +299,7 @@ fn root_problem(root: &Path, error: &io::Error) -> Problem {
     }
     Problem::new(
         Kind::SandboxRootUnusable,
-        format!("the sandbox folder `{}` cannot be written", root.display()),
+        format!("cannot write to the sandbox folder `{}`", root.display()),
     )
     .because(error)
     .hint("make it writable, or set `sandbox.root` to another folder")
@@ -306,10 +312,10 @@ fn storage_problem(path: &Path, error: &io::Error) -> Problem {
     }
     Problem::new(
         Kind::StorageFailed,
-        format!("`{}` cannot be used", path.display()),
+        format!("cannot use `{}`", path.display()),
     )
     .because(error)
-    .hint("see whether the disk is mounted read-only and who owns the folder")
+    .hint("check whether the disk is mounted read-only and who owns the folder")
 }
 
 fn disk_full(path: &Path) -> Problem {
@@ -317,5 +323,5 @@ fn disk_full(path: &Path) -> Problem {
         Kind::DiskFull,
         format!("the disk of `{}` is full", path.display()),
     )
-    .hint("free some space, or set `sandbox.root` to another disk; nothing was lost")
+    .hint("free some space, or set `sandbox.root` to another disk")
 }

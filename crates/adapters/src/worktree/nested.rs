@@ -34,7 +34,7 @@ pub(super) fn find_unpushed(git: &Git, modules: &Path) -> Result<Option<String>,
             if has_unpushed(git, &folder)? {
                 let module = folder.strip_prefix(modules).unwrap_or(&folder);
                 return Ok(Some(format!(
-                    "what submodule `{}` has and its remote does not",
+                    "commits of submodule `{}` that are not on its remote",
                     module.display()
                 )));
             }
@@ -67,7 +67,7 @@ fn unsavable_at(
         let is_empty = std::fs::read_dir(place).is_ok_and(|mut all| all.next().is_none());
         return Ok((!is_empty).then(|| {
             format!(
-                "what lies in `{}`, the place of a submodule that was not fetched,",
+                "files in `{}`, a submodule that was not fetched,",
                 link.display()
             )
         }));
@@ -101,5 +101,5 @@ fn leads_into(file: &Path, place: &Path, modules: &Path) -> bool {
 }
 
 fn own_repository(path: &Path) -> String {
-    format!("`{}`, a repository of its own,", path.display())
+    format!("nested repository `{}`", path.display())
 }

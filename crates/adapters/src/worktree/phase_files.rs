@@ -21,9 +21,9 @@ pub(super) fn write(sandbox: &Path, state: &PhaseState) -> Result<(), Problem> {
     let Some(top) = open_sandbox(sandbox)? else {
         return Err(Problem::new(
             Kind::SandboxGone,
-            format!("the sandbox `{}` is gone", sandbox.display()),
+            format!("sandbox `{}` no longer exists", sandbox.display()),
         )
-        .hint("it was removed by hand or by a clean-up; its commits are on its branch"));
+        .hint("it was removed by hand or by a cleanup; its commits are on its branch"));
     };
     let path = sandbox.join(STATE_FOLDER);
     match mkdirat(&top, STATE_FOLDER, Mode::from_raw_mode(0o755)) {
@@ -120,5 +120,5 @@ fn not_plain(path: &Path, wanted: &str) -> Problem {
         Kind::PhaseFileNotPlain,
         format!("`{}` is not a plain {wanted}", path.display()),
     )
-    .hint("an agent put something else there; nothing was followed: remove it")
+    .hint("an agent replaced it; remove what is there")
 }

@@ -88,7 +88,7 @@ impl Records {
             Probe::Absent => Ok(None),
             Probe::Failed(why) => Err(Problem::new(
                 Kind::SandboxRecordUnreadable,
-                format!("the record of sandbox `{id}` cannot be read"),
+                format!("cannot read the record of sandbox `{id}`"),
             )
             .cause(why)
             .hint(format!("look at `{}`", self.path(id).display()))),
@@ -100,7 +100,7 @@ impl Records {
         let json = serde_json::to_vec_pretty(record).map_err(|error| {
             Problem::new(
                 Kind::SandboxRecordUnwritable,
-                "a sandbox record cannot be written",
+                "cannot write a sandbox record",
             )
             .because(error)
         })?;
@@ -136,7 +136,7 @@ fn parse(bytes: &[u8]) -> Result<Record, String> {
     let record: Record = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if record.version > VERSION {
         return Err(format!(
-            "written by a newer drive (version {}, this one reads {VERSION})",
+            "written by a newer drive (version {}; this one supports {VERSION})",
             record.version
         ));
     }
@@ -156,7 +156,7 @@ pub(super) fn load_token(admin_dir: &Path) -> Probe<String> {
 pub(super) fn fresh_token() -> Result<String, Problem> {
     let mut bytes = [0u8; 16];
     getrandom::fill(&mut bytes).map_err(|error| {
-        Problem::new(Kind::NoRandomness, "the machine gives no random numbers").because(error)
+        Problem::new(Kind::NoRandomness, "the system provides no random numbers").because(error)
     })?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(problem.kind, Kind::SandboxRecordUnreadable);
         assert_eq!(
             problem.causes,
-            ["written by a newer drive (version 2, this one reads 1)"]
+            ["written by a newer drive (version 2; this one supports 1)"]
         );
         assert_eq!(records.ids().unwrap(), [newer.sandbox.id]);
     }

@@ -105,7 +105,7 @@ pub(super) fn require_free(git: &Git, at: &Location, branch: &BranchName) -> Res
         if name == wanted {
             return Err(Problem::new(
                 Kind::BranchExists,
-                format!("branch `{branch}` exists already"),
+                format!("branch `{branch}` already exists"),
             )
             .hint(format!(
                 "pass `--branch` with another name, or delete it: `git branch -d {branch}`"
@@ -117,7 +117,7 @@ pub(super) fn require_free(git: &Git, at: &Location, branch: &BranchName) -> Res
                 Kind::BranchConflict,
                 format!("branch `{branch}` cannot exist beside branch `{other}`"),
             )
-            .hint("git stores branches as files: pass `--branch` with another name"));
+            .hint("pass `--branch` with another name; git stores branches as files"));
         }
     }
     Ok(())

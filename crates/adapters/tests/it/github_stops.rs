@@ -97,11 +97,11 @@ fn an_answer_that_never_comes_is_not_waited_for_by_whoever_stops_at_once() {
     let expected = Problem::new(
         Kind::Interrupted,
         format!(
-            "the answer of `{}` was not waited for",
+            "interrupted while waiting for `{}`",
             scene.simulator.address()
         ),
     )
-    .hint("what was asked may have happened all the same: look at the forge");
+    .hint("the request may have been carried out: check the forge");
     assert_eq!(problem, expected);
     assert_eq!(scene.posts(), 1);
     // From then on nothing is asked for any more.
@@ -122,8 +122,8 @@ fn whoever_stops_once_waits_for_the_answer_under_way_and_nothing_is_tried_again(
 fn a_pause_that_the_forge_asked_for_ends_with_a_stop() {
     let scene = Scene::new(Duration::from_secs(30));
     let problem = scene.stopped_at(FaultKind::SecondaryLimit(100), Urgency::Graceful);
-    let expected = Problem::new(Kind::Interrupted, "stopped while waiting for the forge")
-        .hint("nothing was asked of it since");
+    let expected = Problem::new(Kind::Interrupted, "interrupted while waiting for the forge")
+        .hint("run the command again");
     assert_eq!(problem, expected);
     assert_eq!(scene.posts(), 1);
 }

@@ -170,7 +170,7 @@ fn the_doctor_shows_what_the_token_may_still_ask() {
     };
     let token = ("GH_TOKEN", "ghp_ghs");
     assert_eq!(budget_check(&home, &[]), None);
-    let unused = fine("nothing was asked with this token yet");
+    let unused = fine("no requests with this token yet");
     assert_eq!(budget_check(&home, &[token]), unused);
 
     let state_dir = StateDir::open(&home.environment(&[])).unwrap();

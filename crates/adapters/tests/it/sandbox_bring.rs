@@ -60,10 +60,10 @@ fn links_that_lead_out_are_left_out_and_named() {
     assert_eq!(
         notes,
         [
-            "`data/out/key` matched nothing to bring along",
-            "`data/out` was not brought along: a link that leads out of the repository",
-            "`data/up` was not brought along: a link that leads out of the repository",
-            "`missing` matched nothing to bring along",
+            "`data/out/key` matched no files to copy",
+            "`data/out` was not copied: a link that leads out of the repository",
+            "`data/up` was not copied: a link that leads out of the repository",
+            "`missing` matched no files to copy",
         ]
     );
 }
@@ -260,7 +260,7 @@ fn a_folder_with_too_many_files_that_git_does_not_ignore_is_left_out_and_named()
     let notes: Vec<String> = sandbox.notes.iter().map(SandboxNote::to_string).collect();
     assert_eq!(
         notes,
-        ["`cache` was not brought along: too many files that git does not ignore"]
+        ["`cache` was not copied: too many files that git does not ignore"]
     );
     assert!(!sandbox.path.join("cache").exists());
     assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
@@ -283,7 +283,7 @@ fn a_tracked_link_on_the_way_leads_nothing_out_of_the_sandbox() {
     let notes: Vec<String> = sandbox.notes.iter().map(SandboxNote::to_string).collect();
     assert_eq!(
         notes,
-        ["`data/local.cfg` was not brought along: a tracked link stands in its way"]
+        ["`data/local.cfg` was not copied: a tracked link is in the way"]
     );
 }
 

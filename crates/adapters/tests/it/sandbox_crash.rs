@@ -148,7 +148,7 @@ fn a_lock_that_somebody_still_holds_is_named_with_what_to_do() {
         .collect_work(place, &leftovers, &sandbox.base_sha)
         .unwrap_err();
     assert_eq!(problem.kind, Kind::RefLocked);
-    assert_eq!(problem.message, "`refs/heads/drive/one` cannot be changed");
+    assert_eq!(problem.message, "cannot update `refs/heads/drive/one`");
     let hint = problem.hint.unwrap();
     assert!(hint.contains(lock.to_str().unwrap()), "{hint}");
 }

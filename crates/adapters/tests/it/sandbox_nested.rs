@@ -68,7 +68,7 @@ const ADDED: &[Deed] = &[
             world.git_in(&it.path, ["add", "-A"]);
             world.git_in(&it.path, ["commit", "-qm", "add app"]);
         },
-        "`app`, a repository of its own,",
+        "nested repository `app`",
     ),
     (
         "added and committed, then ignored",
@@ -93,7 +93,7 @@ const ADDED: &[Deed] = &[
             world.git_in(&src, ["commit", "-qm", "inner"]);
             world.git_in(&src, ["checkout", "-q", "main"]);
         },
-        "`src`, a repository of its own,",
+        "nested repository `src`",
     ),
 ];
 
@@ -108,7 +108,7 @@ fn a_repository_that_only_the_sandbox_has_holds_up_the_removal() {
         assert_eq!(problem.kind, Kind::WorkCannotBeKept, "{deed}");
         assert_eq!(
             problem.message,
-            format!("sandbox `one` stays: {what} cannot be saved"),
+            format!("cannot remove sandbox `one`: {what} cannot be saved"),
             "{deed}"
         );
         let found = sandboxes.find(&sandbox.id).unwrap();
@@ -148,8 +148,7 @@ fn a_repository_that_was_added_is_not_committed() {
         assert_eq!(
             collect(&world, &sandbox),
             Err(
-                "nestedRepository: `app` is a repository of its own and cannot be committed"
-                    .to_owned()
+                "nestedRepository: `app` is a nested repository and cannot be committed".to_owned()
             )
         );
     }
@@ -233,7 +232,7 @@ fn files_in_the_place_of_a_submodule_that_was_not_fetched_hold_up_the_removal() 
     assert_eq!(world.git_in(&sandbox.path, ["status", "--porcelain"]), "");
     let problem = sandboxes.remove(&sandbox).unwrap_err();
     assert_eq!(problem.kind, Kind::WorkCannotBeKept);
-    assert!(problem.message.contains("what lies in `lib`"), "{problem}");
+    assert!(problem.message.contains("files in `lib`"), "{problem}");
     assert!(sandbox.path.join("lib/work.txt").exists());
 }
 
@@ -248,7 +247,7 @@ fn nothing_is_brought_into_the_place_of_a_submodule() {
     spec.seed = vec!["lib/target".into()];
     let sandbox = sandboxes.create(&spec).unwrap();
     let notes: Vec<String> = sandbox.notes.iter().map(ToString::to_string).collect();
-    let left_out = "was not brought along: it lies in a submodule, which is not fetched";
+    let left_out = "was not copied: it is in a submodule that is not fetched";
     assert_eq!(
         notes[notes.len() - 2..],
         [

@@ -110,7 +110,7 @@ fn a_sound_head_is_left_alone_and_one_that_is_gone_is_set_again() {
     std::fs::remove_file(sandbox.admin_dir.join("HEAD")).unwrap();
     assert_eq!(
         sandboxes.mend(&sandbox, Some(&tip)).unwrap(),
-        ["the agent had left no commit checked out"]
+        ["the agent left no commit checked out"]
     );
     assert_eq!(head(), "refs/heads/drive/one");
     assert_eq!(world.git_in(&sandbox.path, ["rev-parse", "HEAD"]), tip);

@@ -30,7 +30,7 @@ fn is_whole(world: &World, sandbox: &Sandbox, head: &str) {
 
 fn filled(sandbox: &Sandbox) -> String {
     format!(
-        "everything in `{}` was gone; it was filled again from the branch",
+        "`{}` was empty; its files were restored from the branch",
         sandbox.path.display()
     )
 }
@@ -89,7 +89,7 @@ fn a_branch_that_is_gone_is_made_again_where_it_was() {
     let (sandbox, head) = worked_in(&world, &sandboxes);
     let told = |tip: &str| {
         vec![format!(
-            "branch `drive/one` had been deleted; it was made again at {tip}"
+            "branch `drive/one` was deleted; it was recreated at {tip}"
         )]
     };
     world.git(["update-ref", "-d", "refs/heads/drive/one"]);

@@ -8,7 +8,7 @@ use clap_complete::Shell;
 /// The arguments of `drive completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
-    /// Write the script for this shell
+    /// Shell to print the script for
     #[arg(value_enum)]
     shell: Shell,
 }

@@ -30,13 +30,13 @@ impl ConfigArgs {
 
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
-    /// Show every setting in force and where it came from
+    /// Show the effective settings and the source of each
     Show,
-    /// Check the settings files and report every mistake
+    /// Check the settings files and report all errors
     Check,
     /// Print the JSON Schema of `drive.toml` for editors
     Schema,
-    /// Print the commented file of all defaults
+    /// Print all defaults as a commented settings file
     Default,
 }
 
@@ -79,7 +79,7 @@ fn check(app: &App) -> Outcome {
     match app.load_settings(&[]) {
         Ok(_) => {
             let document = ConfigCheckDocument::right(files);
-            Answer::new(&document, "the settings are fine")
+            Answer::new(&document, "settings are valid")
         }
         Err(LoadError::Unreadable(problem)) => Err(problem),
         Err(LoadError::Mistakes(findings)) => {

@@ -32,7 +32,7 @@ pub(crate) fn run(_args: &DoctorArgs, app: &App) -> Outcome {
     if app.cancel()?.asked().is_some() {
         return Err(Problem::new(
             Kind::Interrupted,
-            "interrupted before everything was looked at",
+            "interrupted before all checks ran",
         ));
     }
     let problem = mistake.or_else(|| blocking(&checks));
@@ -46,9 +46,9 @@ fn blocking(checks: &[Check]) -> Option<Problem> {
         .filter(|check| check.blocks())
         .map(|check| format!("`{}`", check.name))
         .collect();
-    let message = format!("drive cannot work here without {}", names.join(", "));
+    let message = format!("missing: {}", names.join(", "));
     let problem = Problem::new(Kind::RequirementMissing, message)
-        .hint("see the hints above, then run `drive doctor` again");
+        .hint("follow the hints above, then run `drive doctor` again");
     (!names.is_empty()).then_some(problem)
 }
 

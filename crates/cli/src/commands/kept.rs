@@ -23,18 +23,18 @@ pub(crate) struct KeptArgs {
 enum KeptCommand {
     /// List the saved work of this repository, oldest first
     List,
-    /// Make a branch at saved work
+    /// Create a branch from saved work
     Restore {
-        /// The saved work: its ref, `RUN/N`, or `RUN` where that has only one
+        /// Saved work: its ref, `RUN/N`, or `RUN` if there is only one
         #[arg(value_name = "REF")]
         reference: String,
-        /// Call the branch this instead of `kept/RUN-N`
+        /// Name of the branch [default: kept/RUN-N]
         #[arg(long, value_name = "NAME")]
         branch: Option<String>,
     },
-    /// Forget saved work
+    /// Delete saved work
     Drop {
-        /// The saved work: its ref, `RUN/N`, or `RUN` where that has only one
+        /// Saved work: its ref, `RUN/N`, or `RUN` if there is only one
         #[arg(value_name = "REF")]
         reference: String,
     },
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &KeptArgs, app: &App) -> Outcome {
         }
         KeptCommand::Drop { reference } => {
             let work = kept::drop(&git, &repo, reference)?;
-            let text = format!("forgot {} (it was {})\n", work.reference, work.sha);
+            let text = format!("dropped {} (was {})\n", work.reference, work.sha);
             let dropped = KeptWorkDocument::from(&work);
             Answer::new(&KeptDocument::Dropped { dropped }, text)
         }
@@ -66,7 +66,7 @@ fn list(git: &Git, repo: &Path) -> Outcome {
         let _ = writeln!(text, "{}", line(work));
     }
     if all.is_empty() {
-        text.push_str("nothing is kept here\n");
+        text.push_str("no saved work\n");
     }
     let kept = all.iter().map(KeptWorkDocument::from).collect();
     Answer::new(&KeptDocument::List { kept }, text)
@@ -79,7 +79,7 @@ fn restore(git: &Git, repo: &Path, reference: &str, branch: Option<&str>) -> Out
         None => default_branch(&work)?,
     };
     let work = kept::restore(git, repo, &work.reference, &name)?;
-    let text = format!("made branch {name} from {}\n", work.reference);
+    let text = format!("created branch {name} from {}\n", work.reference);
     let document = KeptDocument::Restored {
         restored: KeptWorkDocument::from(&work),
         branch: name.to_string(),

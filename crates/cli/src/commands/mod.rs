@@ -43,25 +43,25 @@ use clap::Subcommand;
 /// What drive can be asked to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Let one agent do a task in a throw-away worktree
+    /// Run one agent on a task in a temporary worktree
     Spawn(spawn::SpawnArgs),
-    /// Let one agent do a task and another one review it, in one throw-away worktree
+    /// Run one agent on a task and another to review it, in one temporary worktree
     SpawnTeam(spawn_team::SpawnTeamArgs),
-    /// Plan over a pull request that is watched until it is merged, closed or silent
+    /// Plan a task on a pull request and watch it until it is merged, closed or inactive
     Cruise(cruise::CruiseArgs),
-    /// See what ran and what came of it
+    /// Show runs and their results
     Runs(runs::RunsArgs),
     /// List, restore or drop work saved from sandboxes
     Kept(kept::KeptArgs),
-    /// See, discuss and merge the pull requests of the local forge
+    /// Show, discuss and merge pull requests of the local forge
     Pr(pr::PrArgs),
-    /// Show runs and pull requests in a browser, and take webhooks
+    /// Serve the dashboard and receive webhooks
     Serve(serve::ServeArgs),
-    /// Verify a commit in a place of its own, within bounds
+    /// Verify a commit in an isolated worktree with resource limits
     Verify(verify::VerifyArgs),
-    /// Show a whole planning cruise on a throw-away repository with scripted agents
+    /// Demonstrate a planning cruise on a temporary repository with scripted agents
     Demo(demo::DemoArgs),
-    /// Say what is installed, what is missing and what this machine can enforce
+    /// Show what is installed, what is missing and which isolation this machine supports
     Doctor(doctor::DoctorArgs),
     /// Show, check or describe the settings
     Config(config::ConfigArgs),

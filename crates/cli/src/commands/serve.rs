@@ -24,19 +24,20 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The arguments of `drive serve`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Webhooks are taken once the variable that `forge.webhook_secret_env` names \
-                  (DRIVE_WEBHOOK_SECRET) holds the secret they are signed with. Ctrl-C ends it, with 0."
+    after_help = "Webhooks are accepted once the variable that `forge.webhook_secret_env` names \
+                  (DRIVE_WEBHOOK_SECRET) contains their secret. Ctrl-C stops the server with \
+                  exit code 0."
 )]
 pub(crate) struct ServeArgs {
-    /// Listen on this address; port 0 takes any free one
+    /// Address to listen on; port 0 takes any free port
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4242")]
     listen: SocketAddr,
 
-    /// Let other machines reach signed webhooks only, or all: the dashboard too, without a password
+    /// What other machines can reach: signed webhooks, or everything, including the dashboard without a password
     #[arg(long, value_name = "WHAT", value_enum)]
     expose: Option<Expose>,
 
-    /// Answer to this name besides addresses and `localhost`; may be given more than once
+    /// Host name to answer to besides addresses and `localhost`; may be repeated
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
 }
@@ -77,9 +78,12 @@ pub(crate) fn run(args: &ServeArgs, app: &App) -> Outcome {
     if !shows && secret.is_none() {
         return Err(Problem::new(
             Kind::NothingToServe,
-            format!("the dashboard is not exposed, and `{variable}` holds no secret for webhooks"),
+            format!(
+                "nothing to serve: the dashboard is not exposed, and `{variable}` holds no \
+                     webhook secret"
+            ),
         )
-        .hint(format!("set `{variable}`, or say `--expose all`")));
+        .hint(format!("set `{variable}`, or pass `--expose all`")));
     }
     let mut router = match shows {
         true => dashboard::router(sources(app, &wiring)?, Hosts::new(&args.hosts)),
@@ -101,13 +105,13 @@ pub(crate) fn run(args: &ServeArgs, app: &App) -> Outcome {
         .answer_now(&Answer::new(&document, announcement(&document, variable))?);
     if args.expose == Some(Expose::All) && !args.listen.ip().is_loopback() {
         app.output()
-            .warn("whoever reaches this address can read the dashboard");
+            .warn("anyone who can reach this address can read the dashboard");
     }
     while cancel.asked().is_none() {
         if !server.is_running() {
             return Err(
-                Problem::new(Kind::ServerEnded, "the server ended by itself")
-                    .hint("start it again"),
+                Problem::new(Kind::ServerEnded, "the server ended unexpectedly")
+                    .hint("start it again: `drive serve`"),
             );
         }
         say_next(app, &heard);
@@ -126,7 +130,7 @@ fn shows_dashboard(listen: SocketAddr, expose: Option<Expose>) -> bool {
 fn say_next(app: &App, heard: &Receiver<Heard>) {
     match heard.recv_timeout(LOOK_EVERY) {
         Ok(Heard::Nudge(nudge)) => app.output().narrate(format_args!(
-            "something changed on pull request {} of {}",
+            "change on pull request {} of {}",
             nudge.pr, nudge.repository
         )),
         Ok(Heard::Problem(problem)) => app.output().warn(&problem),
@@ -139,11 +143,11 @@ fn say_next(app: &App, heard: &Receiver<Heard>) {
 fn announcement(document: &ServeDocument, variable: &str) -> String {
     let mut text = match document.dashboard {
         true => format!("dashboard  {}\n", document.url),
-        false => "dashboard  off: it is not exposed\n".to_owned(),
+        false => "dashboard  off (not exposed)\n".to_owned(),
     };
     text.push_str(&match &document.webhooks {
         Some(webhooks) => format!("webhooks   {webhooks}\n"),
-        None => format!("webhooks   off: set `{variable}` to the secret of the webhook\n"),
+        None => format!("webhooks   off; set `{variable}` to the webhook's secret\n"),
     });
     text
 }

@@ -12,7 +12,7 @@ pub(crate) struct SpawnArgs {
     #[command(flatten)]
     options: SpawnOptions,
 
-    /// Use this agent of the settings
+    /// Agent to use (a name under `[agents]`)
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
 }

@@ -20,31 +20,31 @@ use std::path::Path;
 /// Options that `drive spawn` and `drive spawn-team` share.
 #[derive(Debug, Args)]
 pub(super) struct SpawnOptions {
-    /// What is to be done; `-` reads it from standard input
+    /// What to do; `-` reads it from standard input
     #[arg(value_name = "TASK")]
     task: String,
 
-    /// Start from this commit or branch instead of what is checked out
+    /// Commit or branch to start from [default: what is checked out]
     #[arg(long, value_name = "REV")]
     base: Option<String>,
 
-    /// Make this branch instead of one named after the task
+    /// Branch to create [default: named after the task]
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
 
-    /// Leave the sandbox where it is afterwards
+    /// Keep the sandbox after the run
     #[arg(long)]
     keep: bool,
 
-    /// Make the branch only, and open no pull request
+    /// Create the branch only, without a pull request
     #[arg(long)]
     no_pr: bool,
 
-    /// End an agent after this long without a sign of life
+    /// Stop an agent after this long without output
     #[arg(long, value_name = "TIME")]
     idle_timeout: Option<String>,
 
-    /// End an agent after this long
+    /// Stop an agent after this long
     #[arg(long, value_name = "TIME")]
     total_timeout: Option<String>,
 }
@@ -150,7 +150,7 @@ impl SpawnOptions {
             ..wiring.world(conversation.as_ref(), &progress)
         };
         let cancel = app.cancel()?;
-        let run = progress.ticking(cancel, "stopping, and keeping the work", || {
+        let run = progress.ticking(cancel, "stopping and saving work", || {
             start::execute(
                 request,
                 &id,

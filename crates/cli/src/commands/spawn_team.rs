@@ -15,23 +15,23 @@ pub(crate) struct SpawnTeamArgs {
     #[command(flatten)]
     options: SpawnOptions,
 
-    /// How they take turns: `sequential`, `pingpong` or `github`
+    /// How the agents take turns: `sequential`, `pingpong` or `github`
     #[arg(long, value_name = "MODE")]
     mode: Option<String>,
 
-    /// Review the same thing at most this often
+    /// Most reviews of each domain
     #[arg(long, value_name = "N")]
     max_iterations: Option<u32>,
 
-    /// Let this agent of the settings do the work
+    /// Agent that does the work (a name under `[agents]`)
     #[arg(long, value_name = "NAME")]
     primary: Option<String>,
 
-    /// Let this agent of the settings review it
+    /// Agent that reviews (a name under `[agents]`)
     #[arg(long, value_name = "NAME")]
     reviewer: Option<String>,
 
-    /// Merge the pull request once every review approved its commit and `drive verify` passes on it
+    /// Merge the pull request once all reviews approve its commit and `drive verify` passes
     #[arg(long, conflicts_with = "no_pr")]
     auto_merge: bool,
 }

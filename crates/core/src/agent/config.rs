@@ -126,14 +126,14 @@ impl AgentConfig {
                 format!("agent `{name}` has no command"),
             )
             .hint(format!(
-                "set `command` in `[agents.{name}]`: its kind `{}` has no usual one",
+                "set `command` in `[agents.{name}]`: kind `{}` has no default",
                 self.kind
             )));
         }
         if let Some(variable) = self.env.iter().find(|v| is_withheld(v, forge_token_env)) {
             return Err(Problem::new(
                 Kind::ForgeTokenForAgent,
-                format!("agent `{name}` would be given a secret of the forge in `{variable}`"),
+                format!("agent `{name}` would receive a secret of the forge in `{variable}`"),
             )
             .hint(format!(
                 "remove `{variable}` from `env` in `[agents.{name}]`: drive itself pushes and posts"
@@ -142,10 +142,13 @@ impl AgentConfig {
         if let Some(entry) = self.home.iter().find(|e| !is_home_entry(e)) {
             return Err(Problem::new(
                 Kind::AgentHomeEntry,
-                format!("agent `{name}` asks for `{entry}`, which is not a path inside the home"),
+                format!(
+                    "`home` of agent `{name}` has `{entry}`, which is not a path inside the \
+                         home folder"
+                ),
             )
             .hint(format!(
-                "write paths such as `.config/tool` in `home` of `[agents.{name}]`"
+                "use relative paths such as `.config/tool` in `home` of `[agents.{name}]`"
             )));
         }
         self.check_permissions(name)
@@ -156,7 +159,7 @@ impl AgentConfig {
         if let Some(rule) = rules.malformed() {
             return Err(Problem::new(
                 Kind::AgentPermissions,
-                format!("agent `{name}` has a permission rule that is none: `{rule}`"),
+                format!("malformed permission rule `{rule}` of agent `{name}`"),
             )
             .hint("write `Tool`, or `Tool(pattern)` with both brackets"));
         }
@@ -165,11 +168,12 @@ impl AgentConfig {
             return Err(Problem::new(
                 Kind::AgentPermissions,
                 format!(
-                    "agent `{name}` would keep no permission rule: one of kind `{}` asks nobody",
+                    "permission rules of agent `{name}` have no effect: kind `{}` does not ask \
+                     for permission",
                     self.kind
                 ),
             )
-            .hint("remove them: what holds it is its sandbox, see `sandbox.isolation`"));
+            .hint("remove them; its sandbox limits it, see `sandbox.isolation`"));
         }
         Ok(())
     }
@@ -357,7 +361,7 @@ mod tests {
                 problem,
                 Problem::new(
                     Kind::ForgeTokenForAgent,
-                    format!("agent `robot` would be given a secret of the forge in `{variable}`")
+                    format!("agent `robot` would receive a secret of the forge in `{variable}`")
                 )
                 .hint(format!(
                     "remove `{variable}` from `env` in `[agents.robot]`: drive itself pushes and posts"

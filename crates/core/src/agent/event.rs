@@ -141,10 +141,10 @@ impl fmt::Display for Wait {
             Wait::Overloaded {
                 attempt, attempts, ..
             } => {
-                f.write_str("the model does not answer")?;
+                f.write_str("the model is overloaded")?;
                 match (attempt, attempts) {
-                    (Some(n), Some(of)) => write!(f, ", try {n} of {of}"),
-                    (Some(n), None) => write!(f, ", try {n}"),
+                    (Some(n), Some(of)) => write!(f, ", attempt {n} of {of}"),
+                    (Some(n), None) => write!(f, ", attempt {n}"),
                     (None, _) => Ok(()),
                 }
             }

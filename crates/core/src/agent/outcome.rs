@@ -105,11 +105,11 @@ pub enum Failure {
         /// Which clock.
         bound: TimeBound,
     },
-    /// It used more memory than allowed.
+    /// It reached its memory limit.
     MemoryLimit,
     /// It had more processes than allowed.
     ProcessLimit,
-    /// It printed more than allowed.
+    /// It reached its output limit.
     OutputLimit,
     /// It was stopped from above.
     Cancelled,
@@ -162,55 +162,58 @@ impl AgentOutcome {
 fn describe(agent: &str, reason: &Failure) -> Problem {
     let failed = |what: &str| Problem::new(reason.kind(), format!("agent `{agent}` {what}"));
     match reason {
-        Failure::Reported => failed("says that it failed").hint("read its log: `drive runs logs`"),
+        Failure::Reported => failed("reported a failure").hint("read its log: `drive runs logs`"),
         Failure::Model { status } => {
             let answered = status.map_or(String::new(), |s| format!(" (HTTP {s})"));
             failed(&format!("could not use its model{answered}"))
                 .hint("try again later, or choose another agent with `--agent`")
         }
         Failure::LoginExpired => failed("is not logged in").hint(format!(
-            "log in with its own command, or let its key through with `env` in `[agents.{agent}]`"
+            "log in with its own command, or pass its key with `env` in `[agents.{agent}]`"
         )),
         Failure::UsageLimit { resets_at } => {
-            let reset = resets_at.map_or(String::new(), |at| format!(", which resets at `{at}`"));
-            failed(&format!("has reached its usage limit{reset}"))
-                .hint("run it again after that, or choose another agent with `--agent`")
+            let reset = resets_at.map_or(String::new(), |at| format!("; it resets at `{at}`"));
+            failed(&format!("reached its usage limit{reset}"))
+                .hint("wait for the reset, or choose another agent with `--agent`")
         }
         Failure::NoVerdict { exit_code, signal } => failed(&match (exit_code, signal) {
-            (_, Some(signal)) => format!("was ended by signal `{signal}` before it had finished"),
+            (_, Some(signal)) => format!("was killed by signal {signal}"),
             (Some(code), None) => {
-                format!("exited with `{code}` without saying that it had finished")
+                format!("failed (exit code {code})")
             }
-            (None, None) => "ended without saying that it had finished".to_owned(),
+            (None, None) => "ended without a result".to_owned(),
         })
         .hint("read its log: `drive runs logs`"),
-        Failure::Garbage => failed("prints something else than the events of its kind").hint(
-            format!("check `kind` and `command` in `[agents.{agent}]`, then run `drive doctor`"),
-        ),
+        Failure::Garbage => failed("printed output that is not of its kind").hint(format!(
+            "check `kind` and `command` in `[agents.{agent}]`, then run `drive doctor`"
+        )),
         Failure::Escalations { allowed } => failed(&format!(
-            "asked for more than the `{allowed}` permissions allowed"
+            "asked for permission more than {allowed} times (max_escalations)"
         ))
         .hint(format!(
             "raise `max_escalations`, or allow what it needs in `[agents.{agent}]`"
         )),
-        Failure::Budget { overrun } => {
-            failed(&format!("{overrun}")).hint("raise it in `[budget]`; the work so far is kept")
-        }
+        Failure::Budget { overrun } => failed(&format!("{overrun}")).hint(
+            "raise the limit in `[budget]`; the work so far \
+                                                is saved",
+        ),
         Failure::TimedOut {
             bound: TimeBound::Wall,
-        } => failed("ran for longer than allowed")
-            .hint("raise `total_timeout`, or pass `--total-timeout`; the work so far is kept"),
+        } => failed("ran for too long (total_timeout)")
+            .hint("raise `total_timeout` or pass `--total-timeout`; the work so far is saved"),
         Failure::TimedOut {
             bound: TimeBound::Idle,
-        } => failed("was silent for longer than allowed")
-            .hint("raise `idle_timeout`, or pass `--idle-timeout`; the work so far is kept"),
-        Failure::MemoryLimit => failed("used more memory than allowed")
-            .hint("give it a smaller task; the work so far is kept"),
-        Failure::ProcessLimit => failed("started more processes than allowed")
-            .hint("see what it ran with `drive runs show`; the work so far is kept"),
-        Failure::OutputLimit => failed("printed more than allowed")
-            .hint("read its log: `drive runs logs`; the work so far is kept"),
-        Failure::Cancelled => failed("was stopped").hint("the work so far is kept"),
+        } => failed("produced no output for too long (idle_timeout)")
+            .hint("raise `idle_timeout` or pass `--idle-timeout`; the work so far is saved"),
+        Failure::MemoryLimit => failed("reached its memory limit").hint(format!(
+            "raise `memory` in `[agents.{agent}.limits]`, or give it a smaller task; the work \
+                 so far is saved"
+        )),
+        Failure::ProcessLimit => failed("reached its process limit")
+            .hint("see what it ran with `drive runs show`; the work so far is saved"),
+        Failure::OutputLimit => failed("reached its output limit")
+            .hint("read its log: `drive runs logs`; the work so far is saved"),
+        Failure::Cancelled => failed("was stopped").hint("the work so far is saved"),
         Failure::Infra => failed("could not be supervised").hint("run `drive doctor`"),
     }
 }
@@ -225,11 +228,11 @@ mod tests {
         let idle = TimeBound::Idle;
         let log = "read its log: `drive runs logs`";
         let model = "try again later, or choose another agent with `--agent`";
-        let limit = "run it again after that, or choose another agent with `--agent`";
+        let limit = "wait for the reset, or choose another agent with `--agent`";
         let at = "2026-11-16T00:00:00Z".parse().unwrap();
         let no_verdict = |exit_code, signal| Failure::NoVerdict { exit_code, signal };
         vec![
-            (Failure::Reported, "says that it failed", log),
+            (Failure::Reported, "reported a failure", log),
             (
                 Failure::Model { status: None },
                 "could not use its model",
@@ -243,43 +246,31 @@ mod tests {
             (
                 Failure::LoginExpired,
                 "is not logged in",
-                "log in with its own command, or let its key through with `env` in `[agents.a]`",
+                "log in with its own command, or pass its key with `env` in `[agents.a]`",
             ),
             (
                 Failure::UsageLimit { resets_at: None },
-                "has reached its usage limit",
+                "reached its usage limit",
                 limit,
             ),
             (
                 Failure::UsageLimit {
                     resets_at: Some(at),
                 },
-                "has reached its usage limit, which resets at `2026-11-16T00:00:00Z`",
+                "reached its usage limit; it resets at `2026-11-16T00:00:00Z`",
                 limit,
             ),
-            (
-                no_verdict(Some(7), None),
-                "exited with `7` without saying that it had finished",
-                log,
-            ),
-            (
-                no_verdict(None, Some(9)),
-                "was ended by signal `9` before it had finished",
-                log,
-            ),
-            (
-                no_verdict(None, None),
-                "ended without saying that it had finished",
-                log,
-            ),
+            (no_verdict(Some(7), None), "failed (exit code 7)", log),
+            (no_verdict(None, Some(9)), "was killed by signal 9", log),
+            (no_verdict(None, None), "ended without a result", log),
             (
                 Failure::Garbage,
-                "prints something else than the events of its kind",
+                "printed output that is not of its kind",
                 "check `kind` and `command` in `[agents.a]`, then run `drive doctor`",
             ),
             (
                 Failure::Escalations { allowed: 5 },
-                "asked for more than the `5` permissions allowed",
+                "asked for permission more than 5 times (max_escalations)",
                 "raise `max_escalations`, or allow what it needs in `[agents.a]`",
             ),
             (
@@ -289,35 +280,40 @@ mod tests {
                         used: 11,
                     },
                 },
-                "used 11 tokens where `10` are allowed",
-                "raise it in `[budget]`; the work so far is kept",
+                "used 11 tokens (limit 10)",
+                "raise the limit in `[budget]`; the work so far is saved",
             ),
             (
                 Failure::TimedOut { bound: wall },
-                "ran for longer than allowed",
-                "raise `total_timeout`, or pass `--total-timeout`; the work so far is kept",
+                "ran for too long (total_timeout)",
+                "raise `total_timeout` or pass `--total-timeout`; the work so far is saved",
             ),
             (
                 Failure::TimedOut { bound: idle },
-                "was silent for longer than allowed",
-                "raise `idle_timeout`, or pass `--idle-timeout`; the work so far is kept",
+                "produced no output for too long (idle_timeout)",
+                "raise `idle_timeout` or pass `--idle-timeout`; the work so far is saved",
             ),
             (
                 Failure::MemoryLimit,
-                "used more memory than allowed",
-                "give it a smaller task; the work so far is kept",
+                "reached its memory limit",
+                "raise `memory` in `[agents.a.limits]`, or give it a smaller task; the work \
+                 so far is saved",
             ),
             (
                 Failure::ProcessLimit,
-                "started more processes than allowed",
-                "see what it ran with `drive runs show`; the work so far is kept",
+                "reached its process limit",
+                "see what it ran with `drive runs show`; the work so far is saved",
             ),
             (
                 Failure::OutputLimit,
-                "printed more than allowed",
-                "read its log: `drive runs logs`; the work so far is kept",
+                "reached its output limit",
+                "read its log: `drive runs logs`; the work so far is saved",
             ),
-            (Failure::Cancelled, "was stopped", "the work so far is kept"),
+            (
+                Failure::Cancelled,
+                "was stopped",
+                "the work so far is saved",
+            ),
             (
                 Failure::Infra,
                 "could not be supervised",

@@ -82,7 +82,7 @@ pub fn decide(
         };
     }
     if access == Access::ReadOnly {
-        return deny("this role may not change anything");
+        return deny("this role is read-only");
     }
     if let Some(rule) = rules.denying(request) {
         return deny(&format!("denied by the rule `{rule}`"));
@@ -319,7 +319,7 @@ mod tests {
                 0,
                 5
             ),
-            deny("this role may not change anything")
+            deny("this role is read-only")
         );
     }
 

@@ -297,10 +297,10 @@ impl fmt::Display for Overrun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Overrun::Tokens { allowed, used } => {
-                write!(f, "used {used} tokens where `{allowed}` are allowed")
+                write!(f, "used {used} tokens (limit {allowed})")
             }
             Overrun::Cost { allowed, used } => {
-                write!(f, "spent {used} where `{allowed}` is allowed")
+                write!(f, "spent {used} (limit {allowed})")
             }
         }
     }

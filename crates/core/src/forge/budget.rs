@@ -37,13 +37,13 @@ impl RequestBudget {
         } = self;
         if let Some(until) = paused_until.filter(|until| *until > now) {
             return Standing {
-                words: format!("GitHub asked not to be called before {until}"),
+                words: format!("GitHub asked for a pause until {until}"),
                 waits: true,
             };
         }
         if *resets_at <= now {
             return Standing {
-                words: format!("all {limit} requests of a new hour"),
+                words: format!("all {limit} requests left"),
                 waits: false,
             };
         }
@@ -72,12 +72,12 @@ mod tests {
             (standing.words, standing.waits)
         };
         let left = |count: u64| format!("{count} of 5000 requests left until 1970-01-01T01:00:00Z");
-        let paused = "GitHub asked not to be called before 1970-01-01T00:03:20Z";
+        let paused = "GitHub asked for a pause until 1970-01-01T00:03:20Z";
         assert_eq!(told(42, None, 100), (left(42), false));
         assert_eq!(told(0, None, 100), (left(0), true));
         assert_eq!(told(42, Some(200), 100), (paused.to_owned(), true));
         assert_eq!(told(42, Some(50), 100), (left(42), false));
-        let anew = "all 5000 requests of a new hour".to_owned();
+        let anew = "all 5000 requests left".to_owned();
         assert_eq!(told(0, None, 3600), (anew, false));
     }
 }

@@ -78,7 +78,7 @@ fn github(around: &Surroundings<'_>) -> Result<Choice, Missing> {
         return Err(Missing::Token { repo });
     };
     let why = format!(
-        "{from} `{repo}` on `{}`, and a token is in {token}",
+        "{from} `{repo}` on `{}`, with a token from {token}",
         web_host(around.api_url)
     );
     Ok(Choice {
@@ -109,7 +109,7 @@ enum Missing {
 impl Missing {
     fn why(&self) -> String {
         match self {
-            Missing::Remote { remote } => format!("there is no remote `{remote}`"),
+            Missing::Remote { remote } => format!("no remote `{remote}`"),
             Missing::OtherHost {
                 remote,
                 host,
@@ -118,9 +118,9 @@ impl Missing {
                 format!("remote `{remote}` is on `{host}`, not on `{wanted}`")
             }
             Missing::NoAddress { remote } => {
-                format!("remote `{remote}` is not the address of a repository on a server")
+                format!("remote `{remote}` is not the URL of a repository on a server")
             }
-            Missing::Token { repo } => format!("there is no token for `{repo}`"),
+            Missing::Token { repo } => format!("no token for `{repo}`"),
         }
     }
 
@@ -135,7 +135,7 @@ impl Missing {
         let message = format!("`forge.kind` is `github`, but {}", self.why());
         match self {
             Missing::Token { .. } => Problem::new(Kind::TokenMissing, message)
-                .hint("set the variable that `forge.token_env` names, or run `gh auth login`"),
+                .hint("run `gh auth login`, or set the variable that `forge.token_env` names"),
             Missing::OtherHost { .. } => Problem::new(Kind::RemoteNotOnForge, message)
                 .hint("set `forge.api_url` to the API of your server, or `forge.kind` to `local`"),
             Missing::Remote { .. } | Missing::NoAddress { .. } => {
@@ -311,18 +311,18 @@ mod tests {
         let cases = [
             (
                 around(ForgeKind::Auto, hub, Some("`GH_TOKEN`")),
-                github("remote `origin` is `o/r` on `github.com`, and a token is in `GH_TOKEN`"),
+                github("remote `origin` is `o/r` on `github.com`, with a token from `GH_TOKEN`"),
             ),
             (
                 around(ForgeKind::Auto, hub, None),
                 Choice {
                     token_missing_for: Some("o/r".into()),
-                    ..local("there is no token for `o/r`")
+                    ..local("no token for `o/r`")
                 },
             ),
             (
                 around(ForgeKind::Auto, None, Some("`GH_TOKEN`")),
-                local("there is no remote `origin`"),
+                local("no remote `origin`"),
             ),
             (
                 around(
@@ -334,7 +334,7 @@ mod tests {
             ),
             (
                 around(ForgeKind::Auto, Some("/srv/r.git"), Some("`GH_TOKEN`")),
-                local("remote `origin` is not the address of a repository on a server"),
+                local("remote `origin` is not the URL of a repository on a server"),
             ),
             (
                 around(ForgeKind::Local, hub, Some("`GH_TOKEN`")),
@@ -345,7 +345,7 @@ mod tests {
                     repo: Some("o/r"),
                     ..around(ForgeKind::Auto, None, Some("`GH_TOKEN`"))
                 },
-                github("`forge.repo` names `o/r` on `github.com`, and a token is in `GH_TOKEN`"),
+                github("`forge.repo` names `o/r` on `github.com`, with a token from `GH_TOKEN`"),
             ),
             (
                 Surroundings {
@@ -356,7 +356,7 @@ mod tests {
                         Some("`GH_TOKEN`"),
                     )
                 },
-                github("remote `origin` is `o/r` on `ghe.example`, and a token is in `GH_TOKEN`"),
+                github("remote `origin` is `o/r` on `ghe.example`, with a token from `GH_TOKEN`"),
             ),
         ];
         for (around, expected) in cases {

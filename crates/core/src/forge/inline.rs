@@ -68,7 +68,7 @@ pub fn require_line(files: &[FileDiff], path: &str, line: u64) -> Result<(), Pro
     else {
         return Err(Problem::new(
             Kind::FileNotInDiff,
-            format!("file `{path}` is not part of the pull request's diff"),
+            format!("file `{path}` is not in the diff of the pull request"),
         )
         .hint(files_hint(files)));
     };
@@ -90,7 +90,7 @@ pub fn require_line(files: &[FileDiff], path: &str, line: u64) -> Result<(), Pro
     };
     Err(Problem::new(
         Kind::LineNotInDiff,
-        format!("line {line} of `{path}` is not part of the pull request's diff"),
+        format!("line {line} of `{path}` is not in the diff of the pull request"),
     )
     .hint(hint))
 }

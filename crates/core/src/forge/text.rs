@@ -3,7 +3,7 @@
 /// The longest body a forge takes, in characters.
 pub const BODY_CHARS: usize = 65_536;
 
-const NOTE: &str = "\n\n*(cut: the text was longer than a comment may be)*";
+const NOTE: &str = "\n\n*(truncated: the text is too long for a comment)*";
 
 /// The body with its marker at the end. A body too long is cut and says so; the marker stays whole.
 pub fn compose(body: &str, marker: &str) -> String {

@@ -57,7 +57,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Reason::Own => "written by drive",
-            Reason::MaybeOwn => "it ends with a marker of drive that is not recorded yet",
+            Reason::MaybeOwn => "it ends with a marker of drive that is not recorded",
             Reason::NoAuthor => "its account was deleted",
             Reason::UnlistedBot => "a bot that `forge.trusted` does not list",
             Reason::NoWritePermission => "its author has no write permission",

@@ -77,7 +77,7 @@ fn parse(raw: &[u8]) -> Result<Payload, Problem> {
     serde_json::from_slice(raw).map_err(|error| {
         Problem::new(
             Kind::WebhookUnreadable,
-            "a signed webhook delivery is not the JSON it should be",
+            "a signed webhook delivery is not valid JSON",
         )
         .because(error)
     })

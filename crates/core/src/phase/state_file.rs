@@ -124,7 +124,7 @@ impl PhaseState {
         let json = serde_json::to_string_pretty(told).map_err(|error| {
             Problem::new(
                 Kind::PhaseStateUnwritable,
-                "the state of the phase cannot be written",
+                "cannot write the state file of the phase",
             )
             .because(error)
         })?;
@@ -139,10 +139,7 @@ impl PhaseState {
         if self.last_activity > after(evidence.now, CLOCK_SLACK) {
             return Err(contradicted(
                 Kind::PhaseStateFromTheFuture,
-                format!(
-                    "says that something happened at `{}`, which is yet to come",
-                    self.last_activity
-                ),
+                format!("has a time in the future: `{}`", self.last_activity),
             ));
         }
         Ok(())
@@ -158,7 +155,7 @@ impl PhaseState {
             return Err(contradicted(
                 Kind::PhaseStateOutside,
                 format!(
-                    "points at `{}`, which is no sandbox in `{}`",
+                    "points at `{}`, which is not a sandbox in `{}`",
                     shown(path),
                     shown(evidence.sandboxes_root)
                 ),
@@ -168,7 +165,7 @@ impl PhaseState {
             return Err(contradicted(
                 Kind::PhaseStateMoved,
                 format!(
-                    "is of the sandbox `{}`, and was found in `{}`",
+                    "belongs to sandbox `{}`, but was found in `{}`",
                     shown(path),
                     shown(evidence.read_from)
                 ),
@@ -187,7 +184,7 @@ impl PhaseState {
         Err(contradicted(
             Kind::PhaseStateBranch,
             format!(
-                "is of branch `{}`, and the sandbox is on {there}",
+                "names branch `{}`, but the sandbox is on {there}",
                 self.branch_name
             ),
         ))
@@ -200,14 +197,14 @@ impl PhaseState {
         let Some(known) = evidence.pull_request.filter(|pr| pr.number == number) else {
             return Err(contradicted(
                 Kind::PhaseStatePullRequest,
-                format!("names pull request {number}, which the forge does not know"),
+                format!("names pull request {number}, which does not exist on the forge"),
             ));
         };
         if known.branch != self.branch_name.as_str() {
             return Err(contradicted(
                 Kind::PhaseStatePullRequest,
                 format!(
-                    "names pull request {number}, which is of branch `{}` and not of `{}`",
+                    "names pull request {number} of branch `{}`, not `{}`",
                     known.branch, self.branch_name
                 ),
             ));
@@ -216,7 +213,7 @@ impl PhaseState {
             return Err(contradicted(
                 Kind::PhaseStatePullRequest,
                 format!(
-                    "gives pull request {number} an address that is not `{}`",
+                    "has a URL of pull request {number} other than `{}`",
                     known.url
                 ),
             ));
@@ -235,7 +232,8 @@ fn beginning(text: &str, most: usize) -> String {
 
 fn contradicted(kind: Kind, what: String) -> Problem {
     Problem::new(kind, format!("the state file of the phase {what}")).hint(
-        "an agent may have changed `.cruise/phase-state.json`; look at it, and start the cruise anew if it cannot be trusted",
+        "an agent may have changed `.cruise/phase-state.json`; check it, or start a new cruise \
+         with `drive cruise run`",
     )
 }
 

@@ -204,7 +204,7 @@ impl Collector {
 
 impl fmt::Display for PlanErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the plan cannot be used:")?;
+        f.write_str("the plan is not valid:")?;
         for error in &self.list {
             write!(f, "\n- {error}")?;
         }
@@ -229,17 +229,16 @@ impl fmt::Display for PlanError {
 impl fmt::Display for PlanMistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLong { bytes } => write!(
-                f,
-                "it has {bytes} bytes, at most {LONGEST_PLAN} are taken"
-            ),
+            Self::TooLong { bytes } => {
+                write!(f, "it has {bytes} bytes; the limit is {LONGEST_PLAN}")
+            }
             Self::NoBlock => f.write_str(
-                "there is no task block: a fence opened by three backticks and `json tasks`, with a list of \
-                 tasks in it",
+                "no task block: add a fence that starts with three backticks and `json tasks` \
+                 and contains a list of tasks",
             ),
             Self::TwoBlocks { first } => write!(
                 f,
-                "there is a second task block (the first is on line {first}): write one"
+                "second task block (the first is on line {first}): keep one"
             ),
             Self::UnclosedFence => f.write_str("the fence that opens here is never closed"),
             Self::BadJson { why } => write!(f, "the task block is not JSON: {}", code(why, 200)),
@@ -247,7 +246,8 @@ impl fmt::Display for PlanMistake {
             Self::NoTasks => f.write_str("the list of tasks is empty"),
             Self::TooManyTasks { tasks } => write!(
                 f,
-                "the plan has {tasks} tasks, at most {MOST_TASKS} are taken: make them larger, or plan less"
+                "the plan has {tasks} tasks; the limit is {MOST_TASKS}: make them larger, or \
+                 plan less"
             ),
             Self::NotATask { task } => write!(f, "task {} is not an object", quote(task)),
             Self::RepeatedKey { task, key } => {
@@ -273,13 +273,13 @@ impl fmt::Display for PlanMistake {
                 entries,
             } => write!(
                 f,
-                "`{field}` of task {} has {entries} entries, at most {MOST_ENTRIES} are taken",
+                "`{field}` of task {} has {entries} entries; the limit is {MOST_ENTRIES}",
                 quote(task)
             ),
             Self::BadId { id } => write!(
                 f,
-                "{} cannot be an id: use at most {LONGEST_ID} letters, digits, `-`, `_` and `.`, and begin with a \
-                 letter or a digit",
+                "{} is not a valid id: use at most {LONGEST_ID} letters, digits, `-`, `_` and \
+                 `.`, starting with a letter or digit",
                 quote(id)
             ),
             Self::DuplicateId { id, first } => {
@@ -291,7 +291,7 @@ impl fmt::Display for PlanMistake {
             }
             Self::LongTitle { task, chars } => write!(
                 f,
-                "the title of task {} has {chars} characters, at most {LONGEST_TITLE} are taken",
+                "the title of task {} has {chars} characters; the limit is {LONGEST_TITLE}",
                 quote(task)
             ),
             Self::UnknownDependency {
@@ -301,7 +301,7 @@ impl fmt::Display for PlanMistake {
             } => {
                 write!(
                     f,
-                    "task {} depends on {}, which is no task",
+                    "task {} depends on {}, which does not exist",
                     quote(task),
                     quote(dependency)
                 )?;
@@ -319,16 +319,13 @@ impl fmt::Display for PlanMistake {
                     .collect();
                 write!(
                     f,
-                    "tasks wait for each other: {}",
+                    "circular dependency: {}",
                     code(&circle.join(" -> "), 2000)
                 )
             }
-            Self::BadPath { task, path, why } => write!(
-                f,
-                "the path {} of task {} {why}",
-                quote(path),
-                quote(task)
-            ),
+            Self::BadPath { task, path, why } => {
+                write!(f, "the path {} of task {} {why}", quote(path), quote(task))
+            }
         }
     }
 }

@@ -59,24 +59,22 @@ pub(super) fn summary(plan: &Plan, room: usize) -> String {
         room,
     };
     let graph = drawing(&plan.tasks);
-    let too_large = || format!("{GRAPH}The graph is too large to be drawn here.\n\n");
+    let too_large = || format!("{GRAPH}The graph is too large to draw here.\n\n");
     if !graph.is_some_and(|graph| page.add(&graph)) {
         page.add(&too_large());
     }
     let groups = groups(plan);
     if !page.add(&groups) {
-        page.add(&format!(
-            "{GROUPS}The groups are too many to be shown here.\n\n"
-        ));
+        page.add(&format!("{GROUPS}Too many groups to show here.\n\n"));
     }
     table(&plan.tasks, &mut page);
     page.text.truncate(page.text.trim_end().len());
     page.text
 }
 
-const GRAPH: &str = "### What depends on what\n\n";
-const GROUPS: &str = "### What can be done at the same time\n\n";
-const TABLE: &str = "### Tasks\n\n| id | task | done when | after |\n|---|---|---|---|\n";
+const GRAPH: &str = "### Dependencies\n\n";
+const GROUPS: &str = "### Groups that can run in parallel\n\n";
+const TABLE: &str = "### Tasks\n\n| id | task | acceptance | depends on |\n|---|---|---|---|\n";
 
 /// The graph as a forge draws it, with as much in its labels as fits; `None` when it is too large.
 fn drawing(tasks: &[PlanTask]) -> Option<String> {
@@ -102,7 +100,7 @@ fn groups(plan: &Plan) -> String {
 
 /// As many rows as fit, and how many did not.
 fn table(tasks: &[PlanTask], page: &mut Page) {
-    let more = |rows: usize| format!("\n{rows} more tasks are in the plan itself.\n");
+    let more = |rows: usize| format!("\nThe plan has {rows} more tasks.\n");
     let reserved = more(tasks.len()).chars().count();
     if !page.has_room(TABLE.chars().count() + reserved) {
         return;

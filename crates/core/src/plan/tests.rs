@@ -74,7 +74,7 @@ fn a_block_that_is_no_list_of_tasks_is_refused() {
         ("[7]", "- line 4: task `#1` is not an object"),
     ];
     for (body, expected) in table {
-        assert_eq!(block(body), format!("the plan cannot be used:\n{expected}"));
+        assert_eq!(block(body), format!("the plan is not valid:\n{expected}"));
     }
 }
 
@@ -85,18 +85,17 @@ fn a_plan_beyond_its_bounds_is_refused() {
         .collect();
     assert_eq!(
         shown(&written(&many)),
-        "the plan cannot be used:\n- line 2: the plan has 201 tasks, at most 200 are taken: make them larger, or \
-         plan less"
+        "the plan is not valid:\n- line 2: the plan has 201 tasks; the limit is 200: make them larger, or plan less"
     );
     assert!(Plan::parse(&written(&many[..MOST_TASKS])).is_ok());
     assert_eq!(
         shown(&"x".repeat(LONGEST_PLAN + 1)),
-        "the plan cannot be used:\n- it has 1048577 bytes, at most 1048576 are taken"
+        "the plan is not valid:\n- it has 1048577 bytes; the limit is 1048576"
     );
     let deep = format!("```json tasks\n{}\n```", "[".repeat(100_000));
     assert_eq!(
         shown(&deep),
-        "the plan cannot be used:\n- line 2: the task block is not JSON: `recursion limit exceeded`"
+        "the plan is not valid:\n- line 2: the task block is not JSON: `recursion limit exceeded`"
     );
 }
 
@@ -127,9 +126,9 @@ fn a_cycle_is_shown_as_a_way_around() {
     ];
     assert_eq!(
         shown(&written(&tasks)),
-        "the plan cannot be used:\n\
-         - line 5: tasks wait for each other: `c -> a -> b -> c`\n\
-         - line 8: tasks wait for each other: `x -> y -> x`"
+        "the plan is not valid:\n\
+         - line 5: circular dependency: `c -> a -> b -> c`\n\
+         - line 8: circular dependency: `x -> y -> x`"
     );
 }
 
@@ -183,9 +182,9 @@ fn a_summary_without_room_says_what_is_missing() {
         tasks: tasks.collect(),
     };
     let text = plan.summary_markdown(6_000);
-    assert!(text.contains("The graph is too large to be drawn here."));
+    assert!(text.contains("The graph is too large to draw here."));
     assert!(text.contains("1. `task-0`, `task-1`"));
-    assert!(text.ends_with(" more tasks are in the plan itself."));
+    assert!(text.ends_with(" more tasks."));
     assert_eq!(plan.summary_markdown(0), "");
 }
 
@@ -201,7 +200,7 @@ fn a_graph_that_no_forge_would_draw_is_left_out() {
     };
     let text = plan.summary_markdown(1_000_000);
     assert!(!text.contains("mermaid"));
-    assert!(text.contains("The graph is too large to be drawn here."));
+    assert!(text.contains("The graph is too large to draw here."));
 }
 
 #[test]

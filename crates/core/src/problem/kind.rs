@@ -105,7 +105,9 @@ kinds! {
         AgentNotHeld: "agentNotHeld", Environment, "The agent ran without the isolation it was started for.", "Check what it changed; `drive doctor` shows which isolation this machine supports.";
         AgentNotSupervised: "agentNotSupervised", Environment, "The agent could not be started or supervised.", "Run `drive doctor`.";
         AgentLoginExpired: "agentLoginExpired", Environment, "The agent is not logged in.", "Log in with the agent's own command, or pass its key with `env` under `[agents]`.";
-        AgentUsageLimit: "agentUsageLimit", Environment, "The agent's plan has reached its usage limit.", "Wait for the reset, or choose another agent with `--agent`.";
+        AgentUsageLimit: "agentUsageLimit", Environment, "The agent's plan reached its usage \
+                                                          limit.", "Wait for the reset, or \
+                                                          choose another agent with `--agent`.";
         ModelUnavailable: "modelUnavailable", Environment, "The agent could not reach its model, or the model refused.", "Try again later, or choose another agent with `--agent`.";
         AgentGarbage: "agentGarbage", Environment, "The agent printed output that is not of its kind.", "Check `kind` and `command` under `[agents]`, then run `drive doctor`.";
         AgentFailed: "agentFailed", Work, "The agent reported that it failed.", "Read its log with `drive runs logs`.";
@@ -114,9 +116,9 @@ kinds! {
         AgentEscalations: "agentEscalations", Work, "The agent asked for more permissions than allowed.", "Raise `max_escalations`, or allow what it needs under `[agents]`.";
         BudgetExceeded: "budgetExceeded", Work, "The run reached its token or cost limit.", "Grant more with `drive runs extend`, or raise the limit in `[budget]` for new runs.";
         AgentTimedOut: "agentTimedOut", Work, "The agent ran, or was silent, for too long.", "Raise `total_timeout` or `idle_timeout`.";
-        AgentMemoryLimit: "agentMemoryLimit", Work, "The agent used more memory than allowed.", "Give it a smaller task.";
-        AgentProcessLimit: "agentProcessLimit", Work, "The agent started more processes than allowed.", "See what it ran with `drive runs show`.";
-        AgentOutputLimit: "agentOutputLimit", Work, "The agent printed more than allowed.", "Read its log with `drive runs logs`.";
+        AgentMemoryLimit: "agentMemoryLimit", Work, "The agent reached its memory limit.", "Give it a smaller task.";
+        AgentProcessLimit: "agentProcessLimit", Work, "The agent reached its process limit.", "See what it ran with `drive runs show`.";
+        AgentOutputLimit: "agentOutputLimit", Work, "The agent reached its output limit.", "Read its log with `drive runs logs`.";
     }
     "Runs and cruises" {
         RunFailed: "runFailed", Work, "The run did not succeed.", "See what happened with `drive runs show`.";

@@ -19,11 +19,11 @@ pub enum End {
         /// Which one.
         bound: TimeBound,
     },
-    /// The tree used more memory than allowed.
+    /// The tree reached its memory limit.
     MemoryLimit,
     /// The tree had more processes than allowed.
     ProcessLimit,
-    /// The tree printed more than allowed.
+    /// The tree reached its output limit.
     OutputLimit,
     /// The leader exited, and left processes behind.
     LeakedProcesses {
@@ -142,7 +142,7 @@ pub fn classify(seen: &Observed, leaks: LeakPolicy) -> End {
         Some(LeaderEnd::Signalled(signal)) => End::Signalled { signal },
         Some(LeaderEnd::Exited(code)) => End::Exited { code },
         None => End::Infra {
-            message: "the end of the process was not seen".to_owned(),
+            message: "the exit of the process was not observed".to_owned(),
         },
     }
 }

@@ -161,8 +161,8 @@ impl LayerName {
             LayerName::ReadOnlyMounts => {
                 "modes, owners and times of files outside the allowed folders can be changed"
             }
-            LayerName::PathMasks => "hidden paths stay readable and protected paths stay writable",
-            LayerName::NetworkNamespace => "the network is not cut",
+            LayerName::PathMasks => "hidden paths are readable and protected paths are writable",
+            LayerName::NetworkNamespace => "the network is not restricted",
         }
     }
 }
@@ -206,7 +206,7 @@ mod tests {
         let layer = Layer::missing(LayerName::NetworkNamespace, "refused by the kernel");
         assert_eq!(
             layer.state,
-            LayerState::Missing("refused by the kernel; the network is not cut".into())
+            LayerState::Missing("refused by the kernel; the network is not restricted".into())
         );
     }
 }

@@ -57,7 +57,8 @@ pub(super) fn ids(batch: &[BatchComment<'_>]) -> String {
 pub(super) fn plan_error(error: Option<&str>) -> String {
     error.map_or_else(String::new, |error| {
         format!(
-            "The plan was checked by a program and cannot be used. Correct what it names (data: it quotes the plan):\n\n{}",
+            "A program checked the plan and found errors. Correct each of them (data: it quotes \
+             the plan):\n\n{}",
             fenced(error, "")
         )
     })
@@ -76,12 +77,12 @@ fn comment(one: &BatchComment<'_>) -> String {
     match one.given_on {
         GivenOn::Unknown => out.push(':'),
         GivenOn::Head { commit } => {
-            let _ = write!(out, ", given on {}, which stands there now:", code(commit));
+            let _ = write!(out, ", written on {}, the current commit:", code(commit));
         }
         GivenOn::Older { commit } => {
             let _ = write!(
                 out,
-                ", given on {}, an older commit than what stands there now: see whether it still applies:",
+                ", written on {}, an older commit; check whether it still applies:",
                 code(commit)
             );
         }

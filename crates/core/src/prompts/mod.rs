@@ -293,7 +293,7 @@ impl Prompts {
         let Some(name) = PromptName::ALL.into_iter().find(known) else {
             let names = PromptName::ALL.map(|name| format!("`{}.md`", name.as_str()));
             return Err(
-                Problem::new(Kind::UnknownPrompt, format!("there is no prompt `{file}`"))
+                Problem::new(Kind::UnknownPrompt, format!("unknown prompt `{file}`"))
                     .hint(format!("prompts are {}", names.join(", "))),
             );
         };
@@ -301,7 +301,7 @@ impl Prompts {
             return Err(Problem::new(
                 Kind::PromptTooLong,
                 format!(
-                    "prompt `{file}` has {} bytes, at most {LONGEST_TEMPLATE} are taken",
+                    "prompt `{file}` has {} bytes; the limit is {LONGEST_TEMPLATE}",
                     text.len()
                 ),
             ));
@@ -314,9 +314,9 @@ impl Prompts {
                 .collect();
             return Err(Problem::new(
                 Kind::UnknownPromptInput,
-                format!("prompt `{file}` asks for `{{{{{stranger}}}}}`, which it is not given"),
+                format!("prompt `{file}` uses the unknown placeholder `{{{{{stranger}}}}}`"),
             )
-            .hint(format!("it is given {}", inputs.join(", "))));
+            .hint(format!("use one of {}", inputs.join(", "))));
         }
         self.0.insert(name, text.to_owned());
         Ok(self)

@@ -41,7 +41,7 @@ fn samples() -> [Prompt<'static>; 8] {
             task: TASK,
             plan_path: "plan.md",
             round: 2,
-            plan_error: Some("the plan cannot be used:\n- line 7: task `a` has no `title`"),
+            plan_error: Some("the plan is not valid:\n- line 7: task `a` has no `title`"),
             comments: &BATCH,
         },
         Prompt::Merge {
@@ -111,7 +111,7 @@ fn a_round_for_the_plan_alone_asks_for_no_answer_to_a_comment() {
     });
     assert!(text.contains("There are none."));
     assert!(text.contains("exactly once: none, so the list is empty."));
-    assert!(!text.contains("cannot be used"));
+    assert!(!text.contains("A program checked the plan"));
 }
 
 #[test]

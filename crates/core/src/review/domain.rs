@@ -53,21 +53,24 @@ impl Domain {
     pub fn instructions(self) -> &'static str {
         match self {
             Domain::Security => {
-                "Look for what an attacker could use: input that is trusted, secrets in code or logs, missing \
-                 checks of permission, injection into commands, queries, paths or pages, unsafe defaults, \
-                 dependencies with known holes."
+                "Look for vulnerabilities: input that is trusted without a check, secrets in \
+                 code or logs, missing permission checks, injection into commands, queries, \
+                 paths or pages, unsafe defaults, \
+                 dependencies with known vulnerabilities."
             }
             Domain::TechnicalFeasibility => {
-                "Ask whether this can work as written: wrong assumptions about libraries, protocols or data, \
+                "Check whether this can work as written: wrong assumptions about libraries, \
+                 protocols or data, \
                  races, missing error handling, performance that will not hold, steps that contradict each other."
             }
             Domain::TaskGranularity => {
-                "Ask whether each piece has the right size: does one thing, can be reviewed and tested alone, is \
-                 neither a whole project nor a single line; whether acceptance is stated so that it can be checked."
+                "Check whether each task has the right size: it does one thing, can be reviewed \
+                 and tested alone, and is neither a whole project nor a single line; and whether \
+                 its acceptance criteria can be checked."
             }
             Domain::DependencyCompleteness => {
-                "Ask whether everything it relies on is there: earlier steps, modules, settings, migrations, \
-                 documentation, tests; whether the order respects what depends on what."
+                "Check whether all dependencies are covered: earlier steps, modules, settings, \
+                 migrations, documentation, tests; and whether the order respects them."
             }
             Domain::GeneralPolish => {
                 "Read it as the next maintainer: names, structure, duplication, comments that are no longer true, \

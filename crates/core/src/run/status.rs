@@ -108,10 +108,10 @@ fn state(run: &Run, phase: &Phase) -> &'static str {
 
 fn waiting_for(run: &Run, phase: &Phase) -> Option<String> {
     if run.shutdown.is_some() {
-        return Some("the sandbox to be removed".to_owned());
+        return Some("the removal of the sandbox".to_owned());
     }
     if let Some(retry) = &phase.retry {
-        return Some(format!("another try: {}", retry.why));
+        return Some(format!("a retry: {}", retry.why));
     }
     let agent = run.pending.values().find_map(|effect| {
         if let Effect::RunAgent { job, .. } = effect {
@@ -129,16 +129,16 @@ fn waiting_for(run: &Run, phase: &Phase) -> Option<String> {
         ));
     }
     if let Some(hold) = phase.hold() {
-        return Some(format!("a pause to end: {hold}"));
+        return Some(format!("a retry: {hold}"));
     }
     if let Some(trouble) = &phase.watch.trouble {
         return Some(format!("the forge: {trouble}"));
     }
     match (&phase.stage, &phase.plan) {
         (Stage::Watching, PlanCheck::Valid { .. }) => {
-            Some("approval of the plan, comments, a merge or a close".to_owned())
+            Some("approval of the plan, comments, merge or close".to_owned())
         }
-        (Stage::Watching, _) => Some("comments, a merge or a close".to_owned()),
+        (Stage::Watching, _) => Some("comments, merge or close".to_owned()),
         _ => None,
     }
 }
@@ -165,10 +165,7 @@ pub fn paused_for(run: &Run) -> Option<String> {
         (None, None) => return None,
     };
     let at = run.timers.get(&timer)?;
-    Some(format!(
-        "another try at {}: {why}",
-        at.strftime("%H:%M:%S UTC")
-    ))
+    Some(format!("a retry at {}: {why}", at.strftime("%H:%M:%S UTC")))
 }
 
 /// Whether a run is a cruise.

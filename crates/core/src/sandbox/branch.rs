@@ -49,7 +49,7 @@ fn broken_rule(name: &str) -> Option<&'static str> {
         return Some("is longer than 200 bytes");
     }
     if name == "@" || name == "HEAD" {
-        return Some("has a meaning of its own in git");
+        return Some("has a special meaning in git");
     }
     if matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Some("looks like a commit id");
@@ -102,8 +102,8 @@ mod tests {
     fn each_rule_of_git_is_named_when_broken() {
         let table = [
             ("", "is empty"),
-            ("@", "has a meaning of its own in git"),
-            ("HEAD", "has a meaning of its own in git"),
+            ("@", "has a special meaning in git"),
+            ("HEAD", "has a special meaning in git"),
             ("-x", "starts with `-`"),
             (
                 "0123456789abcdef0123456789abcdef01234567",

@@ -33,7 +33,7 @@ impl BringPattern {
             .map_err(|error| {
                 Problem::new(
                     Kind::BadPattern,
-                    format!("`{text}` in `{setting}` is no pattern"),
+                    format!("`{text}` in `{setting}` is not a pattern"),
                 )
                 .because(error)
             })?;

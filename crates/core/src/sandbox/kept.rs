@@ -43,7 +43,8 @@ impl KeptAbout {
     /// The whole message of the saving commit.
     pub fn message(&self) -> String {
         let mut out = format!(
-            "Work kept from a sandbox of {}\n\nSaved before the sandbox was removed; `drive kept restore` brings it back.\n\n",
+            "Work saved from a sandbox of {}\n\nSaved before the sandbox was removed; `drive \
+             kept restore` brings it back.\n\n",
             self.run
         );
         for (key, value) in self.trailers() {
@@ -110,7 +111,7 @@ mod tests {
         };
         assert_eq!(
             about.message(),
-            "Work kept from a sandbox of r20261115-0942-k3f9a\n\n\
+            "Work saved from a sandbox of r20261115-0942-k3f9a\n\n\
              Saved before the sandbox was removed; `drive kept restore` brings it back.\n\n\
              Drive-Run: r20261115-0942-k3f9a\n\
              Drive-Kept-At: 2026-09-21T14:13:20Z\n\

@@ -148,10 +148,10 @@ impl fmt::Display for SandboxNote {
                 filters.join(", ")
             ),
             Self::NothingMatched { pattern } => {
-                write!(f, "`{pattern}` matched nothing to bring along")
+                write!(f, "`{pattern}` matched no files to copy")
             }
             Self::NotBrought { path, reason } => {
-                write!(f, "`{path}` was not brought along: {reason}")
+                write!(f, "`{path}` was not copied: {reason}")
             }
         }
     }
@@ -212,7 +212,7 @@ pub fn check_folder_name(id: &SandboxId) -> Result<(), Problem> {
     }
     Err(Problem::new(
         Kind::BadSandboxName,
-        format!("sandbox name `{}` is not a plain name", text.escape_debug()),
+        format!("invalid sandbox name `{}`", text.escape_debug()),
     )
     .hint("use at most 100 letters, digits, `-`, `_`, `.` and `+`"))
 }

@@ -128,8 +128,8 @@ impl<'a> Checker<'a> {
                     self.report(&node.value, path, format!("`{path}`: {error}"), None);
                 }
             }
-            (_, None) => self.wrong_type(node, path, "a text in quotes"),
-            (_, Some(unit)) => self.wrong_type(node, path, &format!("a {unit} in quotes")),
+            (_, None) => self.wrong_type(node, path, "a string"),
+            (_, Some(unit)) => self.wrong_type(node, path, &format!("a {unit} string")),
         }
     }
 
@@ -169,7 +169,7 @@ impl<'a> Checker<'a> {
 
     fn visit_choice(&mut self, node: &Node, choices: &[&str], path: &KeyPath) {
         let NodeKind::Text(text) = &node.kind else {
-            return self.wrong_type(node, path, "a text in quotes");
+            return self.wrong_type(node, path, "a string");
         };
         if !choices.contains(&text.as_str()) {
             let hint = suggestion(text, choices.iter().copied());
@@ -196,7 +196,7 @@ impl<'a> Checker<'a> {
         self.report(
             &node.key,
             path,
-            format!("there is no key `{name}` in {table}"),
+            format!("unknown key `{name}` in {table}"),
             hint,
         );
     }
@@ -224,7 +224,7 @@ fn home_of(root: &Value, name: &str) -> Option<String> {
         let keys = schema.get("properties").and_then(Value::as_object);
         keys.is_some_and(|keys| keys.contains_key(name))
     })?;
-    Some(format!("`{name}` is a key of `[{section}]`"))
+    Some(format!("`{name}` belongs in `[{section}]`"))
 }
 
 /// An optional value's schema allows null, which TOML cannot write.

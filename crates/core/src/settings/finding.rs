@@ -80,7 +80,7 @@ impl Findings {
                 None => problem,
             };
         }
-        let message = format!("the settings have {} mistakes", findings.len());
+        let message = format!("the settings have {} errors", findings.len());
         let mut problem =
             Problem::new(KIND, message).hint("correct them, then run `drive config check`");
         for finding in findings.iter().take(SHOWN) {

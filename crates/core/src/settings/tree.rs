@@ -126,7 +126,7 @@ impl Node {
         match &self.kind {
             NodeKind::Table(_) => "a table",
             NodeKind::List(_) => "a list",
-            NodeKind::Text(_) => "a text",
+            NodeKind::Text(_) => "a string",
             NodeKind::Integer(_) => "a whole number",
             NodeKind::Float(_) => "a number",
             NodeKind::Bool(_) => "true or false",
@@ -148,11 +148,11 @@ fn kind(value: &DeValue<'_>, layer: usize) -> NodeKind {
         DeValue::String(text) => NodeKind::Text(text.clone().into_owned()),
         DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
             Ok(number) => NodeKind::Integer(number),
-            Err(_) => NodeKind::Foreign("a number too large for any setting"),
+            Err(_) => NodeKind::Foreign("a number that is too large"),
         },
         DeValue::Float(number) => match number.as_str().parse::<f64>() {
             Ok(number) if number.is_finite() => NodeKind::Float(number),
-            Ok(_) | Err(_) => NodeKind::Foreign("no finite number"),
+            Ok(_) | Err(_) => NodeKind::Foreign("not a finite number"),
         },
         DeValue::Boolean(truth) => NodeKind::Bool(*truth),
         DeValue::Datetime(_) => NodeKind::Foreign("a date"),

@@ -289,9 +289,8 @@ fn a_project_that_names_no_test_is_refused() {
     assert_eq!(
         (problem.reason(), problem.hint()),
         (
-            "the project `make` has no `test` target, so no test would run".to_owned(),
-            "give it a `test` target, or say in a `[[verify.routes]]` of `drive.toml` what is enough"
-                .to_owned()
+            "project `make` has no `test` target, so no test would run".to_owned(),
+            "add a `test` target, or a `[[verify.routes]]` to `drive.toml`".to_owned()
         )
     );
 }
@@ -364,9 +363,7 @@ fn a_candidate_that_writes_its_own_rules_is_noted() {
     .unwrap();
     assert_eq!(
         plan.notes,
-        [
-            "the candidate changes `crates/web/Cargo.toml`, which takes part in deciding what is checked"
-        ]
+        ["the commit changes `crates/web/Cargo.toml`, which affects what is verified"]
     );
 }
 

@@ -172,6 +172,15 @@ impl StageName {
             StageName::StartupSmoke => "startupSmoke",
         }
     }
+
+    /// The name as people read it.
+    pub fn words(self) -> &'static str {
+        match self {
+            StageName::Compile => "compile",
+            StageName::TargetedTests => "targeted tests",
+            StageName::StartupSmoke => "startup smoke test",
+        }
+    }
 }
 
 /// The verdict on one stage.

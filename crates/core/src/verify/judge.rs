@@ -41,25 +41,21 @@ pub fn judge(name: StageName, seen: &Observation) -> Judgement {
     let (exit_code, signal) = own_end(&seen.end);
     let (status, ended, reason) = match &seen.end {
         End::Infra { message } => (StageStatus::Error, StageEnd::Infra, Some(message.clone())),
-        End::Aborted => plain(
-            StageStatus::Error,
-            StageEnd::Aborted,
-            "it was stopped from above",
-        ),
+        End::Aborted => plain(StageStatus::Error, StageEnd::Aborted, "interrupted"),
         End::MemoryLimit => plain(
             StageStatus::Fail,
             StageEnd::MemoryLimit,
-            "it reached the memory limit",
+            "memory limit reached",
         ),
         End::ProcessLimit => plain(
             StageStatus::Fail,
             StageEnd::ProcessLimit,
-            "it reached the limit on processes",
+            "process limit reached",
         ),
         End::OutputLimit => plain(
             StageStatus::Fail,
             StageEnd::OutputLimit,
-            "it reached the limit on output",
+            "output limit reached",
         ),
         End::TimedOut { bound } => (
             StageStatus::Timeout,
@@ -78,12 +74,12 @@ pub fn judge(name: StageName, seen: &Observation) -> Judgement {
         End::LeakedProcesses { count } => (
             StageStatus::Fail,
             StageEnd::LeakedProcesses,
-            Some(format!("it ended and left {count} {} behind", noun(*count))),
+            Some(format!("left {count} {} running", noun(*count))),
         ),
         End::Signalled { signal } => (
             StageStatus::Fail,
             StageEnd::Signalled,
-            Some(format!("signal {signal} ended it")),
+            Some(format!("killed by signal {signal}")),
         ),
         End::Exited { code } => by_exit_code(name, *code, seen),
     };
@@ -131,14 +127,14 @@ fn by_exit_code(name: StageName, code: i32, seen: &Observation) -> Verdict {
         let reason = seen
             .smoke_reason
             .clone()
-            .unwrap_or_else(|| format!("it exited with code {code}"));
+            .unwrap_or_else(|| format!("exit code {code}"));
         return (StageStatus::Fail, StageEnd::Exited, Some(reason));
     }
     match seen.tests {
         TestsRan::None if name == StageName::TargetedTests => plain(
             StageStatus::Fail,
             StageEnd::Exited,
-            "it exited with code 0, but its test runner says that no test ran",
+            "exit code 0, but the test runner reports that no test ran",
         ),
         TestsRan::None | TestsRan::Unknown | TestsRan::Some(_) => {
             (StageStatus::Pass, StageEnd::Exited, None)
@@ -166,9 +162,9 @@ fn plain(status: StageStatus, ended: StageEnd, reason: &str) -> Verdict {
 
 fn out_of_time(bound: TimeBound, seen: &Observation) -> String {
     match (bound, &seen.smoke_reason) {
-        (TimeBound::Idle, _) => "it was silent for too long".to_owned(),
+        (TimeBound::Idle, _) => "no output for too long".to_owned(),
         (TimeBound::Wall, Some(reason)) => format!("{reason} within {:?}", seen.timeout),
-        (TimeBound::Wall, None) => format!("it did not end within {:?}", seen.timeout),
+        (TimeBound::Wall, None) => format!("did not finish within {:?}", seen.timeout),
     }
 }
 
@@ -181,7 +177,7 @@ fn tampered(paths: &[String]) -> String {
     } else {
         String::new()
     };
-    format!("it altered tracked files: {}{more}", named.join(", "))
+    format!("changed tracked files: {}{more}", named.join(", "))
 }
 
 fn noun(count: u32) -> &'static str {

@@ -136,7 +136,7 @@ fn tampering_outweighs_the_commands_own_end_but_not_a_bound() {
     );
     assert_eq!(
         judged.reason.as_deref(),
-        Some("it altered tracked files: `t0`, `t1`, `t2`, `t3`, `t4` and 2 more")
+        Some("changed tracked files: `t0`, `t1`, `t2`, `t3`, `t4` and 2 more")
     );
     assert_eq!(
         tampered(End::LeakedProcesses { count: 1 }).ended,
@@ -151,11 +151,11 @@ fn a_smoke_says_what_it_waited_for() {
     let mut observation = seen(End::TimedOut {
         bound: TimeBound::Wall,
     });
-    observation.smoke_reason = Some("it was not ready: no line contains `up`".to_owned());
+    observation.smoke_reason = Some("not ready: no line contains `up`".to_owned());
     assert_eq!(
         judge(StageName::StartupSmoke, &observation)
             .reason
             .as_deref(),
-        Some("it was not ready: no line contains `up` within 30s")
+        Some("not ready: no line contains `up` within 30s")
     );
 }

@@ -29,7 +29,7 @@ impl Ready {
             Ready::Line(text) => format!("no line contains `{text}`"),
             Ready::Port(port) => format!("port {port} on loopback accepts no connection"),
             Ready::Http { port, path } => {
-                format!("`http://127.0.0.1:{port}{path}` does not answer well")
+                format!("`http://127.0.0.1:{port}{path}` does not answer with success")
             }
         }
     }

@@ -28,13 +28,13 @@ fn stage(name: StageName, status: StageStatus) -> Stage {
 fn failing() -> Verification {
     let mut tests = stage(StageName::TargetedTests, StageStatus::Fail);
     tests.exit_code = Some(101);
-    tests.reason = Some("it exited with code 101".to_owned());
+    tests.reason = Some("exit code 101".to_owned());
     tests.stdout_tail =
         "test adds ... FAILED\nassertion `left == right` failed\n```\n# not a heading\n".to_owned();
     tests.stderr_tail = "error: test failed\n".to_owned();
     let mut smoke = stage(StageName::StartupSmoke, StageStatus::Skipped);
     smoke.ended = None;
-    smoke.reason = Some("`targetedTests` of route `api` did not pass".to_owned());
+    smoke.reason = Some("targeted tests of route `api` failed".to_owned());
     Verification {
         schema: SCHEMA.to_owned(),
         run_id: RunId::new("r20261115-0942-k3f9a"),
@@ -57,10 +57,10 @@ fn failing() -> Verification {
         stages: vec![stage(StageName::Compile, StageStatus::Pass), tests, smoke],
         failure: Some(Failure {
             category: FailureCategory::Test,
-            reason: "targetedTests (api): it exited with code 101".to_owned(),
+            reason: "targeted tests (api): exit code 101".to_owned(),
             stage: Some(StageName::TargetedTests),
             hint: Some(
-                "read the end of its output, fix the candidate, verify the new commit".to_owned(),
+                "read the end of its output, fix the code, then verify the new commit".to_owned(),
             ),
         }),
         notes: vec!["the candidate changes `Cargo.toml`".to_owned()],

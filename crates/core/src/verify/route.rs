@@ -64,17 +64,17 @@ impl RouteProblem {
         match self {
             RouteProblem::Uncovered(paths) => uncovered(paths),
             RouteProblem::Untested { route, missing } => {
-                format!("the project `{route}` has no {missing}, so no test would run")
+                format!("project `{route}` has no {missing}, so no test would run")
             }
             RouteProblem::NothingChanged => {
-                "nothing differs from the base, so there is nothing to judge".to_owned()
+                "the commit equals its base: nothing to verify".to_owned()
             }
             RouteProblem::BadGlob {
                 route,
                 glob,
                 message,
             } => {
-                format!("glob `{glob}` of route `{route}` cannot be read: {message}")
+                format!("invalid glob `{glob}` in route `{route}`: {message}")
             }
         }
     }
@@ -88,11 +88,11 @@ impl RouteProblem {
                     "add a `[[verify.routes]]` whose `paths` cover `{path}`, with commands or with `skip = \"reason\"`"
                 )
             }
-            RouteProblem::Untested { missing, .. } => format!(
-                "give it a {missing}, or say in a `[[verify.routes]]` of `drive.toml` what is enough"
-            ),
+            RouteProblem::Untested { missing, .. } => {
+                format!("add a {missing}, or a `[[verify.routes]]` to `drive.toml`")
+            }
             RouteProblem::NothingChanged => {
-                "name the commit with the work, and the base it was made on".to_owned()
+                "pass a revision or another `--base`: `drive verify REV --base BRANCH`".to_owned()
             }
             RouteProblem::BadGlob { .. } => {
                 "correct `paths` of that route in `drive.toml`".to_owned()
@@ -156,7 +156,7 @@ fn stages_named(route: &Route, name: StageName) -> Vec<PlannedStage> {
     };
     match &route.rule {
         Rule::Skip(reason) => vec![planned(Work::Nothing(format!(
-            "its route says skip: {reason}"
+            "skipped by its route: {reason}"
         )))],
         Rule::Run(commands) => {
             let own = commands.iter().filter(|(stage, _)| *stage == name);
@@ -165,7 +165,7 @@ fn stages_named(route: &Route, name: StageName) -> Vec<PlannedStage> {
                 .collect();
             if planned_own.is_empty() {
                 vec![planned(Work::Nothing(
-                    "its route names no command for it".to_owned(),
+                    "its route has no command for it".to_owned(),
                 ))]
             } else {
                 planned_own
@@ -199,7 +199,7 @@ fn uncovered(paths: &[String]) -> String {
         String::new()
     };
     let verb = if paths.len() == 1 { "is" } else { "are" };
-    format!("{}{more} {verb} covered by no route", named.join(", "))
+    format!("{}{more} {verb} not covered by any route", named.join(", "))
 }
 
 #[cfg(test)]

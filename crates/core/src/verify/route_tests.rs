@@ -87,7 +87,7 @@ fn a_path_no_route_covers_is_named() {
     );
     assert_eq!(
         problem.reason(),
-        "`tools/x.sh`, `README.md` are covered by no route"
+        "`tools/x.sh`, `README.md` are not covered by any route"
     );
 }
 

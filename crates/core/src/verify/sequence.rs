@@ -144,11 +144,7 @@ fn unrun(stage: &PlannedStage, status: StageStatus, required: bool, reason: Stri
 }
 
 fn stopped_by(stage: &Stage) -> String {
-    format!(
-        "`{}` of route `{}` did not pass",
-        stage.name.as_str(),
-        stage.route
-    )
+    format!("{} of route `{}` failed", stage.name.words(), stage.route)
 }
 
 fn failure(stage: &Stage) -> Failure {
@@ -156,10 +152,10 @@ fn failure(stage: &Stage) -> Failure {
     let reason = stage
         .reason
         .clone()
-        .unwrap_or_else(|| "it did not pass".to_owned());
+        .unwrap_or_else(|| "it failed".to_owned());
     Failure {
         category: judge::category(stage.name, ended),
-        reason: format!("{} ({}): {reason}", stage.name.as_str(), stage.route),
+        reason: format!("{} ({}): {reason}", stage.name.words(), stage.route),
         stage: Some(stage.name),
         hint: hint(stage.name.as_str(), ended),
     }
@@ -170,29 +166,26 @@ fn hint(name: &str, ended: StageEnd) -> Option<String> {
     let text = match ended {
         StageEnd::Exited | StageEnd::Signalled => {
             return Some(
-                "read the end of its output, fix the candidate, verify the new commit".to_owned(),
+                "read the end of its output, fix the code, then verify the new commit".to_owned(),
             );
         }
         StageEnd::TimedOut => format!(
-            "raise `timeout.{}` of its route or `verify.deadline`, if the work is really that long",
+            "raise `timeout.{}` of its route or `verify.deadline` if it needs more time",
             setting(name)
         ),
-        StageEnd::MemoryLimit => "raise `verify.limits.memory`, if it really needs more".to_owned(),
-        StageEnd::ProcessLimit => {
-            "raise `verify.limits.processes`, if it really needs more".to_owned()
-        }
+        StageEnd::MemoryLimit => "raise `verify.limits.memory` if it needs more".to_owned(),
+        StageEnd::ProcessLimit => "raise `verify.limits.processes` if it needs more".to_owned(),
         StageEnd::OutputLimit => {
             "make it print less, or raise `verify.limits.output_total`".to_owned()
         }
         StageEnd::LeakedProcesses => {
-            "end what it starts; for build daemons set `verify.limits.leaked_processes = \"kill\"`"
+            "stop the processes it starts; for build daemons set `verify.limits.leaked_processes \
+             = \"kill\"`"
                 .to_owned()
         }
-        StageEnd::Tampered => {
-            "let builds and tests write only files that git does not track".to_owned()
-        }
+        StageEnd::Tampered => "make builds and tests write only untracked files".to_owned(),
         StageEnd::Aborted => "run `drive verify` again".to_owned(),
-        StageEnd::Infra => "run `drive doctor`, then verify again".to_owned(),
+        StageEnd::Infra => "run `drive doctor`, then `drive verify` again".to_owned(),
     };
     Some(text)
 }
@@ -208,9 +201,9 @@ fn setting(name: &str) -> &str {
 fn nothing_to_run() -> Failure {
     Failure {
         category: FailureCategory::Policy,
-        reason: "no route has a stage to run".to_owned(),
+        reason: "no route has a command to run".to_owned(),
         stage: None,
-        hint: Some("name commands in `[[verify.routes]]` of `drive.toml`".to_owned()),
+        hint: Some("add commands to `[[verify.routes]]` in `drive.toml`".to_owned()),
     }
 }
 

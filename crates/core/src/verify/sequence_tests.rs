@@ -75,7 +75,7 @@ fn the_first_stage_that_does_not_pass_stops_the_rest() {
             (
                 StageStatus::Skipped,
                 None,
-                Some("`targetedTests` of route `r` did not pass".to_owned())
+                Some("targeted tests of route `r` failed".to_owned())
             ),
         ]
     );

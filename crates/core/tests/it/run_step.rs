@@ -156,7 +156,7 @@ fn what_a_failed_agent_committed_by_itself_is_told_when_its_sandbox_goes() {
 #[test]
 fn an_effect_that_was_interrupted_cancels_the_run() {
     let run = begun(common::pull_request(), AfterEnd::Remove);
-    let problem = Problem::new(Kind::Interrupted, "`git push` was stopped");
+    let problem = Problem::new(Kind::Interrupted, "`git push` was interrupted");
     let run = ended(run, EffectResult::Failed { problem });
     let (run, _) = to_the_end(run);
     assert_eq!(
@@ -191,7 +191,7 @@ fn a_sandbox_that_cannot_be_removed_is_a_warning_and_no_endless_loop() {
     assert_eq!(status(&run), (OutcomeStatus::Succeeded, None));
     assert_eq!(
         run.warnings.last().unwrap(),
-        "the sandbox is still there: no space left on `/state`: ENOSPC"
+        "could not remove the sandbox: no space left on `/state`: ENOSPC"
     );
 }
 
@@ -258,7 +258,7 @@ fn a_result_nobody_waits_for_is_illegal_and_changes_nothing() {
     let error = step(run, event, at(0)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "a result for `push/1`, which is not pending, cannot happen to run `r20261115-0942-k3f9a` now"
+        "a result for `push/1`, which is not pending, does not fit the state of run `r20261115-0942-k3f9a`"
     );
 }
 

@@ -387,7 +387,7 @@ pub(super) fn full(branch: &str) -> String {
 pub(super) fn gone(sandbox: &Sandbox) -> Problem {
     Problem::new(
         Kind::SandboxGone,
-        format!("sandbox `{}` is not there any more", sandbox.id),
+        format!("sandbox `{}` no longer exists", sandbox.id),
     )
 }
 

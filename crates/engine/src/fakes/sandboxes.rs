@@ -44,7 +44,7 @@ impl Sandboxes for FakeRepository {
             Some(branch) if state.refs.contains_key(&full(branch)) => {
                 return Err(Problem::new(
                     Kind::BranchExists,
-                    format!("branch `{branch}` exists already"),
+                    format!("branch `{branch}` already exists"),
                 ));
             }
             Some(branch) => {

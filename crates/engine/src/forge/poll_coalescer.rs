@@ -140,7 +140,7 @@ impl Waiter {
 
 fn panicked() -> Problem {
     Problem::new(Kind::Internal, "polling the forge failed inside drive")
-        .hint("this is a bug in drive: please report it; the next poll tries again")
+        .hint("this is a bug in drive; please report it (the next poll retries)")
 }
 
 #[cfg(test)]

@@ -117,7 +117,7 @@ impl World<'_> {
 fn interrupted(agent: &str) -> Problem {
     Problem::new(
         Kind::AgentInterrupted,
-        format!("agent `{agent}` was interrupted: the drive that ran it was killed"),
+        format!("agent `{agent}` was interrupted: its drive process was killed"),
     )
 }
 
@@ -200,6 +200,6 @@ fn reason_of(decision: &Decision) -> String {
     match decision {
         Decision::Grant => "allowed by the settings".to_owned(),
         Decision::Deny { reason } => reason.clone(),
-        Decision::Exhausted { allowed } => format!("more than {allowed} requests"),
+        Decision::Exhausted { allowed } => format!("more than {allowed} permission requests"),
     }
 }

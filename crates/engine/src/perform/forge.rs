@@ -24,7 +24,7 @@ const MARKER_ROOM: usize = 1024;
 impl World<'_> {
     pub(super) fn require_forge(&self) -> Result<&Conversation, Problem> {
         self.forge.ok_or_else(|| {
-            Problem::new(Kind::NoForge, "there is no forge to open a pull request on")
+            Problem::new(Kind::NoForge, "no forge to open a pull request on")
                 .hint("pass `--no-pr`, or set `kind` in `[forge]`")
         })
     }

@@ -163,7 +163,7 @@ fn conflicted(ours: String, theirs: String, files: &[PathBuf]) -> EffectResult {
 fn not_merged(merging: &Merging<'_>) -> Problem {
     Problem::new(
         Kind::NotMerged,
-        format!("`{}` is not in the branch after its merge", merging.from),
+        format!("`{}` is not in the branch after the merge", merging.from),
     )
-    .hint("merge it by hand; what was tried is in `drive kept list`")
+    .hint("merge it by hand; `drive kept list` shows what was tried")
 }

@@ -247,9 +247,9 @@ impl World<'_> {
         self.find_sandbox(task, id)?.ok_or_else(|| {
             Problem::new(
                 Kind::SandboxGone,
-                format!("sandbox `{id}` is not there any more"),
+                format!("sandbox `{id}` no longer exists"),
             )
-            .hint("it was removed by hand; what was committed is still on its branch")
+            .hint("it was removed by hand; its commits are on its branch")
         })
     }
 

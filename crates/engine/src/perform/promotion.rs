@@ -20,16 +20,15 @@ impl World<'_> {
         base: &BranchAt,
     ) -> Result<EffectResult, Problem> {
         let gate = self.gate.ok_or_else(|| {
-            Problem::new(Kind::NoVerifier, "nothing is there to verify with")
-                .hint("run `drive verify` yourself")
+            Problem::new(Kind::NoVerifier, "no verifier for this run")
+                .hint("run `drive verify` by hand")
         })?;
         let request = requested(task)?;
         let Some(base) = self.tip(Place::Checkout(&request.repo), base)? else {
-            return Err(Problem::new(
-                Kind::BaseGone,
-                format!("the branch `{base}` is not there any more"),
-            )
-            .hint("choose another base for the pull request"));
+            return Err(
+                Problem::new(Kind::BaseGone, format!("branch `{base}` no longer exists"))
+                    .hint("choose another base for the pull request"),
+            );
         };
         let promotion = Promotion {
             repo: &request.repo,
@@ -76,5 +75,5 @@ fn requested<'a>(task: &Task<'a>) -> Result<&'a Request, Problem> {
     task.run
         .request
         .as_deref()
-        .ok_or_else(|| Problem::new(Kind::Internal, "the run was never requested"))
+        .ok_or_else(|| Problem::new(Kind::Internal, "the run has no request"))
 }

@@ -64,6 +64,6 @@ pub(super) fn branch_deleted(remote: &str, branch: &str) -> Problem {
         format!("branch `{branch}` was deleted on `{remote}`"),
     )
     .hint(format!(
-        "restore it there to go on; the commits are on the local branch `{branch}`"
+        "push it again to continue: `git push {remote} {branch}`"
     ))
 }

@@ -32,7 +32,7 @@ impl World<'_> {
                 self.history.may_be_made_by(agent, sandbox, name)
             }),
             Err(problem) => vec![format!(
-                "what the agent did to other branches cannot be told: {}",
+                "cannot determine what the agent did to other branches: {}",
                 problem.message
             )],
         }
@@ -70,7 +70,7 @@ fn told(
         changes.push(change);
     }
     if more > 0 {
-        changes.push(format!("{more} more names changed while the agent worked"));
+        changes.push(format!("{more} more refs changed while the agent ran"));
     }
     changes
 }
@@ -81,25 +81,28 @@ fn change(name: &str, was: Option<&Tip>, is: Option<&Tip>) -> Option<String> {
         (None, None) => return None,
         (None, Some(_)) if name.starts_with(OWN) => return None,
         (None, Some(Tip { sha, .. })) => format!(
-            "`{name}` was made at {sha}; if nobody wants it: `git update-ref -d {argument} {sha}`"
+            "`{name}` was created at {sha}; to remove it: `git update-ref -d {argument} {sha}`"
         ),
         (Some(Tip { sha, .. }), None) => format!(
-            "`{name}` was deleted, it was at {sha}; if that was not you: `git update-ref {argument} {sha}`"
+            "`{name}` was deleted (it was at {sha}); to restore it: `git update-ref {argument} \
+             {sha}`"
         ),
         (Some(was), Some(is)) if was.follows == is.follows && was.sha == is.sha => return None,
         (Some(was), Some(is)) => {
             let (from, to) = (&was.sha, &is.sha);
             match is.follows.as_ref().filter(|_| was.follows != is.follows) {
                 Some(other) => format!(
-                    "`{name}`, which was at {from}, was made to follow `{other}`; if that was not you: `git update-ref --no-deref {argument} {from}`"
+                    "`{name}` (at {from}) became a symbolic ref to `{other}`; to undo: `git \
+                     update-ref --no-deref {argument} {from}`"
                 ),
                 None => format!(
-                    "`{name}` moved from {from} to {to}; if that was not you: `git update-ref {argument} {from} {to}`"
+                    "`{name}` moved from {from} to {to}; to undo: `git update-ref {argument} \
+                     {from} {to}`"
                 ),
             }
         }
     };
-    Some(format!("while the agent worked, {what}"))
+    Some(format!("while the agent ran, {what}"))
 }
 
 /// A name as a shell reads it: an agent may have chosen one that would run something.
@@ -154,15 +157,15 @@ mod tests {
         let by_agent = |name: &str| name != "refs/heads/by-hand";
         let told = told(&before, &after, Some("refs/heads/mine"), &by_agent);
         let expected = [
-            "`refs/drive/kept/r/1` was deleted, it was at 4; if that was not you: `git update-ref refs/drive/kept/r/1 4`",
-            r"`refs/heads/$(id)'` was made at 5; if nobody wants it: `git update-ref -d 'refs/heads/$(id)'\''' 5`",
-            "`refs/heads/gone` was deleted, it was at 2; if that was not you: `git update-ref refs/heads/gone 2`",
-            "`refs/heads/main` moved from 1 to 3; if that was not you: `git update-ref refs/heads/main 1 3`",
-            "`refs/heads/tied`, which was at 1, was made to follow `refs/heads/mine`; if that was not you: `git update-ref --no-deref refs/heads/tied 1`",
+            "`refs/drive/kept/r/1` was deleted (it was at 4); to restore it: `git update-ref refs/drive/kept/r/1 4`",
+            r"`refs/heads/$(id)'` was created at 5; to remove it: `git update-ref -d 'refs/heads/$(id)'\''' 5`",
+            "`refs/heads/gone` was deleted (it was at 2); to restore it: `git update-ref refs/heads/gone 2`",
+            "`refs/heads/main` moved from 1 to 3; to undo: `git update-ref refs/heads/main 1 3`",
+            "`refs/heads/tied` (at 1) became a symbolic ref to `refs/heads/mine`; to undo: `git update-ref --no-deref refs/heads/tied 1`",
         ];
         assert_eq!(
             told,
-            expected.map(|what| format!("while the agent worked, {what}"))
+            expected.map(|what| format!("while the agent ran, {what}"))
         );
     }
 
@@ -187,6 +190,6 @@ mod tests {
         let after = all.iter().map(|name| (name.clone(), at("1"))).collect();
         let told = told(&Tips::new(), &after, None, &|_| true);
         assert_eq!(told.len(), 21);
-        assert_eq!(told[20], "980 more names changed while the agent worked");
+        assert_eq!(told[20], "980 more refs changed while the agent ran");
     }
 }

@@ -46,7 +46,7 @@ impl World<'_> {
         warnings.extend(work.large.iter().map(told_large));
         if let Some(what) = work.state.in_progress {
             warnings.push(format!(
-                "the agent left a {} half done: its files are kept, not committed",
+                "the agent left a {} unfinished: its files are saved, not committed",
                 what.name()
             ));
         }
@@ -96,19 +96,20 @@ impl World<'_> {
             .merge_base(Place::Sandbox(sandbox), base, head)?;
         match (meets, is_empty) {
             (Some(_), true) => Ok(format!(
-                "the agent took `{branch}` back to a commit before `{base_name}`, and left nothing on it"
+                "the agent reset `{branch}` to a commit before `{base_name}`"
             )),
             (Some(_), false) => Ok(format!(
-                "the agent rewrote commits that it had found: `{branch}` no longer builds on `{base_name}`"
+                "the agent rewrote existing commits: `{branch}` no longer contains `{base_name}`"
             )),
             (None, _) => Err(Problem::new(
                 Kind::HistoryUnrelated,
                 format!(
-                    "the agent rewrote all of the history: `{branch}` shares no commit with `{base_name}`"
+                    "the agent rewrote the whole history: `{branch}` shares no commit with \
+                     `{base_name}`"
                 ),
             )
             .hint(format!(
-                "its files are on branch `{branch}`: see `git diff {base_name} {branch}`"
+                "its files are on branch `{branch}`: `git diff {base_name} {branch}`"
             ))),
         }
     }
@@ -184,14 +185,14 @@ impl World<'_> {
                 };
                 return Err(Problem::new(
                     Kind::BranchExists,
-                    format!("branch `{branch}` exists already{place}"),
+                    format!("branch `{branch}` already exists{place}"),
                 )
                 .hint("pass `--branch` with another name, or leave it out"));
             }
         }
         Err(Problem::new(
             Kind::BranchTaken,
-            format!("branch `{wanted}` and {MOST_NAMES} names like it are taken"),
+            format!("branch `{wanted}` and {MOST_NAMES} similar names are taken"),
         )
         .hint("pass `--branch` with another name"))
     }
@@ -218,12 +219,13 @@ impl World<'_> {
         if state.in_progress.is_none() && self.history.is_ancestor(place, &tip, head)? {
             self.history.advance_branch(place, &branch, &tip, head)?;
             warnings.push(format!(
-                "the agent had switched to {elsewhere}; its commits are on `{branch}`"
+                "the agent switched to {elsewhere}; its commits are now on `{branch}`"
             ));
             return Ok(head.clone());
         }
         warnings.push(format!(
-            "the agent ended on {elsewhere}, which does not build on `{branch}`: what it did there is kept apart"
+            "the agent ended on {elsewhere}, which does not contain `{branch}`; its work there \
+             is saved separately"
         ));
         Ok(tip)
     }

@@ -35,7 +35,7 @@ pub struct Post<'a> {
 pub struct LineComment<'a> {
     /// The file, relative to the root.
     pub path: &'a str,
-    /// The line in the new version of the file, counted from one.
+    /// Line in the new version of the file, counted from one.
     pub line: u64,
     /// The remark.
     pub post: Post<'a>,

@@ -16,7 +16,7 @@ impl Nudges for std::sync::mpsc::SyncSender<Nudge> {
             Ok(()) | Err(TrySendError::Full(_)) => Ok(()),
             Err(TrySendError::Disconnected(_)) => Err(Problem::new(
                 Kind::PollerGone,
-                "nobody polls the forge any more",
+                "the forge is no longer polled",
             )),
         }
     }

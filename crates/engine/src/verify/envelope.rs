@@ -91,7 +91,7 @@ pub fn lost(run_id: RunId, started_at: Timestamp, ended_at: Timestamp, how: &str
         category: FailureCategory::Infra,
         reason: format!("the verifier ended without a report: {how}"),
         stage: None,
-        hint: Some("run `drive verify` again; what it left behind is removed first".to_owned()),
+        hint: Some("run `drive verify` again; it cleans up first".to_owned()),
     };
     ReportDraft::new(run_id, started_at)
         .finish(ended_at, (Vec::new(), Overall::Error, Some(failure)))

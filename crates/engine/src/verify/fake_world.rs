@@ -1,4 +1,4 @@
-//! A world in memory for the tests of the service.
+//! An in-memory world for the tests of the service.
 
 use super::StageEnv;
 use super::ports::{Candidates, Projects, Reports, Slot, Slots, Workspace, Workspaces};
@@ -18,7 +18,7 @@ use std::sync::Mutex;
 pub(super) const HEAD: &str = "1111111111111111111111111111111111111111";
 pub(super) const BASE: &str = "2222222222222222222222222222222222222222";
 
-/// A world in which everything works unless a field says otherwise; it notes what was asked of it.
+/// A world in which everything works unless a field says otherwise; it records the calls.
 #[derive(Default)]
 pub(super) struct World {
     pub(super) conflicts: Vec<String>,
@@ -62,7 +62,7 @@ impl Candidates for World {
             "base" => Ok(BASE.to_owned()),
             other => Err(Problem::new(
                 Kind::UnknownRevision,
-                format!("`{other}` names no commit here"),
+                format!("unknown revision `{other}`"),
             )),
         }
     }

@@ -46,17 +46,17 @@ pub struct Verified {
 pub struct Verifier<'a> {
     /// Time.
     pub clock: &'a dyn Clock,
-    /// Children.
+    /// Starts processes.
     pub runner: &'a dyn ProcessRunner,
     /// Commits.
     pub candidates: &'a dyn Candidates,
-    /// Trees of their own.
+    /// Workspaces.
     pub workspaces: &'a dyn Workspaces,
     /// Detectors.
     pub projects: &'a dyn Projects,
     /// The machine's limit.
     pub slots: &'a dyn Slots,
-    /// Where reports are kept.
+    /// The store of reports.
     pub reports: &'a dyn Reports,
 }
 
@@ -81,7 +81,7 @@ impl Verifier<'_> {
         if let Err(problem) = self.reports.save(&report) {
             report
                 .notes
-                .push(format!("the report could not be kept: {problem}"));
+                .push(format!("could not save the report: {problem}"));
         }
         let problem = problem_of(&report, class, cancel);
         Verified { report, problem }
@@ -100,11 +100,11 @@ impl Verifier<'_> {
         let _slot = self.slots.acquire(rules.max_parallel, deadline, cancel)?;
         match self.workspaces.sweep() {
             Ok(notes) => notes.iter().for_each(|note| progress(note)),
-            Err(problem) => draft.notes.push(format!(
-                "an earlier workspace could not be removed: {problem}"
-            )),
+            Err(problem) => draft
+                .notes
+                .push(format!("could not remove an earlier workspace: {problem}")),
         }
-        progress("making the workspace");
+        progress("creating the workspace");
         let head = draft.candidate.head_sha.clone().unwrap_or_default();
         let workspace = self
             .workspaces
@@ -123,7 +123,7 @@ impl Verifier<'_> {
             request, &stage_env, &scope, deadline, cancel, draft, progress,
         );
         if let Err(problem) = closing.close() {
-            progress(&format!("the workspace could not be removed: {problem}"));
+            progress(&format!("could not remove the workspace: {problem}"));
             draft.workspace.removal_problem = Some(problem.to_string());
         }
         ending
@@ -195,19 +195,22 @@ impl Verifier<'_> {
         while let Next::Run(turn) = sequence.next(self.clock.now()) {
             progress(&format!(
                 "{} ({}): {}",
-                turn.name.as_str(),
+                turn.name.words(),
                 turn.route,
                 turn.command.argv.join(" ")
             ));
             let (stage, layers) = stages.run(&turn);
             draft.held_by(&layers);
             if stage.status == StageStatus::Pass && stage.leaked_processes > 0 {
-                draft.notes.push(format!(
-                    "`{}` of route `{}` left {} processes behind; they were killed",
-                    stage.name.as_str(),
-                    stage.route,
-                    stage.leaked_processes
-                ));
+                let count = stage.leaked_processes;
+                let left = match count {
+                    1 => "1 process running, which was killed".to_owned(),
+                    _ => format!("{count} processes running, which were killed"),
+                };
+                let name = stage.name.words();
+                draft
+                    .notes
+                    .push(format!("{name} of route `{}` left {left}", stage.route));
             }
             sequence.record(stage);
         }
@@ -241,9 +244,7 @@ impl Drop for Closing<'_> {
 
 /// Why there is no stage to judge by.
 enum Stop {
-    /// A rule says no.
     Policy(Failure),
-    /// Something failed.
     Problem(Problem),
 }
 
@@ -293,14 +294,10 @@ fn conflict(paths: &[String]) -> Failure {
     let named: Vec<String> = paths.iter().take(5).map(|p| format!("`{p}`")).collect();
     Failure {
         category: FailureCategory::Policy,
-        reason: format!(
-            "the merge with the base does not apply: conflict in {}",
-            named.join(", ")
-        ),
+        reason: format!("cannot merge the base: conflict in {}", named.join(", ")),
         stage: None,
         hint: Some(
-            "rebase the candidate, or merge the base into it, then verify the new commit"
-                .to_owned(),
+            "rebase the commit, or merge the base into it, then verify the new commit".to_owned(),
         ),
     }
 }
@@ -313,7 +310,7 @@ fn problem_of(
 ) -> Option<Problem> {
     let failure = report.failure.as_ref()?;
     let message = format!(
-        "verification did not pass: {}: {}",
+        "verification failed: {}: {}",
         failure.category.as_str(),
         failure.reason
     );

@@ -137,19 +137,19 @@ fn preflight_failures_make_no_workspace() {
             world(),
             unknown,
             (Overall::Error, policy, Some(Class::Usage)),
-            "`gone` names no commit here",
+            "unknown revision `gone`",
         ),
         (
             uncovered,
             request(vec![three()]),
             (Overall::Fail, policy, Some(Class::Work)),
-            "`tools/x` is covered by no route",
+            "`tools/x` is not covered by any route",
         ),
         (
             conflicting,
             request(vec![three()]),
             (Overall::Fail, policy, Some(Class::Work)),
-            "the merge with the base does not apply: conflict in `src/a`",
+            "cannot merge the base: conflict in `src/a`",
         ),
     ];
     for (world, request, expected, reason) in table {
@@ -294,7 +294,7 @@ fn a_workspace_that_stays_and_a_report_that_is_not_kept_are_said() {
     );
     assert_eq!(
         verified.report.notes,
-        ["the report could not be kept: the store is broken"]
+        ["could not save the report: the store is broken"]
     );
 }
 

@@ -59,7 +59,7 @@ impl StageRunner<'_> {
         let Some((program, args)) = command.argv.split_first() else {
             return Err(Problem::new(
                 Kind::EmptyCommand,
-                format!("route `{}` names an empty command", turn.route),
+                format!("route `{}` has an empty command", turn.route),
             ));
         };
         let program = self
@@ -106,8 +106,7 @@ impl StageRunner<'_> {
         };
         let stderr_tail = shown(&report.stderr, self.stage_env.rules.tail_bytes);
         let smoke_reason = turn.command.ready.as_ref().map(|ready| {
-            last_reason(&stderr_tail)
-                .unwrap_or_else(|| format!("it was not ready: {}", ready.describe()))
+            last_reason(&stderr_tail).unwrap_or_else(|| format!("not ready: {}", ready.describe()))
         });
         let judgement = judge(
             turn.name,
@@ -190,7 +189,7 @@ fn last_reason(stderr: &str) -> Option<String> {
 fn no_helper() -> Problem {
     Problem::new(
         Kind::NoStartupHelper,
-        "the helper for startup smokes is not known",
+        "the helper for startup smoke tests is missing",
     )
 }
 

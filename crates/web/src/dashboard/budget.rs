@@ -20,13 +20,13 @@ pub(super) fn budget_page(
     };
     let words = match forge.forge.budget()? {
         Some(budget) => budget.standing(now).words,
-        None => "nothing was asked with this token yet, or nothing is counted here".to_owned(),
+        None => "no requests with this token yet, or none are counted".to_owned(),
     };
     Ok(page("request budget", Refresh::Live, |html| {
         html.raw("<dl>\n");
         html.fact("forge", Some(&forge.name));
         html.fact("budget", Some(words));
         html.raw("</dl>\n");
-        html.raw("<p>Every process of this machine that uses the token shares it.</p>\n");
+        html.raw("<p>All processes on this machine that use the token share it.</p>\n");
     }))
 }

@@ -72,7 +72,7 @@ async fn guard(State(hosts): State<Arc<Hosts>>, request: Request, next: Next) ->
         true => next.run(request).await,
         false => (
             StatusCode::MISDIRECTED_REQUEST,
-            "this name is not answered to; use the address, or start with --host NAME\n",
+            "unknown host name; use the address, or start with --host NAME\n",
         )
             .into_response(),
     };
@@ -146,14 +146,14 @@ where
         Ok(Err(problem)) => (StatusCode::INTERNAL_SERVER_ERROR, problem_page(&problem)),
         Err(_) => (
             StatusCode::INTERNAL_SERVER_ERROR,
-            problem_page(&Problem::new(Kind::PageFailed, "this page cannot be made")),
+            problem_page(&Problem::new(Kind::PageFailed, "cannot render this page")),
         ),
     };
     (status, [(CONTENT_TYPE, HTML)], page).into_response()
 }
 
 fn not_found() -> Problem {
-    Problem::new(Kind::NotFound, "there is nothing of that name here")
+    Problem::new(Kind::NotFound, "page not found")
 }
 
 #[cfg(test)]

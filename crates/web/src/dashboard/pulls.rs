@@ -29,7 +29,7 @@ pub(super) fn list_page(source: Result<&dyn PullRequests, &Problem>) -> Result<S
     let (shown, hidden) = newest(&all, PULLS);
     Ok(page("pull requests", Refresh::Live, |html| {
         if all.is_empty() {
-            html.raw("<p>the local forge has none here yet</p>\n");
+            html.raw("<p>no pull requests on the local forge</p>\n");
             return;
         }
         html.raw("<table>\n<tr><th>number<th>state<th>title<th>branch<th>changed</tr>\n");
@@ -77,7 +77,7 @@ pub(super) fn show_page(pull: &PullRequest, comments: &[Comment]) -> String {
 
 fn tell_comment(html: &mut Html, comment: &Comment) {
     html.raw("<article>\n<h3>");
-    html.text(comment.author.login.as_deref().unwrap_or("nobody"));
+    html.text(comment.author.login.as_deref().unwrap_or("unknown"));
     html.text(verdict(comment)).raw("</h3>\n<p>");
     html.text(instant(comment.created_at));
     html.raw(", ").text(place(comment)).raw("</p>\n");
@@ -98,7 +98,7 @@ fn place(comment: &Comment) -> String {
             format!("comment {id} on {path} line {line}{answers}")
         }
         (Surface::Inline, Some(path), None) => {
-            format!("comment {id} on {path}, a line changed since{answers}")
+            format!("comment {id} on {path}, on a line that has changed{answers}")
         }
         (Surface::Inline, None, _) => format!("comment {id} on a line{answers}"),
     }
@@ -107,8 +107,8 @@ fn place(comment: &Comment) -> String {
 fn verdict(comment: &Comment) -> &'static str {
     match comment.review {
         Some(ReviewState::Approved) => " approved",
-        Some(ReviewState::ChangesRequested) => " asked for changes",
-        Some(ReviewState::Dismissed) => " reviewed, dismissed since",
+        Some(ReviewState::ChangesRequested) => " requested changes",
+        Some(ReviewState::Dismissed) => " reviewed (dismissed)",
         Some(ReviewState::Commented) | None => "",
     }
 }

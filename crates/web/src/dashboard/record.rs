@@ -15,12 +15,12 @@ pub(super) fn tell_record(html: &mut Html, record: &Record) {
     html.raw("<h2>Agents</h2>\n");
     html.raw("<table>\n<tr><th>agent<th>role<th>round<th>tokens<th>cost<th>failure</tr>\n");
     let hidden = rows(html, &record.jobs, job);
-    left_out(html, hidden, "jobs");
+    left_out(html, hidden, "agents");
     html.raw("<h2>Reviews</h2>\n");
-    html.raw("<table>\n<tr><th>of<th>round<th>verdict<th>remarks</tr>\n");
+    html.raw("<table>\n<tr><th>domain<th>round<th>verdict<th>findings</tr>\n");
     let hidden = rows(html, &record.reviews, review);
     left_out(html, hidden, "reviews");
-    html.raw("<h2>Remarks</h2>\n");
+    html.raw("<h2>Comments</h2>\n");
     html.raw("<table>\n<tr><th>file<th>resolved<th>commit<th>note</tr>\n");
     let hidden = rows(html, &record.remarks, |html, remark| {
         let file = remark.file.as_deref().unwrap_or_default();
@@ -30,12 +30,12 @@ pub(super) fn tell_record(html: &mut Html, record: &Record) {
         html.element("td", clip(commit, 10));
         html.element("td", clip(&remark.note, WORDS));
     });
-    left_out(html, hidden, "remarks");
+    left_out(html, hidden, "comments");
     html.raw("<h2>Ignored comments</h2>\n");
     html.raw("<table>\n<tr><th>comment<th>author<th>reason</tr>\n");
     let hidden = rows(html, &record.ignored, |html, one| {
         html.element("td", one.comment.id);
-        html.element("td", one.author.as_deref().unwrap_or("nobody"));
+        html.element("td", one.author.as_deref().unwrap_or("unknown"));
         html.element("td", one.reason);
     });
     left_out(html, hidden, "ignored comments");

@@ -24,7 +24,7 @@ pub(super) fn list_page(store: &dyn Store) -> Result<String, Problem> {
     let runs = store.list(RunFilter::All, RUNS)?;
     Ok(page("runs", Refresh::Live, |html| {
         if runs.is_empty() {
-            html.raw("<p>no runs yet: <code>drive spawn TASK</code> starts one</p>\n");
+            html.raw("<p>no runs yet; start one with <code>drive spawn TASK</code></p>\n");
             return;
         }
         html.raw("<table>\n<tr><th>run<th>kind<th>state<th>task<th>cost<th>pull request</tr>\n");
@@ -33,7 +33,10 @@ pub(super) fn list_page(store: &dyn Store) -> Result<String, Problem> {
         }
         html.raw("</table>\n");
         if runs.len() >= RUNS as usize {
-            html.raw("<p>older runs are not shown; <code>drive runs list</code> knows them</p>\n");
+            html.raw(
+                "<p>older runs are not shown; list them with <code>drive runs \
+                      list</code></p>\n",
+            );
         }
     }))
 }
@@ -86,10 +89,10 @@ fn facts(html: &mut Html, run: &Run) {
     html.fact("kind", Some(kind(run)));
     if let Some(cruise) = cruise_status(run) {
         html.fact("phase", Some(phase(cruise.phase)));
-        html.fact("does", Some(cruise.state));
-        html.fact("waits for", cruise.waiting_for);
-        html.fact("looks again", cruise.next_poll_at.map(instant));
-        html.fact("comments to answer", Some(cruise.pending_comments));
+        html.fact("step", Some(cruise.state));
+        html.fact("waiting for", cruise.waiting_for);
+        html.fact("next poll", cruise.next_poll_at.map(instant));
+        html.fact("pending comments", Some(cruise.pending_comments));
         html.fact("fixer rounds", Some(cruise.rounds));
     }
     html.fact("failure", failure.map(|failure| &failure.message));
@@ -107,7 +110,7 @@ fn facts(html: &mut Html, run: &Run) {
     html.fact("started", run.started_at.map(instant));
     html.fact("ended", outcome.map(|outcome| instant(outcome.ended_at)));
     for kept in &run.kept {
-        html.fact("kept", Some(&kept.reference));
+        html.fact("saved work", Some(&kept.reference));
     }
     html.raw("</dl>\n");
 }
@@ -149,7 +152,7 @@ fn events(html: &mut Html, journal: &[Entry]) {
     let (shown, hidden) = newest(journal, LINES);
     html.raw("<h2>Journal</h2>\n");
     left_out(html, hidden, "events");
-    html.raw("<table>\n<tr><th>when<th>event<th>of</tr>\n");
+    html.raw("<table>\n<tr><th>time<th>event<th>effect</tr>\n");
     for entry in shown {
         let event = serde_json::to_value(&entry.event).unwrap_or(Value::Null);
         let word = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
@@ -163,7 +166,7 @@ fn events(html: &mut Html, journal: &[Entry]) {
 fn kind(run: &Run) -> &'static str {
     match &run.request {
         Some(request) => request.kind.as_str(),
-        None => "not asked for yet",
+        None => "not requested yet",
     }
 }
 
@@ -186,6 +189,6 @@ fn state(run: &Run) -> &'static str {
         Some(OutcomeStatus::Failed) => "failed",
         Some(OutcomeStatus::TimedOut) => "timed out",
         Some(OutcomeStatus::Cancelled) => "cancelled",
-        Some(OutcomeStatus::NeedsHuman) => "needs a person",
+        Some(OutcomeStatus::NeedsHuman) => "waiting for you",
     }
 }

@@ -77,10 +77,10 @@ fn a_record_is_told_in_full_and_as_text() {
              <tr><td>a1 {evil}</td><td>reviewer</td><td>1</td><td>0</td><td></td><td>{evil}</td></tr>\n\
              </table>\n\
              <h2>Reviews</h2>\n\
-             <table>\n<tr><th>of<th>round<th>verdict<th>remarks</tr>\n\
+             <table>\n<tr><th>domain<th>round<th>verdict<th>findings</tr>\n\
              <tr><td>everything</td><td>2</td><td>needs changes</td><td>0</td></tr>\n\
              </table>\n\
-             <h2>Remarks</h2>\n\
+             <h2>Comments</h2>\n\
              <table>\n<tr><th>file<th>resolved<th>commit<th>note</tr>\n\
              <tr><td>{evil}</td><td>yes</td><td>0123456789…</td><td>{evil}</td></tr>\n\
              </table>\n\
@@ -101,7 +101,7 @@ fn a_long_record_is_cut_to_its_newest_part_and_says_so() {
     let mut html = Html::default();
     record::tell_record(&mut html, &record);
     let text = html.finish();
-    assert!(text.contains("<p>5 older jobs are not shown</p>"), "{text}");
+    assert!(text.contains("<p>5 older agents are not shown</p>"), "{text}");
     assert!(!text.contains("<td>a4 "), "{text}");
     assert!(text.contains("<td>a5 ") && text.contains("<td>a204 "));
 }

@@ -110,7 +110,7 @@ impl Client {
         self.get_optional(url, read)?.ok_or_else(|| {
             Problem::new(
                 Kind::ForgeNotFound,
-                format!("the forge knows no such thing in `{}`", self.repo()),
+                format!("not found in `{}`", self.repo()),
             )
             .hint("check `forge.repo`, and that the token can see it")
         })
@@ -428,10 +428,11 @@ impl Client {
         self.around.pause.pause(wait, &cancel);
         match cancel.asked() {
             None => Ok(()),
-            Some(_) => Err(
-                Problem::new(Kind::Interrupted, "stopped while waiting for the forge")
-                    .hint("nothing was asked of it since"),
-            ),
+            Some(_) => Err(Problem::new(
+                Kind::Interrupted,
+                "interrupted while waiting for the forge",
+            )
+            .hint("run the command again")),
         }
     }
 

@@ -154,7 +154,7 @@ impl Client {
         loop {
             let Some(method) = methods.next() else {
                 return Ok(MergeOutcome::Refused {
-                    reason: "no way to merge is allowed in this repository".to_owned(),
+                    reason: "this repository allows no merge method".to_owned(),
                 });
             };
             let outcome = self.merge_by(pr, expected_head, method)?;

@@ -61,16 +61,16 @@ pub(super) fn message(reply: &Reply) -> String {
 pub(super) fn rate_limited(until: Timestamp) -> Problem {
     Problem::new(
         Kind::RateLimited,
-        format!("the forge takes no more requests of this token until `{until}`"),
+        format!("rate limit of the forge reached; resets at `{until}`"),
     )
-    .hint("wait, or use a token of another account; `drive doctor` shows what is left")
+    .hint("wait, or use a token of another account; `drive doctor` shows the remaining requests")
 }
 
 /// The problem of a token that has written as much as the forge takes.
 pub(super) fn writes_used_up(until: Timestamp) -> Problem {
     Problem::new(
         Kind::RateLimited,
-        format!("this token has written as much as the forge takes, until `{until}`"),
+        format!("write limit of the forge reached; resets at `{until}`"),
     )
     .hint("wait, or use a token of another account")
 }
@@ -83,14 +83,11 @@ pub(super) fn refused(reply: &Reply, repo: &str) -> Problem {
             .hint("run `gh auth login`, or set the variable named by `forge.token_env`"),
         403 => Problem::new(
             Kind::ForgeForbidden,
-            format!("the token may not do this in `{repo}`"),
+            format!("the token lacks permission in `{repo}`"),
         )
         .hint("give the token read and write access to pull requests, contents and statuses"),
-        404 | 410 => Problem::new(
-            Kind::ForgeNotFound,
-            format!("the forge knows no such thing in `{repo}`"),
-        )
-        .hint("check `forge.repo`, and that the token can see it"),
+        404 | 410 => Problem::new(Kind::ForgeNotFound, format!("not found in `{repo}`"))
+            .hint("check `forge.repo`, and that the token can see it"),
         422 => Problem::new(
             Kind::ForgeRejected,
             format!("the forge rejected a request about `{repo}`"),
@@ -99,7 +96,7 @@ pub(super) fn refused(reply: &Reply, repo: &str) -> Problem {
             Kind::ForgeFailed,
             format!("the forge answered `{status}` about `{repo}`"),
         )
-        .hint("the forge may be having trouble; drive tries again by itself"),
+        .hint("the forge may be unavailable; drive retries"),
     };
     if words.is_empty() {
         problem
@@ -112,7 +109,7 @@ pub(super) fn refused(reply: &Reply, repo: &str) -> Problem {
 pub(super) fn unreadable(repo: &str, error: serde_json::Error) -> Problem {
     Problem::new(
         Kind::ForgeAnswer,
-        format!("the forge's answer about `{repo}` could not be read"),
+        format!("cannot read the forge's answer about `{repo}`"),
     )
     .because(error)
 }

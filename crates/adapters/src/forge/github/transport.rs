@@ -208,9 +208,9 @@ fn host(url: &str) -> &str {
 fn not_waited_for(url: &str) -> Problem {
     Problem::new(
         Kind::Interrupted,
-        format!("the answer of `{}` was not waited for", host(url)),
+        format!("interrupted while waiting for `{}`", host(url)),
     )
-    .hint("what was asked may have happened all the same: look at the forge")
+    .hint("the request may have been carried out: check the forge")
 }
 
 fn too_late(url: &str) -> Problem {
@@ -218,7 +218,7 @@ fn too_late(url: &str) -> Problem {
     Problem::new(Kind::ForgeTimeout, message).hint(TRY_AGAIN)
 }
 
-const TRY_AGAIN: &str = "check the network and `forge.api_url`; drive tries again by itself";
+const TRY_AGAIN: &str = "check the network and `forge.api_url`; drive retries";
 
 /// The new address of what is not at `url` any more, on the same server.
 fn moved_to(reply: &Reply, url: &str) -> Option<String> {
@@ -245,7 +245,7 @@ fn lost(url: &str, error: ureq::Error) -> Problem {
     let (kind, message) = if matches!(error, ureq::Error::BodyExceedsLimit(_)) {
         (
             Kind::ForgeAnswerTooLarge,
-            format!("`{host}` answered with more than a request may bring"),
+            format!("the answer of `{host}` is too large"),
         )
     } else {
         (Kind::ForgeUnreachable, format!("no answer from `{host}`"))

@@ -76,7 +76,7 @@ impl LocalForge {
         }
         Ok(match outcome {
             Attempt::Ended(outcome) => outcome,
-            Attempt::BaseMoved => refused("its base moved each time it was merged".to_owned()),
+            Attempt::BaseMoved => refused("its base moved during every attempt".to_owned()),
         })
     }
 
@@ -97,7 +97,10 @@ impl LocalForge {
             return Ok(Attempt::refused(format!("pull request {pr} is a draft")));
         }
         let Some(base) = self.tip(&row.base)? else {
-            return Ok(Attempt::refused(format!("its base `{}` is gone", row.base)));
+            return Ok(Attempt::refused(format!(
+                "its base `{}` no longer exists",
+                row.base
+            )));
         };
         if base != row.base_sha && self.is_in(&row.head_sha, &base)? {
             // Somebody merged it by hand between two reads: the next read finds that.
@@ -160,7 +163,7 @@ impl LocalForge {
             [] => self.move_ref(row, old, new),
             [checkout] => self.move_checkout(row, checkout, new),
             several => Ok(Some(format!(
-                "its base `{}` is checked out in {} places",
+                "its base `{}` is checked out in {} worktrees",
                 row.base,
                 several.len()
             ))),
@@ -206,7 +209,7 @@ impl LocalForge {
         }
         // Either the base moved meanwhile, or an untracked file is in the way; git changed nothing.
         Ok(Some(format!(
-            "the checkout of `{}` at `{}` cannot follow: {}",
+            "cannot update the checkout of `{}` at `{}`: {}",
             row.base,
             checkout.display(),
             moved.complaint()
@@ -240,7 +243,7 @@ impl LocalForge {
         let filters = filters_of(&self.git, location, new)?;
         Ok((!filters.is_empty()).then(|| {
             format!(
-                "{at}, and its files go through `{}`, which drive does not run",
+                "{at}, and its files use the filter `{}`, which drive does not run",
                 filters.join("`, `")
             )
         }))
@@ -309,10 +312,7 @@ fn refused(reason: String) -> MergeOutcome {
 }
 
 fn base_moved(row: &PullRow) -> String {
-    format!(
-        "its base `{}` moved in the same moment; try again",
-        row.base
-    )
+    format!("its base `{}` moved at the same time; try again", row.base)
 }
 
 fn conflict(row: &PullRow, files: &[String]) -> String {

@@ -29,7 +29,7 @@ pub enum CommentTarget<'a> {
     Line {
         /// The file, relative to the root.
         path: &'a str,
-        /// The line in the new version of the file, counted from one.
+        /// Line in the new version of the file, counted from one.
         line: u64,
     },
     /// An answer to a comment: in its thread where it has one, else in the conversation.
@@ -98,7 +98,7 @@ impl LocalForge {
             PrState::Merged => {
                 return Err(Problem::new(
                     Kind::PullRequestMerged,
-                    format!("pull request {pr} was merged and cannot be opened again"),
+                    format!("pull request {pr} was merged and cannot be reopened"),
                 )
                 .hint("open a new one from another branch"));
             }
@@ -107,10 +107,10 @@ impl LocalForge {
         if self.tip(&row.branch)?.is_none() {
             return Err(Problem::new(
                 Kind::BranchNotFound,
-                format!("its branch `{}` is gone", row.branch),
+                format!("its branch `{}` no longer exists", row.branch),
             )
             .hint(format!(
-                "`git branch {} {}` brings it back",
+                "restore it: `git branch {} {}`",
                 row.branch, row.head_sha
             )));
         }
@@ -142,7 +142,7 @@ impl LocalForge {
             format!("pull request {pr} is {what}"),
         );
         Err(match state {
-            PrState::Closed => problem.hint(format!("`drive pr reopen {pr}` opens it again")),
+            PrState::Closed => problem.hint(format!("reopen it: `drive pr reopen {pr}`")),
             PrState::Open | PrState::Merged => problem,
         })
     }
@@ -185,7 +185,7 @@ impl LocalForge {
         if name.eq_ignore_ascii_case(ACCOUNT) {
             return Err(Problem::new(
                 Kind::NameTaken,
-                format!("`{name}` is the name under which drive itself posts"),
+                format!("`{name}` is the name drive posts under"),
             )
             .hint("pass `--as` with another name"));
         }
@@ -209,10 +209,7 @@ impl LocalForge {
 
 fn require_text(body: &str) -> Result<(), Problem> {
     if body.trim().is_empty() {
-        return Err(Problem::new(
-            Kind::BodyEmpty,
-            "there is nothing to say: the text is empty",
-        ));
+        return Err(Problem::new(Kind::BodyEmpty, "the comment has no text"));
     }
     require_short(body)
 }
@@ -224,7 +221,7 @@ fn require_short(body: &str) -> Result<(), Problem> {
     }
     Err(Problem::new(
         Kind::BodyTooLong,
-        format!("the text has {length} characters, a comment at most {BODY_CHARS}"),
+        format!("the comment has {length} characters; the limit is {BODY_CHARS}"),
     )
     .hint("split it into several comments"))
 }

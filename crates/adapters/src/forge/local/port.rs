@@ -245,9 +245,9 @@ impl LocalForge {
         self.tip(branch)?.ok_or_else(|| {
             Problem::new(
                 Kind::BranchNotFound,
-                format!("there is no branch `{branch}` here"),
+                format!("branch `{branch}` does not exist"),
             )
-            .hint("`git branch` lists those there are")
+            .hint("list branches with `git branch`")
         })
     }
 }

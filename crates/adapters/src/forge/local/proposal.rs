@@ -53,7 +53,7 @@ impl LocalForge {
         match self.meeting(base, head)? {
             Some(common) if common == head => Err(Problem::new(
                 Kind::NoCommits,
-                format!("`{branch}` has no commit that `{target}` does not have"),
+                format!("`{branch}` has no commits beyond `{target}`"),
             )
             .hint("commit something on it first")),
             Some(_) => Ok(()),
@@ -61,7 +61,7 @@ impl LocalForge {
                 Kind::HistoryUnrelated,
                 format!("`{branch}` shares no commit with `{target}`"),
             )
-            .hint(format!("make it grow out of `{target}`, then try again"))),
+            .hint(format!("rebuild it from `{target}` with `git cherry-pick`"))),
         }
     }
 
@@ -85,7 +85,7 @@ impl LocalForge {
         }
         Err(Problem::new(
             Kind::BaseUnknown,
-            format!("cannot tell where `{branch}` should go"),
+            format!("cannot determine the base of `{branch}`"),
         )
         .hint("pass `--base BRANCH`"))
     }

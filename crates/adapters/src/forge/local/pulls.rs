@@ -170,7 +170,7 @@ impl LocalForge {
         let rows = self.read(|tx| self.load_rows(tx, "TRUE", &[]))?;
         let problem = Problem::new(
             Kind::PullRequestNotFound,
-            format!("there is no pull request `{number}` here"),
+            format!("no pull request `{number}` in this repository"),
         );
         let named: Vec<String> = rows
             .iter()
@@ -186,7 +186,7 @@ impl LocalForge {
             })
             .collect();
         Ok(if named.is_empty() {
-            problem.hint("this repository has none yet; `drive spawn TASK` opens one")
+            problem.hint("open one with `drive spawn TASK` or `drive pr open BRANCH`")
         } else {
             problem.hint(format!("there are: {}", named.join(", ")))
         })

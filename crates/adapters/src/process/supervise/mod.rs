@@ -215,7 +215,7 @@ fn wait_gone() {
 fn not_set_up(request: &Request, step: &str, error: &io::Error) -> Problem {
     let problem = Problem::new(
         Kind::ProcessNotStarted,
-        format!("`{}` could not be started", request.arg0.display()),
+        format!("cannot start `{}`", request.arg0.display()),
     );
     match error.raw_os_error() {
         Some(0) => problem.cause(format!("could not {step}")),
@@ -285,12 +285,13 @@ fn missing_required(request: &Request, layers: &[Layer]) -> Option<Problem> {
     let problem = Problem::new(
         Kind::IsolationMissing,
         format!(
-            "isolation layer `{}` is required and missing",
+            "required isolation layer `{}` is missing",
             layer.name.as_str()
         ),
     )
     .hint(
-        "run `drive doctor` to see what this machine offers, or set `sandbox.isolation` to `auto`",
+        "run `drive doctor` to see what this machine supports, or set `sandbox.isolation` to \
+         `auto`",
     );
     Some(match &layer.state {
         drive_core::process::LayerState::Missing(why) => problem.cause(why.clone()),

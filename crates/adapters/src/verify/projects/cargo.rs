@@ -38,7 +38,7 @@ pub(super) fn find(tree: &Tree<'_>) -> Result<Vec<Project>, Problem> {
         let metadata: Metadata = serde_json::from_slice(&text).map_err(|error| {
             Problem::new(
                 Kind::ProjectUnreadable,
-                "the answer of `cargo metadata` cannot be read",
+                "cannot read the output of `cargo metadata`",
             )
             .because(error)
         })?;

@@ -224,7 +224,7 @@ fn a_silent_agent_ends_by_its_idle_clock() {
     let problem = played.outcome().problem("mine").unwrap();
     assert_eq!(
         problem.message,
-        "agent `mine` was silent for longer than allowed"
+        "agent `mine` produced no output for too long (idle_timeout)"
     );
 }
 

@@ -17,7 +17,7 @@ fn an_agent_that_is_not_installed_is_an_environment_problem_that_names_it() {
     assert_eq!(problem.exit_code(), 3);
     assert_eq!(
         problem.message,
-        "agent `mine` is not installed: there is no command `codex`"
+        "agent `mine` is not installed: command `codex` not found"
     );
 }
 
@@ -56,7 +56,7 @@ fn another_program_under_an_agents_name_is_found_out_by_its_version() {
         assert_eq!(problem.kind, Kind::AgentWrongProgram, "{kind}");
         assert_eq!(
             problem.causes,
-            ["asked for its version it says `cat (GNU coreutils) 9.7`"]
+            ["`--version` prints `cat (GNU coreutils) 9.7`"]
         );
     }
 }
@@ -75,7 +75,7 @@ fn a_known_version_passes_and_an_unknown_one_warns_with_what_was_verified() {
             AgentKind::ClaudeCode,
             "3.0.0 (Claude Code)",
             "3.0.0",
-            Some("agent `mine` has version `3.0.0`; verified with `2.1.325`"),
+            Some("agent `mine` has version `3.0.0`; tested with `2.1.325`"),
         ),
         (AgentKind::GeminiCli, "0.61.0", "0.61.0", None),
         (AgentKind::Codex, "codex-cli 0.166.0", "0.166.0", None),

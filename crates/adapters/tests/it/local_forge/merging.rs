@@ -89,7 +89,7 @@ fn an_untracked_file_in_the_way_refuses_and_stays() {
     std::fs::create_dir(world.repo.join("src")).unwrap();
     world.write("src/lib.rs", "mine\n");
     let reason = refusal(&world, &pr);
-    assert!(reason.contains("cannot follow"), "{reason}");
+    assert!(reason.contains("cannot update the checkout"), "{reason}");
     assert_eq!(world.file("src/lib.rs").as_deref(), Some("mine\n"));
 }
 

@@ -77,7 +77,7 @@ const REMOTE: Option<&str> = Some("git@github.com:octo/hello.git");
 fn a_remote_on_github_and_a_token_mean_github() {
     let world = world(REMOTE);
     let why = |name: &str| {
-        format!("remote `origin` is `octo/hello` on `github.com`, and a token is in `{name}`")
+        format!("remote `origin` is `octo/hello` on `github.com`, with a token from `{name}`")
     };
     for name in ["GITHUB_TOKEN", "GH_TOKEN"] {
         assert_eq!(
@@ -96,8 +96,8 @@ fn a_remote_on_github_and_a_token_mean_github() {
 fn no_remote_there_or_no_token_means_local_and_says_so() {
     let token = [("GITHUB_TOKEN", "secret-text")];
     let cases = [
-        (REMOTE, &[][..], "there is no token for `octo/hello`"),
-        (None, &token[..], "there is no remote `origin`"),
+        (REMOTE, &[][..], "no token for `octo/hello`"),
+        (None, &token[..], "no remote `origin`"),
         (
             Some("git@gitlab.com:octo/hello.git"),
             &token[..],
@@ -106,7 +106,7 @@ fn no_remote_there_or_no_token_means_local_and_says_so() {
         (
             Some("../elsewhere.git"),
             &token[..],
-            "remote `origin` is not the address of a repository on a server",
+            "remote `origin` is not the URL of a repository on a server",
         ),
     ];
     for (remote, variables, why) in cases {

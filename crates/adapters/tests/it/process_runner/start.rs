@@ -94,7 +94,7 @@ everyone! {
             refusal(&scene, &spec),
             (
                 Kind::WorkingFolderMissing,
-                format!("folder `{}` to run in does not exist", spec.cwd.display())
+                format!("working directory `{}` does not exist", spec.cwd.display())
             )
         );
     }

@@ -114,8 +114,8 @@ everyone! {
         spec.isolation.required = true;
         let problem = scene.try_run(&spec).unwrap_err();
         assert_eq!(problem.kind, Kind::IsolationMissing);
-        assert_eq!(problem.message, "isolation layer `networkNamespace` is required and missing");
-        assert_eq!(problem.causes, ["no network namespace; the network is not cut"]);
+        assert_eq!(problem.message, "required isolation layer `networkNamespace` is missing");
+        assert_eq!(problem.causes, ["no network namespace; the network is not restricted"]);
         assert!(!scene.path().join("ran").exists());
     }
 

@@ -30,14 +30,14 @@ pub(super) fn fix(app: &App, id: Option<&str>, comment: Option<&str>) -> Outcome
         let text = load_task(comment, app.cancel()?)?;
         if text.trim().is_empty() {
             return Err(Problem::new(Kind::CommentEmpty, "the comment is empty")
-                .hint("say what is to be changed"));
+                .hint("say what to change: `drive cruise fix --comment \"…\"`"));
         }
         if text.chars().count() > LONGEST_COMMENT {
             return Err(Problem::new(
                 Kind::CommentTooLong,
-                format!("the comment is longer than {LONGEST_COMMENT} characters"),
+                format!("the comment has more than {LONGEST_COMMENT} characters"),
             )
-            .hint("put the material into a file of the repository and name it"));
+            .hint("put the text into a file of the repository and name that file"));
         }
         asks.push(Ask::Comment {
             id: name()?,
@@ -46,14 +46,14 @@ pub(super) fn fix(app: &App, id: Option<&str>, comment: Option<&str>) -> Outcome
         });
     }
     asks.push(Ask::Poll);
-    tell(app, &run, asks, "looks at the pull request now")
+    tell(app, &run, asks, "polls the pull request now")
 }
 
 /// Raises the limits of a cruise.
 pub(crate) fn extend_limits(app: &App, id: Option<&str>, budget: Budget, rounds: u32) -> Outcome {
     let run = active(app, id)?;
     let ask = Ask::Extend { budget, rounds };
-    tell(app, &run, vec![ask], "has the higher limits")
+    tell(app, &run, vec![ask], "received the new limits")
 }
 
 /// Approves the head as it stands.
@@ -65,9 +65,9 @@ pub(super) fn approve(app: &App, id: Option<&str>) -> Outcome {
     match &phase.plan {
         PlanCheck::Unread => return Err(nothing_to_approve(&run)),
         PlanCheck::Invalid { errors } => {
-            return Err(Problem::new(Kind::PlanUnsound, "the plan is not sound")
+            return Err(Problem::new(Kind::PlanUnsound, "the plan has errors")
                 .cause(errors.clone())
-                .hint("a fixer corrects it; `drive cruise status` shows how far it is"));
+                .hint("a fixer is correcting it; `drive cruise status` shows its progress"));
         }
         PlanCheck::Valid { .. } => {}
     }
@@ -83,13 +83,13 @@ pub(super) fn approve(app: &App, id: Option<&str>) -> Outcome {
         app,
         &run,
         vec![Ask::Approve { by, head }],
-        "has the approval",
+        "received the approval",
     )
 }
 
 fn nothing_to_approve(run: &Run) -> Problem {
     Problem::new(Kind::NoPlan, format!("cruise `{}` has no plan yet", run.id))
-        .hint("wait for the planner: `drive cruise status` shows how far it is")
+        .hint("wait for the planner; `drive cruise status` shows its progress")
 }
 
 /// Ends it, and waits until it has ended.
@@ -108,10 +108,10 @@ pub(super) fn cleanup(app: &App, id: Option<&str>, force: bool) -> Outcome {
     loop {
         let now = host.wiring.journal().require(&run.id)?;
         if !now.is_active() {
-            let mut text = format!("cruise {} is over; its pull request stays open\n", now.id);
+            let mut text = format!("cruise {} ended; its pull request stays open\n", now.id);
             for kept in &now.kept {
                 text.push_str(&format!(
-                    "kept     {} (`drive kept restore {}`)\n",
+                    "saved    {} (`drive kept restore {}`)\n",
                     kept.reference, kept.reference
                 ));
             }
@@ -121,16 +121,16 @@ pub(super) fn cleanup(app: &App, id: Option<&str>, force: bool) -> Outcome {
             return Answer::new(&RunDocument::new(&now, None), text);
         }
         if app.cancel()?.asked().is_some() {
-            let what = format!("cruise `{}` was asked to end, but not waited for", run.id);
+            let what = format!("stopped waiting for cruise `{}` to end", run.id);
             return Err(Problem::new(Kind::Interrupted, what)
-                .hint("see how far it is with `drive cruise status`"));
+                .hint("it was asked to end; check with `drive cruise status`"));
         }
         if Instant::now() >= until {
             return Err(Problem::new(
                 Kind::OwnerSlow,
                 format!("the owner of cruise `{}` has not ended it yet", run.id),
             )
-            .hint("it was asked to; look again with `drive cruise status`"));
+            .hint("it was asked to end; check with `drive cruise status`"));
         }
         std::thread::sleep(GLANCE);
     }
@@ -149,7 +149,8 @@ fn tell(app: &App, run: &Run, asks: Vec<Ask>, done: &str) -> Outcome {
             let status = cruise_status(&run);
             let waits = status.and_then(|status| status.waiting_for);
             let text = format!(
-                "cruise {} waits for {}\nno process owns it: continue with `drive cruise resume {}`\n",
+                "cruise {} is waiting for {}\nno process owns it; continue with `drive cruise \
+                 resume {}`\n",
                 run.id,
                 waits.as_deref().unwrap_or("nothing"),
                 run.id

@@ -29,7 +29,7 @@ pub(super) fn one(
     if let Some(id) = id {
         let found = store.load(&RunId::new(id))?;
         return found.filter(is_cruise).ok_or_else(|| {
-            Problem::new(Kind::UnknownCruise, format!("there is no cruise `{id}`"))
+            Problem::new(Kind::UnknownCruise, format!("no cruise `{id}`"))
                 .hint("`drive cruise list --all` shows them")
         });
     }
@@ -56,8 +56,10 @@ pub(super) fn one(
     match candidates.len() {
         1 => Ok(candidates.remove(0)),
         0 => Err(
-            Problem::new(Kind::NoCruise, "no active cruise in this repository")
-                .hint("start one with `drive cruise run TASK`; `drive cruise list --all` shows those that are over"),
+            Problem::new(Kind::NoCruise, "no active cruise in this repository").hint(
+                "start one with `drive cruise run TASK`; `drive cruise list --all` shows \
+                       ended ones",
+            ),
         ),
         _ => Err(several(&candidates)),
     }
@@ -74,7 +76,7 @@ fn several(candidates: &[Run]) -> Problem {
         .collect();
     Problem::new(
         Kind::SeveralCruises,
-        format!("{} cruises could be meant", candidates.len()),
+        format!("{} cruises match", candidates.len()),
     )
     .hint(format!("name one of {}", list.join(", ")))
 }

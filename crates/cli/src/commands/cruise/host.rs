@@ -77,7 +77,7 @@ impl Host {
     pub(super) fn forge(&self) -> Result<&dyn Forge, Problem> {
         let conversation = self.conversation.as_ref();
         let forge = conversation.map(|conversation| conversation.forge.as_ref());
-        forge.ok_or_else(|| Problem::new(Kind::RepositoryGone, "its repository is not there"))
+        forge.ok_or_else(|| Problem::new(Kind::RepositoryGone, "its repository does not exist"))
     }
 
     fn hints(&self) -> Option<Hints<'_>> {
@@ -122,7 +122,7 @@ impl Host {
             cancel: app.cancel()?,
             hints: self.hints(),
         };
-        let letting_go = "letting go: `drive cruise resume` goes on with it";
+        let letting_go = "detaching; continue with `drive cruise resume`";
         progress.ticking(cruises.cancel, letting_go, || work(cruises))
     }
 }

@@ -25,53 +25,53 @@ pub(crate) struct CruiseArgs {
 
 #[derive(Debug, Subcommand)]
 enum CruiseCommand {
-    /// Plan a task, and answer what is said about the plan until it is approved, merged or closed
+    /// Plan a task and answer comments until the plan is approved, merged or closed
     Run(Box<run::RunArgs>),
-    /// List the cruises that are not over
+    /// List active cruises
     List {
-        /// List those that are over too
+        /// Include ended cruises
         #[arg(long)]
         all: bool,
     },
-    /// Show one cruise at a glance: what it does, what it waits for, which comments are open
+    /// Show the state of a cruise: its step, what it waits for, open comments
     Status {
-        /// The cruise; may be left out where there is only one
+        /// Id of the cruise; optional if there is only one
         #[arg(value_name = "ID")]
         id: Option<String>,
     },
-    /// Print what the agents of one cruise said and did
+    /// Print the log of a cruise's agents
     Logs {
-        /// The cruise; may be left out where there is only one
+        /// Id of the cruise; optional if there is only one
         #[arg(value_name = "ID")]
         id: Option<String>,
-        /// Go on printing until the cruise is over
+        /// Keep printing until the cruise ends
         #[arg(short, long)]
         follow: bool,
     },
-    /// Look at the pull request now, and let a fixer work where something is open
+    /// Poll the pull request now, and run a fixer if a comment is pending
     Fix {
-        /// The cruise; may be left out where there is only one
+        /// Id of the cruise; optional if there is only one
         #[arg(value_name = "ID")]
         id: Option<String>,
-        /// Act on this comment too; `-` reads it from standard input
+        /// Comment to add; `-` reads it from standard input
         #[arg(long, value_name = "TEXT")]
         comment: Option<String>,
     },
-    /// Approve the plan as it stands now
+    /// Approve the current plan
     Approve {
-        /// The cruise; may be left out where there is only one
+        /// Id of the cruise; optional if there is only one
         #[arg(value_name = "ID")]
         id: Option<String>,
     },
-    /// Go on with a cruise after a crash, a restart or Ctrl-C
+    /// Continue a cruise after a crash, a restart or Ctrl-C
     Resume(resume::ResumeArgs),
-    /// End a cruise: keep its work, remove its sandbox, leave its pull request open
+    /// End a cruise: save its work, remove its sandbox, leave its pull request open
     Cleanup {
-        /// The cruise; may be left out where there is only one
+        /// Id of the cruise; optional if there is only one
         #[arg(value_name = "ID")]
         id: Option<String>,
 
-        /// End it also where its repository is gone for good; its sandbox is left as it is
+        /// End the cruise even if its repository no longer exists; its sandbox is not removed
         #[arg(long)]
         force: bool,
     },

@@ -29,7 +29,7 @@ pub(super) fn rebuild(
     };
     let request = request(app, &host, &settings, &path, &state)?;
     app.output().warn(format_args!(
-        "cruise `{}` is not in the journal; it goes on from what its sandbox, git and the forge say",
+        "cruise `{}` is not in the journal; rebuilding it from its sandbox, git and the forge",
         state.run_id
     ));
     host.with_service(app, |cruises| cruises.enter(&state.run_id, request))?;
@@ -48,10 +48,9 @@ fn only_one(
         match found.state {
             Err(problem) if id.is_none_or(|id| folder.is_some_and(|name| name == id)) => {
                 let shown = found.sandbox_path.display();
-                app.output().warn(format_args!(
-                    "`{shown}` tells nothing that can be used: {problem}"
-                ));
-                unusable.get_or_insert(problem.cause(format!("it lies in `{shown}`")));
+                app.output()
+                    .warn(format_args!("cannot use `{shown}`: {problem}"));
+                unusable.get_or_insert(problem.cause(format!("the file is `{shown}`")));
             }
             Err(_) => {}
             Ok(state) => {
@@ -73,7 +72,7 @@ fn only_one(
             Err(Problem::new(
                 Kind::SeveralCruises,
                 format!(
-                    "{} sandboxes tell of cruises that no journal knows",
+                    "{} sandboxes belong to cruises that are not in the journal",
                     names.len()
                 ),
             )
@@ -93,14 +92,14 @@ fn request(
     let repository = wiring.git.discover(&host.folder)?;
     let sandbox = recorded(host, path, state)?;
     if sandbox.git_dir != repository.common_dir {
-        return Err(refused(state, "it is a sandbox of another repository")
-            .hint("call it in the repository that the cruise is about"));
+        return Err(refused(state, "its sandbox belongs to another repository")
+            .hint("run the command in the repository of the cruise"));
     }
     let place = Place::Sandbox(&sandbox);
     let branch = wiring.git.state(place)?.branch;
     let Some(number) = state.pr_number else {
         return Err(refused(state, "it had no pull request yet")
-            .hint("what it wrote is on its branch; start again with `drive cruise run TASK`"));
+            .hint("its work is on its branch; start a new one with `drive cruise run TASK`"));
     };
     let pull_request = host.forge()?.fetch(number)?;
     state.check(&Evidence {
@@ -115,7 +114,7 @@ fn request(
     if !wiring.git.is_ancestor(place, &base_sha, &head_sha)? {
         return Err(refused(
             state,
-            "its branch does not build on the commit it names",
+            "its branch does not contain its base commit",
         ));
     }
     let adopted = Adopted {
@@ -164,7 +163,7 @@ fn recorded(host: &Host, path: &Path, state: &PhaseState) -> Result<Sandbox, Pro
         .ok_or_else(|| {
             refused(
                 state,
-                "no record of drive knows it as a sandbox of that cruise",
+                "the folder is not recorded as a sandbox of that cruise",
             )
         })
 }

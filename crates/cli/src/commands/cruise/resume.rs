@@ -22,11 +22,11 @@ use std::thread::scope;
 /// The arguments of `drive cruise resume`.
 #[derive(Debug, Args)]
 pub(super) struct ResumeArgs {
-    /// The cruise; may be left out where there is only one
+    /// Id of the cruise; optional if there is only one
     #[arg(value_name = "ID", conflicts_with = "all")]
     id: Option<String>,
 
-    /// Go on with every cruise that is not over
+    /// Continue every active cruise
     #[arg(long)]
     all: bool,
 }
@@ -65,7 +65,7 @@ pub(super) fn run(args: &ResumeArgs, app: &App) -> Outcome {
     let run = host.with_service(app, |cruises| {
         cruises.require_free(&found.id)?;
         app.output()
-            .narrate(format_args!("going on with cruise {}", found.id));
+            .narrate(format_args!("resuming cruise {}", found.id));
         cruises.resume(&found.id)
     })?;
     report(&host, &run)
@@ -84,8 +84,8 @@ pub(super) fn over(run: &Run, outcome: &RunOutcome) -> Problem {
         format!("cruise `{}` ended at {}{how}", run.id, outcome.ended_at),
     )
     .hint(format!(
-        "a cruise that is over does not go on; `drive cruise run {task}` starts a new one, and \
-         `drive cruise status {}` shows how this one went",
+        "start a new one with `drive cruise run {task}`; `drive cruise status {}` shows how this \
+         one ended",
         run.id
     ))
 }
@@ -110,7 +110,7 @@ fn let_go(id: &RunId) -> Problem {
         format!("cruise `{id}` is detached and still active"),
     )
     .hint(format!(
-        "go on with `drive cruise resume {id}`, or end it with `drive cruise cleanup {id}`"
+        "continue with `drive cruise resume {id}`, or end it with `drive cruise cleanup {id}`"
     ))
 }
 
@@ -131,10 +131,10 @@ fn every(app: &App, runs: Vec<Run>) -> Outcome {
             Err(problem) => failed.extend(ids.iter().map(|id| (id.to_string(), problem.clone()))),
         }
     }
-    app.output().narrate(format_args!(
-        "going on with {} cruises",
-        runs.len() - failed.len()
-    ));
+    let count = runs.len() - failed.len();
+    let cruises = if count == 1 { "cruise" } else { "cruises" };
+    app.output()
+        .narrate(format_args!("resuming {count} {cruises}"));
     let (output, cancel) = (app.output(), app.cancel()?);
     let mut all = Resumed::default();
     let results: Vec<Result<Resumed, Problem>> = scope(|threads| {
@@ -146,8 +146,8 @@ fn every(app: &App, runs: Vec<Run>) -> Outcome {
             .map(|one| {
                 one.join().unwrap_or_else(|_| {
                     Err(
-                        Problem::new(Kind::Internal, "an owner of cruises failed inside drive")
-                            .hint("this is a bug of drive: please report it"),
+                        Problem::new(Kind::Internal, "a thread that ran cruises panicked")
+                            .hint("this is a bug in drive; please report it"),
                     )
                 })
             })
@@ -170,7 +170,7 @@ fn report_all(all: Resumed, failed: Vec<(String, Problem)>) -> Outcome {
         match one {
             Ok(run) => {
                 let state = match &run.outcome {
-                    Some(outcome) => RunStatus::from(outcome.status).as_str(),
+                    Some(outcome) => RunStatus::from(outcome.status).words(),
                     None => "is detached and still active",
                 };
                 let _ = writeln!(text, "{} {state}", run.id);
@@ -186,14 +186,10 @@ fn report_all(all: Resumed, failed: Vec<(String, Problem)>) -> Outcome {
         }
     }
     for (run, owner) in &all.owned {
-        let _ = writeln!(
-            text,
-            "{run} is in the hands of process {}",
-            owner.process.pid
-        );
+        let _ = writeln!(text, "{run} is owned by process {}", owner.process.pid);
     }
     for (run, error) in failed {
-        let _ = writeln!(text, "{run} could not be taken up: {error}");
+        let _ = writeln!(text, "{run} could not be resumed: {error}");
         problem.get_or_insert(error);
     }
     match open.as_slice() {
@@ -207,12 +203,12 @@ fn report_all(all: Resumed, failed: Vec<(String, Problem)>) -> Outcome {
                     Kind::Interrupted,
                     format!("{} cruises are detached and still active", many.len()),
                 )
-                .hint("go on with `drive cruise resume --all`")
+                .hint("continue with `drive cruise resume --all`")
             });
         }
     }
     if text.is_empty() {
-        text.push_str("no cruise is waiting to be resumed\n");
+        text.push_str("no cruise to resume\n");
     }
     let owned = all.owned.iter().map(|(run, owner)| OwnedCruise {
         id: run.to_string(),
@@ -232,7 +228,10 @@ pub(super) fn repo_of(run: &Run) -> Result<PathBuf, Problem> {
     let repo = repo.ok_or_else(|| {
         Problem::new(
             Kind::NoRequest,
-            format!("cruise `{}` has no request", run.id),
+            format!(
+                "the journal does not contain the request of cruise `{}`",
+                run.id
+            ),
         )
     })?;
     match repo.is_dir() {
@@ -240,14 +239,13 @@ pub(super) fn repo_of(run: &Run) -> Result<PathBuf, Problem> {
         false => Err(Problem::new(
             Kind::RepositoryGone,
             format!(
-                "the repository `{}` of cruise `{}` is not there",
+                "repository `{}` of cruise `{}` does not exist",
                 repo.display(),
                 run.id
             ),
         )
         .hint(format!(
-            "move it back: its branches are in there, and the sandbox cannot do without it; or end \
-             the cruise without it: `drive cruise cleanup {} --force`",
+            "move it back, or end the cruise without it: `drive cruise cleanup {} --force`",
             run.id
         ))),
     }

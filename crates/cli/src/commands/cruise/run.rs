@@ -27,23 +27,23 @@ const LONGEST_PLAN: u64 = 1024 * 1024;
 /// The arguments of `drive cruise run`.
 #[derive(Debug, Args)]
 pub(super) struct RunArgs {
-    /// What is to be done; `-` reads it from standard input
+    /// What to do; `-` reads it from standard input
     #[arg(value_name = "TASK")]
     task: String,
 
-    /// End when the plan's pull request is approved, merged or closed; every cruise does so for now
+    /// End when the plan's pull request is approved, merged or closed (currently every cruise does)
     #[arg(long)]
     plan_only: bool,
 
-    /// Start from this plan instead of letting an agent write one
+    /// Plan to use instead of one written by an agent
     #[arg(long, value_name = "FILE")]
     plan_file: Option<PathBuf>,
 
-    /// Take a plan that every review approved as approved
+    /// Approve the plan once all reviews approve it
     #[arg(long)]
     auto_approve: bool,
 
-    /// Not supported yet: tasks at once
+    /// Not supported yet: tasks to run in parallel
     #[arg(long, value_name = "N", hide = true)]
     max_parallel: Option<u32>,
 
@@ -51,43 +51,43 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "HOW", hide = true)]
     pr_strategy: Option<String>,
 
-    /// Return at once and let the cruise go on in the background
+    /// Continue the cruise in the background
     #[arg(long)]
     detach: bool,
 
-    /// Start from this commit or branch instead of what is checked out
+    /// Commit or branch to start from [default: what is checked out]
     #[arg(long, value_name = "REV")]
     base: Option<String>,
 
-    /// Make this branch instead of one named after the task
+    /// Branch to create [default: named after the task]
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
 
-    /// Let this agent of the settings plan
+    /// Agent that plans (a name under `[agents]`)
     #[arg(long, value_name = "NAME")]
     planner: Option<String>,
 
-    /// Let this agent of the settings review
+    /// Agent that reviews (a name under `[agents]`)
     #[arg(long, value_name = "NAME")]
     reviewer: Option<String>,
 
-    /// Let this agent of the settings answer comments; the planner's when left out
+    /// Agent that answers comments [default: the planner]
     #[arg(long, value_name = "NAME")]
     fixer: Option<String>,
 
-    /// Ask a person after this many fixer rounds
+    /// Most fixer rounds before a person is asked
     #[arg(long, value_name = "N")]
     max_rounds: Option<u32>,
 
-    /// Review the same thing at most this often
+    /// Most reviews of each domain
     #[arg(long, value_name = "N")]
     max_iterations: Option<u32>,
 
-    /// End an agent after this long without a sign of life
+    /// Stop an agent after this long without output
     #[arg(long, value_name = "TIME")]
     idle_timeout: Option<String>,
 
-    /// End an agent after this long
+    /// Stop an agent after this long
     #[arg(long, value_name = "TIME")]
     total_timeout: Option<String>,
 }
@@ -202,8 +202,8 @@ fn detach(app: &App, host: &Host, id: &RunId) -> Outcome {
     arguments.extend(["cruise".into(), "resume".into(), id.as_str().into()]);
     let pid = detached::start(&arguments, &log)?;
     let text = format!(
-        "cruise {id} goes on in the background as process {pid}\n\
-         see it with `drive cruise status {id}`, follow it with `drive cruise logs -f {id}`\n"
+        "cruise {id} runs in the background as process {pid}\n\
+         check it with `drive cruise status {id}`, follow it with `drive cruise logs -f {id}`\n"
     );
     let document = RunDocument {
         pid: Some(pid),
@@ -225,18 +225,18 @@ fn load_plan(path: &Path) -> Result<String, Problem> {
     if size > LONGEST_PLAN {
         return Err(Problem::new(
             Kind::PlanTooLarge,
-            format!("`{shown}` has {size} bytes, at most {LONGEST_PLAN} are taken"),
+            format!("`{shown}` has {size} bytes; the limit is {LONGEST_PLAN}"),
         )
-        .hint("a plan is prose and one block of tasks"));
+        .hint("shorten it to prose and one block of tasks"));
     }
     let text = std::fs::read_to_string(path).map_err(unreadable)?;
     match Plan::parse(&text) {
         Ok(_) => Ok(text),
         Err(errors) => Err(Problem::new(
             Kind::PlanInvalid,
-            format!("`{shown}` is not a plan that can be worked on"),
+            format!("`{shown}` is not a valid plan"),
         )
         .cause(errors.to_string())
-        .hint("correct what it names; the README shows a plan")),
+        .hint("correct the named lines; the README shows an example")),
     }
 }

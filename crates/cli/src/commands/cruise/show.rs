@@ -46,7 +46,7 @@ pub(super) fn list(app: &App, all: bool) -> Outcome {
                 if waits.is_empty() {
                     String::new()
                 } else {
-                    format!("  (waits for {waits})")
+                    format!("  (waiting for {waits})")
                 },
             );
         }
@@ -79,7 +79,10 @@ pub(super) fn status(app: &App, id: Option<&str>) -> Outcome {
         return Answer::new(&CruiseDocument::unbegun(&run), text);
     }
     let (Some(status), Flow::Phase { phase }) = (cruise_status(&run), &run.flow) else {
-        return Answer::new(&CruiseDocument::unbegun(&run), "it has not begun\n");
+        return Answer::new(
+            &CruiseDocument::unbegun(&run),
+            "the cruise has not started\n",
+        );
     };
     let owner = living_owner(&store, &run);
     let document = CruiseDocument::new(&run, &status, phase, owner.as_ref());
@@ -96,7 +99,7 @@ pub(super) fn status(app: &App, id: Option<&str>) -> Outcome {
         );
     }
     for one in &phase.record.ignored {
-        let author = one.author.as_deref().unwrap_or("somebody");
+        let author = one.author.as_deref().unwrap_or("unknown");
         let _ = writeln!(
             text,
             "ignored  {} by {author}: {}",
@@ -114,7 +117,7 @@ fn at_a_glance(run: &Run, status: &CruiseStatus, owner: Option<&Owner>, now: Tim
     let phase = CruisePhase::from(status.phase).as_str();
     match (&run.outcome, &status.domain) {
         (Some(outcome), _) => {
-            let end = RunStatus::from(outcome.status).as_str();
+            let end = RunStatus::from(outcome.status).words();
             let _ = writeln!(text, "state    {phase}, ended: {end}");
             if let Some(problem) = &outcome.failure {
                 let _ = writeln!(text, "because  {problem}");
@@ -125,17 +128,17 @@ fn at_a_glance(run: &Run, status: &CruiseStatus, owner: Option<&Owner>, now: Tim
             let domain = domain.map_or(String::new(), |domain| format!(" ({domain})"));
             let idle = match owner {
                 Some(_) => "",
-                None => "; nobody goes on with it now",
+                None => "; no owner",
             };
             let _ = writeln!(text, "state    {phase}, {}{domain}{idle}", status.state);
         }
     }
     if let Some(waits) = &status.waiting_for {
-        let _ = writeln!(text, "waits    for {waits}");
+        let _ = writeln!(text, "waiting  for {waits}");
     }
     if let (Some(at), Some(_), None) = (status.next_poll_at, owner, &run.outcome) {
         let seconds = at.duration_since(now).as_secs().max(0);
-        let _ = writeln!(text, "looks    again in {seconds} s");
+        let _ = writeln!(text, "poll     next in {seconds}s");
     }
     if let Some(pr) = &run.work.pull_request {
         let _ = writeln!(text, "pull     #{} {}", pr.number, pr.url);
@@ -172,7 +175,7 @@ fn at_a_glance(run: &Run, status: &CruiseStatus, owner: Option<&Owner>, now: Tim
         (None, None) => {
             let _ = writeln!(
                 text,
-                "owner    none: `drive cruise resume {}` goes on",
+                "owner    none; continue with `drive cruise resume {}`",
                 run.id
             );
         }
@@ -182,10 +185,10 @@ fn at_a_glance(run: &Run, status: &CruiseStatus, owner: Option<&Owner>, now: Tim
 
 fn life(life: &Life) -> &'static str {
     match life {
-        Life::Seen => "waits",
+        Life::Seen => "pending",
         Life::Dispatched { .. } => "being fixed",
-        Life::Pushed { .. } => "being told",
-        Life::Replied { .. } => "answered",
+        Life::Pushed { .. } => "replying",
+        Life::Replied { .. } => "replied",
         Life::Unanswerable { .. } => "gone",
         Life::Superseded => "edited",
     }
@@ -212,7 +215,7 @@ pub(super) fn logs(app: &App, id: Option<&str>, follow: bool) -> Outcome {
     let run = find::one(&wiring.store, id, &app.start_dir()?, RunFilter::All)?;
     if follow && run.is_active() && living_owner(&wiring.store, &run).is_none() {
         app.output().narrate(format_args!(
-            "nobody works on cruise {} now: `drive cruise resume {}` goes on with it",
+            "no process owns cruise {}; continue with `drive cruise resume {}`",
             run.id, run.id
         ));
     }

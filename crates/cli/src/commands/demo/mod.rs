@@ -42,7 +42,7 @@ const GLANCE: Duration = Duration::from_millis(50);
 /// The arguments of `drive demo`.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
-    /// Leave the throw-away repository where it is afterwards
+    /// Keep the temporary repository
     #[arg(long)]
     keep: bool,
 }
@@ -50,14 +50,13 @@ pub(crate) struct DemoArgs {
 /// Flies scripted agents over a repository made for the purpose.
 pub(crate) fn run(args: &DemoArgs, app: &App) -> Outcome {
     let place = DemoPlace::make(app)?;
-    app.output().narrate(
-        "This is a demonstration: the repository is made for it, and every agent is a script.",
-    );
     app.output()
-        .narrate("No account, no network, nothing of yours is touched.\n");
+        .narrate("This is a demonstration in a throw-away repository; every agent is a script.");
+    app.output()
+        .narrate("It needs no account and no network, and touches none of your files.\n");
     app.output().narrate(format_args!(
-        "A planner plans \"{TASK}\", a reviewer looks at the plan in five domains,\n\
-         a fresh fixer answers each comment with a commit, a person comments late and approves.\n"
+        "A planner plans \"{TASK}\", a reviewer reviews the plan in five domains,\n\
+         a fixer answers each comment with a commit, and a person comments late and approves.\n"
     ));
     let shown = show(app, &place);
     match args.keep {
@@ -66,7 +65,9 @@ pub(crate) fn run(args: &DemoArgs, app: &App) -> Outcome {
     }
     let (run, page) = shown?;
     let text = format!(
-        "\nThe pull request, as a person sees it:\n\n{page}\nWith real agents, in your own repository: `drive cruise run \"what is to be done\"`.\nOne agent, one pull request, no plan: `drive spawn \"what is to be done\"`."
+        "\nThe pull request, as a person sees it:\n\n{page}\nWith real agents, in your own \
+         repository: `drive cruise run \"TASK\"`.\nOne agent, one pull request, no plan: `drive \
+         spawn \"TASK\"`."
     );
     let document = DemoDocument {
         run: RunSummary::from(&run),
@@ -114,10 +115,8 @@ fn show(app: &App, place: &DemoPlace) -> Result<(Run, String), Problem> {
                 .cancel(drive_engine::cancel::Urgency::Graceful);
         }
         let run = owner.join().unwrap_or_else(|_| {
-            Err(
-                Problem::new(Kind::Internal, "the demonstration failed inside drive")
-                    .hint("this is a bug of drive: please report it"),
-            )
+            Err(Problem::new(Kind::Internal, "the demonstration panicked")
+                .hint("this is a bug in drive; please report it"))
         });
         acted?;
         run
@@ -183,8 +182,8 @@ impl Person<'_> {
             sleep(GLANCE);
         }
         Err(
-            Problem::new(Kind::DemoSlow, "the demonstration did not come to its end")
-                .hint("this machine may be very busy: try again"),
+            Problem::new(Kind::DemoSlow, "the demonstration did not finish in time")
+                .hint("try again when the machine is less busy: `drive demo`"),
         )
     }
 }

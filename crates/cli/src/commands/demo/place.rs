@@ -47,7 +47,7 @@ impl DemoPlace {
         let (parent, whoami) = (std::env::temp_dir(), ThisProcess::load());
         for gone in temp_dir::sweep(&parent, PREFIX, &whoami) {
             app.output().narrate(format_args!(
-                "removed `{}`, which a demonstration that was killed had left",
+                "removed `{}`, left by a demonstration that was killed",
                 gone.display()
             ));
         }
@@ -112,7 +112,7 @@ impl DemoPlace {
         match self.folder.leave() {
             Ok(()) => app.output().narrate(format_args!("\nkept: {shown}")),
             Err(error) => app.output().warn(format_args!(
-                "the next demonstration will remove `{shown}`: {error}"
+                "could not remove `{shown}`; the next demonstration will: {error}"
             )),
         }
     }
@@ -134,5 +134,5 @@ fn cannot(path: &Path, error: &io::Error) -> Problem {
         format!("cannot write `{}`", path.display()),
     )
     .because(error)
-    .hint("point `TMPDIR` at a folder with room")
+    .hint("point `TMPDIR` at a folder with free space")
 }

@@ -12,27 +12,27 @@ pub(crate) struct PrArgs {
 pub(super) enum PrCommand {
     /// List pull requests, the newest first
     List(ListArgs),
-    /// Show a pull request with everything said about it
+    /// Show a pull request with its comments
     Show(Named),
     /// Open a pull request for a branch
     Open(OpenArgs),
-    /// Say something in the conversation, on a line, or in answer to a comment
+    /// Comment in the conversation, on a line, or in reply to a comment
     Comment(CommentArgs),
-    /// Approve the head as it stands now
+    /// Approve the current head
     Approve(ApproveArgs),
-    /// Merge into the base with a real merge commit
+    /// Merge into the base with a merge commit
     Merge(MergeArgs),
-    /// End the draft state
+    /// Mark a draft as ready for review
     Ready(Named),
     /// Close without merging
     Close(Named),
-    /// Open a closed pull request again
+    /// Reopen a closed pull request
     Reopen(Named),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
-    /// Show only those in this state
+    /// Show only pull requests in this state
     #[arg(long, value_enum)]
     pub(super) state: Option<State>,
 }
@@ -60,22 +60,22 @@ impl From<State> for PrState {
 
 #[derive(Debug, Args)]
 pub(super) struct Named {
-    /// Its number or its branch; may be left out where there is only one
+    /// Number or branch; optional if there is only one
     #[arg(value_name = "PR")]
     pub(super) pr: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct OpenArgs {
-    /// The branch with the work; the one checked out when left out
+    /// Branch with the work [default: the one checked out]
     pub(super) branch: Option<String>,
-    /// Where it goes; the usual main branch when left out
+    /// Branch to merge into [default: the main branch]
     #[arg(long)]
     pub(super) base: Option<String>,
-    /// Its title; the newest commit's subject when left out
+    /// Title [default: the subject of the newest commit]
     #[arg(long)]
     pub(super) title: Option<String>,
-    /// Its description; `-` reads standard input
+    /// Description; `-` reads it from standard input
     #[arg(long, value_name = "TEXT")]
     pub(super) body: Option<String>,
     /// Open it as a draft
@@ -85,22 +85,22 @@ pub(super) struct OpenArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct CommentArgs {
-    /// Its number or its branch
+    /// Number or branch
     #[arg(value_name = "PR")]
     pub(super) pr: Option<String>,
-    /// What to say; `-` reads standard input
+    /// Text of the comment; `-` reads it from standard input
     #[arg(value_name = "TEXT", conflicts_with = "body")]
     pub(super) text: Option<String>,
-    /// What to say, where the pull request is left out; `-` reads standard input
+    /// Text of the comment if the pull request is omitted; `-` reads it from standard input
     #[arg(long, value_name = "TEXT")]
     pub(super) body: Option<String>,
-    /// Say it on a line of this file
+    /// File to comment on; needs `--line`
     #[arg(long, value_name = "PATH", requires = "line")]
     pub(super) file: Option<String>,
-    /// The line in the new version of the file
+    /// Line in the new version of the file
     #[arg(long, value_name = "N", requires = "file")]
     pub(super) line: Option<u64>,
-    /// Answer this comment
+    /// Id of the comment to reply to
     #[arg(long, value_name = "ID", conflicts_with_all = ["file", "line"])]
     pub(super) reply_to: Option<u64>,
     #[command(flatten)]
@@ -109,10 +109,10 @@ pub(super) struct CommentArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ApproveArgs {
-    /// Its number or its branch; may be left out where there is only one open
+    /// Number or branch; optional if only one is open
     #[arg(value_name = "PR")]
     pub(super) pr: Option<String>,
-    /// What to say with it; `-` reads standard input
+    /// Text of the review; `-` reads it from standard input
     #[arg(long, value_name = "TEXT")]
     pub(super) body: Option<String>,
     #[command(flatten)]
@@ -121,17 +121,17 @@ pub(super) struct ApproveArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct AuthorArgs {
-    /// Speak under this name instead of git's `user.name`
+    /// Author name [default: git's `user.name`]
     #[arg(long = "as", value_name = "NAME")]
     pub(super) name: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct MergeArgs {
-    /// Its number or its branch; may be left out where there is only one open
+    /// Number or branch; optional if only one is open
     #[arg(value_name = "PR")]
     pub(super) pr: Option<String>,
-    /// Merge only if this is still its head
+    /// Merge only if this commit is still the head
     #[arg(long, value_name = "SHA")]
     pub(super) head: Option<String>,
 }

@@ -10,8 +10,8 @@ const INPUT_BYTES: u64 = 1024 * 1024;
 pub(super) fn require(argument: Option<&str>, option: Option<&str>) -> Result<String, Problem> {
     match argument.or(option) {
         Some(given) => text(given),
-        None => Err(Problem::new(Kind::BodyMissing, "there is nothing to say")
-            .hint("give the text after the pull request, or pass `--body -` and pipe it in")),
+        None => Err(Problem::new(Kind::BodyMissing, "the comment has no text")
+            .hint("pass the text after the number, or pass `--body -` and pipe it in")),
     }
 }
 

@@ -78,7 +78,7 @@ impl Desk {
             (None, None) => {
                 return Err(
                     Problem::new(Kind::NoBranch, "no branch is checked out here")
-                        .hint("name the branch: `drive pr open BRANCH`"),
+                        .hint("pass the branch: `drive pr open BRANCH`"),
                 );
             }
         };
@@ -137,12 +137,14 @@ impl Desk {
                 Kind::HeadMoved,
                 format!("the head of pull request {number} is not `{head}`"),
             )
-            .hint(format!("look at what is new: `drive pr show {number}`"))),
+            .hint(format!("review what is new: `drive pr show {number}`"))),
             MergeOutcome::Refused { reason } => Err(Problem::new(
                 Kind::MergeRefused,
                 format!("pull request {number} was not merged: {reason}"),
             )
-            .hint("nothing was changed; put that right and try again")),
+            .hint(format!(
+                "resolve that, then run `drive pr merge {number}` again"
+            ))),
         }
     }
 
@@ -182,7 +184,7 @@ impl Desk {
         let Some(comment) = comments.iter().find(|c| c.key.comment() == wanted) else {
             return Err(Problem::new(
                 Kind::CommentLost,
-                format!("comment {} was written and is not there", wanted.id),
+                format!("comment {} was written but cannot be found", wanted.id),
             ));
         };
         let text = render::comment_line(comment);

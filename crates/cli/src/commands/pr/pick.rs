@@ -39,7 +39,7 @@ pub(super) fn number(
     found.map(|pr| pr.number).ok_or_else(|| {
         let problem = Problem::new(
             Kind::PullRequestNotFound,
-            format!("there is no pull request `{named}` here"),
+            format!("no pull request `{named}` in this repository"),
         );
         with_candidates(problem, all.iter().rev().collect())
     })
@@ -57,9 +57,9 @@ fn only(all: &[PullRequest], pick: Pick) -> Result<PrNumber, Problem> {
         [one] => Ok(one.number),
         [] => {
             let what = match pick {
-                Pick::Any => "there is no pull request here",
-                Pick::Open => "there is no open pull request here",
-                Pick::Closed => "there is no closed pull request here",
+                Pick::Any => "no pull request in this repository",
+                Pick::Open => "no open pull request in this repository",
+                Pick::Closed => "no closed pull request in this repository",
             };
             let problem = Problem::new(Kind::PullRequestNotFound, what);
             Err(with_candidates(problem, all.iter().rev().collect()))
@@ -67,7 +67,7 @@ fn only(all: &[PullRequest], pick: Pick) -> Result<PrNumber, Problem> {
         _ => Err(with_candidates(
             Problem::new(
                 Kind::PullRequestAmbiguous,
-                "several pull requests come into question",
+                "more than one pull request matches",
             ),
             candidates.into_iter().rev().collect(),
         )),
@@ -76,7 +76,7 @@ fn only(all: &[PullRequest], pick: Pick) -> Result<PrNumber, Problem> {
 
 fn with_candidates(problem: Problem, candidates: Vec<&PullRequest>) -> Problem {
     if candidates.is_empty() {
-        return problem.hint("`drive pr open BRANCH` opens one");
+        return problem.hint("open one with `drive pr open BRANCH`");
     }
     let named: Vec<String> = candidates
         .iter()
@@ -87,7 +87,7 @@ fn with_candidates(problem: Problem, candidates: Vec<&PullRequest>) -> Problem {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    problem.hint(format!("name one of: {}{rest}", named.join(", ")))
+    problem.hint(format!("pass one of: {}{rest}", named.join(", ")))
 }
 
 #[cfg(test)]
@@ -149,9 +149,9 @@ mod tests {
             number(&all, None, Pick::Open),
             Err(Problem::new(
                 Kind::PullRequestAmbiguous,
-                "several pull requests come into question"
+                "more than one pull request matches"
             )
-            .hint("name one of: 2 (`feat/b`, open), 1 (`feat/a`, open)"))
+            .hint("pass one of: 2 (`feat/b`, open), 1 (`feat/a`, open)"))
         );
     }
 }

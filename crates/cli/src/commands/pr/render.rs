@@ -66,7 +66,7 @@ pub(super) fn comment_line(comment: &Comment) -> String {
     let what = match comment.review {
         None => "",
         Some(ReviewState::Approved) => " approved",
-        Some(ReviewState::ChangesRequested) => " asked for changes",
+        Some(ReviewState::ChangesRequested) => " requested changes",
         Some(ReviewState::Commented) => " reviewed",
         Some(ReviewState::Dismissed) => " reviewed (dismissed)",
     };
@@ -76,7 +76,7 @@ pub(super) fn comment_line(comment: &Comment) -> String {
         (None, _) => String::new(),
     };
     let answers = match comment.in_reply_to {
-        Some(id) => format!("  in answer to {id}"),
+        Some(id) => format!("  in reply to {id}"),
         None => String::new(),
     };
     let at = comment.created_at.strftime("%Y-%m-%d %H:%M UTC");

@@ -16,15 +16,15 @@ pub(super) struct ExtendArgs {
     #[arg(value_name = "ID")]
     id: Option<String>,
 
-    /// Dollars on top of the budget
+    /// Dollars to add to the cost limit
     #[arg(long, value_name = "USD")]
     cost: Option<f64>,
 
-    /// Tokens on top of the budget
+    /// Tokens to add to the token limit
     #[arg(long, value_name = "N")]
     tokens: Option<u64>,
 
-    /// Fixer rounds on top of those allowed
+    /// Fixer rounds to add to the limit
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
 }
@@ -32,10 +32,8 @@ pub(super) struct ExtendArgs {
 pub(super) fn extend(app: &App, args: &ExtendArgs) -> Outcome {
     let cost = args.cost.map(checked_cost).transpose()?;
     if cost.is_none() && args.tokens.is_none() && args.rounds.is_none() {
-        return Err(
-            Problem::new(Kind::NothingToExtend, "nothing says which limit to raise")
-                .hint("pass `--cost USD`, `--tokens N` or `--rounds N`"),
-        );
+        return Err(Problem::new(Kind::NothingToExtend, "no limit to raise")
+            .hint("pass `--cost USD`, `--tokens N` or `--rounds N`"));
     }
     let budget = Budget {
         tokens: args.tokens,

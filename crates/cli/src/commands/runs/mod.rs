@@ -30,13 +30,13 @@ pub(crate) struct RunsArgs {
 enum RunsCommand {
     /// List the newest runs
     List {
-        /// Show at most this many
+        /// Most runs to show
         #[arg(long, value_name = "N", default_value_t = 20)]
         limit: u32,
     },
-    /// Show one run and everything that happened in it
+    /// Show a run and its events
     Show {
-        /// The run; the newest when left out
+        /// Id of the run [default: the newest]
         #[arg(value_name = "ID")]
         id: Option<String>,
     },
@@ -48,12 +48,12 @@ enum RunsCommand {
     },
     /// Raise the limits of a run, and go on where one was reached
     Extend(extend::ExtendArgs),
-    /// Print what the agents of one run said and did
+    /// Print the log of a run's agents
     Logs {
-        /// The run; the newest when left out
+        /// Id of the run [default: the newest]
         #[arg(value_name = "ID")]
         id: Option<String>,
-        /// Go on printing until the run has ended
+        /// Keep printing until the run ends
         #[arg(short, long)]
         follow: bool,
     },
@@ -136,17 +136,14 @@ fn show(wiring: &Wiring, run: &Run) -> Outcome {
 
 fn state(run: &Run) -> &'static str {
     let outcome = run.outcome.as_ref();
-    outcome.map_or("running", |outcome| {
-        RunStatus::from(outcome.status).as_str()
-    })
+    outcome.map_or("running", |outcome| RunStatus::from(outcome.status).words())
 }
 
 fn find(wiring: &Wiring, id: Option<&str>) -> Result<Run, Problem> {
     match id {
         Some(id) => wiring.journal().require(&RunId::new(id)),
         None => wiring.store.list(RunFilter::All, 1)?.pop().ok_or_else(|| {
-            Problem::new(Kind::NoRuns, "there are no runs yet")
-                .hint("start one with `drive spawn TASK`")
+            Problem::new(Kind::NoRuns, "no runs yet").hint("start one with `drive spawn TASK`")
         }),
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn call(
         let _ = out.take(ANSWER_BYTES).read_to_end(&mut text);
     }
     let status = worker.wait().map_err(|error| {
-        Problem::new(Kind::WorkerLost, "the end of the verifier cannot be seen").because(error)
+        Problem::new(Kind::WorkerLost, "cannot wait for the verifier").because(error)
     })?;
     match serde_json::from_slice(&text) {
         Ok(answer) => Ok(answer),
@@ -48,11 +48,11 @@ pub(super) fn call(
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the worker is drive itself, and must not be bound by what it bounds"
+    reason = "the worker is drive itself; the limits it sets must not apply to it"
 )]
 fn start(request: &WorkerRequest) -> Result<Child, Problem> {
     let failed = |cause: String| {
-        Problem::new(Kind::WorkerNotStarted, "the verifier cannot be started").cause(cause)
+        Problem::new(Kind::WorkerNotStarted, "cannot start the verifier").cause(cause)
     };
     let arguments = request
         .arguments()
@@ -76,8 +76,8 @@ fn in_its_place(
     status: ExitStatus,
 ) -> WorkerAnswer {
     let how = match (status.signal(), status.code()) {
-        (Some(signal), _) => format!("signal {signal} ended it"),
-        (None, code) => format!("it exited with code {}", code.unwrap_or(-1)),
+        (Some(signal), _) => format!("killed by signal {signal}"),
+        (None, code) => format!("exit code {}", code.unwrap_or(-1)),
     };
     let mut report = lost(request.run.clone(), started_at, app.now(), &how);
     let cleaned = app
@@ -90,7 +90,7 @@ fn in_its_place(
     if let Err(problem) = cleaned {
         report
             .notes
-            .push(format!("clean-up did not finish: {problem}"));
+            .push(format!("cleanup did not finish: {problem}"));
     }
     let reason = report
         .failure
@@ -98,10 +98,10 @@ fn in_its_place(
         .map(|f| f.reason.clone())
         .unwrap_or_default();
     WorkerAnswer {
-        problem: Some(
-            Problem::new(Kind::VerifierDied, reason)
-                .hint("run `drive verify` again; see `dmesg` if the machine ran out of memory"),
-        ),
+        problem: Some(Problem::new(Kind::VerifierDied, reason).hint(
+            "run `drive verify` again; `dmesg` shows whether the machine ran out of \
+                       memory",
+        )),
         report: Some(report),
     }
 }

@@ -19,11 +19,11 @@ use request::WorkerRequest;
 /// The arguments of `drive verify`.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// Verify this commit
+    /// Commit to verify
     #[arg(value_name = "REV", default_value = "HEAD")]
     revision: String,
 
-    /// Judge what changed since this commit; without it the whole tree, which promotes nothing
+    /// Verify what changed since this commit; without it, the whole tree is checked
     #[arg(long, value_name = "REV")]
     base: Option<String>,
 

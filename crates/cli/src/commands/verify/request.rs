@@ -104,8 +104,7 @@ impl WorkerAnswer {
 
     /// Why there is no report.
     pub(super) fn into_problem(self) -> Problem {
-        self.problem.unwrap_or_else(|| {
-            Problem::new(Kind::NoReport, "the verifier answered without a report")
-        })
+        self.problem
+            .unwrap_or_else(|| Problem::new(Kind::NoReport, "the verifier ended without a report"))
     }
 }

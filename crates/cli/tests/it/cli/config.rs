@@ -106,7 +106,7 @@ fn a_typo_suggests_the_key_and_shows_the_line() {
             (
                 Some(2),
                 "",
-                "error: drive.toml:2: there is no key `idle_timout` in `[spawn]`\n  \
+                "error: drive.toml:2: unknown key `idle_timout` in `[spawn]`\n  \
                  2 | idle_timout = \"2m\"\nhint: did you mean `idle_timeout`?\n"
             )
         );
@@ -122,7 +122,7 @@ fn a_wrong_type_shows_its_line() {
         (ended.code, ended.stderr.as_str()),
         (
             Some(2),
-            "error: drive.toml:3: `cruise.max_rounds` must be a whole number, not a text\n  \
+            "error: drive.toml:3: `cruise.max_rounds` must be a whole number, not a string\n  \
              3 | max_rounds = \"ten\"\n"
         )
     );
@@ -170,7 +170,7 @@ fn settings_that_are_fine_are_said_to_be() {
     let ended = world.drive(&["config", "check"]);
     assert_eq!(
         (ended.code, ended.stdout.as_str()),
-        (Some(0), "the settings are fine\n")
+        (Some(0), "settings are valid\n")
     );
     assert_eq!(world.json(&["config", "check"]).0, Some(0));
 }

@@ -14,7 +14,7 @@ fn assert_refused(world: &World, because: &str) {
 fn refusal(because: &str) -> (Option<i32>, String) {
     let text = format!(
         "error: cannot read the settings file `drive.toml`\n  {because}\n\
-         hint: correct the file, or give another one with `--config`\n"
+         hint: correct the file, or pass another one with `--config`\n"
     );
     (Some(2), text)
 }
@@ -85,7 +85,7 @@ fn a_file_given_and_not_there_is_an_error() {
         (ended.code, ended.stderr.as_str()),
         (
             Some(2),
-            "error: there is no settings file `nope.toml`\nhint: check the path given with `--config`\n"
+            "error: settings file `nope.toml` does not exist\nhint: check the path given with `--config`\n"
         )
     );
 }
@@ -97,7 +97,7 @@ fn a_thousand_mistakes_are_counted_not_poured_out() {
     world.settings(text);
     let ended = world.drive(&["config", "check"]);
     assert_eq!(ended.code, Some(2));
-    assert!(ended.stderr.contains("the settings have 1000 mistakes"));
+    assert!(ended.stderr.contains("the settings have 1000 errors"));
     assert!(ended.stderr.contains("and 980 more"));
     assert!(ended.stderr.lines().count() < 60);
 }

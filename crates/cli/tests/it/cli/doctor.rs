@@ -82,7 +82,7 @@ fn people_get_a_table() {
     let path = world.private_path();
     let ended = ended(world.command(&["doctor"]).env("PATH", path));
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
-    let codex = "missing   agent.codex             `codex` is not found\n";
+    let codex = "missing   agent.codex             `codex` not found\n";
     assert!(ended.stdout.contains(codex), "{}", ended.stdout);
 }
 
@@ -178,7 +178,7 @@ fn a_read_only_state_directory_is_named() {
     assert!(
         check(&ended.document(), "stateDir")
             .1
-            .contains("cannot be written")
+            .contains("is not writable")
     );
 }
 
@@ -191,8 +191,8 @@ fn without_a_home_the_state_directory_must_be_given() {
         check(&ended.document(), "stateDir"),
         (
             "missing".to_owned(),
-            "no place for the state directory: `HOME` is not set".to_owned(),
-            Some("set `DRIVE_STATE_DIR` to a folder of your own".to_owned())
+            "no state directory: `HOME` is not set".to_owned(),
+            Some("set `DRIVE_STATE_DIR` to an absolute path".to_owned())
         )
     );
 }
@@ -224,7 +224,7 @@ fn wrong_settings_are_one_finding_among_others() {
     assert_eq!(document["failure"]["kind"], "settingsInvalid");
     assert_eq!(
         check(&document, "settings").1,
-        "drive.toml:2: there is no key `agnt` in `[spawn]`"
+        "drive.toml:2: unknown key `agnt` in `[spawn]`"
     );
     assert_eq!(check(&document, "git").0, "ok");
 }

@@ -40,10 +40,7 @@ fn kept_work_is_listed_restored_and_dropped() {
     assert_eq!(restored.trim_end(), "saved");
     let dropped = world.drive(&["kept", "drop", "r-1/1"]);
     assert_eq!(dropped.code, Some(0), "{dropped:?}");
-    assert_eq!(
-        world.drive(&["kept", "list"]).stdout,
-        "nothing is kept here\n"
-    );
+    assert_eq!(world.drive(&["kept", "list"]).stdout, "no saved work\n");
 }
 
 #[test]

@@ -251,7 +251,7 @@ fn a_line_outside_the_diff_is_answered_with_the_lines_inside() {
         Ended {
             code: Some(2),
             stdout: String::new(),
-            stderr: "error: line 9 of `src/login.rs` is not part of the pull request's diff\n\
+            stderr: "error: line 9 of `src/login.rs` is not in the diff of the pull request\n\
                      hint: the diff of `src/login.rs` shows these lines: 1-5\n"
                 .to_owned(),
         }
@@ -266,7 +266,7 @@ fn several_candidates_are_listed_and_one_needs_no_name() {
     assert!(
         nothing
             .stderr
-            .starts_with("error: there is no open pull request here\n")
+            .starts_with("error: no open pull request in this repository\n")
     );
     done(&world, &["pr", "open", "feat/login"]);
     done(&world, &["pr", "comment", "--body", "one needs no name"]);
@@ -276,8 +276,8 @@ fn several_candidates_are_listed_and_one_needs_no_name() {
     assert_eq!(several.code, Some(2));
     assert_eq!(
         several.stderr,
-        "error: several pull requests come into question\n\
-         hint: name one of: 2 (`feat/b`, open), 1 (`feat/login`, open)\n"
+        "error: more than one pull request matches\n\
+         hint: pass one of: 2 (`feat/b`, open), 1 (`feat/login`, open)\n"
     );
     done(&world, &["pr", "close", "feat/b"]);
     assert_eq!(document(&world, &["pr", "show", "2"])["state"], "closed");

@@ -9,7 +9,7 @@ fn an_unknown_command_suggests_the_right_one() {
         (
             Some(2),
             "",
-            "error: there is no command `confg`\nhint: did you mean `config`?\n"
+            "error: unknown command `confg`\nhint: did you mean `config`?\n"
         )
     );
 }
@@ -33,7 +33,7 @@ fn a_value_that_is_none_lists_the_possible_ones() {
         (ended.code, ended.stderr.as_str()),
         (
             Some(2),
-            "error: `purple` is not a value of `--color <WHEN>`\n\
+            "error: invalid value `purple` for `--color <WHEN>`\n\
              hint: possible values: `auto`, `always`, `never`\n"
         )
     );
@@ -81,12 +81,12 @@ fn wrong_usage_with_json_is_one_document() {
             json!({
                 "schema": "drive.error/1",
                 "kind": "usage",
-                "message": "there is no command `confg`",
+                "message": "unknown command `confg`",
                 "hint": "did you mean `config`?",
                 "exitCode": 2,
                 "failure": {
                     "kind": "usage",
-                    "message": "there is no command `confg`",
+                    "message": "unknown command `confg`",
                     "hint": "did you mean `config`?",
                     "causes": [],
                 },
@@ -152,7 +152,7 @@ fn a_repository_folder_that_is_not_there_is_named() {
         (ended.code, ended.stderr.as_str()),
         (
             Some(2),
-            "error: there is no folder `nowhere`\nhint: check the path given with `--repo`\n"
+            "error: folder `nowhere` does not exist\nhint: check the path given with `--repo`\n"
         )
     );
 }

@@ -105,7 +105,7 @@ fn a_branch_that_a_person_rewrote_is_where_the_cruise_goes_on_and_what_was_dropp
     assert!(!is_in(&stage, &dropped));
     let warnings = status(&stage)["warnings"].to_string();
     assert!(
-        warnings.contains("somebody rewrote branch `user-auth`"),
+        warnings.contains("branch `user-auth` was rewritten"),
         "{warnings}"
     );
     let kept = stage.git(&["log", "--format=%H", "--glob=refs/drive/kept"]);

@@ -153,7 +153,7 @@ fn a_cruise_whose_repository_is_gone_for_good_can_be_ended_and_holds_up_no_other
     );
     // Nothing can be proven about its sandbox any more, so that stays.
     let warnings = cleaned.document["warnings"].to_string();
-    assert!(warnings.contains("is left alone"), "{warnings}");
+    assert!(warnings.contains("is not removed"), "{warnings}");
     assert!(folder.join("unsaved.txt").is_file());
     assert_eq!(
         drive_in(&stage, "other", &["cruise", "cleanup"]).code,

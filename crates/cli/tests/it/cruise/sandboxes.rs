@@ -30,7 +30,7 @@ fn a_sandbox_removed_by_hand_is_filled_again_with_and_without_an_owner() {
     answered(&stage, 1);
     let warnings = status(&stage)["warnings"].to_string();
     assert!(
-        warnings.contains("was gone; it was filled again from the branch"),
+        warnings.contains("was empty; its files were restored from the branch"),
         "{warnings}"
     );
     kill(owner);
@@ -61,7 +61,7 @@ fn a_branch_deleted_by_hand_is_made_again_where_it_was() {
     answered(&stage, 1);
     let warnings = status(&stage)["warnings"].to_string();
     assert!(
-        warnings.contains("branch `user-auth` had been deleted"),
+        warnings.contains("branch `user-auth` was deleted"),
         "{warnings}"
     );
     kill(owner);

@@ -61,7 +61,7 @@ fn a_person_reads_where_it_listens_and_that_webhooks_are_off() {
     assert!(first.starts_with("dashboard  http://127.0.0.1:"), "{first}");
     assert_eq!(
         line(),
-        "webhooks   off: set `DRIVE_WEBHOOK_SECRET` to the secret of the webhook\n"
+        "webhooks   off; set `DRIVE_WEBHOOK_SECRET` to the webhook's secret\n"
     );
     child.kill().unwrap();
     child.wait().unwrap();

@@ -104,9 +104,8 @@ fn one_that_switches_branches_has_its_commits_on_the_runs_branch() {
     assert_eq!(
         warnings(&run),
         format!(
-            "while the agent worked, `refs/heads/elsewhere` was made at {own}; \
-             if nobody wants it: `git update-ref -d refs/heads/elsewhere {own}`\n\
-             the agent had switched to elsewhere; its commits are on `mine`"
+            "while the agent ran, `refs/heads/elsewhere` was created at {own}; to remove it: `git update-ref -d refs/heads/elsewhere {own}`\n\
+             the agent switched to elsewhere; its commits are now on `mine`"
         )
     );
 }
@@ -119,7 +118,7 @@ fn one_that_detaches_its_head_has_its_commits_on_the_runs_branch() {
     assert_eq!(world.git("log --format=%s main..mine"), "Nowhere");
     assert_eq!(
         warnings(&run),
-        "the agent had switched to no branch; its commits are on `mine`"
+        "the agent switched to no branch; its commits are now on `mine`"
     );
 }
 
@@ -149,7 +148,7 @@ git -c user.name=x -c user.email=x@example.org rebase other > /dev/null 2>&1 || 
         "yes"
     );
     assert!(
-        warnings(&run).contains("left a rebase half done"),
+        warnings(&run).contains("left a rebase unfinished"),
         "{run:#}"
     );
 }
@@ -284,7 +283,7 @@ fn a_repository_inside_the_sandbox_cannot_be_committed_so_the_sandbox_stays_and_
     let sandbox = std::path::PathBuf::from(text(&run["sandbox"]));
     assert!(sandbox.join("inner/x.txt").is_file(), "{run:#}");
     assert!(
-        warnings(&run).contains("the sandbox is still there"),
+        warnings(&run).contains("could not remove the sandbox"),
         "{run:#}"
     );
     assert_eq!(world.survivors(), Vec::<String>::new());

@@ -32,7 +32,7 @@ fn what_a_killed_drive_left_is_ended_and_kept_by_the_next_command() {
     assert_eq!(
         next.stderr,
         format!(
-            "warning: run `{id}` was killed earlier; what it left running was ended, its work is kept: `drive kept restore refs/drive/kept/{id}/1`\n"
+            "warning: cleaned up run `{id}` after its process was killed; its work is saved: `drive kept restore refs/drive/kept/{id}/1`\n"
         )
     );
     assert_eq!(text(&runs["runs"][0]["status"]), "failed");
@@ -56,7 +56,7 @@ fn a_new_spawn_cleans_up_after_a_killed_one_too() {
     let next = world.drive(&["spawn", "Do it"]);
     assert_eq!(next.code, Some(0), "{next:?}");
     let first = next.stderr.lines().next().unwrap_or_default();
-    assert!(first.starts_with("warning: run `"), "{next:?}");
+    assert!(first.starts_with("warning: cleaned up run `"), "{next:?}");
     world.assert_nothing_is_left();
 }
 
@@ -71,7 +71,7 @@ fn commits_of_an_agent_whose_drive_was_killed_are_on_its_branch() {
     let next = world.drive(&["runs", "list"]);
     assert!(
         next.stderr
-            .ends_with("what it left running was ended, its work is on branch `mine`\n"),
+            .ends_with("after its process was killed; its work is on branch `mine`\n"),
         "{next:?}"
     );
     assert_eq!(world.files("mine"), "a.txt done.txt src/b.txt");

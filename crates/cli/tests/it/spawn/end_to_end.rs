@@ -59,7 +59,7 @@ fn the_pull_request_says_what_the_agent_said_and_what_the_task_was() {
         (&run["branch"], &run["headSha"])
     );
     let expected = format!(
-        "I add a file.\n\n<details><summary>The task</summary>\n\nAdd a file\n\n</details>\n\nRun `{}` of agent `script`.",
+        "I add a file.\n\n<details><summary>Task</summary>\n\nAdd a file\n\n</details>\n\nRun `{}`, agent `script`.",
         text(&run["runId"])
     );
     assert_eq!(text(&shown["body"]).trim(), expected);
@@ -118,8 +118,8 @@ fn the_log_of_a_run_can_be_read_afterwards_and_moves_no_cursor() {
     assert!(
         listed
             .stdout
-            .contains(&format!("{id}   succeeded  Say something"))
-            || listed.stdout.contains("succeeded  Say something"),
+            .contains(&format!("{id}   succeeded       Say something"))
+            || listed.stdout.contains("succeeded       Say something"),
         "{listed:?}"
     );
 }

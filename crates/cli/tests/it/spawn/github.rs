@@ -79,7 +79,8 @@ fn expected(run: &Value) -> PullSeen {
         number: 1,
         title: "Add a file".to_owned(),
         body: format!(
-            "I add a file.\n\n<details><summary>The task</summary>\n\nAdd a file\n\n</details>\n\nRun `{}` of agent `script`.\n",
+            "I add a file.\n\n<details><summary>Task</summary>\n\nAdd a \
+             file\n\n</details>\n\nRun `{}`, agent `script`.\n",
             text(&run["runId"])
         ),
         branch: text(&run["branch"]),
@@ -222,7 +223,7 @@ fn two_interrupts_do_not_wait_for_a_forge_that_hangs_and_the_work_is_on_its_bran
     assert_eq!(
         warnings(&run),
         format!(
-            "what was under way was not finished: the answer of `{}` was not waited for",
+            "an operation was interrupted: interrupted while waiting for `{}`",
             clone.hub.address()
         )
     );

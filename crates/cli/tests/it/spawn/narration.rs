@@ -23,10 +23,10 @@ fn without_a_terminal_progress_is_plain_lines() {
     assert_eq!(
         lines(&ended.stderr),
         [
-            format!("making sandbox {id}"),
-            "script works as coder".to_owned(),
+            format!("creating sandbox {id}"),
+            "script: coding".to_owned(),
             "I look around.".to_owned(),
-            "committing what is left".to_owned(),
+            "committing changes".to_owned(),
             "opening a pull request from b to main".to_owned(),
             format!("removing sandbox {id}"),
         ]
@@ -50,7 +50,7 @@ fn with_json_standard_output_is_one_document_and_progress_goes_to_the_other_stre
     let world = World::with_agent(TALKS);
     let ended = world.drive(&["spawn", "Add a file", "--json"]);
     assert_eq!(ended.run()["schema"], "drive.run/1");
-    assert!(ended.stderr.contains("script works as coder"), "{ended:?}");
+    assert!(ended.stderr.contains("script: coding"), "{ended:?}");
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn every_command_that_meets_the_state_sweeps_first_and_tells_it_once() {
             "{command:?}"
         );
         let second = world.drive(command);
-        assert!(!second.stderr.contains("killed earlier"), "{second:?}");
+        assert!(!second.stderr.contains("was killed"), "{second:?}");
         assert_eq!(first.code, second.code, "{command:?}");
         assert_eq!(first.stdout.is_empty(), second.stdout.is_empty());
     }
@@ -80,7 +80,7 @@ fn a_sandbox_that_cannot_be_swept_is_named_by_every_command_until_it_can() {
     let left = world.sandboxes();
     let name = left[0].file_name().unwrap().to_str().unwrap();
     let still_there = format!(
-        "warning: the left-over sandbox `{name}` is still there: sandbox `{name}` stays: `app`, a repository of its own, cannot be saved (save or remove it by hand, then remove the sandbox again)\n"
+        "warning: could not remove the left-over sandbox `{name}`: cannot remove sandbox `{name}`: nested repository `app` cannot be saved (save or remove it by hand, then remove the sandbox again)\n"
     );
     let told = format!(
         "warning: run `{id}` was killed earlier; what it left running was ended, its sandbox is still there; continue it with `drive runs resume {id}`\n"
@@ -96,7 +96,7 @@ fn a_sandbox_that_cannot_be_swept_is_named_by_every_command_until_it_can() {
     );
     fs::remove_dir_all(left[0].join("app/.git")).unwrap();
     let swept = world.drive(&["runs", "list"]).stderr;
-    assert!(swept.contains("its work is kept"), "{swept}");
+    assert!(swept.contains("its work is saved"), "{swept}");
     world.assert_nothing_is_left();
 }
 

@@ -126,7 +126,7 @@ fn a_task_that_holds_a_secret_is_refused_before_it_is_written_anywhere() {
         let ended = crate::spawn::support::Ended::from(output);
         assert_eq!(ended.failure(), (Some(2), "taskHoldsSecret".into()));
         let told = text(&ended.document()["failure"]["message"]);
-        assert_eq!(told, format!("the task holds the value of `{variable}`"));
+        assert_eq!(told, format!("the task contains the value of `{variable}`"));
         let all = format!("{}{}", ended.stdout, ended.stderr);
         assert!(!all.contains(SECRET), "{ended:?}");
         assert_nowhere(&world);

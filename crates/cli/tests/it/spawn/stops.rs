@@ -107,12 +107,12 @@ fn a_person_who_interrupts_is_told_where_the_work_is() {
     signal(&child, Signal::INT);
     let ended = ended(child);
     assert_eq!(ended.code, Some(130));
-    let heard = "] stopping, and keeping the work; once more stops at once\n";
+    let heard = "] stopping and saving work (Ctrl-C again to stop now)\n";
     assert_eq!(ended.stderr.matches(heard).count(), 1, "{ended:?}");
     let kept = ended
         .stdout
         .lines()
-        .find(|line| line.starts_with("kept     refs/drive/kept/"));
+        .find(|line| line.starts_with("saved    refs/drive/kept/"));
     assert!(
         kept.is_some_and(|line| line.contains("`drive kept restore ")),
         "{ended:?}"
@@ -169,13 +169,13 @@ fn a_clock_that_ran_out_is_named_with_the_setting_that_moves_it_and_the_work_is_
     let clocks = [
         (
             "while :; do echo still here; sleep 0.1; done",
-            "agent `script` ran for longer than allowed",
-            "raise `total_timeout`, or pass `--total-timeout`; the work so far is kept",
+            "agent `script` ran for too long (total_timeout)",
+            "raise `total_timeout` or pass `--total-timeout`; the work so far is saved",
         ),
         (
             "sleep 300",
-            "agent `script` was silent for longer than allowed",
-            "raise `idle_timeout`, or pass `--idle-timeout`; the work so far is kept",
+            "agent `script` produced no output for too long (idle_timeout)",
+            "raise `idle_timeout` or pass `--idle-timeout`; the work so far is saved",
         ),
     ];
     for (script, message, hint) in clocks {

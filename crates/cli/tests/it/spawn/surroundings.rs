@@ -112,10 +112,7 @@ fn an_agent_that_fills_the_disk_is_named_and_its_work_is_kept_once_there_is_room
     let ended = world.drive(&["spawn", "Do it", "--branch", "mine", "--json"]);
     assert_eq!(ended.failure(), (Some(3), "diskFull".into()), "{ended:?}");
     let hint = text(&ended.document()["failure"]["hint"]);
-    assert_eq!(
-        hint,
-        "free some space and run the command again: nothing was lost"
-    );
+    assert_eq!(hint, "free some space, then run the command again");
     assert_eq!(world.survivors(), Vec::<String>::new());
     // As long as it is full, that is what is said, and nothing is touched.
     let full = world.drive(&["runs", "list"]);
@@ -127,7 +124,7 @@ fn an_agent_that_fills_the_disk_is_named_and_its_work_is_kept_once_there_is_room
     assert_eq!(world.sandboxes().len(), 1);
     mount_remount(&disk.0, MountFlags::empty(), c"size=80m").unwrap();
     let next = world.drive(&["runs", "list"]);
-    assert!(next.stderr.contains("its work is kept"), "{next:?}");
+    assert!(next.stderr.contains("its work is saved"), "{next:?}");
     let kept = world.git("for-each-ref --format='%(refname)' refs/drive/kept");
     assert_eq!(world.files(&kept), "a.txt big.bin src/b.txt work.txt");
     world.assert_nothing_is_left();

@@ -43,7 +43,7 @@ fn wait(reason: &str) -> Value {
 fn shown(ended: &Ended) -> Vec<&str> {
     let lines = ended.stderr.lines();
     lines
-        .filter_map(|line| line.strip_prefix("warning: the agent waits: "))
+        .filter_map(|line| line.strip_prefix("warning: agent: "))
         .collect()
 }
 
@@ -68,7 +68,7 @@ exec sleep 300"#,
     );
     let ended = spawn(&world, &["--idle-timeout", "1s"]);
     let run = ended.run();
-    let reason = "the model does not answer, try 1 of 10";
+    let reason = "the model is overloaded, attempt 1 of 10";
     assert_eq!(shown(&ended), [reason], "{ended:?}");
     assert_eq!(noted(&world), [wait(reason)]);
     assert_eq!(
@@ -99,7 +99,7 @@ exit 1"#,
     );
     assert_eq!(
         text(&run["failure"]["message"]),
-        "agent `claude-code` has reached its usage limit, which resets at `2026-11-15T05:00:26Z`"
+        "agent `claude-code` reached its usage limit; it resets at `2026-11-15T05:00:26Z`"
     );
     assert_work_is_kept(&world, &run);
 }
@@ -185,7 +185,7 @@ fn an_agent_that_asks_for_more_than_it_may_is_ended_and_left_to_a_person() {
         [
             answered("one", false, denied),
             answered("two", false, denied),
-            answered("three", false, "more than 2 requests"),
+            answered("three", false, "more than 2 permission requests"),
         ]
     );
     assert_work_is_kept(&world, &run);

@@ -16,7 +16,7 @@ fn one_that_deletes_its_whole_folder_has_a_commit_that_says_so() {
     let (free, code, run) = flown_with(UNCONFINED, script);
     assert_eq!(code, Some(0), "{run:#}");
     assert_eq!(free.files("mine"), "");
-    assert_eq!(warnings(&run), "the agent had deleted its whole folder");
+    assert_eq!(warnings(&run), "the agent deleted its whole folder");
     for world in [confined, free] {
         assert_eq!(world.files("main"), "a.txt src/b.txt");
         assert_eq!(world.git("fsck --no-progress 2>&1"), "");
@@ -49,7 +49,7 @@ fn one_that_adds_a_repository_of_its_own_has_it_left_in_the_sandbox() {
         let work = std::fs::read_to_string(left[0].join("app/work.txt")).unwrap();
         assert_eq!(work, "precious\n");
         let warnings = run["warnings"].to_string();
-        assert!(warnings.contains("the sandbox is still there"), "{run:#}");
+        assert!(warnings.contains("could not remove the sandbox"), "{run:#}");
     }
 }
 
@@ -77,7 +77,7 @@ fn one_that_deletes_the_runs_branch_has_its_work_on_it_again() {
     let own = world.git("rev-parse mine~1");
     assert_eq!(
         warnings(&run),
-        format!("branch `mine` had been deleted; it was made again at {own}")
+        format!("branch `mine` was deleted; it was recreated at {own}")
     );
 }
 
@@ -92,8 +92,8 @@ fn one_that_renames_the_runs_branch_has_its_commits_on_both() {
     assert_eq!(
         warnings(&run),
         format!(
-            "branch `mine` had been deleted; it was made again at {tip}\n\
-             the agent had switched to theirs; its commits are on `mine`"
+            "branch `mine` was deleted; it was recreated at {tip}\n\
+             the agent switched to theirs; its commits are now on `mine`"
         )
     );
 }
@@ -107,7 +107,7 @@ fn one_that_deletes_the_branch_it_switched_to_has_its_files_on_the_runs_branch()
     assert_eq!(code, Some(0), "{run:#}");
     assert_eq!(world.git("log --format=%s main..mine"), "Do it");
     assert_eq!(world.files("mine"), "a.txt src/b.txt x.txt");
-    assert_eq!(warnings(&run), "the agent had left no commit checked out");
+    assert_eq!(warnings(&run), "the agent left no commit checked out");
 }
 
 #[test]
@@ -115,17 +115,17 @@ fn one_that_wipes_gits_own_files_of_its_folder_has_its_work_committed() {
     for (damage, told) in [
         (
             "rm -rf \"$(git rev-parse --git-dir)\"/*",
-            "the agent had deleted git's own files of its folder\n\
-             the agent had left no commit checked out\n\
-             the agent had damaged git's index",
+            "the agent deleted the git files of its folder\n\
+             the agent left no commit checked out\n\
+             the agent damaged git's index",
         ),
         (
             "echo garbage > \"$(git rev-parse --git-dir)/HEAD\"",
-            "the agent had left no commit checked out",
+            "the agent left no commit checked out",
         ),
         (
             "echo garbage > \"$(git rev-parse --git-dir)/index\"",
-            "the agent had damaged git's index",
+            "the agent damaged git's index",
         ),
         ("touch \"$(git rev-parse --git-dir)/index.lock\"", ""),
     ] {
@@ -172,9 +172,8 @@ fn one_that_ends_on_an_unrelated_history_has_it_left_alone_and_named() {
     assert_eq!(
         warnings(&run),
         format!(
-            "while the agent worked, `refs/heads/x` was made at {tip}; \
-             if nobody wants it: `git update-ref -d refs/heads/x {tip}`\n\
-             the agent ended on x, which does not build on `mine`: what it did there is kept apart"
+            "while the agent ran, `refs/heads/x` was created at {tip}; to remove it: `git update-ref -d refs/heads/x {tip}`\n\
+             the agent ended on x, which does not contain `mine`; its work there is saved separately"
         )
     );
     assert_eq!(world.git("log --format=%s x"), "Unrelated");
@@ -201,10 +200,10 @@ rm \"$(git rev-parse --git-common-dir)/refs/heads/side\"; echo new > new.txt",
         assert_eq!(
             warnings(&run),
             format!(
-                "while the agent worked, `refs/heads/main` moved from {was} to {is}; \
-                 if that was not you: `git {}`\n\
-                 while the agent worked, `refs/heads/side` was deleted, it was at {was}; \
-                 if that was not you: `git {}`",
+                "while the agent ran, `refs/heads/main` moved from {was} to {is}; \
+                 to undo: `git {}`\n\
+                 while the agent ran, `refs/heads/side` was deleted (it was at {was}); \
+                 to restore it: `git {}`",
                 back[0], back[1]
             )
         );
@@ -240,8 +239,7 @@ fn one_that_nothing_keeps_from_deleting_kept_work_is_told_of() {
     assert_eq!(
         warnings(&run),
         format!(
-            "while the agent worked, `refs/drive/kept/r/1` was deleted, it was at {was}; \
-             if that was not you: `git update-ref refs/drive/kept/r/1 {was}`"
+            "while the agent ran, `refs/drive/kept/r/1` was deleted (it was at {was}); to restore it: `git update-ref refs/drive/kept/r/1 {was}`"
         )
     );
 }
@@ -260,8 +258,7 @@ fn a_branch_that_the_user_makes_meanwhile_is_not_the_agents() {
     assert_eq!(
         warnings(&run),
         format!(
-            "while the agent worked, `refs/heads/idea` was made at {idea}; \
-             if nobody wants it: `git update-ref -d refs/heads/idea {idea}`"
+            "while the agent ran, `refs/heads/idea` was created at {idea}; to remove it: `git update-ref -d refs/heads/idea {idea}`"
         ),
         "{run:#}"
     );
@@ -282,8 +279,8 @@ fn one_that_amends_the_first_commit_ends_clearly_with_its_work_on_the_branch() {
             Some(1),
             &serde_json::json!({
                 "kind": "historyUnrelated",
-                "message": format!("the agent rewrote all of the history: `mine` shares no commit with `{base}`"),
-                "hint": format!("its files are on branch `mine`: see `git diff {base} mine`"),
+                "message": format!("the agent rewrote the whole history: `mine` shares no commit with `{base}`"),
+                "hint": format!("its files are on branch `mine`: `git diff {base} mine`"),
                 "causes": [],
             })
         ),
@@ -306,7 +303,7 @@ fn one_that_rewrites_the_commit_it_started_from_is_told_of() {
     let base = world.git("rev-parse --short=8 main");
     assert_eq!(
         warnings(&run),
-        format!("the agent rewrote commits that it had found: `mine` no longer builds on `{base}`")
+        format!("the agent rewrote existing commits: `mine` no longer contains `{base}`")
     );
     assert_eq!(world.git("log --format=%s main..mine"), "Amended");
     assert_eq!(world.files("mine"), "a.txt c.txt src/b.txt x.txt");
@@ -323,7 +320,7 @@ fn one_that_goes_back_in_history_and_does_nothing_else_is_told_of() {
     let base = world.git("rev-parse --short=8 main");
     assert_eq!(
         warnings(&run),
-        format!("the agent took `mine` back to a commit before `{base}`, and left nothing on it")
+        format!("the agent reset `mine` to a commit before `{base}`")
     );
     assert_eq!(world.files("main"), "a.txt c.txt src/b.txt");
     world.assert_nothing_is_left();

@@ -58,7 +58,7 @@ fn what_a_person_wrote_in_the_description_stays(arena: Arena) {
         "{body}"
     );
     assert!(
-        body.contains("<details><summary>What happened</summary>"),
+        body.contains("<details><summary>Record of the run</summary>"),
         "{body}"
     );
 }

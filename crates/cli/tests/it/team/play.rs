@@ -20,12 +20,12 @@ const THREE_LINES: &str = "printf 'one\\ntwo\\nthree\\n' > greet.txt";
 
 /// How a prompt of each kind begins, or what only it says.
 mod asked {
-    pub(super) const NAMES: &str = "Find a title and a branch name";
+    pub(super) const NAMES: &str = "Choose a title and a branch name";
     pub(super) const MERGE: &str = "Others changed the same lines";
-    pub(super) const FIX_COMMENT: &str = "Resolve one comment on the change";
-    pub(super) const FIX_REMARKS: &str = "A reviewer looked at the change";
-    pub(super) const REVIEW: &str = "Review a change that another agent made";
-    pub(super) const REVIEW_DOMAIN: &str = "of it only one thing: ";
+    pub(super) const FIX_COMMENT: &str = "Resolve one comment on the work";
+    pub(super) const FIX_REMARKS: &str = "A reviewer requests changes to the work";
+    pub(super) const REVIEW: &str = "Review the work of another agent";
+    pub(super) const REVIEW_DOMAIN: &str = "for one domain only: ";
     /// The diff after a fix.
     pub(super) const FIXED: &str = "+fixed";
 }

@@ -107,8 +107,8 @@ fn what_does_not_pass_verification_is_not_merged_in_any_mode(arena: Arena) {
                 "mergedSha": null,
                 "overall": "fail",
                 "kind": "notMerged",
-                "message": "the pull request was not merged: verification did not pass: compile: \
-                            compile (**): it exited with code 1",
+                "message": "the pull request was not merged: verification failed: compile: \
+                            compile (**): exit code 1",
             }),
             "{ended:?}"
         );
@@ -117,7 +117,7 @@ fn what_does_not_pass_verification_is_not_merged_in_any_mode(arena: Arena) {
         let hint = document["failure"]["hint"].as_str().unwrap();
         assert!(hint.contains(&again), "{hint}");
         let warnings = document["warnings"].to_string();
-        assert!(warnings.contains("did not pass: compile"), "{warnings}");
+        assert!(warnings.contains("failed: compile"), "{warnings}");
         if number == 0 {
             let seen = arena.seen();
             assert!(!seen.is_merged);

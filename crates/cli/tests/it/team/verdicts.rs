@@ -90,7 +90,7 @@ fn a_fixer_that_fails_leaves_nothing_of_its_half_work_on_the_branch(arena: Arena
         arena.stage.git(&["show", &format!("{kept}:half.txt")]),
         "half"
     );
-    let told = |text: &String| text.contains("This could not be resolved") && text.contains(kept);
+    let told = |text: &String| text.contains("Not resolved") && text.contains(kept);
     assert!(
         arena.seen().texts.iter().any(told),
         "{:?}",

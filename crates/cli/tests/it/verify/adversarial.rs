@@ -40,7 +40,7 @@ everyone! {
         let answer = scene.verify();
         assert_eq!(answer.verdict(), PASS);
         assert_eq!(answer.report["stages"][0]["leakedProcesses"], 1);
-        assert!(answer.text("/notes/0").contains("left 1 processes behind"), "{}", answer.report);
+        assert!(answer.text("/notes/0").contains("left 1 process running"), "{}", answer.report);
     }
 
     fn a_process_that_keeps_changing_its_pid_is_ended(scene) {

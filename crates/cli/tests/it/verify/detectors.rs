@@ -227,7 +227,7 @@ fn a_candidate_that_removes_its_tests_is_refused_by_name() {
         (
             ("Makefile", "all:\n\ttrue\ntest:\n\tfalse\n"),
             "printf 'all:\\n\\ttrue\\n' > Makefile",
-            "the project `make` has no `test` target, so no test would run",
+            "project `make` has no `test` target, so no test would run",
         ),
         (
             (
@@ -235,7 +235,7 @@ fn a_candidate_that_removes_its_tests_is_refused_by_name() {
                 "{\"name\": \"p\", \"scripts\": {\"build\": \"true\", \"test\": \"false\"}}",
             ),
             "echo '{\"name\": \"p\", \"scripts\": {\"build\": \"true\"}}' > package.json",
-            "the project `node` has no `test` script, so no test would run",
+            "project `node` has no `test` script, so no test would run",
         ),
     ];
     for (file, change, reason) in table {
@@ -320,5 +320,8 @@ fn a_makefile_is_run_by_its_targets() {
 fn a_tree_without_any_project_fails_closed() {
     let (overall, ran, report) = verified(&project(&[("a", "x")], "echo y > a"));
     assert_eq!((overall.as_str(), ran.len()), ("fail", 0));
-    assert!(report.contains("`a` is covered by no route"), "{report}");
+    assert!(
+        report.contains("`a` is not covered by any route"),
+        "{report}"
+    );
 }

@@ -86,7 +86,7 @@ everyone! {
         kill_process(worker(&child), Signal::KILL).unwrap();
         let (answer, output) = ended(&scene, child);
         assert_eq!((answer.text("/overall"), answer.text("/failure/category")), ("error", "infra"));
-        assert_eq!(answer.text("/failure/reason"), "the verifier ended without a report: signal 9 ended it");
+        assert_eq!(answer.text("/failure/reason"), "the verifier ended without a report: killed by signal 9");
         assert_eq!(output.status.code(), Some(3));
         scene.assert_nothing_is_left();
     }
@@ -111,7 +111,7 @@ everyone! {
         let next = scene.drive(&["pr", "list"]).output().unwrap();
         assert_eq!(
             String::from_utf8_lossy(&next.stderr),
-            format!("warning: removed `{workspace}`, left by a verification that died\n")
+            format!("warning: removed `{workspace}`, left by a verification that was killed\n")
         );
         scene.assert_nothing_is_left();
         let again = scene.drive(&["pr", "list"]).output().unwrap();

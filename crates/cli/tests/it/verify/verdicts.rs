@@ -87,7 +87,7 @@ fn the_first_failure_stops_the_rest() {
     assert_eq!(answer.text("/stages/2/status"), "skipped");
     assert_eq!(
         answer.text("/stages/2/reason"),
-        "`targetedTests` of route `all` did not pass"
+        "targeted tests of route `all` failed"
     );
     assert_eq!(answer.code, Some(1));
 }
@@ -104,7 +104,7 @@ fn a_path_no_route_covers_fails_closed_and_is_named() {
     );
     assert_eq!(
         answer.text("/failure/reason"),
-        "`tests/t`, `tools.sh` are covered by no route"
+        "`tests/t`, `tools.sh` are not covered by any route"
     );
     assert_eq!(answer.code, Some(1));
 }
@@ -122,7 +122,7 @@ fn a_skipping_route_passes_with_its_reason() {
     assert_eq!(answer.text("/stages/0/status"), "skipped");
     assert_eq!(
         answer.text("/stages/0/reason"),
-        "its route says skip: prose"
+        "skipped by its route: prose"
     );
 }
 
@@ -170,7 +170,7 @@ fn a_merge_that_does_not_apply_is_found_before_anything_runs() {
     );
     assert_eq!(
         answer.text("/failure/reason"),
-        "the merge with the base does not apply: conflict in `src/a`"
+        "cannot merge the base: conflict in `src/a`"
     );
     assert_eq!(
         scene.fingerprint(&scene.path("repo/.git/objects")),
@@ -291,7 +291,7 @@ fn a_smoke_that_never_is_ready_says_what_was_waited_for() {
     let (status, ended, reason) = smoked(&scene);
     assert_eq!((status.as_str(), ended.as_str()), ("timeout", "timedOut"));
     assert!(
-        reason.starts_with("it was not ready: no line contains `listening` within"),
+        reason.starts_with("not ready: no line contains `listening` within"),
         "{reason}"
     );
 }
@@ -299,14 +299,11 @@ fn a_smoke_that_never_is_ready_says_what_was_waited_for() {
 #[test]
 fn a_smoke_that_fails_says_how() {
     let table = [
-        (
-            "echo no; exit 3",
-            "it exited with code 3 before it was ready",
-        ),
-        ("kill -9 $$", "signal 9 ended it before it was ready"),
+        ("echo no; exit 3", "exited with code 3 before it was ready"),
+        ("kill -9 $$", "killed by signal 9 before it was ready"),
         (
             "trap 'exit 4' TERM; echo listening; while :; do sleep 0.05; done",
-            "it was ready, but exited with code 4 on TERM",
+            "ready, but exited with code 4 on SIGTERM",
         ),
     ];
     for (script, expected) in table {

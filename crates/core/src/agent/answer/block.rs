@@ -8,7 +8,7 @@ use serde_json::Value;
 pub(super) fn last_json(text: &str) -> Result<Value, &'static str> {
     let blocks = fenced_blocks(text);
     if let Some(block) = blocks.iter().rev().find(|block| block.is_json) {
-        return parse_object(block.body).ok_or("its last JSON block is broken");
+        return parse_object(block.body).ok_or("its last JSON block is not valid JSON");
     }
     blocks
         .iter()
@@ -16,7 +16,7 @@ pub(super) fn last_json(text: &str) -> Result<Value, &'static str> {
         .find_map(|block| parse_object(block.body))
         .or_else(|| only_bare_object(text))
         .or_else(|| last_bare_object(text))
-        .ok_or("it holds no JSON block")
+        .ok_or("it has no JSON block")
 }
 
 struct Block<'t> {
@@ -141,12 +141,15 @@ mod tests {
             ("{\"a\":\"}{\"}", Ok(json!({"a": "}{"}))),
             (
                 "```json\n{\"a\":1}\n```\n```json\n{\"a\":\n```",
-                Err("its last JSON block is broken"),
+                Err("its last JSON block is not valid JSON"),
             ),
-            ("```json\n[1]\n```", Err("its last JSON block is broken")),
-            ("```json\n```", Err("its last JSON block is broken")),
-            ("no answer {here}", Err("it holds no JSON block")),
-            ("", Err("it holds no JSON block")),
+            (
+                "```json\n[1]\n```",
+                Err("its last JSON block is not valid JSON"),
+            ),
+            ("```json\n```", Err("its last JSON block is not valid JSON")),
+            ("no answer {here}", Err("it has no JSON block")),
+            ("", Err("it has no JSON block")),
         ];
         for (text, expected) in table {
             assert_eq!(last_json(text), expected, "{text}");

@@ -43,9 +43,9 @@ pub fn read_fixer(text: &str) -> Result<FixerAnswer, Inconclusive> {
     let answer = last_json(text).map_err(inconclusive)?;
     let items = Fields::new(&answer)
         .list("comments")
-        .ok_or_else(|| inconclusive("it holds no list of comments"))?;
+        .ok_or_else(|| inconclusive("it has no list of comments"))?;
     if items.len() > MAX_ITEMS {
-        return Err(inconclusive(format!("it answers {} comments", items.len())));
+        return Err(inconclusive(format!("it has {} comments", items.len())));
     }
     let read: Vec<CommentAnswer> = items.iter().filter_map(entry).collect();
     let contradicts = |one: &CommentAnswer| {
@@ -127,11 +127,11 @@ mod tests {
     fn an_answer_without_a_list_is_inconclusive() {
         assert_eq!(
             read_fixer("all fixed"),
-            Err(inconclusive("it holds no JSON block"))
+            Err(inconclusive("it has no JSON block"))
         );
         assert_eq!(
             read_fixer(r#"{"comments": {"id": 1, "action": "fixed"}}"#),
-            Err(inconclusive("it holds no list of comments"))
+            Err(inconclusive("it has no list of comments"))
         );
     }
 }

@@ -58,8 +58,8 @@ pub fn read_review(text: &str) -> Result<Review, Inconclusive> {
     let verdict = match fields.word("verdict").as_deref() {
         Some("approved" | "approve") => Verdict::Approved,
         Some("needschanges" | "changesrequested" | "requestchanges") => Verdict::NeedsChanges,
-        Some(other) => return Err(inconclusive(format!("the verdict `{other}` is not known"))),
-        None => return Err(inconclusive("it gives no verdict")),
+        Some(other) => return Err(inconclusive(format!("unknown verdict `{other}`"))),
+        None => return Err(inconclusive("it has no verdict")),
     };
     let suggestions = match fields.get("suggestions") {
         None | Some(Value::Null) => Vec::new(),
@@ -67,17 +67,12 @@ pub fn read_review(text: &str) -> Result<Review, Inconclusive> {
             .iter()
             .map(suggestion)
             .collect::<Option<_>>()
-            .ok_or_else(|| {
-                inconclusive("a suggestion says neither what is wrong nor what to do")
-            })?,
+            .ok_or_else(|| inconclusive("a suggestion has neither `issue` nor `suggestion`"))?,
         Some(Value::Array(items)) => {
-            return Err(inconclusive(format!(
-                "it makes {} suggestions",
-                items.len()
-            )));
+            return Err(inconclusive(format!("it has {} suggestions", items.len())));
         }
         Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
-            return Err(inconclusive("its suggestions are no list"));
+            return Err(inconclusive("`suggestions` is not a list"));
         }
     };
     Ok(Review {
@@ -161,28 +156,28 @@ mod tests {
     #[test]
     fn an_unclear_answer_is_inconclusive_and_never_an_approval() {
         let table = [
-            ("looks good to me, approved!", "it holds no JSON block"),
-            (r#"{"suggestions": []}"#, "it gives no verdict"),
-            (r#"{"verdict": true}"#, "it gives no verdict"),
+            ("looks good to me, approved!", "it has no JSON block"),
+            (r#"{"suggestions": []}"#, "it has no verdict"),
+            (r#"{"verdict": true}"#, "it has no verdict"),
             (
                 r#"{"verdict": "not approved"}"#,
-                "the verdict `notapproved` is not known",
+                "unknown verdict `notapproved`",
             ),
             (
                 r#"{"verdict": "approved|needs_changes"}"#,
-                "the verdict `approvedneedschanges` is not known",
+                "unknown verdict `approvedneedschanges`",
             ),
             (
                 r#"{"verdict": "approved", "suggestions": "none"}"#,
-                "its suggestions are no list",
+                "`suggestions` is not a list",
             ),
             (
                 r#"{"verdict": "approved", "suggestions": [{"file": "a.rs"}]}"#,
-                "a suggestion says neither what is wrong nor what to do",
+                "a suggestion has neither `issue` nor `suggestion`",
             ),
             (
                 "```json\n{\"verdict\":\"approved\"}\n```\n```json\n{\"verdict\":\n```",
-                "its last JSON block is broken",
+                "its last JSON block is not valid JSON",
             ),
         ];
         for (text, reason) in table {
@@ -196,7 +191,7 @@ mod tests {
         let text = format!(r#"{{"verdict":"approved","suggestions":[{items}]}}"#);
         assert_eq!(
             read_review(&text),
-            Err(inconclusive("it makes 501 suggestions"))
+            Err(inconclusive("it has 501 suggestions"))
         );
     }
 }

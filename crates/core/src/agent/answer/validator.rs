@@ -61,7 +61,7 @@ pub fn read_validation(text: &str) -> Result<Validation, Inconclusive> {
     let fields = Fields::new(&answer);
     let tasks = fields
         .list("tasks")
-        .ok_or_else(|| inconclusive("it holds no list of tasks"))?;
+        .ok_or_else(|| inconclusive("it has no list of tasks"))?;
     let findings = fields.list("findings").unwrap_or_default();
     if tasks.len() > MAX_ITEMS || findings.len() > MAX_ITEMS {
         return Err(inconclusive("its lists are too long"));
@@ -160,7 +160,7 @@ mod tests {
     fn an_answer_without_tasks_is_inconclusive() {
         assert_eq!(
             read_validation(r#"{"findings": []}"#),
-            Err(inconclusive("it holds no list of tasks"))
+            Err(inconclusive("it has no list of tasks"))
         );
     }
 }

@@ -129,7 +129,7 @@ impl Acp {
     fn refused(&mut self, error: &Value, progress: &mut Progress) {
         let message = text_at(error, &["message"]).unwrap_or("no reason given");
         if self.step == Step::Model {
-            progress.warn(&format!("the model could not be chosen: {message}"));
+            progress.warn(&format!("cannot select the model: {message}"));
             return self.prompt(progress);
         }
         self.step = Step::Over;
@@ -164,7 +164,7 @@ impl Acp {
                 self.step = Step::Over;
                 return progress.abandon(
                     Failure::Garbage,
-                    &format!("it speaks version {spoken} of the protocol, not {PROTOCOL}"),
+                    &format!("protocol version {spoken} instead of {PROTOCOL}"),
                 );
             }
         }
@@ -181,7 +181,7 @@ impl Acp {
                 self.call("session/load", params, progress);
             }
             Some(_) => {
-                progress.warn("this agent cannot resume a conversation; a new one is begun");
+                progress.warn("this agent cannot resume a conversation; starting a new one");
                 self.call("session/new", params, progress);
             }
             None => self.call("session/new", params, progress),
@@ -194,7 +194,7 @@ impl Acp {
             .map(str::to_owned);
         let Some(session) = session else {
             self.step = Step::Over;
-            return progress.abandon(Failure::Garbage, "it opened a session without a name");
+            return progress.abandon(Failure::Garbage, "it opened a session without an id");
         };
         let model = text_at(result, &["models", "currentModelId"]);
         progress.started(Some(&session), model);
@@ -221,8 +221,8 @@ impl Acp {
         self.step = Step::Over;
         match text_at(result, &["stopReason"]) {
             Some("end_turn") => progress.succeed(),
-            Some(other) => progress.fail(&format!("it stopped early: {other}"), None),
-            None => progress.fail("it stopped without a reason", None),
+            Some(other) => progress.fail(&format!("stopped early: {other}"), None),
+            None => progress.fail("stopped without a reason", None),
         }
         let usage = result
             .get("usage")

@@ -30,7 +30,7 @@ impl Progress {
                 self.setup.max_escalations,
             ),
             false => Decision::Deny {
-                reason: "the request is too long to be judged".to_owned(),
+                reason: "the request is too long to check".to_owned(),
             },
         };
         self.escalations += 1;

@@ -199,7 +199,7 @@ impl Claude {
                     Decision::Deny { reason } => json!({"behavior": "deny", "message": reason}),
                     Decision::Exhausted { .. } => json!({
                         "behavior": "deny",
-                        "message": "no more permissions are given in this run",
+                        "message": "no more permissions are granted in this run",
                         "interrupt": true,
                     }),
                 };
@@ -210,7 +210,7 @@ impl Claude {
                 progress.wait(Wait::Permission {
                     tool: other.unwrap_or("unknown").to_owned(),
                 });
-                json!({"subtype": "error", "request_id": id, "error": "nobody is there to answer"})
+                json!({"subtype": "error", "request_id": id, "error": "no person is available to answer"})
             }
         };
         progress.send(&json!({"type": "control_response", "response": response}));

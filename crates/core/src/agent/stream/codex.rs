@@ -68,7 +68,7 @@ impl Codex {
                     progress.file_change(text_at(change, &["path"]).unwrap_or_default());
                 }
             }
-            ("file_change", Moment::Completed) => progress.warn("a change of files was refused"),
+            ("file_change", Moment::Completed) => progress.warn("a file change was refused"),
             ("mcp_tool_call", Moment::Started) => progress.tool(
                 &format!("{}.{}", text("server"), text("tool")),
                 &summary_of(item.get("arguments").unwrap_or(&Value::Null)),

@@ -5,7 +5,7 @@ use crate::time::Timestamp;
 /// What an agent's own words about a failure mean.
 ///
 /// The agents say it in prose, and each a little differently. Only what is unmistakable is named;
-/// anything else stays "the agent says that it failed", with its words.
+/// anything else stays "the agent reported a failure", with its words.
 pub(super) fn diagnose(message: &str, status: Option<u16>) -> Failure {
     let text = message.to_lowercase();
     let status = status.or_else(|| http_status(&text));

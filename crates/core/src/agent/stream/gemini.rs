@@ -120,7 +120,7 @@ fn result(event: &Value, progress: &mut Progress) {
         Some("success")
             if !progress.has_said_something() && usage.is_none_or(|u| u == Usage::default()) =>
         {
-            progress.fail("it finished without having asked its model anything", None);
+            progress.fail("it finished without a request to its model", None);
         }
         Some("success") => progress.succeed(),
         Some(_) | None => {

@@ -67,7 +67,7 @@ fn say(line: Line<'_>, progress: &mut Progress) {
             text.push('\n');
             progress.text_piece(&text);
         }
-        Line::TooLong => progress.warn("a line longer than 1 MiB was left out"),
+        Line::TooLong => progress.warn("a line longer than 1 MiB was dropped"),
     }
 }
 

@@ -108,7 +108,7 @@ impl Progress {
         self.ignored.garbage_lines += 1;
         if self.ignored.garbage_lines == 1 {
             self.warn(&format!(
-                "a line that is no event: `{}`",
+                "a line that is not an event: `{}`",
                 self.shown(line, 120)
             ));
         }

@@ -75,7 +75,7 @@ fn a_line_of_the_diff_is_accepted_and_any_other_is_answered_with_those_that_are(
             ("a.rs", 5),
             Problem::new(
                 Kind::LineNotInDiff,
-                "line 5 of `a.rs` is not part of the pull request's diff",
+                "line 5 of `a.rs` is not in the diff of the pull request",
             )
             .hint("the diff of `a.rs` shows these lines: 1-4, 21"),
         ),
@@ -83,7 +83,7 @@ fn a_line_of_the_diff_is_accepted_and_any_other_is_answered_with_those_that_are(
             ("b.rs", 1),
             Problem::new(
                 Kind::LineNotInDiff,
-                "line 1 of `b.rs` is not part of the pull request's diff",
+                "line 1 of `b.rs` is not in the diff of the pull request",
             )
             .hint("`b.rs` has no line to comment on; leave out `--file` and `--line`"),
         ),
@@ -91,7 +91,7 @@ fn a_line_of_the_diff_is_accepted_and_any_other_is_answered_with_those_that_are(
             ("c.rs", 1),
             Problem::new(
                 Kind::FileNotInDiff,
-                "file `c.rs` is not part of the pull request's diff",
+                "file `c.rs` is not in the diff of the pull request",
             )
             .hint("it changes these files: `a.rs`, `b.rs`"),
         ),

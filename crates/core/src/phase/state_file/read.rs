@@ -26,10 +26,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<PhaseState, Problem> {
         )));
     }
     let value: Value = serde_json::from_slice(bytes)
-        .map_err(|error| damaged("is cut off or not JSON").because(error))?;
+        .map_err(|error| damaged("is truncated or not JSON").because(error))?;
     check_version(&value)?;
-    let state: PhaseState = serde_json::from_value(value)
-        .map_err(|error| damaged("holds something unexpected").because(error))?;
+    let state: PhaseState =
+        serde_json::from_value(value).map_err(|error| damaged("is malformed").because(error))?;
     match broken_rule(&state) {
         None => Ok(state),
         Some(rule) => Err(damaged(rule)),
@@ -38,18 +38,19 @@ pub(super) fn read(bytes: &[u8]) -> Result<PhaseState, Problem> {
 
 fn check_version(value: &Value) -> Result<(), Problem> {
     let Some(version) = value.get("version") else {
-        return Err(damaged("names no `version`"));
+        return Err(damaged("has no `version`"));
     };
     match version.as_u64() {
         Some(STATE_FILE_VERSION) => Ok(()),
         Some(newer) if newer > STATE_FILE_VERSION => Err(Problem::new(
             Kind::PhaseStateNewer,
             format!(
-                "the state file of the phase has version {newer}, and this drive knows {STATE_FILE_VERSION}"
+                "the state file of the phase has version {newer}; this drive supports \
+                 {STATE_FILE_VERSION}"
             ),
         )
-        .hint("a newer drive wrote it: use that one")),
-        Some(_) | None => Err(damaged("names a `version` there never was")),
+        .hint("a newer drive wrote it; use that version")),
+        Some(_) | None => Err(damaged("has an unknown `version`")),
     }
 }
 
@@ -59,23 +60,23 @@ fn broken_rule(state: &PhaseState) -> Option<String> {
     let rules: [(bool, &str); 11] = [
         (
             check_folder_name(&SandboxId::new(state.run_id.as_str())).is_ok(),
-            "has a `run_id` that is no plain name",
+            "has an invalid `run_id`",
         ),
         (
             is_safe_path(&state.sandbox_path),
-            "has a `sandbox_path` that is not a whole, plain path",
+            "has a `sandbox_path` that is not an absolute path",
         ),
         (
             BranchName::parse(state.branch_name.as_str()).is_ok(),
-            "has a `branch_name` that git would not take",
+            "has a `branch_name` that git does not allow",
         ),
         (
             BranchName::parse(state.base_branch.as_str()).is_ok(),
-            "has a `base_branch` that git would not take",
+            "has a `base_branch` that git does not allow",
         ),
         (
             is_hash(&state.base_sha),
-            "has a `base_sha` that is no full hash",
+            "has a `base_sha` that is not a full hash",
         ),
         (
             state.pr_url.as_deref().is_none_or(is_link),
@@ -85,22 +86,20 @@ fn broken_rule(state: &PhaseState) -> Option<String> {
             state.pr_number != Some(PrNumber::new(0)),
             "has the `pr_number` 0, which no forge gives",
         ),
+        (state.pr_number != Some(0), "has an invalid `pr_number`: 0"),
         (
             is_time(&state.last_activity),
-            "has a `last_activity` in another century",
+            "has an implausible `last_activity`",
         ),
         (
             state.backoff_interval_secs <= LONGEST_WAIT_SECS,
-            "has a `backoff_interval_secs` of more than a century",
+            "has an implausible `backoff_interval_secs`",
         ),
         (
             state.pending_comment_ids.len() <= MOST_PENDING,
-            "names more pending comments than anybody wrote",
+            "has too many pending comments",
         ),
-        (
-            state.completed_rounds <= MOST_ROUNDS,
-            "counts more rounds than there can have been",
-        ),
+        (state.completed_rounds <= MOST_ROUNDS, "has too many rounds"),
     ];
     let broken = rules.into_iter().find(|(holds, _)| !holds);
     broken.map(|(_, rule)| rule.to_owned())
@@ -139,5 +138,5 @@ fn damaged(what: impl AsRef<str>) -> Problem {
         Kind::PhaseStateDamaged,
         format!("the state file of the phase {}", what.as_ref()),
     )
-    .hint("it is only a copy: `drive cruise status` shows what drive itself knows")
+    .hint("the file is only a copy; `drive cruise status` shows the stored state")
 }

@@ -128,88 +128,76 @@ fn with(field: &str, value: Value) -> Result<PhaseState, Problem> {
 fn a_field_that_cannot_be_true_is_named() {
     let far: Vec<u64> = (0..=MOST_PENDING as u64).collect();
     let table = [
-        ("version", json!(0), "names a `version` there never was"),
-        ("version", json!("1"), "names a `version` there never was"),
-        (
-            "run_id",
-            json!("../x"),
-            "has a `run_id` that is no plain name",
-        ),
+        ("version", json!(0), "has an unknown `version`"),
+        ("version", json!("1"), "has an unknown `version`"),
+        ("run_id", json!("../x"), "has an invalid `run_id`"),
         (
             "sandbox_path",
             json!("relative"),
-            "has a `sandbox_path` that is not a whole, plain path",
+            "has a `sandbox_path` that is not an absolute path",
         ),
         (
             "sandbox_path",
             json!("/a/../b"),
-            "has a `sandbox_path` that is not a whole, plain path",
+            "has a `sandbox_path` that is not an absolute path",
         ),
         (
             "sandbox_path",
             json!("/a\u{1b}[2J"),
-            "has a `sandbox_path` that is not a whole, plain path",
+            "has a `sandbox_path` that is not an absolute path",
         ),
         (
             "branch_name",
             json!("a\u{7}b"),
-            "has a `branch_name` that git would not take",
+            "has a `branch_name` that git does not allow",
         ),
         (
             "branch_name",
             json!("--upload-pack=x"),
-            "has a `branch_name` that git would not take",
+            "has a `branch_name` that git does not allow",
         ),
         (
             "base_branch",
             json!(""),
-            "has a `base_branch` that git would not take",
+            "has a `base_branch` that git does not allow",
         ),
         (
             "base_sha",
             json!("HEAD"),
-            "has a `base_sha` that is no full hash",
+            "has a `base_sha` that is not a full hash",
         ),
         (
             "pr_url",
             json!("javascript:alert(1)"),
-            "has a `pr_url` that is no link",
+            "has a `pr_url` that is not a URL",
         ),
         (
             "pr_url",
             json!("https://x\n[y](z)"),
-            "has a `pr_url` that is no link",
+            "has a `pr_url` that is not a URL",
         ),
-        (
-            "pr_number",
-            json!(0),
-            "has the `pr_number` 0, which no forge gives",
-        ),
+        ("pr_number", json!(0), "has an invalid `pr_number`: 0"),
         (
             "last_activity",
             json!("1970-01-01T00:00:00Z"),
-            "has a `last_activity` in another century",
+            "has an implausible `last_activity`",
         ),
         (
             "last_activity",
             json!("9999-01-01T00:00:00Z"),
-            "has a `last_activity` in another century",
+            "has an implausible `last_activity`",
         ),
         (
             "backoff_interval_secs",
             json!(u64::MAX),
-            "has a `backoff_interval_secs` of more than a century",
+            "has an implausible `backoff_interval_secs`",
         ),
         (
             "pending_comment_ids",
             json!(far),
-            "names more pending comments than anybody wrote",
+            "has too many pending comments",
         ),
-        (
-            "completed_rounds",
-            json!(u32::MAX),
-            "counts more rounds than there can have been",
-        ),
+        ("completed_rounds", json!(u32::MAX), "has too many rounds"),
     ];
     for (field, value, rule) in table {
         let problem = with(field, value).unwrap_err();
@@ -256,7 +244,7 @@ fn a_newer_version_is_refused_by_its_number() {
     assert_eq!(problem.kind, Kind::PhaseStateNewer);
     assert_eq!(
         problem.message,
-        "the state file of the phase has version 2, and this drive knows 1"
+        "the state file of the phase has version 2; this drive supports 1"
     );
     let unlike_anything = br#"{"version": 18446744073709551615}"#;
     let problem = PhaseState::read(unlike_anything).unwrap_err();

@@ -145,11 +145,11 @@ pub(super) fn unresolved(from: &BranchAt, files: &[String]) -> Problem {
     Problem::new(
         Kind::MergeConflict,
         format!(
-            "the work conflicts with `{from}` in {}, and no agent could resolve it",
+            "conflict with `{from}` in {} that no agent resolved",
             named.join(", ")
         ),
     )
     .hint(format!(
-        "merge `{from}` into the run's branch by hand; what the agent tried is in `drive kept list`"
+        "merge `{from}` by hand; `drive kept list` shows what the agent tried"
     ))
 }

@@ -21,13 +21,13 @@ impl PhaseFlow<'_> {
         let head = self.head();
         let record = &self.state.record;
         if self.state.verdict != Some(LastWord::Approved) || !record.stale(&head).is_empty() {
-            return self.not_merged("not every review approved the commit it has now");
+            return self.not_merged("not every review approved its current commit");
         }
         if self.run.work.pull_request.is_none() {
-            return self.not_merged("there is none");
+            return self.not_merged("it does not exist");
         }
         let Some(base) = self.base() else {
-            return self.not_merged("it is not known which branch it goes to");
+            return self.not_merged("its base branch is unknown");
         };
         self.state.counts.verifications += 1;
         self.state.stage = Stage::Verifying;
@@ -50,13 +50,13 @@ impl PhaseFlow<'_> {
             }
         } else if let EffectResult::Failed { problem } = result {
             let hint = problem.hint.clone();
-            let mut problem = not_merged(&format!("it could not be verified: {problem}"));
+            let mut problem = not_merged(&format!("could not verify it: {problem}"));
             if let Some(hint) = hint {
-                problem = problem.hint(format!("{hint}; then merge it yourself"));
+                problem = problem.hint(format!("{hint}; then merge it by hand"));
             }
             self.leave(OutcomeStatus::NeedsHuman, Some(problem));
         } else {
-            self.not_merged("the verifier did not answer");
+            self.not_merged("no answer from the verifier");
         }
     }
 
@@ -64,7 +64,7 @@ impl PhaseFlow<'_> {
         self.state.stage = Stage::Promoting;
         let verified = self.base().map(|base| VerifiedAgainst { base, sha });
         if !self.on_forge(ForgeAct::Merge { head, verified }, None) {
-            self.not_merged("there is none");
+            self.not_merged("it does not exist");
         }
     }
 
@@ -72,17 +72,17 @@ impl PhaseFlow<'_> {
     fn refuse(&mut self, head: &str, base: &str, report: &Verification) {
         let why = match &report.failure {
             Some(failure) => format!("{}: {}", failure.category.as_str(), failure.reason),
-            None => "the report is not about this commit and its base".to_owned(),
+            None => "the report is for another commit or base".to_owned(),
         };
         self.run.warnings.push(format!(
-            "{head} was verified against {base} and did not pass: {why}"
+            "verification of {head} against {base} failed: {why}"
         ));
-        let again = format!("`drive verify {head} --base {base}` shows it again");
+        let again = format!("reproduce it with `drive verify {head} --base {base}`");
         let hint = match report.failure.as_ref().and_then(|one| one.hint.as_ref()) {
             Some(hint) => format!("{hint}; {again}"),
             None => again,
         };
-        let problem = not_merged(&format!("verification did not pass: {why}")).hint(hint);
+        let problem = not_merged(&format!("verification failed: {why}")).hint(hint);
         self.state.stage = Stage::Refusing {
             problem: problem.clone(),
         };
@@ -94,9 +94,9 @@ impl PhaseFlow<'_> {
 
     pub(super) fn refused(&mut self, problem: Problem, result: EffectResult) {
         if let EffectResult::Failed { problem } = result {
-            self.run.warnings.push(format!(
-                "what the verification came to does not stand on the pull request: {problem}"
-            ));
+            self.run
+                .warnings
+                .push(format!("could not post the verification report: {problem}"));
         }
         self.leave(OutcomeStatus::NeedsHuman, Some(problem));
     }
@@ -111,20 +111,20 @@ impl PhaseFlow<'_> {
                 ForgeAnswer::BaseMoved if self.state.counts.verifications < MOST_VERIFICATIONS => {
                     return self.promote();
                 }
-                ForgeAnswer::BaseMoved => format!(
-                    "the branch it goes to moved {MOST_VERIFICATIONS} times while it was verified"
-                ),
+                ForgeAnswer::BaseMoved => {
+                    format!("its base moved during all {MOST_VERIFICATIONS} verifications")
+                }
                 ForgeAnswer::NotMerged { reason } => reason,
                 // Answers to other acts.
                 ForgeAnswer::Polled { .. }
                 | ForgeAnswer::ReviewPosted { .. }
                 | ForgeAnswer::Posted { .. }
-                | ForgeAnswer::Done => "the forge did not say whether it was".to_owned(),
+                | ForgeAnswer::Done => "the forge did not confirm the merge".to_owned(),
             }
         } else if let EffectResult::Failed { problem } = result {
             problem.to_string()
         } else {
-            "the forge did not answer".to_owned()
+            "no answer from the forge".to_owned()
         };
         self.not_merged(&reason);
     }
@@ -140,5 +140,5 @@ fn not_merged(reason: &str) -> Problem {
         Kind::NotMerged,
         format!("the pull request was not merged: {reason}"),
     )
-    .hint("it is ready: put that right and merge it yourself")
+    .hint("resolve that, then merge it by hand")
 }

@@ -41,14 +41,14 @@ pub(super) fn shortened(task: &str) -> String {
     let task = task.trim();
     match task.char_indices().nth(LONGEST_REPEATED) {
         None => task.to_owned(),
-        Some((end, _)) => format!("{}…\n\n(the task goes on)", task[..end].trim_end()),
+        Some((end, _)) => format!("{}…\n\n(truncated)", task[..end].trim_end()),
     }
 }
 
 pub(super) fn branch_moved(branch: &str) -> Problem {
     Problem::new(
         Kind::BranchMoved,
-        format!("branch `{branch}` on the remote holds commits that this run does not have"),
+        format!("branch `{branch}` on the remote has commits that this run does not have"),
     )
     .hint(format!(
         "the work is on the local branch `{branch}`; pass `--branch` with another name next time"
@@ -58,7 +58,7 @@ pub(super) fn branch_moved(branch: &str) -> Problem {
 pub(super) fn nothing_changed(agent: &str) -> Problem {
     Problem::new(
         Kind::NothingChanged,
-        format!("the agent `{agent}` changed nothing"),
+        format!("agent `{agent}` changed nothing"),
     )
-    .hint("read what it said with `drive runs logs`, or make the task more concrete")
+    .hint("read its log with `drive runs logs`, or make the task more concrete")
 }

@@ -150,7 +150,8 @@ fn answer_text(answer: &Answer) -> String {
     }
     match &answer.commit {
         Some(commit) => format!(
-            "The fixer did not say what it did about this. What it changed in this round is in {commit}."
+            "The fixer did not say what it did about this comment. Its changes of this round are \
+             in {commit}."
         ),
         None => "The fixer changed nothing and did not say why.".to_owned(),
     }
@@ -159,16 +160,16 @@ fn answer_text(answer: &Answer) -> String {
 fn reply_to(action: Option<CommentAction>, commit: Option<&str>, note: &str) -> String {
     let said = match (action, commit) {
         (Some(CommentAction::Fixed), Some(commit)) => format!("Fixed in {commit}."),
-        (Some(CommentAction::Fixed), None) => "Nothing was changed for this.".to_owned(),
+        (Some(CommentAction::Fixed), None) => "Nothing was changed.".to_owned(),
         (Some(CommentAction::Declined), None) => "Not changed.".to_owned(),
-        (Some(CommentAction::Question), None) => "A question first.".to_owned(),
+        (Some(CommentAction::Question), None) => "Question:".to_owned(),
         (Some(CommentAction::Declined | CommentAction::Question), Some(commit)) => {
-            format!("Left open, with {commit}.")
+            format!("Left open; related changes are in {commit}.")
         }
         (None, Some(commit)) => {
-            format!("This could not be resolved; what was begun is in {commit}.")
+            format!("Not resolved; partial changes are in {commit}.")
         }
-        (None, None) => "This could not be resolved.".to_owned(),
+        (None, None) => "Not resolved.".to_owned(),
     };
     format!("{said} {note}").trim_end().to_owned()
 }

@@ -36,7 +36,7 @@ impl PhaseFlow<'_> {
             self.state.record.job_failed(problem, self.now);
             self.run
                 .warnings
-                .push(format!("the names come from the task: {problem}"));
+                .push(format!("using names derived from the task: {problem}"));
         }
         let naming = read_naming(text, &self.request.task);
         self.state.title = naming.pr_title;
@@ -135,7 +135,7 @@ impl PhaseFlow<'_> {
             answers: Vec::new(),
         };
         // An agent may have been at work then: what it left is half-done.
-        self.tidy(round, "the journal was lost".to_owned());
+        self.tidy(round, "the run was rebuilt without its journal".to_owned());
     }
 }
 

@@ -161,7 +161,7 @@ impl SpawnFlow<'_> {
 fn no_base_branch() -> Problem {
     Problem::new(
         Kind::NoBaseBranch,
-        "there is no branch to open a pull request against",
+        "no base branch to open a pull request against",
     )
     .hint("start from a branch with `--base BRANCH`, or pass `--no-pr`")
 }
@@ -176,7 +176,8 @@ fn pull_request_body(run: &Run, request: &Request) -> String {
     let task = shortened(&request.task);
     let (run, agent) = (&run.id, &request.agent);
     format!(
-        "{said}\n\n<details><summary>The task</summary>\n\n{task}\n\n</details>\n\nRun `{run}` of agent `{agent}`.\n"
+        "{said}\n\n<details><summary>Task</summary>\n\n{task}\n\n</details>\n\nRun `{run}`, \
+         agent `{agent}`.\n"
     )
     .trim_start()
     .to_owned()
@@ -186,9 +187,9 @@ fn nothing_on_branch(request: &Request) -> Problem {
     Problem::new(
         Kind::NothingOnBranch,
         format!(
-            "the agent `{}` left nothing that can go on branch `{}`",
+            "agent `{}` left no commit that belongs on branch `{}`",
             request.agent, request.branch
         ),
     )
-    .hint("what it left is on a branch of its own, or in `drive kept list`")
+    .hint("look for its work on other branches and in `drive kept list`")
 }

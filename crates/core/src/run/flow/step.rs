@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// An event that cannot have happened in this state. Nothing is folded, nothing is lost.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} cannot happen to run `{run}` now")]
+#[error("{what} does not fit the state of run `{run}`")]
 pub struct IllegalEvent {
     /// The run.
     pub run: RunId,

@@ -29,7 +29,7 @@ pub enum Ask {
     Extend {
         /// Tokens and money on top of the budget.
         budget: Budget,
-        /// Fixer rounds on top of those allowed.
+        /// Fixer rounds to add to the limit.
         rounds: u32,
     },
     /// End it, keep the work, remove the sandbox.

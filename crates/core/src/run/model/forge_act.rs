@@ -54,7 +54,7 @@ pub enum ForgeAct {
         /// The new one.
         body: String,
     },
-    /// End the draft state.
+    /// Mark a draft as ready for review.
     MarkReady,
     /// Merge, if this is still the head and what it was verified against is still its base.
     Merge {
@@ -109,7 +109,7 @@ pub struct VerifiedAgainst {
 pub struct LineRemark {
     /// The file.
     pub path: String,
-    /// The line in the new version of the file.
+    /// Line in the new version of the file.
     pub line: u64,
     /// The remark.
     pub body: String,

@@ -12,7 +12,7 @@ pub const STATE_FORMAT: u32 = 1;
 #[derive(Debug, thiserror::Error)]
 pub enum UnreadableFormat {
     /// Written by a newer drive.
-    #[error("it has format {found}, this drive reads up to {known}")]
+    #[error("it has format {found}; this drive supports up to {known}")]
     Newer {
         /// Its version.
         found: u32,
@@ -20,7 +20,7 @@ pub enum UnreadableFormat {
         known: u32,
     },
     /// Not what its version says.
-    #[error("it does not read as format {format}")]
+    #[error("it is not valid format {format}")]
     Damaged {
         /// The version it claims.
         format: u32,

@@ -333,7 +333,7 @@ pub fn is_actionable(body: &str) -> bool {
 fn shortened(body: &str) -> String {
     match body.char_indices().nth(LONGEST_BODY) {
         None => body.to_owned(),
-        Some((end, _)) => format!("{}…\n\n(the comment goes on)", &body[..end]),
+        Some((end, _)) => format!("{}…\n\n(truncated)", &body[..end]),
     }
 }
 

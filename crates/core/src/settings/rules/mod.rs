@@ -100,12 +100,9 @@ fn periods(settings: &Settings) -> Vec<Broken> {
 }
 
 fn no_time(key: &str, period: Period) -> Option<Broken> {
-    period.is_zero().then(|| {
-        Broken::new(
-            &[key],
-            format!("`{key}` must be longer than no time at all"),
-        )
-    })
+    period
+        .is_zero()
+        .then(|| Broken::new(&[key], format!("`{key}` must be longer than 0")))
 }
 
 fn counts(settings: &Settings) -> Vec<Broken> {
@@ -158,7 +155,7 @@ fn references(settings: &Settings) -> Vec<Broken> {
         .filter(|(_, name)| !settings.agents.contains_key(*name))
         .map(|(key, name)| Broken {
             paths: vec![KeyPath::dotted(key), agent_path(name)],
-            message: format!("`{key}` names the agent `{name}`, which is not described"),
+            message: format!("`{key}` names the unknown agent `{name}`"),
             hint: suggestion(name, known().collect::<Vec<_>>())
                 .map(|hint| format!("{hint}; or add a table `[agents.{name}]`")),
         })
@@ -177,12 +174,11 @@ fn forge(forge: &ForgeSettings) -> Vec<Broken> {
         .iter()
         .any(|scheme| has_host_after(&forge.api_url, scheme))
     {
-        let message = format!("`forge.api_url` is no web address: `{}`", forge.api_url);
-        broken.push(
-            Broken::new(&["forge.api_url"], message).hint(
-                "GitHub's is `https://api.github.com`; of an own server `https://HOST/api/v3`",
-            ),
-        );
+        let message = format!("`forge.api_url` is not a URL: `{}`", forge.api_url);
+        broken
+            .push(Broken::new(&["forge.api_url"], message).hint(
+                "use `https://api.github.com`, or `https://HOST/api/v3` for your own server",
+            ));
     }
     for (key, name, what) in [
         ("forge.token_env", &forge.token_env, "token"),
@@ -193,9 +189,9 @@ fn forge(forge: &ForgeSettings) -> Vec<Broken> {
         ),
     ] {
         if !is_variable(name) {
-            let message = format!("`{key}` is no name of a variable: `{name}`");
+            let message = format!("`{key}` is not a variable name: `{name}`");
             broken.push(Broken::new(&[key], message).hint(format!(
-                "it is the name of the variable that holds the {what}, never the {what} itself"
+                "set the name of the variable that contains the {what}, not the {what} itself"
             )));
         }
     }
@@ -203,8 +199,8 @@ fn forge(forge: &ForgeSettings) -> Vec<Broken> {
         || forge.remote.starts_with('-')
         || forge.remote.contains(char::is_whitespace)
     {
-        let message = format!("`forge.remote` is no name of a remote: `{}`", forge.remote);
-        broken.push(Broken::new(&["forge.remote"], message).hint("run `git remote` to see them"));
+        let message = format!("`forge.remote` is not a remote name: `{}`", forge.remote);
+        broken.push(Broken::new(&["forge.remote"], message).hint("list remotes with `git remote`"));
     }
     broken
 }
@@ -239,7 +235,7 @@ fn sandbox(sandbox: &SandboxSettings) -> Vec<Broken> {
     if sandbox.root.as_deref() == Some("") {
         broken.push(
             Broken::new(&["sandbox.root"], "`sandbox.root` is empty")
-                .hint("leave it out for the state directory's `sandboxes`"),
+                .hint("remove it to use `sandboxes` in the state directory"),
         );
     }
     for (key, paths) in [
@@ -277,7 +273,7 @@ fn agents(settings: &Settings) -> Vec<Broken> {
         if !is_bare(name) {
             return Some(Broken {
                 paths: vec![agent_path(name)],
-                message: format!("`{name}` is no name for an agent"),
+                message: format!("invalid agent name `{name}`"),
                 hint: Some("use letters, digits, `-` and `_`".to_owned()),
             });
         }
@@ -323,7 +319,7 @@ fn limits(settings: &Settings) -> Vec<Broken> {
     ]
     .into_iter()
     .filter(|(_, size)| size.bytes() == 0)
-    .map(|(key, _)| Broken::new(&[key], format!("`{key}` must be more than nothing")))
+    .map(|(key, _)| Broken::new(&[key], format!("`{key}` must be more than 0")))
     .collect();
     if broken.is_empty() && limits.output_tail > limits.output_total {
         broken.push(Broken::new(

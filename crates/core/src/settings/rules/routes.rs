@@ -34,13 +34,16 @@ impl Checked<'_> {
     fn paths(&self) -> Vec<Broken> {
         if self.route.paths.is_empty() {
             let hint = "add `paths`, such as `paths = [\"crates/api/**\"]`";
-            return vec![self.about("paths", "it covers no paths").hint(hint)];
+            return vec![self.about("paths", "it has no paths").hint(hint)];
         }
         let paths = self.route.paths.iter();
         paths
             .filter_map(|path| {
                 let error = Glob::new(path).err()?;
-                Some(self.about("paths", &format!("`{path}` is no glob: {}", error.kind())))
+                Some(self.about(
+                    "paths",
+                    &format!("`{path}` is not a glob: {}", error.kind()),
+                ))
             })
             .collect()
     }
@@ -50,7 +53,7 @@ impl Checked<'_> {
         for (stage, command, _) in self.stages() {
             let program = command.and_then(|words| words.first());
             if command.is_some() && program.is_none_or(String::is_empty) {
-                broken.push(self.about(stage, &format!("`{stage}` names no program")));
+                broken.push(self.about(stage, &format!("`{stage}` has no program")));
             }
         }
         let runs = self
@@ -59,11 +62,11 @@ impl Checked<'_> {
             .any(|(_, command, _)| command.is_some());
         match &self.route.skip {
             Some(_) if runs => broken.push(
-                self.about("skip", "it has commands and says `skip`")
-                    .hint("leave out one of the two"),
+                self.about("skip", "it has both commands and `skip`")
+                    .hint("remove one of the two"),
             ),
             Some(reason) if reason.trim().is_empty() => {
-                broken.push(self.about("skip", "`skip` gives no reason"));
+                broken.push(self.about("skip", "`skip` has no reason"));
             }
             Some(_) => {}
             None if runs => {}
@@ -80,8 +83,7 @@ impl Checked<'_> {
             let Some(timeout) = timeout else { continue };
             let key = format!("timeout.{stage}");
             if timeout.is_zero() {
-                broken
-                    .push(self.about(&key, &format!("`{key}` must be longer than no time at all")));
+                broken.push(self.about(&key, &format!("`{key}` must be longer than 0")));
             } else if command.is_none() {
                 broken
                     .push(self.about(&key, &format!("`{key}` is set, but there is no `{stage}`")));
@@ -107,10 +109,10 @@ impl Checked<'_> {
             wrong("`ready` is set, but there is no `startup_smoke`");
         }
         match (line, port, path) {
-            (None, None, None) => wrong("`ready` says neither `line` nor `port`"),
+            (None, None, None) => wrong("`ready` has neither `line` nor `port`"),
             (None, None, Some(_)) => wrong("`ready.path` needs `ready.port`"),
             (Some(_), Some(_), _) | (Some(_), None, Some(_)) => {
-                wrong("`ready` is either a `line` or a `port`, not both");
+                wrong("`ready` has both `line` and `port`; use one");
             }
             (Some(line), None, None) if line.is_empty() => wrong("`ready.line` is empty"),
             (None, Some(0), _) => wrong("`ready.port` must be at least 1"),

@@ -164,10 +164,7 @@ fn plan_project(project: &Project, wanted: Vec<Wanted>, bounds: &Bounds) -> Vec<
     let mut stages: Vec<PlannedStage> = Vec::new();
     for name in StageName::ALL {
         if !wanted.iter().any(|w| w.name == name) {
-            let reason = format!(
-                "the {} project has nothing to run for it",
-                project.kind.label()
-            );
+            let reason = format!("the {} project has no command for it", project.kind.label());
             stages.push(PlannedStage {
                 name,
                 route: route.clone(),
@@ -273,7 +270,7 @@ fn rule_changes(project: &Project, touched: &Touched) -> Option<String> {
         .collect();
     (!changed.is_empty()).then(|| {
         format!(
-            "the candidate changes {}, which takes part in deciding what is checked",
+            "the commit changes {}, which affects what is verified",
             changed.join(", ")
         )
     })

@@ -29,7 +29,7 @@ pub fn human(report: &Verification) -> String {
     if let Some(stage) = deciding(&report.stages) {
         let tail = text::tail_lines(telling_tail(stage), TAIL_BYTES);
         if !tail.trim().is_empty() {
-            let _ = writeln!(out, "\nthe end of its output:");
+            let _ = writeln!(out, "\nend of its output:");
             for line in tail.lines() {
                 let _ = writeln!(out, "    {line}");
             }
@@ -49,9 +49,9 @@ fn stages(out: &mut String, report: &Verification) {
     for stage in &report.stages {
         let _ = write!(
             out,
-            "  {:<8} {:<14} {}",
+            "  {:<8} {:<18} {}",
             status_word(stage.status),
-            stage.name.as_str(),
+            stage.name.words(),
             stage.route
         );
         if stage.ended.is_some() {
@@ -77,9 +77,6 @@ fn remarks(out: &mut String, report: &Verification) {
         let _ = writeln!(out, "note: {note}");
     }
     if let Some(problem) = &report.workspace.removal_problem {
-        let _ = writeln!(
-            out,
-            "warning: the workspace could not be removed: {problem}"
-        );
+        let _ = writeln!(out, "warning: could not remove the workspace: {problem}");
     }
 }

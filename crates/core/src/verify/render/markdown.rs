@@ -52,7 +52,7 @@ fn head(report: &Verification) -> String {
             let _ = writeln!(
                 out,
                 "| {} | {} | {} | {} | {} |",
-                stage.name.as_str(),
+                stage.name.words(),
                 code(&stage.route),
                 status_word(stage.status),
                 if stage.ended.is_some() {
@@ -101,8 +101,9 @@ fn tail(stage: &Stage, room: usize) -> String {
     let fence = "`".repeat(longest_run(all, '`').max(2) + 1);
     let wrap = |inner: &str| {
         format!(
-            "\n<details><summary>the end of the output of {}</summary>\n\n{command}\n\n{fence}text\n{inner}\n{fence}\n\n</details>\n",
-            stage.name.as_str()
+            "\n<details><summary>End of the output of \
+             {}</summary>\n\n{command}\n\n{fence}text\n{inner}\n{fence}\n\n</details>\n",
+            stage.name.words()
         )
     };
     let frame = wrap("").chars().count();

@@ -43,8 +43,8 @@ fn requests_that_are_too_long_to_be_judged_count_like_any_other() {
     assert_eq!(
         messages.collect::<Vec<_>>(),
         [
-            "the request is too long to be judged",
-            "no more permissions are given in this run"
+            "the request is too long to check",
+            "no more permissions are granted in this run"
         ]
     );
     assert_eq!(stream.phase(), Phase::Abandoned);
@@ -99,7 +99,8 @@ fn claude_is_answered_by_the_rules_and_each_answer_is_an_event() {
             ),
             answer(
                 "3",
-                json!({"behavior": "deny", "message": "no more permissions are given in this run", "interrupt": true})
+                json!({"behavior": "deny", "message": "no more permissions are granted in this \
+                                                       run", "interrupt": true})
             ),
         ]
     );
@@ -247,7 +248,7 @@ fn an_agent_whose_cost_passes_its_budget_is_stopped_in_the_middle() {
         (told.kind, told.message.as_str()),
         (
             Kind::BudgetExceeded,
-            "agent `robot` spent $0.60 where `$0.50` is allowed"
+            "agent `robot` spent $0.60 (limit $0.50)"
         )
     );
 }
@@ -312,10 +313,7 @@ fn acp_agents_that_want_a_login_or_another_version_are_told_apart() {
     );
     assert_eq!(
         stream.finish(&End::Aborted).1.ending,
-        failed(
-            Failure::Garbage,
-            "it speaks version 9 of the protocol, not 1"
-        )
+        failed(Failure::Garbage, "protocol version 9 instead of 1")
     );
 }
 

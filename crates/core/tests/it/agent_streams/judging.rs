@@ -82,7 +82,7 @@ fn gemini_that_never_asked_its_model_did_not_succeed() {
         outcome(gemini_stream, said, 0).ending,
         failed(
             Failure::Reported,
-            "it finished without having asked its model anything"
+            "it finished without a request to its model"
         )
     );
 }

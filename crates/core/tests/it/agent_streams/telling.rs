@@ -208,7 +208,7 @@ fn gemini_tells_its_retries_on_standard_error() {
             Failure::TimedOut {
                 bound: TimeBound::Idle
             },
-            "the model does not answer, try 3"
+            "the model is overloaded, attempt 3"
         )
     );
 }

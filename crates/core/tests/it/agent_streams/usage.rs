@@ -71,6 +71,6 @@ fn a_run_that_passes_its_budget_is_stopped_in_the_middle() {
     assert_eq!(outcome.ending, failed(Failure::Budget { overrun }, ""));
     assert_eq!(
         outcome.problem("claude-code").unwrap().message,
-        "agent `claude-code` used 222 tokens where `200` are allowed"
+        "agent `claude-code` used 222 tokens (limit 200)"
     );
 }

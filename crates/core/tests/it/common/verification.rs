@@ -59,7 +59,7 @@ pub fn failed(head: &str, base: &str) -> Verification {
     report.stages[0].exit_code = Some(1);
     report.failure = Some(Failure {
         category: FailureCategory::Test,
-        reason: "targetedTests (all): it exited with code 1".into(),
+        reason: "targeted tests (all): exit code 1".into(),
         stage: Some(StageName::TargetedTests),
         hint: Some("fix the candidate".into()),
     });

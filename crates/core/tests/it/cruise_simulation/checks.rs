@@ -265,7 +265,7 @@ pub fn at_end(sim: &Sim) {
             .count()
     };
     assert!(count("Stopped before the work") <= 1, "it ended twice");
-    let limits = u32::try_from(count("Stopped here")).unwrap();
+    let limits = u32::try_from(count("Waiting for a person:")).unwrap();
     let most = 1 + sim.polls + sim.losses;
     assert!(limits <= most, "{limits} comments about limits");
     let outcome = run.outcome.as_ref().expect("it ended");

@@ -289,8 +289,7 @@ impl World {
         let ForgeAct::Reply { to, body } = act else {
             return;
         };
-        let unsaid =
-            "The fixer did not say what it did about this. What it changed in this round is in ";
+        let unsaid = "The fixer did not say what it did about this comment. Its changes of this round are in ";
         // Outside a thread it begins with what it answers.
         let quote = body
             .split_once("\n\n")

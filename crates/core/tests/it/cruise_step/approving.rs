@@ -35,7 +35,8 @@ fn an_approval_of_the_head_ends_the_cruise_well() {
         scene.told(),
         [(
             format!(
-                "The plan is approved at {} by ann. This is as far as a cruise goes for now: building it is up to you.",
+                "The plan is approved at {} by ann. The cruise ends here: building from a plan \
+                 is not supported yet.",
                 head(1)
             ),
             Some(format!("approved/{}", head(1)))

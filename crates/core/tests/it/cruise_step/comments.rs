@@ -97,7 +97,7 @@ fn a_comment_that_the_fixer_does_not_name_is_answered_without_a_claim() {
         [
             format!("Fixed in {}. Done so.", head(2)),
             format!(
-                "The fixer did not say what it did about this. What it changed in this round is in {}.",
+                "The fixer did not say what it did about this comment. Its changes of this round are in {}.",
                 head(2)
             ),
         ]

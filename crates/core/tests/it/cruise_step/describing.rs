@@ -61,7 +61,10 @@ fn a_description_that_cannot_be_written_is_given_up_with_a_warning() {
     assert_eq!(bodies(&scene).len(), 10);
     assert_eq!(
         scene.run.warnings,
-        [format!("the description is out of date: {}", problem())]
+        [format!(
+            "could not update the description of the pull request: {}",
+            problem()
+        )]
     );
 }
 
@@ -118,7 +121,7 @@ fn the_last_description_is_not_overtaken_by_an_earlier_one() {
     scene.settle();
     assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
     let last = *bodies(&scene).last().unwrap();
-    assert!(last.contains("What happened"), "{last}");
+    assert!(last.contains("Record of the run"), "{last}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn says(id: u64, body: &str) -> PollResult {
     }
 }
 
-const ONE_ROUND: &str = "Stopped here: 1 fixer rounds are used up. A person must act: merge, close or approve this pull request, or raise the limit with `drive runs extend r20261115-0942-k3f9a --cost 5 --rounds 3`.\n\nStill open:\n\n- inline-6 by ann: two";
+const ONE_ROUND: &str = "Waiting for a person: fixer round limit (1) reached. Approve, merge or close this pull request, or raise the limit with `drive runs extend r20261115-0942-k3f9a --cost 5 --rounds 3`.\n\nStill open:\n\n- inline-6 by ann: two";
 
 #[test]
 fn at_the_limit_one_comment_says_what_is_open_and_who_must_act() {
@@ -31,7 +31,7 @@ fn at_the_limit_one_comment_says_what_is_open_and_who_must_act() {
         (status.waiting_for.as_deref(), status.pending_comments),
         (
             Some(
-                "you: 1 fixer rounds are used up; raise the limit with `drive runs extend \
+                "you: fixer round limit (1) reached; raise the limit with `drive runs extend \
                  r20261115-0942-k3f9a --cost 5 --rounds 3`"
             ),
             2
@@ -137,9 +137,7 @@ fn no_agent_starts_on_an_empty_budget() {
     scene.performed.clear();
     scene.sees(says(6, "two"));
     let said = scene.bodies();
-    assert!(
-        said[0].starts_with("Stopped here: the run used 9600 tokens where `8400` are allowed.")
-    );
+    assert!(said[0].starts_with("Waiting for a person: the run used 9600 tokens (limit 8400)."));
     assert_eq!((said.len(), scene.jobs.len()), (1, 8));
 }
 
@@ -174,8 +172,7 @@ fn a_comment_that_outlived_three_fixers_is_given_back() {
     assert_eq!(
         scene.bodies(),
         [
-            "This could not be resolved. agent `codex` says that it failed: it said so. What was begun is \
-          saved: `refs/drive/kept/r20261115-0942-k3f9a/1`."
+            "Not resolved. agent `codex` reported a failure: it said so. The unfinished work is saved as `refs/drive/kept/r20261115-0942-k3f9a/1`."
         ]
     );
     assert_eq!(

@@ -91,8 +91,7 @@ fn comments_of_a_round_whose_branch_was_rewritten_come_again_and_are_answered_on
     assert_eq!(
         scene.run.warnings,
         [format!(
-            "somebody rewrote branch `drive/fix-the-login`: the run goes on from their {}; the \
-             commits that are not in it any more are in `drive kept list`",
+            "branch `drive/fix-the-login` was rewritten; the run continues from {}; `drive kept list` shows the replaced commits",
             theirs()
         )]
     );
@@ -140,7 +139,7 @@ fn a_forge_that_goes_on_showing_an_older_commit_is_looked_into_once() {
 #[test]
 fn a_branch_name_that_somebody_else_took_in_between_is_no_reason_to_fail() {
     let taken = || EffectResult::Failed {
-        problem: Problem::new(Kind::BranchExists, "branch `x` exists already"),
+        problem: Problem::new(Kind::BranchExists, "branch `x` already exists"),
     };
     let mut scene = Scene::begin(terms());
     scene.answer("createSandbox", taken());
@@ -181,7 +180,7 @@ fn a_branch_name_that_a_person_asked_for_is_not_exchanged_for_another() {
     scene.answer(
         "createSandbox",
         EffectResult::Failed {
-            problem: Problem::new(Kind::BranchExists, "branch `mine` exists already"),
+            problem: Problem::new(Kind::BranchExists, "branch `mine` already exists"),
         },
     );
     scene.settle();
@@ -234,7 +233,7 @@ fn what_was_left_in_the_sandbox_is_committed_before_a_merge() {
         Effect::CommitWork { message, .. } => Some(message.as_str()),
         _ => None,
     });
-    assert_eq!(message, Some("Keep what was left in the sandbox"));
+    assert_eq!(message, Some("Save uncommitted changes of the sandbox"));
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn a_remote_that_is_away_for_hours_costs_no_comment_its_answer() {
         let status = cruise_status(&scene.run).unwrap();
         assert_eq!(
             status.waiting_for.as_deref(),
-            Some("another try: no space left on `/state`: ENOSPC")
+            Some("a retry: no space left on `/state`: ENOSPC")
         );
         assert!(scene.until(Timer::Retry) <= 300);
         scene.wake(Timer::Retry);
@@ -145,8 +145,7 @@ fn an_end_that_nobody_asked_for_is_told_with_what_is_open() {
     assert_eq!(
         scene.told(),
         [(
-            "Stopped before the work was done: the sandbox is gone, ann. Comments \
-             written here from now on are not read: a person must go on.\n\nStill open:\n\n- \
+            "Stopped before the work was done: the sandbox is gone, ann. Drive does not read further comments on this pull request.\n\nStill open:\n\n- \
              inline-5 by ann: check the name"
                 .to_owned(),
             Some("stopped".to_owned())

@@ -25,19 +25,15 @@ fn a_reviewer_that_crashes_or_hangs_counts_as_complete_with_a_warning() {
     scene.settle();
     let reviews = scene.jobs.iter().filter(|job| job.role == Role::Reviewer);
     assert_eq!(reviews.count(), 5);
-    let complete = |domain: &str, why: &str| {
-        format!("the {domain} review has no verdict: agent `gemini-cli` {why}")
-    };
+    let complete =
+        |domain: &str, why: &str| format!("{domain} review inconclusive: agent `gemini-cli` {why}");
     assert_eq!(
         scene.run.warnings,
         [
-            complete(
-                "Security",
-                "was ended by signal `9` before it had finished: it said so"
-            ),
+            complete("Security", "was killed by signal 9: it said so"),
             complete(
                 "TechnicalFeasibility",
-                "was silent for longer than allowed: it said so"
+                "produced no output for too long (idle_timeout): it said so"
             ),
         ]
     );
@@ -53,7 +49,7 @@ fn an_invalid_plan_becomes_a_fixer_round_that_quotes_the_error() {
         .iter()
         .find(|job| job.role == Role::Fixer)
         .unwrap();
-    assert!(job.prompt.contains("there is no `plan.md` on the branch"));
+    assert!(job.prompt.contains("no `plan.md` on the branch"));
     assert_eq!(scene.jobs[2].role, Role::Fixer, "before any review");
     assert_eq!(scene.cruise().rounds, 1);
 }

@@ -32,10 +32,12 @@ fn the_description_carries_the_task_the_feedback_and_the_record_within_its_limit
         }
         let last = bodies.last().unwrap();
         assert_eq!(bodies.len(), 3);
-        assert!(last.contains("<summary>The task</summary>"), "{last}");
+        assert!(last.contains("<summary>Task</summary>"), "{last}");
         assert!(last.contains("[REVIEW - NEEDS CHANGES]"));
         // However much the reviewer said, there is room for the record, and it comes last.
-        let (_, record) = last.split_once("<summary>What happened</summary>").unwrap();
+        let (_, record) = last
+            .split_once("<summary>Record of the run</summary>")
+            .unwrap();
         assert!(record.contains("\nReviews:\n"), "{record}");
         assert!(!record.contains("<summary>"), "{record}");
         assert!(bodies.iter().all(|body| body.chars().count() <= 65_536));
@@ -52,7 +54,8 @@ fn all_but_the_summary_stands_in_a_part_of_its_own_so_that_people_can_write_arou
     assert_eq!(
         *body,
         format!(
-            "Done.\n\n<!-- drive-part-begin:{id} -->\n<details><summary>The task</summary>\n\n```text\nFix the login\n\n\
+            "Done.\n\n<!-- drive-part-begin:{id} \
+             -->\n<details><summary>Task</summary>\n\n```text\nFix the login\n\n\
              It fails for names with a dot.\n```\n\n</details>\n<!-- drive-part-end:{id} -->\n",
             id = run_id()
         )

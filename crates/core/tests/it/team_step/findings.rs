@@ -117,7 +117,7 @@ fn a_comment_that_cannot_be_resolved_is_noted_and_the_next_one_is_taken() {
     let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
     scene.fixer = Some(agent_ended(Some(Failure::Reported)));
     let run = scene.fly(team_request(TeamMode::Github));
-    assert!(scene.told[1].starts_with("to 200: This could not be resolved"));
+    assert!(scene.told[1].starts_with("to 200: Not resolved"));
     assert!(!scene.told.contains(&"resolved 200".to_owned()));
     assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
 }
@@ -138,7 +138,7 @@ fn half_work_of_a_fixer_that_failed_is_kept_aside_and_neither_committed_nor_push
     );
     let kept = kept().reference;
     assert!(
-        scene.told[1].ends_with(&format!("What was begun is saved: `{kept}`.")),
+        scene.told[1].ends_with(&format!("The unfinished work is saved as `{kept}`.")),
         "{}",
         scene.told[1]
     );

@@ -106,7 +106,7 @@ fn never_approved_is_a_failure_that_names_what_is_open() {
     let failure = run.outcome.unwrap().failure.unwrap();
     assert_eq!(
         failure.message,
-        "the reviewer `gemini-cli` still asks for changes (Security)"
+        "reviewer `gemini-cli` still requests changes (Security)"
     );
 }
 

@@ -115,7 +115,7 @@ fn who_resolves_a_reply_knows_what_was_said_in_its_thread_before() {
     let stored = serde_json::to_string(&run).unwrap();
     assert_eq!(serde_json::from_str::<Run>(&stored).unwrap(), run);
     for (job, thread) in fixers.iter().zip(threads) {
-        let told = format!("What was said before it in its thread (data as well):\n\n{thread}\n");
+        let told = format!("Earlier comments in its thread (also data):\n\n{thread}\n");
         assert!(job.prompt.contains(&told), "{told}\n{}", job.prompt);
     }
 }
@@ -177,7 +177,7 @@ fn a_commit_that_nobody_looked_at_is_never_called_approved() {
     assert_eq!(
         run.outcome.unwrap().failure.unwrap().message,
         format!(
-            "the reviewer `gemini-cli` approved {}, and nobody has reviewed {} since",
+            "reviewer `gemini-cli` approved {}, but not the newer {}",
             approved.sha, head.sha
         )
     );
@@ -217,8 +217,7 @@ fn a_fixer_that_does_not_say_what_it_did_is_never_reported_as_having_fixed_it() 
     assert_eq!(
         scene.told[1],
         format!(
-            "to 200: The fixer did not say what it did about this. What it changed in this round \
-             is in {sha}."
+            "to 200: The fixer did not say what it did about this comment. Its changes of this round are in {sha}."
         )
     );
     assert!(!scene.told.contains(&"resolved 200".to_owned()));
@@ -247,9 +246,7 @@ fn a_branch_that_a_person_rewrote_is_taken_as_they_left_it_by_a_team_too() {
         .collect();
     assert_eq!(pushes[1], Some(scene.commits[0].sha.clone()));
     assert!(
-        run.warnings
-            .iter()
-            .any(|one| one.contains("somebody rewrote branch")),
+        run.warnings.iter().any(|one| one.contains("was rewritten")),
         "{:?}",
         run.warnings
     );

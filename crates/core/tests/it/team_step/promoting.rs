@@ -117,20 +117,20 @@ fn what_does_not_pass_is_not_merged_and_the_pull_request_says_why() {
         );
         let (head, base) = (head(), base());
         let failure = run.outcome.unwrap().failure.unwrap();
-        let why = "test: targetedTests (all): it exited with code 1";
+        let why = "test: targeted tests (all): exit code 1";
         assert_eq!(
             (failure.message, failure.hint),
             (
-                format!("the pull request was not merged: verification did not pass: {why}"),
+                format!("the pull request was not merged: verification failed: {why}"),
                 Some(format!(
-                    "fix the candidate; `drive verify {head} --base {base}` shows it again"
+                    "fix the candidate; reproduce it with `drive verify {head} --base {base}`"
                 ))
             )
         );
         assert_eq!(
             run.warnings.last(),
             Some(&format!(
-                "{head} was verified against {base} and did not pass: {why}"
+                "verification of {head} against {base} failed: {why}"
             ))
         );
     }
@@ -167,7 +167,7 @@ fn a_verifier_that_cannot_answer_merges_nothing() {
     assert!(is_unmerged(&run, &scene), "{:?}", end(&run));
     let message = run.outcome.unwrap().failure.unwrap().message;
     assert!(
-        message.ends_with(&format!("it could not be verified: {}", problem())),
+        message.ends_with(&format!("could not verify it: {}", problem())),
         "{message}"
     );
 }
@@ -182,7 +182,10 @@ fn a_report_that_cannot_be_told_ends_the_run_all_the_same() {
     let run = scene.fly(merging(TeamMode::Sequential));
     assert!(is_unmerged(&run, &scene), "{:?}", end(&run));
     let told = run.warnings.last().unwrap();
-    assert!(told.starts_with("what the verification came to"), "{told}");
+    assert!(
+        told.starts_with("could not post the verification report"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -209,7 +212,7 @@ fn a_base_that_moves_each_time_is_left_to_a_person() {
     assert_eq!(team(&run).merged, None);
     assert_eq!(
         run.outcome.unwrap().failure.unwrap().message,
-        "the pull request was not merged: the branch it goes to moved 3 times while it was verified"
+        "the pull request was not merged: its base moved during all 3 verifications"
     );
 }
 

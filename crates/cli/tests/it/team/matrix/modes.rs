@@ -96,14 +96,14 @@ pub(super) fn pingpong_is_approved_on_round_two_and_the_description_tells_it(ope
     // The task, what the reviewer said, and last what happened.
     for part in [
         "A greeting.",
-        "<details><summary>The task</summary>\n\n```text\nGreet people by name\n```",
+        "<details><summary>Task</summary>\n\n```text\nGreet people by name\n```",
         "### Review, round 1\n\n[REVIEW - NEEDS CHANGES]\n\n- `greet.txt` line 2: **high** two is wrong",
         "### Review, round 2\n\n[REVIEW - APPROVED]",
-        "<details><summary>What happened</summary>",
+        "<details><summary>Record of the run</summary>",
         &format!("| {reviewer} | reviewer |"),
         "| all | reviewer |",
         "- everything, round 2 at ",
-        "Agents were started as:\n\n- `/",
+        "Agent commands:\n\n- `/",
     ] {
         let found = rest.find(part);
         let at = found.unwrap_or_else(|| panic!("{part}\n--- is not in\n{rest}\n--- of\n{body}"));

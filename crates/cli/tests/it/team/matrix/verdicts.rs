@@ -41,7 +41,7 @@ pub(super) fn a_reviewer_that_crashes_is_noted_and_the_other_reviews_go_on(openi
     let failure = ended_as(&ended, "needsHuman", "inconclusive", 5, &["Greet by name"]);
     assert_eq!(failure, "reviewInconclusive");
     let said = arena.seen().texts;
-    let noted = "[SECURITY REVIEW - INCONCLUSIVE]\n\nThere is no verdict: ";
+    let noted = "[SECURITY REVIEW - INCONCLUSIVE]\n\nNo verdict: ";
     assert!(said[0].starts_with(noted), "{said:?}");
     assert_eq!(
         said[1..],

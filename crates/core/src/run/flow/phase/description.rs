@@ -60,7 +60,10 @@ impl PhaseFlow<'_> {
                 false => self.state.description.failures + 1,
             };
             if self.state.description.failures >= MOST_TRIES {
-                self.warn(format!("the description is out of date: {problem}"));
+                self.warn(format!(
+                    "could not update the description of the pull request: \
+                                   {problem}"
+                ));
             }
         } else {
             self.state.description.failures = 0;

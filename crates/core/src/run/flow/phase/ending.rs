@@ -23,7 +23,7 @@ impl PhaseFlow<'_> {
         }
         let allowed = self.terms.watch?.max_rounds;
         let most = allowed.saturating_add(self.state.extra_rounds);
-        (self.state.rounds >= most).then(|| format!("{most} fixer rounds are used up"))
+        (self.state.rounds >= most).then(|| format!("fixer round limit ({most}) reached"))
     }
 
     /// One comment says what is open and who must act.
@@ -122,17 +122,20 @@ impl PhaseFlow<'_> {
             (LastWord::NeedsChanges, TeamMode::Pingpong | TeamMode::Github) => {
                 let problem = Problem::new(
                     Kind::NotApproved,
-                    format!("the reviewer `{reviewer}` still asks for changes{open}"),
+                    format!("reviewer `{reviewer}` still requests changes{open}"),
                 )
-                .hint("read its findings on the pull request or in `drive runs show`; `--max-iterations` gives more rounds");
+                .hint(
+                    "read its findings with `drive runs show`; `--max-iterations` allows more \
+                       rounds",
+                );
                 self.finish_with(word, OutcomeStatus::Failed, problem);
             }
             (LastWord::Inconclusive, _) => {
                 let problem = Problem::new(
                     Kind::ReviewInconclusive,
-                    format!("the reviewer `{reviewer}` gave no usable verdict{open}"),
+                    format!("reviewer `{reviewer}` gave no usable verdict{open}"),
                 )
-                .hint("read the change yourself; `drive runs logs` shows what the reviewer wrote");
+                .hint("review the change yourself; `drive runs logs` shows what the reviewer said");
                 self.finish_with(word, OutcomeStatus::NeedsHuman, problem);
             }
         }
@@ -144,11 +147,11 @@ impl PhaseFlow<'_> {
         let problem = Problem::new(
             Kind::HeadNotReviewed,
             format!(
-                "the reviewer `{}` approved {approved}, and nobody has reviewed {head} since",
+                "reviewer `{}` approved {approved}, but not the newer {head}",
                 self.terms.reviewer
             ),
         )
-        .hint("review what came after it yourself; `--max-iterations` gives more rounds");
+        .hint("review the newer commits yourself; `--max-iterations` allows more rounds");
         self.finish_with(LastWord::Inconclusive, OutcomeStatus::NeedsHuman, problem);
     }
 
@@ -164,10 +167,8 @@ impl PhaseFlow<'_> {
         let open = self.state.ledger.open().count() + self.state.findings.len();
         let problem = match (self.terms.done, open) {
             (DoneWhen::Approved { .. }, _) | (_, 0) => problem,
-            (DoneWhen::Reviewed { .. }, 1) => problem.cause("1 comment is still open"),
-            (DoneWhen::Reviewed { .. }, many) => {
-                problem.cause(format!("{many} comments are still open"))
-            }
+            (DoneWhen::Reviewed { .. }, 1) => problem.cause("1 open comment"),
+            (DoneWhen::Reviewed { .. }, many) => problem.cause(format!("{many} open comments")),
         };
         let mut posts = Vec::new();
         if let DoneWhen::Reviewed { .. } = self.terms.done

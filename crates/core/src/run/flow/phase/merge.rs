@@ -23,7 +23,7 @@ impl PhaseFlow<'_> {
     pub(super) fn branch_moved(&mut self, round: Round) {
         if self.state.counts.moves >= MOST_MOVES {
             let problem = branch_moved(&self.branch())
-                .cause(format!("it moved {MOST_MOVES} times while it was pushed"));
+                .cause(format!("it moved during all {MOST_MOVES} pushes"));
             return self.stop(OutcomeStatus::NeedsHuman, problem);
         }
         self.state.counts.moves += 1;
@@ -165,8 +165,8 @@ impl PhaseFlow<'_> {
         self.state.pushed.clone_from(&self.run.work.head_sha);
         let (branch, head) = (self.branch(), self.head());
         self.warn(format!(
-            "somebody rewrote branch `{branch}`: the run goes on from their {head}; the commits \
-             that are not in it any more are in `drive kept list`"
+            "branch `{branch}` was rewritten; the run continues from {head}; `drive kept list` \
+             shows the replaced commits"
         ));
         round.job = RoundJob::Adopt;
         self.check(round);

@@ -18,7 +18,10 @@ pub(super) fn record_text(record: &Record, run: &Run) -> String {
     if let Some(pr) = &run.work.pull_request {
         let _ = write!(text, ", pull request {}", cell(&pr.url));
     }
-    text.push_str("\n\n| agent | role | time | tokens | cost | end |\n|---|---|---|---|---|---|\n");
+    text.push_str(
+        "\n\n| agent | role | time | tokens | cost | result \
+                   |\n|---|---|---|---|---|---|\n",
+    );
     for job in &record.jobs {
         text.push_str(&job_row(job));
     }
@@ -55,7 +58,7 @@ fn tell_roles(record: &Record, text: &mut String) {
         let cost = cost.map_or("-".to_owned(), |cost| cost.to_string());
         let _ = writeln!(
             text,
-            "| all | {role} | {seconds} s | {} | {cost} | {count} jobs |",
+            "| total | {role} | {seconds} s | {} | {cost} | runs: {count} |",
             usage.counted()
         );
     }
@@ -95,7 +98,7 @@ fn tell_reviews(record: &Record, text: &mut String) {
 
 fn tell_remarks(record: &Record, text: &mut String) {
     if !record.remarks.is_empty() {
-        text.push_str("\nRemarks:\n\n");
+        text.push_str("\nComments:\n\n");
     }
     for remark in &record.remarks {
         let name = remark.comment.map_or("the review".to_owned(), |comment| {
@@ -103,16 +106,16 @@ fn tell_remarks(record: &Record, text: &mut String) {
         });
         let became = match (&remark.commit, remark.resolved) {
             (Some(commit), true) => format!("resolved in {commit}"),
-            (Some(commit), false) => format!("open, begun in {commit}"),
+            (Some(commit), false) => format!("open, with changes in {commit}"),
             (None, _) => "open".to_owned(),
         };
         let _ = writeln!(text, "- {name}: {became} {}", cell(&remark.note));
     }
     if !record.ignored.is_empty() {
-        text.push_str("\nComments nobody acted on:\n\n");
+        text.push_str("\nIgnored comments:\n\n");
     }
     for one in &record.ignored {
-        let author = one.author.as_deref().unwrap_or("nobody");
+        let author = one.author.as_deref().unwrap_or("unknown");
         let _ = writeln!(
             text,
             "- {} by {}: {}",
@@ -130,14 +133,14 @@ fn tell_notes(record: &Record, text: &mut String) {
     started.dedup();
     for (number, line) in started.iter().enumerate() {
         if number == 0 {
-            text.push_str("\nAgents were started as:\n\n");
+            text.push_str("\nAgent commands:\n\n");
         }
         let _ = writeln!(text, "- `{}`", cell(line));
     }
     let permissions = record.jobs.iter().flat_map(|job| &job.permissions);
     for (number, one) in permissions.enumerate() {
         if number == 0 {
-            text.push_str("\nPermissions asked for:\n\n");
+            text.push_str("\nPermission requests:\n\n");
         }
         let answer = if one.granted { "granted" } else { "refused" };
         let _ = writeln!(text, "- {answer}: `{}`", cell(&one.tool));
@@ -163,7 +166,7 @@ fn job_row(job: &JobRecord) -> String {
     let end = match (&job.failure, job.ended_at) {
         (Some(why), _) => cell(why),
         (None, Some(_)) => "done".to_owned(),
-        (None, None) => "at work".to_owned(),
+        (None, None) => "running".to_owned(),
     };
     format!(
         "| {} | {role} | {time} | {} | {cost} | {end} |\n",

@@ -95,8 +95,8 @@ impl PhaseFlow<'_> {
         if let Some(saved) = self.state.saved.take() {
             let _ = write!(
                 job.prompt,
-                "\n\nAn earlier attempt did not finish. Its unfinished work is saved as `{saved}`; \
-                 `git show {saved}` shows it. The folder holds the last commit.\n"
+                "\n\nAn earlier attempt did not finish. Its unfinished work is saved as \
+                 `{saved}` (see `git show {saved}`). The working tree is at the last commit.\n"
             );
         }
     }
@@ -193,7 +193,10 @@ impl PhaseFlow<'_> {
         };
         let mut note = why;
         if let Some(kept) = &kept {
-            note = format!("{note}. What was begun is saved: `{}`.", kept.reference);
+            note = format!(
+                "{note}. The unfinished work is saved as `{}`.",
+                kept.reference
+            );
             // Only an agent that tries the same again is told of it.
             if is_outage {
                 self.state.saved = Some(kept.reference.clone());
@@ -313,7 +316,7 @@ impl PhaseFlow<'_> {
     fn plan_read(&mut self, round: Round, text: Option<&str>) {
         self.state.plan = match text.map(Plan::parse) {
             None => PlanCheck::Invalid {
-                errors: format!("there is no `{PLAN_PATH}` on the branch"),
+                errors: format!("no `{PLAN_PATH}` on the branch"),
             },
             Some(Ok(plan)) => PlanCheck::Valid { plan },
             Some(Err(errors)) => PlanCheck::Invalid {
@@ -451,13 +454,13 @@ impl PhaseFlow<'_> {
                     return self.try_again(key, effect, &problem);
                 }
                 self.state.tries = 0;
-                self.warn(format!("a comment could not be answered: {problem}"));
+                self.warn(format!("could not reply to a comment: {problem}"));
                 let why = problem.to_string();
                 self.state.ledger.set(&to, Life::Unanswerable { why });
                 self.next_reply(round);
             }
             RoundStep::Resolve { .. } => {
-                self.warn(format!("a thread could not be resolved: {problem}"));
+                self.warn(format!("could not resolve a thread: {problem}"));
                 self.next_reply(round);
             }
         }

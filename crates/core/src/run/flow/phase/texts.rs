@@ -33,7 +33,7 @@ pub(super) fn plan_message(title: &str, task: &str) -> String {
 }
 
 /// The message of a commit of uncommitted changes that were found in the sandbox.
-pub(super) const LEFT_MESSAGE: &str = "Keep what was left in the sandbox";
+pub(super) const LEFT_MESSAGE: &str = "Save uncommitted changes of the sandbox";
 
 /// The message of a fixer's commit. It names the comments that the fixer says it is for; one that
 /// the fixer did not speak of was given to it and no more.
@@ -90,8 +90,8 @@ pub(super) fn injected_body(author: &str, text: &str) -> String {
 pub(super) fn limit_comment(limit: &str, run: &RunId, ledger: &Ledger) -> String {
     let open = open_comments(ledger);
     format!(
-        "Stopped here: {limit}. A person must act: merge, close or approve this pull request, or raise \
-         the limit with `drive runs extend {run} --cost 5 --rounds 3`.{open}"
+        "Waiting for a person: {limit}. Approve, merge or close this pull request, or raise the \
+         limit with `drive runs extend {run} --cost 5 --rounds 3`.{open}"
     )
 }
 
@@ -114,8 +114,8 @@ pub(super) fn stopped_comment(problem: &Problem, run: &RunId, ledger: &Ledger) -
 pub(super) fn approved_comment(approved: &Approved, plan_only: bool, ledger: &Ledger) -> String {
     let (by, head) = (plain(&approved.by), &approved.head);
     let rest = match plan_only {
-        true => "Only the plan was asked for, so the cruise ends here.",
-        false => "This is as far as a cruise goes for now: building it is up to you.",
+        true => "Only the plan was requested, so the cruise ends here.",
+        false => "The cruise ends here: building from a plan is not supported yet.",
     };
     let open = open_comments(ledger);
     format!("The plan is approved at {head} by {by}. {rest}{open}")
@@ -158,7 +158,7 @@ pub(super) fn pull_request_body(
     let task = fenced(&shortened(&request.task), "text");
     let _ = write!(
         text,
-        "<details><summary>The task</summary>\n\n{task}\n\n</details>\n"
+        "<details><summary>Task</summary>\n\n{task}\n\n</details>\n"
     );
     match &phase.plan {
         PlanCheck::Unread => {}
@@ -183,7 +183,7 @@ pub(super) fn pull_request_body(
     };
     let mut text = fit(text.trim_start(), shown);
     if with_record {
-        let open = "\n<details><summary>What happened</summary>\n\n";
+        let open = "\n<details><summary>Record of the run</summary>\n\n";
         let close = "\n</details>\n";
         let room = most.saturating_sub(text.chars().count() + open.len() + close.len());
         if room >= LEAST_RECORD {

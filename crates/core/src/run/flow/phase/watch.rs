@@ -66,7 +66,7 @@ impl PhaseFlow<'_> {
             failed = true;
             if !self.terms.is_watched() {
                 // The work goes on; the next poll reads from the same point.
-                self.warn(format!("the pull request could not be read: {problem}"));
+                self.warn(format!("could not poll the pull request: {problem}"));
             }
         }
         let again = std::mem::take(&mut self.state.watch.again);
@@ -134,8 +134,8 @@ impl PhaseFlow<'_> {
                     "the pull request was closed without a merge",
                 )
                 .hint(
-                    "its commits are on its branch in this repository; a run that has ended does \
-                     not go on when the pull request is reopened: start a new one",
+                    "its commits are on its branch in this repository; to continue, start a new \
+                     run",
                 );
                 self.leave(OutcomeStatus::Cancelled, Some(problem));
             }
@@ -229,7 +229,8 @@ impl PhaseFlow<'_> {
         let after = self.terms.watch.map(|watch| watch.inactivity_timeout);
         let body = texts::timed_out(after.unwrap_or_default());
         let problem = Problem::new(Kind::Inactive, body.clone()).hint(
-            "the pull request is still open; `inactivity_timeout` in `[cruise]` gives more time",
+            "the pull request is still open; a longer `inactivity_timeout` in `[cruise]` allows \
+             more time",
         );
         let post = ClosingPost {
             act: ForgeAct::PostComment { body },

@@ -40,10 +40,10 @@ impl PhaseFlow<'_> {
         if let EffectResult::DiffRead { diff: text, cut } = result {
             diff = text;
             if cut {
-                diff.push_str("\n(cut: the rest is in the files)");
+                diff.push_str("\n(truncated; read the rest in the files)");
             }
         } else if let EffectResult::Failed { problem } = result {
-            self.warn(format!("the reviewer saw no diff: {problem}"));
+            self.warn(format!("the reviewer got no diff: {problem}"));
         }
         let (domain, round) = self.under_review();
         let job = self.reviewer(domain, round, &diff);
@@ -110,7 +110,7 @@ impl PhaseFlow<'_> {
         }
         if let (Reviewed::Failed, Some(why)) = (&review, &failure) {
             let name = domain.map_or("review".to_owned(), |domain| format!("{domain} review"));
-            self.warn(format!("the {name} has no verdict: {why}"));
+            self.warn(format!("{name} inconclusive: {why}"));
         }
         let verdict = match &review {
             Reviewed::Judged { verdict, .. } => Some(*verdict),
@@ -187,7 +187,7 @@ impl PhaseFlow<'_> {
             if !self.is_enough(&problem) {
                 return self.try_again(key, effect, &problem);
             }
-            self.warn(format!("a review could not be posted: {problem}"));
+            self.warn(format!("could not post a review: {problem}"));
             self.state.tries = 0;
             self.state.findings.extend(together(remarks));
         } else if let EffectResult::OnForge {

@@ -28,10 +28,7 @@ pub(in crate::run) fn review_body(
 ) -> String {
     let mut text = heading(review);
     if let Some(failure) = &review.failure {
-        let _ = write!(
-            text,
-            "\n\nThere is no verdict: {failure}. The work goes on."
-        );
+        let _ = write!(text, "\n\nNo verdict: {failure}. The run continues.");
     }
     if on_lines > 0 {
         let plural = if on_lines == 1 { "" } else { "s" };

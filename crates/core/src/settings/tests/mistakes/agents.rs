@@ -12,7 +12,7 @@ fn a_permission_rule_that_nobody_would_keep_is_shown_on_its_line() {
         assert_mistake(
             &format!("[agents.claude-code]\nenv = []\npermissions.{list} = [\"{rule}\"]\n"),
             &format!(
-                "drive.toml:3: agent `claude-code` has a permission rule that is none: `{rule}` \
+                "drive.toml:3: malformed permission rule `{rule}` of agent `claude-code` \
                  (write `Tool`, or `Tool(pattern)` with both brackets)"
             ),
         );
@@ -21,8 +21,8 @@ fn a_permission_rule_that_nobody_would_keep_is_shown_on_its_line() {
         assert_mistake(
             &format!("[agents.{kind}]\npermissions = {{ deny = [\"Bash(git push*)\"] }}\n"),
             &format!(
-                "drive.toml:2: agent `{kind}` would keep no permission rule: one of kind `{kind}` asks nobody \
-                 (remove them: what holds it is its sandbox, see `sandbox.isolation`)"
+                "drive.toml:2: permission rules of agent `{kind}` have no effect: kind `{kind}` does not ask for permission \
+                 (remove them; its sandbox limits it, see `sandbox.isolation`)"
             ),
         );
     }
@@ -30,7 +30,8 @@ fn a_permission_rule_that_nobody_would_keep_is_shown_on_its_line() {
         "[agents.mine]\nkind = \"command\"\ncommand = [\"x\"]\npermissions.allow = [\"Bash\"]\n";
     assert_eq!(mistakes(mine).len(), 1);
     assert!(
-        mistakes(mine)[0].starts_with("drive.toml:4: agent `mine` would keep no permission rule")
+        mistakes(mine)[0]
+            .starts_with("drive.toml:4: permission rules of agent `mine` have no effect")
     );
 }
 
@@ -38,12 +39,12 @@ fn a_permission_rule_that_nobody_would_keep_is_shown_on_its_line() {
 fn an_agent_that_is_not_described_suggests_one_that_is() {
     assert_mistake(
         "[spawn]\nagent = \"claude\"\n",
-        "drive.toml:2: `spawn.agent` names the agent `claude`, which is not described \
+        "drive.toml:2: `spawn.agent` names the unknown agent `claude` \
          (did you mean `claude-code`?; or add a table `[agents.claude]`)",
     );
     assert_mistake(
         "[spawn-team]\nnamer_llm = \"xyz\"\n",
-        "drive.toml:2: `spawn-team.namer_llm` names the agent `xyz`, which is not described \
+        "drive.toml:2: `spawn-team.namer_llm` names the unknown agent `xyz` \
          (possible here: `claude-code`, `codex`, `gemini-cli`; or add a table `[agents.xyz]`)",
     );
 }
@@ -56,11 +57,11 @@ fn an_agent_without_a_kind_or_with_a_strange_name_or_a_token_is_refused() {
     );
     assert_mistake(
         "[agents.\"my agent.v2\"]\nkind = \"codex\"\n",
-        "drive.toml:1: `my agent.v2` is no name for an agent (use letters, digits, `-` and `_`)",
+        "drive.toml:1: invalid agent name `my agent.v2` (use letters, digits, `-` and `_`)",
     );
     let leaky = mistakes("[agents.codex]\nenv = [\"GITHUB_TOKEN\"]\n");
     assert!(
-        leaky[0].contains("would be given a secret of the forge"),
+        leaky[0].contains("would receive a secret of the forge"),
         "{leaky:?}"
     );
 }
@@ -70,7 +71,8 @@ fn routes_that_cannot_work_are_named() {
     let table = [
         (
             "compile = [\"make\"]",
-            "drive.toml:1: route 1: it covers no paths (add `paths`, such as `paths = [\"crates/api/**\"]`)",
+            "drive.toml:1: route 1: it has no paths (add `paths`, such as `paths = \
+             [\"crates/api/**\"]`)",
         ),
         (
             "paths = [\"a\"]",
@@ -79,15 +81,16 @@ fn routes_that_cannot_work_are_named() {
         ),
         (
             "paths = [\"a\"]\ncompile = [\"make\"]\nskip = \"no\"",
-            "drive.toml:4: the route for `a`: it has commands and says `skip` (leave out one of the two)",
+            "drive.toml:4: the route for `a`: it has both commands and `skip` (remove one of the \
+             two)",
         ),
         (
             "paths = [\"a\"]\nskip = \" \"",
-            "drive.toml:3: the route for `a`: `skip` gives no reason",
+            "drive.toml:3: the route for `a`: `skip` has no reason",
         ),
         (
             "paths = [\"a\"]\ncompile = []",
-            "drive.toml:3: the route for `a`: `compile` names no program",
+            "drive.toml:3: the route for `a`: `compile` has no program",
         ),
         (
             "paths = [\"a\"]\ncompile = [\"x\"]\ntimeout = { compile = \"1h\" }",
@@ -107,7 +110,7 @@ fn routes_that_cannot_work_are_named() {
         ),
         (
             "paths = [\"a\"]\nstartup_smoke = [\"x\"]\nready = { line = \"up\", port = 80 }",
-            "drive.toml:4: the route for `a`: `ready` is either a `line` or a `port`, not both",
+            "drive.toml:4: the route for `a`: `ready` has both `line` and `port`; use one",
         ),
         (
             "paths = [\"a\"]\nstartup_smoke = [\"x\"]\nready = { port = 99999 }",
@@ -115,7 +118,7 @@ fn routes_that_cannot_work_are_named() {
         ),
         (
             "paths = [\"a[\"]\ncompile = [\"x\"]",
-            "drive.toml:2: the route for `a[`: `a[` is no glob: unclosed character class; missing ']'",
+            "drive.toml:2: the route for `a[`: `a[` is not a glob: unclosed character class; missing ']'",
         ),
     ];
     for (route, expected) in table {

@@ -6,19 +6,19 @@ use super::*;
 fn a_typo_in_a_key_suggests_the_key() {
     assert_mistake(
         "[spawn]\nidle_timout = \"2m\"\n",
-        "drive.toml:2: there is no key `idle_timout` in `[spawn]` (did you mean `idle_timeout`?)",
+        "drive.toml:2: unknown key `idle_timout` in `[spawn]` (did you mean `idle_timeout`?)",
     );
     assert_mistake(
         "[spawn_team]\n",
-        "drive.toml:1: there is no key `spawn_team` in the settings (did you mean `spawn-team`?)",
+        "drive.toml:1: unknown key `spawn_team` in the settings (did you mean `spawn-team`?)",
     );
     assert_mistake(
         "[verify]\n[verify.limits]\nprocesses = 5\nmemmory = \"1GiB\"\n",
-        "drive.toml:4: there is no key `memmory` in `[verify.limits]` (did you mean `memory`?)",
+        "drive.toml:4: unknown key `memmory` in `[verify.limits]` (did you mean `memory`?)",
     );
     assert_mistake(
         "verify.limits.leaked = \"fail\"\n",
-        "drive.toml:1: there is no key `leaked` in `[verify.limits]` (did you mean `leaked_processes`?)",
+        "drive.toml:1: unknown key `leaked` in `[verify.limits]` (did you mean `leaked_processes`?)",
     );
 }
 
@@ -26,7 +26,7 @@ fn a_typo_in_a_key_suggests_the_key() {
 fn a_key_in_the_wrong_table_names_the_right_one() {
     assert_mistake(
         "[spawn]\nmax_rounds = 3\n",
-        "drive.toml:2: there is no key `max_rounds` in `[spawn]` (`max_rounds` is a key of `[cruise]`)",
+        "drive.toml:2: unknown key `max_rounds` in `[spawn]` (`max_rounds` belongs in `[cruise]`)",
     );
 }
 
@@ -85,6 +85,6 @@ fn a_key_deep_in_a_list_of_tables_has_its_own_line() {
                 paths = [\"b/**\"]\ncompile = [\"make\"]\ntimeout = { compile = \"1m\",\n  tests = \"1m\" }\n";
     assert_mistake(
         text,
-        "drive.toml:9: there is no key `tests` in `[verify.routes.1.timeout]` (did you mean `targeted_tests`?)",
+        "drive.toml:9: unknown key `tests` in `[verify.routes.1.timeout]` (did you mean `targeted_tests`?)",
     );
 }

@@ -11,7 +11,7 @@ fn all_mistakes_of_a_file_come_at_once_by_line() {
         [
             "drive.toml:2: `cruise.max_rounds` must be at least 1, not 0",
             "drive.toml:3: `cruise.poll_max`: `long` is not a duration such as `2m`",
-            "drive.toml:5: there is no key `idle_timout` in `[spawn]` (did you mean `idle_timeout`?)",
+            "drive.toml:5: unknown key `idle_timout` in `[spawn]` (did you mean `idle_timeout`?)",
             "drive.toml:6: `spawn.idle_timeout` (2m) must be shorter than `spawn.total_timeout` (1m)",
             "drive.toml:8: `forge.kind` cannot be `gitlab` (did you mean `github`?)",
         ]
@@ -68,7 +68,7 @@ fn one_mistake_is_one_line_with_the_text_below() {
         problem,
         crate::Problem::new(
             Kind::SettingsInvalid,
-            "drive.toml:2: there is no key `idle_timout` in `[spawn]`"
+            "drive.toml:2: unknown key `idle_timout` in `[spawn]`"
         )
         .cause("2 | idle_timout = \"2m\" # soon")
         .hint("did you mean `idle_timeout`?")
@@ -79,7 +79,7 @@ fn one_mistake_is_one_line_with_the_text_below() {
 fn many_mistakes_are_counted_and_cut() {
     let text: String = (0..100).map(|n| format!("key{n:03} = 1\n")).collect();
     let problem = resolve(&[file(&text)]).unwrap_err().into_problem();
-    assert_eq!(problem.message, "the settings have 100 mistakes");
+    assert_eq!(problem.message, "the settings have 100 errors");
     assert_eq!(problem.causes.len(), 21);
     assert_eq!(
         problem.causes.last().map(String::as_str),

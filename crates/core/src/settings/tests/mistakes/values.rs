@@ -21,14 +21,14 @@ repo = 2026-11-15
     assert_eq!(
         mistakes(text),
         [
-            "drive.toml:3: `spawn.max_escalations` must be a whole number, not a text",
-            "drive.toml:4: `spawn.agent` must be a text in quotes, not a whole number",
-            "drive.toml:5: `spawn.idle_timeout` must be a duration in quotes, not a whole number",
-            "drive.toml:7: `budget.cost_usd` must be a number, not a text",
+            "drive.toml:3: `spawn.max_escalations` must be a whole number, not a string",
+            "drive.toml:4: `spawn.agent` must be a string, not a whole number",
+            "drive.toml:5: `spawn.idle_timeout` must be a duration string, not a whole number",
+            "drive.toml:7: `budget.cost_usd` must be a number, not a string",
             "drive.toml:8: `budget.tokens` must be a whole number, not a number",
-            "drive.toml:10: `sandbox.copy` must be a list, not a text",
-            "drive.toml:11: `sandbox.seed.1` must be a text in quotes, not a whole number",
-            "drive.toml:13: `forge.repo` must be a text in quotes, not a date",
+            "drive.toml:10: `sandbox.copy` must be a list, not a string",
+            "drive.toml:11: `sandbox.seed.1` must be a string, not a whole number",
+            "drive.toml:13: `forge.repo` must be a string, not a date",
         ]
     );
 }
@@ -41,7 +41,7 @@ fn a_table_where_a_value_belongs_and_a_value_where_a_table_belongs() {
     );
     assert_mistake(
         "[spawn.agent]\nname = \"x\"\n",
-        "drive.toml:1: `spawn.agent` must be a text in quotes, not a table",
+        "drive.toml:1: `spawn.agent` must be a string, not a table",
     );
     assert_mistake(
         "[verify.routes]\npaths = []\n",
@@ -73,11 +73,11 @@ fn numbers_out_of_range_say_the_range() {
     );
     assert_mistake(
         "[budget]\ntokens = 99999999999999999999\n",
-        "drive.toml:2: `budget.tokens` must be a whole number, not a number too large for any setting",
+        "drive.toml:2: `budget.tokens` must be a whole number, not a number that is too large",
     );
     assert_mistake(
         "[budget]\ncost_usd = inf\n",
-        "drive.toml:2: `budget.cost_usd` must be a number, not no finite number",
+        "drive.toml:2: `budget.cost_usd` must be a number, not not a finite number",
     );
 }
 
@@ -111,7 +111,7 @@ fn impossible_values_are_named() {
     let table = [
         (
             "[spawn]\nidle_timeout = \"0s\"",
-            "`spawn.idle_timeout` must be longer than no time at all",
+            "`spawn.idle_timeout` must be longer than 0",
         ),
         (
             "[spawn-team]\nmax_iterations = 0",
@@ -171,7 +171,7 @@ fn impossible_values_are_named() {
         ),
         (
             "[verify.limits]\nmemory = \"0B\"",
-            "`verify.limits.memory` must be more than nothing",
+            "`verify.limits.memory` must be more than 0",
         ),
         (
             "[verify.limits]\nprocesses = 0",
@@ -191,16 +191,18 @@ fn impossible_values_are_named() {
 fn values_that_need_a_word_of_advice_have_one() {
     assert_mistake(
         "[forge]\napi_url = \"api.github.com\"",
-        "drive.toml:2: `forge.api_url` is no web address: `api.github.com` (GitHub's is \
-         `https://api.github.com`; of an own server `https://HOST/api/v3`)",
+        "drive.toml:2: `forge.api_url` is not a URL: `api.github.com` (use \
+         `https://api.github.com`, or `https://HOST/api/v3` for your own server)",
     );
     assert_mistake(
         "[forge]\nremote = \"--upload-pack=x\"",
-        "drive.toml:2: `forge.remote` is no name of a remote: `--upload-pack=x` (run `git remote` to see them)",
+        "drive.toml:2: `forge.remote` is not a remote name: `--upload-pack=x` (list remotes \
+         with `git remote`)",
     );
     assert_mistake(
         "[sandbox]\nroot = \"\"",
-        "drive.toml:2: `sandbox.root` is empty (leave it out for the state directory's `sandboxes`)",
+        "drive.toml:2: `sandbox.root` is empty (remove it to use `sandboxes` in the state \
+         directory)",
     );
 }
 
@@ -208,8 +210,8 @@ fn values_that_need_a_word_of_advice_have_one() {
 fn a_token_pasted_into_token_env_is_refused() {
     assert_mistake(
         "[forge]\ntoken_env = \"not-a-name\"",
-        "drive.toml:2: `forge.token_env` is no name of a variable: `not-a-name` \
-         (it is the name of the variable that holds the token, never the token itself)",
+        "drive.toml:2: `forge.token_env` is not a variable name: `not-a-name` \
+         (set the name of the variable that contains the token, not the token itself)",
     );
 }
 
@@ -217,12 +219,12 @@ fn a_token_pasted_into_token_env_is_refused() {
 fn a_secret_pasted_into_webhook_secret_env_or_given_to_an_agent_is_refused() {
     assert_mistake(
         "[forge]\nwebhook_secret_env = \"s3cret!\"",
-        "drive.toml:2: `forge.webhook_secret_env` is no name of a variable: `s3cret!` \
-         (it is the name of the variable that holds the secret, never the secret itself)",
+        "drive.toml:2: `forge.webhook_secret_env` is not a variable name: `s3cret!` \
+         (set the name of the variable that contains the secret, not the secret itself)",
     );
     assert_mistake(
         "[forge]\nwebhook_secret_env = \"MY_HOOK\"\n[agents.codex]\nenv = [\"MY_HOOK\"]",
-        "drive.toml:4: agent `codex` would be given a secret of the forge in `MY_HOOK` \
+        "drive.toml:4: agent `codex` would receive a secret of the forge in `MY_HOOK` \
          (remove `MY_HOOK` from `env` in `[agents.codex]`: drive itself pushes and posts)",
     );
 }
