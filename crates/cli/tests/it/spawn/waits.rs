@@ -159,7 +159,7 @@ fn a_permission_is_answered_by_a_rule_of_the_settings_and_each_answer_is_journal
             answered("three", false, denied),
         ]
     );
-    let asked = "the agent asks for WebFetch (https://two.example/)";
+    let asked = "agent: asking for permission: WebFetch (https://two.example/)";
     assert!(ended.stderr.contains(asked), "{ended:?}");
     world.assert_nothing_is_left();
 }

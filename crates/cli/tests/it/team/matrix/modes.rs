@@ -101,7 +101,7 @@ pub(super) fn pingpong_is_approved_on_round_two_and_the_description_tells_it(ope
         "### Review, round 2\n\n[REVIEW - APPROVED]",
         "<details><summary>Record of the run</summary>",
         &format!("| {reviewer} | reviewer |"),
-        "| all | reviewer |",
+        "| total | reviewer |",
         "- everything, round 2 at ",
         "Agent commands:\n\n- `/",
     ] {
