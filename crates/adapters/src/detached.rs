@@ -1,4 +1,4 @@
-//! A drive of its own, for work that goes on when the command that asked for it has returned.
+//! Starts a detached drive process that outlives the command.
 
 use crate::files;
 use drive_core::problem::{Kind, Problem};

@@ -1,4 +1,4 @@
-//! Randomness of this machine.
+//! Random numbers from the kernel.
 
 use drive_core::problem::{Kind, Problem};
 

@@ -1,7 +1,7 @@
-//! The process environment: every variable drive itself reads, and the one place that reads them.
+//! The process environment: every variable that drive reads, and the one place that reads them.
 //!
-//! The environment is read once into a value that is handed on. So a test can make its own, and no
-//! two parts of a run can see different answers.
+//! The environment is read once into a value that is passed on, so that tests can supply their own
+//! and all parts of a run see the same values.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

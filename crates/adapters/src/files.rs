@@ -1,4 +1,4 @@
-//! Files: replaced whole or not at all, cloned where the disk can, removed however odd the tree.
+//! Files: atomic replacement, block-sharing copies, and removal of any tree.
 
 mod clone;
 mod remove;

@@ -1,7 +1,6 @@
-//! How the world is touched: git, forges, agents, bounded processes, isolation, stores.
+//! Adapters: git, forges, agents, bounded processes, isolation, stores.
 //!
-//! Each adapter implements a port of `drive_engine::ports` and decides nothing: policy lives in
-//! `drive_core`.
+//! Each implements a port of `drive_engine::ports` and decides nothing: policy is in `drive_core`.
 
 pub mod agents;
 pub mod clock;

@@ -1,4 +1,4 @@
-//! Fresh names for runs.
+//! Generates run ids.
 
 use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};

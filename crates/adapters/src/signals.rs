@@ -1,4 +1,4 @@
-//! Signals become cancellation.
+//! Turns signals into cancellation.
 
 use drive_core::problem::{Kind, Problem};
 use drive_engine::CancelToken;

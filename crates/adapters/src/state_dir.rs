@@ -1,4 +1,4 @@
-//! Where drive keeps what must outlive a run: the journal, sandboxes, logs.
+//! The state directory: journal, sandboxes, logs.
 
 use crate::environment::{DRIVE_STATE_DIR, Environment, HOME, XDG_STATE_HOME};
 use drive_core::problem::{Kind, Problem};
@@ -60,7 +60,7 @@ impl StateDir {
         Ok(Self { path })
     }
 
-    /// Its path.
+    /// Returns the path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

@@ -1,4 +1,4 @@
-//! What a command gives back: one document for scripts and one text for people.
+//! The answer of a command: one JSON document for scripts and one text for people.
 
 use crate::documents::{Document, ErrorDocument};
 use crate::exit::Exit;
@@ -69,8 +69,8 @@ impl Answer {
         }
     }
 
-    /// The same answer, of a command that did not do what it was asked: the problem goes to standard
-    /// error, and its class decides the exit code. The document says by itself what is wrong.
+    /// Marks the command as failed: the problem is printed on standard error, and its class decides
+    /// the exit code. The document already contains the failure.
     pub(crate) fn failed(mut self, problem: Problem) -> Self {
         self.failure = Some(problem);
         self
@@ -99,7 +99,6 @@ impl Answer {
         self.failure.as_ref()
     }
 
-    /// What the program ends with.
     pub(crate) fn exit(&self) -> Exit {
         self.failure
             .as_ref()

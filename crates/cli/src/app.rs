@@ -1,5 +1,4 @@
-//! What every command is handed: the options, the environment, and what is made of them on first
-//! use. Nothing is read before a command asks for it.
+//! The context of every command: options, environment, and services that are created on first use.
 
 use crate::global_args::GlobalArgs;
 use crate::output::Output;
@@ -92,18 +91,18 @@ impl App {
         ))
     }
 
-    /// The settings in force, read on first use. A command with flags of its own that stand for
-    /// settings uses [`Self::settings_with`].
+    /// The effective settings, read on first use. A command whose flags override settings uses
+    /// [`Self::settings_with`].
     pub(crate) fn settings(&self) -> Result<&Effective, Problem> {
         get_or_try_init(&self.settings, || self.settings_with(&[]))
     }
 
-    /// The settings in force with a command's flags over them.
+    /// The effective settings with a command's flags on top.
     pub(crate) fn settings_with(&self, flags: &[Layer]) -> Result<Effective, Problem> {
         self.load_settings(flags).map_err(Problem::from)
     }
 
-    /// The same, for a command that shows every mistake by itself.
+    /// Like `settings_with`, for a command that reports the errors itself.
     pub(crate) fn load_settings(&self, flags: &[Layer]) -> Result<Effective, LoadError> {
         let paths = self.settings_paths().map_err(LoadError::Unreadable)?;
         settings::load(&paths, flags)

@@ -1,4 +1,4 @@
-//! The command line, as `--help` shows it.
+//! The command-line arguments.
 
 use crate::commands::Command;
 use crate::global_args::GlobalArgs;

@@ -1,7 +1,7 @@
-//! How the program ends: the whole list, and nothing ends another way.
+//! Exit codes of the program.
 //!
-//! A reader that goes away (`drive config show | head -1`) is no failure: the command keeps its own
-//! code and says nothing.
+//! A closed pipe (`drive config show | head -1`) is not a failure: the command keeps its own exit
+//! code and prints nothing.
 
 use drive_core::Class;
 

@@ -1,4 +1,4 @@
-//! The two streams: standard output is the answer, standard error the narration.
+//! Output: the answer on standard output, progress and warnings on standard error.
 
 use crate::answer::{Answer, Outcome};
 use crate::exit::Exit;
@@ -49,14 +49,14 @@ pub(crate) struct Output {
     /// The first failure to write the answer, a reader that went away excepted.
     broken: Mutex<Option<io::Error>>,
     live: Mutex<Live>,
-    /// Whether the answer was already given, by a command that goes on after it.
+    /// Whether a long-running command has already printed its answer.
     answered: AtomicBool,
 }
 
 /// The live line at the bottom of a terminal.
 #[derive(Default)]
 struct Live {
-    /// Whether one stands there now.
+    /// Whether a live line is on the screen.
     shown: bool,
     /// When it was last written.
     last: Option<Instant>,
@@ -157,7 +157,7 @@ impl Output {
         }
     }
 
-    /// Something a person should know although the command goes on.
+    /// Prints a warning; the command continues.
     pub(crate) fn warn(&self, message: impl Display) {
         if self.verbosity >= Verbosity::Normal {
             let label = self.label("warning:", YELLOW);
@@ -179,9 +179,9 @@ impl Output {
         }
     }
 
-    /// One line of an answer that comes bit by bit, such as a log that is followed. With `--json`
-    /// nothing is printed: the document at the end is the answer. A break says that nobody reads
-    /// any more.
+    /// Prints one line of an answer that arrives in pieces, such as a followed log. With `--json`
+    /// nothing is printed: the document at the end is the answer. A break means that the reader
+    /// closed the pipe.
     pub(crate) fn line(&self, line: impl Display) -> ControlFlow<()> {
         match self.format {
             Format::Text => self.write_answer(&format!("{line}\n")),
@@ -189,14 +189,14 @@ impl Output {
         }
     }
 
-    /// Gives the answer now, of a command that goes on until somebody ends it. It is the only one:
-    /// what comes of the command later is told on standard error and by its exit code.
+    /// Prints the answer of a command that then runs until it is stopped. It is the only answer:
+    /// later results appear on standard error and in the exit code.
     pub(crate) fn answer_now(&self, answer: &Answer) {
         self.answered.store(true, Ordering::Relaxed);
         let _ = self.write_answer(&self.rendered(answer));
     }
 
-    /// Shows what came of a command and says what the program ends with.
+    /// Prints the result of a command and returns the exit code.
     pub(crate) fn finish(&self, outcome: Outcome) -> Exit {
         let answer = outcome.unwrap_or_else(Answer::from_problem);
         // Whoever looks at a terminal should see the answer before the complaint about it.
@@ -246,7 +246,7 @@ impl Output {
         }
     }
 
-    /// Narration that cannot be written is lost on purpose: there is nobody left to tell.
+    /// Progress that cannot be written is dropped on purpose: there is no other place to report it.
     fn say(&self, line: fmt::Arguments<'_>) {
         let mut live = lock(&self.live);
         let clear = if std::mem::take(&mut live.shown) {

@@ -1,7 +1,6 @@
-//! A panic is a bug of drive: it is told briefly, and it still ends like every other failure.
+//! Reports a panic as a bug in drive, with an exit code like any other failure.
 //!
-//! The stack unwinds before anything is answered, so guards (a transient sandbox, a lease) do their
-//! work first.
+//! The stack unwinds before the report, so that guards (a transient sandbox, a lease) run first.
 
 use crate::answer::Outcome;
 use crate::output::Output;

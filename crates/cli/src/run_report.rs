@@ -40,7 +40,7 @@ fn phase(run: &Run) -> Option<&Phase> {
     }
 }
 
-/// What a person wants to know at the end: what changed, where it is, what it cost.
+/// The summary for people: changes, branch, pull request, cost.
 fn text(run: &Run, changes: Option<&DiffStats>) -> String {
     let mut text = String::new();
     if let (Some(branch), Some(head)) = (&run.work.branch, &run.work.head_sha) {
@@ -107,7 +107,7 @@ fn by_file(changes: &DiffStats) -> String {
     text
 }
 
-/// Whose turn it is with the pull request.
+/// The state of the pull request.
 fn tell_state(run: &Run, phase: &Phase, text: &mut String) {
     if run.work.pull_request.is_none() {
         return;
@@ -153,7 +153,7 @@ fn tell_reviews(record: &Record, text: &mut String) {
     }
 }
 
-/// A hash as people say it.
+/// The first ten digits of a hash.
 pub(crate) fn short(sha: &str) -> &str {
     sha.get(..10).unwrap_or(sha)
 }

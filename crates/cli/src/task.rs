@@ -1,4 +1,4 @@
-//! The task a command is given: its argument, or standard input for `-`.
+//! Reads the task from its argument, or from standard input for `-`.
 
 use drive_core::problem::{Kind, Problem};
 use drive_engine::CancelToken;
@@ -7,7 +7,7 @@ use std::io::Read;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// How often somebody who waits for input looks whether to stop.
+/// The interval of cancellation checks while waiting for input.
 const GLANCE: Duration = Duration::from_millis(50);
 
 /// The text of a `TASK` argument. Whether it is a task at all is for the engine to say.
@@ -18,8 +18,8 @@ pub(crate) fn load_task(argument: &str, cancel: &CancelToken) -> Result<String, 
     }
 }
 
-/// Waits for input, but not for longer than the person wants: a read does not end by itself, so it
-/// is left to its thread.
+/// Waits for input until cancelled. A blocked read cannot be interrupted, so it is left to its
+/// thread.
 fn read_unless(
     cancel: &CancelToken,
     read: impl FnOnce() -> Result<String, Problem> + Send + 'static,

@@ -1,4 +1,4 @@
-//! A command line that does not parse, told like every other problem.
+//! Turns errors of the argument parser into problems.
 
 use crate::answer::Answer;
 use crate::documents::{Document, HelpDocument, VersionDocument};
@@ -45,7 +45,7 @@ fn show<D: Document>(output: &Output, error: &Error, document: fn(String) -> D) 
     }
 }
 
-/// The same facts clap found, in our own words and form.
+/// The facts of a clap error as a problem.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "clap's list of kinds is open"
@@ -153,7 +153,7 @@ fn color_of(arguments: &[OsString]) -> ColorChoice {
         .unwrap_or_default()
 }
 
-/// What stands before `--`; the rest is no option of ours.
+/// The arguments before `--`; the rest are not options of drive.
 fn options(arguments: &[OsString]) -> impl Iterator<Item = &OsString> {
     arguments.iter().take_while(|argument| *argument != "--")
 }

@@ -1,4 +1,4 @@
-//! The parts a run is made of, put together once: journal, sandboxes, git, agents, forge.
+//! Wires the adapters of a run: journal, sandboxes, git, agents, forge.
 
 use crate::app::App;
 use drive_adapters::agents::{self, AgentHost, AnyAgent};
@@ -62,7 +62,7 @@ impl Wiring {
         Ok(wiring)
     }
 
-    /// The same with a state directory and an environment of its own.
+    /// Like `new`, with the given state directory and environment.
     pub(crate) fn in_state(
         state: &StateDir,
         environment: &Environment,
@@ -155,8 +155,8 @@ impl Wiring {
         SqliteNudges::new(self.database.clone(), self.clock.clone())
     }
 
-    /// Whether an agent is there and may be given this task, before anything is made for it. Says
-    /// what is odd about it.
+    /// Checks before anything is created that an agent is installed and may receive this task.
+    /// Prints its warnings.
     pub(crate) fn require_agent(&self, name: &str, task: &str, app: &App) -> Result<(), Problem> {
         let agent = self.agents.find(name)?;
         agent.require_no_secret(task)?;
@@ -201,7 +201,8 @@ impl Wiring {
         }
     }
 
-    /// Ends what a killed drive left running, keeps its work, removes its sandboxes, and says so.
+    /// Stops what a killed drive process left running, saves its work, removes its sandboxes, and
+    /// reports it.
     pub(crate) fn sweep(&self, app: &App) -> Result<(), Problem> {
         let performer = AfterDeath {
             wiring: self,
@@ -329,7 +330,7 @@ pub(crate) fn sandbox_root(
     Ok(home.join(below))
 }
 
-/// One line about a run that was brought to its end.
+/// One line about a recovered run.
 fn told(run: &Run) -> String {
     let work = match (run.kept.last(), &run.work.branch) {
         (Some(kept), _) => format!("its work is saved: `drive kept restore {}`", kept.reference),
@@ -347,7 +348,7 @@ fn told(run: &Run) -> String {
     )
 }
 
-/// The agents of the settings.
+/// The agents in the settings.
 pub(crate) struct Roster {
     agents: BTreeMap<String, AgentConfig>,
     host: AgentHost,

@@ -1,4 +1,4 @@
-//! Names for things: each id is its own type, so that one cannot be handed over for another.
+//! Id types. Each id is its own type, so that one cannot be passed for another.
 
 mod pr_number;
 

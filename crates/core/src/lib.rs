@@ -1,8 +1,7 @@
-//! What is true.
+//! Domain types, state machines, rules and parsers.
 //!
-//! Domain types, state machines, rules and parsers. Nothing here reads a clock, an environment
-//! variable, a file or a socket: time is an argument, effects are values, and a second front end
-//! or a simulated world can use every line of it.
+//! Nothing here reads a clock, an environment variable, a file or a socket: time is an argument and
+//! effects are values, so that a second front end or a simulated world can use all of it.
 
 pub mod agent;
 pub mod default_branch_name;

@@ -1,4 +1,4 @@
-//! Text of others inside our own Markdown: it stays in its place and means nothing there.
+//! Escapes other people's text for use inside Markdown that drive writes.
 
 use crate::verify::text::one_line;
 

@@ -1,5 +1,5 @@
-//! Serde for paths in stored data: a string where the path is UTF-8, else its bytes, so that a
-//! repository in a folder with an invalid name is still found.
+//! Serde for stored paths: a string if the path is UTF-8, else its bytes, so that any path
+//! survives.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ffi::OsString;

@@ -1,7 +1,7 @@
-//! Instants of civil time.
+//! Timestamps.
 //!
-//! Deadlines are stored as civil instants because a monotonic clock starts anew with each process:
-//! a 24 h timeout measured on one would never come after a restart.
+//! Deadlines are stored as wall-clock times because a monotonic clock restarts with each process: a
+//! 24 h timeout measured on one would never expire after a restart.
 
 pub use jiff::Timestamp;
 use std::time::Duration;

@@ -1,8 +1,8 @@
-//! Cancellation from above: once asks for a clean end, twice for an end at once.
+//! Cancellation: the first request stops cleanly, the second stops immediately.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How urgently to stop.
+/// The urgency of a cancellation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
     /// TERM, then the grace, then KILL.
@@ -27,7 +27,7 @@ pub struct CancelToken {
 }
 
 impl CancelToken {
-    /// A token nobody has cancelled.
+    /// Creates a token that is not cancelled.
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,5 +1,5 @@
-//! The service behind `drive cruise`. A cruise outlives the processes that own it: any process can ask
-//! something of it, and one that finds no live owner becomes the owner.
+//! The service behind `drive cruise`. A cruise outlives the processes that own it: any process can
+//! send it a request, and one that finds no live owner becomes the owner.
 
 use crate::cancel::CancelToken;
 use crate::executor::{Executor, Hints, OnStop, Performer, Until};

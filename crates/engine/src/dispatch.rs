@@ -1,5 +1,5 @@
-//! The loop of the executor: one thread that starts what is pending, takes what came of it, and wakes
-//! runs when their instants come.
+//! The loop of the executor: one thread that starts pending effects, delivers their results, and
+//! wakes runs when their timers are due.
 
 use crate::cancel::{CancelGuard, CancelToken, Urgency};
 use crate::executor::{Executor, OnStop, Until};
@@ -40,9 +40,8 @@ pub(crate) struct Dispatch<'env> {
     /// How far the journal was read.
     mark: u64,
     peeked: Instant,
-    /// The newest hint of the forge that was heard.
+    /// The number of the newest nudge that was read.
     heard: u64,
-    /// How often somebody was woken.
     wakes: u64,
     stopping: bool,
 }
@@ -84,8 +83,8 @@ struct UnderWay {
     _linked: CancelGuard,
 }
 
-/// An instant by both clocks: civil time goes on while the machine sleeps, and the steady clock goes
-/// on when somebody sets civil time back.
+/// A deadline on both clocks: wall time continues while the machine sleeps, and the monotonic clock
+/// continues when the wall clock is set back.
 #[derive(Clone, Copy)]
 struct Due {
     civil: Timestamp,
@@ -272,8 +271,7 @@ impl<'env> Dispatch<'env> {
         Ok(is_over.then_some(run))
     }
 
-    /// A run whose journal cannot be written any more is let go: what is still performed for it
-    /// must stop at once.
+    /// Drops a run whose journal can no longer be written: its effects must stop immediately.
     fn settle(&mut self, id: &RunId, looked: Result<Option<Run>, Problem>) {
         match looked {
             Ok(None) => {}
@@ -346,7 +344,7 @@ impl<'env> Dispatch<'env> {
         }
     }
 
-    /// The word about an effect that has a result, where somebody still waits for it.
+    /// The delivery for an effect's result, if the run still waits for it.
     fn result_word(
         &mut self,
         id: &RunId,
@@ -385,7 +383,7 @@ impl<'env> Dispatch<'env> {
         })
     }
 
-    /// Journals words, and has their runs looked at.
+    /// Journals deliveries and advances their runs.
     fn tell(&mut self, words: Vec<Word>) {
         for words in words.chunks(MOST_WORDS) {
             let told = match self.executor.journal.deliver_all(words) {
@@ -403,7 +401,7 @@ impl<'env> Dispatch<'env> {
         }
     }
 
-    /// Whether somebody asked for something else between the look and the word.
+    /// Whether another request arrived between the poll and its delivery.
     fn is_overtaken(&self, word: &Word, problem: &Problem) -> bool {
         let Event::EffectEnded { key, .. } = &word.event else {
             return false;
@@ -411,7 +409,7 @@ impl<'env> Dispatch<'env> {
         problem.kind == Kind::IllegalEvent && self.is_pending(&word.run, key) == Ok(false)
     }
 
-    /// How long nothing will happen by itself.
+    /// The time until the next timer.
     fn wait(&self) -> Duration {
         let now = self.executor.journal.clock.now();
         if !self.dirty.is_empty() {
@@ -552,7 +550,7 @@ fn left(civil: Timestamp, now: Timestamp) -> Duration {
     Duration::try_from(civil.duration_since(now)).unwrap_or_default()
 }
 
-/// Whether something ended because its owner lets go, and not by itself.
+/// Whether an effect ended because its owner detached.
 fn is_cut_short(effect: &Effect, result: &EffectResult) -> bool {
     match (effect, result) {
         (_, EffectResult::Failed { .. }) => true,
@@ -564,8 +562,8 @@ fn is_cut_short(effect: &Effect, result: &EffectResult) -> bool {
 }
 
 impl Executor<'_> {
-    /// Goes on with a run, under its lease, until nothing is pending and no timer is set any more,
-    /// or until its owner lets go.
+    /// Executes a run under its lease until nothing is pending and no timer is set, or until its
+    /// owner detaches.
     pub fn fly(&self, lease: &Lease<'_>) -> Result<Run, Problem> {
         let mut flown = Dispatch::new(self).fly(vec![lease]);
         flown

@@ -15,7 +15,7 @@ use drive_core::process::ProcessIdentity;
 use drive_core::run::{Effect, EffectResult, Event, Note, Run};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Does what an effect says, in the world.
+/// Performs effects.
 pub trait Performer: Sync {
     /// Performs one effect. It may have been performed before (`task.attempt > 1`): then the
     /// performer asks the world first.
@@ -56,26 +56,26 @@ impl Task<'_> {
 
 /// Performs the effects of runs until they have ended.
 pub struct Executor<'a> {
-    /// Where events go.
+    /// The journal that receives events.
     pub journal: Journal<'a>,
     /// This process, which owns the runs and takes over their children.
     pub whoami: &'a dyn Whoami,
     /// Who performs.
     pub performer: &'a dyn Performer,
-    /// A stop asked for from above.
+    /// The cancellation token.
     pub cancel: &'a CancelToken,
-    /// What a stop means.
+    /// What a cancellation means for the runs.
     pub on_stop: OnStop,
-    /// How far to go.
+    /// When to return.
     pub until: Until,
-    /// Hints of the forge that somebody else heard.
+    /// Nudges that another process received.
     pub hints: Option<Hints<'a>>,
 }
 
 /// Hints about the pull requests of one repository.
 #[derive(Clone, Copy)]
 pub struct Hints<'a> {
-    /// Where they are written down.
+    /// The log of nudges.
     pub log: &'a dyn NudgeLog,
     /// The repository, as the forge names it.
     pub repository: &'a str,
@@ -86,11 +86,11 @@ pub struct Hints<'a> {
 pub enum Until {
     /// Until it has ended.
     Ended,
-    /// Until it only waits for an instant or for somebody.
+    /// Until the run only waits for a timer or a person.
     Idle,
 }
 
-/// What a stop asked for from above means for a run.
+/// What a cancellation means for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnStop {
     /// It ends, and keeps its work.

@@ -1,4 +1,5 @@
-//! The first of the three verbs: [`Journal::deliver`]. What it returns from is durable.
+//! [`Journal::deliver`]: stores an event and its consequences in one transaction. Durable once it
+//! returns.
 
 use crate::ports::{Append, Appended, Clock, LeaseToken, Store};
 use drive_core::ids::{DedupeKey, RunId};
@@ -8,18 +9,18 @@ use drive_core::run::{Event, Run, step};
 /// Delivers events to runs.
 #[derive(Clone, Copy)]
 pub struct Journal<'a> {
-    /// Where they are kept.
+    /// The store of events.
     pub store: &'a dyn Store,
-    /// What time it is.
+    /// The clock.
     pub clock: &'a dyn Clock,
 }
 
 /// An event that the owner of a run delivers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Word {
-    /// To whom.
+    /// The run.
     pub run: RunId,
-    /// What happened.
+    /// The event.
     pub event: Event,
     /// What makes it the same event when it comes again.
     pub dedupe: DedupeKey,
@@ -28,8 +29,8 @@ pub struct Word {
 }
 
 impl Journal<'_> {
-    /// Makes an event durable, once per key, and folds it. Anybody may deliver; what only the
-    /// owner may say carries its lease.
+    /// Stores an event durably, once per key, and folds it. Any process may deliver; events
+    /// reserved for the owner carry its lease.
     pub fn deliver(
         &self,
         run: &RunId,

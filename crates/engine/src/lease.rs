@@ -1,5 +1,5 @@
 //! One owner per run: a lease with a heartbeat. A dead owner on this machine is replaced at once;
-//! one that cannot be asked is replaced when its lease runs out.
+//! an owner whose state is unknown is replaced when its lease expires.
 
 use crate::ports::{Clock, LeaseAnswer, LeaseToken, Liveness, Owner, Store};
 use drive_core::ids::RunId;
@@ -15,9 +15,9 @@ pub const HEARTBEAT: Duration = Duration::from_secs(20);
 
 /// This process, as other processes see it.
 pub trait Whoami: Send + Sync {
-    /// Who we are.
+    /// This process as an owner.
     fn owner(&self) -> Owner;
-    /// Whether somebody else lives.
+    /// Whether another owner is alive.
     fn liveness(&self, owner: &Owner) -> Liveness;
 }
 
@@ -31,7 +31,7 @@ pub struct Lease<'a> {
 }
 
 impl<'a> Lease<'a> {
-    /// Takes the lease of a run, or says who has it.
+    /// Takes the lease of a run, or returns its owner.
     pub fn acquire(
         store: &'a dyn Store,
         clock: &'a dyn Clock,
@@ -54,12 +54,12 @@ impl<'a> Lease<'a> {
         })
     }
 
-    /// The run it is for.
+    /// The run of the lease.
     pub fn run(&self) -> &RunId {
         &self.run
     }
 
-    /// What fences our writes.
+    /// The token that fences writes.
     pub fn token(&self) -> LeaseToken {
         self.token
     }

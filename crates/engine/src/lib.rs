@@ -1,7 +1,6 @@
-//! What happens.
+//! Ports, journal-then-act, recovery, and the service behind each command.
 //!
-//! The ports (what drive needs of the world), journal-then-act, recovery, and the service behind
-//! each command. No concrete tool is named here: git, GitHub, SQLite and the agents are adapters.
+//! No concrete tool is named here: git, GitHub, SQLite and the agents are adapters.
 
 pub mod cancel;
 pub mod cruise;

@@ -1,5 +1,5 @@
-//! What a crash left behind is found by the next command: it ends what still runs, keeps the work,
-//! removes the sandbox, and says so.
+//! Crash recovery: stops what a killed drive process left running, saves its work, removes its
+//! sandbox, and reports it.
 
 use crate::cancel::CancelToken;
 use crate::executor::{Executor, OnStop, Performer, Until};
@@ -10,7 +10,7 @@ use drive_core::Problem;
 use drive_core::ids::DedupeKey;
 use drive_core::run::{Event, Run};
 
-/// How many unfinished runs one command looks at.
+/// The most unfinished runs that one command recovers.
 const SWEEP_LIMIT: u32 = 10_000;
 
 /// What was done about the runs of dead owners.

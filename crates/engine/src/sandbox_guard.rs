@@ -1,4 +1,4 @@
-//! A transient sandbox goes with its scope, also on panic and on early return.
+//! Removes a transient sandbox at the end of its scope, also on panic and early return.
 
 use crate::ports::{Removal, Sandboxes};
 use drive_core::Problem;

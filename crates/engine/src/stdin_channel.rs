@@ -1,7 +1,7 @@
-//! Speaking to a child while it runs.
+//! Writes to a running child's standard input.
 //!
-//! The two ends of a bounded queue: whoever talks to the child holds a [`StdinWriter`], the runner
-//! takes from the [`StdinSource`]. A child that does not read slows the writer, never fills memory.
+//! The two ends of a bounded queue: the [`StdinWriter`] writes, the runner reads from the
+//! [`StdinSource`]. A child that does not read blocks the writer and never fills memory.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,7 +16,7 @@ struct Queue {
     bytes: usize,
     /// No more frames will come.
     finished: bool,
-    /// Nobody will take frames any more.
+    /// The reader is gone.
     gone: bool,
 }
 
@@ -67,7 +67,7 @@ pub struct StdinWriter {
 }
 
 impl StdinWriter {
-    /// Queues bytes. Waits while too many are queued; ends with an error once nobody reads them.
+    /// Queues bytes. Blocks while the queue is full; fails once the reader is gone.
     pub fn send(&self, bytes: impl Into<Vec<u8>>) -> Result<(), StdinClosed> {
         let bytes = bytes.into();
         let mut queue = self.shared.lock();
@@ -117,7 +117,7 @@ impl StdinSource {
         }
     }
 
-    /// Nobody reads any more: writers get an error from now on, and a waiting `next` returns.
+    /// Closes the reading end: writers fail from now on, and a waiting `next` returns.
     pub fn close(&self) {
         self.shared.lock().gone = true;
         self.shared.changed.notify_all();

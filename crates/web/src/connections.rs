@@ -1,4 +1,4 @@
-//! A listener that takes only so many connections, and ends those that say nothing.
+//! A listener that limits the number of connections and closes idle ones.
 
 use axum::serve::Listener;
 use std::future::Future;

@@ -1,5 +1,4 @@
-//! What drive shows and hears over HTTP: the dashboard, the webhook receiver, and the
-//! server they run on.
+//! The dashboard, the webhook receiver, and their HTTP server.
 //!
 //! Holds no state of its own: what must survive goes through the engine's ports.
 

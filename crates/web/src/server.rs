@@ -1,4 +1,4 @@
-//! The HTTP server: one thread of its own, loopback unless told otherwise, stopped cleanly.
+//! The HTTP server: its own thread, on loopback by default, with a clean stop.
 
 use crate::connections::BoundedListener;
 use axum::Router;
@@ -15,7 +15,7 @@ const STOP_PATIENCE: Duration = Duration::from_secs(5);
 /// Pages made at once: each may ask the database and git.
 const BLOCKING_THREADS: usize = 4;
 
-/// Where to listen.
+/// The address to listen on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listen {
     /// On this machine only.
@@ -33,7 +33,7 @@ pub enum Exposure {
     /// Not that they said.
     #[default]
     Unasked,
-    /// They said so.
+    /// The user asked for it.
     Wanted,
 }
 
@@ -111,7 +111,7 @@ impl Server {
             .is_some_and(|thread| !thread.is_finished())
     }
 
-    /// Where it listens.
+    /// Returns the listening address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -1,8 +1,8 @@
 //! The webhook receiver.
 //!
-//! It proves the sender, answers, and only then works: a delivery is handed to a thread that
-//! dedupes it and nudges whoever polls. What a delivery says is a hint, so one that is lost, doubled
-//! or replayed under another id changes nothing but when the next poll happens.
+//! It authenticates the sender and answers before it does any work: a thread deduplicates the
+//! delivery and nudges the process that polls. A delivery is only a hint, so one that is lost,
+//! duplicated or replayed changes only when the next poll happens.
 
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// Where deliveries go.
+/// The path for deliveries.
 pub const PATH: &str = "/webhooks/github";
 /// GitHub sends no payload larger than this.
 pub const BODY_BYTES: usize = 25 * 1024 * 1024;

@@ -1,5 +1,4 @@
-//! Which forge this repository would use, whether a token is there, and what it may still ask.
-//! Never the token.
+//! Checks the forge, the token and its remaining requests. The token itself is never shown.
 
 use super::{Check, Doctor};
 use crate::environment::GH_TOKEN;

@@ -1,4 +1,4 @@
-//! The state directory, the database, the disk, and the kernel's help.
+//! Checks the state directory, the database, free space, and isolation layers.
 
 use super::{Check, Doctor};
 use crate::StateDir;

@@ -1,7 +1,8 @@
-//! What is installed, what is missing, and what this machine can enforce.
+//! Checks of `drive doctor`: what is installed, what is missing, and which isolation this machine
+//! supports.
 //!
-//! Everything here only looks: nothing is installed, no network is used, no secret is read beyond
-//! whether it is there.
+//! Checks are read-only: they install nothing, use no network, and only test whether a secret
+//! exists.
 
 mod forge;
 mod machine;
@@ -47,9 +48,9 @@ pub struct Check {
     pub name: String,
     /// Whether it is as it should be.
     pub status: Status,
-    /// What was found.
+    /// The result of the check.
     pub detail: String,
-    /// What to do where it is not as it should be.
+    /// How to fix it.
     pub hint: Option<String>,
     /// Whether drive can do without.
     pub need: Need,
@@ -132,7 +133,7 @@ pub struct Doctor<'a> {
     pub runner: &'a Arc<dyn ProcessRunner>,
     /// Ends the examination early.
     pub cancel: &'a CancelToken,
-    /// The settings in force.
+    /// The effective settings.
     pub settings: &'a Settings,
     /// The folder drive was called for.
     pub folder: &'a Path,

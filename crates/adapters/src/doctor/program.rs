@@ -1,4 +1,4 @@
-//! Programs: where they are and which version they say they are.
+//! Finds programs and their versions.
 
 use super::Doctor;
 use crate::environment::{HOME, PATH, XDG_CONFIG_HOME};

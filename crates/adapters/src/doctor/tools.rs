@@ -1,4 +1,4 @@
-//! Programs drive calls.
+//! Checks the programs that drive calls.
 
 use super::program::{Version, version, version_text};
 use super::{Check, Doctor};

@@ -1,7 +1,7 @@
-//! Copies that share their blocks where the disk can.
+//! Copies that share blocks if the file system supports it.
 //!
-//! Never hard links: a link is the same file, so whoever writes the copy writes the original, and a
-//! read-only mode does not stop the owner. Sharing blocks costs as little and keeps the two apart.
+//! Hard links are never used: writing to a linked copy would change the original, and a read-only
+//! mode does not stop the owner.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! The secret of this installation, with which posts are marked as ours.
+//! The secret key of this installation that marks drive's posts.
 
 use drive_core::forge::marker::MarkerKey;
 use drive_core::problem::{Kind, Problem};

@@ -1,4 +1,4 @@
-//! The forges, and what they share.
+//! The forges and their shared parts.
 
 pub mod github;
 mod key_file;

@@ -1,4 +1,4 @@
-//! The forge of a repository, ready to use.
+//! Opens the forge of a repository.
 
 use super::github::{Bounds, Endpoint, GitHub, Route, Surroundings};
 use super::local::LocalForge;
@@ -35,7 +35,7 @@ pub struct ForgeHost<'a> {
 pub struct OpenForge {
     /// The forge.
     pub forge: Arc<dyn Forge>,
-    /// Which, and why.
+    /// The chosen forge, with the reason.
     pub choice: Choice,
     /// The remote that branches are pushed to before the forge sees them; `None` for a forge that
     /// reads the repository itself.

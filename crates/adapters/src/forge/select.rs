@@ -1,4 +1,4 @@
-//! Which forge a repository uses, from its remote, the settings and the token there is.
+//! Selects the forge of a repository from its remote, the settings and the token.
 
 use super::ForgeHost;
 use super::github::{Token, find_token};

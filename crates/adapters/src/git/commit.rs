@@ -1,4 +1,4 @@
-//! Commits drive makes itself.
+//! Commits made by drive.
 
 use super::call::load_config;
 use super::lock::ref_problem;

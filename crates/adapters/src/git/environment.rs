@@ -1,4 +1,4 @@
-//! What of the caller's environment a git call sees: an allow-list, never a deny-list.
+//! The environment of git calls: an allow-list of the caller's variables.
 
 use crate::Environment;
 use std::ffi::OsString;

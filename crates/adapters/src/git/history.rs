@@ -1,4 +1,4 @@
-//! Questions about commits.
+//! Queries about commits.
 
 use super::call::path_from;
 use super::{Git, Location, Touches};

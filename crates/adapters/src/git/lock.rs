@@ -1,4 +1,4 @@
-//! Lock files of git that stand in the way of a ref.
+//! Finds git lock files that block a ref.
 
 use super::{Answer, Location};
 use drive_core::problem::{Kind, Problem};

@@ -1,4 +1,4 @@
-//! Merges in a checkout. Nobody's commits are rewritten, and no conflict marker is committed.
+//! Merges in a checkout. No commits are rewritten, and no conflict marker is committed.
 
 use super::call::{load_config, path_from};
 use super::stage::stage;

@@ -48,9 +48,9 @@ use std::time::Duration;
 pub struct Deadlines {
     /// A question about refs and objects.
     pub quick: Duration,
-    /// What reads or writes a whole tree.
+    /// For calls that read or write a whole tree.
     pub tree: Duration,
-    /// What talks to a remote.
+    /// For calls that use a remote.
     pub network: Duration,
 }
 

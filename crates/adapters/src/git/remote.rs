@@ -1,4 +1,4 @@
-//! Talking to remotes.
+//! Fetch, push and other remote operations.
 
 use super::{Git, Location, Touches, history};
 use drive_core::problem::{Kind, Problem};

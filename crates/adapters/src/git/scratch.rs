@@ -1,4 +1,4 @@
-//! An index of our own, for one use: the real one stays as it is.
+//! A temporary index that leaves the real one unchanged.
 
 use drive_core::Problem;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Putting the work of a worktree into an index.
+//! Stages the work of a worktree in an index.
 
 use super::{Answer, Call, Status};
 use drive_core::Problem;

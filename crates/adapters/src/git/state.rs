@@ -1,4 +1,4 @@
-//! What a worktree looks like now, whatever was done in it.
+//! Reads the current state of a worktree.
 
 use super::call::path_from;
 use super::{Call, Git, Location, Touches};

@@ -1,4 +1,4 @@
-//! What an index tracks: the folders of its files, and the other repositories it points at.
+//! Tracked folders and submodules of an index.
 
 use super::call::path_from;
 use super::{Answer, Call, Git, Location, Touches};

@@ -1,4 +1,4 @@
-//! One captured stream: counted, its end kept, its start logged up to a size.
+//! Captures one stream: counts it, keeps its tail, and logs its start up to a size limit.
 
 use drive_core::process::StreamReport;
 use std::fs::File;

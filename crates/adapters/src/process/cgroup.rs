@@ -1,4 +1,4 @@
-//! Control groups made for one tree: version 2 where its controllers can be had, version 1 beside it.
+//! Control groups for one process tree: version 2 if its controllers are available, else version 1.
 
 use drive_core::process::{LayerName, Limits};
 use std::fs;

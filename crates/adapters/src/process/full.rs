@@ -1,4 +1,4 @@
-//! Starting the helper, and listening to it.
+//! Starts the helper process and reads its events.
 
 use super::input::{Feeder, Input};
 use super::wire::{Request, control, event, read_event, write_json};

@@ -1,4 +1,5 @@
-//! What a child reads: nothing, a sealed copy of bytes, or a pipe that is fed while it runs.
+//! Standard input of a child: empty, a sealed copy of bytes, or a pipe that is written while it
+//! runs.
 
 use drive_engine::StdinSource;
 use drive_engine::ports::Stdin;

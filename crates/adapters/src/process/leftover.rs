@@ -1,4 +1,5 @@
-//! What an earlier drive left: is it still there, what did it report, and an end to it.
+//! Processes left by an earlier drive: checks whether they still run, reads their reports, and
+//! kills them.
 
 use super::cgroup::Cgroups;
 use super::procfs;

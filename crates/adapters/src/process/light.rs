@@ -1,4 +1,4 @@
-//! Trusted quick tools: a direct start in an own process group, one poll loop, no helper.
+//! Light containment for trusted, short tools: its own process group, one poll loop, no helper.
 
 use super::input::{Feeder, Input};
 use super::streams::{ORDER, Streams};

@@ -1,4 +1,4 @@
-//! What `/proc` says about processes.
+//! Reads processes from `/proc`.
 
 use drive_core::process::ProcessMark;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};

@@ -1,4 +1,4 @@
-//! Finding the program, with an answer that names it when it cannot be found.
+//! Finds a program, with an error that names it.
 
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::CommandSpec;

@@ -1,4 +1,4 @@
-//! Both output streams of one child, read without ever waiting.
+//! Reads both output streams of a child without blocking.
 
 use super::capture::{CHUNK, Capture};
 use drive_core::process::{Limits, StreamReport};

@@ -1,4 +1,4 @@
-//! The few kernel interfaces that have no safe wrapper.
+//! Kernel interfaces without a safe wrapper.
 #![expect(
     unsafe_code,
     reason = "fork, wait4 with usage, signals, descriptor ranges and mount attributes need libc"

@@ -1,4 +1,4 @@
-//! This process as an owner of runs, and whether another owner still lives.
+//! This process as an owner of runs, and whether another owner is alive.
 
 use super::procfs;
 use drive_core::process::ProcessMark;

@@ -1,4 +1,4 @@
-//! What drive and its helper say to each other: a request, single control bytes, and framed events.
+//! Protocol between drive and its helper: a request, single control bytes, and framed events.
 
 use drive_core::process::{LayerName, LeakPolicy, Limits};
 use drive_engine::ports::{Network, OrphanPolicy, Writes};

@@ -1,7 +1,7 @@
-//! Settings files: where they are, and reading them within bounds.
+//! Finds settings files and reads them with a size limit.
 //!
-//! Only paths handed in are read. They name the caller's own checkout, never a sandbox or a candidate
-//! commit: an agent must not rewrite the rules it is judged by.
+//! Only paths that are passed in are read. They name the caller's own checkout, never a sandbox or
+//! a candidate commit: an agent must not change the rules it is judged by.
 
 mod file;
 mod paths;

@@ -1,4 +1,4 @@
-//! Prompts a user put over the shipped ones.
+//! Prompts that a user replaced.
 
 use drive_core::problem::{Kind, Problem};
 use drive_core::prompts::{LONGEST_TEMPLATE, Prompts};

@@ -1,4 +1,4 @@
-//! The one embedded database: opened, migrated forward, and never half-written.
+//! Opens the embedded database and migrates it forward.
 
 use super::migrations::MIGRATIONS;
 use crate::files;
@@ -41,7 +41,7 @@ impl Database {
         Ok(database)
     }
 
-    /// Where it is.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.path
     }

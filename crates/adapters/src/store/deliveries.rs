@@ -1,4 +1,4 @@
-//! Webhook deliveries that were taken, so that one sent again after a restart is known.
+//! Accepted webhook deliveries, so that a repeated one is recognized after a restart.
 
 use super::Database;
 use drive_core::Problem;

@@ -1,5 +1,4 @@
-//! What is remembered of forges: answers they need not send again, and what each token may still
-//! ask. Shared by every process on this machine.
+//! Cached forge answers and the request budgets of tokens, shared by all processes on this machine.
 
 use super::Database;
 use crate::forge::github::{Budgets, CACHE_ENTRIES, CacheKey, CachedAnswer, HttpCache};

@@ -1,5 +1,4 @@
-//! What must survive: the journal, its outbox, leases, and whatever else needs the embedded
-//! database.
+//! Persistent stores in the embedded database: journal, outbox, leases, and others.
 
 mod database;
 mod deliveries;

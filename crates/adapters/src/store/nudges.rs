@@ -1,4 +1,4 @@
-//! Nudges written down, so that one process hears them and another one polls.
+//! Stored nudges, so that one process can receive a webhook and another can poll.
 
 use super::Database;
 use drive_core::Problem;

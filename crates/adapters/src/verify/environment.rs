@@ -1,4 +1,4 @@
-//! What a stage sees of the environment: where programs are, a private home, and nothing else.
+//! The environment of a stage: `PATH`, a private home, and nothing else of the caller's.
 
 use crate::Environment;
 use crate::environment::{HOME, PATH};

@@ -1,4 +1,4 @@
-//! What lies inside the workspace, links followed.
+//! Checks that a path stays inside the workspace, links resolved.
 
 use drive_core::problem::{Kind, Problem};
 use std::path::{Component, Path, PathBuf};

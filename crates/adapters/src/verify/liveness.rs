@@ -1,4 +1,5 @@
-//! Whether a verification lives: it holds a lock on its own file, and the kernel lets go when it dies.
+//! Liveness of a verification: it holds a lock on its own file, which the kernel releases when it
+//! dies.
 
 use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};

@@ -1,4 +1,4 @@
-//! The verifier's hold on the world: commits, workspaces, detectors, the machine's slots, reports.
+//! Adapters of the verifier: commits, workspaces, detectors, slots, reports.
 
 mod candidates;
 mod environment;

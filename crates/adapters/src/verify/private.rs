@@ -1,5 +1,5 @@
-//! What no stage may read: a candidate is foreign code, and with a network it could send away
-//! whatever it finds.
+//! Paths that no stage may read: a candidate is untrusted code and could send what it reads over
+//! the network.
 
 use std::path::{Path, PathBuf};
 

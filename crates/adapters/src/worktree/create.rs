@@ -1,4 +1,4 @@
-//! Making a sandbox: registered under the repository's lock, filled outside of it.
+//! Creates a sandbox: registers it under the repository's lock and checks it out without the lock.
 
 use super::record::{self, Record, fresh_token};
 use super::steps::Step;

@@ -1,4 +1,4 @@
-//! What can be seen of a sandbox before it is taken away.
+//! Collects the evidence needed before a sandbox is removed.
 
 use super::Worktrees;
 use super::record::{Record, load_token};

@@ -1,7 +1,7 @@
-//! Files written into a folder in which an agent works.
+//! Writes files into a folder in which an agent works.
 //!
-//! The agent may have put a link in place of the file or of a folder on the way. So each step is taken
-//! from an open folder, and no link is followed: one in the file's place is replaced, one on the way is
+//! The agent may have replaced the file or a parent folder by a link. So each step starts from an
+//! open folder and follows no link: a link in the file's place is replaced, one in the path is
 //! refused.
 
 use crate::files::FOLDER;

@@ -1,4 +1,4 @@
-//! Saving what a sandbox holds and nothing else does.
+//! Saves the work of a sandbox that exists nowhere else.
 
 use super::record::Record;
 use super::untouched::is_untouched;

@@ -1,4 +1,4 @@
-//! Saved work: listed, restored, dropped.
+//! Lists, restores and drops saved work.
 
 use super::refs;
 use crate::git::{Git, Location, Touches};
@@ -43,7 +43,7 @@ pub fn restore(
     Ok(found.work)
 }
 
-/// Forgets saved work.
+/// Deletes saved work.
 pub fn drop(git: &Git, repo: &Path, reference: &str) -> Result<KeptWork, Problem> {
     let found = require(git, repo, reference)?;
     let at = Location::checkout(repo);

@@ -1,4 +1,4 @@
-//! Locks between processes: a file, held as long as it is open.
+//! Locks between processes: a file that is locked while it is open.
 
 use drive_core::problem::{Kind, Problem};
 use rustix::fs::{FlockOperation, flock};

@@ -1,8 +1,8 @@
-//! Putting right what somebody who worked in a sandbox did to git's own files there.
+//! Repairs git's own files of a sandbox after an agent damaged them.
 //!
-//! Only what git needs to see the work again is made anew: the worktree's registration, its head,
-//! its index, the branch it was made for. Files and commits are not touched. Nobody works in the
-//! sandbox while this is done, so what stands in the way of a lock is left over.
+//! It restores only what git needs to see the work again: the worktree's registration, its head,
+//! its index, and its branch. Files and commits are not touched. No agent runs in the sandbox
+//! meanwhile, so lock files found there are stale.
 
 use super::record::{Record, TOKEN_FILE, load_token};
 use super::{Worktrees, gone, refs, require_plain, storage_problem};

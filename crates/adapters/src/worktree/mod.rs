@@ -1,7 +1,7 @@
 //! Sandboxes as git worktrees.
 //!
-//! What is known of a sandbox is written outside of it, and before it is acted on. So a crash
-//! between any two steps leaves a record from which the next sweep finishes or undoes the rest.
+//! Each step is recorded outside the sandbox before it is performed, so that after a crash the next
+//! sweep can finish or undo it.
 
 mod bring;
 mod create;

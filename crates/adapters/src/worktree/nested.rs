@@ -1,5 +1,5 @@
-//! Repositories inside a sandbox. Git shows next to nothing of what they hold, and it would go with
-//! the folder: whatever is in no other place holds up the removal.
+//! Finds nested repositories in a sandbox. Git does not track their contents, so work that exists
+//! nowhere else blocks the removal of the sandbox.
 
 use crate::git::{self, Git, Location, Touches, Tracked};
 use drive_core::Problem;

@@ -1,8 +1,7 @@
 //! The state file of a phase, in a folder in which an agent works.
 //!
-//! The agent may have put a link in place of the folder or of the file, a pipe, or gigabytes. So
-//! each step is taken from an open folder, no link is followed, and what is read is a plain file of
-//! a bounded size.
+//! The agent may have replaced the folder or the file by a link, a pipe or a huge file. So each
+//! step starts from an open folder, follows no link, and reads a regular file up to a size limit.
 
 use super::{inside, storage_problem};
 use crate::files::FOLDER;

@@ -1,4 +1,4 @@
-//! Ownership records: what drive knows of its sandboxes, outside of their reach.
+//! Ownership records of sandboxes, stored where agents cannot write.
 
 use crate::files;
 use drive_core::ids::SandboxId;

@@ -1,4 +1,4 @@
-//! The refs a sandbox needs: its pin, and its branch.
+//! Refs of a sandbox: its pin and its branch.
 
 use crate::git::{Answer, Git, Location, Touches, ref_problem};
 use drive_core::ids::SandboxId;

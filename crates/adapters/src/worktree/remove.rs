@@ -1,4 +1,5 @@
-//! Taking a sandbox away: aside at once, its work saved, its traces removed, its files last.
+//! Removes a sandbox: moves it aside, saves its work, removes its traces, and deletes its files
+//! last.
 
 use super::evidence::{gather, refused};
 use super::record::{Record, load_token};

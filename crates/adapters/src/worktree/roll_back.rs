@@ -1,4 +1,4 @@
-//! Putting a sandbox back to a commit, with nothing lost.
+//! Resets a sandbox to a commit after saving its work.
 
 use super::record::Record;
 use super::{Worktrees, gone, keep, refs, storage_problem};

@@ -1,4 +1,4 @@
-//! The steps a crash can fall between.
+//! Names of the steps between which a crash can happen, for tests.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a crash left, found again and finished.
+//! Finds what a crash left unfinished and finishes it.
 
 use super::evidence::gather;
 use super::lock::FileLock;

@@ -1,7 +1,7 @@
-//! Where sandboxes go before they are gone.
+//! The trash: where sandboxes are moved before their files are deleted.
 //!
-//! A folder named after its sandbox may still hold work. Once the work is saved it is renamed to
-//! `dead-…`, and from then on anyone may delete it.
+//! A folder named after its sandbox may still contain work. Once the work is saved it is renamed to
+//! `dead-…`, and from then on any process may delete it.
 
 use super::lock::FileLock;
 use super::record::{Record, TRASH, root_of};

@@ -1,5 +1,5 @@
-//! Whether a sandbox's files stand exactly as git last saw them, with nothing beside them: found out
-//! by one look at every file, on all processors. A no means only that git has to be asked.
+//! Checks on all processors whether the files of a sandbox are exactly as git last saw them. A
+//! negative answer only means that git must be asked.
 
 use crate::git::{IgnoredFiles, Index, Stamp, path_from};
 use drive_core::sandbox::Brought;

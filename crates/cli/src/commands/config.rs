@@ -1,4 +1,4 @@
-//! `drive config`: the settings in force, their mistakes, and their schema.
+//! `drive config`: effective settings, their errors, and their schema.
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;

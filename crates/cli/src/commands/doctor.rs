@@ -1,4 +1,4 @@
-//! `drive doctor`: what is installed, what is missing, what this machine can enforce.
+//! `drive doctor`: what is installed, what is missing, and which isolation this machine supports.
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
@@ -13,7 +13,7 @@ use std::fmt::Write;
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {}
 
-/// Looks at everything and says what to do about what is missing.
+/// Runs all checks of `drive doctor`.
 pub(crate) fn run(_args: &DoctorArgs, app: &App) -> Outcome {
     // Wrong settings are one finding among others: the rest is looked at with the defaults.
     let (effective, mistake) = match app.settings() {

@@ -1,4 +1,4 @@
-//! `drive kept`: work saved from sandboxes before they went.
+//! `drive kept`: work saved from sandboxes before they were removed.
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;

@@ -40,7 +40,7 @@ use crate::app::App;
 use crate::recovery;
 use clap::Subcommand;
 
-/// What drive can be asked to do.
+/// The commands of drive.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run one agent on a task in a temporary worktree
@@ -91,8 +91,8 @@ impl Command {
         }
     }
 
-    /// Whether the command has to do with the state of this machine. The demonstration has one of
-    /// its own; some only print a text.
+    /// Whether the command uses the state directory. The demonstration has its own; some commands
+    /// only print text.
     fn meets_the_state(&self) -> bool {
         match self {
             Command::Spawn(_)

@@ -1,4 +1,4 @@
-//! `drive serve`: the dashboard and the webhook receiver, until somebody ends it.
+//! `drive serve`: the dashboard and the webhook receiver, until it is stopped.
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// How often a stop is looked for while nothing is heard.
+/// The interval between checks for cancellation.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// The arguments of `drive serve`.
@@ -51,7 +51,6 @@ enum Expose {
     All,
 }
 
-/// What happens while it serves.
 enum Heard {
     Nudge(Nudge),
     Problem(Problem),
@@ -121,12 +120,12 @@ pub(crate) fn run(args: &ServeArgs, app: &App) -> Outcome {
     Answer::new(&document, "")
 }
 
-/// Strangers may send what is signed; the dashboard they see only when somebody says so.
+/// Other machines may send signed webhooks; they see the dashboard only with `--expose all`.
 fn shows_dashboard(listen: SocketAddr, expose: Option<Expose>) -> bool {
     listen.ip().is_loopback() || expose == Some(Expose::All)
 }
 
-/// Waits a moment for something to tell.
+/// Waits briefly for an event.
 fn say_next(app: &App, heard: &Receiver<Heard>) {
     match heard.recv_timeout(LOOK_EVERY) {
         Ok(Heard::Nudge(nudge)) => app.output().narrate(format_args!(
@@ -194,7 +193,7 @@ fn receiver(
     webhook::router(secret, handlers)
 }
 
-/// Writes nudges down for the owners of runs, and says so here.
+/// Stores nudges for the owners of runs, and reports them.
 struct Board {
     kept: SqliteNudges,
     tell: Sender<Heard>,

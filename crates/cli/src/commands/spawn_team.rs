@@ -1,4 +1,4 @@
-//! `drive spawn-team`: a primary and a reviewer in one throw-away worktree.
+//! `drive spawn-team`: a primary and a reviewer in one temporary worktree.
 
 use super::spawn_options::{Assignment, SpawnOptions, layers};
 use crate::answer::Outcome;

@@ -8,45 +8,45 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "type")]
 pub enum AgentEvent {
-    /// It is started like this.
+    /// The agent process is about to start.
     Launched {
         /// The program and its arguments.
         argv: Vec<String>,
     },
-    /// It is up and has named its session.
+    /// The agent is running and reported its session.
     Started {
         /// The agent's own name for the conversation; needed to resume it.
         session: Option<String>,
         /// The model it says it uses.
         model: Option<String>,
     },
-    /// It wrote text.
+    /// The agent wrote text.
     Text {
-        /// What it wrote: a whole message, or the next piece of one.
+        /// A whole message, or the next piece of one.
         text: String,
     },
-    /// It thought aloud.
+    /// The agent printed its reasoning.
     Thinking {
-        /// What it thought.
+        /// The reasoning.
         text: String,
     },
-    /// It used one of its tools.
+    /// The agent used one of its tools.
     ToolUse {
         /// The tool, as the agent calls it.
         name: String,
         /// One line a person can read.
         summary: String,
     },
-    /// It changed a file.
+    /// The agent changed a file.
     FileChange {
         /// The file, as the agent named it.
         path: String,
     },
-    /// It ran a command.
+    /// The agent ran a command.
     Command {
         /// The command line.
         command: String,
-        /// How it ended, once known.
+        /// The exit code, once known.
         exit_code: Option<i32>,
     },
     /// The totals of this run so far. The last one counts.
@@ -57,31 +57,31 @@ pub enum AgentEvent {
         /// What this run has cost, where the agent says.
         cost: Option<Cost>,
     },
-    /// It cannot go on by itself.
+    /// The agent waits for something outside.
     Waiting {
-        /// For what.
+        /// The reason for the wait.
         wait: Wait,
     },
-    /// It goes on after a wait.
+    /// The agent continues after a wait.
     Resumed,
-    /// It asked to be allowed something.
+    /// The agent asked for a permission.
     PermissionAsked {
-        /// What it asked for.
+        /// The requested permission.
         request: PermissionRequest,
     },
-    /// It was answered.
+    /// The permission request was answered.
     PermissionAnswered {
-        /// What it had asked for.
+        /// The requested permission.
         request: PermissionRequest,
-        /// What the rules said.
+        /// The decision of the rules.
         decision: Decision,
     },
     /// Something odd that did not stop it.
     Warning {
-        /// What.
+        /// The text of the warning.
         message: String,
     },
-    /// Its own last word.
+    /// The agent's terminal event.
     Finished {
         /// Whether it says that it succeeded.
         success: bool,
@@ -92,36 +92,36 @@ pub enum AgentEvent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "for")]
 pub enum Wait {
-    /// It needs a permission.
+    /// The agent waits for a permission.
     Permission {
-        /// For which tool.
+        /// The tool that needs the permission.
         tool: String,
     },
-    /// It is not logged in, or no longer.
+    /// The agent is not logged in, or its login expired.
     LoginExpired {
-        /// What it said.
+        /// The agent's message.
         message: String,
     },
-    /// Its plan's quota is used up.
+    /// The usage limit of the agent's plan is reached.
     #[serde(rename_all = "camelCase")]
     UsageLimit {
-        /// When it says it may go on.
+        /// The reset time, if the agent reports it.
         resets_at: Option<Timestamp>,
-        /// What it said.
+        /// The agent's message.
         message: String,
     },
     /// The model does not answer, and the agent tries again.
     #[serde(rename_all = "camelCase")]
     Overloaded {
-        /// Which try.
+        /// The number of the current attempt.
         attempt: Option<u32>,
-        /// How many it will make.
+        /// The number of attempts the agent will make.
         attempts: Option<u32>,
-        /// How long it waits before the next.
+        /// The wait before the next attempt.
         retry_in_ms: Option<u64>,
-        /// What the model's server answered.
+        /// The HTTP status of the model's server.
         status: Option<u16>,
-        /// What it said.
+        /// The agent's message.
         message: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Coding agents: what they are asked to be, what they say while they work, what came of it.
+//! Coding agents: roles, events while they run, and outcomes.
 
 pub mod answer;
 mod config;

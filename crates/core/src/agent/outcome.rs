@@ -4,7 +4,7 @@ use crate::process::TimeBound;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// What came of one run of an agent.
+/// The outcome of one agent job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentOutcome {
@@ -12,7 +12,7 @@ pub struct AgentOutcome {
     pub ending: Ending,
     /// What it wrote, all messages together, the last 256 KiB: where a structured answer stands.
     pub text: String,
-    /// Its last message, cut to a size people read.
+    /// The agent's last message, shortened.
     pub summary: String,
     /// Tokens of this run.
     pub usage: Usage,
@@ -32,11 +32,11 @@ pub struct AgentOutcome {
 pub struct Session {
     /// The agent's own name for it.
     pub id: String,
-    /// What it has used so far, all runs together.
+    /// Usage of the session so far, over all jobs.
     pub totals: SessionTotals,
 }
 
-/// What a stream held besides what is understood.
+/// Counts of output that the parser skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Ignored {
@@ -52,11 +52,11 @@ pub struct Ignored {
 pub enum Ending {
     /// It said so in its terminal event, and the event's error flag was clear.
     Succeeded,
-    /// It did not, for this reason.
+    /// The agent failed.
     Failed {
-        /// What kind of failure.
+        /// The kind of failure.
         reason: Failure,
-        /// What it said about it, if anything.
+        /// The agent's message; empty if there is none.
         message: String,
     },
 }
@@ -65,60 +65,60 @@ pub enum Ending {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum Failure {
-    /// It said itself that it failed.
+    /// The agent reported that it failed.
     Reported,
-    /// Its model could not be reached, or refused.
+    /// The model could not be reached, or refused.
     Model {
-        /// What the model's server answered, where known.
+        /// The HTTP status of the model's server, if known.
         status: Option<u16>,
     },
     /// It is not logged in.
     LoginExpired,
-    /// Its plan's quota is used up.
+    /// The usage limit of the agent's plan is reached.
     #[serde(rename_all = "camelCase")]
     UsageLimit {
-        /// When it says it may go on.
+        /// The reset time, if the agent reports it.
         resets_at: Option<Timestamp>,
     },
-    /// It ended without a terminal event.
+    /// The agent ended without a terminal event.
     #[serde(rename_all = "camelCase")]
     NoVerdict {
-        /// Its exit code, where it exited.
+        /// The exit code, if the process exited.
         exit_code: Option<i32>,
         /// The signal that ended it, where one did.
         signal: Option<i32>,
     },
-    /// What it printed are no events of that agent.
+    /// The output is not of the configured kind.
     Garbage,
-    /// It asked for more permissions than allowed.
+    /// The agent asked for more permissions than allowed.
     Escalations {
-        /// How many are allowed.
+        /// The number of allowed requests.
         allowed: u32,
     },
-    /// It used up its budget.
+    /// The agent exceeded its budget.
     Budget {
-        /// Which limit.
+        /// The exceeded limit.
         overrun: Overrun,
     },
-    /// It ran, or was silent, for too long.
+    /// The agent ran, or was silent, for too long.
     TimedOut {
-        /// Which clock.
+        /// The exceeded time limit.
         bound: TimeBound,
     },
-    /// It reached its memory limit.
+    /// The agent reached its memory limit.
     MemoryLimit,
-    /// It had more processes than allowed.
+    /// The agent reached its process limit.
     ProcessLimit,
-    /// It reached its output limit.
+    /// The agent reached its output limit.
     OutputLimit,
-    /// It was stopped from above.
+    /// The run was stopped.
     Cancelled,
-    /// It could not be started or supervised.
+    /// The agent could not be started or supervised.
     Infra,
 }
 
 impl Failure {
-    /// The kind of problem that a person is told of.
+    /// The kind of the reported problem.
     pub fn kind(&self) -> Kind {
         match self {
             Failure::Reported => Kind::AgentFailed,
@@ -145,7 +145,7 @@ impl AgentOutcome {
         self.ending == Ending::Succeeded
     }
 
-    /// What a person is told about a run of `agent` that did not succeed.
+    /// The problem of a failed run of `agent`.
     pub fn problem(&self, agent: &str) -> Option<Problem> {
         let (reason, message) = match &self.ending {
             Ending::Succeeded => return None,
@@ -222,7 +222,7 @@ fn describe(agent: &str, reason: &Failure) -> Problem {
 mod tests {
     use super::*;
 
-    /// Every failure there is, with what a person is told and advised.
+    /// Every failure with its message and hint.
     fn all() -> Vec<(Failure, &'static str, &'static str)> {
         let wall = TimeBound::Wall;
         let idle = TimeBound::Idle;

@@ -20,7 +20,7 @@ impl Usage {
         self.input.saturating_add(self.output)
     }
 
-    /// The sum.
+    /// Adds two values.
     #[must_use]
     pub fn plus(self, other: Usage) -> Usage {
         Usage {
@@ -51,12 +51,12 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// From millionths of a dollar.
+    /// Creates a cost from millionths of a dollar.
     pub fn from_micro_usd(micro_usd: u64) -> Self {
         Self { micro_usd }
     }
 
-    /// From dollars; `None` for what is no amount.
+    /// Creates a cost from dollars; `None` if it is not an amount.
     pub fn from_usd(usd: f64) -> Option<Self> {
         let micros = usd * 1e6;
         (micros.is_finite() && (0.0..9e15).contains(&micros)).then(|| Self {
@@ -64,17 +64,17 @@ impl Cost {
         })
     }
 
-    /// In dollars.
+    /// Returns the cost in dollars.
     pub fn usd(self) -> f64 {
         self.micro_usd as f64 / 1e6
     }
 
-    /// In millionths of a dollar.
+    /// Returns the cost in millionths of a dollar.
     pub fn micro_usd(self) -> u64 {
         self.micro_usd
     }
 
-    /// The sum.
+    /// Adds two values.
     #[must_use]
     pub fn plus(self, other: Cost) -> Cost {
         Cost {
@@ -101,16 +101,16 @@ impl fmt::Display for Cost {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SessionTotals {
-    /// Tokens.
+    /// The tokens.
     pub usage: Usage,
-    /// Money.
+    /// The cost.
     pub cost: Cost,
 }
 
 /// Whether a figure an agent reports is of this run, or of the whole conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Of this run only.
+    /// Counters cover this run only.
     Run,
     /// Of the conversation since it began, earlier runs included.
     Session,
@@ -131,7 +131,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// A meter for a run that goes on where `before` ended.
+    /// A meter for a run that resumes where `before` ended.
     pub fn new(before: SessionTotals, tokens: Scope, money: Scope) -> Self {
         Self {
             before,
@@ -174,7 +174,7 @@ impl Meter {
         self.cost
     }
 
-    /// What the next run that resumes this conversation must know.
+    /// Totals that the next run of this conversation needs.
     pub fn totals(&self) -> SessionTotals {
         SessionTotals {
             usage: self.before.usage.plus(self.usage),
@@ -183,13 +183,13 @@ impl Meter {
     }
 }
 
-/// What a run may still use. `None` is no limit.
+/// The remaining budget of a run. `None` means unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Budget {
     /// Tokens, as [`Usage::counted`] counts them.
     pub tokens: Option<u64>,
-    /// Money.
+    /// The cost.
     pub cost: Option<Cost>,
 }
 
@@ -197,18 +197,18 @@ pub struct Budget {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "budget")]
 pub enum Overrun {
-    /// Tokens.
+    /// The token limit.
     Tokens {
-        /// What was allowed.
+        /// The limit.
         allowed: u64,
-        /// What was used.
+        /// The amount used.
         used: u64,
     },
-    /// Money.
+    /// The cost limit.
     Cost {
-        /// What was allowed.
+        /// The limit.
         allowed: Cost,
-        /// What was used.
+        /// The amount used.
         used: Cost,
     },
 }

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Approval {
-    /// Who said it.
+    /// The author of the approval.
     pub author: Author,
     /// The commit it was said of. A later head is not approved by it.
     pub head: String,
-    /// When.
+    /// The time.
     pub at: Timestamp,
 }
 

@@ -1,4 +1,4 @@
-//! What a token may still ask.
+//! The remaining request budget of a token.
 
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 pub struct RequestBudget {
     /// Requests an hour.
     pub limit: u64,
-    /// What is left of them.
+    /// The remaining requests.
     pub remaining: u64,
-    /// When the count starts anew.
+    /// When the count resets.
     pub resets_at: Timestamp,
     /// Until when the forge asked not to be called at all.
     pub paused_until: Option<Timestamp>,
 }
 
-/// How a budget stands at an instant.
+/// The state of a budget at a given time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// In words.
+    /// The state in words.
     pub words: String,
-    /// Whether whoever asks must wait.
+    /// Whether requests must wait.
     pub waits: bool,
 }
 

@@ -1,12 +1,12 @@
-//! Which forge a repository uses, and why.
+//! Decides which forge a repository uses, with the reason.
 
 use crate::problem::{Kind, Problem};
 use crate::settings::ForgeKind;
 
-/// What is known about the repository and its surroundings.
+/// Facts about the repository that decide the forge.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
-    /// What the settings ask for.
+    /// The forge kind in the settings.
     pub wanted: ForgeKind,
     /// `forge.repo`, as `owner/name`.
     pub repo: Option<&'a str>,
@@ -14,9 +14,9 @@ pub struct Surroundings<'a> {
     pub api_url: &'a str,
     /// `forge.remote`.
     pub remote: &'a str,
-    /// The address of that remote; `None` when there is no such remote.
+    /// The URL of that remote; `None` if it does not exist.
     pub remote_url: Option<&'a str>,
-    /// Where a token was found, in words such as `GH_TOKEN`. Never the token.
+    /// Where a token was found, such as `GH_TOKEN`. Never the token itself.
     pub token_from: Option<&'a str>,
 }
 
@@ -32,12 +32,12 @@ pub enum Chosen {
     Local,
 }
 
-/// A forge and the reason, in words for people.
+/// The chosen forge, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The forge.
     pub chosen: Chosen,
-    /// Why this one.
+    /// The reason for the choice.
     pub why: String,
     /// The repository on GitHub, as `owner/name`, that only a missing token kept from being chosen.
     pub token_missing_for: Option<String>,
@@ -88,7 +88,6 @@ fn github(around: &Surroundings<'_>) -> Result<Choice, Missing> {
     })
 }
 
-/// What keeps GitHub from being the forge.
 enum Missing {
     Remote {
         remote: String,
@@ -223,7 +222,7 @@ fn plain_host(host: &str) -> String {
     unwrapped(&host)
 }
 
-/// GitHub's ssh over the https port has a name of its own.
+/// GitHub uses another host name for ssh over the https port.
 fn unwrapped(host: &str) -> String {
     let host = host.strip_prefix("www.").unwrap_or(host);
     if host == "ssh.github.com" {

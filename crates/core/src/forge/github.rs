@@ -1,9 +1,8 @@
-//! GitHub's JSON, read leniently.
+//! Parsers of GitHub's JSON, for the REST API and for webhooks.
 //!
-//! GitHub's own examples do not all pass GitHub's own schema, accounts are deleted, lines become
-//! outdated and new words appear in old fields. So only what makes a thing that thing (its id, its
-//! number) is required; everything else falls back to "not said". The same readers serve the
-//! answers of the REST API and the payloads of webhooks.
+//! GitHub's own examples do not all match its schema, accounts are deleted, lines become outdated
+//! and new values appear in old fields. So only identity (an id, a number) is required; every other
+//! field is optional.
 
 use super::{Author, Comment, CommentKey, Permission, PrState, PullRequest, ReviewState, Surface};
 use crate::ids::PrNumber;
@@ -193,7 +192,7 @@ impl Review {
     }
 }
 
-/// A verdict by its name. A word we do not know is no verdict.
+/// Parses a verdict. An unknown value is not a verdict.
 pub fn review_state(word: &str) -> ReviewState {
     match word.to_ascii_uppercase().as_str() {
         "APPROVED" => ReviewState::Approved,

@@ -1,4 +1,4 @@
-//! Which lines of a pull request a comment can stand on, and where such a line went afterwards.
+//! Lines of a diff that a comment can be attached to, and where such a line moved later.
 
 use crate::problem::{Kind, Problem};
 use std::ops::Range;
@@ -13,7 +13,7 @@ pub struct FileDiff {
     pub old_path: Option<String>,
     /// The path after; `None` for a deleted file.
     pub new_path: Option<String>,
-    /// Its hunks, from top to bottom.
+    /// The hunks, from top to bottom.
     pub hunks: Vec<Hunk>,
 }
 

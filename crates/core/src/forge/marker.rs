@@ -1,11 +1,10 @@
-//! The hidden line that proves a post is ours.
+//! The hidden marker that proves that drive wrote a post.
 //!
-//! With one account the author of drive's comment is you, so a login proves nothing; and a bare
-//! marker can be copied. This one carries a keyed code over the run, the effect and the place, and
-//! a second one over the visible text. Only the last line of a body counts, so quoting somebody's
-//! marker, pasting it into another pull request or writing more below it proves nothing. The text
-//! has a code of its own because a forge may have to cut a long body or move a remark into it: such
-//! a post is still told from a stranger's.
+//! With one account, drive and the user post under the same login, and a bare marker can be copied.
+//! So the marker has an HMAC over the run, the effect and the place, and a second one over the
+//! visible text. Only the last line of a body counts: a marker that is quoted, pasted into another
+//! pull request or followed by more text proves nothing. The text has its own HMAC because a forge
+//! may truncate a long body or move a finding into it; such a post is still recognized as drive's.
 
 use super::hmac::{CODE_BYTES, HmacKey, code_from_hex, to_hex};
 use super::{Surface, text};
@@ -46,7 +45,7 @@ pub struct Claim {
     pub key: EffectKey,
 }
 
-/// What the last line of a body proves.
+/// The result of a marker check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkerCheck {
     /// This installation wrote exactly this text in exactly this place.
@@ -57,7 +56,7 @@ pub enum MarkerCheck {
     Altered(Claim),
     /// There is a marker, and it does not hold: forged, of another place or another installation.
     Invalid,
-    /// There is none.
+    /// The body has no marker.
     Absent,
 }
 
@@ -126,13 +125,13 @@ impl Place {
     }
 }
 
-/// Whether `body` ends with exactly this hidden line. Enough to find an own post again, since
-/// nobody else can know the line before it was posted.
+/// Whether `body` ends with exactly this hidden line. That is enough to find drive's own post,
+/// since no one else can know the line before it was posted.
 pub fn carries(body: &str, line: &str) -> bool {
     body.trim_end().lines().next_back().map(str::trim_end) == Some(line)
 }
 
-/// The text people see: the body without a marker in its last line, whoever wrote it.
+/// The visible text: the body without a marker in its last line.
 pub fn visible(body: &str) -> &str {
     let trimmed = body.trim_end();
     let (before, last) = split_last_line(trimmed);

@@ -1,4 +1,4 @@
-//! Pull requests and comments, whichever forge keeps them.
+//! Pull requests and comments, independent of the forge.
 
 pub mod approval;
 pub mod budget;
@@ -20,7 +20,7 @@ use crate::ids::PrNumber;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Where a comment stands.
+/// Where a comment is placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Surface {
@@ -36,11 +36,11 @@ pub enum Surface {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommentKey {
-    /// Where it stands.
+    /// The surface.
     pub surface: Surface,
     /// The forge's id, unique within its surface.
     pub id: u64,
-    /// When it was last edited.
+    /// The time of the last edit.
     pub updated_at: Timestamp,
 }
 
@@ -48,7 +48,7 @@ pub struct CommentKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommentRef {
-    /// Where it stands.
+    /// The surface.
     pub surface: Surface,
     /// The forge's id, unique within its surface.
     pub id: u64,
@@ -92,7 +92,7 @@ pub enum ReviewState {
     Dismissed,
 }
 
-/// Who wrote a comment.
+/// The author of a comment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Author {
@@ -106,7 +106,7 @@ pub struct Author {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Comment {
-    /// Its identity, edit included.
+    /// The identity, which includes the last edit.
     pub key: CommentKey,
     /// The pull request.
     pub pr: PrNumber,
@@ -124,7 +124,7 @@ pub struct Comment {
     pub in_reply_to: Option<u64>,
     /// The verdict, for review bodies.
     pub review: Option<ReviewState>,
-    /// When it was written.
+    /// The creation time.
     pub created_at: Timestamp,
     /// A link for people.
     pub url: Option<String>,
@@ -150,9 +150,9 @@ pub struct PullRequest {
     pub number: PrNumber,
     /// Its title.
     pub title: String,
-    /// Its description.
+    /// The description.
     pub body: String,
-    /// Whether it still lives.
+    /// Open, merged or closed.
     pub state: PrState,
     /// Whether it is a draft.
     pub draft: bool,

@@ -1,4 +1,4 @@
-//! The part of a description that is drive's own. People write around it, and what they write stays.
+//! Drive's own part of a pull request's description. Text that people write around it is preserved.
 
 use super::text::fit;
 use crate::ids::RunId;

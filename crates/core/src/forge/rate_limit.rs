@@ -21,7 +21,7 @@ pub const LONGEST_WAIT: Duration = Duration::from_secs(120);
 /// How far ahead a turn can be booked. All others wait for a turn that a killed process had booked.
 pub const LONGEST_BOOKED: Duration = Duration::from_secs(20);
 
-/// When a write may be sent.
+/// When the next write may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// At this instant, which is now reserved.
@@ -57,7 +57,7 @@ pub fn next_write(booked: &[Timestamp], now: Timestamp) -> Turn {
     }
 }
 
-/// Whether somebody may have booked this instant. A later one was booked before the clock was set back.
+/// Whether this time may be booked. A later booking was made before the clock was set back.
 pub fn is_credible(booked: Timestamp, now: Timestamp) -> bool {
     booked <= after(now, LONGEST_BOOKED)
 }

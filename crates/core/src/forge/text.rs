@@ -1,4 +1,4 @@
-//! The text of a post: what people read, then the hidden marker, within what a forge takes.
+//! The text of a post: visible text, then the hidden marker, within the forge's size limit.
 
 /// The longest body a forge takes, in characters.
 pub const BODY_CHARS: usize = 65_536;
@@ -27,11 +27,10 @@ pub fn fit(text: &str, room: usize) -> String {
     format!("{}{NOTE}", kept.trim_end())
 }
 
-/// How long somebody else's words may be as part of one line.
+/// The longest quote of other people's text in one line.
 pub const LINE_CHARS: usize = 80;
 
-/// Somebody else's words as part of one line of ours: without their markup, calling nobody and
-/// carrying no marker.
+/// Other people's text as part of one line: without markup, mentions and markers.
 pub fn inert(text: &str, most: usize) -> String {
     let mut words = String::new();
     let mut before = ' ';

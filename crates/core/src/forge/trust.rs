@@ -1,8 +1,8 @@
-//! Who may set an agent to work.
+//! Decides whose comments start work.
 //!
-//! A comment on a public repository is text from a stranger, and text that reaches a prompt is an
-//! instruction. Only people who could push the change themselves, or who are named in the settings,
-//! are listened to; everything else is kept and shown with the reason, and goes no further.
+//! A comment on a public repository is text from a stranger, and text that reaches a prompt can act
+//! as an instruction. Only authors with write permission, or named in the settings, are trusted.
+//! Other comments are recorded and shown with the reason, and reach no agent.
 
 use super::marker::MarkerCheck;
 use super::{Author, Comment, CommentRef, Permission};
@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What to do with one version of one comment. An edited comment is a new version, judged anew.
+/// Whether one version of a comment starts work. An edited comment is a new version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
-    /// Its author may set an agent to work.
+    /// The author is trusted.
     Act,
     /// Keep it, show it as ignored, never put it into a prompt.
     Ignore(Reason),
@@ -30,7 +30,7 @@ pub enum Reason {
     /// It ends with a marker of ours under another text, and the post of that marker is not recorded
     /// yet. Judge again later.
     MaybeOwn,
-    /// Its account was deleted, so nobody can vouch for it.
+    /// Its account was deleted, so its permission cannot be checked.
     NoAuthor,
     /// A bot or an app that the settings do not list.
     UnlistedBot,
@@ -180,8 +180,7 @@ fn ours(comment: CommentRef, own: &OwnPosts, marker: &MarkerCheck) -> Option<Rea
     }
 }
 
-/// `ghost` is the account GitHub shows in the place of a deleted one; its words are somebody's, but
-/// nobody can say whose.
+/// `ghost` is the account that GitHub shows instead of a deleted one; the real author is unknown.
 fn known_login(author: &Author) -> Option<&str> {
     let login = author.login.as_deref()?.trim();
     (!login.is_empty() && !login.eq_ignore_ascii_case("ghost")).then_some(login)

@@ -1,7 +1,7 @@
 //! Webhooks: a signed hint that something changed.
 //!
-//! The content of a delivery is never believed beyond "look here now": polling stays the truth, so
-//! a lost, late or doubled delivery costs nothing.
+//! A delivery only triggers a poll; its content is not used for anything else. So a lost, late or
+//! duplicated delivery does no harm.
 
 use super::hmac::{HmacKey, code_from_hex, to_hex};
 use crate::ids::PrNumber;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug)]
 pub struct WebhookSecret(HmacKey);
 
-/// Where to look now.
+/// A pull request to poll now.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Nudge {
@@ -22,19 +22,19 @@ pub struct Nudge {
     pub pr: PrNumber,
 }
 
-/// What a delivery means.
+/// The meaning of a webhook delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hint {
-    /// Look there now.
+    /// Poll this pull request now.
     Nudge(Nudge),
-    /// The forge tries whether somebody listens.
+    /// The forge tests the webhook.
     Ping,
-    /// Nothing drive watches.
+    /// The delivery is not relevant.
     Nothing,
 }
 
 impl WebhookSecret {
-    /// Refuses an empty secret: with it anybody could sign.
+    /// Refuses an empty secret, with which anyone could sign.
     pub fn new(secret: &str) -> Result<Self, Problem> {
         if secret.trim().is_empty() {
             return Err(

@@ -38,7 +38,7 @@ impl Backoff {
         wait
     }
 
-    /// Something is new: start over.
+    /// Restarts with the first wait, after activity.
     pub fn reset(&mut self) {
         self.current = self.initial;
     }

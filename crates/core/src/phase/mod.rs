@@ -1,4 +1,4 @@
-//! One phase of a cruise, as people and tools see it, and the pace at which it looks for news.
+//! A phase of a cruise as people and tools see it, and its poll backoff.
 
 mod backoff;
 mod state_file;

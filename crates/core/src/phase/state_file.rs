@@ -1,8 +1,8 @@
-//! `.cruise/phase-state.json`: what a phase tells about itself inside its sandbox.
+//! `.cruise/phase-state.json`: the state of a phase, written into its sandbox for people and tools.
 //!
-//! Whoever works in the sandbox can write it, so reading it is reading a stranger's words: it is
-//! bounded, every field is checked, and nothing follows from it before [`PhaseState::check`] has
-//! compared it with what git and the forge say.
+//! An agent in the sandbox can write to it, so it is untrusted input: its size is limited, every
+//! field is checked, and nothing uses it before [`PhaseState::check`] has compared it with git and
+//! the forge.
 
 mod read;
 #[cfg(test)]
@@ -36,7 +36,7 @@ const MOST_TASK: usize = 100 * 1024;
 /// How far a clock may have been set back before a file is from the future.
 const CLOCK_SLACK: Duration = Duration::from_secs(24 * 3600);
 
-/// What a cruise is doing.
+/// The phase of a cruise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseName {
@@ -53,9 +53,9 @@ pub enum PhaseName {
 pub struct PhaseState {
     /// The version of the format.
     pub version: u64,
-    /// Whose it is.
+    /// The run it belongs to.
     pub run_id: RunId,
-    /// The task, in the person's words.
+    /// The task as the person wrote it.
     pub task: String,
     /// The folder that carries the file.
     #[serde(with = "crate::serde_path")]
@@ -74,7 +74,7 @@ pub struct PhaseState {
     pub phase: PhaseName,
     /// What a reviewer looks at right now.
     pub current_review_domain: Option<Domain>,
-    /// When anything last happened.
+    /// The time of the last activity.
     pub last_activity: Timestamp,
     /// The wait before the next look at the forge.
     pub backoff_interval_secs: u64,
@@ -95,7 +95,7 @@ pub struct Evidence<'a> {
     pub worktree_branch: Option<&'a str>,
     /// What the forge knows under the number that the file names; `None` for nothing.
     pub pull_request: Option<&'a PullRequest>,
-    /// The time now.
+    /// The current time.
     pub now: Timestamp,
 }
 

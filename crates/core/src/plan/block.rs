@@ -3,7 +3,6 @@ use super::{PlanErrors, PlanMistake};
 /// The task block of a plan.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Block<'t> {
-    /// What stands between its fences.
     pub(super) body: &'t str,
     /// The line of its opening fence, from 1.
     pub(super) line: usize,

@@ -56,7 +56,7 @@ pub(super) fn tasks(block: &Block<'_>) -> Result<Vec<PlanTask>, PlanErrors> {
     check.wrong.or(tasks)
 }
 
-/// The parser's words without the place, which is told in lines of the whole plan.
+/// The parser's message without its position, which is reported relative to the whole plan.
 fn why(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rfind(" at line ") {

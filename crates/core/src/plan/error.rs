@@ -2,7 +2,7 @@ use super::{LONGEST_ID, LONGEST_PLAN, LONGEST_TITLE, MOST_ENTRIES, MOST_TASKS};
 use crate::markdown::code;
 use std::fmt;
 
-/// How many mistakes are told in full.
+/// The most errors that are listed.
 const MOST_TOLD: usize = 50;
 /// How much of the plan's own words a message repeats, in characters.
 const QUOTED: usize = 80;
@@ -22,7 +22,7 @@ pub struct PlanErrors {
 pub struct PlanError {
     /// The line of the plan, from 1, where it can be told.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The error.
     pub mistake: PlanMistake,
 }
 
@@ -31,12 +31,13 @@ pub struct PlanError {
 pub enum PlanMistake {
     /// The whole text is longer than is taken.
     TooLong {
-        /// Its length.
+        /// The length in bytes.
         bytes: usize,
     },
-    /// There is no task block. The line, where given, is of a JSON block that is not called tasks.
+    /// The plan has no task block. The line, if given, is of a JSON block that is not tagged
+    /// `tasks`.
     NoBlock,
-    /// There is more than one.
+    /// The plan has a second task block.
     TwoBlocks {
         /// The line of the first.
         first: usize,
@@ -54,86 +55,86 @@ pub enum PlanMistake {
     NoTasks,
     /// The list is longer than is taken.
     TooManyTasks {
-        /// Its length.
+        /// The number of tasks.
         tasks: usize,
     },
     /// An entry of the list is not an object.
     NotATask {
-        /// Which.
+        /// The task.
         task: String,
     },
     /// A key stands twice in one task.
     RepeatedKey {
-        /// Of which task.
+        /// The task.
         task: String,
         /// The key.
         key: String,
     },
     /// A key that is nearly a known one.
     MisspeltKey {
-        /// Of which task.
+        /// The task.
         task: String,
-        /// As written.
+        /// The text in the plan.
         key: String,
-        /// The known one.
+        /// The similar known key.
         known: &'static str,
     },
     /// A field that must be there is missing or empty.
     Missing {
-        /// Of which task.
+        /// The task.
         task: String,
         /// The field.
         field: &'static str,
     },
     /// A field, or an entry of it, is not what it must be.
     WrongType {
-        /// Of which task.
+        /// The task.
         task: String,
         /// The field.
         field: &'static str,
-        /// What it must be.
+        /// The expected type.
         wanted: &'static str,
     },
     /// A list has more entries than are taken.
     TooManyEntries {
-        /// Of which task.
+        /// The task.
         task: String,
         /// The field.
         field: &'static str,
-        /// How many.
+        /// The number of entries.
         entries: usize,
     },
     /// An id that could not be part of a branch or of a folder's name.
     BadId {
-        /// As written.
+        /// The text in the plan.
         id: String,
     },
     /// Two tasks whose ids are the same, or differ only in case.
     DuplicateId {
-        /// The later one.
+        /// The repeated id.
         id: String,
         /// The line of the earlier one, where it is known.
         first: Option<usize>,
     },
     /// A title that is too long.
     LongTitle {
-        /// Of which task.
+        /// The task.
         task: String,
         /// Its length in characters.
         chars: usize,
     },
-    /// A dependency that is no task.
+    /// A dependency that does not exist.
     UnknownDependency {
-        /// Of which task.
+        /// The task.
         task: String,
-        /// As written.
+        /// The text in the plan.
         dependency: String,
-        /// The task most likely meant.
+        /// The task with the most similar id.
         nearest: Option<String>,
     },
     /// A task that depends on itself.
     SelfDependency {
-        /// Which.
+        /// The task.
         task: String,
     },
     /// Tasks that wait for each other.
@@ -143,11 +144,11 @@ pub enum PlanMistake {
     },
     /// A path that is not one inside the repository.
     BadPath {
-        /// Of which task.
+        /// The task.
         task: String,
-        /// As written.
+        /// The text in the plan.
         path: String,
-        /// What is wrong with it.
+        /// The reason.
         why: &'static str,
     },
 }

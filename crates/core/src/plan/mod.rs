@@ -1,7 +1,7 @@
 //! A plan: prose, then one fenced `json tasks` block.
 //!
-//! An agent wrote it, so nothing in it is believed before it is checked, and every mistake is told
-//! at once: a planner that hears of one at a time needs a round for each.
+//! An agent writes it, so it is checked before use. All errors are reported at once: one at a time
+//! would cost a fixer round each.
 
 mod block;
 mod check;
@@ -32,7 +32,7 @@ pub const LONGEST_PATH: usize = 4096;
 /// The tasks of a plan, in the order they were written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Each task.
+    /// The tasks.
     pub tasks: Vec<PlanTask>,
 }
 
@@ -43,12 +43,12 @@ pub struct PlanTask {
     pub id: String,
     /// What it is, in one line.
     pub title: String,
-    /// What it is, at length.
+    /// The full description.
     #[serde(default)]
     pub description: String,
     /// What must be true when it is done.
     pub acceptance: Vec<String>,
-    /// The tasks that come first.
+    /// Ids of the tasks it depends on.
     #[serde(default)]
     pub depends_on: Vec<String>,
     /// The files it is about, relative to the repository.

@@ -1,5 +1,4 @@
-//! Every kind of error that drive reports: its text in JSON, its class, what it means and what to
-//! do about it.
+//! Every kind of error that drive reports: its text in JSON, its class, its meaning and its advice.
 //!
 //! To add one, add a line to the table and run the cli's test
 //! `the_document_of_errors_lists_every_kind` with `DRIVE_UPDATE_DOCS=1`: it writes `docs/errors.md`.
@@ -32,12 +31,12 @@ macro_rules! kinds {
                 match self { $($(Kind::$name)|+ => $area,)+ }
             }
 
-            /// Who must act.
+            /// Who must act on it.
             pub fn class(self) -> Class {
                 match self { $($(Kind::$name => Class::$class,)+)+ }
             }
 
-            /// What happened, in one sentence.
+            /// The meaning in one sentence.
             pub fn meaning(self) -> &'static str {
                 match self { $($(Kind::$name => $meaning,)+)+ }
             }

@@ -1,7 +1,7 @@
-//! One shape for everything that goes wrong on the way to a user.
+//! The one error type that reaches users.
 //!
 //! A [`Problem`] says what failed and on what, who must act, and what to do next. It is plain data:
-//! it goes unchanged into the journal, into `--json` and onto the terminal.
+//! the journal, `--json` and the terminal show it unchanged.
 
 mod kind;
 
@@ -62,7 +62,7 @@ impl Problem {
         }
     }
 
-    /// Who must act.
+    /// Who must act on it.
     pub fn class(&self) -> Class {
         self.kind.class()
     }

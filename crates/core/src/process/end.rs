@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "ended")]
 pub enum End {
-    /// The leader exited by itself.
+    /// The leader exited.
     Exited {
-        /// Its exit code.
+        /// The exit code.
         code: i32,
     },
     /// A signal that was not ours ended the leader.
@@ -14,9 +14,9 @@ pub enum End {
         /// The signal's number.
         signal: i32,
     },
-    /// A time bound was reached.
+    /// A time limit was reached.
     TimedOut {
-        /// Which one.
+        /// The exceeded time limit.
         bound: TimeBound,
     },
     /// The tree reached its memory limit.
@@ -27,20 +27,20 @@ pub enum End {
     OutputLimit,
     /// The leader exited, and left processes behind.
     LeakedProcesses {
-        /// How many were still alive.
+        /// The number of leaked processes.
         count: u32,
     },
-    /// Cancelled from above.
+    /// The caller cancelled the process.
     Aborted,
     /// It could not be supervised to its end.
     Infra {
-        /// What failed.
+        /// The failed step.
         message: String,
     },
 }
 
 impl End {
-    /// Whether the child did its work: it exited by itself with code 0 and broke no bound.
+    /// Whether the child succeeded: it exited with code 0 and reached no limit.
     pub fn is_success(&self) -> bool {
         *self == End::Exited { code: 0 }
     }
@@ -61,7 +61,7 @@ impl End {
     }
 }
 
-/// Which clock ran out.
+/// The exceeded time limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TimeBound {
@@ -85,9 +85,9 @@ pub enum LeakPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LeaderEnd {
-    /// It exited with this code.
+    /// The process exited with this code.
     Exited(i32),
-    /// This signal ended it.
+    /// A signal killed the process.
     Signalled(i32),
 }
 
@@ -96,7 +96,7 @@ pub enum LeaderEnd {
 pub struct Observed {
     /// Supervision itself failed.
     pub infra: Option<String>,
-    /// It was cancelled from above while it ran.
+    /// The caller cancelled it while it ran.
     pub aborted: bool,
     /// The memory cap was hit, by any process of the tree.
     pub memory: bool,
@@ -104,11 +104,11 @@ pub struct Observed {
     pub processes: bool,
     /// The output cap was hit.
     pub output: bool,
-    /// A clock ran out.
+    /// A time limit was exceeded.
     pub timeout: Option<TimeBound>,
-    /// Processes still alive after the leader ended by itself.
+    /// Processes still alive after the leader exited.
     pub leaked: u32,
-    /// The leader's own end; `None` when nobody saw it.
+    /// The leader's own end; `None` if it was not observed.
     pub leader: Option<LeaderEnd>,
 }
 

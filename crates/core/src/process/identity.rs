@@ -32,7 +32,7 @@ pub struct ProcessIdentity {
     pub cgroups: Vec<PathBuf>,
     /// The boot it belongs to: pids and start times mean nothing after another one.
     pub boot_id: String,
-    /// Where its report will be.
+    /// The folder of its report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_dir: Option<PathBuf>,
 }
@@ -43,6 +43,6 @@ pub struct ProcessIdentity {
 pub enum Presence {
     /// The helper or the child still runs.
     Alive,
-    /// Neither runs, or the machine was started anew.
+    /// Neither runs, or the machine was rebooted.
     Gone,
 }

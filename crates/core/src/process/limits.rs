@@ -4,11 +4,11 @@ use std::time::Duration;
 /// Every bound on one child and everything it starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// How long it may run.
+    /// The total time limit.
     pub wall: Duration,
     /// How long it may be silent on both streams; `None` where silence is normal.
     pub idle: Option<Duration>,
-    /// Between TERM and KILL.
+    /// Time between SIGTERM and SIGKILL.
     pub grace: Duration,
     /// How long a pipe that a grandchild still holds is read after the leader ended.
     pub drain: Duration,

@@ -1,4 +1,4 @@
-//! A bounded child process: what it may use, how it ended, what it cost.
+//! Bounded child processes: limits, ends, and resource usage.
 
 mod end;
 mod identity;

@@ -2,11 +2,11 @@ use super::{End, LeaderEnd};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What one bounded child did.
+/// The report of one bounded child process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessReport {
-    /// How it ended.
+    /// The end of the process.
     pub end: End,
     /// How the leader itself ended, whatever name the whole end got.
     #[serde(default)]
@@ -17,7 +17,7 @@ pub struct ProcessReport {
     pub stdout: StreamReport,
     /// Standard error.
     pub stderr: StreamReport,
-    /// What it used.
+    /// Resource usage.
     pub resources: Resources,
     /// Which layers held it, and which were missing with what consequence.
     pub layers: Vec<Layer>,
@@ -71,17 +71,17 @@ pub struct Resources {
 /// One containment layer, as it was for one child or as it is on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
-    /// Which one.
+    /// The layer.
     pub name: LayerName,
-    /// Whether it held.
+    /// Whether the layer was active.
     pub state: LayerState,
 }
 
-/// Whether a layer was in force.
+/// Whether a layer was active.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LayerState {
-    /// In force.
+    /// The layer is active.
     Active,
     /// Missing, and what that means for the user.
     Missing(String),
@@ -168,7 +168,7 @@ impl LayerName {
 }
 
 impl Layer {
-    /// A layer in force.
+    /// An active layer.
     pub fn active(name: LayerName) -> Self {
         Self {
             name,
@@ -184,7 +184,7 @@ impl Layer {
         }
     }
 
-    /// Whether it held.
+    /// Whether the layer was active.
     pub fn is_active(&self) -> bool {
         self.state == LayerState::Active
     }

@@ -6,13 +6,13 @@ use std::fmt::Write;
 pub struct BatchComment<'a> {
     /// Its id, as the answer must name it.
     pub id: &'a str,
-    /// Who wrote it.
+    /// The author.
     pub author: &'a str,
     /// A link to it.
     pub url: Option<&'a str>,
-    /// The file it stands on.
+    /// The commented file.
     pub file: Option<&'a str>,
-    /// The line it stands on.
+    /// The commented line.
     pub line: Option<u64>,
     /// Which state of the work its author saw.
     pub given_on: GivenOn<'a>,
@@ -23,16 +23,16 @@ pub struct BatchComment<'a> {
 /// Which state of the work the author of a comment saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GivenOn<'a> {
-    /// The forge does not say.
+    /// The commit is unknown.
     Unknown,
-    /// What stands there now.
+    /// The current head.
     Head {
-        /// Its commit.
+        /// The commit.
         commit: &'a str,
     },
-    /// Something that was changed since.
+    /// An older commit.
     Older {
-        /// Its commit.
+        /// The commit.
         commit: &'a str,
     },
 }

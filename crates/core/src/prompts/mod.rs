@@ -1,6 +1,6 @@
-//! What agents are told: templates with typed inputs, each of which a user can replace.
+//! Prompts for agents: templates with typed inputs, each of which a user can replace.
 //!
-//! Text that somebody else wrote (a task, a diff, a comment) goes in between fences that it cannot
+//! Text that others wrote (a task, a diff, a comment) is inserted between fences that it cannot
 //! close, and the template calls it data.
 
 mod batch;
@@ -18,7 +18,7 @@ use std::fmt::Write;
 /// The longest template, in bytes.
 pub const LONGEST_TEMPLATE: usize = 64 * 1024;
 
-/// Which template.
+/// The name of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PromptName {
@@ -28,7 +28,7 @@ pub enum PromptName {
     Review,
     /// Review one domain of a pull request.
     ReviewDomain,
-    /// Work a review's remarks in.
+    /// Address the findings of a review.
     Fix,
     /// Resolve one comment.
     Resolve,
@@ -41,7 +41,7 @@ pub enum PromptName {
 }
 
 impl PromptName {
-    /// All of them.
+    /// All values.
     pub const ALL: [PromptName; 8] = [
         PromptName::Name,
         PromptName::Review,
@@ -134,16 +134,16 @@ pub enum Prompt<'a> {
         base: &'a str,
         /// The change.
         diff: &'a str,
-        /// What is looked at.
+        /// The review domain.
         domain: Domain,
         /// The pull request's address.
         pull_request: &'a str,
     },
-    /// Work a review's remarks in.
+    /// Address the findings of a review.
     Fix {
         /// The task.
         task: &'a str,
-        /// The remarks.
+        /// The findings.
         remarks: &'a str,
     },
     /// Resolve one comment.
@@ -152,13 +152,13 @@ pub enum Prompt<'a> {
         task: &'a str,
         /// The comment's id, for the answer.
         id: &'a str,
-        /// Who wrote it.
+        /// The author.
         author: &'a str,
-        /// The file it stands on.
+        /// The commented file.
         file: Option<&'a str>,
-        /// The line it stands on.
+        /// The commented line.
         line: Option<u64>,
-        /// What it says.
+        /// The text of the comment.
         body: &'a str,
         /// What was said before it in its thread; nothing is empty.
         thread: &'a str,
@@ -187,7 +187,7 @@ pub enum Prompt<'a> {
     Merge {
         /// The task.
         task: &'a str,
-        /// What is merged in.
+        /// The branch to merge.
         branch: &'a str,
         /// The files with conflicts, one a line.
         files: &'a str,
@@ -195,7 +195,7 @@ pub enum Prompt<'a> {
 }
 
 impl Prompt<'_> {
-    /// Which template it fills.
+    /// The template of the prompt.
     pub fn name(&self) -> PromptName {
         match self {
             Prompt::Name { .. } => PromptName::Name,
@@ -369,7 +369,7 @@ fn next_hole(text: &str) -> Option<(&str, &str, &str)> {
     Some((before, hole.trim(), after))
 }
 
-/// A name from elsewhere that must not begin a line of its own.
+/// A name from outside that must not start a new line.
 fn one_line(text: &str) -> String {
     let clean: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
     clean.replace('`', "'")

@@ -2,7 +2,7 @@ use crate::agent::answer::Verdict;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a review looks at.
+/// A review domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Domain {
     /// Whether it can be abused.

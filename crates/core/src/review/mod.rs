@@ -1,4 +1,4 @@
-//! Reviews: what is looked at, in which order, how often, and what the last word is.
+//! Reviews: domains, their order, the number of reviews, and the final verdict.
 //!
 //! One loop serves every mode of `spawn-team` and every phase of a cruise; the modes differ only in
 //! their [`ReviewPlan`].

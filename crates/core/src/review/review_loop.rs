@@ -10,7 +10,7 @@ pub struct ReviewPlan {
     pub domains: Vec<Option<Domain>>,
     /// How often one domain is reviewed at most.
     pub max_reviews: u32,
-    /// Whether the remarks of the last review are still worked in, although nobody looks again.
+    /// Whether the findings of the last review are still fixed, although no review follows.
     pub fix_after_last: bool,
 }
 
@@ -43,7 +43,7 @@ impl ReviewPlan {
     }
 }
 
-/// What came of one review.
+/// The result of one review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "review")]
 pub enum Reviewed {
@@ -51,7 +51,7 @@ pub enum Reviewed {
     Judged {
         /// The verdict.
         verdict: Verdict,
-        /// What it asks for.
+        /// The findings.
         suggestions: Vec<Suggestion>,
     },
     /// The reviewer answered, and no verdict could be read.
@@ -64,23 +64,23 @@ pub enum Reviewed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "move")]
 pub enum Move {
-    /// Let the reviewer look.
+    /// Start a review.
     Review {
-        /// At what.
+        /// The domain; `None` reviews everything.
         domain: Option<Domain>,
         /// For the how-manieth time in this domain, from 1.
         round: u32,
         /// Whether it is asked once more because its verdict could not be read.
         again: bool,
     },
-    /// Work these remarks in.
+    /// Let the fixer address these findings.
     Fix {
-        /// Of which domain.
+        /// The domain of the findings.
         domain: Option<Domain>,
-        /// The remarks.
+        /// The findings.
         suggestions: Vec<Suggestion>,
     },
-    /// Nothing more.
+    /// The reviews are finished.
     Done(LastWord),
 }
 
@@ -142,7 +142,7 @@ impl ReviewLoop {
         self.plan.domains.get(self.at).copied().flatten()
     }
 
-    /// What follows from a review.
+    /// Returns the next move after a review.
     pub fn reviewed(&mut self, reviewed: Reviewed) -> Move {
         match reviewed {
             Reviewed::Judged {

@@ -1,4 +1,4 @@
-//! One run, whichever command asked for it.
+//! A run of any command.
 //!
 //! `model` is what is stored; `flow` decides what comes next. A run moves only by [`step`]: the
 //! engine journals an event, folds it, and performs what is [pending](Run::pending); results come

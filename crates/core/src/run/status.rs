@@ -1,4 +1,4 @@
-//! A cruise at a glance, for people, for scripts and for the file in its sandbox.
+//! Summary of a cruise for people, scripts and the state file in its sandbox.
 
 use super::flow::{needs_budget, waits_for};
 use super::model::{Effect, Flow, Phase, PlanCheck, RoundJob, Run, RunKind, Stage, Timer};
@@ -12,15 +12,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CruiseStatus {
-    /// Which phase.
+    /// The phase.
     pub phase: PhaseName,
     /// What it does, in one word.
     pub state: String,
-    /// What it waits for, in words.
+    /// What it waits for, as text.
     pub waiting_for: Option<String>,
     /// When it looks at the pull request again.
     pub next_poll_at: Option<Timestamp>,
-    /// When silence ends it.
+    /// When the inactivity timeout ends the cruise.
     pub ends_at: Option<Timestamp>,
     /// The domain under review.
     pub domain: Option<String>,
@@ -46,7 +46,7 @@ pub fn cruise_status(run: &Run) -> Option<CruiseStatus> {
     })
 }
 
-/// What the file in the sandbox says; `None` while there is no sandbox.
+/// The contents of the state file; `None` without a sandbox.
 pub fn phase_state(run: &Run) -> Option<PhaseState> {
     let phase = watched(run)?;
     let request = run.request.as_ref()?;

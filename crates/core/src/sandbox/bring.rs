@@ -1,4 +1,5 @@
-//! Which untracked files a sandbox brings along, and the refusal of patterns that would reach out.
+//! Patterns of untracked files to copy into a sandbox. Patterns that leave the repository are
+//! refused.
 
 use crate::problem::{Kind, Problem};
 use globset::{GlobBuilder, GlobMatcher};

@@ -1,4 +1,4 @@
-//! Work saved from a sandbox, and how a commit message carries what is known of it.
+//! Saved work of a sandbox, and its metadata in a commit message.
 
 use super::InProgress;
 use crate::ids::RunId;
@@ -13,7 +13,7 @@ pub struct KeptWork {
     pub reference: String,
     /// The commit it points at.
     pub sha: String,
-    /// What is known of it.
+    /// Metadata.
     #[serde(flatten)]
     pub about: KeptAbout,
 }
@@ -23,9 +23,9 @@ pub struct KeptWork {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeptAbout {
-    /// Whose work it is.
+    /// The run it belongs to.
     pub run: RunId,
-    /// When it was saved.
+    /// The time it was saved.
     pub kept_at: Timestamp,
     /// The branch that was checked out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,7 +34,7 @@ pub struct KeptAbout {
     pub dirty_files: u32,
     /// Commits that no remote, no tag and no other branch had.
     pub unpushed_commits: u32,
-    /// What was half done.
+    /// The unfinished git operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_progress: Option<InProgress>,
 }

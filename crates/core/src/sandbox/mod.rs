@@ -1,4 +1,4 @@
-//! A sandbox: one worktree that belongs to one run.
+//! A sandbox: a git worktree made for one run.
 
 mod branch;
 mod bring;
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
-/// When a sandbox goes.
+/// When a sandbox is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Lifetime {
@@ -27,24 +27,24 @@ pub enum Lifetime {
     Transient,
     /// Only on command, or when its phase ends.
     Persistent,
-    /// With its run, and nothing in it is anybody's work: it goes without being saved.
+    /// With its run, without saving: nothing in it is worth keeping.
     Disposable,
 }
 
-/// What to create.
+/// A sandbox to create.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxSpec {
     /// Its name; also the name of its folder.
     pub id: SandboxId,
-    /// Whose it is.
+    /// The run it belongs to.
     pub run: RunId,
-    /// When it goes.
+    /// When the sandbox is removed.
     pub lifetime: Lifetime,
     /// The repository, as the caller's checkout or git folder.
     #[serde(with = "crate::serde_path")]
     pub repo: PathBuf,
-    /// The commit it starts at.
+    /// The commit to check out.
     pub base: String,
     /// The branch to create in it; `None` for a detached head.
     pub branch: Option<String>,
@@ -62,11 +62,11 @@ pub struct SandboxSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sandbox {
-    /// Its name.
+    /// The id.
     pub id: SandboxId,
-    /// Whose it is.
+    /// The run it belongs to.
     pub run: RunId,
-    /// When it goes.
+    /// When the sandbox is removed.
     pub lifetime: Lifetime,
     /// The worktree.
     #[serde(with = "crate::serde_path")]
@@ -74,25 +74,25 @@ pub struct Sandbox {
     /// The repository's common git folder.
     #[serde(with = "crate::serde_path")]
     pub git_dir: PathBuf,
-    /// The worktree's own git folder. Kept outside the sandbox, because whoever works inside can
-    /// make its `.git` file point anywhere.
+    /// The worktree's own git folder. It is recorded because an agent inside can make the `.git`
+    /// file point anywhere.
     #[serde(with = "crate::serde_path")]
     pub admin_dir: PathBuf,
     /// The full hash it started at.
     pub base_sha: String,
-    /// The branch created in it. Whoever works inside may have switched since.
+    /// The branch created in it. An agent may have switched to another since.
     pub branch: Option<String>,
     /// When it was made.
     pub created_at: Timestamp,
-    /// What its user should know.
+    /// Notes for the user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<SandboxNote>,
-    /// Untracked things that were brought along: the user's, not the run's work.
+    /// Untracked files that were copied in: the user's, not the run's work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub brought: Vec<Brought>,
 }
 
-/// Something untracked that was brought into a sandbox.
+/// An untracked file or folder that was copied into a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Brought {
@@ -126,7 +126,7 @@ pub enum SandboxNote {
     NotBrought {
         /// The path, lossily as text.
         path: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -174,7 +174,7 @@ pub enum InProgress {
 }
 
 impl InProgress {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 5] = [
         Self::Rebase,
         Self::Merge,
@@ -194,7 +194,7 @@ impl InProgress {
         }
     }
 
-    /// The one of that name.
+    /// Finds a value by its name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }

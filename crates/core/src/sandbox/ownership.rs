@@ -1,4 +1,4 @@
-//! Whether a sandbox may be taken away: decided from evidence, never from one probe alone.
+//! Decides from several pieces of evidence whether a sandbox may be removed.
 
 use super::Lifetime;
 use serde::{Deserialize, Serialize};
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// What asking the world gave. A failed question is not an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Probe<T> {
-    /// It is there.
+    /// The thing exists.
     Found(T),
-    /// It is certainly not there.
+    /// The thing certainly does not exist.
     Absent,
     /// It could not be told, and why.
     Failed(String),
@@ -18,7 +18,7 @@ pub enum Probe<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Stage {
-    /// Being made: nobody has worked in it yet.
+    /// Being created: no work in it yet.
     Creating,
     /// In use.
     Ready,
@@ -33,9 +33,9 @@ pub enum Stage {
 pub struct RecordFact {
     /// The secret written both here and beside the worktree.
     pub token: String,
-    /// When the sandbox goes.
+    /// When the sandbox is removed.
     pub lifetime: Lifetime,
-    /// How far it has come.
+    /// The stage of its lifecycle.
     pub stage: Stage,
     /// Whether the recorded folder lies where drive keeps sandboxes.
     pub inside_root: bool,
@@ -44,11 +44,11 @@ pub struct RecordFact {
 /// What is known of the run a sandbox belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnerState {
-    /// It runs.
+    /// The process is alive.
     Alive,
     /// It is proven not to run.
     Dead,
-    /// Nobody could tell.
+    /// The state cannot be determined.
     Unknown,
 }
 
@@ -63,7 +63,7 @@ pub struct Evidence {
     pub folder: Probe<()>,
 }
 
-/// Who asks.
+/// Who requests the removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asker {
     /// The owner, or a person by command.
@@ -72,26 +72,26 @@ pub enum Asker {
     Sweep(OwnerState),
 }
 
-/// What may be done.
+/// The decision about a removal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Save the work, then remove.
     Remove,
-    /// Nobody has worked in it: undo what was made.
+    /// Nothing was done in it: undo its creation.
     Undo,
     /// Folder and git folder are gone already: only the bookkeeping is left.
     Forget,
-    /// Hands off.
+    /// The sandbox must not be touched.
     Refuse(Refusal),
 }
 
-/// Why a sandbox stays.
+/// Why a sandbox is not removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Refusal {
-    /// No record: not ours.
+    /// Drive has no record of it.
     NotOurs,
-    /// The token beside the worktree is another one: somebody else's worktree stands there now.
+    /// The ownership token differs: another worktree has replaced it.
     SomebodyElses,
     /// The token is missing while the folder is there.
     NoToken,
@@ -99,7 +99,7 @@ pub enum Refusal {
     OutsideRoot,
     /// A probe failed, which proves nothing.
     CannotTell(String),
-    /// It goes only on command.
+    /// It is only removed on request.
     Persistent,
     /// Its run is alive.
     OwnerAlive,

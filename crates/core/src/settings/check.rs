@@ -1,7 +1,7 @@
-//! One tree against the schema: unknown keys, wrong types, values that are none.
+//! Checks one file against the schema: unknown keys, wrong types, invalid values.
 //!
-//! It reads only the part of JSON Schema that our own types produce.
-//! A key of [`NOT_YET`] is refused although it is spelled right: nothing would read it.
+//! It implements only the part of JSON Schema that our own types produce. A key of [`NOT_YET`] is
+//! refused although it exists: nothing reads it yet.
 
 use super::finding::Finding;
 use super::key_path::KeyPath;

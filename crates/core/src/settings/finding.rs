@@ -1,4 +1,4 @@
-//! What is wrong with the settings, and where.
+//! An error in the settings, with its file and line.
 
 use super::key_path::KeyPath;
 use super::layer::{Layer, Origin, Place, Source};
@@ -11,19 +11,19 @@ const SHOWN: usize = 20;
 /// How much of a line is shown.
 const MAX_TEXT: usize = 120;
 
-/// One mistake.
+/// One error in the settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// Where it was written.
+    /// The file and line.
     pub origin: Origin,
-    /// The line as it stands there, for files.
+    /// The text of the line, for files.
     pub text: Option<String>,
-    /// The setting meant, as a dotted path; none where the text is no TOML.
+    /// The setting as a dotted path; `None` if the text is not TOML.
     pub key: Option<String>,
     /// What is wrong: a lowercase fragment naming the thing in backticks.
     pub message: String,
-    /// What is most likely meant.
+    /// The most similar valid name.
     pub hint: Option<String>,
     #[serde(skip)]
     pub(super) path: KeyPath,

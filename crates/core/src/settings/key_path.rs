@@ -1,4 +1,4 @@
-//! The way to a setting.
+//! The path of a setting, such as `verify.limits.memory`.
 
 use std::fmt;
 
@@ -12,7 +12,6 @@ impl KeyPath {
         Self(text.split('.').map(str::to_owned).collect())
     }
 
-    /// The path to something below.
     pub(super) fn join(&self, name: &str) -> Self {
         let mut names = self.0.clone();
         names.push(name.to_owned());
@@ -31,12 +30,10 @@ impl KeyPath {
         self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
     }
 
-    /// The names.
     pub(super) fn names(&self) -> &[String] {
         &self.0
     }
 
-    /// Whether it is the whole.
     pub(super) fn is_root(&self) -> bool {
         self.0.is_empty()
     }

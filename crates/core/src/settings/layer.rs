@@ -1,4 +1,4 @@
-//! One text settings come from.
+//! One source of settings.
 
 use serde::Serialize;
 use std::fmt;
@@ -21,9 +21,9 @@ pub enum Source {
 /// One text of settings in TOML. Later layers lie over earlier ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// Where it comes from.
+    /// The source of the layer.
     pub source: Source,
-    /// What it says.
+    /// The TOML text.
     pub text: String,
 }
 
@@ -99,9 +99,7 @@ impl fmt::Display for Origin {
 /// Some bytes of one layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Which of the layers.
     pub(super) layer: usize,
-    /// Which bytes.
     pub(super) span: Range<usize>,
 }
 

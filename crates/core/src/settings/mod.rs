@@ -1,9 +1,9 @@
-//! What users set: layers of TOML over one commented file of defaults, checked as a whole.
+//! Settings: layers of TOML over one commented file of defaults, checked as a whole.
 //!
-//! Reading down: [`resolve`] takes texts with names (reading files is the adapters' work), parses each
-//! into a tree that knows its lines, checks every tree against the schema of the [`Settings`] types,
-//! lays them over each other, decodes, and asks the rules for impossible combinations. Every mistake
-//! is a [`Finding`] with its place; every value in force is an [`Entry`] with its origin.
+//! [`resolve`] takes named texts (the adapters read the files), parses each into a tree with line
+//! numbers, checks it against the schema of the [`Settings`] types, merges the trees, decodes them,
+//! and applies the rules for impossible combinations. Every error is a [`Finding`] with its place;
+//! every effective value is an [`Entry`] with its origin.
 
 mod check;
 mod finding;

@@ -1,4 +1,4 @@
-//! Layers in, effective settings out.
+//! Resolves layers into the effective settings.
 
 use super::check::{Extent, check};
 use super::finding::{Finding, Findings};
@@ -11,7 +11,7 @@ use super::tree::{Node, NodeKind};
 use serde_json::Value;
 use toml::de::DeTable;
 
-/// The settings in force, and where each came from.
+/// The effective settings and the origin of each value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effective {
     /// The settings.
@@ -20,16 +20,16 @@ pub struct Effective {
     pub entries: Vec<Entry>,
 }
 
-/// One value in force.
+/// One effective value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// The tables it is in, such as `["verify", "limits"]`.
     pub table: Vec<String>,
     /// Its key in that table.
     pub key: String,
-    /// Its value.
+    /// The value.
     pub value: Value,
-    /// Where it came from.
+    /// The origin of the value.
     pub origin: Origin,
 }
 
@@ -81,7 +81,7 @@ pub fn resolve(layers: &[Layer]) -> Result<Effective, Findings> {
     Ok(Effective { settings, entries })
 }
 
-/// A text that is no TOML may have said anything, so nothing more is concluded from the others.
+/// The values of a text that is not TOML are unknown, so the other layers are not checked further.
 fn parse(layers: &[Layer], findings: &mut Vec<Finding>) -> Result<Vec<Node>, Findings> {
     let mut trees = Vec::new();
     for (at, layer) in layers.iter().enumerate() {

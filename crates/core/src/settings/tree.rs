@@ -1,4 +1,4 @@
-//! Settings as a tree in which every value knows where it was written.
+//! Settings as a tree that keeps the line of every value.
 
 use super::layer::Place;
 use serde_json::{Value, json};
@@ -9,7 +9,6 @@ use toml::de::{DeTable, DeValue};
 /// A value and where it was written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
-    /// What it is.
     pub(super) kind: NodeKind,
     /// Its key; of an item of a list, the item itself.
     pub(super) key: Place,
@@ -17,7 +16,6 @@ pub(super) struct Node {
     pub(super) value: Place,
 }
 
-/// What a node is.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum NodeKind {
     /// A table, in the order it was written.

@@ -1,4 +1,4 @@
-//! The gate: may this very commit pair be promoted on the strength of this report?
+//! The gate: decides whether a report allows the merge of one commit into one base.
 
 use super::envelope::{Overall, SCHEMA, Stage, StageEnd, StageStatus, Verification};
 
@@ -20,7 +20,7 @@ pub fn promotable(report: &Verification, head: &str, base: &str) -> bool {
         && report.stages.iter().all(is_satisfied)
 }
 
-/// Whether one stage is no obstacle.
+/// Whether one stage allows the merge.
 pub(super) fn is_satisfied(stage: &Stage) -> bool {
     match stage.status {
         StageStatus::Pass => ended_well(stage),

@@ -1,4 +1,4 @@
-//! From what a command did to what its stage is worth.
+//! Classifies the end of a command as the status of its stage.
 
 use super::envelope::{FailureCategory, Overall, StageEnd, StageName, StageStatus};
 use super::tests_ran::TestsRan;
@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Everything that decides about one stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observation {
-    /// How the command ended.
+    /// The end of the command.
     pub end: End,
     /// Tracked files that are not what the commit says any more.
     pub tampered: Vec<String>,
@@ -20,12 +20,12 @@ pub struct Observation {
     pub smoke_reason: Option<String>,
 }
 
-/// What a stage is worth.
+/// The classification of a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// The verdict.
     pub status: StageStatus,
-    /// How it ended.
+    /// How the command ended.
     pub ended: StageEnd,
     /// The exit code, when it exited.
     pub exit_code: Option<i32>,

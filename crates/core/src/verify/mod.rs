@@ -1,5 +1,4 @@
-//! The isolated verifier's rules: what a change needs, in which order, what its end means, and
-//! whether the result opens the gate.
+//! Rules of the verifier: routes, stages, their order and status, and the gate.
 
 pub mod detect;
 mod envelope;

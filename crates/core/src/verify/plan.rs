@@ -1,4 +1,4 @@
-//! What will be run: stages of routes, in order.
+//! The plan of a verification: the stages of each route, in order.
 
 use super::envelope::StageName;
 use super::ready::Ready;
@@ -7,15 +7,15 @@ use std::time::Duration;
 /// One stage to run, or a stage that has nothing to run and says why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedStage {
-    /// What it is for.
+    /// The name of the stage.
     pub name: StageName,
     /// The route it belongs to.
     pub route: String,
-    /// What to do.
+    /// The work of the stage.
     pub work: Work,
 }
 
-/// What a planned stage does.
+/// The work of a planned stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Runs a command; the gate needs it to pass.
@@ -33,20 +33,20 @@ pub struct StageCommand {
     pub dir: String,
     /// Variables on top of the stage environment.
     pub env: Vec<(String, String)>,
-    /// How long it may run.
+    /// The time limit.
     pub timeout: Duration,
     /// What it may reach; as everything else where it is `None`.
     pub reach: Option<Reach>,
-    /// What shows that it has started, for a startup smoke that does not end by itself.
+    /// The readiness condition of a startup smoke test that keeps running.
     pub ready: Option<Ready>,
 }
 
-/// What a stage may reach.
+/// Network access of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Everything the machine can.
+    /// Everything the machine can reach.
     Open,
-    /// Its own loopback only.
+    /// Loopback only.
     Loopback,
 }
 
@@ -87,7 +87,7 @@ impl StageTimeouts {
 pub struct Plan {
     /// The stages, in the order they run.
     pub stages: Vec<PlannedStage>,
-    /// Remarks for the report.
+    /// Notes for the report.
     pub notes: Vec<String>,
 }
 

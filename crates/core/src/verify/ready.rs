@@ -1,4 +1,4 @@
-//! When a program that does not end by itself counts as started.
+//! Readiness conditions of a program that keeps running.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,10 @@
-//! Routing: which routes a change needs, and whether every changed path is covered by one.
+//! Routing: selects the routes of a change, and finds paths that no route covers.
 
 use super::envelope::StageName;
 use super::plan::{Plan, PlannedStage, StageCommand, Work};
 use globset::{GlobBuilder, GlobMatcher};
 
-/// What is to be judged.
+/// The scope of a verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The paths that differ from the base: added, modified, deleted; a rename is both its names.
@@ -20,16 +20,16 @@ pub struct Route {
     pub name: String,
     /// Globs, relative to the repository root. `*` stays within a folder, `**` does not.
     pub paths: Vec<String>,
-    /// What it asks for.
+    /// The rule of the route.
     pub rule: Rule,
 }
 
-/// What a route asks for.
+/// The rule of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// Nothing, for this reason.
+    /// Run nothing, for this reason.
     Skip(String),
-    /// These commands.
+    /// Run these commands.
     Run(Vec<(StageName, StageCommand)>),
 }
 
@@ -38,22 +38,22 @@ pub enum Rule {
 pub enum RouteProblem {
     /// No route covers these paths.
     Uncovered(Vec<String>),
-    /// A project that was found by itself has nothing to test with.
+    /// A detected project has no tests.
     Untested {
-        /// Its route.
+        /// The route.
         route: String,
-        /// What it lacks.
+        /// What the project lacks.
         missing: &'static str,
     },
     /// Nothing differs from the base.
     NothingChanged,
-    /// A glob cannot be read.
+    /// A glob is invalid.
     BadGlob {
-        /// Its route.
+        /// The route.
         route: String,
         /// The glob.
         glob: String,
-        /// What is wrong with it.
+        /// The error of the glob.
         message: String,
     },
 }

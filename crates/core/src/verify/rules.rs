@@ -1,4 +1,4 @@
-//! What the settings say about verification, ready to use.
+//! The verification settings, parsed and ready to use.
 
 use super::detect::Bounds;
 use super::envelope::StageName;
@@ -11,11 +11,11 @@ use crate::settings::{
 };
 use std::time::Duration;
 
-/// The rules one verification goes by. They come from the caller's checkout, never from the
-/// candidate: nobody writes the rules they are judged by.
+/// The rules of one verification. They come from the caller's checkout, never from the candidate,
+/// which must not change the rules it is judged by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// For all stages together.
+    /// The time limit for all stages together.
     pub deadline: Duration,
     /// Memory of one stage, everything it starts included.
     pub memory_bytes: u64,
@@ -25,7 +25,7 @@ pub struct Rules {
     pub tail_bytes: u64,
     /// Output of one stage before it is ended.
     pub output_bytes: u64,
-    /// What processes left behind mean.
+    /// How leaked processes are treated.
     pub leaks: LeakPolicy,
     /// What stages may reach, where their route does not say.
     pub reach: Reach,
@@ -35,9 +35,9 @@ pub struct Rules {
     pub max_parallel: u32,
     /// The routes; none for what the detectors find.
     pub routes: Vec<Route>,
-    /// Untracked files to bring along.
+    /// Patterns of untracked files to copy.
     pub copy: Vec<String>,
-    /// Caches to bring along.
+    /// Patterns of caches to clone or copy.
     pub seed: Vec<String>,
 }
 

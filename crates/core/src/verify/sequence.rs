@@ -1,4 +1,5 @@
-//! The order of stages as a pure machine: what runs next, within which time, and what the end means.
+//! The order of stages as a pure state machine: the next stage, its time limit, and the final
+//! result.
 
 use super::envelope::{
     Failure, FailureCategory, Overall, Stage, StageEnd, StageName, StageResource, StageStatus,
@@ -20,13 +21,13 @@ pub enum Next {
 /// One stage whose turn it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// What it is for.
+    /// The name of the stage.
     pub name: StageName,
     /// The route it belongs to.
     pub route: String,
-    /// Its command.
+    /// The command.
     pub command: StageCommand,
-    /// The smaller of its own timeout and what is left of the deadline.
+    /// The smaller of its own timeout and the remaining time.
     pub within: Duration,
 }
 

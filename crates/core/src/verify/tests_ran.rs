@@ -1,7 +1,7 @@
-//! How many tests ran, in the words of the runner itself.
+//! Counts tests from the output of test runners.
 //!
-//! A run that exits with code 0 because it selected nothing proves nothing. The scanner reads the
-//! whole output as it comes, because the tail alone may hold only the last of many summaries.
+//! A run that exits with code 0 without selecting a test proves nothing. The scanner reads the
+//! whole output as it arrives, because the tail may contain only the last of many summaries.
 
 use super::text;
 use std::ops::ControlFlow;
@@ -9,10 +9,10 @@ use std::ops::ControlFlow;
 /// The longest line that is looked at; summaries are short.
 const LINE_BYTES: usize = 4 * 1024;
 
-/// What the runner said.
+/// The number of tests that a runner reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestsRan {
-    /// No known runner said anything.
+    /// No known runner printed a summary.
     Unknown,
     /// A runner said that none ran.
     None,
@@ -34,7 +34,7 @@ struct Line {
     overlong: bool,
 }
 
-/// Which of the two streams.
+/// The stream that bytes came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Standard output.
@@ -86,7 +86,7 @@ impl TestScan {
     }
 }
 
-/// How many tests ran according to one line; `None` when it is no runner's summary.
+/// The number of tests that one line reports; `None` if it is not a summary.
 fn ran_in(line: &str) -> Option<u64> {
     let readers: [fn(&str) -> Option<u64>; 9] = [
         libtest, nextest, pytest, unittest, go, node, jest, vitest, mocha,

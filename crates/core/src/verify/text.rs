@@ -1,7 +1,7 @@
-//! Bytes of a foreign program as text that is safe to print, to store and to send.
+//! Converts a program's output to text that is safe to print, store and send.
 
-/// Bytes as text: invalid UTF-8 becomes the replacement character, escape sequences are dropped,
-/// other control characters vanish, and a carriage return starts a line anew.
+/// Converts bytes to text: invalid UTF-8 becomes the replacement character, escape sequences and
+/// other control characters are dropped, and a carriage return restarts the line.
 pub fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut out = String::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! Agents that do what a script says, one script a role.
+//! Scripted agents, one script per role.
 
 use super::lock::lock;
 use super::machine::{DriveProcess, FakeMachine};
@@ -22,13 +22,13 @@ const HALF: &str = "half of ";
 pub struct AgentTurn {
     /// What it is asked to be.
     pub role: Role,
-    /// Which round of the run.
+    /// The round of the run.
     pub round: u32,
-    /// What a reviewer looks at.
+    /// The review domain.
     pub domain: Option<String>,
-    /// What it is told.
+    /// The prompt.
     pub prompt: String,
-    /// The same as data.
+    /// The prompt's inputs as data.
     pub input: JobInput,
     /// The files of its sandbox; none for a job without one.
     pub files: Files,
@@ -36,16 +36,16 @@ pub struct AgentTurn {
     pub dirty: bool,
 }
 
-/// What an agent does.
+/// The work of a scripted agent.
 #[derive(Clone, Debug)]
 pub struct AgentWork {
     /// Files it writes: each one in two steps, with an event between them.
     pub writes: Vec<(String, String)>,
     /// Whether it commits what it wrote; else that stays for drive to commit.
     pub commits: bool,
-    /// Its answer.
+    /// The answer.
     pub answer: String,
-    /// How it ends.
+    /// The ending.
     pub ending: Ending,
 }
 
@@ -77,7 +77,7 @@ impl AgentWork {
 
 type Script = dyn Fn(&AgentTurn) -> AgentWork + Send + Sync;
 
-/// The agents of a world. An agent outlives the drive process that started it, until somebody ends it.
+/// The agents of a world. An agent outlives the drive process that started it, until it is killed.
 #[derive(Clone)]
 pub struct FakeAgents {
     scripts: Arc<Mutex<BTreeMap<Role, Arc<Script>>>>,
@@ -107,8 +107,8 @@ impl FakeAgents {
         }
     }
 
-    /// Says what agents of a role do. A script that looks at files and not at counts does the same
-    /// again after a crash.
+    /// Sets the script of a role. A script that depends on files rather than on counters repeats
+    /// its work after a crash.
     pub fn script(
         &self,
         role: Role,

@@ -4,7 +4,7 @@ use drive_core::time::{Timestamp, after};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A clock that moves only when it is told to. Clones show the same time.
+/// A clock that moves only when advanced. Clones share the time.
 #[derive(Clone)]
 pub struct FakeClock {
     now: Arc<Mutex<Timestamp>>,

@@ -24,8 +24,8 @@ const REMOTE: &str = "origin";
 /// The account that drive posts under: a person's own, as on GitHub with one account.
 const ACCOUNT: &str = "me";
 
-/// Pull requests and comments. [`FakeForge::of`] gives a handle that works while its process lives;
-/// people act on it whoever lives.
+/// Pull requests and comments. [`FakeForge::of`] gives a handle that works while its process is
+/// alive; people can always act on it.
 #[derive(Clone)]
 pub struct FakeForge {
     state: Arc<Mutex<ForgeState>>,

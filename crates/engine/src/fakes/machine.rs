@@ -1,4 +1,4 @@
-//! The processes of a machine: drive processes, and the agents they start.
+//! Processes of a fake machine: drive processes and the agents they start.
 
 use super::lock::lock;
 use crate::cancel::CancelToken;
@@ -120,7 +120,7 @@ impl MachineState {
 }
 
 impl DriveProcess {
-    /// Kills it: its ports do nothing any more. Agents that it started go on.
+    /// Kills the process: its ports stop working. Agents that it started keep running.
     pub fn kill(&self) {
         self.alive.store(false, Ordering::SeqCst);
     }

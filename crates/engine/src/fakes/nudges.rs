@@ -16,7 +16,7 @@ pub struct FakeNudges {
 }
 
 impl FakeNudges {
-    /// Nothing was heard yet.
+    /// Creates an empty log.
     pub fn new(clock: FakeClock) -> Self {
         Self {
             kept: Arc::default(),

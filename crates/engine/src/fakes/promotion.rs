@@ -11,7 +11,7 @@ use drive_core::verify::{
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A verifier that passes everything, until it is told otherwise.
+/// A verifier that passes everything by default.
 #[derive(Clone)]
 pub struct FakeGate {
     passes: Arc<AtomicBool>,

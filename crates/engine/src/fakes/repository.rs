@@ -1,4 +1,4 @@
-//! A repository whose commits are plain values: parents, files and a subject.
+//! A fake repository whose commits are plain values: parents, files and a subject.
 
 use super::clock::FakeClock;
 use super::lock::lock;
@@ -21,7 +21,7 @@ pub(super) const MAIN: &str = "main";
 pub(super) const CONFLICT: &str = "<<<<<<<";
 
 /// A repository, its remotes and its sandboxes. [`FakeRepository::of`] gives a handle that works
-/// while its process lives; agents and people act on it whoever lives.
+/// while its process is alive; agents and people can always act on it.
 #[derive(Clone)]
 pub struct FakeRepository {
     state: Arc<Mutex<RepositoryState>>,

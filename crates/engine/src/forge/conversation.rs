@@ -1,4 +1,4 @@
-//! A forge, and what is needed to speak there under our own name and to know whom to listen to.
+//! A forge with what drive needs to post on it and to decide whom to trust.
 
 use super::permissions::Permissions;
 use super::poll_coalescer::PollCoalescer;
@@ -13,11 +13,11 @@ use std::sync::Arc;
 pub struct Conversation {
     /// The forge.
     pub forge: Arc<dyn Forge>,
-    /// Signs what is posted.
+    /// The key that marks posts.
     pub key: MarkerKey,
     /// Logins that are listened to besides those with write permission.
     pub trusted: Trusted,
-    /// What the others may do.
+    /// Permissions of other authors.
     pub permissions: Permissions,
     coalescer: PollCoalescer,
 }

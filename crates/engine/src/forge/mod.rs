@@ -1,4 +1,4 @@
-//! What happens between a forge and the runs that watch it.
+//! Services between a forge and the runs that watch it.
 
 mod conversation;
 mod permissions;

@@ -1,4 +1,4 @@
-//! What authors may do, asked of the forge and remembered briefly.
+//! Permissions of authors: asked of the forge and cached briefly.
 
 use crate::ports::{Clock, Forge};
 use drive_core::Problem;
@@ -33,7 +33,7 @@ struct Known {
 /// What was decided about a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// What to do with it.
+    /// Whether it starts work.
     pub verdict: Verdict,
     /// Why the forge gave no answer, where it was asked and gave none.
     pub problem: Option<Problem>,
@@ -67,8 +67,7 @@ impl Permissions {
         }
     }
 
-    /// Judges whether an approval counts: given by somebody who could merge the change themselves, or
-    /// whom the settings list.
+    /// Whether an approval counts: its author has write permission or is listed in the settings.
     pub fn judge_approval(&self, approval: &Approval, trusted: &Trusted) -> Judgement {
         let author = &approval.author;
         let unknown = trust::judge_author(author, None, trusted);
@@ -82,7 +81,7 @@ impl Permissions {
         }
     }
 
-    /// What the forge says about an author, or why it said nothing.
+    /// The permission of an author, or the error of the forge.
     fn ask(&self, author: &Author) -> (Option<Permission>, Option<Problem>) {
         match author.login.as_deref().map(|login| self.of(login)) {
             Some(Ok(permission)) => (Some(permission), None),
@@ -91,7 +90,7 @@ impl Permissions {
         }
     }
 
-    /// What a login may do, as the forge said less than [`PERMISSION_LIFETIME`] ago.
+    /// The cached permission of a login, not older than [`PERMISSION_LIFETIME`].
     pub fn of(&self, login: &str) -> Result<Permission, Problem> {
         // Only our memory folds letters: how a forge compares names is its own business.
         let name = login.to_lowercase();

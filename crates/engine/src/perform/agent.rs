@@ -14,7 +14,7 @@ use std::cell::Cell;
 /// How many notes of one agent are journaled: enough for every wait and permission of a long job,
 /// and a bound on what a babbling one can write.
 const MOST_NOTES: u32 = 500;
-/// Where a job without a sandbox works: a folder of its own with nothing in it.
+/// The working folder of a job without a sandbox: a new, empty folder.
 const EMPTY: &str = "empty";
 
 impl World<'_> {
@@ -140,7 +140,7 @@ impl Notes<'_> {
         }
     }
 
-    /// What drive itself has to say about the agent, however much that one said.
+    /// Notes of drive itself about the agent, regardless of how much the agent printed.
     fn warn(&self, text: &str) {
         self.journal(Note::Warning {
             text: text.to_owned(),

@@ -18,7 +18,7 @@ use drive_core::time::Timestamp;
 
 /// Under which name the status of a commit is set.
 const STATUS_CONTEXT: &str = "drive/review";
-/// How long the marker and the words around it may be, at most.
+/// The longest marker with the text around it.
 const MARKER_ROOM: usize = 1024;
 
 impl World<'_> {
@@ -168,8 +168,8 @@ fn post<'a>(body: &'a str, marker: &'a str) -> Post<'a> {
     Post { body, marker }
 }
 
-/// Reads the state of the pull request, what people wrote since, and this run's own replies. Which
-/// approvals stand is asked when it is wanted, or when somebody gave or took back one.
+/// Reads the state of the pull request, new comments, and this run's own replies. Approvals are
+/// read on request, or when a review changed.
 fn poll(
     talk: &Conversation,
     run: &Run,

@@ -29,11 +29,11 @@ const MENDED: u32 = 0;
 
 /// The ports that effects act on.
 pub struct World<'a> {
-    /// Worktrees.
+    /// Sandboxes.
     pub sandboxes: &'a dyn Sandboxes,
     /// The state files of phases.
     pub phase_files: &'a dyn PhaseFiles,
-    /// History.
+    /// Version control.
     pub history: &'a dyn VersionControl,
     /// Agents by name.
     pub agents: &'a dyn AgentSource,
@@ -47,7 +47,7 @@ pub struct World<'a> {
     pub runs_dir: PathBuf,
     /// Whether agents may run without the kernel's help.
     pub isolation: IsolationMode,
-    /// Who is told what happens, as it happens.
+    /// Observes effects and agents as they run.
     pub observer: &'a dyn Observer,
 }
 
@@ -65,7 +65,7 @@ pub trait Observer: Sync {
     }
 }
 
-/// Watches nothing.
+/// An observer that ignores everything.
 pub struct Unobserved;
 
 impl Observer for Unobserved {
@@ -222,7 +222,7 @@ impl World<'_> {
         }
     }
 
-    /// The sandbox as the journal knows it, or as its own record outside of it says.
+    /// The sandbox from the journal, or from its own record.
     fn find_sandbox(&self, task: &Task<'_>, id: &SandboxId) -> Result<Option<Sandbox>, Problem> {
         match task.run.sandboxes.get(id) {
             Some(sandbox) => Ok(Some(sandbox.clone())),
@@ -230,8 +230,8 @@ impl World<'_> {
         }
     }
 
-    /// The sandbox, whole: what somebody took away by hand is there again. No agent works in it
-    /// now.
+    /// The sandbox after repair: files that were deleted by hand are restored. No agent runs in it
+    /// at this time.
     fn require_sandbox(&self, task: &Task<'_>, id: &SandboxId) -> Result<Sandbox, Problem> {
         let sandbox = self.known_sandbox(task, id)?;
         let head = task.run.work.head_sha.as_deref();
@@ -269,8 +269,8 @@ impl World<'_> {
         Ok(EffectResult::SandboxRemoved { kept, branch })
     }
 
-    /// What an agent that came to no good end committed by itself. Its branch is safe whether or
-    /// not that can be told.
+    /// Commits of an agent that failed. They are safe on its branch even if this cannot be
+    /// determined.
     fn branch_tip(&self, task: &Task<'_>, sandbox: &Sandbox) -> Option<BranchTip> {
         let request = task.run.request.as_ref()?;
         let place = Place::Checkout(&request.repo);

@@ -6,7 +6,6 @@ use drive_core::problem::{Kind, Problem};
 use drive_core::run::{EffectResult, Published};
 use drive_core::sandbox::{BranchName, Sandbox};
 
-/// What is pushed.
 pub(super) struct Expected<'a> {
     pub(super) head_sha: &'a str,
     /// Whether the remote had the branch before.
@@ -14,7 +13,7 @@ pub(super) struct Expected<'a> {
 }
 
 impl World<'_> {
-    /// Pushes the branch. Doing it again finds it up to date. Nobody's commits are overwritten.
+    /// Pushes the branch. A repeated push is a no-op. No commits are overwritten.
     pub(super) fn push(
         &self,
         sandbox: &Sandbox,

@@ -5,11 +5,9 @@ use crate::ports::{Tip, Tips};
 use drive_core::sandbox::{BranchName, Sandbox};
 use std::collections::BTreeSet;
 
-/// How many changes are named.
 const MOST_NAMED: usize = 20;
 /// How many new branches are asked about.
 const MOST_ASKED: usize = 100;
-/// Where drive's own names are.
 const OWN: &str = "refs/drive/";
 
 impl World<'_> {

@@ -13,7 +13,6 @@ use std::path::Path;
 const DIFF_BYTES: usize = 128 * 1024;
 /// How long a file may be that a run reads.
 const FILE_BYTES: u64 = 4 * 1024 * 1024;
-/// How much of a commit's name people are told.
 const SHORT: usize = 8;
 /// How many names are tried before a person is asked for one.
 const MOST_NAMES: u32 = 50;
@@ -80,8 +79,8 @@ impl World<'_> {
         })
     }
 
-    /// What is told of a branch that no longer builds on the commit it started from. One that shares
-    /// no commit at all with it can be merged nowhere.
+    /// The problem of a branch that no longer contains its base commit. A branch that shares no
+    /// commit with it cannot be merged.
     fn rewritten(
         &self,
         sandbox: &Sandbox,
@@ -197,8 +196,8 @@ impl World<'_> {
         .hint("pass `--branch` with another name"))
     }
 
-    /// The tip of the run's branch. An agent that switched to a branch of its own, or to none, has
-    /// its commits brought back, as long as that only adds to the run's branch.
+    /// The tip of the run's branch. If the agent switched to another branch or to none, its commits
+    /// are moved to the run's branch, as long as that is a fast-forward.
     pub(super) fn bring_to_branch(
         &self,
         sandbox: &Sandbox,

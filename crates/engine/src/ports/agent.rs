@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 /// One job for one agent.
 #[derive(Clone, Debug)]
 pub struct AgentRequest {
-    /// Whose job it is.
+    /// The run.
     pub run: RunId,
     /// What the agent is asked to be.
     pub role: Role,
-    /// Which round of the run.
+    /// The round of the run.
     pub round: u32,
-    /// What a reviewer looks at.
+    /// The review domain.
     pub domain: Option<String>,
     /// What it is asked to do.
     pub prompt: String,
-    /// The same as JSON, for programs: task, comments, diff base and pull request. It stands in a
-    /// file that the agent is told of.
+    /// The prompt's inputs as JSON, for programs: task, comments, diff base and pull request.
+    /// `DRIVE_INPUT` names its file.
     pub input: Option<String>,
     /// The sandbox it works in. A folder below `scratch` is made when it is missing.
     pub sandbox: PathBuf,
@@ -31,11 +31,11 @@ pub struct AgentRequest {
     pub scratch: PathBuf,
     /// The model, when the caller overrides the settings.
     pub model: Option<String>,
-    /// The conversation to go on with.
+    /// The conversation to resume.
     pub resume: Option<Session>,
-    /// Every bound on it.
+    /// The limits.
     pub limits: Limits,
-    /// What it may still use.
+    /// The remaining budget.
     pub budget: Budget,
     /// How often it may ask for a permission.
     pub max_escalations: u32,
@@ -51,14 +51,14 @@ pub enum IsolationMode {
     Auto,
     /// With every layer, or not at all.
     Require,
-    /// Without.
+    /// No isolation.
     Off,
 }
 
-/// What an installed agent says about itself.
+/// Facts about an installed agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentVersion {
-    /// Which adapter speaks to it.
+    /// The adapter that runs the agent.
     pub kind: AgentKind,
     /// The program that would be started.
     pub program: PathBuf,

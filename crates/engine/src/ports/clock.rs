@@ -1,7 +1,7 @@
 use drive_core::time::Timestamp;
 
-/// Civil time.
+/// The wall clock.
 pub trait Clock: Send + Sync {
-    /// Now.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 }

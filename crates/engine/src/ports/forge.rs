@@ -6,9 +6,9 @@ use drive_core::time::Timestamp;
 /// A pull request to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPullRequest {
-    /// Title.
+    /// The title.
     pub title: String,
-    /// Description.
+    /// The description.
     pub body: String,
     /// The branch with the work, already pushed.
     pub branch: String,
@@ -24,7 +24,7 @@ pub struct NewPullRequest {
 /// the same marker posts once, however often an answer was lost on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Post<'a> {
-    /// What people read.
+    /// The visible text.
     pub body: &'a str,
     /// The whole hidden comment, such as `<!-- drive:… -->`.
     pub marker: &'a str,
@@ -37,7 +37,7 @@ pub struct LineComment<'a> {
     pub path: &'a str,
     /// Line in the new version of the file, counted from one.
     pub line: u64,
-    /// The remark.
+    /// The comment.
     pub post: Post<'a>,
 }
 
@@ -67,7 +67,7 @@ pub struct Posted {
 /// A review of ours that now stands on the forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostedReview {
-    /// Its body.
+    /// The body of the review.
     pub review: Posted,
     /// Its remarks on lines, those that the diff reaches.
     pub lines: Vec<CommentRef>,
@@ -91,24 +91,24 @@ pub struct Polled {
 /// A commit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusState {
-    /// Still being worked out.
+    /// The result is pending.
     Pending,
-    /// Good.
+    /// The commit passed.
     Success,
-    /// Not good.
+    /// The commit failed.
     Failure,
-    /// Could not be told.
+    /// The result could not be determined.
     Error,
 }
 
-/// What is said about a commit. The newest of a context counts.
+/// A commit status. The newest of a context counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommitStatus<'a> {
-    /// Who says it, such as `drive/review`.
+    /// The context of the status, such as `drive/review`.
     pub context: &'a str,
-    /// What.
+    /// The state.
     pub state: StatusState,
-    /// In a few words; a forge may cut them.
+    /// A short description; a forge may truncate it.
     pub description: &'a str,
 }
 
@@ -128,14 +128,14 @@ pub enum Reaction {
 pub enum MergeOutcome {
     /// Merged, now or by an earlier attempt.
     Merged {
-        /// The commit on the base, where the forge says.
+        /// The merge commit, if the forge reports it.
         sha: Option<String>,
     },
     /// The head is not the expected one: what was verified is not what would be merged.
     HeadMoved,
     /// The forge does not allow it now.
     Refused {
-        /// Why, in the forge's words.
+        /// The reason given by the forge.
         reason: String,
     },
 }

@@ -1,5 +1,5 @@
-//! What drive needs of the world, one trait a file. Adapters implement them; `crate::fakes` has them
-//! in memory, for tests.
+//! Ports: the traits through which drive uses the outside world, one per file. Adapters implement
+//! them; `crate::fakes` has in-memory versions for tests.
 
 mod agent;
 mod clock;

@@ -2,7 +2,7 @@ use drive_core::forge::webhook::Nudge;
 use drive_core::problem::{Kind, Problem};
 use drive_core::time::Timestamp;
 
-/// Whoever polls, told to poll now. A nudge is a hint: losing one costs time, never a comment.
+/// Triggers a poll. A nudge is a hint: losing one costs time, never a comment.
 pub trait Nudges: Send + Sync {
     /// Passes a nudge on without waiting.
     fn nudge(&self, nudge: Nudge) -> Result<(), Problem>;
@@ -29,7 +29,7 @@ pub struct KeptNudge {
     pub number: u64,
     /// Where to look. The name of the repository is in lower case.
     pub nudge: Nudge,
-    /// When it was heard.
+    /// When the webhook arrived.
     pub at: Timestamp,
 }
 
@@ -45,6 +45,6 @@ pub trait NudgeLog: Send + Sync {
 
 /// The webhook deliveries that were taken, across restarts.
 pub trait Deliveries: Send + Sync {
-    /// Records a delivery. Says whether it is the first of its id.
+    /// Records a delivery. Returns whether its id is new.
     fn is_first(&self, id: &str, at: Timestamp) -> Result<bool, Problem>;
 }

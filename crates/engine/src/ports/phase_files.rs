@@ -3,13 +3,13 @@ use drive_core::phase::PhaseState;
 use drive_core::sandbox::Sandbox;
 use std::path::{Path, PathBuf};
 
-/// The file in which a phase tells about itself inside its sandbox. Whoever works there can write
-/// it: what is read has been checked by itself, and not yet against anything else.
+/// The state file of a phase in its sandbox. Agents can write to it: what is read has a valid form,
+/// but is not yet compared with other evidence.
 pub trait PhaseFiles: Send + Sync {
     /// Replaces the file, whole or not at all.
     fn write(&self, sandbox: &Sandbox, state: &PhaseState) -> Result<(), Problem>;
 
-    /// What the file of a sandbox says; `None` when it carries none.
+    /// The state file of a sandbox; `None` if it has none.
     fn read(&self, sandbox_path: &Path) -> Result<Option<PhaseState>, Problem>;
 
     /// Every sandbox that carries such a file, in the order of their paths.
@@ -22,8 +22,8 @@ pub trait PhaseFiles: Send + Sync {
 /// A sandbox that carries the file of a phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundState {
-    /// Where the sandbox is.
+    /// The folder of the sandbox.
     pub sandbox_path: PathBuf,
-    /// What its file says, or why it cannot be used.
+    /// The state, or why it cannot be used.
     pub state: Result<PhaseState, Problem>,
 }

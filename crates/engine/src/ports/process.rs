@@ -10,24 +10,24 @@ use std::path::PathBuf;
 pub struct CommandSpec {
     /// The program: a path, or a name looked up in `PATH` of `env`.
     pub program: OsString,
-    /// Its arguments.
+    /// The arguments.
     pub args: Vec<OsString>,
-    /// Its working folder.
+    /// The working directory.
     pub cwd: PathBuf,
-    /// Its whole environment.
+    /// The complete environment.
     pub env: Vec<(OsString, OsString)>,
-    /// What it reads.
+    /// Standard input.
     pub stdin: Stdin,
-    /// What it may use.
+    /// The limits.
     pub limits: Limits,
-    /// How tightly it is held.
+    /// The containment.
     pub containment: Containment,
     /// What it may touch. Only a full containment can hold it to this.
     pub isolation: Isolation,
     /// Where its logs (`stdout.log`, `stderr.log`) and its report (`report.json`) are written;
     /// `None` keeps nothing on disk.
     pub log_dir: Option<PathBuf>,
-    /// What leftovers mean.
+    /// How leaked processes are treated.
     pub leaks: LeakPolicy,
     /// What happens to it when drive dies.
     pub orphans: OrphanPolicy,
@@ -72,9 +72,9 @@ impl CommandSpec {
 pub enum Containment {
     /// By a helper process and every layer the machine has: agents, stages, anything foreign.
     Full,
-    /// An own process group only, at nearly the cost of a bare start: trusted quick tools. Memory
-    /// and process caps are not enforced, what starts its own session gets away, and nobody ends it
-    /// when drive dies.
+    /// Only a process group, at nearly the cost of a plain start, for trusted short tools. Memory
+    /// and process limits are not enforced, a process with its own session escapes, and nothing
+    /// ends the tree when drive dies.
     Light,
 }
 
@@ -89,10 +89,10 @@ pub enum Stdin {
     Channel(StdinSource),
 }
 
-/// What a child may touch.
+/// The isolation of a child.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Isolation {
-    /// Where it may write.
+    /// Write access.
     pub writes: Writes,
     /// A private folder for temporary files: created when absent, writable, and named by `TMPDIR`.
     pub tmp: Option<PathBuf>,
@@ -102,17 +102,17 @@ pub struct Isolation {
     pub hidden: Vec<PathBuf>,
     /// These stay visible inside hidden folders, besides the working folder and what is writable.
     pub shown: Vec<PathBuf>,
-    /// What it may reach.
+    /// Network access.
     pub network: Network,
     /// Refuse to start when a layer that this command asks for is missing.
     pub required: bool,
 }
 
-/// Where a child may write.
+/// Write access of a child.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Writes {
-    /// Wherever its user may.
+    /// Everywhere its user may write.
     #[default]
     Anywhere,
     /// In these folders and below, and in the private temporary folder; an empty list is a
@@ -120,14 +120,14 @@ pub enum Writes {
     Only(Vec<PathBuf>),
 }
 
-/// What a child may reach.
+/// Network access of a child.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Network {
-    /// Everything the machine can.
+    /// Everything the machine can reach.
     #[default]
     Open,
-    /// Its own loopback only.
+    /// Loopback only.
     Off,
 }
 
@@ -137,11 +137,11 @@ pub enum Network {
 pub enum OrphanPolicy {
     /// The helper ends it at once.
     End,
-    /// The helper goes on within the limits; the next drive finds its report.
+    /// The helper continues within the limits; the next drive process finds its report.
     Continue,
 }
 
-/// Which stream bytes came from.
+/// The stream that bytes came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.

@@ -14,10 +14,10 @@ pub struct Promotion<'a> {
     pub base: &'a str,
 }
 
-/// The isolated verifier, for whoever promotes.
+/// The isolated verifier as a gate before a merge.
 pub trait PromotionGate: Send + Sync {
-    /// Judges. There is a report whenever anything can be said at all, a failing one included; it is
-    /// kept under its own name.
+    /// Verifies a commit. There is a report in every case where one is possible, including
+    /// failures; it is stored under its run id.
     fn judge(
         &self,
         promotion: &Promotion<'_>,

@@ -2,7 +2,7 @@ use drive_core::Problem;
 use drive_core::forge::{Comment, PullRequest};
 use drive_core::ids::PrNumber;
 
-/// Pull requests as somebody sees them who only looks.
+/// Read-only access to pull requests.
 pub trait PullRequests: Send + Sync {
     /// All of them, oldest first.
     fn list(&self) -> Result<Vec<PullRequest>, Problem>;

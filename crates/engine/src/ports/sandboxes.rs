@@ -16,8 +16,8 @@ pub trait Sandboxes: Send + Sync {
     /// was missing, for a person; its files and commits stay as they are.
     fn mend(&self, sandbox: &Sandbox, head: Option<&str>) -> Result<Vec<String>, Problem>;
 
-    /// The same before anybody works in it: a folder that was removed by hand is filled anew from
-    /// its branch.
+    /// Like `mend`, before an agent starts: a folder that was removed by hand is restored from its
+    /// branch.
     fn make_whole(&self, sandbox: &Sandbox, head: Option<&str>) -> Result<Vec<String>, Problem>;
 
     /// Writes one file at the sandbox's root, replacing whatever has that name.
@@ -35,8 +35,9 @@ pub trait Sandboxes: Send + Sync {
     /// by [`settle`](Self::settle) or by the next sweep. Tells whether there was one.
     fn retire(&self, sandbox: &Sandbox) -> Result<bool, Problem>;
 
-    /// Saves the work of a retired sandbox and forgets it; the files are deleted in the background.
-    /// When something cannot be saved, the sandbox goes back to its place and the problem says what.
+    /// Saves the work of a retired sandbox and removes its record; the files are deleted in the
+    /// background. If something cannot be saved, the sandbox is moved back and the problem names
+    /// it.
     fn settle(&self, id: &SandboxId) -> Result<Option<KeptWork>, Problem>;
 
     /// Keeps the work, then removes the sandbox. Removing one that is already gone is fine.
@@ -61,14 +62,14 @@ pub trait Sandboxes: Send + Sync {
         branch: &BranchName,
     ) -> Result<KeptWork, Problem>;
 
-    /// Forgets saved work.
+    /// Deletes saved work.
     fn drop_kept(&self, repo: &Path, reference: &str) -> Result<KeptWork, Problem>;
 }
 
-/// What a removal did.
+/// The result of a removal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removal {
-    /// Work saved first.
+    /// Work that was saved before the removal.
     pub kept: Option<KeptWork>,
     /// Whether there was something to remove.
     pub existed: bool,
@@ -77,9 +78,9 @@ pub struct Removal {
 /// What a sweep did, for one line to the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
-    /// Sandboxes that are gone now.
+    /// Removed sandboxes.
     pub removed: Vec<Swept>,
-    /// Sandboxes that stay, and why.
+    /// Sandboxes that were not removed, with the reason.
     pub left: Vec<Left>,
     /// Remains in the trash that were deleted.
     pub trash: u32,
@@ -88,20 +89,20 @@ pub struct SweepReport {
 /// One sandbox that a sweep removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Swept {
-    /// Its name.
+    /// The id.
     pub id: SandboxId,
-    /// Whose it was.
+    /// The run it belonged to.
     pub run: RunId,
-    /// Work saved first.
+    /// Work that was saved before the removal.
     pub kept: Option<KeptWork>,
 }
 
 /// One sandbox that a sweep left alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
-    /// Its name.
+    /// The id.
     pub id: SandboxId,
-    /// Why.
+    /// The reason.
     pub why: WhyLeft,
 }
 

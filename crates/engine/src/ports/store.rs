@@ -15,8 +15,8 @@ pub trait Store: Send + Sync {
     /// nothing; an illegal event writes nothing.
     fn append(&self, append: &Append<'_>, fold: Fold) -> Result<Appended, Problem>;
 
-    /// The same for many events in one durable transaction. Each is folded or refused by itself, in
-    /// order; when they cannot be written, none is.
+    /// Like `append`, for many events in one durable transaction. Each is folded or refused
+    /// separately, in order; on a write failure none is stored.
     fn append_all(
         &self,
         appends: &[Append<'_>],
@@ -32,16 +32,15 @@ pub trait Store: Send + Sync {
     /// What happened in a run, in order.
     fn journal(&self, run: &RunId) -> Result<Vec<Entry>, Problem>;
 
-    /// Which runs something happened to after `mark`, by whoever delivered it, and the mark for the
-    /// next look. A mark beyond the end asks only for the mark.
+    /// The runs that changed after `mark`, and the mark for the next query. A mark beyond the end
+    /// returns only the mark.
     fn news(&self, mark: u64) -> Result<News, Problem>;
 
     /// Marks the effects that this owner has not begun yet as begun, and returns them. What an
     /// earlier owner began is returned again, with a higher attempt.
     fn claim(&self, run: &RunId, token: LeaseToken) -> Result<Vec<Claimed>, Problem>;
 
-    /// Takes the lease of a run: when nobody has it, when it ran out, or when `liveness` says that
-    /// its owner is dead.
+    /// Takes the lease of a run if it is free or expired, or if `liveness` reports its owner dead.
     fn acquire(
         &self,
         run: &RunId,
@@ -54,7 +53,7 @@ pub trait Store: Send + Sync {
     /// Who has the lease of a run, whether or not it still lives.
     fn owner(&self, run: &RunId) -> Result<Option<Owner>, Problem>;
 
-    /// Prolongs a lease. `false` when somebody else has it by now.
+    /// Renews a lease. `false` if another process has taken it.
     fn renew(&self, run: &RunId, token: LeaseToken, expires_at: Timestamp)
     -> Result<bool, Problem>;
 
@@ -64,19 +63,19 @@ pub trait Store: Send + Sync {
 
 /// One event to be made durable.
 pub struct Append<'a> {
-    /// Whose.
+    /// The run.
     pub run: &'a RunId,
-    /// What happened.
+    /// The event.
     pub event: &'a Event,
     /// What makes it the same event when it comes again.
     pub dedupe: &'a DedupeKey,
-    /// When.
+    /// The time.
     pub at: Timestamp,
     /// The lease under which it is written, for what only the owner may say.
     pub fence: Option<LeaseToken>,
 }
 
-/// What became of an event.
+/// The result of an append.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Appended {
     /// It is durable, and this is the state after it.
@@ -86,7 +85,7 @@ pub enum Appended {
 }
 
 impl Appended {
-    /// The state now.
+    /// Returns the state.
     pub fn into_run(self) -> Run {
         match self {
             Appended::Folded(run) | Appended::Duplicate(run) => *run,
@@ -94,43 +93,43 @@ impl Appended {
     }
 }
 
-/// What happened since a look.
+/// Events since a mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct News {
-    /// To whom.
+    /// The runs that changed.
     pub runs: Vec<RunId>,
-    /// Where the next look starts.
+    /// The mark for the next query.
     pub mark: u64,
 }
 
-/// One line of a journal.
+/// One entry of a journal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Its place, from 1.
+    /// The sequence number, from 1.
     pub seq: u64,
-    /// What happened.
+    /// The event.
     pub event: Event,
-    /// Under which key.
+    /// The key for deduplication.
     pub dedupe: DedupeKey,
-    /// When.
+    /// The time.
     pub at: Timestamp,
 }
 
-/// Which runs to list.
+/// Selects runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunFilter {
-    /// All of them.
+    /// All runs.
     All,
-    /// Those that have not ended.
+    /// Active runs.
     Active,
 }
 
 /// An effect that this owner performs now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claimed {
-    /// Its key.
+    /// The key.
     pub key: EffectKey,
-    /// What is to be done.
+    /// The effect.
     pub effect: Effect,
     /// 1 for the first time. From 2 on it may have happened, so the world is asked first.
     pub attempt: u32,
@@ -140,20 +139,20 @@ pub struct Claimed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Owner {
-    /// Which machine.
+    /// The machine.
     pub machine: String,
-    /// Which start of that machine.
+    /// The boot id of the machine.
     pub boot: String,
-    /// Which process of that start.
+    /// The process.
     pub process: ProcessMark,
 }
 
 /// What is known about an owner. One failed probe proves no death: only `Dead` does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Liveness {
-    /// It runs.
+    /// The process is alive.
     Alive,
-    /// It is proven gone.
+    /// The process is proven dead.
     Dead,
     /// It cannot be told, as for an owner on another machine.
     Unknown,
@@ -166,11 +165,11 @@ pub struct LeaseToken(pub u64);
 /// The answer to a request for a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeaseAnswer {
-    /// It is yours.
+    /// The lease is granted.
     Granted(LeaseToken),
-    /// Somebody has it.
+    /// Another process holds the lease.
     Held {
-        /// Who.
+        /// The owner.
         owner: Owner,
         /// Until when, if its heart stops beating now.
         expires_at: Timestamp,

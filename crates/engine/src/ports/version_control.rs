@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 /// Where a question about history is asked.
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
-    /// Somebody's own checkout, or a bare repository.
+    /// A person's checkout, or a bare repository.
     Checkout(&'a Path),
     /// One of our sandboxes. Its `.git` file is not believed.
     Sandbox(&'a Sandbox),
 }
 
-/// A repository as found.
+/// A repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repository {
     /// The git folder all worktrees share.
@@ -39,13 +39,13 @@ pub struct WorkState {
     pub head_sha: String,
     /// The branch checked out; `None` on a detached head.
     pub branch: Option<String>,
-    /// What was left half done.
+    /// The unfinished git operation.
     pub in_progress: Option<InProgress>,
     /// Files that are dirty or untracked.
     pub dirty_files: u32,
 }
 
-/// What to say of leftovers.
+/// How to commit uncommitted changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftovers {
     /// Whose they are: goes into a trailer.
@@ -54,14 +54,14 @@ pub struct Leftovers {
     pub message: String,
 }
 
-/// What a push asks for.
+/// A push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Push {
     /// The remote's name or address.
     pub remote: String,
-    /// The branch there.
+    /// The branch on the remote.
     pub branch: BranchName,
-    /// What it should point at.
+    /// The commit to push.
     pub sha: String,
     /// What it pointed at when we last looked; `None` when it did not exist.
     pub expected: Option<String>,
@@ -89,12 +89,12 @@ pub struct LargeFile {
     pub bytes: u64,
 }
 
-/// How a push ended. Nobody's commits are ever overwritten.
+/// The result of a push. No commits are ever overwritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pushed {
     /// The branch points at it now.
     Done,
-    /// It already did.
+    /// The branch was already up to date.
     UpToDate,
     /// The branch is not where we expected it.
     Moved {
@@ -103,7 +103,7 @@ pub enum Pushed {
     },
     /// The remote took the connection and refused the update (a rule, a hook, a protected branch).
     Refused {
-        /// What it said.
+        /// The remote's message.
         reason: String,
     },
 }
@@ -111,9 +111,9 @@ pub enum Pushed {
 /// How a merge ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Merged {
-    /// The checkout holds both sides.
+    /// The merge succeeded.
     Done,
-    /// Files need somebody; the merge is in progress.
+    /// Files conflict; the merge is in progress.
     Conflicts {
         /// The commit being merged: of a merge that was begun before, the one it was begun with.
         theirs: String,
@@ -158,12 +158,12 @@ pub struct DiffText {
 /// The names of a repository and what they point at, but for what stands for a remote.
 pub type Tips = BTreeMap<String, Tip>;
 
-/// What a name points at.
+/// The target of a ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tip {
     /// The commit, or whatever else it is.
     pub sha: String,
-    /// The other name it follows, where it is nothing by itself.
+    /// The target of a symbolic ref.
     pub follows: Option<String>,
     /// Whether it is checked out in another sandbox than the one that was asked about.
     pub in_other_sandbox: bool,
@@ -212,8 +212,8 @@ pub trait VersionControl: Send + Sync {
         limit: usize,
     ) -> Result<DiffText, Problem>;
 
-    /// One file of a commit, as text; `None` when there is no such file. One that is longer than
-    /// `limit` is an error.
+    /// One file of a commit as text; `None` if it does not exist. A file longer than `limit` is an
+    /// error.
     fn read_file(
         &self,
         place: Place<'_>,
@@ -253,7 +253,8 @@ pub trait VersionControl: Send + Sync {
     /// What the names of a sandbox's repository point at now. The sandbox itself may be gone.
     fn tips(&self, sandbox: &Sandbox) -> Result<Tips, Problem>;
 
-    /// Whether that agent may have made this name: unless it is known that somebody else did.
+    /// Whether the agent may have created this ref; `false` only if another process is known to
+    /// have done it.
     fn may_be_made_by(&self, agent: &str, sandbox: &Sandbox, name: &str) -> bool;
 
     /// Whether that agent committed everything that `to` has and `from` has not.
@@ -268,7 +269,7 @@ pub trait VersionControl: Send + Sync {
     /// Whether the repository knows a remote of that name.
     fn remote_url(&self, place: Place<'_>, remote: &str) -> Result<Option<String>, Problem>;
 
-    /// Brings in a remote's branches.
+    /// Fetches a remote's branches.
     fn fetch(&self, place: Place<'_>, remote: &str) -> Result<(), Problem>;
 
     /// Brings in one branch of a remote, and tells what it points at; `None` when it does not exist.
@@ -296,9 +297,9 @@ pub trait VersionControl: Send + Sync {
         leftovers: &Leftovers,
     ) -> Result<Merged, Problem>;
 
-    /// Commits a merge whose conflicts somebody resolved, once no file has a conflict marker that
-    /// neither `ours` nor `theirs` has. One that was committed already is looked at all the same;
-    /// one that was given up is begun again.
+    /// Commits a merge whose conflicts were resolved, if no file has a conflict marker that neither
+    /// `ours` nor `theirs` has. A merge that is already committed is checked as well; one that was
+    /// aborted is started again.
     fn conclude_merge(
         &self,
         place: Place<'_>,

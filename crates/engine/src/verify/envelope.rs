@@ -1,4 +1,4 @@
-//! From a running verification to its envelope.
+//! Builds the envelope of a verification.
 
 use drive_core::ids::RunId;
 use drive_core::process::{Layer, LayerName, LayerState};
@@ -18,7 +18,7 @@ pub struct ReportDraft {
     pub candidate: Candidate,
     /// Where, as far as it is known.
     pub workspace: Workspace,
-    /// Remarks.
+    /// Notes.
     pub notes: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ impl ReportDraft {
     }
 }
 
-/// The envelope of a verification whose verifier died: written by whoever waited for it.
+/// The envelope of a verification whose worker died, written by its caller.
 pub fn lost(run_id: RunId, started_at: Timestamp, ended_at: Timestamp, how: &str) -> Verification {
     let failure = Failure {
         category: FailureCategory::Infra,

@@ -1,4 +1,4 @@
-//! The isolated verifier: preflight, a workspace of its own, stages in order, a report in any case.
+//! The isolated verifier: preflight, workspace, stages in order, and a report in every case.
 
 mod envelope;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a verification needs of the world besides processes and a clock.
+//! Ports of the verifier, besides processes and the clock.
 
 use super::StageEnv;
 use crate::CancelToken;
@@ -24,7 +24,7 @@ pub trait Candidates: Send + Sync {
     fn changed_paths(&self, repo: &Path, base: &str, head: &str) -> Result<Vec<String>, Problem>;
 }
 
-/// A tree of its own at one commit, outside every other tree.
+/// A separate worktree at one commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workspace {
     /// Its name, for [`Workspaces::close`].
@@ -43,7 +43,7 @@ pub struct Workspace {
     pub hidden: Vec<PathBuf>,
     /// The files of the commit.
     pub files: Arc<[String]>,
-    /// Remarks for the report.
+    /// Notes for the report.
     pub notes: Vec<String>,
 }
 
@@ -58,8 +58,8 @@ pub trait Workspaces: Send + Sync {
         rules: &Rules,
     ) -> Result<Workspace, Problem>;
 
-    /// Tracked files that are not what the commit says. Looks at the files themselves: what the
-    /// tree's own bookkeeping claims is not believed.
+    /// Tracked files that differ from the commit. Compares the files themselves and does not trust
+    /// the index.
     fn altered(&self, workspace: &Workspace) -> Result<Vec<String>, Problem>;
 
     /// A folder inside the workspace, links followed; a problem when it is none or lies outside.
@@ -103,7 +103,7 @@ pub trait Slots: Send + Sync {
     ) -> Result<Slot, Problem>;
 }
 
-/// Where reports are kept.
+/// The store of reports.
 pub trait Reports: Send + Sync {
     /// Keeps one; a report of the same run is replaced.
     fn save(&self, report: &Verification) -> Result<(), Problem>;

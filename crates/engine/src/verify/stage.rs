@@ -12,10 +12,9 @@ use drive_core::verify::{
 };
 use std::ffi::OsString;
 
-/// The marker of lines by which the startup helper says why a program did not pass.
+/// The prefix of lines in which the startup helper reports why a program failed.
 const SMOKE_PREFIX: &str = "startup smoke: ";
 
-/// What runs stages.
 pub(super) struct StageRunner<'a> {
     pub(super) runner: &'a dyn ProcessRunner,
     pub(super) workspaces: &'a dyn Workspaces,
@@ -193,7 +192,7 @@ fn no_helper() -> Problem {
     )
 }
 
-/// Listens to what a test runner says; other stages are not listened to at all.
+/// Parses the output of a test runner; other stages are not parsed.
 struct Scan {
     tests: TestScan,
     wanted: bool,

@@ -1,4 +1,4 @@
-//! What the token of the forge may still ask.
+//! The request budget of the forge's token.
 
 use super::ShownForge;
 use super::page::{Refresh, page, tell};

@@ -1,5 +1,4 @@
-//! Markup that cannot carry what somebody else wrote: only this program's own source is taken as it
-//! stands, everything else is escaped on its way in.
+//! HTML with escaping: only literals of this program are inserted verbatim.
 
 use std::fmt::Display;
 

@@ -27,7 +27,7 @@ use drive_engine::ports::{Clock, Forge, PullRequests, Store};
 use page::problem_page;
 use std::sync::Arc;
 
-/// What the dashboard shows.
+/// The data sources of the dashboard.
 pub struct Sources {
     /// Runs.
     pub runs: Arc<dyn Store>,
@@ -43,7 +43,7 @@ pub struct Sources {
 pub struct ShownForge {
     /// The forge.
     pub forge: Arc<dyn Forge>,
-    /// Which it is, and why.
+    /// The forge, with the reason for the choice.
     pub name: String,
 }
 

@@ -1,4 +1,4 @@
-//! What every page has around its content.
+//! The frame of every page.
 
 use super::html::Html;
 use drive_core::Problem;
@@ -9,7 +9,6 @@ use drive_core::time::Timestamp;
 pub(super) enum Refresh {
     /// It changes by itself, so it is asked for again.
     Live,
-    /// It stays.
     Still,
 }
 

@@ -1,4 +1,4 @@
-//! The pull requests of the local forge, and what was said on them.
+//! Pull requests of the local forge and their comments.
 
 use super::html::{Html, clip, newest};
 use super::page::{Refresh, instant, left_out, page, tell};

@@ -1,4 +1,4 @@
-//! What the agents of a run did.
+//! The record of a run's agents.
 
 use super::html::{Html, clip, newest};
 use super::page::left_out;

@@ -1,4 +1,4 @@
-//! Runs: the newest of them, and one with everything that is known about it.
+//! The newest runs, and the details of one.
 
 use super::html::{Html, clip, newest};
 use super::page::{Refresh, instant, left_out, page};

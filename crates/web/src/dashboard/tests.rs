@@ -101,7 +101,10 @@ fn a_long_record_is_cut_to_its_newest_part_and_says_so() {
     let mut html = Html::default();
     record::tell_record(&mut html, &record);
     let text = html.finish();
-    assert!(text.contains("<p>5 older agents are not shown</p>"), "{text}");
+    assert!(
+        text.contains("<p>5 older agents are not shown</p>"),
+        "{text}"
+    );
     assert!(!text.contains("<td>a4 "), "{text}");
     assert!(text.contains("<td>a5 ") && text.contains("<td>a204 "));
 }

@@ -1,4 +1,4 @@
-//! What a token may still ask: one count for everything on this machine that uses it.
+//! The request budget of a token, counted for all processes on this machine.
 
 use super::transport::Reply;
 use drive_core::Problem;

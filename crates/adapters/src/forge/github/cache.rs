@@ -1,4 +1,4 @@
-//! Answers that a forge need not send again.
+//! Cached answers for conditional requests.
 
 use drive_core::Problem;
 use serde::{Deserialize, Serialize};

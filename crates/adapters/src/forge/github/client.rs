@@ -1,4 +1,4 @@
-//! Requests within their limits: conditional reads that may be repeated, writes that never are.
+//! Rate-limited requests: conditional reads, which may be retried, and writes, which never are.
 
 use super::budget;
 use super::cache::{CacheKey, CachedAnswer, HttpCache};

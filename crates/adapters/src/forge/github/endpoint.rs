@@ -1,4 +1,4 @@
-//! Where the API is: github.com or an enterprise server, REST and GraphQL.
+//! API addresses: github.com or an enterprise server, REST and GraphQL.
 
 use drive_core::problem::{Kind, Problem};
 

@@ -1,4 +1,4 @@
-//! Lists that come page by page.
+//! Paged lists.
 
 use serde::de::IgnoredAny;
 

@@ -1,4 +1,4 @@
-//! Comments of ours: posted once, answered in their thread, edited, reacted to.
+//! Drive's comments: post once, reply in a thread, edit, react.
 
 use super::client::{Act, Client, Written};
 use super::endpoint::encode;

@@ -1,4 +1,4 @@
-//! Pull requests: open, find, change, merge, close.
+//! Pull requests: open, find, update, merge, close.
 
 use super::client::{Act, Client, Written};
 use super::endpoint::encode;

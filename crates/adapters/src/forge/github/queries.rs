@@ -1,5 +1,5 @@
-//! The other API: queries, which may be repeated, and mutations, which never are. The forge counts
-//! them apart from everything else, and says in a good answer that it takes no more.
+//! GraphQL: queries, which may be retried, and mutations, which never are. GitHub counts them
+//! separately from REST, and reports an exhausted limit in a successful response.
 
 use super::client::{Client, Turn, Written};
 use super::refusal::{date, named_end, rate_limited, refused, unreadable};

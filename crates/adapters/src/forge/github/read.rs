@@ -1,4 +1,4 @@
-//! Bodies into values.
+//! Decodes response bodies.
 
 use drive_core::forge::github::{IssueComment, Pull, Review, ReviewComment};
 use drive_core::forge::{Comment, PullRequest};

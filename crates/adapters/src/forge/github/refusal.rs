@@ -1,4 +1,4 @@
-//! What a refusal means: wait, give up, or ask a person.
+//! Classifies error responses: wait, give up, or ask a person.
 
 use super::transport::Reply;
 use drive_core::problem::{Kind, Problem};

@@ -1,4 +1,4 @@
-//! Reviews of ours, and the threads that their remarks begin.
+//! Drive's reviews and their threads.
 
 use super::client::{Act, Client, Written};
 use super::posts::{comment_not_found, marked, posted};

@@ -1,4 +1,4 @@
-//! What a client shares with the rest of drive.
+//! Services that a client shares with the rest of drive.
 
 use super::budget::Budgets;
 use super::cache::HttpCache;

@@ -1,4 +1,4 @@
-//! The token: found in one place, shown nowhere.
+//! Finds the token. It is never printed.
 
 use crate::Environment;
 use crate::environment::GH_TOKEN;

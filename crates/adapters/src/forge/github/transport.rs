@@ -1,4 +1,4 @@
-//! One HTTP exchange: a deadline over all of it, a cap on the body, no retry of any kind.
+//! One HTTP exchange, with a deadline and a size limit, and without retries.
 
 use super::token::Token;
 use drive_core::problem::{Kind, Problem};

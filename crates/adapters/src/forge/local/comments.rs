@@ -1,4 +1,4 @@
-//! The rows of comments, on all three surfaces.
+//! Rows of comments, for all three surfaces.
 
 use super::sql_text::SqlText;
 use super::{LocalForge, instant};

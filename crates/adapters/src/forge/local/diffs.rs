@@ -1,4 +1,4 @@
-//! The lines a pull request changes, and where commented lines stand now.
+//! Changed lines of a pull request, and the current position of commented lines.
 
 use super::LocalForge;
 use super::pulls::PullRow;

@@ -1,4 +1,4 @@
-//! A real merge commit, made without touching a work tree; a clean checkout of the base follows.
+//! Merges with a merge commit and without a worktree; a clean checkout of the base is updated.
 
 use super::LocalForge;
 use super::pulls::PullRow;

@@ -1,4 +1,4 @@
-//! The local forge as the engine sees it.
+//! The local forge as an implementation of the engine's port.
 
 use super::comments::{NewComment, Spot};
 use super::{ACCOUNT, LocalForge, instant};

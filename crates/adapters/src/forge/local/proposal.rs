@@ -1,4 +1,4 @@
-//! A pull request from as little as a person says.
+//! Opens a pull request with defaults for whatever a person does not specify.
 
 use super::LocalForge;
 use drive_core::problem::{Kind, Problem};
@@ -16,7 +16,7 @@ pub struct Wish {
     pub base: Option<String>,
     /// Its title; the subject of the newest commit when `None`.
     pub title: Option<String>,
-    /// Its description.
+    /// The description.
     pub body: String,
     /// Whether it opens as a draft.
     pub draft: bool,

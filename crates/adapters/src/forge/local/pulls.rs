@@ -1,4 +1,4 @@
-//! The rows of pull requests.
+//! Rows of pull requests.
 
 use super::sql_text::SqlText;
 use super::{LocalForge, instant};

@@ -1,4 +1,4 @@
-//! Text that stands for enum values in the database.
+//! Text of enum values in the database.
 
 use drive_core::forge::{Permission, PrState, ReviewState, Surface};
 use drive_engine::ports::{Reaction, StatusState};

@@ -1,4 +1,4 @@
-//! Bringing the init of a tree into the world, with as many namespaces as the machine allows.
+//! Starts the init process of a tree, with as many namespaces as the machine allows.
 
 use super::super::procfs;
 use super::super::sys::{self, Forked, namespace};

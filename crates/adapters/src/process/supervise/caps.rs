@@ -1,4 +1,4 @@
-//! Memory and process caps: the kernel's counters where it holds them, a poll where it does not.
+//! Memory and process limits: enforced by the kernel if possible, else by polling.
 
 use super::super::procfs;
 use super::watch::{COUNTERS, POLL, Watch};

@@ -1,4 +1,5 @@
-//! The child's own last steps before it becomes the program: behind a gate, inside its layers.
+//! The last steps of a child before it executes its program: it waits at a gate, then enters its
+//! layers.
 
 use super::super::sys::{exit_now, unblock_signals};
 use super::super::wire::{Request, control, write_json};

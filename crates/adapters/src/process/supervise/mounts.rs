@@ -1,4 +1,4 @@
-//! The tree's own view of the files: hidden and protected paths, its own `/proc` and shared memory.
+//! The mount namespace of a tree: hidden and protected paths, its own `/proc` and shared memory.
 
 use super::super::sys::make_mounts_read_only;
 use super::super::wire::Request;

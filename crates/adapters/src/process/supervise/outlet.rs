@@ -1,4 +1,4 @@
-//! Events on their way to drive, never waited for while the tree runs.
+//! Sends events to drive without blocking while the tree runs.
 
 use super::super::wire::put_event;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

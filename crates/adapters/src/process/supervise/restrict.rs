@@ -1,4 +1,4 @@
-//! What Landlock holds: where the child may write, and whom it may signal.
+//! Landlock rules: where the child may write, and which processes it may signal.
 
 use super::super::wire::Request;
 use drive_core::process::LayerName;

@@ -1,4 +1,4 @@
-//! The one loop over streams, control, ended children and clocks, and the steps of ending a tree.
+//! The event loop over streams, control, exited children and timers, and the termination of a tree.
 
 use super::super::cgroup::Cgroups;
 use super::super::procfs::{self, Stat};

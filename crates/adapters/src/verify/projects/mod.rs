@@ -1,5 +1,5 @@
-//! What kinds of project a workspace holds: found by the files of the commit, described by their own
-//! tools where a tool knows better, with the isolation of the stages.
+//! Detects the projects of a workspace by their files, and describes them with their own tools
+//! under the isolation of a stage.
 
 mod cargo;
 mod go;

@@ -1,4 +1,5 @@
-//! What is asked of a cruise from any terminal: its owner acts, or this process where none lives.
+//! Requests to a cruise from any terminal. Its owner acts on them, or this process if there is no
+//! owner.
 
 use super::find;
 use super::host::Host;
@@ -22,7 +23,7 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// The longest comment.
 const LONGEST_COMMENT: usize = 60_000;
 
-/// Looks now, with a comment of the person's where there is one.
+/// Polls now, after adding the person's comment if there is one.
 pub(super) fn fix(app: &App, id: Option<&str>, comment: Option<&str>) -> Outcome {
     let run = active(app, id)?;
     let mut asks = Vec::new();
@@ -56,7 +57,7 @@ pub(crate) fn extend_limits(app: &App, id: Option<&str>, budget: Budget, rounds:
     tell(app, &run, vec![ask], "received the new limits")
 }
 
-/// Approves the head as it stands.
+/// Approves the current head.
 pub(super) fn approve(app: &App, id: Option<&str>) -> Outcome {
     let run = active(app, id)?;
     let Flow::Phase { phase } = &run.flow else {
@@ -92,7 +93,7 @@ fn nothing_to_approve(run: &Run) -> Problem {
         .hint("wait for the planner; `drive cruise status` shows its progress")
 }
 
-/// Ends it, and waits until it has ended.
+/// Ends the cruise and waits for its end.
 pub(super) fn cleanup(app: &App, id: Option<&str>, force: bool) -> Outcome {
     let run = active(app, id)?;
     let host = match repo_of(&run).and_then(|repo| Host::of(app, &repo)) {

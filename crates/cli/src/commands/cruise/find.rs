@@ -1,4 +1,4 @@
-//! Which cruise is meant.
+//! Finds the cruise that a command refers to.
 
 use drive_adapters::settings::checkout_root;
 use drive_core::agent::answer::title_of;

@@ -1,4 +1,4 @@
-//! What a process needs to own the cruises of one repository.
+//! The services a process needs to own the cruises of one repository.
 
 use crate::app::App;
 use crate::output::Output;

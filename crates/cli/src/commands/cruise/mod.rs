@@ -1,4 +1,4 @@
-//! `drive cruise`: plan over a pull request that is watched until it is merged, closed or silent.
+//! `drive cruise`: plans on a pull request that is watched until it is merged, closed or inactive.
 
 mod ask;
 mod find;
@@ -77,7 +77,7 @@ enum CruiseCommand {
     },
 }
 
-/// Flies, shows or steers cruises.
+/// Runs a `drive cruise` command.
 pub(crate) fn run(args: &CruiseArgs, app: &App) -> Outcome {
     match &args.command {
         CruiseCommand::Run(args) => run::run(args, app),

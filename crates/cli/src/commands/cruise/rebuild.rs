@@ -1,7 +1,7 @@
-//! Going on with a cruise whose journal is gone, from what its sandbox tells about itself.
+//! Rebuilds a cruise whose journal was lost from the state file in its sandbox.
 //!
-//! Whoever worked in the sandbox could write that, so nothing follows from it before git, the record
-//! of the sandbox and the forge say the same.
+//! An agent can write to that file, so git, the record of the sandbox and the forge must confirm
+//! it.
 
 use super::host::Host;
 use super::terms::{budget, usual_terms};
@@ -15,8 +15,8 @@ use drive_core::settings::Settings;
 use drive_engine::ports::{PhaseFiles, Place, Sandboxes, Store, VersionControl};
 use std::path::{Path, PathBuf};
 
-/// Enters a cruise anew from the only sandbox that tells of one which no journal knows. `None` where
-/// there is no such sandbox.
+/// Rebuilds a cruise from the only sandbox whose cruise is not in the journal. `None` without such
+/// a sandbox.
 pub(super) fn rebuild(
     app: &App,
     folder: &Path,

@@ -71,7 +71,7 @@ pub(super) fn run(args: &ResumeArgs, app: &App) -> Outcome {
     report(&host, &run)
 }
 
-/// Somebody wants something of a cruise that is over.
+/// The error for a request to a cruise that has ended.
 pub(super) fn over(run: &Run, outcome: &RunOutcome) -> Problem {
     let how = outcome.failure.as_ref();
     let how = how.map_or(String::new(), |problem| format!(": {}", problem.message));
@@ -114,7 +114,7 @@ fn let_go(id: &RunId) -> Problem {
     ))
 }
 
-/// Every cruise, each repository with settings and a forge of its own.
+/// Resumes every cruise, with the settings and the forge of each repository.
 fn every(app: &App, runs: Vec<Run>) -> Outcome {
     let mut by_repo: BTreeMap<PathBuf, Vec<RunId>> = BTreeMap::new();
     let mut hosts = Vec::new();

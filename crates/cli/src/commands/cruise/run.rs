@@ -192,7 +192,7 @@ pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
     }
 }
 
-/// Starts an owner that outlives this process.
+/// Starts a detached owner of the cruise.
 fn detach(app: &App, host: &Host, id: &RunId) -> Outcome {
     let log = host.wiring.runs_dir.join(id.as_str()).join("owner.log");
     let mut arguments: Vec<OsString> = vec!["--repo".into(), host.folder.clone().into()];
@@ -213,7 +213,7 @@ fn detach(app: &App, host: &Host, id: &RunId) -> Outcome {
     Answer::new(&document, text)
 }
 
-/// A plan of the person's own. What is wrong with it is said before anything is made.
+/// Loads the plan of `--plan-file`; an invalid plan is refused before anything is created.
 fn load_plan(path: &Path) -> Result<String, Problem> {
     let shown = path.display();
     let unreadable = |error: std::io::Error| {

@@ -1,4 +1,4 @@
-//! Cruises at a glance.
+//! `drive cruise list`, `status` and `logs`.
 
 use super::find;
 use crate::answer::{Answer, Outcome};
@@ -64,7 +64,7 @@ pub(super) fn list(app: &App, all: bool) -> Outcome {
     Answer::new(&document, Printable(&text).to_string())
 }
 
-/// Everything a person wants to know first.
+/// `drive cruise status`.
 pub(super) fn status(app: &App, id: Option<&str>) -> Outcome {
     let store = app.store()?;
     let run = find::one(&store, id, &app.start_dir()?, RunFilter::All)?;

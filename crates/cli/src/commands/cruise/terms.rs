@@ -1,4 +1,4 @@
-//! The terms of a cruise as the settings give them.
+//! The terms of a cruise, from the settings.
 
 use drive_adapters::settings::{checkout_root, load_prompts};
 use drive_core::Problem;
@@ -40,7 +40,7 @@ pub(super) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTer
     })
 }
 
-/// What one cruise may use.
+/// The budget of one cruise.
 pub(super) fn budget(settings: &Settings) -> Budget {
     Budget {
         tokens: Some(settings.budget.tokens),

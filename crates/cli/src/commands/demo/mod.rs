@@ -1,5 +1,5 @@
-//! `drive demo`: a whole planning cruise on a throw-away repository, with scripted agents and the
-//! local forge.
+//! `drive demo`: a planning cruise in a temporary repository, with scripted agents and the local
+//! forge.
 
 mod place;
 
@@ -47,7 +47,7 @@ pub(crate) struct DemoArgs {
     keep: bool,
 }
 
-/// Flies scripted agents over a repository made for the purpose.
+/// Runs scripted agents in a temporary repository.
 pub(crate) fn run(args: &DemoArgs, app: &App) -> Outcome {
     let place = DemoPlace::make(app)?;
     app.output()

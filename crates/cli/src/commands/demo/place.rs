@@ -1,4 +1,4 @@
-//! A repository, a state directory and a home that exist for the demonstration only.
+//! The temporary repository, state directory and home of the demonstration.
 
 use crate::app::App;
 use crate::wiring::Wiring;

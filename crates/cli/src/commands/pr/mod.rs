@@ -22,7 +22,7 @@ use drive_engine::ports::{Forge, MergeOutcome, Repository, VersionControl};
 use pick::Pick;
 use std::sync::Arc;
 
-/// Does one thing with the pull requests of the repository.
+/// Runs a `drive pr` command.
 pub(crate) fn run(args: &PrArgs, app: &App) -> Outcome {
     let desk = Desk::open(app)?;
     match &args.command {
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &PrArgs, app: &App) -> Outcome {
     }
 }
 
-/// The local forge of the repository the user stands in.
+/// The local forge of the current repository.
 struct Desk {
     forge: LocalForge,
     repository: Repository,

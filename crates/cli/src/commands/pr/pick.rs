@@ -1,4 +1,4 @@
-//! Which pull request is meant.
+//! Finds the pull request that a command refers to.
 
 use super::render::state_word;
 use drive_core::forge::{PrState, PullRequest};
@@ -13,9 +13,7 @@ const LISTED: usize = 10;
 pub(super) enum Pick {
     /// Open ones; all of them when none is open.
     Any,
-    /// Open ones.
     Open,
-    /// Closed ones.
     Closed,
 }
 

@@ -1,4 +1,4 @@
-//! Pull requests as text for people.
+//! Prints pull requests for people.
 
 use crate::output::Printable;
 use drive_core::forge::marker::visible;
@@ -32,7 +32,7 @@ pub(super) fn table(pull_requests: &[PullRequest]) -> String {
     text
 }
 
-/// A pull request with everything said about it.
+/// A pull request with its comments.
 pub(super) fn page(pr: &PullRequest, comments: &[Comment]) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}  {}", pr.number, one_line(&pr.title));
@@ -60,7 +60,7 @@ pub(super) fn page(pr: &PullRequest, comments: &[Comment]) -> String {
     text
 }
 
-/// Who said something, where and when.
+/// The author, place and time of a comment.
 pub(super) fn comment_line(comment: &Comment) -> String {
     let author = comment.author.login.as_deref().unwrap_or("somebody");
     let what = match comment.review {

@@ -1,4 +1,4 @@
-//! `drive runs extend`: a person ends the wait at a limit.
+//! `drive runs extend`: raises a limit that a run waits at.
 
 use super::resume;
 use crate::answer::Outcome;

@@ -30,7 +30,7 @@ pub(crate) fn logs(wiring: &Wiring, run: &Run) -> Outcome {
     Answer::new(&document, shown)
 }
 
-/// Prints what comes, line by line, until the run has ended or nobody reads any more.
+/// Prints new lines until the run ends or the reader closes the pipe.
 pub(crate) fn follow(app: &App, wiring: &Wiring, mut run: Run) -> Outcome {
     let (mut shown, mut current) = (0, None);
     let mut is_read = true;

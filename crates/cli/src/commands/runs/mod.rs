@@ -1,4 +1,4 @@
-//! `drive runs`: what ran, what came of it, what the agent said.
+//! `drive runs`: runs, their events and their agents' logs.
 
 mod extend;
 pub(super) mod logs;
@@ -59,7 +59,7 @@ enum RunsCommand {
     },
 }
 
-/// Looks at the journal.
+/// Runs a `drive runs` command.
 pub(crate) fn run(args: &RunsArgs, app: &App) -> Outcome {
     let settings = &app.settings()?.settings;
     let wiring = Wiring::new(app, settings, &app.start_dir()?)?;

@@ -1,4 +1,4 @@
-//! The process that waits for the worker.
+//! The caller: starts the worker process, waits for it, and reports if it dies.
 
 use super::request::{WorkerAnswer, WorkerRequest};
 use super::worker::WORKER;

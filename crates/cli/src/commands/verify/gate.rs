@@ -1,4 +1,4 @@
-//! The same verifier for commands that promote.
+//! The verifier as a gate before merges.
 
 use super::caller;
 use super::request::WorkerRequest;

@@ -1,5 +1,5 @@
-//! `drive verify`: a thin caller that waits, and a worker process that verifies. When the worker is
-//! killed, somebody is still there to say so.
+//! `drive verify`: a thin caller that waits, and a worker process that verifies. If the worker is
+//! killed, the caller still reports it.
 
 mod caller;
 mod gate;

@@ -1,5 +1,5 @@
-//! What the caller and its worker say to each other. Paths go as arguments of their own: one need not
-//! be text.
+//! Messages between the caller and its worker. Paths are passed as arguments because a path need
+//! not be UTF-8.
 
 use crate::app::App;
 use crate::global_args::{ColorChoice, GlobalArgs};
@@ -29,7 +29,7 @@ pub(super) struct WorkerRequest {
 }
 
 impl WorkerRequest {
-    /// The request of one call, with a run id of its own.
+    /// The request of one call, with a new run id.
     pub(super) fn new(app: &App, revision: String, base: Option<String>) -> Result<Self, Problem> {
         let global = app.global();
         Ok(Self {
@@ -84,7 +84,7 @@ impl WorkerRequest {
     }
 }
 
-/// What a worker answers.
+/// The answer of the worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct WorkerAnswer {
     /// The report; `None` when the settings or the state directory did not even allow one.

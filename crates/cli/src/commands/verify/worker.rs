@@ -1,4 +1,4 @@
-//! The process that verifies.
+//! The worker process that verifies.
 
 use super::request::{WorkerAnswer, WorkerRequest};
 use super::world::World;

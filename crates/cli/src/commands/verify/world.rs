@@ -1,4 +1,4 @@
-//! The adapters a verification works with.
+//! Wires the adapters of a verification.
 
 use crate::app::App;
 use crate::recovery::scratch;
@@ -16,7 +16,6 @@ use drive_engine::verify::Verifier;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Everything, wired.
 pub(super) struct World {
     /// The repository: the caller's checkout, or its git folder where it has none.
     pub(super) repo: PathBuf,
@@ -60,7 +59,6 @@ impl World {
         })
     }
 
-    /// The service over them.
     pub(super) fn verifier(&self) -> Verifier<'_> {
         Verifier {
             clock: &SystemClock,

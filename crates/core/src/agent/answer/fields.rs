@@ -47,7 +47,7 @@ impl<'v> Fields<'v> {
         self.text(name).map(|text| plain(&text))
     }
 
-    /// The items of a list; `None` when there is no list.
+    /// The items of a list; `None` if it is not a list.
     pub(super) fn list(&self, name: &str) -> Option<&'v [Value]> {
         self.get(name)?.as_array().map(Vec::as_slice)
     }

@@ -8,11 +8,11 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CommentAction {
-    /// Changed something.
+    /// The fixer changed the code.
     Fixed,
-    /// Will not change it, and says why.
+    /// The fixer declined, with a reason.
     Declined,
-    /// Asks back.
+    /// The fixer asks a question.
     Question,
 }
 
@@ -22,9 +22,9 @@ pub enum CommentAction {
 pub struct CommentAnswer {
     /// The comment, as it was named to the fixer.
     pub id: String,
-    /// What was done.
+    /// How the fixer handled the comment.
     pub action: CommentAction,
-    /// What to tell its author.
+    /// The reply to its author.
     pub note: String,
 }
 

@@ -1,5 +1,5 @@
-//! Structured answers: the last JSON block of what an agent wrote, read leniently in form and
-//! strictly in meaning. What is not clear is inconclusive, never guessed.
+//! Structured answers: the last JSON block of an agent's output. The parser is lenient about form
+//! and strict about meaning: an unclear answer is inconclusive, never guessed.
 
 mod block;
 mod fields;

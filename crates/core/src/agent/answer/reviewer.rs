@@ -7,8 +7,8 @@ use serde_json::Value;
 /// What a reviewer writes when it has said everything. Not itself a remark.
 pub const REVIEW_COMPLETE: &str = "[REVIEW COMPLETE]";
 
-/// Whether a line says that the review is complete: the marker alone, however it is emphasised. A
-/// reviewer that only speaks of the marker goes on.
+/// Whether a line is the end marker of a review: the marker alone, with any emphasis. A line that
+/// only mentions the marker does not count.
 pub fn ends_review(line: &str) -> bool {
     let line = line.trim().trim_matches(['*', '_', '`']);
     line.trim() == REVIEW_COMPLETE
@@ -18,25 +18,25 @@ pub fn ends_review(line: &str) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
-    /// It can go in.
+    /// The change can be merged.
     Approved,
-    /// It cannot go in yet.
+    /// The change must not be merged yet.
     NeedsChanges,
 }
 
-/// One remark.
+/// One finding of a reviewer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Suggestion {
-    /// The file it is about.
+    /// The file, if the finding is about one.
     pub file: Option<String>,
-    /// The line it is about.
+    /// The line in the new version of the file.
     pub line: Option<u64>,
-    /// What is wrong.
+    /// The defect.
     pub issue: String,
-    /// What to do about it.
+    /// The suggested fix.
     pub suggestion: Option<String>,
-    /// How bad it is, in the reviewer's words, lowercase.
+    /// The severity as the reviewer gave it, in lowercase.
     pub severity: Option<String>,
 }
 
@@ -44,9 +44,9 @@ pub struct Suggestion {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Review {
-    /// About the whole.
+    /// The verdict on the whole change.
     pub verdict: Verdict,
-    /// About single places.
+    /// The findings.
     pub suggestions: Vec<Suggestion>,
 }
 

@@ -4,17 +4,17 @@ use super::{Inconclusive, MAX_ITEMS, inconclusive};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How much of a task is there.
+/// How much of a task is implemented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TaskStatus {
-    /// All of it.
+    /// Everything is implemented.
     Implemented,
-    /// Some of it.
+    /// A part is missing.
     Partial,
-    /// None of it.
+    /// Nothing is implemented.
     Missing,
-    /// Something else.
+    /// Something other than the plan is implemented.
     Deviated,
 }
 
@@ -24,21 +24,21 @@ pub enum TaskStatus {
 pub struct TaskJudgement {
     /// The task's id in the plan.
     pub id: String,
-    /// How much of it is there.
+    /// How much of the task is implemented.
     pub status: TaskStatus,
-    /// Why.
+    /// The validator's explanation.
     pub note: String,
 }
 
-/// Something a validator found besides.
+/// A defect that belongs to no task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// How bad it is, in the validator's words, lowercase.
+    /// The severity as the validator gave it, in lowercase.
     pub severity: Option<String>,
-    /// In a few words.
+    /// A short title.
     pub title: String,
-    /// In more words.
+    /// The full description.
     pub detail: String,
 }
 
@@ -48,7 +48,7 @@ pub struct Finding {
 pub struct Validation {
     /// One judgement a task. A task that is not here was not judged.
     pub tasks: Vec<TaskJudgement>,
-    /// Whatever else was found.
+    /// Defects that belong to no task.
     pub findings: Vec<Finding>,
     /// Entries that said nothing clear, or contradicted each other.
     pub unclear: u32,

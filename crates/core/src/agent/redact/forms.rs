@@ -1,9 +1,8 @@
 /// One way in which a secret may appear.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Form {
-    /// What stands there.
     pub(super) bytes: Vec<u8>,
-    /// Whether whoever writes it breaks it into lines.
+    /// Whether this form is usually broken into lines.
     pub(super) is_wrapped: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Secrets taken out of whatever an agent says, before anything else sees it.
+//! Redaction: removes secrets from an agent's output before anything else reads it.
 
 mod forms;
 mod redactor;

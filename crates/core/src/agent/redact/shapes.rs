@@ -1,13 +1,11 @@
 /// A kind of token that is known by its look.
 #[derive(Debug)]
 pub(super) struct Shape {
-    /// What it begins with.
     pub(super) prefix: &'static [u8],
     /// Whether the beginning is part of the secret.
     pub(super) keep_prefix: bool,
-    /// How many characters must follow at least.
+    /// Least number of characters after the prefix.
     pub(super) min: usize,
-    /// Which characters may follow.
     pub(super) body: fn(u8) -> bool,
 }
 

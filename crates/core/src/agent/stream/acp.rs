@@ -7,12 +7,12 @@ use crate::agent::role::Access;
 use crate::agent::usage::{Cost, Scope, Usage};
 use serde_json::{Value, json};
 
-/// What an Agent Client Protocol agent is asked to do.
+/// A job for an Agent Client Protocol agent.
 #[derive(Clone, Debug)]
 pub struct AcpJob {
     /// The folder it works in, absolute.
     pub cwd: String,
-    /// What it is asked.
+    /// The prompt.
     pub prompt: String,
     /// The model to choose, where the agent lets one choose.
     pub model: Option<String>,

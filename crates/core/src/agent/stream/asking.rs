@@ -7,7 +7,7 @@ use crate::agent::role::Access;
 /// Bytes of what an agent wants to do that are shown, and the most that is judged.
 const MAX_DETAIL: usize = 2000;
 
-/// What an agent asks to be allowed, and what it is told.
+/// Permission requests and their answers.
 impl Progress {
     /// Answers a request by the rules, and records both.
     pub(super) fn ask(&mut self, tool: &str, detail: &str) -> Decision {
@@ -68,7 +68,7 @@ impl Progress {
         self.setup.permissions.denies(&request)
     }
 
-    /// What an agent decided by itself about a permission, and only reports.
+    /// A permission decision that the agent made itself and only reports.
     pub(super) fn denied(&mut self, tool: &str, detail: &str, reason: &str) {
         self.emit(AgentEvent::PermissionAnswered {
             request: self.request(tool, detail),

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 /// How many calls are remembered until their end is seen.
 const REMEMBERED: usize = 256;
 
-/// Tool calls whose end was not seen yet. What a call did is told once, at its end, because only
-/// then is it known whether it was let through.
+/// Tool calls that have not ended. A call is reported once, at its end, because only then is it
+/// known whether it was allowed.
 #[derive(Debug, Default)]
 pub(super) struct Calls(VecDeque<Call>);
 
@@ -74,7 +74,7 @@ impl Calls {
         true
     }
 
-    /// A call whose end is told in another way.
+    /// A call whose end is reported by another event.
     pub(super) fn take(&mut self, id: &str) -> Option<Call> {
         let at = self.0.iter().position(|call| call.id == id)?;
         self.0.remove(at)

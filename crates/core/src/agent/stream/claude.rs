@@ -33,7 +33,7 @@ pub fn claude_user_message(prompt: &str) -> Vec<u8> {
 /// How many messages are remembered until their end is seen.
 const REMEMBERED: usize = 256;
 
-/// How it begins to say that there is no such tool, or not with this input.
+/// Prefixes of messages about an unknown tool or invalid input.
 const NOT_CALLED: &str = "<tool_use_error>";
 
 #[derive(Default)]

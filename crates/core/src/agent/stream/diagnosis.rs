@@ -103,7 +103,7 @@ const MODEL: &[&str] = &[
     "econnrefused",
 ];
 
-/// The first HTTP error status that stands by itself near a word that introduces one.
+/// The first separate HTTP error status near a word that introduces one.
 fn http_status(text: &str) -> Option<u16> {
     const INTRODUCED_BY: [&str; 5] = ["error", "status", "http", "code", "rejected"];
     let bytes = text.as_bytes();

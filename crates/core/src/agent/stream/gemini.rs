@@ -45,7 +45,7 @@ impl Dialect for Gemini {
         Known::Yes
     }
 
-    /// Its retries are told on standard error only.
+    /// Gemini reports retries on standard error only.
     fn stderr(&mut self, line: &str, progress: &mut Progress) {
         let Some(rest) = line.strip_prefix("Attempt ") else {
             return;
@@ -85,7 +85,7 @@ impl Gemini {
         self.calls.begun(call, progress);
     }
 
-    /// A refused call has no event of its own: its result says so.
+    /// A refused call has no separate event: its result says so.
     fn tool_result(&mut self, event: &Value, progress: &mut Progress) {
         let Some(id) = text_at(event, &["tool_id"]) else {
             return;

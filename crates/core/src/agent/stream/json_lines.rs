@@ -125,7 +125,7 @@ pub(super) fn number_at(value: &Value, path: &[&str]) -> Option<u64> {
     at(value, path)?.as_u64()
 }
 
-/// The items of the list at a path of keys; none when there is no list.
+/// The items of the list at a path of keys; empty if there is none.
 pub(super) fn list_at<'v>(value: &'v Value, path: &[&str]) -> &'v [Value] {
     at(value, path)
         .and_then(Value::as_array)

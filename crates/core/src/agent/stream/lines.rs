@@ -25,7 +25,7 @@ impl Lines {
         }
     }
 
-    /// Hands every line that `bytes` completes to `each`.
+    /// Calls `each` for every line that `bytes` completes.
     pub(super) fn push(&mut self, bytes: &[u8], mut each: impl FnMut(Line<'_>)) {
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|b| *b == b'\n') {

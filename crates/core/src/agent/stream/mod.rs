@@ -1,8 +1,8 @@
-//! What agents print, read as it comes.
+//! Parsers of agents' output streams.
 //!
-//! Each agent's stream is a pure reader: bytes go in, typed events and answers come out, and at the
-//! end a verdict that rests on the agent's own terminal event. Chunks may end anywhere, key order
-//! does not matter, unknown events are counted, and no input makes a reader fail or grow.
+//! Each parser is pure: it takes bytes and returns typed events, and at the end a verdict that
+//! rests on the agent's own terminal event. Chunks may end anywhere, key order does not matter,
+//! unknown events are counted, and no input makes a parser fail or use unbounded memory.
 
 mod acp;
 mod asking;
@@ -33,24 +33,24 @@ pub use codex::codex_stream;
 pub use gemini::gemini_stream;
 pub use program::program_stream;
 
-/// What a reader must know to answer and to judge.
+/// The configuration of a stream parser.
 #[derive(Clone, Debug)]
 pub struct StreamSetup {
-    /// What the agent is.
+    /// The role of the agent.
     pub role: Role,
-    /// What it may be granted.
+    /// Rules that answer permission requests.
     pub permissions: PermissionRules,
-    /// How often it may ask.
+    /// The number of allowed permission requests.
     pub max_escalations: u32,
-    /// What it may still use.
+    /// The remaining budget.
     pub budget: Budget,
-    /// The conversation it goes on with.
+    /// The conversation to resume.
     pub resume: Option<Session>,
-    /// What nobody may read in what it says.
+    /// Secrets to redact from the output.
     pub secrets: Secrets,
 }
 
-/// Where bytes came from.
+/// The stream that bytes came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Standard output.
@@ -59,19 +59,20 @@ pub enum Source {
     Stderr,
 }
 
-/// How far a run is, as its stream tells.
+/// The progress of a run according to its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It works.
+    /// The agent is working.
     Working,
     /// Its terminal event came, or a reviewer wrote that its review is complete: nothing more is to
     /// be said, and it should exit.
     Done,
-    /// It must not go on: out of budget, out of permissions, or no agent at all.
+    /// The agent must be stopped: it exceeded its budget or permissions, or is not an agent of this
+    /// kind.
     Abandoned,
 }
 
-/// One agent's stream.
+/// A parser of one agent's output.
 pub trait AgentStream: Send {
     /// Reads the next bytes.
     fn push(&mut self, source: Source, bytes: &[u8]) -> Vec<AgentEvent>;
@@ -79,7 +80,7 @@ pub trait AgentStream: Send {
     /// Frames to write to the agent's standard input, in order, since the last call.
     fn outgoing(&mut self) -> Vec<Vec<u8>>;
 
-    /// How far the run is.
+    /// The progress of the run.
     fn phase(&self) -> Phase;
 
     /// The last events, and what came of it all.

@@ -18,7 +18,7 @@ const MAX_FIRST_LINE: usize = 1000;
 /// Bytes of standard error kept for the message of a failure.
 const MAX_STDERR: usize = 4000;
 
-/// What is known about a run so far, whichever agent's dialect it is told in.
+/// The state of a run so far, independent of the agent's dialect.
 #[derive(Debug)]
 pub(super) struct Progress {
     pub(super) setup: StreamSetup,
@@ -221,7 +221,7 @@ impl Progress {
         }
     }
 
-    /// Something went wrong and the agent goes on trying, or is about to give up.
+    /// Something went wrong; the agent retries or is about to give up.
     pub(super) fn trouble(&mut self, message: &str, status: Option<u16>, tries: Tries) {
         let failure = diagnose(message, status);
         let shown = self.shown(message, 1000);
@@ -282,7 +282,7 @@ impl Progress {
         }
     }
 
-    /// The same in a line that has not ended yet and that nobody was told of.
+    /// The same for an unfinished line that was not reported yet.
     pub(super) fn unfinished_line(&mut self, line: &[u8]) {
         if line.len() <= MAX_MARKER_LINE
             && let Ok(line) = std::str::from_utf8(line)

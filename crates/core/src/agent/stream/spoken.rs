@@ -30,7 +30,7 @@ impl Spoken {
         }
     }
 
-    /// Whether a message has begun that may go on.
+    /// Whether an unfinished message has begun.
     pub(super) fn is_open(&self) -> bool {
         self.is_open
     }

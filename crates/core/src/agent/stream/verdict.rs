@@ -5,8 +5,8 @@ use crate::agent::outcome::{AgentOutcome, Ending, Failure, Session};
 use crate::process::End;
 use std::fmt::Write as _;
 
-/// What came of it all: the agent's own terminal event first, then the bound that ended it, then
-/// what is left to be told from its last words.
+/// The final outcome: from the agent's own terminal event, else from the limit that ended it, else
+/// from its last output.
 impl Progress {
     /// The last events, and what came of it all.
     pub(super) fn finish(&mut self, end: &End) -> (Vec<AgentEvent>, AgentOutcome) {

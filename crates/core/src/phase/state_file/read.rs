@@ -13,7 +13,7 @@ const LONGEST_URL: usize = 8192;
 const LONGEST_PATH: usize = 4096;
 /// The longest wait that makes sense, in seconds: a century.
 const LONGEST_WAIT_SECS: u64 = 100 * 366 * 24 * 3600;
-/// The most rounds anybody would count.
+/// The highest plausible number of rounds.
 const MOST_ROUNDS: u32 = 1_000_000;
 /// No cruise was before this, and none will be after that: 2020 and 2200.
 const EARLIEST: i64 = 1_577_836_800;

@@ -1,4 +1,4 @@
-//! The context of one step: the run, the state of its flow, and what was asked for.
+//! The context of one step: the run, the state of its flow, its request and the time.
 
 use super::super::model::{
     AgentJob, BranchAt, Effect, ForgeAct, JobInput, OutcomeStatus, Publish, Request, Run,

@@ -1,7 +1,7 @@
-//! Merging another branch in: the run's branch moved under it, or its base did.
+//! Merges another branch into the run's branch, after the branch itself or its base moved.
 //!
-//! It is always a merge, so nobody's commits are lost or rewritten. An agent resolves conflicts, in
-//! two rounds at most; after that the sandbox goes back to where it was, and a person is asked.
+//! It is always a merge, so no commits are lost or rewritten. An agent gets at most two rounds to
+//! resolve conflicts; after that the sandbox is rolled back, and a person is asked.
 
 use super::super::model::{BranchAt, Effect, EffectResult, Merge, MergeStep, MergeWhen, Run};
 use crate::problem::{Kind, Problem};
@@ -11,7 +11,6 @@ const MOST_ROUNDS: u32 = 2;
 /// How many files a message names.
 const FILES_NAMED: usize = 5;
 
-/// What comes next.
 pub(super) enum Merging {
     /// Something was decided and will end.
     Pending,
@@ -52,7 +51,7 @@ impl Merge {
         }
     }
 
-    /// Goes on once an effect or the agent has ended.
+    /// Continues after an effect or the agent ended.
     pub(super) fn ended(&mut self, run: &mut Run, result: EffectResult) -> Merging {
         match (self.step.clone(), result) {
             (MergeStep::RollingBack { problem }, EffectResult::Failed { problem: why }) => {

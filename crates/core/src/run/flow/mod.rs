@@ -1,4 +1,4 @@
-//! Decisions: which effects follow from an event. Nothing in here is stored.
+//! Decisions: which effects follow from an event. Nothing here is stored.
 //!
 //! `kit` is what every flow works with. `setup`, `publish`, `merge`, `review`, `reply` and
 //! `promote` are the steps that flows share; `spawn`, `phase` and `cruise` put them in order.

@@ -1,7 +1,6 @@
-//! Promotion: an approved pull request is verified, then merged.
+//! Promotion: verifies an approved pull request, then merges it.
 //!
-//! The verdict is bound to the commit and to its base at that moment. Whatever happens in between,
-//! the merge itself asks for both once more.
+//! The verdict is bound to the commit and its base. The merge itself checks both again.
 
 use super::super::model::{
     Effect, EffectResult, ForgeAct, ForgeAnswer, Judged, OutcomeStatus, Stage, VerifiedAgainst,

@@ -1,4 +1,4 @@
-//! Publishing: push, always with the last published commit, and the texts around a first commit.
+//! Publishing: pushes with the last published commit as lease, and texts for the first commit.
 
 use super::super::model::Effect;
 use super::kit::Context;

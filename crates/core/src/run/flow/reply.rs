@@ -1,4 +1,4 @@
-//! Replies: every comment gets one, and none claims more than the fixer said.
+//! Replies: one per comment, and none claims more than the fixer reported.
 
 use super::super::model::{
     Answer, Entry, ForgeAct, ForgeAnswer, Life, RemarkRecord, Round, RoundJob, RoundStep,

@@ -1,4 +1,4 @@
-//! Setup: names, a branch that no other run has, the sandbox.
+//! Setup: title and branch name, a reserved branch, the sandbox.
 
 use super::super::model::{
     Adopted, AfterEnd, AgentJob, Effect, EffectResult, Request, Round, RoundJob, RoundStep, Run,
@@ -108,8 +108,8 @@ impl PhaseFlow<'_> {
         is_taken.then(|| format!("{branch}-2"))
     }
 
-    /// Goes on with a phase whose journal is gone. Which reviews there were is not known beyond the
-    /// domain that was under review.
+    /// Continues a phase whose journal was lost. Of its reviews, only the domain under review is
+    /// known.
     pub(super) fn adopt(&mut self, adopted: &Adopted) {
         let sandbox = adopted.sandbox.clone();
         self.state.record.sandbox = Some(sandbox.path.to_string_lossy().into_owned());

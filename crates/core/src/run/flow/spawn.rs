@@ -1,7 +1,6 @@
 //! The flow of `drive spawn`: sandbox, agent, commit, publish, remove.
 //!
-//! Whatever goes wrong after the sandbox was asked for, the shutdown removes it, which saves the
-//! work first.
+//! After any failure, shutdown saves the work and removes the sandbox.
 
 use super::super::model::{
     AgentJob, Effect, EffectResult, Flow, OutcomeStatus, Publish, Request, Run, SpawnStage,

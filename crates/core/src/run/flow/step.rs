@@ -1,4 +1,4 @@
-//! The fold: one event, the next state, and the effects it decides.
+//! The fold: takes a run and one event, returns the next state and the decided effects.
 
 use super::super::model::{
     Ask, ChildReport, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAnswer, Note,
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct IllegalEvent {
     /// The run.
     pub run: RunId,
-    /// The event, in words.
+    /// A description of the event.
     pub what: String,
 }
 
@@ -285,8 +285,8 @@ fn remember_posts(run: &mut Run, key: &EffectKey, answer: &ForgeAnswer) {
         }));
 }
 
-/// The owner died. A watched phase goes on under its next owner; everything else is ended, and its
-/// work is saved.
+/// The owner died. A watched phase continues under its next owner; any other run ends, and its work
+/// is saved.
 fn owner_lost(run: &mut Run, now: Timestamp) {
     let goes_on = run.outlives_its_owner() && run.shutdown.is_none();
     if run.outcome.is_some() || run.request.is_none() || goes_on {
@@ -322,7 +322,7 @@ fn stop_when_idle(run: &mut Run, now: Timestamp) {
     }
 }
 
-/// A timer that is not set any more, or never was, wakes nobody.
+/// Ignores a timer that is not set.
 fn woken(run: &mut Run, timer: Timer, now: Timestamp) {
     let is_set = run.timers.contains_key(&timer);
     if is_set && run.is_active() && run.shutdown.is_none() {

@@ -1,4 +1,4 @@
-//! Values that are fine alone and impossible together, or in this world.
+//! Rules that the schema cannot express: combinations of values, and values that cannot exist.
 
 mod routes;
 
@@ -14,9 +14,7 @@ use std::collections::BTreeMap;
 pub(super) struct Broken {
     /// The settings involved, the most likely culprit first.
     pub(super) paths: Vec<KeyPath>,
-    /// What cannot be.
     pub(super) message: String,
-    /// What to do about it.
     pub(super) hint: Option<String>,
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 /// A Cargo workspace, as `cargo metadata` describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CargoWorkspace {
-    /// Its members.
+    /// The packages.
     pub packages: Vec<CargoPackage>,
     /// Whether `Cargo.lock` is tracked, so that a build must not change it.
     pub locked: bool,
@@ -16,7 +16,7 @@ pub struct CargoWorkspace {
 /// One member of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CargoPackage {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Its folder, relative to the workspace; empty for a root package.
     pub dir: String,

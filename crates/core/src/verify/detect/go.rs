@@ -12,7 +12,7 @@ pub struct GoModule {
 /// One package of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoPackage {
-    /// Its import path.
+    /// The import path.
     pub import_path: String,
     /// Its folder, relative to the module; empty for the module's root.
     pub dir: String,

@@ -1,7 +1,7 @@
-//! Routes without settings: what kinds of project a tree holds, and what each needs for a change.
+//! Default routes: detects the projects of a tree, and plans their stages for a change.
 //!
-//! Pure planning from a small description of the tree. The deepest project folder above a path is
-//! responsible for it; a path above all projects is covered by none.
+//! Pure: it works on a small description of the tree. The deepest project folder above a path
+//! covers it; a path outside all projects is not covered.
 
 mod cargo;
 mod go;
@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 pub struct Project {
     /// Its folder, relative to the repository root; empty for the root.
     pub dir: String,
-    /// What it is.
+    /// The kind of project.
     pub kind: ProjectKind,
 }
 
@@ -79,7 +79,7 @@ impl ProjectKind {
 /// What the stages of a project are bounded by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Their time.
+    /// The timeouts of the stages.
     pub timeouts: StageTimeouts,
     /// Their memory, when it is bounded.
     pub memory_bytes: Option<u64>,
@@ -241,7 +241,7 @@ fn responsible<'a>(
         .collect())
 }
 
-/// Whoever writes these files writes the rules; a reader should know when the candidate did.
+/// These files decide what is verified, so a report notes when the commit changes them.
 fn rule_changes(project: &Project, touched: &Touched) -> Option<String> {
     let files: &[&str] = match &project.kind {
         ProjectKind::Cargo(_) => &["Cargo.toml", ".cargo/config.toml", ".config/nextest.toml"],

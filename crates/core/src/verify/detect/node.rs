@@ -8,7 +8,7 @@ const SMALLEST_HEAP_MIB: u64 = 64;
 /// An npm or pnpm workspace, or a single package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeWorkspace {
-    /// Who runs its scripts.
+    /// The package manager.
     pub manager: NodeManager,
     /// Whether Turborepo is set up.
     pub turbo: bool,
@@ -18,7 +18,7 @@ pub struct NodeWorkspace {
     pub packages: Vec<NodePackage>,
     /// Whether it needs packages that something must install.
     pub has_needs: bool,
-    /// What is installed already.
+    /// The state of installed packages.
     pub installed: Installed,
     /// Whether a lock file is there to install from.
     pub locked: bool,
@@ -27,7 +27,7 @@ pub struct NodeWorkspace {
 /// What is installed before the first stage: a cache from the caller's checkout, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Installed {
-    /// Nothing.
+    /// No packages are installed.
     Nothing,
     /// What the candidate's manifests and lock files ask for, as far as these tell.
     AsAsked,
@@ -35,7 +35,7 @@ pub enum Installed {
     ForOthers,
 }
 
-/// Who runs the scripts.
+/// The package manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeManager {
     /// npm.
@@ -47,7 +47,7 @@ pub enum NodeManager {
 /// One package of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodePackage {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Its folder, relative to the workspace.
     pub dir: String,

@@ -1,4 +1,4 @@
-//! A verification as text for people: on a terminal, and in a pull request.
+//! Renders a verification for a terminal and for a pull request.
 
 mod human;
 mod markdown;

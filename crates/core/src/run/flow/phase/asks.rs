@@ -1,4 +1,4 @@
-//! Requests from the command line to a phase, whether anybody runs it or not.
+//! Requests from the command line to a phase, with or without an owner.
 
 use super::super::super::model::{
     Approved, Ask, EffectResult, Entry, ForgeAct, ForgeAnswer, Injected, Life, OutcomeStatus,
@@ -57,7 +57,7 @@ impl PhaseFlow<'_> {
             || self.state.injected.iter().any(|one| one.id == id)
     }
 
-    /// A person raises the limits: where that is enough, the phase goes on.
+    /// A person raises the limits; the phase continues if that is enough.
     fn extend(&mut self, budget: Budget, rounds: u32) {
         self.active();
         self.state.extra_rounds = self.state.extra_rounds.saturating_add(rounds);
@@ -72,7 +72,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// A person asks: what was held back or failed goes on, and one more round is allowed at the limit.
+    /// A person asks: held or failed work continues, and one more round is allowed at the limit.
     fn poll_now(&mut self) {
         self.active();
         self.state.watch.backoff.reset();

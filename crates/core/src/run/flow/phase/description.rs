@@ -1,5 +1,5 @@
-//! The pull request's description. It is written beside everything else: nothing waits for it, and
-//! one that could not be written is tried again after the next poll.
+//! Updates the pull request's description. Nothing waits for an update; one that failed is retried
+//! after the next poll.
 
 use super::super::super::model::{DoneWhen, EffectResult, ForgeAct, Stage};
 use super::PhaseFlow;

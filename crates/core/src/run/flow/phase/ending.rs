@@ -16,7 +16,7 @@ use crate::settings::TeamMode;
 const MOST_TRIES: u32 = 5;
 
 impl PhaseFlow<'_> {
-    /// The limit that keeps an agent from starting, in words.
+    /// The limit that prevents an agent from starting, as text.
     pub(super) fn limit_reached(&self) -> Option<String> {
         if let Some(overrun) = self.overrun() {
             return Some(format!("the run {overrun}"));
@@ -279,7 +279,7 @@ impl PhaseFlow<'_> {
         self.post_next(posts, status, failure);
     }
 
-    /// The domains whose last review did not approve, in words.
+    /// The domains whose last review did not approve, as text.
     fn open_reviews(&self) -> String {
         let reviews = &self.state.record.reviews;
         let is_open = |domain: &Domain| {

@@ -1,4 +1,4 @@
-//! What a fixer is told about the comments and findings it is to deal with.
+//! The comments and findings in a fixer's prompt.
 
 use super::super::super::model::{AgentJob, Entry, JobComment, PLAN_PATH, PlanCheck, Remark};
 use super::super::reply::FINDINGS_ID;

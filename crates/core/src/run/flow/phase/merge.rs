@@ -1,4 +1,4 @@
-//! Other people's commits: somebody pushed to the branch, rewrote it, or the base moved.
+//! Handles commits of other people: a push to the branch, a rewrite of it, or a moved base.
 
 use super::super::super::model::{
     AgentJob, BranchAt, DoneWhen, Effect, EffectResult, Life, Merge, MergeStep, MergeWhen,
@@ -19,7 +19,7 @@ const MOST_MOVES: u32 = 3;
 const MOST_BASE_CHECKS: u32 = 3;
 
 impl PhaseFlow<'_> {
-    /// Somebody pushed to the branch: their commits are merged in, and the push is tried again.
+    /// The remote branch has new commits: they are merged, and the push is retried.
     pub(super) fn branch_moved(&mut self, round: Round) {
         if self.state.counts.moves >= MOST_MOVES {
             let problem = branch_moved(&self.branch())
@@ -30,7 +30,7 @@ impl PhaseFlow<'_> {
         self.bring_in(round);
     }
 
-    /// The pull request shows a commit that is not ours: somebody pushed while the worker was idle.
+    /// The pull request shows a commit that is not ours: a person pushed while the worker was idle.
     pub(super) fn catch_up(&mut self, head: String) {
         self.state.watch.caught = Some(head);
         // Leftovers in the sandbox must not be in the way of a merge. Without a remote the commit was
@@ -54,8 +54,8 @@ impl PhaseFlow<'_> {
         self.merge_in(from, MergeWhen::Always, published, round);
     }
 
-    /// Before a phase ends well: a pull request that conflicts with its base is of no use to anybody.
-    /// Returns whether a check is under way.
+    /// Checks for conflicts with the base before a phase succeeds. Returns whether a check is in
+    /// progress.
     pub(super) fn check_base(&mut self, word: LastWord) -> bool {
         let ends_well = match word {
             LastWord::Approved => true,
@@ -153,8 +153,8 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Somebody rewrote the branch, and theirs counts: the phase goes on from it. What a fixer did on
-    /// commits that are gone answers nobody, so its comments are given out again.
+    /// A person rewrote the branch: the phase continues from it. Fixes on the replaced commits are
+    /// gone, so their comments are dispatched again.
     fn replaced(&mut self, mut round: Round) {
         if let RoundJob::Fix { batch, findings } = &mut round.job {
             for key in batch.iter() {

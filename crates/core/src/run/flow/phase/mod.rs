@@ -188,7 +188,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Something happened: the inactivity timeout starts anew.
+    /// Restarts the inactivity timeout after activity.
     pub(super) fn active(&mut self) {
         self.state.watch.last_activity = self.state.watch.last_activity.max(self.now);
         if self.run.work.pull_request.is_some() {

@@ -1,4 +1,4 @@
-//! What comes next, once the worker has ended something or somebody has commented.
+//! Chooses the next step after the worker finished one or a comment arrived.
 
 use super::super::super::model::{DoneWhen, HoldFor, Pause, PlanCheck, Stage};
 use super::PhaseFlow;
@@ -8,15 +8,15 @@ use crate::review::{LastWord, Move};
 const MOST_LATE_ROUNDS: u32 = 10;
 
 impl PhaseFlow<'_> {
-    /// The worker ended something: one more poll closes the batch, then it goes on. Once nothing is
-    /// left to do, the pauses start short again.
+    /// The worker finished a step: one more poll closes the batch, then it continues. Once nothing
+    /// is left to do, the poll backoff restarts.
     pub(in crate::run) fn close_batch(&mut self) {
         self.state.watch.fresh = false;
         self.state.watch.backoff.reset();
         self.proceed();
     }
 
-    /// Goes on, where the worker waits for something to do.
+    /// Continues if the worker is idle.
     pub(in crate::run) fn go_on(&mut self) {
         if matches!(self.state.stage, Stage::Watching | Stage::Polling) {
             self.proceed();

@@ -1,4 +1,4 @@
-//! The record of a phase as people read it at the end of the description.
+//! The record of a phase as Markdown, for the end of the description.
 
 use super::super::super::model::{JobRecord, Record, Run};
 use crate::agent::answer::Verdict;
@@ -175,7 +175,7 @@ fn job_row(job: &JobRecord) -> String {
     )
 }
 
-/// Somebody else's text as one short line that breaks no table, no code and no block.
+/// Other people's text as one short line that breaks no table, code span or block.
 fn cell(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let plain: String = line

@@ -1,4 +1,4 @@
-//! Trying again: effects that failed, and agents whose model is away.
+//! Retries: failed effects, and agents whose model is unavailable.
 
 use super::super::super::model::{Effect, HoldFor, Pause, Retry, Timer};
 use super::PhaseFlow;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// How often something a phase cannot do without is tried, while no pull request is open.
 const MOST_TRIES: u32 = 10;
-/// The same where nobody waits for the phase but the person who started it.
+/// The limit for an unwatched phase, where only the person who started it waits.
 const MOST_TRIES_UNWATCHED: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
@@ -61,8 +61,8 @@ impl PhaseFlow<'_> {
         self.try_again(key, effect, &problem);
     }
 
-    /// Whether trying again is no use: it cannot help, or an unwatched phase tried often enough.
-    /// A watched one goes on trying until silence ends it.
+    /// Whether to stop retrying: a retry cannot help, or an unwatched phase used up its retries. A
+    /// watched phase retries until the inactivity timeout.
     pub(in crate::run) fn is_enough(&self, problem: &Problem) -> bool {
         let is_impatient = !self.terms.is_watched() && self.state.tries >= MOST_TRIES_UNWATCHED;
         is_impatient || is_final(problem)

@@ -1,5 +1,5 @@
-//! A round of the worker: an agent makes or fixes something, it is committed, checked, pushed and
-//! shown, and every comment it was given is answered.
+//! A round of the worker: an agent makes or fixes something; the result is committed, checked,
+//! pushed and published, and each comment of the batch gets a reply.
 
 use super::super::super::model::{
     AgentJob, Answer, CommitSummary, Effect, EffectResult, HoldFor, Life, MOST_TRIES, Makes,
@@ -66,8 +66,8 @@ impl PhaseFlow<'_> {
         self.start_agent(Some(sandbox), job);
     }
 
-    /// Gives what waits to a fresh fixer: findings that stand nowhere first, then comments. A watched
-    /// phase batches them; a team gives each comment a commit of its own.
+    /// Starts a fixer for pending work: findings without a comment first, then comments. A watched
+    /// phase batches them; a team makes one commit per comment.
     pub(in crate::run) fn fix(&mut self) {
         let number = self.state.rounds + 1;
         let findings = std::mem::take(&mut self.state.findings);

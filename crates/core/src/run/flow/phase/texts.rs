@@ -1,4 +1,4 @@
-//! What people read on the pull request of a phase, and in its history.
+//! Texts of a phase: commit messages, comments, and the description of the pull request.
 
 use super::super::super::model::{Approved, Entry, Ledger, Phase, PlanCheck, Remark, Request, Run};
 use super::super::publish::shortened;
@@ -22,7 +22,7 @@ const MOST_LISTED: usize = 20;
 const PLAN_CHARS: usize = 30_000;
 /// The least room that the record needs to be worth showing.
 const LEAST_RECORD: usize = 500;
-/// How much of what went wrong is told.
+/// The longest reason in a comment, in characters.
 const REASON_CHARS: usize = 1_000;
 /// Room for the marks around the own part.
 const MARKS_ROOM: usize = 500;
@@ -143,9 +143,9 @@ fn open_comments(ledger: &Ledger) -> String {
     text.trim_end().to_owned()
 }
 
-/// The description as it stands now: what was said, the task, the plan's graph or what is wrong with
-/// it, and at the end the record. Within what a forge takes. All but what was said stands in a part
-/// of its own, so that a person can write around it.
+/// The current description: summary, task, the plan's graph or its errors, and at the end the
+/// record, within the forge's size limit. Everything except the summary is in drive's own part, so
+/// that a person can write around it.
 pub(super) fn pull_request_body(
     run: &Run,
     phase: &Phase,
@@ -195,7 +195,7 @@ pub(super) fn pull_request_body(
     format!("{summary}\n\n{part}\n").trim_start().to_owned()
 }
 
-/// Somebody else's words as part of one line.
+/// Other people's text as part of one line.
 fn plain(text: &str) -> String {
     inert(text, LINE_CHARS)
 }

@@ -1,4 +1,4 @@
-//! The watch: polls the pull request with growing pauses, and starts over after anything new.
+//! The watch: polls the pull request with backoff, which resets after any activity.
 
 use super::super::super::model::{
     ClosingPost, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, OutcomeStatus, PollResult,
@@ -166,8 +166,8 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Nothing happened for too long. What the cruise does by itself is not silence, and somebody
-    /// may have spoken since the last look.
+    /// The inactivity timeout expired. The cruise's own work counts as activity, and a comment may
+    /// have arrived since the last poll.
     pub(in crate::run) fn silence(&mut self) {
         if self.is_at_work() {
             return self.wait_for_silence();
@@ -216,7 +216,7 @@ impl PhaseFlow<'_> {
         is_free && (self.has_work() || !matches!(self.state.next, Move::Done(_)))
     }
 
-    /// The inactivity timeout of a watched phase starts anew.
+    /// Restarts the inactivity timeout of a watched phase.
     pub(in crate::run) fn wait_for_silence(&mut self) {
         self.state.watch.closing = None;
         if let Some(watch) = &self.terms.watch {

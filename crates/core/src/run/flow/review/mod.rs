@@ -1,4 +1,4 @@
-//! Reviews: the reviewer gets the diff, its verdict is recorded for the commit it saw, and its
+//! Reviews: the reviewer gets the diff, its verdict is recorded for the reviewed commit, and its
 //! findings become comments and work for a fixer.
 
 mod placing;

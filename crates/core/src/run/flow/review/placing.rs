@@ -1,4 +1,4 @@
-//! Where a suggestion stands: on a line of the diff, or in the review's own text.
+//! Places a suggestion on a line of the diff, or in the body of the review.
 
 use super::super::super::model::{LineRemark, Remark};
 use super::texts::suggestion_text;

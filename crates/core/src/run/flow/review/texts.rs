@@ -1,4 +1,4 @@
-//! A review in words.
+//! The text of a review.
 
 use super::super::super::model::ReviewRecord;
 use crate::agent::answer::{Suggestion, Verdict};
@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// How long the list of remarks may be, so that it fits into one comment with all around it.
 const LIST_CHARS: usize = BODY_CHARS - 4_096;
 
-/// One suggestion in words.
+/// The text of one suggestion.
 pub(super) fn suggestion_text(suggestion: &Suggestion) -> String {
     let mut text = match &suggestion.severity {
         Some(severity) => format!("**{severity}** {}", suggestion.issue),

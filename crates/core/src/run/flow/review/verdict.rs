@@ -1,11 +1,11 @@
-//! What a reviewer's answer amounts to.
+//! Derives a verdict from a reviewer's answer.
 
 use super::super::super::model::OutcomeStatus;
 use crate::agent::AgentOutcome;
 use crate::agent::answer::{REVIEW_COMPLETE, Review, Suggestion, read_review};
 use crate::review::Reviewed;
 
-/// What a reviewer's answer amounts to, and why there is no verdict where there is none.
+/// Derives a verdict from a reviewer's answer, or the reason why there is none.
 pub(super) fn judged(outcome: &AgentOutcome, reviewer: &str) -> (Reviewed, Option<String>) {
     if OutcomeStatus::of_agent(&outcome.ending) != OutcomeStatus::Succeeded {
         let why = outcome.problem(reviewer).map(|problem| problem.to_string());
