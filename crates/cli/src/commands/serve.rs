@@ -33,7 +33,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4242")]
     listen: SocketAddr,
 
-    /// What other machines can reach: signed webhooks, or everything, including the dashboard without a password
+    /// What other machines can reach: signed webhooks only, or also the dashboard, without a password
     #[arg(long, value_name = "WHAT", value_enum)]
     expose: Option<Expose>,
 
