@@ -1,7 +1,7 @@
 //! Progress on standard error: one live line on a terminal, plain lines elsewhere.
 
 use crate::output::Output;
-use drive_core::agent::{AgentEvent, Cost, Usage};
+use drive_core::agent::{AgentEvent, Cost, Role, Usage};
 use drive_core::ids::{EffectKey, PrNumber, RunId};
 use drive_core::run::{
     Effect, EffectResult, ForgeAct, MergeWhen, Run, RunMessage, cruise_status, paused_for,

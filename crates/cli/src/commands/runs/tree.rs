@@ -37,7 +37,7 @@ pub(crate) fn child_line(id: &RunId, child: &Child) -> String {
             format!("waiting for you: {why}")
         }
         Some(ChildState::Ended { status, .. }) => crate::documents::RunStatus::from(*status)
-            .as_str()
+            .words()
             .to_owned(),
     };
     format!("task     {:16} {state}  (run {id})", child.task.as_str())

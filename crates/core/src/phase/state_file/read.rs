@@ -80,13 +80,12 @@ fn broken_rule(state: &PhaseState) -> Option<String> {
         ),
         (
             state.pr_url.as_deref().is_none_or(is_link),
-            "has a `pr_url` that is no link",
+            "has a `pr_url` that is not a URL",
         ),
         (
             state.pr_number != Some(PrNumber::new(0)),
-            "has the `pr_number` 0, which no forge gives",
+            "has an invalid `pr_number`: 0",
         ),
-        (state.pr_number != Some(0), "has an invalid `pr_number`: 0"),
         (
             is_time(&state.last_activity),
             "has an implausible `last_activity`",
