@@ -7,6 +7,7 @@ use crate::common;
 use crate::table::{Row, median};
 use drive_core::agent::{Budget, Role};
 use drive_core::forge::PrState;
+use drive_core::ids::CommitSha;
 use drive_core::run::{
     AgentJob, CommitSummary, Effect, EffectResult, Event, ForgeAct, PollResult, Run, Timer, fold,
     phase_state, step,
@@ -155,7 +156,7 @@ impl Cruise {
 
     fn committed(&mut self) -> EffectResult {
         let number = self.commits.len();
-        let head_sha = format!("{number:040x}");
+        let head_sha = CommitSha::new(format!("{number:040x}"));
         self.commits.push(CommitSummary {
             sha: head_sha.clone(),
             subject: format!("Round {number}"),

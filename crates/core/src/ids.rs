@@ -1,7 +1,9 @@
 //! Id types. Each id is its own type, so that one cannot be passed for another.
 
+mod commit_sha;
 mod pr_number;
 
+pub use commit_sha::CommitSha;
 pub use pr_number::PrNumber;
 
 use serde::{Deserialize, Serialize};

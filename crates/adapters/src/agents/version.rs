@@ -60,7 +60,7 @@ mod tests {
         assert_eq!(warning("x", None, &[]), None);
         assert_eq!(
             warning("x", Some("9.9.9"), &["1.0.0", "1.1.0"]).as_deref(),
-            Some("agent `x` has version `9.9.9`; verified with `1.0.0`, `1.1.0`")
+            Some("agent `x` has version `9.9.9`; tested with `1.0.0`, `1.1.0`")
         );
     }
 }

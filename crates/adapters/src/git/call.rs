@@ -1,4 +1,5 @@
 use super::{Git, Location, config, stale_lock};
+use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{End, LeakPolicy, Limits};
 use drive_engine::CancelToken;
@@ -152,6 +153,16 @@ impl<'a> Call<'a> {
         self.ok().map(|answer| answer.line())
     }
 
+    /// Runs it; the id of a commit, or `None` at exit code 1.
+    pub fn optional_sha(self) -> Result<Option<CommitSha>, Problem> {
+        let answer = self.run()?;
+        match answer.code {
+            0 => answer.sha().map(Some),
+            1 => Ok(None),
+            _ => Err(answer.problem()),
+        }
+    }
+
     /// Runs it; its one line, or `None` at exit code 1.
     pub fn optional_line(self) -> Result<Option<String>, Problem> {
         let answer = self.run()?;
@@ -303,6 +314,11 @@ impl Answer {
         String::from_utf8_lossy(&self.stdout)
             .trim_end_matches(['\n', '\r'])
             .to_owned()
+    }
+
+    /// Standard output as the id of one commit; anything else is a problem.
+    pub fn sha(&self) -> Result<CommitSha, Problem> {
+        CommitSha::parse(&self.line()).ok_or_else(|| self.problem())
     }
 
     /// Standard output as one path.

@@ -5,6 +5,7 @@ use super::lock::ref_problem;
 use super::stage::stage;
 use super::tracked::{Tracked, declared, has_entry};
 use super::{Call, Git, IgnoredFiles, Index, Location, Status, Touches, config, history, state};
+use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{Brought, InProgress, RUN_TRAILER};
 use drive_core::time::Timestamp;
@@ -44,7 +45,7 @@ pub(super) fn collect(
         (None, Some(head)) => head,
         (None, None) => history::resolve(git, location, "HEAD")?,
     };
-    let builds_on_base = has_base.unwrap_or(head_sha == base);
+    let builds_on_base = has_base.unwrap_or(head_sha.as_str() == base);
     let state = state::work_state(head_sha, &settled.status, settled.in_progress);
     Ok(CollectedWork {
         state,
@@ -218,7 +219,7 @@ pub(crate) fn commit_tree(
     tree: &str,
     parents: &[String],
     message: &str,
-) -> Result<String, Problem> {
+) -> Result<CommitSha, Problem> {
     commit_tree_at(git, location, tree, parents, message, None)
 }
 
@@ -230,7 +231,7 @@ pub(crate) fn commit_tree_at(
     parents: &[String],
     message: &str,
     time: Option<Timestamp>,
-) -> Result<String, Problem> {
+) -> Result<CommitSha, Problem> {
     let entries = load_config(git, location)?;
     let call = identity(&entries).iter().fold(
         git.call_at(location.clone(), Touches::Objects),
@@ -248,7 +249,8 @@ pub(crate) fn commit_tree_at(
         .args(parents)
         .args(["-F", "-"])
         .stdin(message)
-        .line()
+        .ok()?
+        .sha()
 }
 
 /// Settings that name a committer where the user's own do not.

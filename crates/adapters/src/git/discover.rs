@@ -1,5 +1,6 @@
 use super::call::{path_from, shown};
 use super::{Git, Location, Touches};
+use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::BranchName;
 use drive_engine::ports::Repository;
@@ -30,13 +31,16 @@ fn in_one_look(git: &Git, location: &Location) -> Result<Option<Repository>, Pro
     let (0, [common, own, shallow, top, head, name, b""]) = (answer.code, &lines[..]) else {
         return Ok(None);
     };
+    let Some(head_sha) = CommitSha::parse(&String::from_utf8_lossy(head)) else {
+        return Ok(None);
+    };
     let branch = String::from_utf8_lossy(name);
     Ok(Some(Repository {
         common_dir: path_from(common),
         git_dir: path_from(own),
         top: Some(path_from(top)),
         shallow: *shallow == b"true",
-        head_sha: String::from_utf8_lossy(head).into_owned(),
+        head_sha,
         branch: branch.strip_prefix("refs/heads/").map(str::to_owned),
     }))
 }
@@ -89,7 +93,7 @@ fn step_by_step(git: &Git, location: &Location, path: &Path) -> Result<Repositor
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
     /// The full hash of the commit.
-    pub(crate) base_sha: String,
+    pub(crate) base_sha: CommitSha,
     /// Whether its tree asks for submodules.
     pub(crate) submodules: bool,
     /// The content filters its top-level attributes ask for.
@@ -128,9 +132,10 @@ pub(crate) fn look_at(
     let Some(commit) = commit else {
         return Err(super::history::unknown_revision(base));
     };
+    let base_sha = CommitSha::parse(commit.name).ok_or_else(|| answer.problem())?;
     let attributes = attributes.as_ref().map_or(&b""[..], |file| file.content);
     Ok(Look {
-        base_sha: commit.name.to_owned(),
+        base_sha,
         submodules: modules.is_some(),
         filters: filters_in(&String::from_utf8_lossy(attributes)),
         has_branch: branch.is_some(),
@@ -204,10 +209,10 @@ fn load_top(git: &Git, location: &Location) -> Result<Option<std::path::PathBuf>
     Ok((answer.code == 0).then(|| answer.path()))
 }
 
-fn require_head(git: &Git, location: &Location, path: &Path) -> Result<String, Problem> {
+fn require_head(git: &Git, location: &Location, path: &Path) -> Result<CommitSha, Problem> {
     git.call_at(location.clone(), Touches::Objects)
         .args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
-        .optional_line()?
+        .optional_sha()?
         .ok_or_else(|| {
             Problem::new(
                 Kind::NoCommitsYet,

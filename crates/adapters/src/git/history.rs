@@ -2,6 +2,7 @@
 
 use super::call::path_from;
 use super::{Git, Location, Touches};
+use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::CommitSummary;
 use drive_engine::ports::{DiffStats, DiffText, FileChange};
@@ -12,7 +13,11 @@ const ROW_FORMAT: &str = "--format=%H%x20%P%x0a%s";
 /// The most commits a list holds.
 const LIST_LIMIT: usize = 1000;
 
-pub(crate) fn resolve(git: &Git, location: &Location, revision: &str) -> Result<String, Problem> {
+pub(crate) fn resolve(
+    git: &Git,
+    location: &Location,
+    revision: &str,
+) -> Result<CommitSha, Problem> {
     if revision.starts_with('-') || revision.contains(['\0', '\n']) {
         return Err(unknown_revision(revision));
     }
@@ -22,7 +27,7 @@ pub(crate) fn resolve(git: &Git, location: &Location, revision: &str) -> Result<
         .arg(format!("{revision}^{{commit}}"))
         .run()?;
     match answer.code {
-        0 => Ok(answer.line()),
+        0 => answer.sha(),
         _ => Err(unknown_revision(revision)),
     }
 }
@@ -227,10 +232,10 @@ pub(super) fn merge_base(
     location: &Location,
     a: &str,
     b: &str,
-) -> Result<Option<String>, Problem> {
+) -> Result<Option<CommitSha>, Problem> {
     git.call_at(location.clone(), Touches::Objects)
         .args(["merge-base", "--end-of-options", a, b])
-        .optional_line()
+        .optional_sha()
 }
 
 pub(crate) fn is_ancestor(
@@ -280,13 +285,13 @@ impl Row {
     fn read(row: &[u8]) -> Option<Self> {
         let row = String::from_utf8_lossy(row);
         let (ids, subject) = row.split_once('\n')?;
-        let mut ids = ids.split_ascii_whitespace().map(str::to_owned);
+        let mut ids = ids.split_ascii_whitespace();
         Some(Self {
             commit: CommitSummary {
-                sha: ids.next()?,
+                sha: CommitSha::parse(ids.next()?)?,
                 subject: subject.to_owned(),
             },
-            parents: ids.collect(),
+            parents: ids.map(str::to_owned).collect(),
         })
     }
 

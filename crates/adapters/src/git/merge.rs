@@ -3,6 +3,7 @@
 use super::call::{load_config, path_from};
 use super::stage::stage;
 use super::{Git, IgnoredFiles, Location, ScratchIndex, Status, Touches, commit, history, state};
+use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{Brought, InProgress};
 use drive_engine::ports::{Leftovers, Merged};
@@ -16,8 +17,8 @@ const MARKERS: [&[u8]; 3] = [b"<<<<<<<", b"|||||||", b">>>>>>>"];
 pub(super) fn conflicts(
     git: &Git,
     location: &Location,
-    ours: &str,
-    theirs: &str,
+    ours: &CommitSha,
+    theirs: &CommitSha,
 ) -> Result<Vec<PathBuf>, Problem> {
     let answer = git
         .call_at(location.clone(), Touches::Files)
@@ -28,7 +29,7 @@ pub(super) fn conflicts(
             "--name-only",
             "--no-messages",
         ])
-        .args([ours, theirs])
+        .args([ours.as_str(), theirs.as_str()])
         .run()?;
     match answer.code {
         0 => Ok(Vec::new()),
@@ -43,7 +44,7 @@ pub(super) fn conflicts(
 pub(super) fn merge(
     git: &Git,
     location: &Location,
-    theirs: &str,
+    theirs: &CommitSha,
     leftovers: &Leftovers,
     brought: &[Brought],
 ) -> Result<Merged, Problem> {
@@ -84,7 +85,7 @@ pub(super) fn merge(
     match (answer.code, in_progress) {
         (0, None) => Ok(Merged::Done),
         (_, Some(InProgress::Merge)) => Ok(Merged::Conflicts {
-            theirs: theirs.to_owned(),
+            theirs: theirs.clone(),
             files: unmerged(git, location)?,
         }),
         (_, Some(_) | None) => Err(answer.problem()),
@@ -112,7 +113,7 @@ pub(super) fn conclude(
         None => return merge(git, location, sides.theirs, leftovers, brought),
     }
     let merged = history::resolve(git, location, "MERGE_HEAD")?;
-    if merged != sides.theirs {
+    if merged != *sides.theirs {
         return Err(
             commit::in_progress(InProgress::Merge, location).cause(format!(
                 "it is a merge of {merged}, not of {}",
@@ -145,8 +146,8 @@ pub(super) fn conclude(
 
 /// The two sides of a merge.
 pub(super) struct Sides<'a> {
-    pub(super) ours: &'a str,
-    pub(super) theirs: &'a str,
+    pub(super) ours: &'a CommitSha,
+    pub(super) theirs: &'a CommitSha,
 }
 
 impl Sides<'_> {
@@ -187,11 +188,11 @@ impl Sides<'_> {
     }
 }
 
-fn judged(theirs: &str, files: Vec<PathBuf>) -> Merged {
+fn judged(theirs: &CommitSha, files: Vec<PathBuf>) -> Merged {
     match files.is_empty() {
         true => Merged::Done,
         false => Merged::Conflicts {
-            theirs: theirs.to_owned(),
+            theirs: theirs.clone(),
             files,
         },
     }

@@ -26,6 +26,7 @@ mod tracked;
 pub use call::{Answer, Call, Touches};
 pub use config::Overrides;
 use config_cache::ConfigCache;
+use drive_core::ids::CommitSha;
 pub(crate) use index::{Index, Stamp};
 
 use crate::Environment;
@@ -185,7 +186,7 @@ impl VersionControl for Git {
         discover::discover(self, path)
     }
 
-    fn resolve(&self, place: Place<'_>, revision: &str) -> Result<String, Problem> {
+    fn resolve(&self, place: Place<'_>, revision: &str) -> Result<CommitSha, Problem> {
         history::resolve(self, &Location::of(place), revision)
     }
 
@@ -252,7 +253,7 @@ impl VersionControl for Git {
         history::changed_paths(self, &Location::of(place), base, head)
     }
 
-    fn merge_base(&self, place: Place<'_>, a: &str, b: &str) -> Result<Option<String>, Problem> {
+    fn merge_base(&self, place: Place<'_>, a: &str, b: &str) -> Result<Option<CommitSha>, Problem> {
         history::merge_base(self, &Location::of(place), a, b)
     }
 
@@ -269,8 +270,8 @@ impl VersionControl for Git {
         &self,
         place: Place<'_>,
         branch: &BranchName,
-        from: &str,
-        to: &str,
+        from: &CommitSha,
+        to: &CommitSha,
     ) -> Result<(), Problem> {
         self.call(place, Touches::Objects)
             .args(["update-ref", "--no-deref", &branch.full(), to, from])
@@ -309,15 +310,15 @@ impl VersionControl for Git {
         place: Place<'_>,
         remote: &str,
         branch: &BranchName,
-    ) -> Result<Option<String>, Problem> {
+    ) -> Result<Option<CommitSha>, Problem> {
         remote::fetch_branch(self, &Location::of(place), remote, branch)
     }
 
     fn conflicts(
         &self,
         place: Place<'_>,
-        ours: &str,
-        theirs: &str,
+        ours: &CommitSha,
+        theirs: &CommitSha,
     ) -> Result<Vec<PathBuf>, Problem> {
         merge::conflicts(self, &Location::of(place), ours, theirs)
     }
@@ -325,7 +326,7 @@ impl VersionControl for Git {
     fn merge(
         &self,
         place: Place<'_>,
-        theirs: &str,
+        theirs: &CommitSha,
         leftovers: &Leftovers,
     ) -> Result<Merged, Problem> {
         merge::merge(
@@ -340,8 +341,8 @@ impl VersionControl for Git {
     fn conclude_merge(
         &self,
         place: Place<'_>,
-        ours: &str,
-        theirs: &str,
+        ours: &CommitSha,
+        theirs: &CommitSha,
         leftovers: &Leftovers,
     ) -> Result<Merged, Problem> {
         let sides = merge::Sides { ours, theirs };
@@ -359,7 +360,7 @@ impl VersionControl for Git {
         place: Place<'_>,
         remote: &str,
         branch: &BranchName,
-    ) -> Result<Option<String>, Problem> {
+    ) -> Result<Option<CommitSha>, Problem> {
         remote::head(self, &Location::of(place), remote, branch)
     }
 

@@ -1,6 +1,7 @@
 //! Fetch, push and other remote operations.
 
 use super::{Git, Location, Touches, history};
+use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::BranchName;
 use drive_engine::ports::{Push, Pushed};
@@ -46,7 +47,7 @@ pub(super) fn fetch_branch(
     location: &Location,
     remote: &str,
     branch: &BranchName,
-) -> Result<Option<String>, Problem> {
+) -> Result<Option<CommitSha>, Problem> {
     for _ in 0..FETCHES {
         let Some(sha) = head(git, location, remote, branch)? else {
             return Ok(None);
@@ -77,7 +78,7 @@ pub(super) fn head(
     location: &Location,
     remote: &str,
     branch: &BranchName,
-) -> Result<Option<String>, Problem> {
+) -> Result<Option<CommitSha>, Problem> {
     let full = branch.full();
     let answer = git
         .call_at(location.clone(), Touches::Network)
@@ -96,10 +97,12 @@ pub(super) fn head(
     }
     let text = String::from_utf8_lossy(&answer.stdout);
     // The pattern also matches names that end like it.
-    Ok(text.lines().find_map(|line| {
+    let sha = text.lines().find_map(|line| {
         let (sha, name) = line.split_once('\t')?;
-        (name == full).then(|| sha.to_owned())
-    }))
+        (name == full).then_some(sha)
+    });
+    sha.map(|sha| CommitSha::parse(sha).ok_or_else(|| answer.problem()))
+        .transpose()
 }
 
 /// Pushes one commit. The lease names what we expect, and the update must still be a fast-forward

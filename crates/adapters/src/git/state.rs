@@ -3,6 +3,7 @@
 use super::call::path_from;
 use super::{Call, Git, Location, Touches};
 use drive_core::Problem;
+use drive_core::ids::CommitSha;
 use drive_core::sandbox::InProgress;
 use drive_engine::ports::WorkState;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Status {
     /// The commit checked out; `None` before the first one.
-    pub(crate) head: Option<String>,
+    pub(crate) head: Option<CommitSha>,
     /// The branch checked out; `None` on a detached head.
     pub(crate) branch: Option<String>,
     /// Tracked files that changed.
@@ -40,7 +41,7 @@ pub(super) fn load(git: &Git, location: &Location) -> Result<WorkState, Problem>
 
 /// What the services need of it.
 pub(super) fn work_state(
-    head_sha: String,
+    head_sha: CommitSha,
     status: &Status,
     in_progress: Option<InProgress>,
 ) -> WorkState {
@@ -215,7 +216,8 @@ impl Status {
     fn add_header(&mut self, header: &str) {
         // In place of a name, `(initial)` before the first commit and `(detached)` without a branch.
         match header.split_once(' ') {
-            Some(("oid", sha)) if !sha.starts_with('(') => self.head = Some(sha.to_owned()),
+            // Before the first commit it is `(initial)`.
+            Some(("oid", sha)) => self.head = CommitSha::parse(sha),
             Some(("head", name)) if !name.starts_with('(') => self.branch = Some(name.to_owned()),
             Some(_) | None => {}
         }
@@ -249,7 +251,7 @@ mod tests {
         assert_eq!(
             status,
             Status {
-                head: Some("17c03e78b2afefa6858593639477c83879db33ad".into()),
+                head: CommitSha::parse("17c03e78b2afefa6858593639477c83879db33ad"),
                 branch: Some("drive/fix".into()),
                 changed: vec!["a b.txt".into(), "x y".into(), "sub".into()],
                 untracked: vec![path_from(b"new\xff.txt")],

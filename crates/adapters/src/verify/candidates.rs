@@ -1,5 +1,6 @@
 use crate::files;
 use crate::git::{Git, Touches};
+use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{Place, VersionControl};
 use drive_engine::verify::Candidates;
@@ -23,7 +24,7 @@ impl GitCandidates {
 }
 
 impl Candidates for GitCandidates {
-    fn resolve(&self, repo: &Path, revision: &str) -> Result<String, Problem> {
+    fn resolve(&self, repo: &Path, revision: &str) -> Result<CommitSha, Problem> {
         self.git.resolve(Place::Checkout(repo), revision)
     }
 

@@ -4,7 +4,7 @@ use super::{environment, inside, private, seed_times};
 use crate::environment::HOME;
 use crate::git::Git;
 use crate::{Environment, files};
-use drive_core::ids::{RunId, SandboxId};
+use drive_core::ids::{CommitSha, RunId, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{Lifetime, Sandbox, SandboxSpec};
 use drive_core::verify::Rules;
@@ -170,7 +170,7 @@ impl Workspaces for VerifyWorkspaces {
         &self,
         run: &RunId,
         repo: &Path,
-        head: &str,
+        head: &CommitSha,
         rules: &Rules,
     ) -> Result<Workspace, Problem> {
         let alive = self.liveness.hold(run)?;

@@ -7,7 +7,7 @@ use crate::files;
 use crate::git::{
     self, Git, IgnoredFiles, Index, Location, ScratchIndex, Status, Touches, Tracked,
 };
-use drive_core::ids::SandboxId;
+use drive_core::ids::{CommitSha, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{InProgress, KEPT_PREFIX, KeptAbout, KeptWork, Lifetime, Stage};
 use std::cell::OnceCell;
@@ -118,7 +118,7 @@ struct Saver<'a> {
     git: &'a Git,
     record: &'a Record,
     at: Location,
-    head: OnceCell<String>,
+    head: OnceCell<CommitSha>,
     /// Changed before anything is read, so that the sandbox's own index stays as it is.
     index: ScratchIndex,
 }
@@ -308,7 +308,7 @@ impl<'a> Saver<'a> {
         let mut parents = vec![self.head()?.to_owned()];
         parents.extend(self.staged(tree)?);
         if !is_finished {
-            parents.extend(self.half_done());
+            parents.extend(self.half_done().iter().map(CommitSha::to_string));
         }
         let mut seen = std::collections::HashSet::new();
         parents.retain(|sha| seen.insert(sha.clone()));
@@ -330,11 +330,12 @@ impl<'a> Saver<'a> {
         let message = "What was staged\n";
         // Saved again after a crash, it must be the same commit.
         let time = Some(self.record.sandbox.created_at);
-        git::commit_tree_at(self.git, &self.at, &staged, &parents, message, time).map(Some)
+        git::commit_tree_at(self.git, &self.at, &staged, &parents, message, time)
+            .map(|sha| Some(sha.to_string()))
     }
 
     /// The commits an unfinished operation was about, and the changes it put aside before.
-    fn half_done(&self) -> Vec<String> {
+    fn half_done(&self) -> Vec<CommitSha> {
         let admin = &self.record.sandbox.admin_dir;
         let originals = [
             "rebase-merge/orig-head",

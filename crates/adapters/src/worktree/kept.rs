@@ -2,6 +2,7 @@
 
 use super::refs;
 use crate::git::{Git, Location, Touches};
+use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{BranchName, KEPT_PREFIX, KeptAbout, KeptWork};
 use drive_engine::ports::VersionControl;
@@ -70,7 +71,7 @@ fn parse(fields: &[&[u8]]) -> Option<Found> {
     Some(Found {
         work: KeptWork {
             reference: text(0),
-            sha: text(1),
+            sha: CommitSha::parse(&text(1))?,
             about: KeptAbout::parse(&text(4))?,
         },
         tree: text(2),

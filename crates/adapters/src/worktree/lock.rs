@@ -92,7 +92,7 @@ mod tests {
         let first = FileLock::acquire(&path, "creating `a`", Duration::ZERO).unwrap();
         let problem = FileLock::acquire(&path, "creating `b`", Duration::ZERO).unwrap_err();
         assert_eq!(problem.kind, Kind::LockHeld);
-        let holder = format!("held by process {}, creating `a`", std::process::id());
+        let holder = format!("locked by process {}, creating `a`", std::process::id());
         assert!(problem.message.contains(&holder), "{}", problem.message);
         drop(first);
         assert!(

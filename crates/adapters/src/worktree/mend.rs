@@ -9,6 +9,7 @@ use super::{Worktrees, gone, refs, require_plain, storage_problem};
 use crate::files;
 use crate::git::{self, Location, Touches};
 use drive_core::Problem;
+use drive_core::ids::CommitSha;
 use drive_core::phase::STATE_FOLDER;
 use drive_core::sandbox::{Probe, Stage};
 use std::io;
@@ -28,7 +29,7 @@ const LOG_BYTES: u64 = 64 * 1024;
 pub(super) fn make_whole(
     all: &Worktrees,
     record: &Record,
-    head: Option<&str>,
+    head: Option<&CommitSha>,
 ) -> Result<Vec<String>, Problem> {
     let path = &record.sandbox.path;
     if record.stage != Stage::Ready {
@@ -69,7 +70,7 @@ pub(super) fn make_whole(
 pub(super) fn mend(
     all: &Worktrees,
     record: &Record,
-    head: Option<&str>,
+    head: Option<&CommitSha>,
 ) -> Result<Vec<String>, Problem> {
     let mut notes = Vec::new();
     if record.stage != Stage::Ready {
@@ -94,7 +95,7 @@ pub(super) fn mend(
 pub(super) fn mend_head(
     all: &Worktrees,
     record: &Record,
-    known: Option<&str>,
+    known: Option<&CommitSha>,
 ) -> Result<Vec<String>, Problem> {
     let mut notes = Vec::new();
     let admin = &record.sandbox.admin_dir;
@@ -175,11 +176,11 @@ fn mend_tabled_head(all: &Worktrees, record: &Record, own: Option<&str>) -> Resu
 
 /// Where a branch that is gone was last: by the log of the head that was on it, as the caller knows
 /// it, or where it began. It must build on where it began.
-fn last_tip(all: &Worktrees, record: &Record, known: Option<&str>) -> String {
+fn last_tip(all: &Worktrees, record: &Record, known: Option<&CommitSha>) -> CommitSha {
     let base = &record.sandbox.base_sha;
     let common = Location::bare(&record.sandbox.git_dir);
     let logged = logged_head(&record.sandbox.admin_dir.join("logs/HEAD"));
-    let known = known.map(str::to_owned);
+    let known = known.cloned();
     [logged, known]
         .into_iter()
         .flatten()
@@ -188,20 +189,20 @@ fn last_tip(all: &Worktrees, record: &Record, known: Option<&str>) -> String {
 }
 
 /// The last commit that the log of a head names.
-fn logged_head(log: &Path) -> Option<String> {
+fn logged_head(log: &Path) -> Option<CommitSha> {
     // A link could lead anywhere.
     let meta = log.symlink_metadata().ok().filter(|meta| meta.is_file())?;
     let start = meta.len().saturating_sub(LOG_BYTES);
     let bytes = files::load_from(log, start, LOG_BYTES).ok()?;
     let text = String::from_utf8_lossy(&bytes);
-    let is_commit = |word: &&str| {
-        let is_name = matches!(word.len(), 40 | 64) && word.bytes().all(|b| b.is_ascii_hexdigit());
-        is_name && word.bytes().any(|b| b != b'0')
-    };
+    let is_commit = |sha: &CommitSha| sha.bytes().any(|b| b != b'0');
     text.lines().rev().find_map(|line| {
         let mut words = line.splitn(3, ' ');
         let (old, new) = (words.next()?, words.next()?);
-        [new, old].into_iter().find(is_commit).map(str::to_owned)
+        [new, old]
+            .into_iter()
+            .filter_map(CommitSha::parse)
+            .find(is_commit)
     })
 }
 

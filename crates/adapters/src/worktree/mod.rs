@@ -26,7 +26,7 @@ pub use steps::Step;
 
 use crate::files;
 use crate::git::{Git, Location, Pinned};
-use drive_core::ids::{RunId, SandboxId};
+use drive_core::ids::{CommitSha, RunId, SandboxId};
 use drive_core::phase::PhaseState;
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{BranchName, KeptWork, OwnerState, Sandbox, SandboxSpec, Stage};
@@ -183,7 +183,7 @@ impl Sandboxes for Worktrees {
         }
     }
 
-    fn mend(&self, sandbox: &Sandbox, head: Option<&str>) -> Result<Vec<String>, Problem> {
+    fn mend(&self, sandbox: &Sandbox, head: Option<&CommitSha>) -> Result<Vec<String>, Problem> {
         drive_core::sandbox::check_folder_name(&sandbox.id)?;
         let _lock = self.lock_sandbox(&sandbox.id, "inspecting it")?;
         match self.records.find(&sandbox.id)? {
@@ -192,7 +192,11 @@ impl Sandboxes for Worktrees {
         }
     }
 
-    fn make_whole(&self, sandbox: &Sandbox, head: Option<&str>) -> Result<Vec<String>, Problem> {
+    fn make_whole(
+        &self,
+        sandbox: &Sandbox,
+        head: Option<&CommitSha>,
+    ) -> Result<Vec<String>, Problem> {
         drive_core::sandbox::check_folder_name(&sandbox.id)?;
         let _lock = self.lock_sandbox(&sandbox.id, "inspecting it")?;
         match self.records.find(&sandbox.id)? {
@@ -201,7 +205,7 @@ impl Sandboxes for Worktrees {
         }
     }
 
-    fn roll_back(&self, sandbox: &Sandbox, to: &str) -> Result<Option<KeptWork>, Problem> {
+    fn roll_back(&self, sandbox: &Sandbox, to: &CommitSha) -> Result<Option<KeptWork>, Problem> {
         let _lock = self.lock_sandbox(&sandbox.id, "restoring it")?;
         match self.records.find(&sandbox.id)? {
             Some(record) => roll_back::roll_back(self, &record, to),

@@ -172,7 +172,7 @@ pub(super) fn root_of(sandbox: &Sandbox) -> Option<&Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use drive_core::ids::RunId;
+    use drive_core::ids::{CommitSha, RunId};
     use drive_core::process::ProcessMark;
     use drive_core::sandbox::{Brought, KeptAbout, Lifetime, SandboxNote};
 
@@ -192,7 +192,7 @@ mod tests {
                 path: "/state/sandboxes/x".into(),
                 git_dir: "/repo/.git".into(),
                 admin_dir: "/repo/.git/worktrees/x".into(),
-                base_sha: "a".repeat(40),
+                base_sha: CommitSha::new("a".repeat(40)),
                 branch: Some("drive/x".to_owned()),
                 created_at: "2026-11-15T09:42:00Z".parse().unwrap(),
                 notes: vec![SandboxNote::FiltersNotRun {
@@ -218,7 +218,7 @@ mod tests {
             }),
             kept: Some(KeptWork {
                 reference: "refs/drive/kept/x/1".to_owned(),
-                sha: "c".repeat(40),
+                sha: CommitSha::new("c".repeat(40)),
                 about: KeptAbout {
                     run,
                     kept_at: "2026-11-15T09:43:00Z".parse().unwrap(),

@@ -3,7 +3,7 @@
 
 use crate::common::{RUN, at, fixture, owner, request, sandbox};
 use drive_core::Problem;
-use drive_core::ids::{DedupeKey, PrNumber, RunId};
+use drive_core::ids::{CommitSha, DedupeKey, PrNumber, RunId};
 use drive_core::prompts::Prompts;
 use drive_core::run::{
     Adopted, Ask, DoneWhen, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Makes,
@@ -86,7 +86,7 @@ impl Performer for Forge<'_> {
             },
             // Nobody had left anything.
             Effect::CommitWork { .. } => EffectResult::WorkCommitted {
-                head_sha: "b".repeat(40),
+                head_sha: CommitSha::new("b".repeat(40)),
                 commits: Vec::new(),
                 warnings: Vec::new(),
             },
@@ -152,7 +152,7 @@ fn watched(pause: Duration) -> Request {
                 url: "local:1".into(),
             },
             title: "It".into(),
-            head_sha: "b".repeat(40),
+            head_sha: CommitSha::new("b".repeat(40)),
             domain: None,
             rounds: 0,
         }),

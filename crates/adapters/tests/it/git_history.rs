@@ -2,7 +2,7 @@
 
 use crate::support::{World, write};
 use drive_adapters::git::{Deadlines, Git};
-use drive_core::ids::RunId;
+use drive_core::ids::{CommitSha, RunId};
 use drive_core::problem::Kind;
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::{BranchName, InProgress};
@@ -37,8 +37,8 @@ fn push_of(world: &World, expected: Option<&str>) -> Push {
     Push {
         remote: "origin".into(),
         branch: BranchName::parse("feature").unwrap(),
-        sha: world.git(["rev-parse", "HEAD"]),
-        expected: expected.map(str::to_owned),
+        sha: CommitSha::new(world.git(["rev-parse", "HEAD"])),
+        expected: expected.map(str::to_owned).map(CommitSha::new),
     }
 }
 
@@ -70,7 +70,7 @@ fn leftovers_become_one_commit_with_the_runs_trailer() {
     let collect = || git.collect_work(place, &leftovers(), &base).unwrap();
     let work = |head_sha: &str, dirty_files, commits| CollectedWork {
         state: WorkState {
-            head_sha: head_sha.to_owned(),
+            head_sha: CommitSha::new(head_sha.to_owned()),
             branch: Some("main".to_owned()),
             in_progress: None,
             dirty_files,
@@ -85,7 +85,7 @@ fn leftovers_become_one_commit_with_the_runs_trailer() {
     let collected = collect();
     let head = world.git(["rev-parse", "HEAD"]);
     let commit = CommitSummary {
-        sha: head.clone(),
+        sha: CommitSha::new(head.clone()),
         subject: "Leftovers of the agent".into(),
     };
     assert_eq!(collected, work(&head, 2, vec![commit.clone()]));
@@ -153,7 +153,7 @@ fn a_rebase_in_progress_is_seen_and_its_leftovers_are_left() {
     let git = world.builder();
     let place = Place::Checkout(&world.repo);
     let state = WorkState {
-        head_sha: upstream.clone(),
+        head_sha: CommitSha::new(upstream.clone()),
         branch: None,
         in_progress: Some(InProgress::Rebase),
         dirty_files: 1,
@@ -192,7 +192,7 @@ fn history_is_told_in_values() {
     assert_eq!(
         git.commits(place, &base, "HEAD").unwrap(),
         [CommitSummary {
-            sha: head.clone(),
+            sha: CommitSha::new(head.clone()),
             subject: "second".into()
         }]
     );
@@ -215,7 +215,10 @@ fn history_is_told_in_values() {
     );
     assert!(git.is_ancestor(place, &base, &head).unwrap());
     assert!(!git.is_ancestor(place, &head, &base).unwrap());
-    assert_eq!(git.merge_base(place, &head, &base).unwrap(), Some(base));
+    assert_eq!(
+        git.merge_base(place, &head, &base).unwrap(),
+        Some(CommitSha::new(base))
+    );
     let tree = world.git(["rev-parse", "HEAD^{tree}"]);
     let unrelated = world.git(["commit-tree", "-m", "unrelated", &tree]);
     assert_eq!(git.merge_base(place, &head, &unrelated).unwrap(), None);
@@ -267,7 +270,7 @@ fn a_push_never_overwrites_somebodys_commits() {
     world.write("a.txt", "ours");
     world.commit("ours");
     let moved = Pushed::Moved {
-        remote_head: Some(theirs.clone()),
+        remote_head: Some(CommitSha::new(theirs.clone())),
     };
     for expected in [Some(first.sha.as_str()), Some(theirs.as_str()), None] {
         let push = push_of(&world, expected);
@@ -275,7 +278,7 @@ fn a_push_never_overwrites_somebodys_commits() {
     }
     assert_eq!(
         git.remote_head(place, "origin", &first.branch).unwrap(),
-        Some(theirs)
+        Some(CommitSha::new(theirs))
     );
 }
 

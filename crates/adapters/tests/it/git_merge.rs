@@ -1,7 +1,7 @@
 //! Merges in a checkout, against real git.
 
 use crate::support::{self, World};
-use drive_core::ids::RunId;
+use drive_core::ids::{CommitSha, RunId};
 use drive_core::sandbox::BranchName;
 use drive_engine::ports::{Leftovers, Merged, Place, Push, Pushed, VersionControl};
 use std::path::PathBuf;
@@ -17,8 +17,8 @@ fn leftovers() -> Leftovers {
 /// of each.
 struct Clash {
     world: World,
-    ours: String,
-    theirs: String,
+    ours: CommitSha,
+    theirs: CommitSha,
 }
 
 impl Clash {
@@ -27,10 +27,10 @@ impl Clash {
         world.git(["checkout", "-qb", "side"]);
         world.write("a.txt", theirs);
         world.write("theirs.txt", "new\n");
-        let theirs = world.commit("theirs");
+        let theirs = CommitSha::new(world.commit("theirs"));
         world.git(["checkout", "-q", "main"]);
         world.write("a.txt", ours);
-        let ours = world.commit("ours");
+        let ours = CommitSha::new(world.commit("ours"));
         Self {
             world,
             ours,
@@ -100,7 +100,11 @@ fn a_branch_that_only_went_on_is_followed_without_a_merge_commit() {
     let theirs = world.commit("theirs");
     world.git(["checkout", "-q", "main"]);
     let git = world.builder();
-    let merged = git.merge(Place::Checkout(&world.repo), &theirs, &leftovers());
+    let merged = git.merge(
+        Place::Checkout(&world.repo),
+        &CommitSha::new(&theirs),
+        &leftovers(),
+    );
     assert_eq!(merged, Ok(Merged::Done));
     assert_eq!(world.git(["rev-parse", "HEAD"]), theirs);
 }
@@ -116,7 +120,7 @@ fn a_conflict_is_left_in_progress_and_found_again() {
         assert_eq!(clash.merge(), clash.conflicts(&["a.txt"]));
         assert!(clash.is_in_progress());
     }
-    assert_eq!(clash.world.git(["rev-parse", "HEAD"]), clash.ours);
+    assert_eq!(clash.world.git(["rev-parse", "HEAD"]), clash.ours.as_str());
 }
 
 #[test]
@@ -128,12 +132,17 @@ fn a_merge_in_progress_is_of_what_it_was_begun_with() {
     let tree = format!("{}^{{tree}}", clash.theirs);
     let newer = world.git(["commit-tree", &tree, "-p", &clash.theirs, "-m", "more"]);
     let git = world.builder();
-    let merged = git.merge(place, &newer, &leftovers()).unwrap();
+    let merged = git
+        .merge(place, &CommitSha::new(&newer), &leftovers())
+        .unwrap();
     assert_eq!(merged, clash.conflicts(&["a.txt"]));
     world.write("a.txt", "both\n");
     world.git(["add", "-A"]);
     // Stopped before its commit, and asked again.
-    assert_eq!(git.merge(place, &newer, &leftovers()), Ok(Merged::Done));
+    assert_eq!(
+        git.merge(place, &CommitSha::new(&newer), &leftovers()),
+        Ok(Merged::Done)
+    );
     assert_eq!(clash.head(), clash.merge_commit());
 }
 
@@ -195,7 +204,10 @@ fn a_file_one_side_deleted_is_what_was_left_in_the_folder() {
         clash.world.git(["rm", "-q", "a.txt"]);
         let theirs = clash.world.commit("gone");
         clash.world.git(["checkout", "-q", "main"]);
-        let clash = Clash { theirs, ..clash };
+        let clash = Clash {
+            theirs: CommitSha::new(theirs),
+            ..clash
+        };
         assert_eq!(clash.merge(), clash.conflicts(&["a.txt"]));
         if !keeps {
             std::fs::remove_file(clash.world.repo.join("a.txt")).unwrap();
@@ -284,21 +296,24 @@ fn a_branch_somebody_rewrote_is_fetched_merged_and_pushed_and_nobodys_commits_ar
             &Push {
                 remote,
                 branch,
-                sha,
+                sha: CommitSha::new(sha),
                 expected,
             },
         )
         .unwrap()
     };
     let moved = Pushed::Moved {
-        remote_head: Some(theirs.clone()),
+        remote_head: Some(CommitSha::new(theirs.clone())),
     };
     assert_eq!(push(ours.clone()), moved);
     assert_eq!(
         git.fetch_branch(place, "origin", &branch),
-        Ok(Some(theirs.clone()))
+        Ok(Some(CommitSha::new(theirs.clone())))
     );
-    assert_eq!(git.merge(place, &theirs, &leftovers()), Ok(Merged::Done));
+    assert_eq!(
+        git.merge(place, &CommitSha::new(&theirs), &leftovers()),
+        Ok(Merged::Done)
+    );
     assert_eq!(push(world.git(["rev-parse", "HEAD"])), Pushed::Done);
     for sha in [ours, theirs] {
         world.git_in(&remote, ["merge-base", "--is-ancestor", &sha, "feature"]);

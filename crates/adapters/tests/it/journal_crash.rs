@@ -6,7 +6,7 @@
 use crate::common::{RUN, at, fixture, owner, request, sandbox};
 use drive_adapters::store::SqliteStore;
 use drive_core::agent::{AgentOutcome, Ending, Ignored, Usage};
-use drive_core::ids::{DedupeKey, PrNumber, RunId};
+use drive_core::ids::{CommitSha, DedupeKey, PrNumber, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{ProcessIdentity, ProcessMark};
 use drive_core::run::{CommitSummary, Effect, EffectResult, Event, OutcomeStatus, Published, Run};
@@ -102,11 +102,11 @@ impl FakePerformer {
                     world.commits += 1;
                 }
                 let commits = vec![CommitSummary {
-                    sha: "b".repeat(40),
+                    sha: CommitSha::new("b".repeat(40)),
                     subject: "it".into(),
                 }];
                 EffectResult::WorkCommitted {
-                    head_sha: "b".repeat(40),
+                    head_sha: CommitSha::new("b".repeat(40)),
                     commits,
                     warnings: vec![],
                 }

@@ -2,6 +2,7 @@
 
 use crate::support::{FixedClock, SmallDisk, World, write};
 use drive_adapters::worktree::Worktrees;
+use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{OwnerState, Refusal, Sandbox, SandboxNote, SandboxSpec};
 use drive_engine::ports::{Sandboxes, VersionControl, WhyLeft};
@@ -74,7 +75,10 @@ fn a_detached_head_works() {
     let world = World::new();
     world.git(["checkout", "-q", "--detach"]);
     let sandbox = made(&world);
-    assert_eq!(sandbox.base_sha, world.git(["rev-parse", "HEAD"]));
+    assert_eq!(
+        sandbox.base_sha,
+        CommitSha::new(world.git(["rev-parse", "HEAD"]))
+    );
     assert_eq!(world.builder().discover(&world.repo).unwrap().branch, None);
 }
 
@@ -123,7 +127,7 @@ fn a_base_that_is_no_commit() {
     let world = World::new();
     for base in ["nothing", "--all", "HEAD:a.txt"] {
         let mut spec = world.spec("one");
-        spec.base = base.into();
+        spec.base = CommitSha::new(base);
         assert_eq!(refused(&world, &spec).kind, Kind::UnknownRevision, "{base}");
     }
 }

@@ -3,6 +3,7 @@
 use crate::support::{World, write};
 use drive_adapters::files;
 use drive_adapters::git::Git;
+use drive_core::ids::CommitSha;
 use drive_core::problem::Kind;
 use drive_core::sandbox::OwnerState;
 use drive_engine::ports::{Leftovers, Place, Sandboxes, VersionControl};
@@ -75,7 +76,10 @@ fn inherited_git_variables_do_not_redirect_a_call() {
     let environment = drive_adapters::Environment::from_pairs(pairs);
     let git = Git::new(World::runner(), &environment);
     let found = git.discover(&world.repo).unwrap();
-    assert_eq!(found.head_sha, world.git(["rev-parse", "HEAD"]));
+    assert_eq!(
+        found.head_sha,
+        CommitSha::new(world.git(["rev-parse", "HEAD"]))
+    );
     assert_eq!(found.top, Some(world.repo.clone()));
 }
 
@@ -94,7 +98,7 @@ fn gc_with_prune_now_does_not_drop_a_pinned_candidate() {
     let tree = world.git(["rev-parse", "HEAD^{tree}"]);
     let candidate = world.git(["commit-tree", "-m", "candidate", &tree]);
     let mut spec = world.spec("one");
-    spec.base = candidate.clone();
+    spec.base = CommitSha::new(candidate.clone());
     spec.branch = None;
     let sandboxes = world.worktrees();
     let sandbox = sandboxes.create(&spec).unwrap();

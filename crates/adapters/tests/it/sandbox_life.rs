@@ -1,7 +1,7 @@
 //! A sandbox's life: made, worked in, kept, removed.
 
 use crate::support::{FixedClock, World, write};
-use drive_core::ids::RunId;
+use drive_core::ids::{CommitSha, RunId};
 use drive_core::problem::Kind;
 use drive_core::sandbox::{BranchName, InProgress, KeptAbout, KeptWork, Lifetime, OwnerState};
 use drive_engine::SandboxGuard;
@@ -36,10 +36,13 @@ fn a_sandbox_has_the_files_of_its_base_on_its_own_branch() {
         "refs/heads/drive/one"
     );
     assert_eq!(world.git_in(&sandbox.path, ["status", "--porcelain"]), "");
-    assert_eq!(sandbox.base_sha, world.git(["rev-parse", "HEAD"]));
+    assert_eq!(
+        sandbox.base_sha,
+        CommitSha::new(world.git(["rev-parse", "HEAD"]))
+    );
     assert_eq!(
         world.git(["rev-parse", "refs/drive/pin/one"]),
-        sandbox.base_sha
+        sandbox.base_sha.as_str()
     );
     assert_eq!(sandboxes.find(&sandbox.id).unwrap(), Some(sandbox));
 }
@@ -120,7 +123,7 @@ fn dirty_untracked_and_unpushed_work_is_kept_in_one_commit() {
         kept,
         KeptWork {
             reference: "refs/drive/kept/r-one/1".into(),
-            sha: world.git(["rev-parse", "refs/drive/kept/r-one/1"]),
+            sha: CommitSha::new(world.git(["rev-parse", "refs/drive/kept/r-one/1"])),
             about: KeptAbout {
                 dirty_files: 3,
                 unpushed_commits: 1,

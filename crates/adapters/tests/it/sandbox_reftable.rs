@@ -1,7 +1,7 @@
 //! Repositories whose refs are in tables rather than in files.
 
 use crate::support::{World, write};
-use drive_core::ids::RunId;
+use drive_core::ids::{CommitSha, RunId};
 use drive_core::sandbox::{InProgress, Sandbox};
 use drive_engine::ports::{Leftovers, Place, Sandboxes, VersionControl};
 
@@ -103,13 +103,25 @@ fn a_sound_head_is_left_alone_and_one_that_is_gone_is_set_again() {
     world.git_in(&sandbox.path, ["commit", "-qam", "agent"]);
     let tip = world.git_in(&sandbox.path, ["rev-parse", "HEAD"]);
     let nothing: Vec<String> = Vec::new();
-    assert_eq!(sandboxes.mend(&sandbox, Some(&tip)).unwrap(), nothing);
+    assert_eq!(
+        sandboxes
+            .mend(&sandbox, Some(&CommitSha::new(&tip)))
+            .unwrap(),
+        nothing
+    );
     world.git_in(&sandbox.path, ["checkout", "-q", "--detach"]);
-    assert_eq!(sandboxes.mend(&sandbox, Some(&tip)).unwrap(), nothing);
+    assert_eq!(
+        sandboxes
+            .mend(&sandbox, Some(&CommitSha::new(&tip)))
+            .unwrap(),
+        nothing
+    );
     world.git_in(&sandbox.path, ["symbolic-ref", "HEAD", "refs/heads/none"]);
     std::fs::remove_file(sandbox.admin_dir.join("HEAD")).unwrap();
     assert_eq!(
-        sandboxes.mend(&sandbox, Some(&tip)).unwrap(),
+        sandboxes
+            .mend(&sandbox, Some(&CommitSha::new(&tip)))
+            .unwrap(),
         ["the agent left no commit checked out"]
     );
     assert_eq!(head(), "refs/heads/drive/one");

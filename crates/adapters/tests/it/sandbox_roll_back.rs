@@ -1,6 +1,7 @@
 //! Putting a sandbox back to a commit.
 
 use crate::support::{World, write};
+use drive_core::ids::CommitSha;
 use drive_core::sandbox::{InProgress, Sandbox};
 use drive_engine::ports::Sandboxes;
 
@@ -69,7 +70,9 @@ fn half_work_and_its_commits_are_kept_and_taken_away() {
     scene.write("new/untracked.txt", "untracked\n");
     scene.write("ignored.txt", "a cache\n");
     let worktrees = scene.world.worktrees();
-    let kept = worktrees.roll_back(&scene.sandbox, &scene.base).unwrap();
+    let kept = worktrees
+        .roll_back(&scene.sandbox, &CommitSha::new(&scene.base))
+        .unwrap();
     let kept = kept.unwrap();
     scene.assert_at_base();
     assert_eq!(
@@ -84,7 +87,10 @@ fn half_work_and_its_commits_are_kept_and_taken_away() {
     assert!(!scene.sandbox.path.join("new").exists());
     assert!(scene.sandbox.path.join("ignored.txt").exists());
     // Once more finds nothing to do.
-    assert_eq!(worktrees.roll_back(&scene.sandbox, &scene.base), Ok(None));
+    assert_eq!(
+        worktrees.roll_back(&scene.sandbox, &CommitSha::new(&scene.base)),
+        Ok(None)
+    );
     scene.assert_at_base();
 }
 
@@ -96,7 +102,7 @@ fn commits_alone_are_kept_although_they_are_on_the_branch() {
     let kept = scene
         .world
         .worktrees()
-        .roll_back(&scene.sandbox, &scene.base)
+        .roll_back(&scene.sandbox, &CommitSha::new(&scene.base))
         .unwrap()
         .unwrap();
     scene.assert_at_base();
@@ -118,7 +124,7 @@ fn a_merge_in_progress_is_kept_with_what_was_resolved_so_far() {
     let kept = scene
         .world
         .worktrees()
-        .roll_back(&scene.sandbox, &ours)
+        .roll_back(&scene.sandbox, &CommitSha::new(&ours))
         .unwrap()
         .unwrap();
     assert_eq!(kept.about.in_progress, Some(InProgress::Merge));
@@ -146,14 +152,17 @@ fn a_rebase_a_switch_and_a_lock_of_somebody_who_was_killed_are_undone() {
     let kept = scene
         .world
         .worktrees()
-        .roll_back(&scene.sandbox, &scene.base)
+        .roll_back(&scene.sandbox, &CommitSha::new(&scene.base))
         .unwrap()
         .unwrap();
     assert_eq!(kept.about.in_progress, Some(InProgress::Rebase));
     scene.assert_at_base();
     scene.git(&["checkout", "-q", "--detach"]);
     let worktrees = scene.world.worktrees();
-    assert_eq!(worktrees.roll_back(&scene.sandbox, &scene.base), Ok(None));
+    assert_eq!(
+        worktrees.roll_back(&scene.sandbox, &CommitSha::new(&scene.base)),
+        Ok(None)
+    );
     scene.assert_at_base();
 }
 

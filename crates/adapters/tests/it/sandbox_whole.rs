@@ -2,6 +2,7 @@
 //! it is drive's.
 
 use crate::support::{World, write};
+use drive_core::ids::CommitSha;
 use drive_core::problem::Kind;
 use drive_core::sandbox::Sandbox;
 use drive_engine::ports::Sandboxes;
@@ -43,7 +44,9 @@ fn one_that_nobody_touched_stays_as_it_is_with_what_is_not_committed() {
     write(&sandbox.path.join("new.txt"), "changed\n");
     let nothing: Vec<String> = Vec::new();
     assert_eq!(
-        sandboxes.make_whole(&sandbox, Some(&head)).unwrap(),
+        sandboxes
+            .make_whole(&sandbox, Some(&CommitSha::new(&head)))
+            .unwrap(),
         nothing
     );
     let text = fs::read_to_string(sandbox.path.join("new.txt")).unwrap();
@@ -56,7 +59,9 @@ fn a_folder_that_is_gone_or_empty_is_filled_from_its_branch() {
     let sandboxes = world.worktrees();
     let (sandbox, head) = worked_in(&world, &sandboxes);
     fs::remove_dir_all(&sandbox.path).unwrap();
-    let notes = sandboxes.make_whole(&sandbox, Some(&head)).unwrap();
+    let notes = sandboxes
+        .make_whole(&sandbox, Some(&CommitSha::new(&head)))
+        .unwrap();
     assert_eq!(notes, [filled(&sandbox)]);
     is_whole(&world, &sandbox, &head);
     for name in ["a.txt", "src", "new.txt", ".git"] {
@@ -77,7 +82,9 @@ fn one_that_git_has_forgotten_is_known_to_it_again() {
     let (sandbox, head) = worked_in(&world, &sandboxes);
     let path = sandbox.path.to_str().unwrap();
     world.git(["worktree", "remove", "--force", "--force", path]);
-    sandboxes.make_whole(&sandbox, Some(&head)).unwrap();
+    sandboxes
+        .make_whole(&sandbox, Some(&CommitSha::new(&head)))
+        .unwrap();
     is_whole(&world, &sandbox, &head);
     assert!(world.git(["worktree", "list"]).contains(path));
 }
@@ -96,10 +103,15 @@ fn a_branch_that_is_gone_is_made_again_where_it_was() {
     assert_eq!(sandboxes.make_whole(&sandbox, None).unwrap(), told(&head));
     is_whole(&world, &sandbox, &head);
     // Without a log of where it was, the caller's word counts, as long as it builds on the base.
-    for (known, tip) in [(head.as_str(), &head), (&"0".repeat(40), &sandbox.base_sha)] {
+    for (known, tip) in [
+        (head.as_str(), head.as_str()),
+        (&"0".repeat(40), &sandbox.base_sha),
+    ] {
         world.git(["update-ref", "-d", "refs/heads/drive/one"]);
         let _ = fs::remove_file(sandbox.admin_dir.join("logs/HEAD"));
-        let notes = sandboxes.make_whole(&sandbox, Some(known)).unwrap();
+        let notes = sandboxes
+            .make_whole(&sandbox, Some(&CommitSha::new(known)))
+            .unwrap();
         assert_eq!(notes, told(tip));
     }
 }
@@ -114,7 +126,9 @@ fn one_whose_git_folder_is_somebody_elses_now_is_refused() {
     let other = world.git(["rev-parse", "--show-toplevel"]) + "-other/one";
     world.git(["worktree", "add", "--quiet", "--detach", &other]);
     assert!(sandbox.admin_dir.is_dir(), "git gave the name to another");
-    let refused = sandboxes.make_whole(&sandbox, Some(&head)).unwrap_err();
+    let refused = sandboxes
+        .make_whole(&sandbox, Some(&CommitSha::new(&head)))
+        .unwrap_err();
     assert_eq!(refused.kind, Kind::SandboxGone);
     let link = fs::read_to_string(sandbox.admin_dir.join("gitdir")).unwrap();
     assert_eq!(link.trim_end(), format!("{other}/.git"));

@@ -296,6 +296,7 @@ impl From<&run::Answer> for CommentOutcome {
 mod tests {
     use super::*;
     use drive_core::forge::{CommentRef, Surface};
+    use drive_core::ids::CommitSha;
     use drive_core::run::{Answer, Life};
     use serde_json::{json, to_value};
 
@@ -318,7 +319,7 @@ mod tests {
         let answer = Answer {
             action: Some(CommentAction::Fixed),
             is_unsaid: false,
-            commit: Some("c".repeat(40)),
+            commit: Some(CommitSha::new("c".repeat(40))),
             note: "done".to_owned(),
         };
         let unsaid = Answer {

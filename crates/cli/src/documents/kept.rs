@@ -80,7 +80,7 @@ impl From<&KeptWork> for KeptWorkDocument {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use drive_core::ids::RunId;
+    use drive_core::ids::{CommitSha, RunId};
     use drive_core::sandbox::KeptAbout;
     use serde_json::to_value;
 
@@ -91,7 +91,7 @@ mod tests {
         }
         let work = KeptWork {
             reference: "refs/drive/kept/r1/1".to_owned(),
-            sha: "a".repeat(40),
+            sha: CommitSha::new("a".repeat(40)),
             about: KeptAbout {
                 run: RunId::new("r1"),
                 kept_at: "2026-01-02T03:04:05Z".parse().unwrap(),

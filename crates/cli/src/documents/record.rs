@@ -306,6 +306,7 @@ impl From<forge::CommentRef> for CommentLocation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use drive_core::ids::CommitSha;
     use drive_core::run::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord};
 
     #[test]
@@ -347,7 +348,7 @@ mod tests {
                 suggestion: Some("right".to_owned()),
                 severity: Some("major".to_owned()),
             }],
-            head: Some("a".repeat(40)),
+            head: Some(CommitSha::new("a".repeat(40))),
         };
         let record = Record {
             sandbox: Some("/sandbox".to_owned()),
@@ -371,7 +372,7 @@ mod tests {
                 comment: Some(comment),
                 file: Some("a.rs".to_owned()),
                 line: Some(3),
-                commit: Some("b".repeat(40)),
+                commit: Some(CommitSha::new("b".repeat(40))),
                 note: "done".to_owned(),
                 resolved: true,
             }],

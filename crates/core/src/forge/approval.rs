@@ -1,6 +1,7 @@
 //! Approvals, each bound to the commit it was given for.
 
 use super::{Author, Comment, ReviewState};
+use crate::ids::CommitSha;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ pub struct Approval {
     /// The author of the approval.
     pub author: Author,
     /// The commit it was said of. A later head is not approved by it.
-    pub head: String,
+    pub head: CommitSha,
     /// The time.
     pub at: Timestamp,
 }
@@ -85,7 +86,7 @@ mod tests {
             body: String::new(),
             path: None,
             line: None,
-            commit: commit.map(str::to_owned),
+            commit: commit.map(CommitSha::new),
             in_reply_to: None,
             review: Some(review),
             created_at: at,
@@ -96,7 +97,12 @@ mod tests {
     fn heads(reviews: &[Comment]) -> Vec<(String, String)> {
         let standing = standing(reviews).into_iter();
         standing
-            .map(|approval| (approval.author.login.unwrap_or_default(), approval.head))
+            .map(|approval| {
+                (
+                    approval.author.login.unwrap_or_default(),
+                    approval.head.to_string(),
+                )
+            })
             .collect()
     }
 

@@ -5,7 +5,7 @@
 //! field is optional.
 
 use super::{Author, Comment, CommentKey, Permission, PrState, PullRequest, ReviewState, Surface};
-use crate::ids::PrNumber;
+use crate::ids::{CommitSha, PrNumber};
 use crate::time::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -127,7 +127,7 @@ impl ReviewComment {
             body: self.body.unwrap_or_default(),
             path: self.path,
             line: self.line,
-            commit: self.original_commit_id.or(self.commit_id),
+            commit: commit_of(self.original_commit_id.or(self.commit_id)),
             in_reply_to: self.in_reply_to_id,
             review: None,
             created_at,
@@ -183,7 +183,7 @@ impl Review {
             body,
             path: None,
             line: None,
-            commit: self.commit_id,
+            commit: commit_of(self.commit_id),
             in_reply_to: None,
             review: Some(review),
             created_at,
@@ -255,8 +255,8 @@ pub struct Pull {
 }
 
 impl Pull {
-    /// The pull request.
-    pub fn into_pull_request(self) -> PullRequest {
+    /// The pull request; `None` when GitHub does not name its newest commit.
+    pub fn into_pull_request(self) -> Option<PullRequest> {
         let state = if self.merged || self.merged_at.is_some() {
             PrState::Merged
         } else if self.state.as_deref() == Some("closed") {
@@ -264,7 +264,7 @@ impl Pull {
         } else {
             PrState::Open
         };
-        PullRequest {
+        Some(PullRequest {
             number: self.number,
             title: self.title.unwrap_or_default(),
             body: self.body.unwrap_or_default(),
@@ -272,12 +272,16 @@ impl Pull {
             draft: self.draft,
             branch: self.head.branch.unwrap_or_default(),
             base: self.base.branch.unwrap_or_default(),
-            head_sha: self.head.sha.unwrap_or_default(),
+            head_sha: commit_of(self.head.sha)?,
             mergeable: self.mergeable,
             updated_at: self.updated_at.unwrap_or(Timestamp::UNIX_EPOCH),
             url: self.html_url.unwrap_or_default(),
-        }
+        })
     }
+}
+
+fn commit_of(text: Option<String>) -> Option<CommitSha> {
+    CommitSha::parse(&text?)
 }
 
 /// When something was written and last changed; one stands in for the other.
@@ -389,9 +393,10 @@ mod tests {
 
     #[test]
     fn a_merged_pull_request_is_not_merely_closed() {
-        let read = |value: Value| {
+        let read = |mut value: Value| {
+            value["head"] = json!({"sha": "0123456789abcdef0123456789abcdef01234567"});
             let pull: Pull = serde_json::from_value(value).unwrap();
-            pull.into_pull_request().state
+            pull.into_pull_request().unwrap().state
         };
         assert_eq!(read(json!({"number": 1, "state": "open"})), PrState::Open);
         assert_eq!(
@@ -400,6 +405,15 @@ mod tests {
         );
         let merged = json!({"number": 1, "state": "closed", "merged_at": "2026-01-02T03:04:05Z"});
         assert_eq!(read(merged), PrState::Merged);
+    }
+
+    #[test]
+    fn a_pull_request_without_a_commit_is_none() {
+        for sha in [json!(null), json!(""), json!("0123456")] {
+            let pull = json!({"number": 1, "state": "open", "head": {"sha": sha}});
+            let pull: Pull = serde_json::from_value(pull).unwrap();
+            assert_eq!(pull.into_pull_request(), None);
+        }
     }
 
     #[test]

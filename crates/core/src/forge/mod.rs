@@ -16,7 +16,7 @@ pub mod webhook;
 pub use approval::Approval;
 pub use budget::RequestBudget;
 
-use crate::ids::PrNumber;
+use crate::ids::{CommitSha, PrNumber};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -119,7 +119,7 @@ pub struct Comment {
     /// The line, for inline comments; `None` once outdated.
     pub line: Option<u64>,
     /// The commit it was given on, where the forge says.
-    pub commit: Option<String>,
+    pub commit: Option<CommitSha>,
     /// The top-level comment of its thread, for replies.
     pub in_reply_to: Option<u64>,
     /// The verdict, for review bodies.
@@ -161,7 +161,7 @@ pub struct PullRequest {
     /// The branch it goes to.
     pub base: String,
     /// The commit at the tip of the work.
-    pub head_sha: String,
+    pub head_sha: CommitSha,
     /// Whether it can be merged; `None` while the forge is still working it out, and in polls.
     pub mergeable: Option<bool>,
     /// When anything about it last changed, by the forge's clock.

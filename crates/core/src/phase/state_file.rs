@@ -9,7 +9,7 @@ mod read;
 mod tests;
 
 use crate::forge::PullRequest;
-use crate::ids::{PrNumber, RunId};
+use crate::ids::{CommitSha, PrNumber, RunId};
 use crate::problem::{Kind, Problem};
 use crate::review::Domain;
 use crate::sandbox::BranchName;
@@ -65,7 +65,7 @@ pub struct PhaseState {
     /// The branch the pull request goes to.
     pub base_branch: BranchName,
     /// The commit the work started from.
-    pub base_sha: String,
+    pub base_sha: CommitSha,
     /// A link to the pull request, once it is open.
     pub pr_url: Option<String>,
     /// Its number.

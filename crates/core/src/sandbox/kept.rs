@@ -1,7 +1,7 @@
 //! Saved work of a sandbox, and its metadata in a commit message.
 
 use super::InProgress;
-use crate::ids::RunId;
+use crate::ids::{CommitSha, RunId};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub struct KeptWork {
     /// The ref, under `refs/drive/kept/`.
     pub reference: String,
     /// The commit it points at.
-    pub sha: String,
+    pub sha: CommitSha,
     /// Metadata.
     #[serde(flatten)]
     pub about: KeptAbout,

@@ -12,7 +12,7 @@ pub use ownership::{
     Asker, Evidence, OwnerState, Probe, RecordFact, Refusal, Stage, Verdict, may_remove,
 };
 
-use crate::ids::{RunId, SandboxId};
+use crate::ids::{CommitSha, RunId, SandboxId};
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ pub struct SandboxSpec {
     #[serde(with = "crate::serde_path")]
     pub repo: PathBuf,
     /// The commit to check out.
-    pub base: String,
+    pub base: CommitSha,
     /// The branch to create in it; `None` for a detached head.
     pub branch: Option<String>,
     /// Whether the branch exists already. The sandbox is then at its tip, and `base` is only what
@@ -79,7 +79,7 @@ pub struct Sandbox {
     #[serde(with = "crate::serde_path")]
     pub admin_dir: PathBuf,
     /// The full hash it started at.
-    pub base_sha: String,
+    pub base_sha: CommitSha,
     /// The branch created in it. An agent may have switched to another since.
     pub branch: Option<String>,
     /// When it was made.

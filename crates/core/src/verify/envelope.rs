@@ -1,6 +1,6 @@
 //! The verification envelope: what `drive verify --json` prints, what is stored, what the gate reads.
 
-use crate::ids::RunId;
+use crate::ids::{CommitSha, RunId};
 use crate::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,9 +83,9 @@ impl Overall {
 #[serde(rename_all = "camelCase")]
 pub struct Candidate {
     /// The full hash of the commit; null when it does not exist.
-    pub head_sha: Option<String>,
+    pub head_sha: Option<CommitSha>,
     /// The full hash of its base; null when the whole tree was judged.
-    pub base_sha: Option<String>,
+    pub base_sha: Option<CommitSha>,
 }
 
 /// The folder the stages ran in. It is gone by the time this is read.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::ids::RunId;
+use crate::ids::{CommitSha, RunId};
 use crate::time::Timestamp;
 use crate::verify::envelope::{
     Candidate, Failure, FailureCategory, StageName, StageResource, Timing, Workspace,
@@ -8,6 +8,10 @@ use proptest::prelude::*;
 
 const HEAD: &str = "1111111111111111111111111111111111111111";
 const BASE: &str = "2222222222222222222222222222222222222222";
+
+fn promoted(report: &Verification, head: &str, base: &str) -> bool {
+    promotable(report, &CommitSha::new(head), &CommitSha::new(base))
+}
 
 fn passed(name: StageName) -> Stage {
     Stage {
@@ -36,8 +40,8 @@ fn good() -> Verification {
         run_id: RunId::new("r1"),
         overall: Overall::Pass,
         candidate: Candidate {
-            head_sha: Some(HEAD.to_owned()),
-            base_sha: Some(BASE.to_owned()),
+            head_sha: Some(CommitSha::new(HEAD.to_owned())),
+            base_sha: Some(CommitSha::new(BASE.to_owned())),
         },
         workspace: Workspace {
             path: Some("/w".to_owned()),
@@ -53,7 +57,7 @@ fn good() -> Verification {
 
 #[test]
 fn a_full_pass_of_the_very_pair_is_promotable() {
-    assert!(promotable(&good(), HEAD, BASE));
+    assert!(promoted(&good(), HEAD, BASE));
 }
 
 #[test]
@@ -64,7 +68,7 @@ fn a_report_with_shorter_tails_says_what_was_cut_and_opens_the_gate_all_the_same
     let short = report.with_tails_of(100);
     assert_eq!(short.stages[0].stdout_tail, "line\n".repeat(19));
     assert_eq!(short.stages[0].truncated_bytes, 7 + 5_000 - 95);
-    assert!(promotable(&short, HEAD, BASE));
+    assert!(promoted(&short, HEAD, BASE));
 }
 
 #[test]
@@ -110,7 +114,7 @@ fn one_thing_amiss_closes_the_gate() {
     for (what, spoil) in table {
         let mut report = good();
         spoil(&mut report);
-        assert!(!promotable(&report, HEAD, BASE), "{what}");
+        assert!(!promoted(&report, HEAD, BASE), "{what}");
     }
 }
 
@@ -125,7 +129,7 @@ fn a_stage_the_settings_skip_for_a_reason_is_no_obstacle() {
         reason: Some("a library".to_owned()),
         ..passed(StageName::StartupSmoke)
     };
-    assert!(promotable(&report, HEAD, BASE));
+    assert!(promoted(&report, HEAD, BASE));
 }
 
 #[test]
@@ -133,10 +137,10 @@ fn abbreviated_or_empty_hashes_never_match() {
     for (head, base) in [("", ""), ("1111111", BASE), (HEAD, "main"), (BASE, HEAD)] {
         let mut report = good();
         if (head, base) != (BASE, HEAD) {
-            report.candidate.head_sha = Some(head.to_owned());
-            report.candidate.base_sha = Some(base.to_owned());
+            report.candidate.head_sha = Some(CommitSha::new(head.to_owned()));
+            report.candidate.base_sha = Some(CommitSha::new(base.to_owned()));
         }
-        assert!(!promotable(&report, head, base), "{head} {base}");
+        assert!(!promoted(&report, head, base), "{head} {base}");
     }
 }
 
@@ -177,7 +181,7 @@ proptest! {
     #[test]
     fn any_other_pair_is_refused(head in "[0-9a-f]{40}", base in "[0-9a-f]{40}") {
         prop_assume!(head != HEAD || base != BASE);
-        prop_assert!(!promotable(&good(), &head, &base));
+        prop_assert!(!promoted(&good(), &head, &base));
     }
 
     #[test]
@@ -201,6 +205,6 @@ proptest! {
             && statuses.iter().all(|&(status, required)| {
                 status == StageStatus::Pass || (status == StageStatus::Skipped && !required)
             });
-        prop_assert_eq!(promotable(&report, HEAD, BASE), expected);
+        prop_assert_eq!(promoted(&report, HEAD, BASE), expected);
     }
 }

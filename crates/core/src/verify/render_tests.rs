@@ -1,5 +1,5 @@
 use super::*;
-use crate::ids::RunId;
+use crate::ids::{CommitSha, RunId};
 use crate::time::Timestamp;
 use crate::verify::envelope::*;
 use proptest::prelude::*;
@@ -40,8 +40,8 @@ fn failing() -> Verification {
         run_id: RunId::new("r20261115-0942-k3f9a"),
         overall: Overall::Fail,
         candidate: Candidate {
-            head_sha: Some("1".repeat(40)),
-            base_sha: Some("2".repeat(40)),
+            head_sha: Some(CommitSha::new("1".repeat(40))),
+            base_sha: Some(CommitSha::new("2".repeat(40))),
         },
         workspace: Workspace {
             path: Some("/w".to_owned()),

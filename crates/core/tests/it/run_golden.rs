@@ -4,7 +4,7 @@
 use crate::common;
 use drive_core::agent::Role;
 use drive_core::forge::Surface;
-use drive_core::ids::{PrNumber, RunId, TaskId};
+use drive_core::ids::{CommitSha, PrNumber, RunId, TaskId};
 use drive_core::run::{
     AfterEnd, AgentJob, Ask, BranchAt, ChildReport, ChildState, EVENT_FORMAT, Effect, Event,
     ForgeAct, JobComment, JobInput, LineRemark, MergeWhen, Parent, Request, RunMessage,
@@ -195,21 +195,21 @@ fn every_effect() -> Vec<Effect> {
             from: origin(&request.branch),
             when: MergeWhen::Always,
             base: Some(origin("main")),
-            published: Some("b".repeat(40)),
+            published: Some(CommitSha::new("b".repeat(40))),
         },
         Effect::ConcludeMerge {
             sandbox: sandbox.clone(),
             from: origin("main"),
-            ours: "b".repeat(40),
-            theirs: "d".repeat(40),
+            ours: CommitSha::new("b".repeat(40)),
+            theirs: CommitSha::new("d".repeat(40)),
             base: None,
         },
         Effect::RollBack {
             sandbox: sandbox.clone(),
-            to: "b".repeat(40),
+            to: CommitSha::new("b".repeat(40)),
         },
         Effect::Verify {
-            head: "b".repeat(40),
+            head: CommitSha::new("b".repeat(40)),
             base: origin("main"),
         },
         Effect::EndProcess {
@@ -223,7 +223,7 @@ fn every_effect() -> Vec<Effect> {
             sandbox: sandbox.clone(),
             remote: "origin".into(),
             branch: request.branch.clone(),
-            head_sha: "b".repeat(40),
+            head_sha: CommitSha::new("b".repeat(40)),
             published: None,
         },
         Effect::OpenPullRequest {
@@ -243,8 +243,8 @@ fn every_effect() -> Vec<Effect> {
         },
         Effect::ReadDiff {
             sandbox,
-            base: "a".repeat(40),
-            head: "b".repeat(40),
+            base: CommitSha::new("a".repeat(40)),
+            head: CommitSha::new("b".repeat(40)),
         },
     ]
     .into_iter()
@@ -292,7 +292,7 @@ fn every_act() -> [ForgeAct; 9] {
     let body = || "Fixed in b.".to_owned();
     [
         ForgeAct::PostReview {
-            head: "b".repeat(40),
+            head: CommitSha::new("b".repeat(40)),
             body: "[SECURITY REVIEW - NEEDS CHANGES]".into(),
             lines: vec![LineRemark {
                 path: "src/login.rs".into(),
@@ -309,18 +309,18 @@ fn every_act() -> [ForgeAct; 9] {
         ForgeAct::UpdateBody { body: body() },
         ForgeAct::MarkReady,
         ForgeAct::Merge {
-            head: "b".repeat(40),
+            head: CommitSha::new("b".repeat(40)),
             verified: None,
         },
         ForgeAct::Merge {
-            head: "b".repeat(40),
+            head: CommitSha::new("b".repeat(40)),
             verified: Some(VerifiedAgainst {
                 base: origin("main"),
-                sha: "d".repeat(40),
+                sha: CommitSha::new("d".repeat(40)),
             }),
         },
         ForgeAct::SetStatus {
-            sha: "b".repeat(40),
+            sha: CommitSha::new("b".repeat(40)),
             passed: true,
             description: "the review is through".into(),
         },

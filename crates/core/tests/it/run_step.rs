@@ -4,7 +4,7 @@ use crate::common::{
     self, agent_ended, at, committed, good, identity, kept, problem, request, run_id, sandbox,
 };
 use drive_core::agent::Failure;
-use drive_core::ids::{EffectKey, PrNumber};
+use drive_core::ids::{CommitSha, EffectKey, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::TimeBound;
 use drive_core::run::{
@@ -98,7 +98,7 @@ fn a_sandbox_that_is_to_stay_is_not_removed() {
 #[test]
 fn an_agent_that_changes_nothing_is_a_clear_outcome_without_a_branch() {
     let nothing = EffectResult::WorkCommitted {
-        head_sha: "a".repeat(40),
+        head_sha: CommitSha::new("a".repeat(40)),
         commits: Vec::new(),
         warnings: Vec::new(),
     };
@@ -131,9 +131,9 @@ fn what_a_failed_agent_committed_by_itself_is_told_when_its_sandbox_goes() {
     );
     let run = ended(run, agent_ended(Some(Failure::Reported)));
     let tip = BranchTip {
-        head_sha: "b".repeat(40),
+        head_sha: CommitSha::new("b".repeat(40)),
         commits: vec![CommitSummary {
-            sha: "b".repeat(40),
+            sha: CommitSha::new("b".repeat(40)),
             subject: "by itself".into(),
         }],
     };

@@ -14,7 +14,7 @@ use drive_core::forge::{
     Approval, Comment, CommentRef, Permission, PrState, PullRequest, RequestBudget, ReviewState,
     Surface, approval,
 };
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -146,7 +146,7 @@ impl FakeForge {
 
     fn with_head(&self, mut pr: PullRequest) -> PullRequest {
         if let Some(head) = self.repository.remote_branch(REMOTE, &pr.branch) {
-            pr.head_sha = head;
+            pr.head_sha = CommitSha::new(head);
         }
         pr
     }
@@ -199,7 +199,7 @@ impl Forge for FakeForge {
             draft: new.draft,
             branch: new.branch.clone(),
             base: new.base.clone(),
-            head_sha,
+            head_sha: CommitSha::new(head_sha),
             mergeable: None,
             updated_at: at,
             url: format!("fake:{number}"),
@@ -322,9 +322,11 @@ impl Forge for FakeForge {
         Ok(())
     }
 
-    fn set_status(&self, sha: &str, status: &CommitStatus<'_>) -> Result<(), Problem> {
+    fn set_status(&self, sha: &CommitSha, status: &CommitStatus<'_>) -> Result<(), Problem> {
         let mut state = self.alive()?;
-        state.statuses.push((sha.to_owned(), status.state));
+        state
+            .statuses
+            .push((sha.to_owned().to_string(), status.state));
         Ok(())
     }
 
@@ -337,7 +339,7 @@ impl Forge for FakeForge {
         Ok(())
     }
 
-    fn merge(&self, pr: PrNumber, expected_head: &str) -> Result<MergeOutcome, Problem> {
+    fn merge(&self, pr: PrNumber, expected_head: &CommitSha) -> Result<MergeOutcome, Problem> {
         let mut state = self.alive()?;
         let found = self.with_head(state.require(pr)?.clone());
         let refused = |reason: &str| MergeOutcome::Refused {
@@ -346,7 +348,7 @@ impl Forge for FakeForge {
         match found.state {
             PrState::Merged => return Ok(MergeOutcome::Merged { sha: None }),
             PrState::Closed => return Ok(refused("the pull request is closed")),
-            PrState::Open if found.head_sha != expected_head => {
+            PrState::Open if found.head_sha != *expected_head => {
                 return Ok(MergeOutcome::HeadMoved);
             }
             PrState::Open => {}
@@ -361,7 +363,9 @@ impl Forge for FakeForge {
         let merged = state.require_mut(pr)?;
         merged.state = PrState::Merged;
         merged.updated_at = at;
-        Ok(MergeOutcome::Merged { sha: Some(sha) })
+        Ok(MergeOutcome::Merged {
+            sha: Some(CommitSha::new(sha)),
+        })
     }
 
     fn mark_ready(&self, pr: PrNumber) -> Result<(), Problem> {

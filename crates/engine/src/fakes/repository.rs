@@ -4,7 +4,7 @@ use super::clock::FakeClock;
 use super::lock::lock;
 use super::machine::DriveProcess;
 use crate::ports::Place;
-use drive_core::ids::{RunId, SandboxId};
+use drive_core::ids::{CommitSha, RunId, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::{KEPT_PREFIX, KeptWork, Sandbox};
@@ -245,7 +245,7 @@ impl RepositoryState {
     ) -> Vec<CommitSummary> {
         // A name is the commit's number, padded: sorted by name is sorted by age.
         let summary = |sha: &String| CommitSummary {
-            sha: sha.clone(),
+            sha: CommitSha::new(sha.clone()),
             subject: self
                 .commit(sha)
                 .map_or_else(String::new, |commit| commit.subject.clone()),

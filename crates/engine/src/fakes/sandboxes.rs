@@ -1,6 +1,6 @@
 use super::repository::{FakeHead, FakeRepository, FakeWorktree, RepositoryState, full, gone};
 use crate::ports::{Clock, Place, Sandboxes, SweepReport, Swept};
-use drive_core::ids::{RunId, SandboxId};
+use drive_core::ids::{CommitSha, RunId, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{
     BranchName, InProgress, KeptAbout, KeptWork, Lifetime, OwnerState, Sandbox, SandboxSpec,
@@ -60,7 +60,7 @@ impl Sandboxes for FakeRepository {
             path: PathBuf::from(SANDBOX_ROOT).join(spec.id.as_str()),
             git_dir: spec.repo.join(".git"),
             admin_dir: spec.repo.join(".git/worktrees").join(spec.id.as_str()),
-            base_sha: base.clone(),
+            base_sha: CommitSha::new(base.clone()),
             branch: spec.branch.clone(),
             created_at: self.clock.now(),
             notes: Vec::new(),
@@ -87,11 +87,15 @@ impl Sandboxes for FakeRepository {
         Ok(found.map(|one| one.sandbox.clone()))
     }
 
-    fn mend(&self, sandbox: &Sandbox, _: Option<&str>) -> Result<Vec<String>, Problem> {
+    fn mend(&self, sandbox: &Sandbox, _: Option<&CommitSha>) -> Result<Vec<String>, Problem> {
         self.alive()?.worktree(sandbox).map(|_| Vec::new())
     }
 
-    fn make_whole(&self, sandbox: &Sandbox, head: Option<&str>) -> Result<Vec<String>, Problem> {
+    fn make_whole(
+        &self,
+        sandbox: &Sandbox,
+        head: Option<&CommitSha>,
+    ) -> Result<Vec<String>, Problem> {
         self.mend(sandbox, head)
     }
 
@@ -109,7 +113,7 @@ impl Sandboxes for FakeRepository {
         Ok(state.keep(&sandbox.id, None, self.clock.now()))
     }
 
-    fn roll_back(&self, sandbox: &Sandbox, to: &str) -> Result<Option<KeptWork>, Problem> {
+    fn roll_back(&self, sandbox: &Sandbox, to: &CommitSha) -> Result<Option<KeptWork>, Problem> {
         let mut state = self.alive()?;
         state.worktree(sandbox)?;
         let kept = state.keep(&sandbox.id, Some(to), self.clock.now());
@@ -119,7 +123,7 @@ impl Sandboxes for FakeRepository {
             worktree.merging = None;
             worktree.head = match &sandbox.branch {
                 Some(branch) => FakeHead::Branch(branch.clone()),
-                None => FakeHead::Detached(to.to_owned()),
+                None => FakeHead::Detached(to.to_owned().to_string()),
             };
         }
         state.move_head(&sandbox.id, to);
@@ -165,7 +169,9 @@ impl Sandboxes for FakeRepository {
     fn restore(&self, _: &Path, reference: &str, branch: &BranchName) -> Result<KeptWork, Problem> {
         let mut state = self.alive()?;
         let kept = find_kept(&state, reference)?;
-        state.refs.insert(branch.full(), kept.sha.clone());
+        state
+            .refs
+            .insert(branch.full(), kept.sha.clone().to_string());
         Ok(kept)
     }
 
@@ -186,7 +192,7 @@ impl RepositoryState {
         };
         if let Some(branch) = &gone.sandbox.branch {
             let name = full(branch);
-            if self.refs.get(&name) == Some(&gone.sandbox.base_sha) {
+            if self.refs.get(&name).map(String::as_str) == Some(gone.sandbox.base_sha.as_str()) {
                 self.refs.remove(&name);
             }
         }
@@ -221,7 +227,7 @@ impl RepositoryState {
         self.refs.insert(reference.clone(), sha.clone());
         let kept = KeptWork {
             reference,
-            sha,
+            sha: CommitSha::new(sha),
             about,
         };
         self.kept.push(kept.clone());

@@ -3,6 +3,7 @@ use crate::ports::{
     CollectedWork, DiffStats, DiffText, FileChange, Leftovers, Merged, Place, Push, Pushed,
     Repository, Tip, Tips, VersionControl, WorkState,
 };
+use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::{BranchName, InProgress, Sandbox};
@@ -19,14 +20,14 @@ impl VersionControl for FakeRepository {
             git_dir: path.join(".git"),
             top: Some(path.to_owned()),
             shallow: false,
-            head_sha: head.ok_or_else(|| unknown(MAIN))?,
+            head_sha: CommitSha::new(head.ok_or_else(|| unknown(MAIN))?),
             branch: Some(MAIN.to_owned()),
         })
     }
 
-    fn resolve(&self, place: Place<'_>, revision: &str) -> Result<String, Problem> {
+    fn resolve(&self, place: Place<'_>, revision: &str) -> Result<CommitSha, Problem> {
         let found = self.alive()?.resolve(place, revision);
-        found.ok_or_else(|| unknown(revision))
+        found.map(CommitSha::new).ok_or_else(|| unknown(revision))
     }
 
     fn state(&self, place: Place<'_>) -> Result<WorkState, Problem> {
@@ -152,10 +153,10 @@ impl VersionControl for FakeRepository {
         Ok(changed.map(|(path, _, _)| PathBuf::from(path)).collect())
     }
 
-    fn merge_base(&self, _: Place<'_>, a: &str, b: &str) -> Result<Option<String>, Problem> {
+    fn merge_base(&self, _: Place<'_>, a: &str, b: &str) -> Result<Option<CommitSha>, Problem> {
         let state = self.alive()?;
         require(&state, &[a, b])?;
-        Ok(state.merge_base(a, b))
+        Ok(state.merge_base(a, b).map(CommitSha::new))
     }
 
     fn is_ancestor(&self, _: Place<'_>, ancestor: &str, descendant: &str) -> Result<bool, Problem> {
@@ -168,15 +169,15 @@ impl VersionControl for FakeRepository {
         &self,
         _: Place<'_>,
         branch: &BranchName,
-        from: &str,
-        to: &str,
+        from: &CommitSha,
+        to: &CommitSha,
     ) -> Result<(), Problem> {
         let mut state = self.alive()?;
         let is_expected = state
             .refs
             .get(&branch.full())
-            .is_some_and(|now| now == from);
-        let is_forward = state.ancestors(to).contains(from);
+            .is_some_and(|now| now == from.as_str());
+        let is_forward = state.ancestors(to).contains(from.as_str());
         let is_free = !state.worktrees.values().any(|one| is_on(&one.head, branch));
         if !(is_expected && is_forward && is_free) {
             return Err(Problem::new(
@@ -184,7 +185,7 @@ impl VersionControl for FakeRepository {
                 format!("branch `{branch}` cannot be moved to {to}"),
             ));
         }
-        state.refs.insert(branch.full(), to.to_owned());
+        state.refs.insert(branch.full(), to.to_owned().to_string());
         Ok(())
     }
 
@@ -232,11 +233,16 @@ impl VersionControl for FakeRepository {
         place: Place<'_>,
         remote: &str,
         branch: &BranchName,
-    ) -> Result<Option<String>, Problem> {
+    ) -> Result<Option<CommitSha>, Problem> {
         self.remote_head(place, remote, branch)
     }
 
-    fn conflicts(&self, _: Place<'_>, ours: &str, theirs: &str) -> Result<Vec<PathBuf>, Problem> {
+    fn conflicts(
+        &self,
+        _: Place<'_>,
+        ours: &CommitSha,
+        theirs: &CommitSha,
+    ) -> Result<Vec<PathBuf>, Problem> {
         let state = self.alive()?;
         require(&state, &[ours, theirs])?;
         let (_, conflicts) = state.merged_files(&state.files(ours), ours, theirs);
@@ -246,7 +252,7 @@ impl VersionControl for FakeRepository {
     fn merge(
         &self,
         place: Place<'_>,
-        theirs: &str,
+        theirs: &CommitSha,
         leftovers: &Leftovers,
     ) -> Result<Merged, Problem> {
         let mut state = self.alive()?;
@@ -255,13 +261,13 @@ impl VersionControl for FakeRepository {
         if let Some(begun) = worktree.merging.clone() {
             let files = unresolved(&worktree.files);
             return Ok(Merged::Conflicts {
-                theirs: begun,
+                theirs: CommitSha::new(begun),
                 files,
             });
         }
         require(&state, &[theirs])?;
         let ours = state.head_of(worktree);
-        if state.ancestors(&ours).contains(theirs) {
+        if state.ancestors(&ours).contains(theirs.as_str()) {
             return Ok(Merged::Done);
         }
         if state.dirty(worktree) == 0 && state.ancestors(theirs).contains(&ours) {
@@ -275,7 +281,7 @@ impl VersionControl for FakeRepository {
         let (files, conflicts) = state.merged_files(&worktree.files, &ours, theirs);
         if let Some(worktree) = state.worktrees.get_mut(&sandbox.id) {
             worktree.files = files;
-            worktree.merging = Some(theirs.to_owned());
+            worktree.merging = Some(theirs.to_string());
         }
         if conflicts.is_empty() {
             state.commit_worktree(&sandbox.id, &leftovers.message);
@@ -290,8 +296,8 @@ impl VersionControl for FakeRepository {
     fn conclude_merge(
         &self,
         place: Place<'_>,
-        _: &str,
-        theirs: &str,
+        _: &CommitSha,
+        theirs: &CommitSha,
         leftovers: &Leftovers,
     ) -> Result<Merged, Problem> {
         let mut state = self.alive()?;
@@ -303,7 +309,8 @@ impl VersionControl for FakeRepository {
             return Ok(Merged::Conflicts { theirs, files });
         }
         let head = state.head_of(worktree);
-        let is_given_up = worktree.merging.is_none() && !state.ancestors(&head).contains(theirs);
+        let is_given_up =
+            worktree.merging.is_none() && !state.ancestors(&head).contains(theirs.as_str());
         if is_given_up {
             drop(state);
             return self.merge(place, theirs, leftovers);
@@ -317,11 +324,12 @@ impl VersionControl for FakeRepository {
         _: Place<'_>,
         remote: &str,
         branch: &BranchName,
-    ) -> Result<Option<String>, Problem> {
+    ) -> Result<Option<CommitSha>, Problem> {
         let state = self.alive()?;
         require_remote(&state, remote)?;
         let branches = state.remotes.get(remote);
-        Ok(branches.and_then(|branches| branches.get(branch.as_str()).cloned()))
+        let tip = branches.and_then(|branches| branches.get(branch.as_str()).cloned());
+        Ok(tip.map(CommitSha::new))
     }
 
     fn push(&self, _: Place<'_>, push: &Push) -> Result<Pushed, Problem> {
@@ -330,13 +338,14 @@ impl VersionControl for FakeRepository {
         require(&state, &[&push.sha])?;
         let branches = state.remotes.get(&push.remote);
         let now = branches.and_then(|branches| branches.get(push.branch.as_str()).cloned());
-        if now.as_ref() == Some(&push.sha) {
+        if now.as_deref() == Some(push.sha.as_str()) {
             return Ok(Pushed::UpToDate);
         }
         let history = state.ancestors(&push.sha);
         let adds = now.as_ref().is_none_or(|now| history.contains(now));
-        if now != push.expected || !adds {
-            return Ok(Pushed::Moved { remote_head: now });
+        if now.as_deref() != push.expected.as_deref() || !adds {
+            let remote_head = now.map(CommitSha::new);
+            return Ok(Pushed::Moved { remote_head });
         }
         state.set_remote(&push.remote, push.branch.as_str(), &push.sha);
         Ok(Pushed::Done)
@@ -347,7 +356,7 @@ fn state_of(state: &RepositoryState, place: Place<'_>) -> Result<WorkState, Prob
     let Place::Sandbox(sandbox) = place else {
         let head = state.resolve(place, "HEAD");
         return Ok(WorkState {
-            head_sha: head.ok_or_else(|| unknown("HEAD"))?,
+            head_sha: CommitSha::new(head.ok_or_else(|| unknown("HEAD"))?),
             branch: Some(MAIN.to_owned()),
             in_progress: None,
             dirty_files: 0,
@@ -355,7 +364,7 @@ fn state_of(state: &RepositoryState, place: Place<'_>) -> Result<WorkState, Prob
     };
     let worktree = state.worktree(sandbox)?;
     Ok(WorkState {
-        head_sha: state.head_of(worktree),
+        head_sha: CommitSha::new(state.head_of(worktree)),
         branch: match &worktree.head {
             FakeHead::Branch(branch) => Some(branch.clone()),
             FakeHead::Detached(_) => None,

@@ -147,6 +147,7 @@ fn panicked() -> Problem {
 mod tests {
     use super::*;
     use drive_core::forge::{PrState, PullRequest};
+    use drive_core::ids::CommitSha;
     use std::sync::Arc;
     use std::sync::mpsc::{Sender, channel};
     use std::thread::{scope, yield_now};
@@ -164,7 +165,7 @@ mod tests {
             draft: false,
             branch: String::new(),
             base: String::new(),
-            head_sha: String::new(),
+            head_sha: CommitSha::new("a".repeat(40)),
             mergeable: None,
             updated_at: at(0),
             url: String::new(),

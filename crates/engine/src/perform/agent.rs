@@ -98,7 +98,7 @@ impl World<'_> {
         }
         if let Some(sandbox) = &reviewed {
             self.sandboxes
-                .mend(sandbox, task.run.work.head_sha.as_deref())?;
+                .mend(sandbox, task.run.work.head_sha.as_ref())?;
             if let Some(kept) = self.put_back(task, sandbox, job)? {
                 let message = strayed(job, &kept);
                 notes.warn(&message);

@@ -9,7 +9,7 @@ use crate::ports::{
 use drive_core::forge::marker::{Claim, MarkerCheck, Place};
 use drive_core::forge::trust::{OwnPosts, Reason, Verdict, part_of_line};
 use drive_core::forge::{Comment, Surface, approval, part, text};
-use drive_core::ids::{EffectKey, PrNumber};
+use drive_core::ids::{CommitSha, EffectKey, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     Approved, EffectResult, ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, PollResult, Run,
@@ -133,7 +133,12 @@ impl Signer<'_> {
         (body, marker)
     }
 
-    fn review(&self, head: &str, body: &str, lines: &[LineRemark]) -> Result<ForgeAnswer, Problem> {
+    fn review(
+        &self,
+        head: &CommitSha,
+        body: &str,
+        lines: &[LineRemark],
+    ) -> Result<ForgeAnswer, Problem> {
         let (body, marker) = self.sign(body, Surface::Review, "");
         let signed: Vec<(String, String)> = lines
             .iter()

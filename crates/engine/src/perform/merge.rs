@@ -4,6 +4,7 @@ use super::World;
 use super::publish::branch_deleted;
 use crate::executor::Task;
 use crate::ports::{Leftovers, Merged, Place};
+use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{BranchAt, EffectResult, MergeWhen};
 use drive_core::sandbox::{BranchName, Sandbox};
@@ -40,7 +41,7 @@ impl World<'_> {
         &self,
         merging: &Merging<'_>,
         when: MergeWhen,
-        published: Option<&str>,
+        published: Option<&CommitSha>,
     ) -> Result<EffectResult, Problem> {
         let (place, from) = (merging.place(), merging.from);
         let mut state = self.history.state(place)?;
@@ -74,13 +75,13 @@ impl World<'_> {
     }
 
     /// Puts the sandbox where the other branch is. What that takes away is kept.
-    fn replaced(&self, merging: &Merging<'_>, theirs: &str) -> Result<EffectResult, Problem> {
+    fn replaced(&self, merging: &Merging<'_>, theirs: &CommitSha) -> Result<EffectResult, Problem> {
         let kept = self.sandboxes.roll_back(merging.sandbox, theirs)?;
         let base_sha = self.base_of(merging, theirs);
         let since = base_sha.as_ref().unwrap_or(&merging.sandbox.base_sha);
         let commits = self.history.commits(merging.place(), since, theirs)?;
         Ok(EffectResult::Replaced {
-            head_sha: theirs.to_owned(),
+            head_sha: theirs.clone(),
             base_sha,
             commits,
             kept,
@@ -90,8 +91,8 @@ impl World<'_> {
     pub(super) fn conclude_merge(
         &self,
         merging: &Merging<'_>,
-        ours: &str,
-        theirs: &str,
+        ours: &CommitSha,
+        theirs: &CommitSha,
     ) -> Result<EffectResult, Problem> {
         let place = merging.place();
         let merged = self
@@ -109,7 +110,7 @@ impl World<'_> {
                 }
                 Ok(result)
             }
-            Merged::Conflicts { theirs, files } => Ok(conflicted(ours.to_owned(), theirs, &files)),
+            Merged::Conflicts { theirs, files } => Ok(conflicted(ours.clone(), theirs, &files)),
         }
     }
 
@@ -134,13 +135,17 @@ impl World<'_> {
 
     /// The newest commit that the work and the branch it goes to both have. Where that cannot be
     /// told, what was known before holds.
-    fn base_of(&self, merging: &Merging<'_>, head: &str) -> Option<String> {
+    fn base_of(&self, merging: &Merging<'_>, head: &CommitSha) -> Option<CommitSha> {
         let place = merging.place();
         let tip = self.tip(place, merging.base?).ok()??;
         self.history.merge_base(place, head, &tip).ok()?
     }
 
-    pub(super) fn tip(&self, place: Place<'_>, at: &BranchAt) -> Result<Option<String>, Problem> {
+    pub(super) fn tip(
+        &self,
+        place: Place<'_>,
+        at: &BranchAt,
+    ) -> Result<Option<CommitSha>, Problem> {
         let name = BranchName::parse(&at.branch)?;
         match &at.remote {
             Some(remote) => self.history.fetch_branch(place, remote, &name),
@@ -149,7 +154,7 @@ impl World<'_> {
     }
 }
 
-fn conflicted(ours: String, theirs: String, files: &[PathBuf]) -> EffectResult {
+fn conflicted(ours: CommitSha, theirs: CommitSha, files: &[PathBuf]) -> EffectResult {
     let shown = files.iter().take(MOST_FILES);
     EffectResult::Conflicted {
         ours,

@@ -175,7 +175,7 @@ impl World<'_> {
                     from,
                     base: base.as_ref(),
                 };
-                self.integrate(&merging, *when, published.as_deref())
+                self.integrate(&merging, *when, published.as_ref())
             }
             Effect::ConcludeMerge {
                 sandbox,
@@ -234,7 +234,7 @@ impl World<'_> {
     /// at this time.
     fn require_sandbox(&self, task: &Task<'_>, id: &SandboxId) -> Result<Sandbox, Problem> {
         let sandbox = self.known_sandbox(task, id)?;
-        let head = task.run.work.head_sha.as_deref();
+        let head = task.run.work.head_sha.as_ref();
         let mended = self.sandboxes.make_whole(&sandbox, head)?;
         if !mended.is_empty() {
             let text = mended.join("; ");

@@ -4,7 +4,7 @@ use super::World;
 use crate::executor::Task;
 use crate::ports::{Forge, MergeOutcome, Place, Promotion};
 use drive_core::forge::PrState;
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{BranchAt, EffectResult, ForgeAnswer, Request, VerifiedAgainst};
 
@@ -16,7 +16,7 @@ impl World<'_> {
     pub(super) fn verify(
         &self,
         task: &Task<'_>,
-        head: &str,
+        head: &CommitSha,
         base: &BranchAt,
     ) -> Result<EffectResult, Problem> {
         let gate = self.gate.ok_or_else(|| {
@@ -46,7 +46,7 @@ impl World<'_> {
         &self,
         task: &Task<'_>,
         (forge, pr): (&dyn Forge, PrNumber),
-        head: &str,
+        head: &CommitSha,
         verified: Option<&VerifiedAgainst>,
     ) -> Result<ForgeAnswer, Problem> {
         let Some(VerifiedAgainst { base, sha }) = verified else {

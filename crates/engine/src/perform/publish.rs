@@ -2,12 +2,13 @@
 
 use super::World;
 use crate::ports::{NewPullRequest, Place, Push, Pushed};
+use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{EffectResult, Published};
 use drive_core::sandbox::{BranchName, Sandbox};
 
 pub(super) struct Expected<'a> {
-    pub(super) head_sha: &'a str,
+    pub(super) head_sha: &'a CommitSha,
     /// Whether the remote had the branch before.
     pub(super) published: bool,
 }
@@ -30,7 +31,7 @@ impl World<'_> {
         let push = Push {
             remote: remote.to_owned(),
             branch: name,
-            sha: wanted.head_sha.to_owned(),
+            sha: wanted.head_sha.clone(),
             expected,
         };
         match self.history.push(place, &push)? {

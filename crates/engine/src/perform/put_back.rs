@@ -3,6 +3,7 @@
 use super::World;
 use crate::executor::Task;
 use crate::ports::Place;
+use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::AgentJob;
 use drive_core::sandbox::{BranchName, KeptWork, Sandbox};
@@ -19,7 +20,7 @@ impl World<'_> {
         sandbox: &Sandbox,
         job: &AgentJob,
     ) -> Result<Option<KeptWork>, Problem> {
-        let Some(head) = task.run.work.head_sha.as_deref() else {
+        let Some(head) = task.run.work.head_sha.as_ref() else {
             return Ok(None);
         };
         self.require_own_tip(sandbox, job, head)?;
@@ -30,7 +31,7 @@ impl World<'_> {
         &self,
         sandbox: &Sandbox,
         job: &AgentJob,
-        head: &str,
+        head: &CommitSha,
     ) -> Result<(), Problem> {
         let Some(branch) = &sandbox.branch else {
             return Ok(());
@@ -39,7 +40,7 @@ impl World<'_> {
         let tip = self
             .history
             .resolve(Place::Sandbox(sandbox), &name.full())?;
-        if tip == head || self.history.is_all_by(&job.agent, sandbox, head, &tip)? {
+        if tip == *head || self.history.is_all_by(&job.agent, sandbox, head, &tip)? {
             return Ok(());
         }
         Err(Problem::new(

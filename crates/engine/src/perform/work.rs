@@ -3,7 +3,7 @@
 use super::World;
 use crate::executor::Task;
 use crate::ports::{LargeFile, Leftovers, Place, WorkState};
-use drive_core::ids::SandboxId;
+use drive_core::ids::{CommitSha, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::EffectResult;
 use drive_core::sandbox::{BranchName, Lifetime, Sandbox};
@@ -33,7 +33,7 @@ impl World<'_> {
             sandbox = self.require_sandbox(task, id)?;
         }
         let place = Place::Sandbox(&sandbox);
-        let head = task.run.work.head_sha.as_deref();
+        let head = task.run.work.head_sha.as_ref();
         let mut warnings = self.sandboxes.mend(&sandbox, head)?;
         let leftovers = Leftovers {
             run: task.run.id.clone(),
@@ -203,7 +203,7 @@ impl World<'_> {
         sandbox: &Sandbox,
         state: &WorkState,
         warnings: &mut Vec<String>,
-    ) -> Result<String, Problem> {
+    ) -> Result<CommitSha, Problem> {
         let place = Place::Sandbox(sandbox);
         let head = &state.head_sha;
         let Some(branch) = &sandbox.branch else {

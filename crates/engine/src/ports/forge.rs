@@ -1,6 +1,6 @@
 use drive_core::Problem;
 use drive_core::forge::{Approval, Comment, CommentRef, Permission, PullRequest, RequestBudget};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::time::Timestamp;
 
 /// A pull request to open.
@@ -48,7 +48,7 @@ pub struct LineComment<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewReview<'a> {
     /// The commit it was given on.
-    pub head: &'a str,
+    pub head: &'a CommitSha,
     /// The body; its marker proves the whole review.
     pub post: Post<'a>,
     /// Remarks on lines. One that the diff does not reach is kept in the body instead.
@@ -129,7 +129,7 @@ pub enum MergeOutcome {
     /// Merged, now or by an earlier attempt.
     Merged {
         /// The merge commit, if the forge reports it.
-        sha: Option<String>,
+        sha: Option<CommitSha>,
     },
     /// The head is not the expected one: what was verified is not what would be merged.
     HeadMoved,
@@ -167,11 +167,11 @@ pub trait Forge: Send + Sync {
     /// Replaces the text of a comment of ours, marker included.
     fn edit(&self, pr: PrNumber, comment: CommentRef, post: Post<'_>) -> Result<(), Problem>;
     /// Says something about a commit.
-    fn set_status(&self, sha: &str, status: &CommitStatus<'_>) -> Result<(), Problem>;
+    fn set_status(&self, sha: &CommitSha, status: &CommitStatus<'_>) -> Result<(), Problem>;
     /// Reacts to a comment.
     fn react(&self, pr: PrNumber, comment: CommentRef, reaction: Reaction) -> Result<(), Problem>;
     /// Merges exactly the expected head, or does not merge.
-    fn merge(&self, pr: PrNumber, expected_head: &str) -> Result<MergeOutcome, Problem>;
+    fn merge(&self, pr: PrNumber, expected_head: &CommitSha) -> Result<MergeOutcome, Problem>;
     /// Ends the draft state. One that is ready stays ready.
     fn mark_ready(&self, pr: PrNumber) -> Result<(), Problem>;
     /// Replaces the description.

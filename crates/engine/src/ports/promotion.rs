@@ -1,5 +1,6 @@
 use crate::CancelToken;
 use drive_core::Problem;
+use drive_core::ids::CommitSha;
 use drive_core::verify::Verification;
 use std::path::Path;
 
@@ -9,9 +10,9 @@ pub struct Promotion<'a> {
     /// The repository of the run: the rules are those of the caller's checkout there.
     pub repo: &'a Path,
     /// The candidate, by its full hash.
-    pub head: &'a str,
+    pub head: &'a CommitSha,
     /// What it is to go to, by its full hash.
-    pub base: &'a str,
+    pub base: &'a CommitSha,
 }
 
 /// The isolated verifier as a gate before a merge.

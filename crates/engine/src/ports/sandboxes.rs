@@ -1,5 +1,5 @@
 use drive_core::Problem;
-use drive_core::ids::{RunId, SandboxId};
+use drive_core::ids::{CommitSha, RunId, SandboxId};
 use drive_core::sandbox::{BranchName, KeptWork, OwnerState, Refusal, Sandbox, SandboxSpec};
 use std::path::Path;
 
@@ -14,11 +14,15 @@ pub trait Sandboxes: Send + Sync {
     /// Puts right what an agent did to the files by which its work is found: its folder, its head,
     /// its branch, which is made again at `head`, or at its base where that is not known. Tells what
     /// was missing, for a person; its files and commits stay as they are.
-    fn mend(&self, sandbox: &Sandbox, head: Option<&str>) -> Result<Vec<String>, Problem>;
+    fn mend(&self, sandbox: &Sandbox, head: Option<&CommitSha>) -> Result<Vec<String>, Problem>;
 
     /// Like `mend`, before an agent starts: a folder that was removed by hand is restored from its
     /// branch.
-    fn make_whole(&self, sandbox: &Sandbox, head: Option<&str>) -> Result<Vec<String>, Problem>;
+    fn make_whole(
+        &self,
+        sandbox: &Sandbox,
+        head: Option<&CommitSha>,
+    ) -> Result<Vec<String>, Problem>;
 
     /// Writes one file at the sandbox's root, replacing whatever has that name.
     fn write_file(&self, sandbox: &Sandbox, name: &str, text: &str) -> Result<(), Problem>;
@@ -29,7 +33,7 @@ pub trait Sandboxes: Send + Sync {
 
     /// Puts a sandbox and its branch back to a commit. What that takes away is saved first: commits
     /// after it, dirty and untracked files, and what is half done.
-    fn roll_back(&self, sandbox: &Sandbox, to: &str) -> Result<Option<KeptWork>, Problem>;
+    fn roll_back(&self, sandbox: &Sandbox, to: &CommitSha) -> Result<Option<KeptWork>, Problem>;
 
     /// Moves the sandbox aside, and returns at once. Its work is saved, and its files are deleted,
     /// by [`settle`](Self::settle) or by the next sweep. Tells whether there was one.

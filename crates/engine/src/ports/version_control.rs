@@ -1,5 +1,5 @@
 use drive_core::Problem;
-use drive_core::ids::RunId;
+use drive_core::ids::{CommitSha, RunId};
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::{BranchName, InProgress, Sandbox};
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub struct Repository {
     /// Whether history ends at a clone's depth.
     pub shallow: bool,
     /// The commit checked out.
-    pub head_sha: String,
+    pub head_sha: CommitSha,
     /// The branch checked out; `None` on a detached head.
     pub branch: Option<String>,
 }
@@ -36,7 +36,7 @@ pub struct Repository {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkState {
     /// The commit checked out.
-    pub head_sha: String,
+    pub head_sha: CommitSha,
     /// The branch checked out; `None` on a detached head.
     pub branch: Option<String>,
     /// The unfinished git operation.
@@ -62,9 +62,9 @@ pub struct Push {
     /// The branch on the remote.
     pub branch: BranchName,
     /// The commit to push.
-    pub sha: String,
+    pub sha: CommitSha,
     /// What it pointed at when we last looked; `None` when it did not exist.
-    pub expected: Option<String>,
+    pub expected: Option<CommitSha>,
 }
 
 /// What a worktree holds after its leftovers were committed.
@@ -99,7 +99,7 @@ pub enum Pushed {
     /// The branch is not where we expected it.
     Moved {
         /// Where it is; `None` when it is gone.
-        remote_head: Option<String>,
+        remote_head: Option<CommitSha>,
     },
     /// The remote took the connection and refused the update (a rule, a hook, a protected branch).
     Refused {
@@ -116,7 +116,7 @@ pub enum Merged {
     /// Files conflict; the merge is in progress.
     Conflicts {
         /// The commit being merged: of a merge that was begun before, the one it was begun with.
-        theirs: String,
+        theirs: CommitSha,
         /// The files.
         files: Vec<PathBuf>,
     },
@@ -175,7 +175,7 @@ pub trait VersionControl: Send + Sync {
     fn discover(&self, path: &Path) -> Result<Repository, Problem>;
 
     /// The full hash of the commit a revision names.
-    fn resolve(&self, place: Place<'_>, revision: &str) -> Result<String, Problem>;
+    fn resolve(&self, place: Place<'_>, revision: &str) -> Result<CommitSha, Problem>;
 
     /// What a worktree looks like now.
     fn state(&self, place: Place<'_>) -> Result<WorkState, Problem>;
@@ -231,7 +231,7 @@ pub trait VersionControl: Send + Sync {
     ) -> Result<Vec<PathBuf>, Problem>;
 
     /// The newest commit both have; `None` when their histories do not meet.
-    fn merge_base(&self, place: Place<'_>, a: &str, b: &str) -> Result<Option<String>, Problem>;
+    fn merge_base(&self, place: Place<'_>, a: &str, b: &str) -> Result<Option<CommitSha>, Problem>;
 
     /// Whether `ancestor` is `descendant` or lies in its history.
     fn is_ancestor(
@@ -246,8 +246,8 @@ pub trait VersionControl: Send + Sync {
         &self,
         place: Place<'_>,
         branch: &BranchName,
-        from: &str,
-        to: &str,
+        from: &CommitSha,
+        to: &CommitSha,
     ) -> Result<(), Problem>;
 
     /// What the names of a sandbox's repository point at now. The sandbox itself may be gone.
@@ -278,14 +278,14 @@ pub trait VersionControl: Send + Sync {
         place: Place<'_>,
         remote: &str,
         branch: &BranchName,
-    ) -> Result<Option<String>, Problem>;
+    ) -> Result<Option<CommitSha>, Problem>;
 
     /// The files in which two commits conflict; none when they can be merged. Nothing is touched.
     fn conflicts(
         &self,
         place: Place<'_>,
-        ours: &str,
-        theirs: &str,
+        ours: &CommitSha,
+        theirs: &CommitSha,
     ) -> Result<Vec<PathBuf>, Problem>;
 
     /// Merges a commit into what is checked out, and commits where nothing conflicts. One that is
@@ -293,7 +293,7 @@ pub trait VersionControl: Send + Sync {
     fn merge(
         &self,
         place: Place<'_>,
-        theirs: &str,
+        theirs: &CommitSha,
         leftovers: &Leftovers,
     ) -> Result<Merged, Problem>;
 
@@ -303,8 +303,8 @@ pub trait VersionControl: Send + Sync {
     fn conclude_merge(
         &self,
         place: Place<'_>,
-        ours: &str,
-        theirs: &str,
+        ours: &CommitSha,
+        theirs: &CommitSha,
         leftovers: &Leftovers,
     ) -> Result<Merged, Problem>;
 
@@ -314,7 +314,7 @@ pub trait VersionControl: Send + Sync {
         place: Place<'_>,
         remote: &str,
         branch: &BranchName,
-    ) -> Result<Option<String>, Problem>;
+    ) -> Result<Option<CommitSha>, Problem>;
 
     /// Pushes one commit to one branch.
     fn push(&self, place: Place<'_>, push: &Push) -> Result<Pushed, Problem>;

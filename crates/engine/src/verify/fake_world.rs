@@ -4,7 +4,7 @@ use super::StageEnv;
 use super::ports::{Candidates, Projects, Reports, Slot, Slots, Workspace, Workspaces};
 use crate::CancelToken;
 use crate::ports::{Clock, CommandSpec, OutputSink, ProcessRunner, Started, Stream};
-use drive_core::ids::RunId;
+use drive_core::ids::{CommitSha, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{
     End, Layer, LayerName, Presence, ProcessIdentity, ProcessReport, Resources, StreamReport,
@@ -56,10 +56,10 @@ impl Clock for World {
 }
 
 impl Candidates for World {
-    fn resolve(&self, _: &Path, revision: &str) -> Result<String, Problem> {
+    fn resolve(&self, _: &Path, revision: &str) -> Result<CommitSha, Problem> {
         match revision {
-            "head" => Ok(HEAD.to_owned()),
-            "base" => Ok(BASE.to_owned()),
+            "head" => Ok(CommitSha::new(HEAD.to_owned())),
+            "base" => Ok(CommitSha::new(BASE.to_owned())),
             other => Err(Problem::new(
                 Kind::UnknownRevision,
                 format!("unknown revision `{other}`"),
@@ -77,7 +77,13 @@ impl Candidates for World {
 }
 
 impl Workspaces for World {
-    fn open(&self, run: &RunId, repo: &Path, _: &str, _: &Rules) -> Result<Workspace, Problem> {
+    fn open(
+        &self,
+        run: &RunId,
+        repo: &Path,
+        _: &CommitSha,
+        _: &Rules,
+    ) -> Result<Workspace, Problem> {
         if self.open_fails {
             return Err(broken("the disk"));
         }

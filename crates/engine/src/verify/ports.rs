@@ -3,7 +3,7 @@
 use super::StageEnv;
 use crate::CancelToken;
 use drive_core::Problem;
-use drive_core::ids::RunId;
+use drive_core::ids::{CommitSha, RunId};
 use drive_core::time::Timestamp;
 use drive_core::verify::detect::Project;
 use drive_core::verify::{Rules, Verification};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Facts about commits.
 pub trait Candidates: Send + Sync {
     /// The full hash of the commit a revision names. A revision that names none is a usage problem.
-    fn resolve(&self, repo: &Path, revision: &str) -> Result<String, Problem>;
+    fn resolve(&self, repo: &Path, revision: &str) -> Result<CommitSha, Problem>;
 
     /// The paths where a merge of the two does not apply; empty when it does.
     fn conflicts(&self, repo: &Path, base: &str, head: &str) -> Result<Vec<String>, Problem>;
@@ -54,7 +54,7 @@ pub trait Workspaces: Send + Sync {
         &self,
         run: &RunId,
         repo: &Path,
-        head: &str,
+        head: &CommitSha,
         rules: &Rules,
     ) -> Result<Workspace, Problem>;
 

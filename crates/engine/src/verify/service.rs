@@ -5,7 +5,7 @@ use super::stage::StageRunner;
 use super::{ReportDraft, StageEnv};
 use crate::CancelToken;
 use crate::ports::{Clock, ProcessRunner};
-use drive_core::ids::RunId;
+use drive_core::ids::{CommitSha, RunId};
 use drive_core::problem::Kind;
 use drive_core::time::{self, Timestamp};
 use drive_core::verify::{
@@ -95,7 +95,7 @@ impl Verifier<'_> {
         draft: &mut ReportDraft,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Ending, Stop> {
-        let scope = self.preflight(request, draft)?;
+        let (head, scope) = self.preflight(request, draft)?;
         let rules = &request.rules;
         let _slot = self.slots.acquire(rules.max_parallel, deadline, cancel)?;
         match self.workspaces.sweep() {
@@ -105,7 +105,6 @@ impl Verifier<'_> {
                 .push(format!("could not remove an earlier workspace: {problem}")),
         }
         progress("creating the workspace");
-        let head = draft.candidate.head_sha.clone().unwrap_or_default();
         let workspace = self
             .workspaces
             .open(&request.run, &request.repo, &head, rules)?;
@@ -130,12 +129,16 @@ impl Verifier<'_> {
     }
 
     /// Fast, and first: does everything exist, does the merge apply, is there anything to judge?
-    fn preflight(&self, request: &VerifyRequest, draft: &mut ReportDraft) -> Result<Scope, Stop> {
+    fn preflight(
+        &self,
+        request: &VerifyRequest,
+        draft: &mut ReportDraft,
+    ) -> Result<(CommitSha, Scope), Stop> {
         let repo = &request.repo;
         let head = self.candidates.resolve(repo, &request.revision)?;
         draft.candidate.head_sha = Some(head.clone());
         let Some(base) = &request.base else {
-            return Ok(Scope::Everything);
+            return Ok((head, Scope::Everything));
         };
         let base = self.candidates.resolve(repo, base)?;
         draft.candidate.base_sha = Some(base.clone());
@@ -149,7 +152,7 @@ impl Verifier<'_> {
             // Explicit routes need no tree: an uncovered path is known before anything is made.
             plan_routes(&request.rules.routes, &scope)?;
         }
-        Ok(scope)
+        Ok((head, scope))
     }
 
     fn plan(

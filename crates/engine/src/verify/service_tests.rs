@@ -1,5 +1,6 @@
 use super::super::fake_world::{BASE, HEAD, World};
 use super::*;
+use drive_core::ids::CommitSha;
 use drive_core::process::{End, LayerName};
 use drive_core::verify::{Route, Rule, StageCommand, StageEnd, StageName, promotable};
 use std::time::Duration;
@@ -80,13 +81,17 @@ fn verdict(verified: &Verified) -> (Overall, Option<FailureCategory>, Option<Cla
     )
 }
 
+fn promoted(report: &drive_core::verify::Verification, head: &str, base: &str) -> bool {
+    promotable(report, &CommitSha::new(head), &CommitSha::new(base))
+}
+
 #[test]
 fn a_pass_is_promotable_for_its_pair_and_leaves_nothing() {
     let world = world();
     let verified = verify(&world, &request(vec![three()]));
     assert_eq!(verdict(&verified), (Overall::Pass, None, None));
-    assert!(promotable(&verified.report, HEAD, BASE));
-    assert!(!promotable(&verified.report, BASE, HEAD));
+    assert!(promoted(&verified.report, HEAD, BASE));
+    assert!(!promoted(&verified.report, BASE, HEAD));
     assert_eq!(
         *world.log.lock().unwrap(),
         [
@@ -276,7 +281,7 @@ fn a_broken_environment_is_an_error_with_a_report() {
                 Some(Class::Environment)
             )
         );
-        assert!(!promotable(&verified.report, HEAD, BASE));
+        assert!(!promoted(&verified.report, HEAD, BASE));
     }
 }
 
@@ -339,5 +344,5 @@ fn without_a_base_nothing_is_promotable() {
     request.base = None;
     let verified = verify(&world(), &request);
     assert_eq!(verified.report.overall, Overall::Pass);
-    assert!(!promotable(&verified.report, HEAD, BASE));
+    assert!(!promoted(&verified.report, HEAD, BASE));
 }

@@ -201,8 +201,8 @@ fn assert_finished(scene: &Scene, run: &Run, when: &str) {
     assert_eq!(opened.len(), 1, "{when}");
     let head = run.work.head_sha.as_ref().unwrap();
     assert_eq!(
-        repository.branch("fix-login").as_ref(),
-        Some(head),
+        repository.branch("fix-login").as_deref(),
+        Some(head.as_str()),
         "{when}"
     );
     assert_eq!(&opened[0].head_sha, head, "{when}");

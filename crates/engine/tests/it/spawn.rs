@@ -3,6 +3,7 @@
 use crate::support::{
     BUGGY, Crashes, FILE, Scene, assert_nothing_is_lost, assert_recovered, spawn_request,
 };
+use drive_core::ids::CommitSha;
 use drive_core::run::{OutcomeStatus, Run};
 use drive_engine::fakes::CrashPoint;
 
@@ -23,7 +24,7 @@ fn a_spawn_ends_with_its_commit_on_a_pull_request() {
     assert_eq!(repository.files_of(&pushed).unwrap()[FILE], BUGGY);
     let opened = scene.world.forge.pull_requests();
     assert_eq!(opened.len(), 1);
-    assert_eq!(opened[0].head_sha, pushed);
+    assert_eq!(opened[0].head_sha, CommitSha::new(pushed));
     assert_nothing_is_lost(&scene, "without a crash");
 }
 

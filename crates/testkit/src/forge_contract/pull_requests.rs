@@ -4,7 +4,7 @@ use super::ForgeFixture;
 use super::fixture::{new_pull_request, open};
 use drive_core::forge::text::{self, BODY_CHARS};
 use drive_core::forge::{Permission, PrState};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::problem::Kind;
 use drive_engine::ports::{CommitStatus, NewPullRequest, StatusState};
 
@@ -21,7 +21,7 @@ pub fn opening_twice_returns_the_same_pull_request(fixture: &dyn ForgeFixture) {
     );
     assert_eq!(
         (first.branch, first.base, first.head_sha),
-        (new.branch, new.base, head)
+        (new.branch, new.base, CommitSha::new(head))
     );
 }
 
@@ -67,8 +67,11 @@ pub fn a_draft_becomes_ready_and_stays_ready(fixture: &dyn ForgeFixture) {
 pub fn the_head_follows_a_push(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/push");
     let head = fixture.push("feat/push", "b.txt", "b\n");
-    assert_ne!(pr.head_sha, head);
-    assert_eq!(fixture.forge().fetch(pr.number).unwrap().head_sha, head);
+    assert_ne!(pr.head_sha.as_str(), head);
+    assert_eq!(
+        fixture.forge().fetch(pr.number).unwrap().head_sha,
+        CommitSha::new(head)
+    );
 }
 
 /// The description is what was last written.
@@ -94,7 +97,7 @@ pub fn a_description_too_long_is_cut_with_a_note(fixture: &dyn ForgeFixture) {
         ..new_pull_request("feat/verbose")
     };
     let pr = fixture.forge().open(&new).unwrap();
-    assert_eq!(pr.head_sha, head);
+    assert_eq!(pr.head_sha, CommitSha::new(head));
     let cut = text::fit(&long, BODY_CHARS);
     assert_eq!(cut.chars().count(), BODY_CHARS);
     assert_eq!(fixture.forge().fetch(pr.number).unwrap().body, cut);

@@ -128,11 +128,11 @@ pub fn an_approval_stands_for_the_head_it_was_given_for(fixture: &dyn ForgeFixtu
         "looks good so far",
     );
     fixture.review("ada", pr.number, ReviewState::Approved, "fine");
-    assert_ne!(pr.head_sha, pushed);
+    assert_ne!(pr.head_sha.as_str(), pushed);
     assert_eq!(
         approved(fixture, &pr),
         [
-            ("wim".to_owned(), pr.head_sha.clone()),
+            ("wim".to_owned(), pr.head_sha.to_string()),
             ("ada".to_owned(), pushed),
         ]
     );
@@ -161,6 +161,6 @@ pub fn a_later_verdict_of_the_same_person_takes_an_approval_back(fixture: &dyn F
 fn approved(fixture: &dyn ForgeFixture, pr: &PullRequest) -> Vec<(String, String)> {
     let standing = fixture.forge().approvals(pr.number).unwrap().into_iter();
     standing
-        .map(|approval| (approval.author.login.unwrap(), approval.head))
+        .map(|approval| (approval.author.login.unwrap(), approval.head.to_string()))
         .collect()
 }

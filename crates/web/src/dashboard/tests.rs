@@ -9,7 +9,7 @@ use drive_core::forge::trust::Reason;
 use drive_core::forge::{
     Author, Comment, CommentKey, CommentRef, PrState, PullRequest, ReviewState, Surface,
 };
-use drive_core::ids::{EffectKey, PrNumber, RunId};
+use drive_core::ids::{CommitSha, EffectKey, PrNumber, RunId};
 use drive_core::run::{IgnoredComment, JobRecord, Record, RemarkRecord, ReviewRecord};
 use drive_core::time::Timestamp;
 
@@ -53,7 +53,7 @@ fn a_record_is_told_in_full_and_as_text() {
             comment: None,
             file: Some(EVIL.to_owned()),
             line: Some(3),
-            commit: Some("0123456789abcdef".to_owned()),
+            commit: Some(CommitSha::new("0123456789abcdef".to_owned())),
             note: EVIL.to_owned(),
             resolved: true,
         }],
@@ -151,7 +151,7 @@ fn pull() -> PullRequest {
         draft: true,
         branch: "feat/x".to_owned(),
         base: "main".to_owned(),
-        head_sha: "f00d".to_owned(),
+        head_sha: CommitSha::new("f00d".to_owned()),
         mergeable: None,
         updated_at: at(60),
         url: "local:///repo/.git/pull/1".to_owned(),

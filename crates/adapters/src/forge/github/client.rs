@@ -410,13 +410,13 @@ impl Client {
         }
         match wait.is_zero() {
             true => Ok(()),
-            false => self.pause(wait),
+            false => self.pause_for_turn(wait),
         }
     }
 
-    /// Waits, unless somebody wants to stop.
-    fn pause(&self, wait: Duration) -> Result<(), Problem> {
-        // A run that was stopped still says so on its pull request.
+    /// Waits for a turn that is close even after a first request to stop: a run that was stopped still
+    /// says so on its pull request. A longer wait ends.
+    fn pause_for_turn(&self, wait: Duration) -> Result<(), Problem> {
         let is_short = wait <= SHORT_WAIT;
         let cancel = CancelToken::new();
         let child = cancel.clone();
@@ -425,7 +425,16 @@ impl Client {
                 child.cancel(urgency);
             }
         });
-        self.around.pause.pause(wait, &cancel);
+        self.pause_unless(wait, &cancel)
+    }
+
+    /// Waits, unless a stop is requested.
+    fn pause(&self, wait: Duration) -> Result<(), Problem> {
+        self.pause_unless(wait, &self.around.cancel)
+    }
+
+    fn pause_unless(&self, wait: Duration, cancel: &CancelToken) -> Result<(), Problem> {
+        self.around.pause.pause(wait, cancel);
         match cancel.asked() {
             None => Ok(()),
             Some(_) => Err(Problem::new(

@@ -29,7 +29,7 @@ pub use transport::{Bounds, Route};
 use client::Client;
 use drive_core::Problem;
 use drive_core::forge::{Approval, CommentRef, Permission, PullRequest, RequestBudget, Surface};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use drive_engine::ports::{
     CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post, Posted,
     PostedReview, Reaction, Since,
@@ -106,7 +106,7 @@ impl Forge for GitHub {
         self.client.edit(pr, comment, post)
     }
 
-    fn set_status(&self, sha: &str, status: &CommitStatus<'_>) -> Result<(), Problem> {
+    fn set_status(&self, sha: &CommitSha, status: &CommitStatus<'_>) -> Result<(), Problem> {
         self.client.set_status(sha, status)
     }
 
@@ -114,7 +114,7 @@ impl Forge for GitHub {
         self.client.react(pr, comment, reaction)
     }
 
-    fn merge(&self, pr: PrNumber, expected_head: &str) -> Result<MergeOutcome, Problem> {
+    fn merge(&self, pr: PrNumber, expected_head: &CommitSha) -> Result<MergeOutcome, Problem> {
         self.client.merge(pr, expected_head)
     }
 

@@ -13,7 +13,7 @@ use super::refusal::rate_limited;
 use drive_core::Problem;
 use drive_core::forge::github::review_state;
 use drive_core::forge::{Author, Comment, CommentKey, PullRequest, ReviewState, Surface};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::time::Timestamp;
 use drive_engine::ports::{Polled, Since};
 use jiff::SignedDuration;
@@ -337,7 +337,7 @@ fn review(pr: PrNumber, node: &Value) -> Option<Comment> {
         body: body.to_owned(),
         path: None,
         line: None,
-        commit: node["commit"]["oid"].as_str().map(str::to_owned),
+        commit: node["commit"]["oid"].as_str().and_then(CommitSha::parse),
         in_reply_to: None,
         review: Some(state),
         created_at,

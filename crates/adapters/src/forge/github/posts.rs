@@ -6,7 +6,7 @@ use super::pulls::readable;
 use super::read;
 use super::refusal::refused;
 use drive_core::forge::{Comment, CommentRef, Permission, Surface, github, marker, text};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{CommitStatus, Post, Posted, Reaction, StatusState};
 use serde_json::json;
@@ -142,7 +142,11 @@ impl Client {
         self.set(Method::POST, &url, &json!({ "content": content }))
     }
 
-    pub(super) fn set_status(&self, sha: &str, status: &CommitStatus<'_>) -> Result<(), Problem> {
+    pub(super) fn set_status(
+        &self,
+        sha: &CommitSha,
+        status: &CommitStatus<'_>,
+    ) -> Result<(), Problem> {
         let state = match status.state {
             StatusState::Pending => "pending",
             StatusState::Success => "success",

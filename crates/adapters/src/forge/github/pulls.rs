@@ -6,7 +6,7 @@ use super::read::{self, PullDetails};
 use super::refusal::{message, refused, unreadable};
 use super::transport::Reply;
 use drive_core::forge::{PrState, PullRequest, text};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{MergeOutcome, NewPullRequest};
 use serde_json::{Value, json};
@@ -149,7 +149,11 @@ impl Client {
         )
     }
 
-    pub(super) fn merge(&self, pr: PrNumber, expected_head: &str) -> Result<MergeOutcome, Problem> {
+    pub(super) fn merge(
+        &self,
+        pr: PrNumber,
+        expected_head: &CommitSha,
+    ) -> Result<MergeOutcome, Problem> {
         let mut methods = METHODS.iter().peekable();
         loop {
             let Some(method) = methods.next() else {
@@ -171,7 +175,7 @@ impl Client {
     fn merge_by(
         &self,
         pr: PrNumber,
-        expected: &str,
+        expected: &CommitSha,
         method: &str,
     ) -> Result<MergeOutcome, Problem> {
         let url = self.endpoint.rest(&format!("pulls/{pr}/merge"));
@@ -205,7 +209,7 @@ impl Client {
     fn not_merged(
         &self,
         pr: PrNumber,
-        expected: &str,
+        expected: &CommitSha,
         reply: &Reply,
     ) -> Result<MergeOutcome, Problem> {
         let details = self.details(pr)?;
@@ -214,7 +218,7 @@ impl Client {
                 sha: details.merge_commit_sha,
             });
         }
-        if details.pull_request.head_sha != expected {
+        if details.pull_request.head_sha != *expected {
             return Ok(MergeOutcome::HeadMoved);
         }
         Ok(MergeOutcome::Refused {

@@ -2,6 +2,7 @@
 
 use drive_core::forge::github::{IssueComment, Pull, Review, ReviewComment};
 use drive_core::forge::{Comment, PullRequest};
+use drive_core::ids::CommitSha;
 use serde::{Deserialize, Serialize};
 
 type Read<T> = Result<T, serde_json::Error>;
@@ -11,26 +12,33 @@ type Read<T> = Result<T, serde_json::Error>;
 pub(super) struct PullDetails {
     pub(super) pull_request: PullRequest,
     pub(super) node_id: Option<String>,
-    pub(super) merge_commit_sha: Option<String>,
+    pub(super) merge_commit_sha: Option<CommitSha>,
 }
 
-impl From<Pull> for PullDetails {
-    fn from(pull: Pull) -> Self {
-        Self {
+impl PullDetails {
+    /// `None` when GitHub does not name the newest commit.
+    fn of(pull: Pull) -> Option<Self> {
+        let merged = pull.merge_commit_sha.as_deref();
+        Some(Self {
             node_id: pull.node_id.clone(),
-            merge_commit_sha: pull.merge_commit_sha.clone(),
-            pull_request: pull.into_pull_request(),
-        }
+            merge_commit_sha: merged.and_then(CommitSha::parse),
+            pull_request: pull.into_pull_request()?,
+        })
     }
 }
 
 pub(super) fn pull(body: &[u8]) -> Read<PullDetails> {
-    serde_json::from_slice::<Pull>(body).map(PullDetails::from)
+    let pull: Pull = serde_json::from_slice(body)?;
+    PullDetails::of(pull)
+        .ok_or_else(|| serde::de::Error::custom("the pull request names no commit"))
 }
 
 pub(super) fn pulls(body: &[u8]) -> Read<Vec<PullRequest>> {
     let pulls: Vec<Pull> = serde_json::from_slice(body)?;
-    Ok(pulls.into_iter().map(Pull::into_pull_request).collect())
+    Ok(pulls
+        .into_iter()
+        .filter_map(Pull::into_pull_request)
+        .collect())
 }
 
 pub(super) fn note(body: &[u8]) -> Read<Comment> {
@@ -76,13 +84,14 @@ pub(super) fn reviews(body: &[u8]) -> Read<Vec<Comment>> {
 }
 
 /// The commit on the base that a merge made.
-pub(super) fn merged(body: &[u8]) -> Read<Option<String>> {
+pub(super) fn merged(body: &[u8]) -> Read<Option<CommitSha>> {
     #[derive(Deserialize)]
     struct Answer {
         #[serde(default)]
         sha: Option<String>,
     }
-    serde_json::from_slice::<Answer>(body).map(|answer| answer.sha)
+    serde_json::from_slice::<Answer>(body)
+        .map(|answer| answer.sha.as_deref().and_then(CommitSha::parse))
 }
 
 /// The word for what somebody may do.

@@ -3,7 +3,7 @@
 use super::sql_text::SqlText;
 use super::{LocalForge, instant};
 use drive_core::forge::{Author, Comment, CommentKey, CommentRef, ReviewState, Surface};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use rusqlite::{Row, ToSql, Transaction};
 
@@ -224,7 +224,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Comment> {
         body: row.get(5)?,
         path: row.get(6)?,
         line: row.get(7)?,
-        commit: row.get(8)?,
+        commit: row.get::<_, Option<String>>(8)?.map(CommitSha::new),
         in_reply_to: row.get(9)?,
         review: verdict
             .map(|text| ReviewState::from_sql_text(10, &text))

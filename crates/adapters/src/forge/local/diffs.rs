@@ -51,10 +51,10 @@ impl LocalForge {
             ) else {
                 continue;
             };
-            if commit == head {
+            if commit.as_str() == head {
                 continue;
             }
-            let between = (commit.clone(), head.clone());
+            let between = (commit.to_string(), head.clone());
             let diff = match diffs.get(&between) {
                 Some(diff) => diff,
                 None => {

@@ -6,7 +6,7 @@ use crate::git::{Answer, Location, Touches, commit_tree, filters_of, in_progress
 use crate::worktree::lock::FileLock;
 use drive_core::Problem;
 use drive_core::forge::PrState;
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use drive_engine::ports::MergeOutcome;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -64,7 +64,7 @@ impl LocalForge {
     pub(super) fn merge_pull(
         &self,
         pr: PrNumber,
-        expected_head: &str,
+        expected_head: &CommitSha,
     ) -> Result<MergeOutcome, Problem> {
         let name = format!("merge-{}.lock", self.repository);
         let path = self.database.path().with_file_name(name);
@@ -80,17 +80,19 @@ impl LocalForge {
         })
     }
 
-    fn merge_now(&self, pr: PrNumber, expected_head: &str) -> Result<Attempt, Problem> {
+    fn merge_now(&self, pr: PrNumber, expected_head: &CommitSha) -> Result<Attempt, Problem> {
         self.refresh()?;
         let row = self.require_pull(pr)?;
         match row.state {
             PrState::Merged => {
-                return Ok(Attempt::Ended(MergeOutcome::Merged { sha: row.merge_sha }));
+                return Ok(Attempt::Ended(MergeOutcome::Merged {
+                    sha: row.merge_sha.map(CommitSha::new),
+                }));
             }
             PrState::Closed => return Ok(Attempt::refused(format!("pull request {pr} is closed"))),
             PrState::Open => {}
         }
-        if row.head_sha != expected_head {
+        if row.head_sha != expected_head.as_str() {
             return Ok(Attempt::Ended(MergeOutcome::HeadMoved));
         }
         if row.draft {

@@ -165,7 +165,11 @@ impl LocalForge {
         if first.key.surface == Surface::Inline {
             new.surface = Surface::Inline;
             new.spot = match (first.path, first.line, first.commit) {
-                (Some(path), Some(line), Some(commit)) => Some(Spot { path, line, commit }),
+                (Some(path), Some(line), Some(commit)) => Some(Spot {
+                    path,
+                    line,
+                    commit: commit.to_string(),
+                }),
                 _ => None,
             };
         }

@@ -8,7 +8,7 @@ use drive_core::forge::{
     Approval, Comment, CommentRef, Permission, PrState, PullRequest, RequestBudget, ReviewState,
     Surface, approval,
 };
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{
     CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
@@ -123,7 +123,7 @@ impl Forge for LocalForge {
                     spot: Some(Spot {
                         path: remark.path.to_owned(),
                         line: remark.line,
-                        commit: review.head.to_owned(),
+                        commit: review.head.to_string(),
                     }),
                     ..NewComment::new(pr, Surface::Inline, &account, &text)
                 };
@@ -159,7 +159,7 @@ impl Forge for LocalForge {
         self.rewrite_comment(pr, comment, &body, marker(post.marker))
     }
 
-    fn set_status(&self, sha: &str, status: &CommitStatus<'_>) -> Result<(), Problem> {
+    fn set_status(&self, sha: &CommitSha, status: &CommitStatus<'_>) -> Result<(), Problem> {
         self.write_status(sha, status)
     }
 
@@ -168,7 +168,7 @@ impl Forge for LocalForge {
         self.write_reaction(comment, ACCOUNT, reaction)
     }
 
-    fn merge(&self, pr: PrNumber, expected_head: &str) -> Result<MergeOutcome, Problem> {
+    fn merge(&self, pr: PrNumber, expected_head: &CommitSha) -> Result<MergeOutcome, Problem> {
         self.merge_pull(pr, expected_head)
     }
 

@@ -3,7 +3,7 @@
 use super::sql_text::SqlText;
 use super::{LocalForge, instant};
 use drive_core::forge::{PrState, PullRequest};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::NewPullRequest;
 use rusqlite::{Row, ToSql, Transaction};
@@ -156,7 +156,7 @@ impl LocalForge {
             draft: row.draft,
             branch: row.branch,
             base: row.base,
-            head_sha: row.head_sha,
+            head_sha: CommitSha::new(row.head_sha),
             mergeable: None,
             updated_at: instant(row.updated_at),
         }

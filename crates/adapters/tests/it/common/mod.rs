@@ -3,7 +3,7 @@
 use drive_adapters::store::{Database, SqliteStore};
 use drive_core::Problem;
 use drive_core::agent::Budget;
-use drive_core::ids::{DedupeKey, EffectKey, RunId, SandboxId};
+use drive_core::ids::{CommitSha, DedupeKey, EffectKey, RunId, SandboxId};
 use drive_core::process::ProcessMark;
 use drive_core::run::{AfterEnd, EffectResult, Event, Publish, Request, RunKind, step};
 use drive_core::sandbox::{Lifetime, Sandbox};
@@ -59,7 +59,7 @@ pub fn request() -> Request {
         kind: RunKind::Spawn,
         task: "do it".into(),
         repo: "/repo".into(),
-        base_sha: "a".repeat(40),
+        base_sha: CommitSha::new("a".repeat(40)),
         base_branch: Some("main".into()),
         branch: "drive/do-it".into(),
         agent: "scripted".into(),
@@ -85,7 +85,7 @@ pub fn sandbox() -> Sandbox {
         path: "/sandboxes/r1".into(),
         git_dir: "/repo/.git".into(),
         admin_dir: "/repo/.git/worktrees/r1".into(),
-        base_sha: "a".repeat(40),
+        base_sha: CommitSha::new("a".repeat(40)),
         branch: Some("drive/do-it".into()),
         created_at: at(1),
         notes: Vec::new(),

@@ -2,7 +2,7 @@
 
 use crate::local_forge::world::World;
 use drive_core::forge::PrState;
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::problem::Kind;
 use drive_engine::ports::{Forge, MergeOutcome, NewPullRequest, Since};
 
@@ -18,7 +18,7 @@ fn a_commit_made_by_hand_is_seen_by_the_next_poll() {
         .into_iter()
         .map(|pr| pr.head_sha)
         .collect();
-    assert_eq!(seen, [head]);
+    assert_eq!(seen, [CommitSha::new(head)]);
     let quiet = world.forge.poll(&[pr.number], after.next).unwrap();
     assert_eq!((quiet.pull_requests, quiet.next), (vec![], after.next));
 }
@@ -42,7 +42,7 @@ fn among_many_pull_requests_each_follows_its_own_branch() {
         .into_iter()
         .map(|pr| (pr.branch, pr.head_sha))
         .collect();
-    assert_eq!(moved, [("feat/42".to_owned(), head)]);
+    assert_eq!(moved, [("feat/42".to_owned(), CommitSha::new(head))]);
 }
 
 #[test]
@@ -55,7 +55,9 @@ fn a_merge_made_by_hand_is_a_merge() {
     let again = world.forge.merge(pr.number, &pr.head_sha).unwrap();
     assert_eq!(
         again,
-        drive_engine::ports::MergeOutcome::Merged { sha: Some(merge) }
+        drive_engine::ports::MergeOutcome::Merged {
+            sha: Some(CommitSha::new(merge))
+        }
     );
 }
 
@@ -66,7 +68,10 @@ fn a_fast_forward_made_by_hand_is_a_merge() {
     let later = world.push("feat/ff", "c.txt", "c\n");
     world.git(["merge", "-q", "--ff-only", "feat/ff"]);
     let now = world.forge.fetch(pr.number).unwrap();
-    assert_eq!((now.state, now.head_sha), (PrState::Merged, later));
+    assert_eq!(
+        (now.state, now.head_sha),
+        (PrState::Merged, CommitSha::new(later))
+    );
 }
 
 #[test]
@@ -96,7 +101,7 @@ fn a_squash_made_by_hand_is_a_merge_even_after_the_branch_was_deleted() {
     let squashed = world.git(["rev-parse", "main"]);
     assert_eq!(
         seen(&world, pr.number),
-        (PrState::Merged, pr.head_sha, Some(squashed))
+        (PrState::Merged, pr.head_sha.to_string(), Some(squashed))
     );
 }
 
@@ -163,9 +168,13 @@ fn seen(world: &World, pr: PrNumber) -> (PrState, String, Option<String>) {
     let now = world.forge.fetch(pr).unwrap();
     let merged = world.forge.merge(pr, &now.head_sha).unwrap();
     let drive_engine::ports::MergeOutcome::Merged { sha } = merged else {
-        return (now.state, now.head_sha, None);
+        return (now.state, now.head_sha.to_string(), None);
     };
-    (now.state, now.head_sha, sha)
+    (
+        now.state,
+        now.head_sha.to_string(),
+        sha.as_deref().map(str::to_owned),
+    )
 }
 
 #[test]
@@ -175,7 +184,10 @@ fn a_branch_reset_to_its_base_is_not_a_merge() {
     let base = world.push("main", "other.txt", "other\n");
     world.git(["update-ref", "refs/heads/feat/reset", &base]);
     let now = world.forge.fetch(pr.number).unwrap();
-    assert_eq!((now.state, now.head_sha), (PrState::Open, base));
+    assert_eq!(
+        (now.state, now.head_sha),
+        (PrState::Open, CommitSha::new(base))
+    );
 }
 
 #[test]
@@ -223,7 +235,7 @@ fn a_head_that_was_replaced_by_an_unrelated_history_is_not_merged() {
     world.git(["update-ref", "refs/heads/feat/work", &unrelated]);
     assert_eq!(world.forge.fetch(pr).unwrap().mergeable, Some(false));
     assert_eq!(
-        world.forge.merge(pr, &unrelated).unwrap(),
+        world.forge.merge(pr, &CommitSha::new(&unrelated)).unwrap(),
         MergeOutcome::Refused {
             reason: "it shares no commit with `main`".to_owned()
         }

@@ -2,6 +2,7 @@
 
 use crate::local_forge::world::World;
 use drive_core::forge::{PrState, PullRequest};
+use drive_core::ids::CommitSha;
 use drive_engine::ports::{Forge, MergeOutcome, NewPullRequest};
 
 fn merge(world: &World, pr: &PullRequest) -> MergeOutcome {
@@ -33,7 +34,12 @@ fn a_merge_has_both_parents_and_names_the_pull_request() {
             pr.head_sha
         )
     );
-    assert_eq!(outcome, MergeOutcome::Merged { sha: Some(sha) });
+    assert_eq!(
+        outcome,
+        MergeOutcome::Merged {
+            sha: Some(CommitSha::new(sha))
+        }
+    );
     let files = world.git(["ls-tree", "-r", "--name-only", "main"]);
     assert_eq!(files, "README.md\nother.txt\nsrc/lib.rs");
 }
@@ -61,7 +67,12 @@ fn a_list_of_work_trees_that_fails_beside_an_add_is_asked_for_again() {
     ));
     let outcome = forge.merge(pr.number, &pr.head_sha).unwrap();
     let sha = world.git(["rev-parse", "main"]);
-    assert_eq!(outcome, MergeOutcome::Merged { sha: Some(sha) });
+    assert_eq!(
+        outcome,
+        MergeOutcome::Merged {
+            sha: Some(CommitSha::new(sha))
+        }
+    );
     assert!(flag.exists());
     assert!(world.file("src/lib.rs").is_some(), "the checkout follows");
 }

@@ -16,7 +16,7 @@ use drive_adapters::forge::local::{CommentTarget, LocalForge, PersonalComment, W
 use drive_adapters::git::Git;
 use drive_adapters::store::Database;
 use drive_core::forge::{CommentRef, PrState, ReviewState};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{Forge, MergeOutcome, Repository, VersionControl};
 use pick::Pick;
@@ -128,7 +128,7 @@ impl Desk {
     fn merge(&self, args: &MergeArgs) -> Outcome {
         let number = self.pick(args.pr.as_deref(), Pick::Open)?;
         let head = match &args.head {
-            Some(head) => head.clone(),
+            Some(head) => full_id(head)?,
             None => self.forge.fetch(number)?.head_sha,
         };
         match self.forge.merge(number, &head)? {
@@ -190,4 +190,15 @@ impl Desk {
         let text = render::comment_line(comment);
         Answer::new(&CommentDocument::from(comment), text)
     }
+}
+
+/// The commit a person named: a merge compares whole ids.
+fn full_id(text: &str) -> Result<CommitSha, Problem> {
+    CommitSha::parse(text).ok_or_else(|| {
+        Problem::new(
+            Kind::UnknownRevision,
+            format!("`{text}` is not the full id of a commit"),
+        )
+        .hint(format!("use the output of `git rev-parse {text}`"))
+    })
 }

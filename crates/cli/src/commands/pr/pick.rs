@@ -91,6 +91,7 @@ fn with_candidates(problem: Problem, candidates: Vec<&PullRequest>) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use drive_core::ids::CommitSha;
     use drive_core::time::Timestamp;
 
     fn pull(number: u64, branch: &str, state: PrState) -> PullRequest {
@@ -102,7 +103,7 @@ mod tests {
             draft: false,
             branch: branch.to_owned(),
             base: "main".to_owned(),
-            head_sha: String::new(),
+            head_sha: CommitSha::new(String::new()),
             mergeable: None,
             updated_at: Timestamp::UNIX_EPOCH,
             url: String::new(),

@@ -34,7 +34,7 @@ impl PromotionGate for OwnVerifier {
             repo: Some(promotion.repo.to_owned()),
             ..self.global.clone()
         });
-        let (head, base) = (promotion.head.to_owned(), promotion.base.to_owned());
+        let (head, base) = (promotion.head.to_string(), promotion.base.to_string());
         let request = WorkerRequest::new(&app, head, Some(base))?;
         let mut answer = caller::call(&app, &request, cancel)?;
         match answer.report.take() {

@@ -1,5 +1,5 @@
 use super::{LONGEST_STATE_FILE, MOST_PENDING, PhaseState, STATE_FILE_VERSION};
-use crate::ids::{PrNumber, SandboxId};
+use crate::ids::{CommitSha, PrNumber, SandboxId};
 use crate::problem::{Kind, Problem};
 use crate::sandbox::{BranchName, check_folder_name};
 use crate::time::Timestamp;
@@ -75,7 +75,7 @@ fn broken_rule(state: &PhaseState) -> Option<String> {
             "has a `base_branch` that git does not allow",
         ),
         (
-            is_hash(&state.base_sha),
+            CommitSha::parse(state.base_sha.as_str()).is_some(),
             "has a `base_sha` that is not a full hash",
         ),
         (
@@ -113,13 +113,6 @@ fn is_safe_path(path: &Path) -> bool {
         && path
             .components()
             .all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
-}
-
-fn is_hash(text: &str) -> bool {
-    matches!(text.len(), 40 | 64)
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
 fn is_link(text: &str) -> bool {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::forge::PrState;
-use crate::ids::PrNumber;
+use crate::ids::{CommitSha, PrNumber};
 use crate::problem::{Kind, Problem};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn state() -> PhaseState {
         sandbox_path: PathBuf::from("/state/sandboxes/r20261115-0942-k3f9a"),
         branch_name: BranchName::parse("drive/add-user-auth-k3f9a").unwrap(),
         base_branch: BranchName::parse("main").unwrap(),
-        base_sha: "a".repeat(40),
+        base_sha: CommitSha::new("a".repeat(40)),
         pr_url: Some("https://github.test/o/r/pull/7".to_owned()),
         pr_number: Some(PrNumber::new(7)),
         phase: PhaseName::Planning,
@@ -40,7 +40,7 @@ fn pull_request() -> PullRequest {
         draft: false,
         branch: "drive/add-user-auth-k3f9a".to_owned(),
         base: "main".to_owned(),
-        head_sha: "b".repeat(40),
+        head_sha: CommitSha::new("b".repeat(40)),
         mergeable: None,
         updated_at: time("2026-11-15T09:42:00Z"),
         url: "https://github.test/o/r/pull/7".to_owned(),

@@ -1,16 +1,16 @@
 //! What an agent is told about an attempt before it that was stopped or killed.
 
 use super::super::model::Run;
+use crate::ids::CommitSha;
 use std::fmt::Write;
 
 /// Where the work of the earlier attempt is; empty for the first attempt.
-pub(super) fn earlier_attempt(run: &Run) -> String {
+pub(super) fn earlier_attempt(run: &Run, base: &CommitSha) -> String {
     let Some(resumption) = &run.resumption else {
         return String::new();
     };
     let mut text = String::from("\n\nAn earlier attempt at this was stopped before it was done.");
     if !run.work.commits.is_empty() {
-        let base = run.base_sha();
         let _ = write!(
             text,
             " Its commits are on this branch: `git log {base}..HEAD` lists them."

@@ -4,8 +4,9 @@ use super::super::model::{
     AgentJob, BranchAt, Effect, ForgeAct, JobInput, OutcomeStatus, Publish, Request, Run,
 };
 use super::shutdown;
-use crate::Problem;
 use crate::agent::{Overrun, Role};
+use crate::ids::CommitSha;
+use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 
 /// One step of a flow with state `S` under terms `T`.
@@ -43,7 +44,7 @@ impl<S, T> Context<'_, S, T> {
             prompt,
             input: JobInput {
                 task: self.request.task.clone(),
-                diff_base: Some(self.run.base_sha()),
+                diff_base: Some(self.base_sha()),
                 pull_request: self.run.work.pull_request.clone(),
                 ..JobInput::default()
             },
@@ -70,9 +71,15 @@ impl<S, T> Context<'_, S, T> {
         Some(BranchAt { remote, branch })
     }
 
-    /// The tip of the run's branch.
-    pub(super) fn head(&self) -> String {
-        self.run.work.head_sha.clone().unwrap_or_default()
+    /// The commit that the work is compared with.
+    pub(super) fn base_sha(&self) -> CommitSha {
+        let base = self.run.work.base_sha.as_ref();
+        base.unwrap_or(&self.request.base_sha).clone()
+    }
+
+    /// The tip of the run's branch; `None` before it holds anything.
+    pub(super) fn head(&self) -> Option<CommitSha> {
+        self.run.work.head_sha.clone()
     }
 
     /// The name of the run's branch.
@@ -97,4 +104,9 @@ impl<S, T> Context<'_, S, T> {
     pub(super) fn leave(&mut self, status: OutcomeStatus, failure: Option<Problem>) {
         shutdown::abandon(self.run, status, failure, self.now);
     }
+}
+
+/// A step needs a commit of the run's branch, and the branch holds none.
+pub(super) fn no_commit() -> Problem {
+    Problem::new(Kind::Internal, "the branch of the run holds no commit yet")
 }

@@ -4,6 +4,7 @@
 //! resolve conflicts; after that the sandbox is rolled back, and a person is asked.
 
 use super::super::model::{BranchAt, Effect, EffectResult, Merge, MergeStep, MergeWhen, Run};
+use crate::ids::CommitSha;
 use crate::problem::{Kind, Problem};
 
 /// How often an agent is asked to resolve the same conflicts.
@@ -30,7 +31,7 @@ impl Merge {
         from: BranchAt,
         when: MergeWhen,
         base: Option<BranchAt>,
-        published: Option<String>,
+        published: Option<CommitSha>,
     ) -> Self {
         let sandbox = run.sandbox_id();
         run.decide(Effect::Integrate {
@@ -99,8 +100,8 @@ impl Merge {
     fn conflicted(
         &mut self,
         run: &mut Run,
-        ours: String,
-        theirs: String,
+        ours: CommitSha,
+        theirs: CommitSha,
         files: Vec<String>,
     ) -> Merging {
         if self.rounds >= MOST_ROUNDS {
@@ -112,7 +113,7 @@ impl Merge {
         Merging::Conflicts(files)
     }
 
-    fn conclude(&mut self, run: &mut Run, ours: String, theirs: String) -> Merging {
+    fn conclude(&mut self, run: &mut Run, ours: CommitSha, theirs: CommitSha) -> Merging {
         run.decide(Effect::ConcludeMerge {
             sandbox: self.sandbox.clone(),
             from: self.from.clone(),
@@ -124,7 +125,7 @@ impl Merge {
         Merging::Pending
     }
 
-    fn roll_back(&mut self, run: &mut Run, to: String, problem: Problem) -> Merging {
+    fn roll_back(&mut self, run: &mut Run, to: CommitSha, problem: Problem) -> Merging {
         let sandbox = self.sandbox.clone();
         run.decide(Effect::RollBack { sandbox, to });
         self.step = MergeStep::RollingBack { problem };

@@ -6,6 +6,7 @@ use super::super::model::{
     Effect, EffectResult, ForgeAct, ForgeAnswer, Judged, OutcomeStatus, Stage, VerifiedAgainst,
 };
 use super::phase::PhaseFlow;
+use crate::ids::CommitSha;
 use crate::problem::{Kind, Problem};
 use crate::review::LastWord;
 use crate::verify::{Verification, promotable, render};
@@ -17,7 +18,9 @@ impl PhaseFlow<'_> {
     /// Merges exactly the commit that every domain approved and that passes verification, or leaves
     /// it to a person.
     pub(super) fn promote(&mut self) {
-        let head = self.head();
+        let Some(head) = self.head() else {
+            return self.not_merged("its branch holds no commit");
+        };
         let record = &self.state.record;
         if self.state.verdict != Some(LastWord::Approved) || !record.stale(&head).is_empty() {
             return self.not_merged("not every review approved its current commit");
@@ -35,7 +38,9 @@ impl PhaseFlow<'_> {
 
     /// Nothing but a report that allows this very pair opens the way to the merge.
     pub(super) fn verified(&mut self, result: EffectResult) {
-        let head = self.head();
+        let Some(head) = self.head() else {
+            return self.not_merged("its branch holds no commit");
+        };
         if let EffectResult::Verified { base, report } = result {
             self.state.judged = Some(Judged {
                 run_id: report.run_id.clone(),
@@ -59,7 +64,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    fn merge_pull_request(&mut self, head: String, sha: String) {
+    fn merge_pull_request(&mut self, head: CommitSha, sha: CommitSha) {
         self.state.stage = Stage::Promoting;
         let verified = self.base().map(|base| VerifiedAgainst { base, sha });
         if !self.on_forge(ForgeAct::Merge { head, verified }, None) {
@@ -68,7 +73,7 @@ impl PhaseFlow<'_> {
     }
 
     /// Says on the pull request what the verification came to; it stays open.
-    fn refuse(&mut self, head: &str, base: &str, report: &Verification) {
+    fn refuse(&mut self, head: &CommitSha, base: &CommitSha, report: &Verification) {
         let why = match &report.failure {
             Some(failure) => format!("{}: {}", failure.category.as_str(), failure.reason),
             None => "the report is for another commit or base".to_owned(),

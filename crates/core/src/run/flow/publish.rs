@@ -2,6 +2,7 @@
 
 use super::super::model::Effect;
 use super::kit::Context;
+use crate::ids::CommitSha;
 use crate::problem::{Kind, Problem};
 
 /// How many characters of a task a commit message and a pull request repeat.
@@ -14,8 +15,8 @@ impl<S, T> Context<'_, S, T> {
         &mut self,
         remote: String,
         branch: String,
-        head_sha: String,
-        published: Option<String>,
+        head_sha: CommitSha,
+        published: Option<CommitSha>,
     ) {
         self.run.decide(Effect::Push {
             sandbox: self.run.sandbox_id(),

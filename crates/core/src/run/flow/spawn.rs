@@ -11,6 +11,7 @@ use super::publish::{commit_message, nothing_changed, shortened};
 use super::setup::sandbox_spec;
 use crate::agent::answer::title_of;
 use crate::agent::{AgentOutcome, Role};
+use crate::ids::CommitSha;
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 
@@ -33,7 +34,10 @@ pub(super) fn go_on(run: &mut Run, stage: SpawnStage, now: Timestamp) {
         SpawnStage::CreatingSandbox | SpawnStage::AgentWorking | SpawnStage::CommittingWork => {
             flow.start_coder();
         }
-        SpawnStage::Pushing | SpawnStage::OpeningPullRequest => flow.publish(flow.head()),
+        SpawnStage::Pushing | SpawnStage::OpeningPullRequest => match flow.head() {
+            Some(head) => flow.publish(head),
+            None => flow.start_coder(),
+        },
     });
 }
 
@@ -109,7 +113,11 @@ impl SpawnFlow<'_> {
     }
 
     fn coder(&self) -> AgentJob {
-        let prompt = format!("{}{}", self.request.task, earlier_attempt(self.run));
+        let prompt = format!(
+            "{}{}",
+            self.request.task,
+            earlier_attempt(self.run, &self.base_sha())
+        );
         self.job(&self.request.agent, Role::Coder, prompt)
     }
 
@@ -125,7 +133,7 @@ impl SpawnFlow<'_> {
         });
     }
 
-    fn publish(&mut self, head_sha: String) {
+    fn publish(&mut self, head_sha: CommitSha) {
         match &self.request.publish {
             Publish::BranchOnly => self.leave(OutcomeStatus::Succeeded, None),
             Publish::PullRequest { remote: None } => self.open(),

@@ -5,7 +5,7 @@ use super::super::model::{
     OutcomeStatus, OwnPost, Request, Run, RunKind, RunMessage, Spent, Timer,
 };
 use super::{cruise, phase, resume, shutdown, spawn, tree};
-use crate::ids::{EffectKey, RunId};
+use crate::ids::{CommitSha, EffectKey, RunId};
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 use std::sync::Arc;
@@ -256,7 +256,7 @@ fn remember(run: &mut Run, key: &EffectKey, effect: &Effect, result: &EffectResu
 }
 
 /// The branch is there now, with these commits since its base.
-fn stands_at(run: &mut Run, head: &str, base: Option<&String>, commits: &[CommitSummary]) {
+fn stands_at(run: &mut Run, head: &CommitSha, base: Option<&CommitSha>, commits: &[CommitSummary]) {
     run.work.head_sha = Some(head.to_owned());
     let started_at = run.request.as_ref().map(|request| &request.base_sha);
     if let Some(base) = base.filter(|sha| Some(*sha) != started_at) {

@@ -1,6 +1,7 @@
 //! Requests of people to a phase, from any terminal.
 
 use crate::agent::Budget;
+use crate::ids::CommitSha;
 use serde::{Deserialize, Serialize};
 
 /// Something a person asks of a phase.
@@ -23,7 +24,7 @@ pub enum Ask {
         /// By whom.
         by: String,
         /// The commit that was looked at.
-        head: String,
+        head: CommitSha,
     },
     /// Raise the limits of the run, and go on where one was reached.
     Extend {

@@ -4,7 +4,7 @@ use super::outcome::{BranchTip, CommitSummary, Published};
 use super::tree::RunMessage;
 use crate::Problem;
 use crate::agent::{AgentOutcome, Budget, Role};
-use crate::ids::{PrNumber, RunId, SandboxId};
+use crate::ids::{CommitSha, PrNumber, RunId, SandboxId};
 use crate::process::ProcessIdentity;
 use crate::sandbox::{KeptWork, Sandbox, SandboxSpec};
 use crate::verify::Verification;
@@ -66,7 +66,7 @@ pub enum Effect {
         /// Where.
         sandbox: SandboxId,
         /// Of which commit.
-        commit: String,
+        commit: CommitSha,
         /// Which, relative to its root.
         path: String,
     },
@@ -75,9 +75,9 @@ pub enum Effect {
         /// Where.
         sandbox: SandboxId,
         /// Against which commit.
-        base: String,
+        base: CommitSha,
         /// Up to which commit.
-        head: String,
+        head: CommitSha,
     },
     /// Push the branch.
     Push {
@@ -88,11 +88,11 @@ pub enum Effect {
         /// Which.
         branch: String,
         /// The commit it must be at.
-        head_sha: String,
+        head_sha: CommitSha,
         /// The commit of ours that the remote had last. Where it has none at all any more, somebody
         /// deleted the branch there, and it is not made again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        published: Option<String>,
+        published: Option<CommitSha>,
     },
     /// Open a pull request, or find the one that is open.
     OpenPullRequest {
@@ -133,7 +133,7 @@ pub enum Effect {
         /// The commit of ours that the other branch had last. Where it is not in there any more,
         /// somebody rewrote that branch: then theirs counts, and ours is kept apart.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        published: Option<String>,
+        published: Option<CommitSha>,
     },
     /// Commit a merge whose conflicts somebody was asked to resolve.
     ConcludeMerge {
@@ -142,9 +142,9 @@ pub enum Effect {
         /// The name of what is merged, for the message.
         from: BranchAt,
         /// The branch's tip before.
-        ours: String,
+        ours: CommitSha,
         /// The commit that is merged in.
-        theirs: String,
+        theirs: CommitSha,
         /// The branch that the work goes to.
         base: Option<BranchAt>,
     },
@@ -153,12 +153,12 @@ pub enum Effect {
         /// Where.
         sandbox: SandboxId,
         /// To which commit.
-        to: String,
+        to: CommitSha,
     },
     /// Verify a commit in a place no agent touched. Doing it again gives a verdict again.
     Verify {
         /// Which.
-        head: String,
+        head: CommitSha,
         /// The branch it is to go to; the verdict holds for what that is now.
         base: BranchAt,
     },
@@ -210,7 +210,7 @@ pub struct JobInput {
     /// The task of the run.
     pub task: String,
     /// The commit that the work is compared with.
-    pub diff_base: Option<String>,
+    pub diff_base: Option<CommitSha>,
     /// The pull request, once it is open.
     pub pull_request: Option<Published>,
     /// The comments to act on.
@@ -241,7 +241,7 @@ pub struct JobComment {
     pub url: Option<String>,
     /// The commit it was given on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub commit: Option<String>,
+    pub commit: Option<CommitSha>,
     /// Whether the branch has moved on since that commit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_older: bool,
@@ -298,7 +298,7 @@ pub enum EffectResult {
     /// The branch holds this.
     WorkCommitted {
         /// Its tip.
-        head_sha: String,
+        head_sha: CommitSha,
         /// Its commits since the base, oldest first.
         commits: Vec<CommitSummary>,
         /// What a person should know, such as a rebase that was left in progress.
@@ -323,14 +323,14 @@ pub enum EffectResult {
     /// The remote's branch holds commits that this one does not. Nothing was pushed.
     BranchMoved {
         /// Its tip.
-        remote_head: Option<String>,
+        remote_head: Option<CommitSha>,
     },
     /// The branch holds both, or nothing had to be done.
     Integrated {
         /// Its tip.
-        head_sha: String,
+        head_sha: CommitSha,
         /// What the work is compared with now; `None` when that cannot be told and nothing changes.
-        base_sha: Option<String>,
+        base_sha: Option<CommitSha>,
         /// Its commits since then, oldest first.
         commits: Vec<CommitSummary>,
         /// What a person should know.
@@ -339,9 +339,9 @@ pub enum EffectResult {
     /// The other branch was rewritten without our commits: the sandbox is where that one is.
     Replaced {
         /// Its tip.
-        head_sha: String,
+        head_sha: CommitSha,
         /// What the work is compared with now; `None` when that cannot be told and nothing changes.
-        base_sha: Option<String>,
+        base_sha: Option<CommitSha>,
         /// Its commits since then, oldest first.
         commits: Vec<CommitSummary>,
         /// What was saved first.
@@ -350,9 +350,9 @@ pub enum EffectResult {
     /// The merge is in progress and needs somebody.
     Conflicted {
         /// The branch's tip before.
-        ours: String,
+        ours: CommitSha,
         /// The commit that is merged in.
-        theirs: String,
+        theirs: CommitSha,
         /// The files to look at.
         files: Vec<String>,
     },
@@ -369,7 +369,7 @@ pub enum EffectResult {
     /// There is a verdict.
     Verified {
         /// What the branch it is to go to was.
-        base: String,
+        base: CommitSha,
         /// The verdict.
         report: Box<Verification>,
     },

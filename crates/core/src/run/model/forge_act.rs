@@ -2,6 +2,7 @@ use super::merge::BranchAt;
 use super::watch::Approved;
 use crate::forge::trust::Reason;
 use crate::forge::{Comment, CommentRef, PrState};
+use crate::ids::CommitSha;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +26,7 @@ pub enum ForgeAct {
     /// Post a review with remarks on lines.
     PostReview {
         /// The commit it was given on.
-        head: String,
+        head: CommitSha,
         /// Its text.
         body: String,
         /// Its remarks on lines of the diff.
@@ -59,7 +60,7 @@ pub enum ForgeAct {
     /// Merge, if this is still the head and what it was verified against is still its base.
     Merge {
         /// The commit that was approved.
-        head: String,
+        head: CommitSha,
         /// What it passed verification against; without, nothing is merged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         verified: Option<VerifiedAgainst>,
@@ -67,7 +68,7 @@ pub enum ForgeAct {
     /// Say on a commit what the review came to.
     SetStatus {
         /// Which commit.
-        sha: String,
+        sha: CommitSha,
         /// Whether it is good.
         passed: bool,
         /// In a few words.
@@ -100,7 +101,7 @@ pub struct VerifiedAgainst {
     /// The branch.
     pub base: BranchAt,
     /// The commit it was at.
-    pub sha: String,
+    pub sha: CommitSha,
 }
 
 /// A remark on one line of the diff.
@@ -139,7 +140,7 @@ pub enum ForgeAnswer {
     /// It is merged.
     Merged {
         /// The commit on the base, where the forge says.
-        sha: Option<String>,
+        sha: Option<CommitSha>,
     },
     /// It is not merged.
     NotMerged {
@@ -160,7 +161,7 @@ pub struct PollResult {
     pub state: Option<PrState>,
     /// The commit that it shows; `None` when that did not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub head: Option<String>,
+    pub head: Option<CommitSha>,
     /// Comments of people who are listened to.
     pub comments: Vec<Comment>,
     /// The approvals that stand, of people who are listened to; `None` where nobody asked for them.

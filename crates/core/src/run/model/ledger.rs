@@ -7,6 +7,7 @@
 use crate::agent::answer::{CommentAction, REVIEW_COMPLETE};
 use crate::forge::marker::visible;
 use crate::forge::{Comment, CommentKey, CommentRef, Surface};
+use crate::ids::CommitSha;
 use crate::time::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,7 +43,7 @@ pub struct Entry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<u64>,
     /// The commit it was given on.
-    pub commit: Option<String>,
+    pub commit: Option<CommitSha>,
     /// A link for people.
     pub url: Option<String>,
     /// What it says; only its beginning once it was answered.
@@ -97,7 +98,7 @@ pub struct Answer {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_unsaid: bool,
     /// The commit that holds it, or what else was done in the same round.
-    pub commit: Option<String>,
+    pub commit: Option<CommitSha>,
     /// What the fixer said.
     pub note: String,
 }

@@ -1,7 +1,7 @@
 //! A merge of another branch into the run's branch.
 
 use crate::Problem;
-use crate::ids::SandboxId;
+use crate::ids::{CommitSha, SandboxId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -46,7 +46,7 @@ pub struct Merge {
     pub when: MergeWhen,
     /// The commit of ours that the other branch had last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub published: Option<String>,
+    pub published: Option<CommitSha>,
     /// The branch that the pull request goes to.
     pub base: Option<BranchAt>,
     /// How often an agent was asked to resolve the conflicts.
@@ -64,16 +64,16 @@ pub enum MergeStep {
     /// An agent resolves its conflicts.
     Resolving {
         /// The branch's tip before.
-        ours: String,
+        ours: CommitSha,
         /// The commit that is merged in.
-        theirs: String,
+        theirs: CommitSha,
     },
     /// The agent's resolution is being checked and committed.
     Concluding {
         /// The branch's tip before.
-        ours: String,
+        ours: CommitSha,
         /// The commit that is merged in.
-        theirs: String,
+        theirs: CommitSha,
     },
     /// The agent was interrupted: the sandbox goes back, and the merge is begun anew.
     Restarting,

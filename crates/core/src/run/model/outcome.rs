@@ -1,5 +1,5 @@
 use crate::agent::{AgentOutcome, Cost, Ending, Failure, Usage};
-use crate::ids::PrNumber;
+use crate::ids::{CommitSha, PrNumber};
 use crate::time::Timestamp;
 use crate::{Class, Problem};
 use serde::{Deserialize, Serialize};
@@ -115,11 +115,11 @@ pub struct Work {
     /// The branch, once it holds something.
     pub branch: Option<String>,
     /// Its tip.
-    pub head_sha: Option<String>,
+    pub head_sha: Option<CommitSha>,
     /// What it is compared with, where that is no longer the commit it started from: the branch it
     /// goes to was merged in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base_sha: Option<String>,
+    pub base_sha: Option<CommitSha>,
     /// Its commits, oldest first.
     pub commits: Vec<CommitSummary>,
     /// The pull request.
@@ -135,7 +135,7 @@ pub struct Work {
 #[serde(rename_all = "camelCase")]
 pub struct BranchTip {
     /// Its tip.
-    pub head_sha: String,
+    pub head_sha: CommitSha,
     /// Its commits since the base, oldest first.
     pub commits: Vec<CommitSummary>,
 }
@@ -145,7 +145,7 @@ pub struct BranchTip {
 #[serde(rename_all = "camelCase")]
 pub struct CommitSummary {
     /// Its full hash.
-    pub sha: String,
+    pub sha: CommitSha,
     /// Its first line.
     pub subject: String,
 }

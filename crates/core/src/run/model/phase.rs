@@ -13,6 +13,7 @@ use super::round::Round;
 use super::threads::Threads;
 use super::watch::Watch;
 use crate::Problem;
+use crate::ids::CommitSha;
 use crate::phase::PhaseName;
 use crate::plan::Plan;
 use crate::review::{LastWord, Move, ReviewLoop};
@@ -54,7 +55,7 @@ pub struct Phase {
     /// Rounds a person allowed beyond the limit.
     pub extra_rounds: u32,
     /// The commit that was published last.
-    pub pushed: Option<String>,
+    pub pushed: Option<CommitSha>,
     /// How often each bounded thing was done.
     pub counts: Counts,
     /// The pull request's description.
@@ -81,7 +82,7 @@ pub struct Phase {
     pub judged: Option<Judged>,
     /// The commit on the base, once drive merged the pull request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub merged: Option<String>,
+    pub merged: Option<CommitSha>,
     /// The record for people.
     pub record: Record,
 }

@@ -1,6 +1,6 @@
 //! The verdict that a merge of ours rests on.
 
-use crate::ids::RunId;
+use crate::ids::{CommitSha, RunId};
 use crate::verify::Overall;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub struct Judged {
     /// The verdict.
     pub overall: Overall,
     /// The commit that was verified.
-    pub head_sha: String,
+    pub head_sha: CommitSha,
     /// The base commit it was verified against.
-    pub base_sha: String,
+    pub base_sha: CommitSha,
 }

@@ -9,6 +9,7 @@ use crate::Problem;
 use crate::agent::answer::{Suggestion, Verdict};
 use crate::agent::{AgentOutcome, Cost, Role, Usage};
 use crate::forge::{Comment, CommentRef};
+use crate::ids::CommitSha;
 use crate::review::Domain;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -89,7 +90,7 @@ pub struct ReviewRecord {
     pub suggestions: Vec<Suggestion>,
     /// The commit it was given on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub head: Option<String>,
+    pub head: Option<CommitSha>,
 }
 
 /// What became of one remark.
@@ -103,7 +104,7 @@ pub struct RemarkRecord {
     /// The line it is about.
     pub line: Option<u64>,
     /// The commit that answers it.
-    pub commit: Option<String>,
+    pub commit: Option<CommitSha>,
     /// What was said about it.
     pub note: String,
     /// Whether it was worked in.
@@ -206,7 +207,7 @@ impl Record {
 
     /// Domains whose last review approved another commit than this one, each with how often it was
     /// reviewed so far.
-    pub(in crate::run) fn stale(&self, head: &str) -> Vec<(Option<Domain>, u32)> {
+    pub(in crate::run) fn stale(&self, head: &CommitSha) -> Vec<(Option<Domain>, u32)> {
         let mut stale = Vec::new();
         for (number, one) in self.reviews.iter().enumerate() {
             let is_last = self.reviews[number + 1..]
@@ -222,7 +223,7 @@ impl Record {
     }
 
     /// Whether somebody looked at this very commit and approved it.
-    pub(in crate::run) fn is_approved(&self, head: &str) -> bool {
+    pub(in crate::run) fn is_approved(&self, head: &CommitSha) -> bool {
         self.approved().any(|one| one.head.as_deref() == Some(head))
     }
 

@@ -3,7 +3,7 @@
 use super::outcome::Published;
 use super::tree::Parent;
 use crate::agent::Budget;
-use crate::ids::TaskId;
+use crate::ids::{CommitSha, TaskId};
 use crate::prompts::Prompts;
 use crate::review::{Domain, ReviewPlan};
 use crate::sandbox::Sandbox;
@@ -25,7 +25,7 @@ pub struct Request {
     /// The repository.
     pub repo: PathBuf,
     /// The commit to start from.
-    pub base_sha: String,
+    pub base_sha: CommitSha,
     /// The branch a pull request goes to, where there is one.
     pub base_branch: Option<String>,
     /// The branch to make.
@@ -227,7 +227,7 @@ pub struct Adopted {
     /// The pull request's title.
     pub title: String,
     /// The tip of its branch.
-    pub head_sha: String,
+    pub head_sha: CommitSha,
     /// The domain that was under review.
     pub domain: Option<Domain>,
     /// The fixer rounds it had.

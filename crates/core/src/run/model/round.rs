@@ -3,6 +3,7 @@
 use super::remark::Remark;
 use crate::agent::answer::CommentAnswer;
 use crate::forge::CommentKey;
+use crate::ids::CommitSha;
 use serde::{Deserialize, Serialize};
 
 /// One round.
@@ -16,7 +17,7 @@ pub struct Round {
     /// How far it is.
     pub step: RoundStep,
     /// The branch's tip before it.
-    pub head_before: Option<String>,
+    pub head_before: Option<CommitSha>,
     /// What the fixer said about each comment.
     pub answers: Vec<CommentAnswer>,
 }

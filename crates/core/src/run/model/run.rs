@@ -238,13 +238,6 @@ impl Run {
         }
     }
 
-    /// The commit that its work is compared with.
-    pub(in crate::run) fn base_sha(&self) -> String {
-        let started_at = self.request.as_ref().map(|request| &request.base_sha);
-        let base = self.work.base_sha.as_ref().or(started_at);
-        base.cloned().unwrap_or_default()
-    }
-
     /// The name of its sandbox.
     pub(in crate::run) fn sandbox_id(&self) -> SandboxId {
         SandboxId::new(self.id.as_str())

@@ -5,7 +5,7 @@ use super::outcome::{OutcomeStatus, Published, Spent};
 use super::request::Request;
 use crate::Problem;
 use crate::agent::Budget;
-use crate::ids::{RunId, TaskId};
+use crate::ids::{CommitSha, RunId, TaskId};
 use serde::{Deserialize, Serialize};
 
 /// The place of a run below another one.
@@ -61,7 +61,7 @@ pub struct ChildReport {
     /// Its branch, once that holds commits.
     pub branch: Option<String>,
     /// The tip of that branch.
-    pub head_sha: Option<String>,
+    pub head_sha: Option<CommitSha>,
     /// Its pull request.
     pub pull_request: Option<Published>,
 }

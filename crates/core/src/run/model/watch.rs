@@ -2,6 +2,7 @@
 
 use super::request::WatchTerms;
 use crate::forge::CommentRef;
+use crate::ids::CommitSha;
 use crate::phase::Backoff;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -39,11 +40,11 @@ pub struct Watch {
     pub trouble: Option<String>,
     /// The commit that the pull request shows, where it is not the one that was pushed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moved: Option<String>,
+    pub moved: Option<CommitSha>,
     /// The last of these that was looked into. A forge that goes on showing it tells nothing new,
     /// until something else was pushed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub caught: Option<String>,
+    pub caught: Option<CommitSha>,
 }
 
 /// One approval.
@@ -53,7 +54,7 @@ pub struct Approved {
     /// Who gave it.
     pub by: String,
     /// The commit it was given for.
-    pub head: String,
+    pub head: CommitSha,
 }
 
 impl Watch {

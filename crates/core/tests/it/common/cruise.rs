@@ -3,7 +3,7 @@
 use super::{at, comment, comment_ref, ignored, pull_request, request};
 use drive_core::agent::Budget;
 use drive_core::forge::{CommentRef, PrState, Surface};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::prompts::Prompts;
 use drive_core::run::{
     AfterEnd, Approved, Ask, DoneWhen, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Makes,
@@ -60,11 +60,11 @@ pub fn request_with(terms: PhaseTerms) -> Request {
 pub fn seen() -> PollResult {
     PollResult {
         state: Some(PrState::Open),
-        head: Some("b".repeat(40)),
+        head: Some(CommitSha::new("b".repeat(40))),
         comments: vec![comment(5, "check the name")],
         approvals: Some(vec![Approved {
             by: "ann".into(),
-            head: "b".repeat(40),
+            head: CommitSha::new("b".repeat(40)),
         }]),
         ignored: vec![ignored()],
         answered: vec!["reply/inline-4-1790000004000".into()],
@@ -92,7 +92,7 @@ pub fn asks() -> [Ask; 5] {
         },
         Ask::Approve {
             by: "ann".into(),
-            head: "b".repeat(40),
+            head: CommitSha::new("b".repeat(40)),
         },
         Ask::Extend {
             budget: Budget {
@@ -125,7 +125,7 @@ pub fn events() -> Vec<Event> {
             url: "local:7".into(),
         },
         title: "Fix the login".into(),
-        head_sha: "b".repeat(40),
+        head_sha: CommitSha::new("b".repeat(40)),
         domain: Some(drive_core::review::Domain::Security),
         rounds: 2,
     });
@@ -171,7 +171,7 @@ pub fn effects() -> Vec<Effect> {
         },
         Effect::ReadFile {
             sandbox,
-            commit: "b".repeat(40),
+            commit: CommitSha::new("b".repeat(40)),
             path: "plan.md".into(),
         },
         on_forge(look(None, false), None),

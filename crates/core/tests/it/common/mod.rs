@@ -6,7 +6,7 @@ pub mod verification;
 use drive_core::agent::{AgentOutcome, Budget, Cost, Ending, Failure, Ignored, Usage};
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Author, Comment, CommentKey, CommentRef, Surface};
-use drive_core::ids::{EffectKey, PrNumber, RunId, SandboxId, TaskId};
+use drive_core::ids::{CommitSha, EffectKey, PrNumber, RunId, SandboxId, TaskId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{ProcessIdentity, ProcessMark, TimeBound};
 use drive_core::prompts::Prompts;
@@ -41,7 +41,7 @@ pub fn request(publish: Publish, after_end: AfterEnd) -> Request {
         kind: RunKind::Spawn,
         task: "Fix the login\n\nIt fails for names with a dot.".into(),
         repo: "/repo".into(),
-        base_sha: "a".repeat(40),
+        base_sha: CommitSha::new("a".repeat(40)),
         base_branch: Some("main".into()),
         branch: "drive/fix-the-login".into(),
         agent: "claude-code".into(),
@@ -153,7 +153,7 @@ pub fn sandbox() -> Sandbox {
         path: "/state/sandboxes/x".into(),
         git_dir: "/repo/.git".into(),
         admin_dir: "/repo/.git/worktrees/x".into(),
-        base_sha: "a".repeat(40),
+        base_sha: CommitSha::new("a".repeat(40)),
         branch: Some("drive/fix-the-login".into()),
         created_at: at(1),
         notes: Vec::new(),
@@ -223,10 +223,10 @@ pub fn problem() -> Problem {
 
 pub fn committed(commits: usize) -> EffectResult {
     EffectResult::WorkCommitted {
-        head_sha: "b".repeat(40),
+        head_sha: CommitSha::new("b".repeat(40)),
         commits: (0..commits)
             .map(|n| CommitSummary {
-                sha: format!("{n:040}"),
+                sha: CommitSha::new(format!("{n:040}")),
                 subject: format!("change {n}"),
             })
             .collect(),
@@ -237,10 +237,10 @@ pub fn committed(commits: usize) -> EffectResult {
 /// A branch that holds the others' work as well.
 pub fn integrated(head: char) -> EffectResult {
     EffectResult::Integrated {
-        head_sha: head.to_string().repeat(40),
-        base_sha: Some("e".repeat(40)),
+        head_sha: CommitSha::new(head.to_string().repeat(40)),
+        base_sha: Some(CommitSha::new("e".repeat(40))),
         commits: vec![CommitSummary {
-            sha: head.to_string().repeat(40),
+            sha: CommitSha::new(head.to_string().repeat(40)),
             subject: "Merge origin/main".into(),
         }],
         warnings: Vec::new(),
@@ -250,10 +250,10 @@ pub fn integrated(head: char) -> EffectResult {
 /// A branch that somebody rewrote.
 pub fn replaced(head: char) -> EffectResult {
     EffectResult::Replaced {
-        head_sha: head.to_string().repeat(40),
-        base_sha: Some("e".repeat(40)),
+        head_sha: CommitSha::new(head.to_string().repeat(40)),
+        base_sha: Some(CommitSha::new("e".repeat(40))),
         commits: vec![CommitSummary {
-            sha: head.to_string().repeat(40),
+            sha: CommitSha::new(head.to_string().repeat(40)),
             subject: "Mine alone".into(),
         }],
         kept: Some(kept()),
@@ -263,8 +263,8 @@ pub fn replaced(head: char) -> EffectResult {
 /// A merge that needs somebody.
 pub fn conflicted() -> EffectResult {
     EffectResult::Conflicted {
-        ours: "b".repeat(40),
-        theirs: "d".repeat(40),
+        ours: CommitSha::new("b".repeat(40)),
+        theirs: CommitSha::new("d".repeat(40)),
         files: vec!["src/login.rs".into()],
     }
 }
@@ -338,7 +338,7 @@ fn forge_answer(act: &ForgeAct) -> ForgeAnswer {
         | ForgeAct::MarkReady
         | ForgeAct::SetStatus { .. } => ForgeAnswer::Done,
         ForgeAct::Merge { .. } => ForgeAnswer::Merged {
-            sha: Some("9".repeat(40)),
+            sha: Some(CommitSha::new("9".repeat(40))),
         },
     }
 }
@@ -369,7 +369,7 @@ pub fn child_report() -> ChildReport {
         },
         spent: used(1200),
         branch: Some("fix-the-login".into()),
-        head_sha: Some("b".repeat(40)),
+        head_sha: Some(CommitSha::new("b".repeat(40))),
         pull_request: None,
     }
 }
@@ -394,7 +394,7 @@ pub fn events() -> Vec<Event> {
             comment: comment_ref(Surface::Conversation, 300),
         }),
         on_forge(ForgeAnswer::Merged {
-            sha: Some("9".repeat(40)),
+            sha: Some(CommitSha::new("9".repeat(40))),
         }),
         on_forge(ForgeAnswer::NotMerged {
             reason: "its head moved".into(),
@@ -411,7 +411,7 @@ pub fn events() -> Vec<Event> {
         committed(1),
         EffectResult::Pushed,
         EffectResult::BranchMoved {
-            remote_head: Some("d".repeat(40)),
+            remote_head: Some(CommitSha::new("d".repeat(40))),
         },
         integrated('f'),
         replaced('f'),

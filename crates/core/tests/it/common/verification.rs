@@ -1,6 +1,7 @@
 //! Reports of the verifier.
 
 use super::{at, run_id};
+use drive_core::ids::CommitSha;
 use drive_core::run::EffectResult;
 use drive_core::verify::{
     Candidate, Failure, FailureCategory, Overall, SCHEMA, Stage, StageEnd, StageName,
@@ -19,8 +20,8 @@ pub fn passed(head: &str, base: &str) -> Verification {
         run_id: run_id(),
         overall: Overall::Pass,
         candidate: Candidate {
-            head_sha: Some(head.into()),
-            base_sha: Some(base.into()),
+            head_sha: Some(CommitSha::new(head)),
+            base_sha: Some(CommitSha::new(base)),
         },
         workspace: Workspace {
             path: Some("/state/sandboxes/verify".into()),
@@ -69,7 +70,7 @@ pub fn failed(head: &str, base: &str) -> Verification {
 /// A report as the answer to an effect.
 pub fn verified(report: Verification) -> EffectResult {
     EffectResult::Verified {
-        base: base(),
+        base: CommitSha::new(base()),
         report: Box::new(report),
     }
 }

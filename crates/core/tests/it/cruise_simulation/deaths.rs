@@ -122,7 +122,7 @@ impl Sim {
                     url: "local:7".to_owned(),
                 },
                 title: "X".to_owned(),
-                head_sha: self.world.git.head(),
+                head_sha: drive_core::ids::CommitSha::new(self.world.git.head()),
                 domain: state.current_review_domain,
                 rounds: state.completed_rounds,
             });

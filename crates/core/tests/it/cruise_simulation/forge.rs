@@ -4,7 +4,7 @@ use crate::cruise_simulation::clock::Clock;
 use crate::cruise_simulation::rng::Rng;
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Author, Comment, CommentKey, CommentRef, PrState, ReviewState, Surface};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::run::{Approved, ForgeAct, ForgeAnswer, IgnoredComment, PollResult};
 use drive_core::time::Timestamp;
 use std::collections::BTreeSet;
@@ -227,7 +227,7 @@ impl Forge {
         let overlap = Timestamp::from_millisecond(clock.forge().as_millisecond() - 2 * LAG);
         let mut seen = PollResult {
             state: self.pr,
-            head: self.head.clone(),
+            head: self.head.clone().map(CommitSha::new),
             next: overlap.ok(),
             ..PollResult::default()
         };
@@ -286,7 +286,7 @@ impl Forge {
         let looked = self.looked.unwrap_or(-1);
         self.approvals.iter().any(|one| {
             let stood = one.from <= looked && one.until.is_none_or(|until| looked < until);
-            one.by == By::Ann && one.approved.head == head && stood
+            one.by == By::Ann && one.approved.head == CommitSha::new(head) && stood
         })
     }
 
@@ -329,7 +329,7 @@ fn comment(said: &Said, version: &Version) -> Comment {
         body: version.body.clone(),
         path: None,
         line: None,
-        commit: said.commit.clone(),
+        commit: said.commit.clone().map(CommitSha::new),
         in_reply_to: None,
         review: said.review,
         created_at: said.versions[0].at,

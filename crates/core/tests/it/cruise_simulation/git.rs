@@ -1,6 +1,7 @@
 //! A repository with one branch, its remote and one sandbox.
 
 use crate::common::PLAN;
+use drive_core::ids::CommitSha;
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::KeptWork;
 use drive_core::time::Timestamp;
@@ -152,7 +153,7 @@ impl Git {
             .into_iter()
             .filter(|at| *at > 0)
             .map(|at| CommitSummary {
-                sha: Self::sha(at),
+                sha: CommitSha::new(Self::sha(at)),
                 subject: "a change".to_owned(),
             });
         commits.collect()
@@ -297,7 +298,7 @@ impl Git {
 
     fn keep(&mut self, now: Timestamp) -> KeptWork {
         let mut kept = crate::common::kept();
-        kept.sha = Self::sha(self.tip);
+        kept.sha = CommitSha::new(Self::sha(self.tip));
         kept.about.kept_at = now;
         self.kept.push(kept.clone());
         kept

@@ -7,6 +7,7 @@ use crate::cruise_simulation::rng::Rng;
 use crate::cruise_simulation::sim::{Sim, Who};
 use drive_core::agent::Budget;
 use drive_core::forge::{PrState, ReviewState, Surface};
+use drive_core::ids::CommitSha;
 use drive_core::run::{Approved, Ask, Event};
 
 /// What every untrusted text holds.
@@ -218,7 +219,10 @@ fn do_it(sim: &mut Sim, deed: Deed) {
             forge.take_back(by, clock);
             forge.approvals.push(Given {
                 by,
-                approved: Approved { by: name, head },
+                approved: Approved {
+                    by: name,
+                    head: CommitSha::new(head),
+                },
                 from: clock.steady,
                 until: None,
             });
@@ -291,12 +295,15 @@ fn ask(sim: &mut Sim, deed: Deed) {
         Deed::AskApprove | Deed::AskApproveOld => {
             let head = match deed {
                 Deed::AskApproveOld => Some(crate::cruise_simulation::git::Git::sha(1)),
-                _ => sim.run.work.head_sha.clone(),
+                _ => sim.run.work.head_sha.as_deref().map(str::to_owned),
             };
             let head = head.unwrap_or_default();
             sim.people.approved.push(head.clone());
             let by = "ann".to_owned();
-            Ask::Approve { by, head }
+            Ask::Approve {
+                by,
+                head: CommitSha::new(head),
+            }
         }
         Deed::AskExtend => {
             let rounds = u32::try_from(sim.rng.below(3)).expect("small");

@@ -8,7 +8,7 @@ use crate::cruise_simulation::git::{Git, Merge, PlanText};
 use crate::cruise_simulation::rng::Rng;
 use drive_core::agent::Access;
 use drive_core::forge::{PrState, Surface};
-use drive_core::ids::{EffectKey, PrNumber};
+use drive_core::ids::{CommitSha, EffectKey, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::ProcessIdentity;
 use drive_core::run::{Effect, EffectResult, ForgeAct, MergeWhen, Published, Run};
@@ -163,7 +163,7 @@ impl World {
                 assert!(!half, "half-done work is committed");
                 self.git.commit();
                 EffectResult::WorkCommitted {
-                    head_sha: self.git.head(),
+                    head_sha: CommitSha::new(self.git.head()),
                     commits: self.git.history(),
                     warnings: Vec::new(),
                 }
@@ -185,7 +185,7 @@ impl World {
             Effect::Push { head_sha, .. } => match self.git.push(head_sha, self.clock.steady) {
                 true => EffectResult::Pushed,
                 false => EffectResult::BranchMoved {
-                    remote_head: self.git.remote_head(),
+                    remote_head: self.git.remote_head().map(CommitSha::new),
                 },
             },
             Effect::OpenPullRequest { .. } => {
@@ -255,20 +255,20 @@ impl World {
     fn merged(&self, merge: Merge) -> EffectResult {
         match merge {
             Merge::Done => EffectResult::Integrated {
-                head_sha: self.git.head(),
+                head_sha: CommitSha::new(self.git.head()),
                 base_sha: None,
                 commits: self.git.history(),
                 warnings: Vec::new(),
             },
             Merge::Replaced(kept) => EffectResult::Replaced {
-                head_sha: self.git.head(),
+                head_sha: CommitSha::new(self.git.head()),
                 base_sha: None,
                 commits: self.git.history(),
                 kept: Some(kept),
             },
             Merge::Conflicts { ours, theirs } => EffectResult::Conflicted {
-                ours,
-                theirs,
+                ours: CommitSha::new(ours),
+                theirs: CommitSha::new(theirs),
                 files: vec!["plan.md".to_owned()],
             },
         }

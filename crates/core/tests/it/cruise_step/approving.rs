@@ -3,6 +3,7 @@
 use crate::common::{agent_said, comment, cruise::terms};
 use crate::cruise_step::scene::{OBJECTS, Scene, head};
 use drive_core::agent::Role;
+use drive_core::ids::CommitSha;
 use drive_core::run::{
     Approved, Ask, DoneWhen, EffectResult, ForgeAct, OutcomeStatus, PhaseTerms, PollResult, Timer,
 };
@@ -10,7 +11,7 @@ use drive_core::run::{
 fn approval(head: String) -> Approved {
     Approved {
         by: "ann".into(),
-        head,
+        head: CommitSha::new(head),
     }
 }
 
@@ -55,16 +56,16 @@ fn an_approval_is_void_once_a_fixer_moved_the_head() {
     });
     assert_eq!(
         (scene.run.work.head_sha.clone(), scene.run.outcome.clone()),
-        (Some(head(2)), None)
+        (Some(CommitSha::new(head(2))), None)
     );
     scene.ask(Ask::Approve {
         by: "ann".into(),
-        head: head(1),
+        head: CommitSha::new(head(1)),
     });
     assert_eq!(scene.run.outcome, None);
     scene.ask(Ask::Approve {
         by: "ann".into(),
-        head: head(2),
+        head: CommitSha::new(head(2)),
     });
     assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
 }
@@ -78,7 +79,7 @@ fn whoever_spoke_before_an_approval_from_the_command_line_is_heard_first() {
     });
     scene.ask(Ask::Approve {
         by: "bob".into(),
-        head: head(1),
+        head: CommitSha::new(head(1)),
     });
     assert_eq!(scene.run.outcome, None);
     assert_eq!(scene.bodies(), [format!("Fixed in {}.", head(2))]);
@@ -120,7 +121,7 @@ fn with_an_approval_that_waits(after: Option<Vec<Approved>>) -> Scene {
     scene.answer(
         "commitWork",
         EffectResult::WorkCommitted {
-            head_sha: head(1),
+            head_sha: CommitSha::new(head(1)),
             commits: scene.run.work.commits.clone(),
             warnings: Vec::new(),
         },
@@ -175,7 +176,7 @@ fn an_approval_from_the_command_line_is_not_the_forges_to_take_back() {
     });
     scene.ask(Ask::Approve {
         by: "ann".into(),
-        head: head(1),
+        head: CommitSha::new(head(1)),
     });
     assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
 }

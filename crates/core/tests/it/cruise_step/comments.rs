@@ -5,6 +5,7 @@ use crate::cruise_step::scene::{Scene, failed, head};
 use drive_core::agent::{Failure, Role};
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Comment, Surface};
+use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     Ask, Effect, EffectResult, ForgeAct, IgnoredComment, Life, PollResult, Timer,
@@ -137,7 +138,7 @@ fn a_fixer_that_changes_nothing_and_says_nothing_is_told_as_that() {
     scene.answer(
         "commitWork",
         EffectResult::WorkCommitted {
-            head_sha: head(1),
+            head_sha: CommitSha::new(head(1)),
             commits,
             warnings: Vec::new(),
         },
@@ -302,7 +303,7 @@ fn a_forge_that_knows_nothing_for_a_while_costs_no_reply() {
 fn feedback_on_an_older_commit_is_handed_over_with_that_fact() {
     let mut scene = Scene::watching(terms());
     let on = |id, commit: String| Comment {
-        commit: Some(commit),
+        commit: Some(CommitSha::new(commit)),
         ..comment(id, "x")
     };
     scene.sees(seen(&[on(5, head(1)), on(6, head(9))]));

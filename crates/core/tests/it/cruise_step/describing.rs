@@ -2,6 +2,7 @@
 
 use crate::common::{comment, cruise::terms, problem};
 use crate::cruise_step::scene::{Scene, failed, head};
+use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Approved, EffectResult, ForgeAct, OutcomeStatus, PollResult, Timer};
 
@@ -103,13 +104,13 @@ fn the_last_description_is_not_overtaken_by_an_earlier_one() {
         scene.looks.push_back(PollResult {
             approvals: Some(vec![Approved {
                 by: "ann".into(),
-                head: head(3),
+                head: CommitSha::new(head(3)),
             }]),
             ..PollResult::default()
         });
         scene.perform_one(&key);
     }
-    assert_eq!(scene.run.work.head_sha, Some(head(3)));
+    assert_eq!(scene.run.work.head_sha, Some(CommitSha::new(head(3))));
     assert!(
         scene
             .run

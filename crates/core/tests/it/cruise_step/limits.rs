@@ -4,6 +4,7 @@ use crate::common::cruise::{terms, terms_with_rounds};
 use crate::common::{agent_ended, at, comment};
 use crate::cruise_step::scene::{Scene, head};
 use drive_core::agent::{Budget, Failure, Role};
+use drive_core::ids::CommitSha;
 use drive_core::problem::Kind;
 use drive_core::run::{Approved, Ask, OutcomeStatus, PollResult, Timer, cruise_status};
 
@@ -111,10 +112,10 @@ fn at_the_limit_an_approval_of_the_head_counts_although_comments_wait() {
     };
     scene.sees(says(5, "one"));
     scene.sees(says(6, "two"));
-    scene.sees(approved(head(1)));
+    scene.sees(approved(CommitSha::new(head(1))));
     assert_eq!(scene.run.outcome, None, "of another commit");
     scene.performed.clear();
-    scene.sees(approved(head(2)));
+    scene.sees(approved(CommitSha::new(head(2))));
     assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
     let told = scene.bodies();
     let open = "\n\nStill open:\n\n- inline-6 by ann: two";

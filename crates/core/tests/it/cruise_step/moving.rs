@@ -3,6 +3,7 @@
 use crate::common::{agent_said, comment, conflicted, cruise::terms, integrated, replaced};
 use crate::cruise_step::scene::{Scene, failed, head};
 use drive_core::agent::{Budget, Role};
+use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     Approved, Effect, EffectResult, OutcomeStatus, PollResult, Timer, cruise_status,
@@ -14,7 +15,7 @@ fn theirs() -> String {
 
 fn shows(head: String) -> PollResult {
     PollResult {
-        head: Some(head),
+        head: Some(CommitSha::new(head)),
         ..PollResult::default()
     }
 }
@@ -33,7 +34,10 @@ fn pushes(scene: &Scene) -> Vec<(String, Option<String>)> {
             head_sha,
             published,
             ..
-        } => Some((head_sha.clone(), published.clone())),
+        } => Some((
+            head_sha.to_string(),
+            published.as_ref().map(CommitSha::to_string),
+        )),
         _ => None,
     });
     pushes.collect()
@@ -46,7 +50,7 @@ fn what_a_person_pushed_while_nothing_was_done_is_brought_in_and_their_approval_
     scene.sees(PollResult {
         approvals: Some(vec![Approved {
             by: "ann".into(),
-            head: theirs(),
+            head: CommitSha::new(theirs()),
         }]),
         ..shows(theirs())
     });
@@ -70,7 +74,7 @@ fn a_pull_request_that_shows_what_was_pushed_is_no_news() {
 fn comments_of_a_round_whose_branch_was_rewritten_come_again_and_are_answered_once() {
     let mut scene = Scene::watching(terms());
     let moved = EffectResult::BranchMoved {
-        remote_head: Some(theirs()),
+        remote_head: Some(CommitSha::new(theirs())),
     };
     scene.answer("push", moved);
     scene.answer("integrate", replaced('f'));
@@ -105,7 +109,7 @@ fn a_remote_that_cannot_be_reached_while_commits_are_brought_in_is_asked_again()
     scene.sees(shows(theirs()));
     assert_eq!(scene.run.outcome, None);
     scene.wake(Timer::Retry);
-    assert_eq!(scene.run.work.head_sha, Some(theirs()));
+    assert_eq!(scene.run.work.head_sha, Some(CommitSha::new(theirs())));
     assert_eq!(scene.run.outcome, None);
 }
 
@@ -113,7 +117,7 @@ fn a_remote_that_cannot_be_reached_while_commits_are_brought_in_is_asked_again()
 fn a_forge_that_goes_on_showing_an_older_commit_is_looked_into_once() {
     let mut scene = Scene::watching(terms());
     let nothing = EffectResult::Integrated {
-        head_sha: head(1),
+        head_sha: CommitSha::new(head(1)),
         base_sha: None,
         commits: Vec::new(),
         warnings: Vec::new(),
@@ -130,10 +134,10 @@ fn a_forge_that_goes_on_showing_an_older_commit_is_looked_into_once() {
     assert_eq!(brought, 1);
     scene.answer("integrate", integrated('f'));
     scene.sees(shows(theirs()));
-    assert_eq!(scene.run.work.head_sha, Some(theirs()));
+    assert_eq!(scene.run.work.head_sha, Some(CommitSha::new(theirs())));
     scene.answer("integrate", replaced('0'));
     scene.sees(shows(head(0)));
-    assert_eq!(scene.run.work.head_sha, Some(head(0)));
+    assert_eq!(scene.run.work.head_sha, Some(CommitSha::new(head(0))));
 }
 
 #[test]
@@ -201,7 +205,7 @@ fn an_approval_of_what_others_added_to_does_not_count() {
         head,
     };
     scene.sees(PollResult {
-        approvals: Some(vec![approval(head(1))]),
+        approvals: Some(vec![approval(CommitSha::new(head(1)))]),
         ..shows(theirs())
     });
     assert_eq!(scene.run.outcome, None);
@@ -212,7 +216,7 @@ fn a_fixer_works_on_what_the_author_of_the_comment_saw() {
     let mut scene = Scene::watching(terms());
     scene.answer("integrate", integrated('f'));
     let mut remark = comment(5, "check the name");
-    remark.commit = Some(theirs());
+    remark.commit = Some(CommitSha::new(theirs()));
     scene.sees(PollResult {
         comments: vec![remark],
         ..shows(theirs())

@@ -4,6 +4,7 @@ use crate::common::{agent_ended, comment, cruise::terms};
 use crate::cruise_step::scene::{Scene, failed, head};
 use drive_core::agent::answer::Verdict;
 use drive_core::agent::{Failure, Role};
+use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     AgentJob, Ask, Effect, EffectResult, Event, OutcomeStatus, PollResult, Timer, cruise_status,
@@ -59,7 +60,7 @@ fn others_commits_that_cannot_be_fetched_for_hours_end_nothing() {
     let mut scene = Scene::watching(terms());
     fails(&mut scene, "integrate", 40);
     scene.sees(PollResult {
-        head: Some("f".repeat(40)),
+        head: Some(CommitSha::new("f".repeat(40))),
         ..PollResult::default()
     });
     for _ in 0..40 {
@@ -199,7 +200,7 @@ fn an_interrupted_planner_starts_again_from_the_base() {
         Effect::RollBack { to, .. } => Some(to.clone()),
         _ => None,
     });
-    assert_eq!(back, Some("a".repeat(40)));
+    assert_eq!(back, Some(CommitSha::new("a".repeat(40))));
     assert_eq!(scene.run.outcome, None);
 }
 

@@ -3,7 +3,7 @@
 use crate::common::{self, agent_ended, agent_said, at, good, problem, run_id};
 use drive_core::agent::Role;
 use drive_core::forge::PrState;
-use drive_core::ids::EffectKey;
+use drive_core::ids::{CommitSha, EffectKey};
 use drive_core::run::{
     AgentJob, Ask, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAct, JobComment, Outcome,
     Phase, PhaseTerms, PollResult, Request, Run, Timer, fold, step,
@@ -184,9 +184,9 @@ impl Scene {
             Effect::CommitWork { .. } => {
                 self.commits += 1;
                 EffectResult::WorkCommitted {
-                    head_sha: head(self.commits),
+                    head_sha: CommitSha::new(head(self.commits)),
                     commits: vec![CommitSummary {
-                        sha: head(self.commits),
+                        sha: CommitSha::new(head(self.commits)),
                         subject: "a change".into(),
                     }],
                     warnings: Vec::new(),

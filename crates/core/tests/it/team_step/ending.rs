@@ -2,6 +2,7 @@
 
 use crate::common::team_request;
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};
+use drive_core::ids::CommitSha;
 use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{
@@ -48,7 +49,7 @@ fn a_pull_request_is_a_draft_until_it_is_ready_for_a_person() {
 fn only_what_every_review_approved_is_merged_and_only_when_asked() {
     let mut scene = Scene::reviews(&[APPROVED]);
     let run = scene.fly(merging(TeamMode::Github));
-    assert_eq!(team(&run).merged, Some("9".repeat(40)));
+    assert_eq!(team(&run).merged, Some(CommitSha::new("9".repeat(40))));
     assert_eq!(
         scene.told.last(),
         Some(&format!("merge {}", scene.commits[0].sha))

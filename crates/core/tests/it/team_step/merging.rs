@@ -3,6 +3,7 @@
 use crate::common::{conflicted, integrated, team_request};
 use crate::team_step::scene::{APPROVED, Scene, end};
 use drive_core::agent::Role;
+use drive_core::ids::CommitSha;
 use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{AgentJob, BranchAt, Effect, EffectResult, MergeWhen, OutcomeStatus, Run};
@@ -59,9 +60,11 @@ fn commits_that_others_pushed_are_merged_and_the_push_is_tried_again() {
         ]
     );
     let pushed = scene.performed_as("push");
-    assert!(matches!(pushed[1], Effect::Push { head_sha, .. } if *head_sha == "f".repeat(40)));
+    assert!(
+        matches!(pushed[1], Effect::Push { head_sha, .. } if *head_sha == CommitSha::new("f".repeat(40)))
+    );
     assert_eq!(end(&run).2, Some(LastWord::Approved));
-    assert_eq!(run.work.base_sha, Some("e".repeat(40)));
+    assert_eq!(run.work.base_sha, Some(CommitSha::new("e".repeat(40))));
 }
 
 #[test]
@@ -75,7 +78,7 @@ fn a_branch_that_moves_at_every_push_ends_with_a_person_asked_and_the_work_kept(
         (OutcomeStatus::NeedsHuman, Some(Kind::BranchMoved), None)
     );
     assert_eq!(scene.performed_as("push").len(), 4);
-    assert_eq!(run.work.head_sha, Some("3".repeat(40)));
+    assert_eq!(run.work.head_sha, Some(CommitSha::new("3".repeat(40))));
 }
 
 #[test]
@@ -125,7 +128,7 @@ fn conflicts_nobody_can_resolve_are_tried_twice_rolled_back_and_shown_to_a_perso
         scene.performed_as("rollBack"),
         [&Effect::RollBack {
             sandbox: crate::common::sandbox().id,
-            to: "b".repeat(40),
+            to: CommitSha::new("b".repeat(40)),
         }]
     );
     let outcome = run.outcome.as_ref().unwrap();
@@ -160,7 +163,7 @@ fn a_conflict_with_the_base_becomes_a_round_of_the_coder_before_the_end() {
     );
     assert_eq!(mergers(&scene).len(), 1);
     assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
-    assert_eq!(run.work.head_sha, Some("f".repeat(40)));
+    assert_eq!(run.work.head_sha, Some(CommitSha::new("f".repeat(40))));
 }
 
 #[test]

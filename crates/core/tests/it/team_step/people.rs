@@ -5,6 +5,7 @@ use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, heard, nobody, poll
 use drive_core::agent::{Failure, Role};
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Comment, PrState, Surface};
+use drive_core::ids::CommitSha;
 use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{
@@ -236,7 +237,7 @@ fn a_branch_that_a_person_rewrote_is_taken_as_they_left_it_by_a_team_too() {
     );
     scene.answers("integrate", [replaced('f')]);
     let run = scene.fly(team_request(TeamMode::Github));
-    let pushes: Vec<Option<String>> = scene
+    let pushes: Vec<Option<CommitSha>> = scene
         .performed_as("push")
         .into_iter()
         .filter_map(|effect| match effect {

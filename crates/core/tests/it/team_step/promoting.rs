@@ -4,7 +4,7 @@ use crate::common::verification::{base, failed, passed, verified};
 use crate::common::{at, problem, run_id, sandbox, team_request};
 use crate::team_step::ending::merging;
 use crate::team_step::scene::{APPROVED, Scene, end, team};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{
@@ -56,16 +56,16 @@ fn what_is_merged_was_verified_first_in_every_mode() {
             .cloned()
             .collect();
         let verify = Effect::Verify {
-            head: head(),
+            head: CommitSha::new(head()),
             base: origin_main(),
         };
         let merge = Effect::OnForge {
             pr: PrNumber::new(7),
             act: ForgeAct::Merge {
-                head: head(),
+                head: CommitSha::new(head()),
                 verified: Some(VerifiedAgainst {
                     base: origin_main(),
-                    sha: base(),
+                    sha: CommitSha::new(base()),
                 }),
             },
             idempotency_key: None,
@@ -77,8 +77,8 @@ fn what_is_merged_was_verified_first_in_every_mode() {
         let judged = Judged {
             run_id: run_id(),
             overall: Overall::Pass,
-            head_sha: head(),
-            base_sha: base(),
+            head_sha: CommitSha::new(head()),
+            base_sha: CommitSha::new(base()),
         };
         assert_eq!(team(&run).judged, Some(judged));
         assert_eq!(end(&run).0, OutcomeStatus::Succeeded);

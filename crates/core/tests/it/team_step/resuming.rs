@@ -35,7 +35,7 @@ fn perform(scene: &mut Scene, effect: &Effect) -> EffectResult {
     }
     scene.performed.push(effect.clone());
     EffectResult::WorkCommitted {
-        head_sha: scene.head.clone().unwrap(),
+        head_sha: drive_core::ids::CommitSha::new(scene.head.clone().unwrap()),
         commits: scene.commits.clone(),
         warnings: Vec::new(),
     }

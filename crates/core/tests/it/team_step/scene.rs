@@ -2,6 +2,7 @@
 
 use crate::common::{agent_ended, agent_said, at, good, ignored, problem, run_id};
 use drive_core::agent::Role;
+use drive_core::ids::CommitSha;
 use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{
@@ -82,7 +83,7 @@ impl Scene {
         let answers = self.answers.get_mut(effect.name());
         if let Some(answer) = answers.and_then(VecDeque::pop_front) {
             self.head = match &answer {
-                EffectResult::Integrated { head_sha, .. } => Some(head_sha.clone()),
+                EffectResult::Integrated { head_sha, .. } => Some(head_sha.clone().to_string()),
                 _ => self.head.take(),
             };
             return answer;
@@ -92,10 +93,10 @@ impl Scene {
             Effect::CommitWork { message, .. } => {
                 let n = self.commits.len();
                 self.commits.push(CommitSummary {
-                    sha: format!("{:040}", n + 1),
+                    sha: CommitSha::new(format!("{:040}", n + 1)),
                     subject: message.lines().next().unwrap().to_owned(),
                 });
-                self.head = Some(self.commits[n].sha.clone());
+                self.head = Some(self.commits[n].sha.clone().to_string());
                 EffectResult::WorkCommitted {
                     head_sha: self.commits[n].sha.clone(),
                     commits: self.commits.clone(),
@@ -110,7 +111,7 @@ impl Scene {
                 }
             }
             Effect::Integrate { .. } => EffectResult::Integrated {
-                head_sha: self.head.clone().unwrap_or_default(),
+                head_sha: CommitSha::new(self.head.clone().unwrap_or_default()),
                 base_sha: None,
                 commits: self.commits.clone(),
                 warnings: Vec::new(),

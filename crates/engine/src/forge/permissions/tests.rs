@@ -5,7 +5,7 @@ use crate::ports::{
 };
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{CommentKey, CommentRef, PullRequest, RequestBudget, Surface};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 
 /// A forge that knows one maintainer, counts what it is asked, and can be cut off.
@@ -62,9 +62,9 @@ impl Forge for People {
         reply(PrNumber, CommentRef, Post<'_>) -> Posted;
         resolve(PrNumber, CommentRef) -> ();
         edit(PrNumber, CommentRef, Post<'_>) -> ();
-        set_status(&str, &CommitStatus<'_>) -> ();
+        set_status(&CommitSha, &CommitStatus<'_>) -> ();
         react(PrNumber, CommentRef, Reaction) -> ();
-        merge(PrNumber, &str) -> MergeOutcome;
+        merge(PrNumber, &CommitSha) -> MergeOutcome;
         mark_ready(PrNumber) -> ();
         update_body(PrNumber, &str) -> ();
         close(PrNumber) -> ();
@@ -203,7 +203,7 @@ fn an_approval_counts_from_those_who_could_push_the_change_themselves() {
                 login: login.map(str::to_owned),
                 is_bot: login.is_some_and(|login| login.ends_with("[bot]")),
             },
-            head: "f00d".to_owned(),
+            head: CommitSha::new("f00d".to_owned()),
             at: Timestamp::UNIX_EPOCH,
         };
         let judged = permissions.judge_approval(&approval, &Trusted::new(["trillian"]));

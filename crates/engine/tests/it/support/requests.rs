@@ -1,4 +1,5 @@
 use drive_core::agent::{Budget, Cost};
+use drive_core::ids::CommitSha;
 use drive_core::prompts::Prompts;
 use drive_core::run::{
     AfterEnd, DoneWhen, Makes, PhaseTerms, Publish, Request, RunKind, WatchTerms,
@@ -12,7 +13,7 @@ pub fn spawn_request(world: &FakeWorld) -> Request {
         kind: RunKind::Spawn,
         task: "Fix the login".into(),
         repo: REPOSITORY_PATH.into(),
-        base_sha: world.repository.branch("main").unwrap(),
+        base_sha: CommitSha::new(world.repository.branch("main").unwrap()),
         base_branch: Some("main".into()),
         branch: "fix-login".into(),
         agent: "coder".into(),

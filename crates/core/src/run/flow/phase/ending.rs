@@ -4,10 +4,11 @@ use super::super::super::model::{
     Approved, ClosingPost, DoneWhen, Effect, EffectResult, ForgeAct, OutcomeStatus, PlanCheck,
     Stage,
 };
+use super::super::kit::no_commit;
 use super::PhaseFlow;
 use super::texts::{approved_comment, limit_comment, pull_request_body, stopped_comment};
 use crate::agent::answer::Verdict;
-use crate::ids::EffectKey;
+use crate::ids::{CommitSha, EffectKey};
 use crate::problem::{Kind, Problem};
 use crate::review::{Domain, LastWord, Move};
 use crate::settings::TeamMode;
@@ -108,7 +109,9 @@ impl PhaseFlow<'_> {
 
     /// Every review is through.
     pub(super) fn finish_reviewed(&mut self, word: LastWord) {
-        let head = self.head();
+        let Some(head) = self.head() else {
+            return self.fail(no_commit());
+        };
         if word == LastWord::Approved && !self.state.record.is_approved(&head) {
             return self.finish_unseen(&head);
         }
@@ -142,7 +145,7 @@ impl PhaseFlow<'_> {
     }
 
     /// The approved commit is not the head, and no review is left to look at the head.
-    fn finish_unseen(&mut self, head: &str) {
+    fn finish_unseen(&mut self, head: &CommitSha) {
         let approved = self.state.record.last_approved().unwrap_or("nothing");
         let problem = Problem::new(
             Kind::HeadNotReviewed,

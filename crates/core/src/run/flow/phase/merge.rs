@@ -4,11 +4,12 @@ use super::super::super::model::{
     AgentJob, BranchAt, DoneWhen, Effect, EffectResult, Life, Merge, MergeStep, MergeWhen,
     OutcomeStatus, Round, RoundJob, RoundStep, Stage,
 };
+use super::super::kit::no_commit;
 use super::super::merge::{Merging, unresolved};
 use super::super::publish::branch_moved;
 use super::PhaseFlow;
 use crate::agent::Role;
-use crate::ids::EffectKey;
+use crate::ids::{CommitSha, EffectKey};
 use crate::prompts::Prompt;
 use crate::review::{LastWord, Move};
 use crate::settings::TeamMode;
@@ -31,7 +32,7 @@ impl PhaseFlow<'_> {
     }
 
     /// The pull request shows a commit that is not ours: a person pushed while the worker was idle.
-    pub(super) fn catch_up(&mut self, head: String) {
+    pub(super) fn catch_up(&mut self, head: CommitSha) {
         self.state.watch.caught = Some(head);
         // Leftovers in the sandbox must not be in the way of a merge. Without a remote the commit was
         // made in the sandbox itself, so nothing is rolled back here.
@@ -85,7 +86,7 @@ impl PhaseFlow<'_> {
         &mut self,
         from: BranchAt,
         when: MergeWhen,
-        published: Option<String>,
+        published: Option<CommitSha>,
         round: Round,
     ) {
         let base = self.base();
@@ -163,7 +164,10 @@ impl PhaseFlow<'_> {
             self.state.findings.append(findings);
         }
         self.state.pushed.clone_from(&self.run.work.head_sha);
-        let (branch, head) = (self.branch(), self.head());
+        let Some(head) = self.head() else {
+            return self.fail(no_commit());
+        };
+        let branch = self.branch();
         self.warn(format!(
             "branch `{branch}` was rewritten; the run continues from {head}; `drive kept list` \
              shows the replaced commits"

@@ -7,6 +7,7 @@ use super::super::super::model::{
     Stage,
 };
 use super::super::attempt::earlier_attempt;
+use super::super::kit::no_commit;
 use super::super::publish::{commit_message, nothing_changed};
 use super::super::reply::is_lost;
 use super::PhaseFlow;
@@ -14,7 +15,7 @@ use super::retry::is_final;
 use super::texts::{LEFT_MESSAGE, fix_message, plan_message};
 use crate::agent::answer::read_fixer;
 use crate::agent::{AgentOutcome, Ending, Role};
-use crate::ids::EffectKey;
+use crate::ids::{CommitSha, EffectKey};
 use crate::plan::Plan;
 use crate::problem::{Class, Kind, Problem};
 use crate::prompts::Prompt;
@@ -59,7 +60,7 @@ impl PhaseFlow<'_> {
         if self.overrun().is_some() {
             return self.stop_over_budget();
         }
-        let prompt = format!("{prompt}{}", earlier_attempt(self.run));
+        let prompt = format!("{prompt}{}", earlier_attempt(self.run, &self.base_sha()));
         let mut job = self.phase_job(&self.request.agent, role, prompt);
         self.add_saved(&mut job);
         self.at(round);
@@ -182,7 +183,7 @@ impl PhaseFlow<'_> {
         self.at(round);
         self.run.decide(Effect::RollBack {
             sandbox: self.run.sandbox_id(),
-            to: to.unwrap_or_else(|| self.run.base_sha()),
+            to: to.unwrap_or_else(|| self.base_sha()),
         });
     }
 
@@ -263,7 +264,7 @@ impl PhaseFlow<'_> {
         self.at(round);
         self.run.decide(Effect::RollBack {
             sandbox: self.run.sandbox_id(),
-            to: to.unwrap_or_else(|| self.run.base_sha()),
+            to: to.unwrap_or_else(|| self.base_sha()),
         });
     }
 
@@ -302,11 +303,14 @@ impl PhaseFlow<'_> {
         match self.terms.makes {
             Makes::Change => self.publish(round),
             Makes::Plan { .. } => {
+                let Some(commit) = self.head() else {
+                    return self.fail(no_commit());
+                };
                 round.step = RoundStep::ReadPlan;
                 self.at(round);
                 self.run.decide(Effect::ReadFile {
                     sandbox: self.run.sandbox_id(),
-                    commit: self.head(),
+                    commit,
                     path: PLAN_PATH.to_owned(),
                 });
             }
@@ -394,7 +398,7 @@ impl PhaseFlow<'_> {
     pub(in crate::run) fn enter_fixed(
         &mut self,
         findings: &[Remark],
-        commit: Option<&String>,
+        commit: Option<&CommitSha>,
         note: &str,
         resolved: bool,
     ) {

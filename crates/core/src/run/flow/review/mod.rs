@@ -9,6 +9,7 @@ use super::super::model::{
     AgentJob, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Life, Remark, ReviewRecord,
     Stage, thread_of,
 };
+use super::kit::no_commit;
 use super::phase::PhaseFlow;
 use crate::agent::Role;
 use crate::agent::answer::{Suggestion, Verdict};
@@ -26,11 +27,14 @@ pub(super) use texts::review_body;
 
 impl PhaseFlow<'_> {
     pub(super) fn read_diff(&mut self) {
+        let Some(head) = self.head() else {
+            return self.fail(no_commit());
+        };
         self.state.stage = Stage::ReadingDiff;
         self.run.decide(Effect::ReadDiff {
             sandbox: self.run.sandbox_id(),
-            base: self.run.base_sha(),
-            head: self.head(),
+            base: self.base_sha(),
+            head,
         });
     }
 
@@ -53,8 +57,8 @@ impl PhaseFlow<'_> {
     }
 
     fn reviewer(&self, domain: Option<Domain>, round: u32, diff: &str) -> AgentJob {
-        let (task, sha) = (self.request.task.as_str(), self.run.base_sha());
-        let base = self.request.base_branch.as_deref().unwrap_or(&sha);
+        let (task, sha) = (self.request.task.as_str(), self.base_sha());
+        let base = self.request.base_branch.as_deref().unwrap_or(sha.as_str());
         let pr = self.run.work.pull_request.as_ref();
         let prompt = match domain {
             None => Prompt::Review { task, base, diff },
@@ -159,9 +163,12 @@ impl PhaseFlow<'_> {
             remarks.extend(on_lines.iter().map(finding));
             remarks.extend(together(others.iter().map(finding).collect()));
         }
+        let Some(head) = self.head() else {
+            return self.fail(no_commit());
+        };
         let act = match record.verdict {
             Some(_) => ForgeAct::PostReview {
-                head: self.head(),
+                head,
                 body,
                 lines: on_lines.iter().map(line_remark).collect(),
             },
@@ -243,7 +250,10 @@ impl PhaseFlow<'_> {
     /// does.
     pub(super) fn review_again(&mut self) -> bool {
         let plan = self.terms.review_plan();
-        let mut stale = self.state.record.stale(&self.head());
+        let Some(head) = self.head() else {
+            return false;
+        };
+        let mut stale = self.state.record.stale(&head);
         stale.retain(|(_, reviews)| *reviews < plan.max_reviews);
         if stale.is_empty() {
             return false;

@@ -1,0 +1,95 @@
+use super::schema_as;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The full id of a commit.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CommitSha(String);
+
+schema_as!(CommitSha, String);
+
+impl CommitSha {
+    /// Wraps text that is already known to be the id of a commit.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The id that git or a forge wrote: 40 or 64 lowercase hexadecimal digits. `None` for anything
+    /// else, such as an abbreviation, the name of a branch or nothing at all.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let is_full = matches!(text.len(), 40 | 64) && text.bytes().all(is_digit);
+        is_full.then(|| Self(text.to_owned()))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Reads as text wherever a revision is asked for. The other way leads through
+/// [`parse`](CommitSha::parse).
+impl std::ops::Deref for CommitSha {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for CommitSha {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHA1: &str = "0123456789abcdef0123456789abcdef01234567";
+
+    #[test]
+    fn full_ids_of_both_lengths_are_taken() {
+        for text in [SHA1.to_owned(), "f".repeat(64)] {
+            assert_eq!(CommitSha::parse(&text), Some(CommitSha::new(text)));
+        }
+    }
+
+    #[test]
+    fn what_is_no_full_id_is_refused() {
+        let upper = SHA1.to_uppercase();
+        let long = format!("{SHA1}0");
+        let spaced = format!("{SHA1}\n");
+        let table = [
+            "",
+            "HEAD",
+            "main",
+            "0123456",
+            &upper,
+            &long,
+            &spaced,
+            &SHA1[1..],
+        ];
+        for text in table {
+            assert_eq!(CommitSha::parse(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn it_is_stored_as_bare_text_and_every_stored_one_is_read() {
+        let sha = CommitSha::new("abc");
+        assert_eq!(serde_json::to_string(&sha).unwrap(), "\"abc\"");
+        assert_eq!(serde_json::from_str::<CommitSha>("\"abc\"").unwrap(), sha);
+    }
+
+    #[test]
+    fn its_schema_is_that_of_text() {
+        assert_eq!(
+            schemars::schema_for!(Option<CommitSha>),
+            schemars::schema_for!(Option<String>)
+        );
+    }
+}
