@@ -174,7 +174,7 @@ fn a_page_is_whole_plain_and_loads_nothing_but_its_style() {
          <dt>base</dt><dd>main</dd>\n<dt>head</dt><dd>f00d</dd>\n\
          <dt>changed</dt><dd>1970-01-01 00:01:00 UTC</dd>\n</dl>\n\
          <pre>What it does.</pre>\n<h2>Comments</h2>\n<article>\n\
-         <h3>wim asked for changes</h3>\n<p>1970-01-01 00:01:00 UTC, review 3</p>\n\
+         <h3>wim requested changes</h3>\n<p>1970-01-01 00:01:00 UTC, review 3</p>\n\
          <pre>words 3 &lt;script&gt;x&lt;/script&gt;</pre>\n</article>\n\
          </main>\n</body>\n</html>\n"
     );

@@ -5,7 +5,7 @@ use crate::spawn::support::{World, contents, text};
 use drive_adapters::SystemClock;
 use drive_adapters::store::{Database, SqliteStore};
 use drive_core::agent::Budget;
-use drive_core::ids::{DedupeKey, RunId, TaskId};
+use drive_core::ids::{CommitSha, DedupeKey, RunId, TaskId};
 use drive_core::run::{AfterEnd, BuildTerms, Event, Publish, Request, Run, RunKind, TaskOrder};
 use drive_engine::journal::Journal;
 use drive_engine::ports::Store;
@@ -44,7 +44,7 @@ fn enter(world: &World, tasks: &[(&str, &[&str])]) {
         kind: RunKind::Spawn,
         task: task.to_owned(),
         repo: world.path("repo").canonicalize().unwrap(),
-        base_sha: world.git("rev-parse HEAD"),
+        base_sha: CommitSha::new(world.git("rev-parse HEAD")),
         base_branch: Some("main".into()),
         branch: format!("task-{task}"),
         agent: "script".into(),

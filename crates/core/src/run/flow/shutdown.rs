@@ -89,10 +89,10 @@ pub(super) fn ended(run: &mut Run, result: &EffectResult, now: Timestamp) {
     if let (EffectResult::Failed { problem }, Some(step)) = (result, step) {
         let what = match step {
             ShutdownStep::Finishing | ShutdownStep::StoppingChildren | ShutdownStep::Reporting => {
-                "what was under way was not finished"
+                "an operation was interrupted"
             }
-            ShutdownStep::EndingProcesses => "a process could not be ended",
-            ShutdownStep::RemovingSandbox => "the sandbox is still there",
+            ShutdownStep::EndingProcesses => "could not stop a process",
+            ShutdownStep::RemovingSandbox => "could not remove the sandbox",
             ShutdownStep::Posting => "could not post the closing comment",
         };
         run.warnings.push(format!("{what}: {problem}"));

@@ -10,7 +10,7 @@ use drive_core::ids::EffectKey;
 use drive_core::review::LastWord;
 use drive_core::run::{
     Effect, EffectResult, Event, Flow, Life, Note, OutcomeStatus, Phase, PhaseTerms, PlanCheck,
-    ShutdownStep, Stage, cruise_status, reply_key,
+    Stage, cruise_status, reply_key,
 };
 use drive_core::verify::Overall;
 use std::collections::BTreeMap;
@@ -243,8 +243,10 @@ pub fn at_end(sim: &Sim) {
     assert!(git.alive.is_empty(), "an agent outlived its cruise");
     // People may rewrite the remote's branch after the sandbox went: while the closing comment is
     // posted, or before a team that goes on has one again. Then the work is on the local branch.
-    let shutdown = run.shutdown.as_ref();
-    let is_later = shutdown.is_some_and(|one| one.step == ShutdownStep::Posting);
+    let is_later = match sim.journal.last() {
+        Some((Event::EffectEnded { key, .. }, _)) => key.as_str().starts_with("postComment/"),
+        _ => false,
+    };
     let went_last = !is_later && sim.resumes() == 0;
     if !git.is_all_pushed() && !git.history().is_empty() && went_last {
         assert!(!git.kept.is_empty(), "work was not kept");

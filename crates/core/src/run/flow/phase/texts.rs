@@ -105,7 +105,7 @@ pub(super) fn stopped_comment(problem: &Problem, run: &RunId, ledger: &Ledger) -
              then are read when it continues."
         )
     } else {
-        "Comments written here from now on are not read: a person must go on.".to_owned()
+        "Drive does not read further comments on this pull request.".to_owned()
     };
     format!("Stopped before the work was done: {why}. {then}{open}")
 }
