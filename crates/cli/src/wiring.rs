@@ -343,7 +343,7 @@ fn told(run: &Run) -> String {
         Err(_) => String::new(),
     };
     format!(
-        "run `{}` was killed earlier; what it left running was ended, {work}{way_on}",
+        "cleaned up run `{}` after its process was killed; {work}{way_on}",
         run.id
     )
 }

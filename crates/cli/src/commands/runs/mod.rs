@@ -84,7 +84,7 @@ fn list(wiring: &Wiring, limit: u32) -> Outcome {
             .as_ref()
             .map_or(String::new(), |request| title_of(&request.task));
         let id = format!("{}{}", "  ".repeat(depth), run.id);
-        let _ = writeln!(text, "{id:22} {:10} {}", state(run), task);
+        let _ = writeln!(text, "{id:22} {:15} {}", state(run), task);
     }
     if runs.is_empty() {
         text.push_str("no runs yet\n");

@@ -32,7 +32,7 @@ fn what_a_killed_drive_left_is_ended_and_kept_by_the_next_command() {
     assert_eq!(
         next.stderr,
         format!(
-            "warning: cleaned up run `{id}` after its process was killed; its work is saved: `drive kept restore refs/drive/kept/{id}/1`\n"
+            "warning: cleaned up run `{id}` after its process was killed; its work is saved: `drive kept restore refs/drive/kept/{id}/1`; continue it with `drive runs resume {id}`\n"
         )
     );
     assert_eq!(text(&runs["runs"][0]["status"]), "failed");
@@ -70,8 +70,9 @@ fn commits_of_an_agent_whose_drive_was_killed_are_on_its_branch() {
     kill(&mut child);
     let next = world.drive(&["runs", "list"]);
     assert!(
-        next.stderr
-            .ends_with("after its process was killed; its work is on branch `mine`\n"),
+        next.stderr.contains(
+            "after its process was killed; its work is on branch `mine`; continue it with"
+        ),
         "{next:?}"
     );
     assert_eq!(world.files("mine"), "a.txt done.txt src/b.txt");

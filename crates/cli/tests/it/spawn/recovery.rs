@@ -28,7 +28,7 @@ fn the_run(world: &World) -> String {
 
 fn line_about(id: &str) -> String {
     format!(
-        "warning: run `{id}` was killed earlier; what it left running was ended, its work is kept: `drive kept restore refs/drive/kept/{id}/1`; continue it with `drive runs resume {id}`"
+        "warning: cleaned up run `{id}` after its process was killed; its work is saved: `drive kept restore refs/drive/kept/{id}/1`; continue it with `drive runs resume {id}`"
     )
 }
 
@@ -83,7 +83,7 @@ fn a_sandbox_that_cannot_be_swept_is_named_by_every_command_until_it_can() {
         "warning: could not remove the left-over sandbox `{name}`: cannot remove sandbox `{name}`: nested repository `app` cannot be saved (save or remove it by hand, then remove the sandbox again)\n"
     );
     let told = format!(
-        "warning: run `{id}` was killed earlier; what it left running was ended, its sandbox is still there; continue it with `drive runs resume {id}`\n"
+        "warning: cleaned up run `{id}` after its process was killed; its sandbox was not removed; continue it with `drive runs resume {id}`\n"
     );
     assert_eq!(
         world.drive(&["runs", "list"]).stderr,

@@ -42,7 +42,7 @@ pub use promotion::Judged;
 pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord};
 pub use remark::Remark;
 pub use request::{
-    Adopted, AfterEnd, BuildTerms, DoneWhen, Makes, PhaseTerms, Publish, Request, RunKind,
+    Adopted, AfterEnd, BuildTerms, DoneWhen, Makes, Parent, PhaseTerms, Publish, Request, RunKind,
     TaskOrder, WatchTerms,
 };
 pub use resume::{ResumeStep, Resumption};
@@ -52,7 +52,7 @@ pub use shutdown::{Shutdown, ShutdownStep};
 pub use spawn::SpawnStage;
 pub use threads::Threads;
 pub use timer::Timer;
-pub use tree::{Child, ChildReport, ChildStage, ChildState, Parent, RunMessage};
+pub use tree::{Child, ChildReport, ChildStage, ChildState, RunMessage};
 pub use watch::{Approved, Watch};
 
 pub(super) use ledger::{MOST_TRIES, thread_of};

@@ -1,9 +1,8 @@
 //! What a person asked for.
 
 use super::outcome::Published;
-use super::tree::Parent;
 use crate::agent::Budget;
-use crate::ids::{CommitSha, TaskId};
+use crate::ids::{CommitSha, RunId, TaskId};
 use crate::prompts::Prompts;
 use crate::review::{Domain, ReviewPlan};
 use crate::sandbox::Sandbox;
@@ -51,6 +50,16 @@ pub struct Request {
     /// The run that started this one; `None` for a run that a person started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
+}
+
+/// The place of a run below another one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Parent {
+    /// The run that started it and hears its reports.
+    pub run: RunId,
+    /// The parent's task that it works on.
+    pub task: TaskId,
 }
 
 /// Which command a run serves, with what only that command needs.

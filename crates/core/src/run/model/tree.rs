@@ -5,18 +5,8 @@ use super::outcome::{OutcomeStatus, Published, Spent};
 use super::request::Request;
 use crate::Problem;
 use crate::agent::Budget;
-use crate::ids::{CommitSha, RunId, TaskId};
+use crate::ids::{CommitSha, TaskId};
 use serde::{Deserialize, Serialize};
-
-/// The place of a run below another one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Parent {
-    /// The run that started it and hears its reports.
-    pub run: RunId,
-    /// The parent's task that it works on.
-    pub task: TaskId,
-}
 
 /// A child run, as its parent knows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
