@@ -1,18 +1,19 @@
 //! The loop of the executor: one thread that starts pending effects, delivers their results, and
 //! wakes runs when their timers are due.
 
-use crate::cancel::{CancelGuard, CancelToken, Urgency};
+mod children;
+mod owned_run;
+
+use self::owned_run::{Held, OwnedRun, UnderWay};
+use crate::cancel::{CancelToken, Urgency};
 use crate::executor::{Executor, OnStop, Until};
 use crate::journal::Word;
 use crate::lease::Lease;
 use drive_core::agent::Ending;
-use drive_core::ids::{DedupeKey, EffectKey, PrNumber, RunId};
+use drive_core::ids::{DedupeKey, EffectKey, RunId};
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{Child, ChildStage, Effect, EffectResult, Event, Flow, Run, Timer};
-use drive_core::time::Timestamp;
+use drive_core::run::{Effect, EffectResult, Event, Flow, Run, Timer};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Deref;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Scope, scope};
 use std::time::{Duration, Instant};
@@ -32,7 +33,7 @@ enum Message {
 /// The dispatcher of one executor.
 pub(crate) struct Dispatch<'env> {
     executor: &'env Executor<'env>,
-    flights: BTreeMap<RunId, Flight<'env>>,
+    flights: BTreeMap<RunId, OwnedRun<'env>>,
     dirty: BTreeSet<RunId>,
     /// Children that only wait, for an owner that goes no further.
     resting: BTreeSet<RunId>,
@@ -44,51 +45,6 @@ pub(crate) struct Dispatch<'env> {
     heard: u64,
     wakes: u64,
     stopping: bool,
-}
-
-/// One run that this process owns.
-struct Flight<'env> {
-    lease: Held<'env>,
-    /// The run that it reports to.
-    parent: Option<RunId>,
-    /// Its children that have not ended.
-    children: BTreeSet<RunId>,
-    under_way: BTreeMap<EffectKey, UnderWay>,
-    timers: BTreeMap<Timer, Due>,
-    /// Its pull request.
-    pr: Option<PrNumber>,
-}
-
-/// A lease of the caller's, or of a child run.
-#[derive(Clone)]
-enum Held<'env> {
-    Lent(&'env Lease<'env>),
-    Own(Arc<Lease<'env>>),
-}
-
-impl<'env> Deref for Held<'env> {
-    type Target = Lease<'env>;
-
-    fn deref(&self) -> &Lease<'env> {
-        match self {
-            Held::Lent(lease) => lease,
-            Held::Own(lease) => lease,
-        }
-    }
-}
-
-struct UnderWay {
-    effect: Effect,
-    cancel: CancelToken,
-    _linked: CancelGuard,
-}
-
-/// A deadline on both clocks: wall time continues while the machine sleeps, and the monotonic clock
-/// continues when the wall clock is set back.
-#[derive(Clone, Copy)]
-struct Due {
-    civil: Timestamp,
-    steady: Instant,
 }
 
 impl<'env> Dispatch<'env> {
@@ -138,7 +94,7 @@ impl<'env> Dispatch<'env> {
 
     fn accept(&mut self, lease: Held<'env>, parent: Option<RunId>) {
         let run = lease.run().clone();
-        let flight = Flight {
+        let flight = OwnedRun {
             lease,
             parent,
             children: BTreeSet::new(),
@@ -148,37 +104,6 @@ impl<'env> Dispatch<'env> {
         };
         self.dirty.insert(run.clone());
         self.flights.insert(run, flight);
-    }
-
-    /// Becomes the owner of the children of a run. One that another process owns is left alone; it
-    /// reports to the journal of its parent.
-    fn accept_children(&mut self, run: &Run) -> Result<(), Problem> {
-        let live = |(_, child): &(&RunId, &Child)| match child.stage {
-            ChildStage::Started | ChildStage::Stopping => true,
-            ChildStage::Starting | ChildStage::Ended => false,
-        };
-        let children: BTreeSet<RunId> = run
-            .children
-            .iter()
-            .filter(live)
-            .map(|c| c.0.clone())
-            .collect();
-        let executor = self.executor;
-        let journal = executor.journal;
-        for child in &children {
-            let is_free = !self.flights.contains_key(child) && !self.resting.contains(child);
-            if self.stopping || !is_free {
-                continue;
-            }
-            let lease = Lease::acquire(journal.store, journal.clock, executor.whoami, child)?;
-            if let Ok(lease) = lease {
-                self.accept(Held::Own(Arc::new(lease)), Some(run.id.clone()));
-            }
-        }
-        if let Some(flight) = self.flights.get_mut(&run.id) {
-            flight.children = children;
-        }
-        Ok(())
     }
 
     fn turn<'scope>(
@@ -439,7 +364,7 @@ impl<'env> Dispatch<'env> {
             self.dirty.extend(news.runs);
         }
         // Somebody else's child may be free by now.
-        let is_apart = |flight: &Flight<'_>| {
+        let is_apart = |flight: &OwnedRun<'_>| {
             let mut children = flight.children.iter();
             children.any(|c| !self.flights.contains_key(c) && !self.resting.contains(c))
         };
@@ -516,38 +441,6 @@ impl<'env> Dispatch<'env> {
             }
         }
     }
-}
-
-impl Flight<'_> {
-    fn set_timers(&mut self, run: &Run, now: Timestamp) {
-        let known = std::mem::take(&mut self.timers);
-        for (name, civil) in &run.timers {
-            let same = known.get(name).filter(|due| due.civil == *civil);
-            let due = same.copied().unwrap_or_else(|| Due::at(*civil, now));
-            self.timers.insert(*name, due);
-        }
-    }
-}
-
-impl Due {
-    fn at(civil: Timestamp, now: Timestamp) -> Self {
-        let left = left(civil, now);
-        let steady = Instant::now();
-        Self {
-            civil,
-            steady: steady.checked_add(left).unwrap_or(steady),
-        }
-    }
-
-    /// How long until the first of both clocks has come.
-    fn left(&self, now: Timestamp) -> Duration {
-        let steady = self.steady.saturating_duration_since(Instant::now());
-        steady.min(left(self.civil, now))
-    }
-}
-
-fn left(civil: Timestamp, now: Timestamp) -> Duration {
-    Duration::try_from(civil.duration_since(now)).unwrap_or_default()
 }
 
 /// Whether an effect ended because its owner detached.

@@ -4,9 +4,15 @@
 //! its result repeats nothing.
 
 use crate::journal::Journal;
-use drive_core::Problem;
 use drive_core::ids::{DedupeKey, EffectKey, RunId};
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{EffectResult, Event, RunMessage};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// How often a delivery is tried, and the pause between two tries: half a minute in all.
+const MOST_TRIES: u32 = 60;
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// Delivers a message of the run `from`, decided under `key`, to the run `to`.
 pub(crate) fn deliver(
@@ -35,6 +41,19 @@ pub(crate) fn deliver(
             (event, format!("report/{from}/{}", report.number))
         }
     };
-    journal.deliver(to, &event, &DedupeKey::new(dedupe), None)?;
-    Ok(EffectResult::Delivered)
+    let dedupe = DedupeKey::new(dedupe);
+    let mut tries = 0;
+    loop {
+        let problem = match journal.deliver(to, &event, &dedupe, None) {
+            Ok(_) => return Ok(EffectResult::Delivered),
+            Err(problem) => problem,
+        };
+        // A parent that is never told waits for ever, so a journal that is busy or a disk that is full
+        // for a moment is tried again.
+        tries += 1;
+        if tries >= MOST_TRIES || problem.kind == Kind::IllegalEvent {
+            return Err(problem);
+        }
+        sleep(PAUSE);
+    }
 }

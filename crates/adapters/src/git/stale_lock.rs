@@ -33,7 +33,7 @@ pub(super) fn remove_stale(answer: &Answer, location: &Location) -> bool {
         return true;
     };
     std::thread::sleep(LEAST_AGE.saturating_sub(before.age));
-    if is_held(&lock, before.owner, &folders) {
+    if is_held(&lock, before.owner, &with_linked_worktrees(folders)) {
         return false;
     }
     match Identity::of(&lock) {
@@ -88,6 +88,23 @@ fn folders_of(location: &Location) -> Vec<PathBuf> {
         .filter_map(|folder| folder.canonicalize().ok())
         .collect();
     folders.extend(resolved);
+    folders
+}
+
+/// The same with every linked worktree: a git that works in one may hold a lock of the common folder.
+fn with_linked_worktrees(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut linked = Vec::new();
+    for folder in &folders {
+        let Ok(entries) = std::fs::read_dir(folder.join("worktrees")) else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            let text = std::fs::read_to_string(entry.path().join("gitdir")).unwrap_or_default();
+            linked.extend(Path::new(text.trim()).parent().map(Path::to_path_buf));
+        }
+    }
+    linked.retain(|folder| !folder.as_os_str().is_empty());
+    folders.extend(linked);
     folders
 }
 

@@ -44,6 +44,9 @@ pub(super) fn roll_back(
         kept = kept.or(behind);
     }
     reset(record, &to, call)?;
+    // A file that the work's own `.gitignore` covered is untracked only now.
+    let uncovered = keep::keep_after(all, record, &to)?;
+    kept = kept.or(uncovered);
     clean(all, record, &at)?;
     Ok(kept)
 }

@@ -311,3 +311,32 @@ fn a_child_ends_only_after_its_parent_was_told() {
     assert!(last.branch.is_some() && last.head_sha.is_some());
     assert_eq!(run.outcome.unwrap().status, OutcomeStatus::Succeeded);
 }
+
+#[test]
+fn a_root_whose_task_can_never_start_fails_and_names_it() {
+    let run = root(
+        vec![order("a", &[]), order("b", &["c"]), order("c", &["b"])],
+        None,
+    );
+    let run = delivered(run);
+    let run = reports(run, "a", 1, succeeded(), 0);
+    let failure = run.outcome.unwrap().failure.unwrap();
+    assert_eq!(failure.kind, Kind::TasksFailed);
+    assert_eq!(
+        failure.message,
+        "task `b` can never start: it waits for itself, or for a task that does not exist"
+    );
+}
+
+#[test]
+fn a_share_that_did_not_reach_its_child_is_there_for_others() {
+    let run = delivered(root(vec![order("a", &[]), order("b", &[])], Some(1_000)));
+    let run = reports(run, "b", 1, succeeded(), 100);
+    let run = reports(run, "a", 1, needs_budget(), 510);
+    assert_eq!(tokens(&run, "a"), Some(890));
+    let key = run.pending.keys().next().unwrap().clone();
+    let result = EffectResult::Failed { problem: problem() };
+    let run = next(run, Event::EffectEnded { key, result });
+    assert_eq!(tokens(&run, "a"), Some(500));
+    assert!(run.warnings[0].starts_with("run `r1+a` could not be asked: "));
+}

@@ -97,6 +97,11 @@ impl World<'_> {
             self.observer.agent(&task.run.id, &task.claimed.key, &event);
         }
         if let Some(sandbox) = &reviewed {
+            // What it used counts even where the sandbox cannot be put back.
+            if let Ok(outcome) = &outcome {
+                let spent = Spent::of(outcome);
+                notes.journal(Note::Used { spent });
+            }
             self.sandboxes
                 .mend(sandbox, task.run.work.head_sha.as_ref())?;
             if let Some(kept) = self.put_back(task, sandbox, job)? {

@@ -40,7 +40,14 @@ impl World<'_> {
         let tip = self
             .history
             .resolve(Place::Sandbox(sandbox), &name.full())?;
-        if tip == *head || self.history.is_all_by(&job.agent, sandbox, head, &tip)? {
+        let place = Place::Sandbox(sandbox);
+        let is_own = || {
+            Ok::<bool, Problem>(
+                self.history.is_ancestor(place, head, &tip)?
+                    && self.history.is_all_by(&job.agent, sandbox, head, &tip)?,
+            )
+        };
+        if tip == *head || is_own()? {
             return Ok(());
         }
         Err(Problem::new(

@@ -1,7 +1,7 @@
 //! Puts the runs of a list in the order of their tree, children below their parents.
 
 use drive_core::ids::RunId;
-use drive_core::run::{Child, ChildState, Run};
+use drive_core::run::{Child, ChildStage, ChildState, Run};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every run once, each with its depth. A child whose parent is not in the list stands for itself.
@@ -31,8 +31,9 @@ pub(super) fn in_order(runs: &[Run]) -> Vec<(usize, &Run)> {
 /// What a parent knows of a child, in one line.
 pub(crate) fn child_line(id: &RunId, child: &Child) -> String {
     let state = match child.report.as_ref().map(|report| &report.state) {
-        None => "starting".to_owned(),
-        Some(ChildState::Working) => "working".to_owned(),
+        None if child.stage == ChildStage::Starting => "starting".to_owned(),
+        None | Some(ChildState::Working) => "working".to_owned(),
+        Some(ChildState::NeedsBudget { .. }) if child.is_granted() => "working".to_owned(),
         Some(ChildState::NeedsBudget { why } | ChildState::NeedsPerson { why }) => {
             format!("waiting for you: {why}")
         }

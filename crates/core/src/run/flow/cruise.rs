@@ -177,7 +177,14 @@ fn unfinished(run: &Run, terms: &BuildTerms) -> Option<Problem> {
     let board = Board::of(run, terms);
     let failed: Vec<&str> = board.failed().map(TaskId::as_str).collect();
     if failed.is_empty() {
-        return None;
+        let stuck = board.unstarted().next()?;
+        return Some(Problem::new(
+            Kind::TasksFailed,
+            format!(
+                "task `{}` can never start: it waits for itself, or for a task that does not exist",
+                stuck.id
+            ),
+        ));
     }
     let skipped = board.blocked.len();
     let mut what = match failed.as_slice() {

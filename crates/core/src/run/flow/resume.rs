@@ -54,6 +54,10 @@ pub(super) fn step_under_way(run: &Run) -> Option<ResumeStep> {
 /// Before a stop takes its pending effects away: a review that is being posted must be found again
 /// under its key.
 pub(super) fn suspend(run: &mut Run) {
+    // On the way out, and on the way back to the flow, other comments are posted.
+    if run.shutdown.is_some() || step_under_way(run).is_some() {
+        return;
+    }
     let Flow::Phase { phase } = &mut run.flow else {
         return;
     };
@@ -138,7 +142,13 @@ pub(super) fn ended(run: &mut Run, step: ResumeStep, result: EffectResult, now: 
             let message = "Keep what was left in the sandbox".to_owned();
             run.decide(Effect::CommitWork { sandbox, message });
         }
-        (ResumeStep::ReadingBranch, None) => say_resumed(run, now),
+        (ResumeStep::ReadingBranch, None) => {
+            // A person may have moved the branch, even back to its base.
+            if let EffectResult::WorkCommitted { head_sha, .. } = result {
+                run.work.head_sha = Some(head_sha);
+            }
+            say_resumed(run, now);
+        }
         (ResumeStep::Posting, problem) => {
             if let Some(problem) = problem {
                 let warning =

@@ -85,6 +85,16 @@ impl SpawnFlow<'_> {
                 self.fail(super::publish::branch_moved(&self.request.branch));
             }
             EffectResult::PullRequestOpened { .. } => self.leave(OutcomeStatus::Succeeded, None),
+            EffectResult::Failed { problem } if problem.kind == Kind::AgentInterrupted => {
+                let to = self.head().unwrap_or_else(|| self.base_sha());
+                let sandbox = self.run.sandbox_id();
+                self.run.decide(Effect::RollBack { sandbox, to });
+            }
+            EffectResult::RolledBack { kept } => {
+                let saved = kept.map(|kept| kept.reference);
+                self.run.resumption.get_or_insert_default().saved = saved;
+                self.start_coder();
+            }
             EffectResult::Failed { problem } => {
                 self.leave(OutcomeStatus::of_problem(&problem), Some(problem));
             }
@@ -98,7 +108,6 @@ impl SpawnFlow<'_> {
             | EffectResult::Integrated { .. }
             | EffectResult::Replaced { .. }
             | EffectResult::Conflicted { .. }
-            | EffectResult::RolledBack { .. }
             | EffectResult::Verified { .. }
             | EffectResult::Delivered
             | EffectResult::OnForge { .. } => {}

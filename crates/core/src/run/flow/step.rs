@@ -386,9 +386,7 @@ fn delivered(
     match (message, failure) {
         (RunMessage::StartRun { .. }, failure) => tree::started(run, other, failure),
         (RunMessage::StopRun, Some(problem)) => tree::not_stopped(run, other, problem),
-        (RunMessage::AskRun { .. }, Some(problem)) => run
-            .warnings
-            .push(format!("run `{other}` could not be asked: {problem}")),
+        (RunMessage::AskRun { ask }, Some(problem)) => tree::not_asked(run, other, ask, problem),
         (RunMessage::ReportToParent { .. }, Some(problem)) => run
             .warnings
             .push(format!("run `{other}` did not get a report: {problem}")),

@@ -6,8 +6,8 @@
 //! leaves over is there for others once it has ended.
 
 use super::super::model::{
-    Child, ChildReport, ChildStage, ChildState, Effect, Flow, OutcomeStatus, Parent, Request, Run,
-    RunMessage, TaskOrder,
+    Ask, Child, ChildReport, ChildStage, ChildState, Effect, Flow, OutcomeStatus, Parent, Request,
+    Run, RunMessage, TaskOrder,
 };
 use crate::Problem;
 use crate::agent::Budget;
@@ -86,6 +86,15 @@ pub(super) fn not_stopped(run: &mut Run, id: &RunId, problem: &Problem) {
         run.warnings
             .push(format!("run `{id}` could not be stopped: {problem}"));
     }
+}
+
+/// A child could not be asked: a share that it did not get is there for others.
+pub(super) fn not_asked(run: &mut Run, id: &RunId, ask: &Ask, problem: &Problem) {
+    if let (Some(child), Ask::Extend { budget, .. }) = (run.children.get_mut(id), ask) {
+        child.granted = child.granted.without(*budget);
+    }
+    run.warnings
+        .push(format!("run `{id}` could not be asked: {problem}"));
 }
 
 fn give_up(child: &mut Child, problem: &Problem) {

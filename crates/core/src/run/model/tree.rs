@@ -129,6 +129,12 @@ impl Child {
             .map_or_else(Spent::default, |r| r.spent)
     }
 
+    /// Whether its latest report was answered with a larger share.
+    pub fn is_granted(&self) -> bool {
+        let number = self.report.as_ref().map_or(0, |report| report.number);
+        number > 0 && self.granted_for >= number
+    }
+
     /// Whether it ended well.
     pub fn has_succeeded(&self) -> bool {
         let state = self.report.as_ref().map(|report| &report.state);

@@ -133,6 +133,46 @@ proptest! {
     }
 }
 
+fn posts_next(run: &Run, name: &str, key: &str) -> bool {
+    run.pending.values().any(|effect| match effect {
+        Effect::OnForge {
+            idempotency_key, ..
+        } => effect.name() == name && idempotency_key.as_ref().is_some_and(|k| k.starts_with(key)),
+        _ => false,
+    })
+}
+
+/// Its owner is killed; the next command ends it.
+fn killed(scene: &mut Scene, run: Run) -> Run {
+    let mut run = tell(run, Event::OwnerLost);
+    while run.outcome.is_none() {
+        run = perform_one(scene, run);
+    }
+    run
+}
+
+#[test]
+fn findings_outlive_a_kill_while_they_are_posted_and_another_while_the_team_goes_on() {
+    let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+    let mut run = begin(team_request(TeamMode::Github));
+    while !posts_next(&run, "postReview", "review/") {
+        run = perform_one(&mut scene, run);
+    }
+    run = tell(killed(&mut scene, run), RESUMED);
+    while !posts_next(&run, "postComment", "resumed/") {
+        run = perform_one(&mut scene, run);
+    }
+    run = tell(killed(&mut scene, run), RESUMED);
+    let run = to_the_end(&mut scene, run);
+    assert_eq!(
+        end(&run),
+        (OutcomeStatus::Succeeded, None, Some(LastWord::Approved))
+    );
+    let replies = posts(&scene).into_keys();
+    let replies = replies.filter(|key| key.starts_with("reply/")).count();
+    assert_eq!(replies, 1, "{:?}", posts(&scene));
+}
+
 /// A team whose reviewer was under way when it was stopped.
 fn stopped_in_review(scene: &mut Scene) -> Run {
     let mut run = begin(team_request(TeamMode::Github));
