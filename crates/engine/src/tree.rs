@@ -10,9 +10,10 @@ use drive_core::run::{EffectResult, Event, RunMessage};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// How often a delivery is tried, and the pause between two tries: half a minute in all.
-const MOST_TRIES: u32 = 60;
-const PAUSE: Duration = Duration::from_millis(500);
+/// How often a delivery is tried, and the pause between two tries. A longer outage of the journal keeps
+/// the failure out of it as well: then the next owner delivers.
+const MOST_TRIES: u32 = 4;
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Delivers a message of the run `from`, decided under `key`, to the run `to`.
 pub(crate) fn deliver(

@@ -95,6 +95,31 @@ fn half_work_and_its_commits_are_kept_and_taken_away() {
 }
 
 #[test]
+fn a_file_that_only_the_works_own_gitignore_covered_is_kept() {
+    let scene = Scene::new();
+    scene.write(".gitignore", "ignored.txt\nnotes/\n");
+    scene.write("notes/found.txt", "hours of work\n");
+    let sandboxes = scene.world.worktrees();
+    let base = CommitSha::new(&scene.base);
+    sandboxes.roll_back(&scene.sandbox, &base).unwrap().unwrap();
+    scene.assert_at_base();
+    assert!(!scene.sandbox.path.join("notes").exists());
+    let kept = scene
+        .world
+        .git(["for-each-ref", "--format=%(refname)", "refs/drive/kept"]);
+    let is_in = |name: &str| {
+        let file = format!("{name}:notes/found.txt");
+        scene
+            .world
+            .command(&scene.world.repo, ["cat-file", "-e", &file])
+            .status()
+            .unwrap()
+            .success()
+    };
+    assert!(kept.lines().any(is_in), "{kept}");
+}
+
+#[test]
 fn commits_alone_are_kept_although_they_are_on_the_branch() {
     let scene = Scene::new();
     scene.write("a.txt", "committed\n");
