@@ -65,7 +65,8 @@ fn refused(run: &Run, why: NotResumable) -> Problem {
             let overrun = run.budget().overrun(run.spent.usage, run.spent.cost);
             let overrun = overrun.map_or(String::new(), |overrun| overrun.to_string());
             Problem::new(Kind::BudgetExceeded, format!("run `{id}` {overrun}")).hint(format!(
-                "grant more and continue with `drive runs extend {id} --cost 5`"
+                "grant more and continue with `drive runs extend {id} {}`",
+                run.extension()
             ))
         }
         NotResumable::Over(status) => {

@@ -124,8 +124,9 @@ fn waiting_for(run: &Run, phase: &Phase) -> Option<String> {
     }
     if let Some(limit) = phase.limit() {
         return Some(format!(
-            "you: {limit}; raise the limit with `drive runs extend {} --cost 5 --rounds 3`",
-            run.id
+            "you: {limit}; raise the limit with `drive runs extend {} {} --rounds 3`",
+            run.id,
+            run.extension()
         ));
     }
     if let Some(hold) = phase.hold() {
@@ -152,7 +153,10 @@ pub fn paused_for(run: &Run) -> Option<String> {
             let id = &run.id;
             return Some(match needs_budget(run) {
                 true => {
-                    format!("you: {why}; raise the budget with `drive runs extend {id} --cost 5`")
+                    format!(
+                        "you: {why}; raise the budget with `drive runs extend {id} {}`",
+                        run.extension()
+                    )
                 }
                 false => format!("you: {why}"),
             });

@@ -181,7 +181,7 @@ fn a_spent_budget_waits_for_a_person_who_extends_it() {
     let wait = paused_for(&run).unwrap();
     assert_eq!(
         wait,
-        "you: all tokens of the budget are used; raise the budget with `drive runs extend r1 --cost 5`"
+        "you: all tokens of the budget are used; raise the budget with `drive runs extend r1 --tokens 1000000`"
     );
     let budget = Budget {
         tokens: Some(300),

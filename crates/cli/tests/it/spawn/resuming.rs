@@ -134,7 +134,7 @@ fn a_spawn_over_its_budget_goes_on_with_runs_extend() {
     );
     let id = text(&run["runId"]);
     let hint = text(&run["failure"]["hint"]);
-    let command = format!("`drive runs extend {id} --cost 5`");
+    let command = format!("`drive runs extend {id} --tokens 1000000`");
     assert!(hint.contains(&command), "{hint}");
     // Nothing was granted.
     let refused = world.drive(&["runs", "resume", &id, "--json"]);

@@ -223,7 +223,7 @@ fn with_way_on(run: &Run, failure: Problem) -> Problem {
     }
     let id = &run.id;
     let command = if failure.kind == Kind::BudgetExceeded {
-        format!("drive runs extend {id} --cost 5")
+        format!("drive runs extend {id} {}", run.extension())
     } else {
         format!("drive runs resume {id}")
     };

@@ -201,6 +201,21 @@ impl Run {
         left
     }
 
+    /// The options of `drive runs extend` that raise the limit which is used up: money does not help
+    /// where tokens are missing.
+    pub fn extension(&self) -> &'static str {
+        let (whole, spent) = (self.budget(), self.spent_in_all());
+        let left = whole.minus(spent.usage, spent.cost);
+        let is_out_of_money = left.cost.is_some_and(|cost| cost.micro_usd() == 0);
+        match (left.tokens == Some(0), is_out_of_money) {
+            (true, true) => "--cost 5 --tokens 1000000",
+            (true, false) => "--tokens 1000000",
+            (false, true) => "--cost 5",
+            (false, false) if whole.cost.is_none() && whole.tokens.is_some() => "--tokens 1000000",
+            (false, false) => "--cost 5",
+        }
+    }
+
     /// Adds to what the run may use.
     pub(in crate::run) fn grant(&mut self, more: Budget) {
         let nothing = Budget {

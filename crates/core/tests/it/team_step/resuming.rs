@@ -275,7 +275,7 @@ fn a_team_over_its_budget_goes_on_once_more_is_granted() {
     let run = to_the_end(&mut scene, begin(asked));
     assert_eq!(end(&run).1, Some(Kind::BudgetExceeded));
     let hint = run.outcome.clone().unwrap().failure.unwrap().hint.unwrap();
-    let command = format!("`drive runs extend {} --cost 5`", run.id);
+    let command = format!("`drive runs extend {} --tokens 1000000`", run.id);
     assert!(hint.contains(&command), "{hint}");
     assert_eq!(require_resumable(&run, None), Err(NotResumable::OverBudget));
     let granted = Some(Budget {

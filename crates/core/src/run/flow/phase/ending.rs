@@ -30,7 +30,7 @@ impl PhaseFlow<'_> {
     /// One comment says what is open and who must act.
     pub(super) fn post_limit(&mut self) {
         let limit = self.state.limit().unwrap_or_default();
-        let body = limit_comment(limit, &self.run.id, &self.state.ledger);
+        let body = limit_comment(limit, self.run, &self.state.ledger);
         let mut key = format!("limit/{}/{}", self.state.rounds, self.state.extra_rounds);
         if self.run.granted.is_some() {
             // The same rounds may meet the limit of a raised budget again.
@@ -182,7 +182,7 @@ impl PhaseFlow<'_> {
         }
         posts.push(ClosingPost {
             act: ForgeAct::PostComment {
-                body: stopped_comment(&problem, &self.run.id, &self.state.ledger),
+                body: stopped_comment(&problem, self.run, &self.state.ledger),
             },
             key: Some(self.stopped_key()),
         });

@@ -9,7 +9,6 @@ use crate::Problem;
 use crate::agent::answer::{CommentAction, CommentAnswer};
 use crate::forge::part::{own, unmarked};
 use crate::forge::text::{BODY_CHARS, LINE_CHARS, first_line, fit, inert};
-use crate::ids::RunId;
 use crate::problem::Kind;
 use crate::prompts::fenced;
 use crate::settings::TeamMode;
@@ -87,21 +86,23 @@ pub(super) fn injected_body(author: &str, text: &str) -> String {
 }
 
 /// One comment for a limit: what is open, and who must act.
-pub(super) fn limit_comment(limit: &str, run: &RunId, ledger: &Ledger) -> String {
+pub(super) fn limit_comment(limit: &str, run: &Run, ledger: &Ledger) -> String {
     let open = open_comments(ledger);
+    let (id, options) = (&run.id, run.extension());
     format!(
         "Waiting for a person: {limit}. Approve, merge or close this pull request, or raise the \
-         limit with `drive runs extend {run} --cost 5 --rounds 3`.{open}"
+         limit with `drive runs extend {id} {options} --rounds 3`.{open}"
     )
 }
 
 /// One comment for an end before the work was done: why, and what is open.
-pub(super) fn stopped_comment(problem: &Problem, run: &RunId, ledger: &Ledger) -> String {
+pub(super) fn stopped_comment(problem: &Problem, run: &Run, ledger: &Ledger) -> String {
+    let (id, options) = (&run.id, run.extension());
     let why = inert(&problem.to_string(), REASON_CHARS);
     let open = open_comments(ledger);
     let then = if problem.kind == Kind::BudgetExceeded {
         format!(
-            "Continue with `drive runs extend {run} --cost 5`; comments that are written here until \
+            "Continue with `drive runs extend {id} {options}`; comments that are written here until \
              then are read when it continues."
         )
     } else {
