@@ -76,10 +76,13 @@ impl Sim {
     /// The next owner knows only what was written down.
     pub fn take_over(&mut self) {
         self.tell(|| "an owner comes".to_owned());
-        let text = write_run(&self.run).unwrap();
-        let read = read_run(STATE_FORMAT, &text).unwrap();
-        assert_eq!(read, self.run, "a state is not read as it was written");
-        self.run = read;
+        // Half the time of a cruise went into reading every state back; one in four is thousands.
+        if self.crashes % 4 == 1 {
+            let text = write_run(&self.run).unwrap();
+            let read = read_run(STATE_FORMAT, &text).unwrap();
+            assert_eq!(read, self.run, "a state is not read as it was written");
+            self.run = read;
+        }
         if self.rng.percent(5) {
             self.check_journal();
         }
