@@ -9,6 +9,8 @@ use std::path::PathBuf;
 
 /// Moves the state directory.
 pub const DRIVE_STATE_DIR: &str = "DRIVE_STATE_DIR";
+/// What drive logs on standard error, such as `debug` or `drive::git=debug`.
+pub const DRIVE_LOG: &str = "DRIVE_LOG";
 /// The user's home, below which settings and state live by default.
 pub const HOME: &str = "HOME";
 /// Where the user's settings live; default `~/.config`.

@@ -1,6 +1,7 @@
 //! The context of every command: options, environment, and services that are created on first use.
 
 use crate::global_args::GlobalArgs;
+use crate::logging;
 use crate::output::Output;
 use drive_adapters::process::BoundedRunner;
 use drive_adapters::settings::{self, LoadError, SettingsPaths, checkout_root};
@@ -19,7 +20,7 @@ use std::sync::Arc;
 pub(crate) struct App {
     global: GlobalArgs,
     environment: Environment,
-    output: Output,
+    output: Arc<Output>,
     settings: OnceCell<Effective>,
     state_dir: OnceCell<StateDir>,
     runner: Arc<dyn ProcessRunner>,
@@ -30,7 +31,8 @@ impl App {
     /// The context the global options ask for.
     pub(crate) fn new(global: GlobalArgs) -> Self {
         let environment = Environment::load();
-        let output = Output::new(&global, &environment);
+        let output = Arc::new(Output::new(&global, &environment));
+        logging::start(&output, &environment, global.verbose);
         Self {
             global,
             environment,

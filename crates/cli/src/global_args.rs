@@ -23,7 +23,7 @@ pub(crate) struct GlobalArgs {
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 
-    /// Print more on standard error
+    /// Print every step on standard error; `DRIVE_LOG=debug` prints still more
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
 

@@ -11,6 +11,7 @@ mod commands;
 mod documents;
 mod exit;
 mod global_args;
+mod logging;
 mod output;
 mod panics;
 mod progress;

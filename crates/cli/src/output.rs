@@ -124,6 +124,11 @@ impl Output {
         }
     }
 
+    /// A line of the log, which `-v` or `DRIVE_LOG` asked for.
+    pub(crate) fn log(&self, line: &str) {
+        self.say(format_args!("{}", Printable(line)));
+    }
+
     /// What happens at this moment: the line at the bottom of a terminal, a plain line elsewhere.
     /// Only some of many are shown.
     pub(crate) fn live(&self, line: &str) {

@@ -121,7 +121,16 @@ impl Executor<'_> {
             }
             self.performer.perform(&task)
         };
+        let (id, key) = (&run.id, &claimed.key);
+        tracing::info!(target: "drive::run", run = %id, attempt = claimed.attempt, "begins {key}");
         let result = catch_unwind(AssertUnwindSafe(act));
+        match &result {
+            Ok(Ok(_)) => tracing::info!(target: "drive::run", run = %id, "ends {key}"),
+            Ok(Err(problem)) => {
+                tracing::info!(target: "drive::run", run = %id, "fails {key}: {}", problem.message);
+            }
+            Err(_) => tracing::error!(target: "drive::run", run = %id, "panics in {key}"),
+        }
         match result {
             Ok(Ok(result)) => result,
             Ok(Err(problem)) => EffectResult::Failed { problem },

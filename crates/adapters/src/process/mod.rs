@@ -9,6 +9,7 @@ mod full;
 mod input;
 mod leftover;
 mod light;
+mod log;
 mod procfs;
 mod program;
 mod streams;
@@ -32,7 +33,7 @@ use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The environment of a child, with its private temporary folder made and named.
 fn private_tmp(spec: &CommandSpec) -> Result<Vec<(OsString, OsString)>, Problem> {
@@ -96,12 +97,15 @@ impl ProcessRunner for BoundedRunner {
         started: &mut Started<'_>,
         sink: &mut dyn OutputSink,
     ) -> Result<ProcessReport, Problem> {
-        match spec.containment {
+        let start = Instant::now();
+        let ended = match spec.containment {
             Containment::Full => {
                 full::run(&self.helper, &self.without, spec, cancel, started, sink)
             }
             Containment::Light => light::run(spec, cancel, started, sink),
-        }
+        };
+        log::ended(spec, start.elapsed(), &ended);
+        ended
     }
 
     fn inspect(&self, identity: &ProcessIdentity) -> Presence {

@@ -5,7 +5,7 @@ use drive_core::problem::{Kind, Problem};
 use drive_engine::CancelToken;
 use drive_engine::cancel::Urgency;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use ureq::Agent;
 use ureq::http::{HeaderMap, Method, Request};
 
@@ -111,7 +111,7 @@ impl Transport {
     /// A repository that was renamed answers with its new address, and nothing has happened then:
     /// the same request goes there, with the token only on the same server.
     pub(super) fn send(&self, ask: Ask<'_>, cancel: &CancelToken) -> Result<Reply, Problem> {
-        let mut reply = self.send_there(&ask, cancel)?;
+        let mut reply = self.send_logged(&ask, cancel)?;
         for _ in 0..MOST_REDIRECTS {
             let Some(url) = moved_to(&reply, ask.url) else {
                 break;
@@ -120,9 +120,24 @@ impl Transport {
                 url: &url,
                 ..ask.clone()
             };
-            reply = self.send_there(&there, cancel)?;
+            reply = self.send_logged(&there, cancel)?;
         }
         Ok(reply)
+    }
+
+    fn send_logged(&self, ask: &Ask<'_>, cancel: &CancelToken) -> Result<Reply, Problem> {
+        let start = Instant::now();
+        let replied = self.send_there(ask, cancel);
+        let (method, url, ms) = (&ask.method, ask.url, start.elapsed().as_millis());
+        match &replied {
+            Ok(reply) => {
+                tracing::debug!(target: "drive::http", ms, "{method} {url}: {}", reply.status);
+            }
+            Err(problem) => {
+                tracing::debug!(target: "drive::http", ms, "{method} {url}: {}", problem.message);
+            }
+        }
+        replied
     }
 
     fn send_there(&self, ask: &Ask<'_>, cancel: &CancelToken) -> Result<Reply, Problem> {

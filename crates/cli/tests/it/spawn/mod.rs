@@ -9,6 +9,7 @@ pub(crate) mod deaths;
 mod end_to_end;
 mod github;
 mod homes;
+mod logging;
 mod memory;
 mod mistakes;
 mod narration;
