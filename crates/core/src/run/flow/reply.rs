@@ -24,7 +24,7 @@ impl PhaseFlow<'_> {
         let commit = head.filter(|head| round.head_before.as_ref() != Some(head));
         let findings = std::mem::take(findings);
         let said = round.answers.iter().find(|one| one.id == FINDINGS_ID);
-        let is_fixed = said.is_none_or(|one| one.action == CommentAction::Fixed);
+        let is_fixed = said.is_some_and(|one| one.action == CommentAction::Fixed);
         let note = said.map_or("", |one| one.note.as_str());
         self.enter_fixed(
             &findings,

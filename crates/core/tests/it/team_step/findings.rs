@@ -170,3 +170,15 @@ fn a_finding_in_no_comment_that_the_fixer_declines_is_not_recorded_as_resolved()
         (false, "It is checked above.")
     );
 }
+
+#[test]
+fn a_finding_in_no_comment_that_the_fixer_does_not_mention_is_not_recorded_as_resolved() {
+    for mode in [TeamMode::Pingpong, TeamMode::Sequential] {
+        let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+        scene.fixer = Some(agent_said("All done."));
+        let run = scene.fly(team_request(mode));
+        let remark = &team(&run).record.remarks[0];
+        assert!(remark.commit.is_some(), "{mode:?}");
+        assert!(!remark.resolved, "{mode:?}");
+    }
+}
