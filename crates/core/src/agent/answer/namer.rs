@@ -1,5 +1,6 @@
 use super::block::last_json;
 use super::fields::Fields;
+use crate::sandbox::BranchName;
 use serde::{Deserialize, Serialize};
 
 /// The longest title, in characters.
@@ -52,9 +53,11 @@ pub fn slug(task: &str) -> String {
         }
         slug.push_str(&word.to_ascii_lowercase());
     }
-    match slug.is_empty() {
-        true => "task".to_owned(),
-        false => slug.to_ascii_lowercase(),
+    slug.make_ascii_lowercase();
+    match BranchName::parse(&slug) {
+        Ok(_) => slug,
+        // A task without a word, or one whose only word reads as the id of a commit.
+        Err(_) => format!("task-{slug}").trim_end_matches('-').to_owned(),
     }
 }
 
@@ -85,6 +88,7 @@ fn is_branch(name: &str) -> bool {
         && name != "HEAD"
         && !name.starts_with("refs/")
         && name.split('/').all(is_branch_part)
+        && BranchName::parse(name).is_ok()
 }
 
 fn is_branch_part(part: &str) -> bool {
@@ -169,12 +173,21 @@ mod tests {
             "ünï",
             "a/.b",
             "a@{b",
+            "0123456789abcdef0123456789abcdef01234567",
         ] {
             assert!(!is_branch(name), "{name}");
         }
         for name in ["a", "feat/login-2", "v1.2", "a_b"] {
             assert!(is_branch(name), "{name}");
         }
+    }
+
+    #[test]
+    fn a_task_that_reads_as_the_id_of_a_commit_gives_a_name_that_does_not() {
+        let id = "0123456789abcdef0123456789abcdef01234567";
+        assert_eq!(slug(id), format!("task-{id}"));
+        assert_eq!(slug(""), "task");
+        assert_eq!(slug("Ä"), "task");
     }
 
     proptest! {
