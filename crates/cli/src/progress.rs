@@ -1,12 +1,11 @@
 //! Progress on standard error: one live line on a terminal, plain lines elsewhere.
 
 use crate::output::Output;
-use drive_core::agent::{AgentEvent, Cost, Role, Usage};
-use drive_core::ids::{EffectKey, PrNumber, RunId};
-use drive_core::run::{
-    Effect, EffectResult, ForgeAct, MergeWhen, Run, RunMessage, cruise_status, paused_for,
-};
+use drive_core::agent::{AgentEvent, Cost, Usage};
+use drive_core::ids::{EffectKey, RunId};
+use drive_core::run::{Effect, EffectResult, Run, cruise_status, paused_for};
 use drive_core::sandbox::SandboxNote;
+use drive_core::timeline::{describe_step, first_line, is_internal, is_routine};
 use drive_engine::CancelToken;
 use drive_engine::cancel::Urgency;
 use drive_engine::perform::Observer;
@@ -18,8 +17,6 @@ use std::time::{Duration, Instant};
 
 /// How often the elapsed time on the terminal is updated.
 const TICK: Duration = Duration::from_secs(1);
-/// The longest line of an agent's output, in characters.
-const LONGEST: usize = 100;
 
 /// Shows a run on standard error.
 pub(crate) struct Progress<'a> {
@@ -94,7 +91,7 @@ impl<'a> Progress<'a> {
 
     /// Shows what the agent is doing, with elapsed time, tokens and cost.
     fn now(&self, what: &str) {
-        self.seen().now = Some(cut(what));
+        self.seen().now = Some(first_line(what));
         if let Some(line) = self.line() {
             self.output.live(&line);
         }
@@ -127,26 +124,9 @@ impl<'a> Progress<'a> {
 
 impl Observer for Progress<'_> {
     fn begun(&self, _: &RunId, _: &EffectKey, effect: &Effect) {
-        self.seen().now = match effect {
-            Effect::RunAgent { .. } => Some(intention(effect)),
-            Effect::ChooseBranch { .. }
-            | Effect::ReadDiff { .. }
-            | Effect::WriteFile { .. }
-            | Effect::ReadFile { .. }
-            | Effect::OnForge { .. }
-            | Effect::CreateSandbox { .. }
-            | Effect::EndProcess { .. }
-            | Effect::CommitWork { .. }
-            | Effect::Push { .. }
-            | Effect::OpenPullRequest { .. }
-            | Effect::Integrate { .. }
-            | Effect::ConcludeMerge { .. }
-            | Effect::RollBack { .. }
-            | Effect::Verify { .. }
-            | Effect::ToRun { .. }
-            | Effect::RemoveSandbox { .. } => None,
-        };
-        let line = format!("{} {}", elapsed(self.started), intention(effect));
+        let is_agent = matches!(effect, Effect::RunAgent { .. });
+        self.seen().now = is_agent.then(|| describe_step(effect));
+        let line = format!("{} {}", elapsed(self.started), describe_step(effect));
         if is_routine(effect) {
             return self.output.detail(line);
         }
@@ -190,9 +170,8 @@ impl Observer for Progress<'_> {
             AgentEvent::FileChange { path } => self.now(&format!("changed {path}")),
             AgentEvent::Command { command, .. } => self.now(&format!("ran {command}")),
             AgentEvent::Text { text } => {
-                // A fenced answer is for drive, not for people.
-                let said = text.lines().find(|line| !line.trim().is_empty());
-                if let Some(said) = said.filter(|line| !line.starts_with("```")) {
+                let said = text.lines().map(str::trim).find(|line| !line.is_empty());
+                if let Some(said) = said.filter(|line| !is_for_drive(line)) {
                     self.now(said);
                 }
             }
@@ -242,87 +221,9 @@ impl Observer for Progress<'_> {
     }
 }
 
-/// Whether an effect repeats while a run only waits.
-fn is_routine(effect: &Effect) -> bool {
-    matches!(
-        effect,
-        Effect::OnForge {
-            act: ForgeAct::Poll { .. } | ForgeAct::React { .. },
-            ..
-        }
-    )
-}
-
-/// Whether an effect is a step that only `-v` shows.
-fn is_internal(effect: &Effect) -> bool {
-    matches!(
-        effect,
-        Effect::ReadDiff { .. } | Effect::ReadFile { .. } | Effect::WriteFile { .. }
-    )
-}
-
-fn intention(effect: &Effect) -> String {
-    match effect {
-        Effect::ChooseBranch { wanted, .. } => format!("choosing a branch name like {wanted}"),
-        Effect::CreateSandbox { spec } => format!("creating sandbox {}", spec.id),
-        Effect::RunAgent { job, .. } => match &job.domain {
-            Some(domain) => format!("{}: {} ({domain})", job.agent, activity(job.role)),
-            None => format!("{}: {}", job.agent, activity(job.role)),
-        },
-        Effect::EndProcess { identity } => format!("stopping process {}", identity.child.pid),
-        Effect::CommitWork { .. } => "committing changes".to_owned(),
-        Effect::ReadDiff { .. } => "reading the diff".to_owned(),
-        Effect::OnForge { pr, act, .. } => on_forge(*pr, act),
-        Effect::WriteFile { path, .. } => format!("writing {path}"),
-        Effect::ReadFile { path, .. } => format!("reading {path}"),
-        Effect::Push { branch, remote, .. } => format!("pushing {branch} to {remote}"),
-        Effect::OpenPullRequest { branch, base, .. } => {
-            format!("opening a pull request from {branch} to {base}")
-        }
-        Effect::Integrate { from, when, .. } => match when {
-            MergeWhen::Always => format!("merging {from}"),
-            MergeWhen::Conflicting => format!("checking for conflicts with {from}"),
-        },
-        Effect::ConcludeMerge { from, .. } => format!("committing the merge of {from}"),
-        Effect::RollBack { to, .. } => format!("putting the branch back to {to}"),
-        Effect::Verify { head, base } => format!("verifying {head} for {base}"),
-        Effect::ToRun { run, message } => match message {
-            RunMessage::StartRun { .. } => format!("starting run {run}"),
-            RunMessage::AskRun { .. } => format!("asking run {run}"),
-            RunMessage::StopRun => format!("stopping run {run}"),
-            RunMessage::ReportToParent { .. } => format!("reporting to run {run}"),
-        },
-        Effect::RemoveSandbox { sandbox } => format!("removing sandbox {sandbox}"),
-    }
-}
-
-fn on_forge(pr: PrNumber, act: &ForgeAct) -> String {
-    match act {
-        ForgeAct::Poll { .. } => format!("polling #{pr}"),
-        ForgeAct::React { comment } => format!("acknowledging comment {} on #{pr}", comment.id),
-        ForgeAct::PostReview { body, .. } | ForgeAct::PostComment { body } => {
-            format!("posting on #{pr}: {}", cut(body))
-        }
-        ForgeAct::Reply { to, .. } => format!("replying to comment {} on #{pr}", to.id),
-        ForgeAct::ResolveThread { comment } => format!("resolving comment {}", comment.id),
-        ForgeAct::UpdateBody { .. } => format!("updating the description of #{pr}"),
-        ForgeAct::MarkReady => format!("marking #{pr} as ready for review"),
-        ForgeAct::Merge { .. } => format!("merging #{pr}"),
-        ForgeAct::SetStatus { description, .. } => {
-            format!("setting the commit status: {description}")
-        }
-    }
-}
-
-fn activity(role: Role) -> &'static str {
-    match role {
-        Role::Namer => "naming the branch",
-        Role::Planner => "planning",
-        Role::Coder => "coding",
-        Role::Reviewer => "reviewing",
-        Role::Fixer => "fixing",
-        Role::Validator => "validating",
-    }
+/// Whether a line belongs to an answer in JSON, which is for drive and not for people.
+fn is_for_drive(line: &str) -> bool {
+    line.starts_with(['{', '}', '[', ']', '"']) || line.starts_with("```")
 }
 
 fn elapsed(since: Instant) -> String {
@@ -330,24 +231,23 @@ fn elapsed(since: Instant) -> String {
     format!("[{:02}:{:02}]", seconds / 60, seconds % 60)
 }
 
-/// The first line of a text, cut to `LONGEST`.
-fn cut(text: &str) -> String {
-    let line = text.trim().lines().next().unwrap_or_default();
-    if line.chars().count() <= LONGEST {
-        return line.to_owned();
-    }
-    let kept: String = line.chars().take(LONGEST - 1).collect();
-    format!("{kept}…")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::is_for_drive;
 
     #[test]
-    fn long_words_of_an_agent_are_cut_to_one_line() {
-        assert_eq!(cut("  one\ntwo"), "one");
-        assert_eq!(cut(&"é".repeat(200)).chars().count(), LONGEST);
-        assert_eq!(cut(""), "");
+    fn an_answer_in_json_is_not_shown_to_people() {
+        for line in [
+            "```json",
+            "{\"verdict\": 1}",
+            "}",
+            "\"note\": \"x\",",
+            "[1]",
+        ] {
+            assert!(is_for_drive(line), "{line}");
+        }
+        for line in ["I look around.", "3 tests pass", "- one"] {
+            assert!(!is_for_drive(line), "{line}");
+        }
     }
 }

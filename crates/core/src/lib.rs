@@ -20,6 +20,7 @@ pub mod sandbox;
 pub mod serde_path;
 pub mod settings;
 pub mod time;
+pub mod timeline;
 pub mod verify;
 
 pub use problem::{Class, Problem};

@@ -8,7 +8,7 @@ use drive_core::ids::PrNumber;
 use drive_core::review::LastWord;
 use drive_core::run::{self, Flow, Phase, Run, RunKind};
 use drive_core::verify::Overall;
-use drive_engine::ports::{DiffStats, FileChange};
+use drive_engine::ports::{DiffStats, Entry, FileChange};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -84,12 +84,22 @@ pub(crate) struct RunDetailDocument {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct JournalLine {
     /// Its place, from 1.
-    pub(crate) seq: u64,
-    pub(crate) at: Moment,
+    seq: u64,
+    at: Moment,
     /// What happened: an object whose `event` names it. Its other fields belong to the stored
     /// format and may change.
     #[schemars(extend("type" = "object", "required" = ["event"]))]
-    pub(crate) event: Value,
+    event: Value,
+}
+
+impl From<&Entry> for JournalLine {
+    fn from(entry: &Entry) -> Self {
+        Self {
+            seq: entry.seq,
+            at: entry.at.into(),
+            event: serde_json::to_value(&entry.event).unwrap_or(Value::Null),
+        }
+    }
 }
 
 /// The log of the agent that worked last.
@@ -237,19 +247,6 @@ mirror! {
         NeedsChanges,
         /// At least one domain has no usable verdict.
         Inconclusive,
-    }
-}
-
-impl RunStatus {
-    /// The status as people read it.
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            RunStatus::Succeeded => "succeeded",
-            RunStatus::Failed => "failed",
-            RunStatus::TimedOut => "timed out",
-            RunStatus::Cancelled => "cancelled",
-            RunStatus::NeedsHuman => "waiting for you",
-        }
     }
 }
 

@@ -6,9 +6,9 @@ use super::record::tell_record;
 use drive_core::Problem;
 use drive_core::ids::RunId;
 use drive_core::phase::PhaseName;
-use drive_core::run::{OutcomeStatus, Run, cruise_status};
+use drive_core::run::{Run, cruise_status};
+use drive_core::timeline::{describe_status, timeline};
 use drive_engine::ports::{Entry, RunFilter, Store};
-use serde_json::Value;
 
 /// Runs in the list.
 const RUNS: u32 = 100;
@@ -76,7 +76,7 @@ pub(super) fn show_page(store: &dyn Store, id: &str) -> Result<Option<String>, P
         if let Some(record) = run.flow.record() {
             tell_record(html, record);
         }
-        events(html, &journal);
+        events(html, &run.id, &journal);
     })))
 }
 
@@ -148,17 +148,16 @@ fn warnings(html: &mut Html, run: &Run) {
     left_out(html, hidden, "warnings");
 }
 
-fn events(html: &mut Html, journal: &[Entry]) {
-    let (shown, hidden) = newest(journal, LINES);
-    html.raw("<h2>Journal</h2>\n");
+fn events(html: &mut Html, run: &RunId, journal: &[Entry]) {
+    let events = journal.iter().map(|entry| (entry.event.clone(), entry.at));
+    let moments = timeline(run, events);
+    let (shown, hidden) = newest(&moments, LINES);
+    html.raw("<h2>What happened</h2>\n");
     left_out(html, hidden, "events");
-    html.raw("<table>\n<tr><th>time<th>event<th>effect</tr>\n");
-    for entry in shown {
-        let event = serde_json::to_value(&entry.event).unwrap_or(Value::Null);
-        let word = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
-        html.raw("<tr>").element("td", instant(entry.at));
-        html.element("td", word("event")).element("td", word("key"));
-        html.raw("</tr>\n");
+    html.raw("<table>\n<tr><th>time<th>event</tr>\n");
+    for moment in shown {
+        html.raw("<tr>").element("td", instant(moment.at));
+        html.element("td", &moment.text).raw("</tr>\n");
     }
     html.raw("</table>\n");
 }
@@ -183,12 +182,6 @@ fn cost(run: &Run) -> Option<String> {
 }
 
 fn state(run: &Run) -> &'static str {
-    match run.outcome.as_ref().map(|outcome| outcome.status) {
-        None => "running",
-        Some(OutcomeStatus::Succeeded) => "succeeded",
-        Some(OutcomeStatus::Failed) => "failed",
-        Some(OutcomeStatus::TimedOut) => "timed out",
-        Some(OutcomeStatus::Cancelled) => "cancelled",
-        Some(OutcomeStatus::NeedsHuman) => "waiting for you",
-    }
+    let outcome = run.outcome.as_ref();
+    outcome.map_or("running", |outcome| describe_status(outcome.status))
 }

@@ -5,13 +5,14 @@ use super::host::Host;
 use super::rebuild::rebuild;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
-use crate::documents::{Failure, OwnedCruise, ResumedDocument, RunStatus, RunSummary};
+use crate::documents::{Failure, OwnedCruise, ResumedDocument, RunSummary};
 use crate::run_report;
 use clap::Args;
 use drive_core::agent::answer::title_of;
 use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Outcome as RunOutcome, Run};
+use drive_core::timeline::describe_status;
 use drive_engine::cruise::Resumed;
 use drive_engine::ports::{Place, RunFilter, VersionControl};
 use std::collections::BTreeMap;
@@ -170,7 +171,7 @@ fn report_all(all: Resumed, failed: Vec<(String, Problem)>) -> Outcome {
         match one {
             Ok(run) => {
                 let state = match &run.outcome {
-                    Some(outcome) => RunStatus::from(outcome.status).words(),
+                    Some(outcome) => describe_status(outcome.status),
                     None => "is detached and still active",
                 };
                 let _ = writeln!(text, "{} {state}", run.id);

@@ -5,13 +5,14 @@ use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::runs::logs;
 use crate::commands::runs::tree::child_line;
-use crate::documents::{CruiseDocument, CruisePhase, CruiseSummary, CruisesDocument, RunStatus};
+use crate::documents::{CruiseDocument, CruisePhase, CruiseSummary, CruisesDocument};
 use crate::output::Printable;
 use crate::wiring::Wiring;
 use drive_adapters::process::ThisProcess;
 use drive_core::agent::answer::title_of;
 use drive_core::run::{CruiseStatus, Flow, Life, Run, cruise_status, paused_for};
 use drive_core::time::Timestamp;
+use drive_core::timeline::describe_status;
 use drive_engine::lease::Whoami;
 use drive_engine::ports::{Liveness, Owner, RunFilter, Store};
 use std::fmt::Write;
@@ -117,7 +118,7 @@ fn at_a_glance(run: &Run, status: &CruiseStatus, owner: Option<&Owner>, now: Tim
     let phase = CruisePhase::from(status.phase).as_str();
     match (&run.outcome, &status.domain) {
         (Some(outcome), _) => {
-            let end = RunStatus::from(outcome.status).words();
+            let end = describe_status(outcome.status);
             let _ = writeln!(text, "state    {phase}, ended: {end}");
             if let Some(problem) = &outcome.failure {
                 let _ = writeln!(text, "because  {problem}");

@@ -8,15 +8,15 @@ pub(super) mod tree;
 use self::logs::{follow, logs};
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
-use crate::documents::{JournalLine, RunDetailDocument, RunStatus, RunSummary, RunsDocument};
+use crate::documents::{JournalLine, RunDetailDocument, RunSummary, RunsDocument};
 use crate::wiring::Wiring;
 use clap::{Args, Subcommand};
 use drive_core::agent::answer::title_of;
 use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::Run;
+use drive_core::timeline::{describe_status, timeline};
 use drive_engine::ports::{RunFilter, Store};
-use serde_json::Value;
 use std::fmt::Write;
 
 /// The arguments of `drive runs`.
@@ -100,32 +100,18 @@ fn show(wiring: &Wiring, run: &Run) -> Outcome {
     for (id, child) in &run.children {
         let _ = writeln!(text, "{}", tree::child_line(id, child));
     }
-    let mut journal = Vec::new();
-    for entry in wiring.store.journal(&run.id)? {
-        let event = serde_json::to_value(&entry.event).unwrap_or(Value::Null);
-        let name = event
-            .get("event")
-            .and_then(Value::as_str)
-            .unwrap_or("event")
-            .to_owned();
-        let about = event
-            .get("key")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned();
-        let _ = writeln!(text, "  {} {name} {about}", entry.at.strftime("%H:%M:%S"));
-        journal.push(JournalLine {
-            seq: entry.seq,
-            at: entry.at.into(),
-            event,
-        });
+    let entries = wiring.store.journal(&run.id)?;
+    let events = entries.iter().map(|entry| (entry.event.clone(), entry.at));
+    for moment in timeline(&run.id, events) {
+        let _ = writeln!(text, "  {} {}", moment.at.strftime("%H:%M:%S"), moment.text);
     }
+    let journal = entries.iter().map(JournalLine::from).collect();
     let failure = run
         .outcome
         .as_ref()
         .and_then(|outcome| outcome.failure.as_ref());
     if let Some(problem) = failure {
-        let _ = writeln!(text, "failure: {problem}");
+        let _ = writeln!(text, "{problem}");
     }
     let document = RunDetailDocument {
         run: RunSummary::from(run),
@@ -136,7 +122,7 @@ fn show(wiring: &Wiring, run: &Run) -> Outcome {
 
 fn state(run: &Run) -> &'static str {
     let outcome = run.outcome.as_ref();
-    outcome.map_or("running", |outcome| RunStatus::from(outcome.status).words())
+    outcome.map_or("running", |outcome| describe_status(outcome.status))
 }
 
 fn find(wiring: &Wiring, id: Option<&str>) -> Result<Run, Problem> {

@@ -2,6 +2,7 @@
 
 use drive_core::ids::RunId;
 use drive_core::run::{Child, ChildStage, ChildState, Run};
+use drive_core::timeline::describe_status;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every run once, each with its depth. A child whose parent is not in the list stands for itself.
@@ -37,9 +38,7 @@ pub(crate) fn child_line(id: &RunId, child: &Child) -> String {
         Some(ChildState::NeedsBudget { why } | ChildState::NeedsPerson { why }) => {
             format!("waiting for you: {why}")
         }
-        Some(ChildState::Ended { status, .. }) => crate::documents::RunStatus::from(*status)
-            .words()
-            .to_owned(),
+        Some(ChildState::Ended { status, .. }) => describe_status(*status).to_owned(),
     };
     format!("task     {:16} {state}  (run {id})", child.task.as_str())
 }

@@ -35,6 +35,46 @@ fn without_a_terminal_progress_is_plain_lines() {
 }
 
 #[test]
+fn what_happened_is_told_afterwards_in_the_same_words_and_without_names_of_events() {
+    let world = World::with_agent(TALKS);
+    let ended = world.drive(&["spawn", "Add a file", "--branch", "b"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let shown = world.drive(&["runs", "show"]).stdout;
+    let id = world.drive(&["runs", "list", "--json"]).document()["runs"][0]["runId"].clone();
+    let id = id.as_str().unwrap();
+    let url = world.drive(&["pr", "show", "1", "--json"]).document()["url"].clone();
+    let url = url.as_str().unwrap();
+    let told: Vec<&str> = shown.lines().skip(1).map(|line| &line[11..]).collect();
+    assert_eq!(
+        told,
+        [
+            "requested: Add a file",
+            &format!("creating sandbox {id}"),
+            "script: coding",
+            "script: done (0 tokens)",
+            "committing changes",
+            "opening a pull request from b to main",
+            &format!("pull request #1 is open: {url}"),
+            &format!("removing sandbox {id}"),
+            "succeeded",
+        ],
+        "{shown}"
+    );
+}
+
+#[test]
+fn an_answer_in_json_is_no_progress() {
+    let world =
+        World::with_agent("echo '{\"a\": 1}'; echo '```json'; echo I am done.; echo new > new.txt");
+    let ended = world.drive(&["spawn", "Add a file"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(
+        !ended.stderr.contains("\"a\"") && !ended.stderr.contains("```"),
+        "{ended:?}"
+    );
+}
+
+#[test]
 fn quiet_means_the_answer_only() {
     let world = World::with_agent(TALKS);
     let ended = world.drive(&["spawn", "Add a file", "-q"]);

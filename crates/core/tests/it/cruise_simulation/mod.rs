@@ -18,6 +18,7 @@ mod world;
 use drive_core::forge::PrState;
 use drive_core::problem::Kind;
 use drive_core::run::OutcomeStatus;
+use drive_core::timeline::{describe_status, timeline};
 use sim::{Flown, Who, fly};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -199,4 +200,33 @@ fn cruises_hold_what_they_must_seeds_5000_to_7499() {
 #[test]
 fn cruises_hold_what_they_must_seeds_7500_to_9999() {
     fly_all(7_500..10_000);
+}
+
+/// A person reads sentences about what happened: no polls, no effects, no fields.
+#[test]
+fn the_timeline_of_a_cruise_is_shorter_than_its_journal_and_has_no_names_of_events() {
+    for seed in 0..100 {
+        let replay = Replay(seed);
+        let flown = fly(seed, Who::Cruise, false);
+        let journal = flown.sim.journal;
+        let events = journal.len();
+        let moments = timeline(&flown.sim.run.id, journal);
+        assert!(
+            moments.len() >= 2 && moments.len() < events,
+            "{events} events"
+        );
+        let last = moments.last().unwrap();
+        assert!(
+            last.text.starts_with(describe_status(flown.outcome.status)),
+            "{last:?}"
+        );
+        for moment in &moments {
+            let text = &moment.text;
+            assert!(!text.is_empty() && !text.contains('\n'), "{text:?}");
+            for word in ["poll", "effect", "Ended", "Some(", "null"] {
+                assert!(!text.contains(word), "{text:?}");
+            }
+        }
+        drop(replay);
+    }
 }

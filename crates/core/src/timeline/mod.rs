@@ -1,0 +1,235 @@
+//! What happened in a run, as a person reads it: without polls and without internal steps.
+
+mod step;
+
+pub use step::{describe_step, is_internal, is_routine};
+
+use crate::forge::Comment;
+use crate::ids::{EffectKey, RunId};
+use crate::run::{
+    Ask, ChildReport, ChildState, Effect, EffectResult, Event, Flow, ForgeAnswer, Note, Outcome,
+    OutcomeStatus, Run, step,
+};
+use crate::time::Timestamp;
+use std::collections::BTreeSet;
+
+/// The longest quotation, in characters.
+const LONGEST: usize = 100;
+
+/// Something that happened, in a person's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// When it happened.
+    pub at: Timestamp,
+    /// What happened: one line.
+    pub text: String,
+}
+
+/// What happened in a run, from its journal.
+pub fn timeline(id: &RunId, journal: impl IntoIterator<Item = (Event, Timestamp)>) -> Vec<Moment> {
+    let mut run = Run::new(id.clone());
+    let mut moments = Vec::new();
+    for (event, at) in journal {
+        let mut say = |text: String| moments.push(Moment { at, text });
+        if let Some(text) = describe_event(&event, &run) {
+            say(text);
+        }
+        let had_ended = run.outcome.is_some();
+        run = match step(run, event, at) {
+            Ok((next, decided)) => {
+                steps(&next, &decided).for_each(&mut say);
+                next
+            }
+            Err(error) => {
+                say(format!("the journal cannot be read further: {error}"));
+                return moments;
+            }
+        };
+        if let (Some(outcome), false) = (&run.outcome, had_ended) {
+            say(describe_outcome(outcome));
+        }
+    }
+    moments
+}
+
+/// The first line of a text, cut to what fits on one line.
+pub fn first_line(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or("");
+    if line.chars().count() <= LONGEST {
+        return line.to_owned();
+    }
+    let kept: String = line.chars().take(LONGEST - 1).collect();
+    format!("{kept}…")
+}
+
+/// The word for how a run ended.
+pub fn describe_status(status: OutcomeStatus) -> &'static str {
+    match status {
+        OutcomeStatus::Succeeded => "succeeded",
+        OutcomeStatus::Failed => "failed",
+        OutcomeStatus::TimedOut => "timed out",
+        OutcomeStatus::Cancelled => "cancelled",
+        OutcomeStatus::NeedsHuman => "waiting for you",
+    }
+}
+
+/// What a run decided to do and a person wants to know.
+fn steps(run: &Run, decided: &[EffectKey]) -> impl Iterator<Item = String> {
+    decided
+        .iter()
+        .filter_map(|key| run.pending.get(key))
+        .filter(|effect| !is_routine(effect) && !is_internal(effect))
+        .map(describe_step)
+}
+
+fn describe_outcome(outcome: &Outcome) -> String {
+    let status = describe_status(outcome.status);
+    match &outcome.failure {
+        Some(problem) => format!("{status}: {}", first_line(&problem.message)),
+        None => status.to_owned(),
+    }
+}
+
+/// What an event says that no step says.
+fn describe_event(event: &Event, run: &Run) -> Option<String> {
+    Some(match event {
+        Event::Requested { request } => format!("requested: {}", first_line(&request.task)),
+        Event::Noted { note, .. } => return describe_note(note),
+        Event::EffectEnded { key, result } => {
+            return describe_result(run.pending.get(key)?, result, run);
+        }
+        Event::Asked { ask } => describe_ask(ask),
+        Event::ChildReported { child, report } => describe_child(child, report),
+        Event::CancelAsked => "asked to stop".to_owned(),
+        Event::OwnerLost => "found without its process".to_owned(),
+        Event::Resumed { granted } => match granted {
+            Some(_) => "resumed with a larger budget".to_owned(),
+            None => "resumed".to_owned(),
+        },
+        Event::ProcessStarted { .. } | Event::Woken { .. } => return None,
+    })
+}
+
+fn describe_note(note: &Note) -> Option<String> {
+    Some(match note {
+        Note::Waiting { reason } => format!("agent waiting: {reason}"),
+        Note::Permission {
+            tool,
+            granted,
+            rule,
+        } => {
+            let answer = if *granted { "granted" } else { "refused" };
+            format!("permission for {tool} {answer} by {rule}")
+        }
+        Note::Warning { text } => format!("warning: {}", first_line(text)),
+        Note::Launched { .. } | Note::Command { .. } | Note::Used { .. } => return None,
+    })
+}
+
+fn describe_result(effect: &Effect, result: &EffectResult, run: &Run) -> Option<String> {
+    Some(match (effect, result) {
+        (_, EffectResult::Failed { .. }) if is_routine(effect) => return None,
+        (_, EffectResult::Failed { problem }) => {
+            let message = first_line(&problem.message);
+            format!("failed {}: {message}", describe_step(effect))
+        }
+        (Effect::RunAgent { job, .. }, EffectResult::AgentEnded { outcome, .. }) => {
+            let agent = &job.agent;
+            let tokens = outcome.usage.counted();
+            let cost = outcome
+                .cost
+                .map_or(String::new(), |cost| format!(", {cost}"));
+            let end = outcome.problem(agent).map(|problem| problem.message);
+            let end = end.unwrap_or_else(|| format!("{agent}: done"));
+            format!("{end} ({tokens} tokens{cost})")
+        }
+        (_, EffectResult::BranchMoved { .. }) => {
+            "not pushed: the branch has commits of others".to_owned()
+        }
+        (_, EffectResult::Conflicted { files, .. }) => {
+            format!("conflicts in {}", files.join(", "))
+        }
+        (_, EffectResult::Replaced { .. }) => {
+            "the branch was rewritten by somebody else; taken as it is".to_owned()
+        }
+        (_, EffectResult::PullRequestOpened { pull_request }) => {
+            format!(
+                "pull request #{} is open: {}",
+                pull_request.number, pull_request.url
+            )
+        }
+        (_, EffectResult::Verified { report, .. }) => {
+            format!("verification: {}", report.overall.as_str())
+        }
+        (_, EffectResult::OnForge { answer }) => return describe_answer(answer, run),
+        (
+            _,
+            EffectResult::RolledBack { kept: Some(kept) }
+            | EffectResult::SandboxRemoved {
+                kept: Some(kept), ..
+            },
+        ) => format!("work saved as {}", kept.reference),
+        _ => return None,
+    })
+}
+
+fn describe_answer(answer: &ForgeAnswer, run: &Run) -> Option<String> {
+    Some(match answer {
+        ForgeAnswer::Polled { poll } => return describe_comments(&poll.comments, run),
+        ForgeAnswer::Merged { sha: Some(sha) } => format!("merged as {sha}"),
+        ForgeAnswer::Merged { sha: None } => "merged".to_owned(),
+        ForgeAnswer::NotMerged { reason } => format!("not merged: {}", first_line(reason)),
+        ForgeAnswer::BaseMoved => "not merged: the base has moved".to_owned(),
+        ForgeAnswer::ReviewPosted { .. } | ForgeAnswer::Posted { .. } | ForgeAnswer::Done => {
+            return None;
+        }
+    })
+}
+
+/// Who wrote how many comments that the run did not know yet.
+fn describe_comments(comments: &[Comment], run: &Run) -> Option<String> {
+    let Flow::Phase { phase } = &run.flow else {
+        return None;
+    };
+    let is_new = |one: &&Comment| phase.ledger.get(&one.key).is_none();
+    let new: Vec<&Comment> = comments.iter().filter(is_new).collect();
+    let author = |one: &Comment| one.author.login.clone();
+    let authors: BTreeSet<String> = new.iter().filter_map(|one| author(one)).collect();
+    let authors: Vec<String> = authors.into_iter().collect();
+    match new.len() {
+        0 => None,
+        1 => Some(format!("1 comment by {}", authors.join(", "))),
+        many => Some(format!("{many} comments by {}", authors.join(", "))),
+    }
+}
+
+fn describe_ask(ask: &Ask) -> String {
+    match ask {
+        Ask::Poll => "asked to poll now".to_owned(),
+        Ask::Comment { author, text, .. } => format!("{author} commented: {}", first_line(text)),
+        Ask::Approve { by, head } => format!("{by} approved {head}"),
+        Ask::Extend { .. } => "limits raised".to_owned(),
+        Ask::Cleanup => "asked to clean up".to_owned(),
+    }
+}
+
+fn describe_child(child: &RunId, report: &ChildReport) -> String {
+    match &report.state {
+        ChildState::Working => format!("run {child} works"),
+        ChildState::NeedsBudget { why } => format!("run {child} needs a larger budget: {why}"),
+        ChildState::NeedsPerson { why } => format!("run {child} waits for you: {why}"),
+        ChildState::Ended { status, .. } => format!("run {child} {}", describe_status(*status)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quotation_is_one_line_of_bounded_length() {
+        assert_eq!(first_line("  one\ntwo"), "one");
+        assert_eq!(first_line(&"é".repeat(200)).chars().count(), LONGEST);
+        assert_eq!(first_line(""), "");
+    }
+}

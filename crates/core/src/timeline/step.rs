@@ -1,0 +1,90 @@
+//! The words for one step of a run, while it is taken and afterwards.
+
+use super::first_line;
+use crate::agent::Role;
+use crate::ids::PrNumber;
+use crate::run::{Effect, ForgeAct, MergeWhen, RunMessage};
+
+/// Whether an effect repeats while a run only waits.
+pub fn is_routine(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::OnForge {
+            act: ForgeAct::Poll { .. } | ForgeAct::React { .. },
+            ..
+        }
+    )
+}
+
+/// Whether an effect is a step that only `-v` shows.
+pub fn is_internal(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::ReadDiff { .. } | Effect::ReadFile { .. } | Effect::WriteFile { .. }
+    )
+}
+
+/// What drive does with an effect, as a person reads it.
+pub fn describe_step(effect: &Effect) -> String {
+    match effect {
+        Effect::ChooseBranch { wanted, .. } => format!("choosing a branch name like {wanted}"),
+        Effect::CreateSandbox { spec } => format!("creating sandbox {}", spec.id),
+        Effect::RunAgent { job, .. } => match &job.domain {
+            Some(domain) => format!("{}: {} ({domain})", job.agent, activity(job.role)),
+            None => format!("{}: {}", job.agent, activity(job.role)),
+        },
+        Effect::EndProcess { identity } => format!("stopping process {}", identity.child.pid),
+        Effect::CommitWork { .. } => "committing changes".to_owned(),
+        Effect::ReadDiff { .. } => "reading the diff".to_owned(),
+        Effect::OnForge { pr, act, .. } => on_forge(*pr, act),
+        Effect::WriteFile { path, .. } => format!("writing {path}"),
+        Effect::ReadFile { path, .. } => format!("reading {path}"),
+        Effect::Push { branch, remote, .. } => format!("pushing {branch} to {remote}"),
+        Effect::OpenPullRequest { branch, base, .. } => {
+            format!("opening a pull request from {branch} to {base}")
+        }
+        Effect::Integrate { from, when, .. } => match when {
+            MergeWhen::Always => format!("merging {from}"),
+            MergeWhen::Conflicting => format!("checking for conflicts with {from}"),
+        },
+        Effect::ConcludeMerge { from, .. } => format!("committing the merge of {from}"),
+        Effect::RollBack { to, .. } => format!("putting the branch back to {to}"),
+        Effect::Verify { head, base } => format!("verifying {head} for {base}"),
+        Effect::ToRun { run, message } => match message {
+            RunMessage::StartRun { .. } => format!("starting run {run}"),
+            RunMessage::AskRun { .. } => format!("asking run {run}"),
+            RunMessage::StopRun => format!("stopping run {run}"),
+            RunMessage::ReportToParent { .. } => format!("reporting to run {run}"),
+        },
+        Effect::RemoveSandbox { sandbox } => format!("removing sandbox {sandbox}"),
+    }
+}
+
+fn on_forge(pr: PrNumber, act: &ForgeAct) -> String {
+    match act {
+        ForgeAct::Poll { .. } => format!("polling #{pr}"),
+        ForgeAct::React { comment } => format!("acknowledging comment {} on #{pr}", comment.id),
+        ForgeAct::PostReview { body, .. } | ForgeAct::PostComment { body } => {
+            format!("posting on #{pr}: {}", first_line(body))
+        }
+        ForgeAct::Reply { to, .. } => format!("replying to comment {} on #{pr}", to.id),
+        ForgeAct::ResolveThread { comment } => format!("resolving comment {}", comment.id),
+        ForgeAct::UpdateBody { .. } => format!("updating the description of #{pr}"),
+        ForgeAct::MarkReady => format!("marking #{pr} as ready for review"),
+        ForgeAct::Merge { .. } => format!("merging #{pr}"),
+        ForgeAct::SetStatus { description, .. } => {
+            format!("setting the commit status: {description}")
+        }
+    }
+}
+
+fn activity(role: Role) -> &'static str {
+    match role {
+        Role::Namer => "naming the branch",
+        Role::Planner => "planning",
+        Role::Coder => "coding",
+        Role::Reviewer => "reviewing",
+        Role::Fixer => "fixing",
+        Role::Validator => "validating",
+    }
+}
