@@ -145,7 +145,7 @@ fn every_write_stands_once(kind: FaultKind) {
     );
 
     let outcome = hit(&hub, "PUT", "/merge", kind, || {
-        forge.merge(number, &pr.head_sha)
+        forge.merge(number, &pr.head_sha, None)
     });
     assert!(
         matches!(outcome, MergeOutcome::Merged { .. }),

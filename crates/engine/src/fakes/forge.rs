@@ -339,7 +339,12 @@ impl Forge for FakeForge {
         Ok(())
     }
 
-    fn merge(&self, pr: PrNumber, expected_head: &CommitSha) -> Result<MergeOutcome, Problem> {
+    fn merge(
+        &self,
+        pr: PrNumber,
+        expected_head: &CommitSha,
+        _: Option<&CommitSha>,
+    ) -> Result<MergeOutcome, Problem> {
         let mut state = self.alive()?;
         let found = self.with_head(state.require(pr)?.clone());
         let refused = |reason: &str| MergeOutcome::Refused {

@@ -40,8 +40,8 @@ impl World<'_> {
         Ok(EffectResult::Verified { base, report })
     }
 
-    /// Merges, unless something is not as it was verified. The forge itself holds the head; the base
-    /// is asked for right before.
+    /// Merges, unless something is not as it was verified. The forge itself holds the head, and the
+    /// local forge the base as well; for the others it is asked for right before.
     pub(super) fn merge_verified(
         &self,
         task: &Task<'_>,
@@ -61,11 +61,12 @@ impl World<'_> {
         if !is_same && forge.fetch(pr)?.state != PrState::Merged {
             return Ok(ForgeAnswer::BaseMoved);
         }
-        Ok(match forge.merge(pr, head)? {
+        Ok(match forge.merge(pr, head, Some(sha))? {
             MergeOutcome::Merged { sha } => ForgeAnswer::Merged { sha },
             MergeOutcome::HeadMoved => ForgeAnswer::NotMerged {
                 reason: format!("its head is no longer {head}"),
             },
+            MergeOutcome::BaseMoved => ForgeAnswer::BaseMoved,
             MergeOutcome::Refused { reason } => ForgeAnswer::NotMerged { reason },
         })
     }

@@ -133,6 +133,8 @@ pub enum MergeOutcome {
     },
     /// The head is not the expected one: what was verified is not what would be merged.
     HeadMoved,
+    /// The base is not the expected one: what would be merged was verified with another base.
+    BaseMoved,
     /// The forge does not allow it now.
     Refused {
         /// The reason given by the forge.
@@ -170,8 +172,14 @@ pub trait Forge: Send + Sync {
     fn set_status(&self, sha: &CommitSha, status: &CommitStatus<'_>) -> Result<(), Problem>;
     /// Reacts to a comment.
     fn react(&self, pr: PrNumber, comment: CommentRef, reaction: Reaction) -> Result<(), Problem>;
-    /// Merges exactly the expected head, or does not merge.
-    fn merge(&self, pr: PrNumber, expected_head: &CommitSha) -> Result<MergeOutcome, Problem>;
+    /// Merges exactly the expected head, into the expected base where one is given, or does not
+    /// merge. A forge that cannot hold the base ignores it: its caller asks right before.
+    fn merge(
+        &self,
+        pr: PrNumber,
+        expected_head: &CommitSha,
+        expected_base: Option<&CommitSha>,
+    ) -> Result<MergeOutcome, Problem>;
     /// Ends the draft state. One that is ready stays ready.
     fn mark_ready(&self, pr: PrNumber) -> Result<(), Problem>;
     /// Replaces the description.

@@ -8,8 +8,14 @@ use drive_engine::ports::MergeOutcome;
 /// Merging again finds it merged.
 pub fn the_expected_head_is_merged_once(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/merge");
-    let first = fixture.forge().merge(pr.number, &pr.head_sha).unwrap();
-    let second = fixture.forge().merge(pr.number, &pr.head_sha).unwrap();
+    let first = fixture
+        .forge()
+        .merge(pr.number, &pr.head_sha, None)
+        .unwrap();
+    let second = fixture
+        .forge()
+        .merge(pr.number, &pr.head_sha, None)
+        .unwrap();
     assert!(matches!(first, MergeOutcome::Merged { .. }), "{first:?}");
     assert_eq!(first, second);
     assert_eq!(
@@ -22,7 +28,10 @@ pub fn the_expected_head_is_merged_once(fixture: &dyn ForgeFixture) {
 pub fn another_head_is_not_merged(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/moved");
     fixture.push("feat/moved", "late.txt", "late\n");
-    let outcome = fixture.forge().merge(pr.number, &pr.head_sha).unwrap();
+    let outcome = fixture
+        .forge()
+        .merge(pr.number, &pr.head_sha, None)
+        .unwrap();
     assert_eq!(outcome, MergeOutcome::HeadMoved);
     assert_eq!(
         fixture.forge().fetch(pr.number).unwrap().state,
@@ -34,7 +43,10 @@ pub fn another_head_is_not_merged(fixture: &dyn ForgeFixture) {
 pub fn a_lost_answer_to_a_merge_is_found_out(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/mergelost");
     fixture.lose_next_answer();
-    let outcome = fixture.forge().merge(pr.number, &pr.head_sha).unwrap();
+    let outcome = fixture
+        .forge()
+        .merge(pr.number, &pr.head_sha, None)
+        .unwrap();
     assert!(
         matches!(outcome, MergeOutcome::Merged { .. }),
         "{outcome:?}"
@@ -45,7 +57,10 @@ pub fn a_lost_answer_to_a_merge_is_found_out(fixture: &dyn ForgeFixture) {
 pub fn a_closed_pull_request_is_not_merged(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/closed");
     fixture.forge().close(pr.number).unwrap();
-    let outcome = fixture.forge().merge(pr.number, &pr.head_sha).unwrap();
+    let outcome = fixture
+        .forge()
+        .merge(pr.number, &pr.head_sha, None)
+        .unwrap();
     assert!(
         matches!(outcome, MergeOutcome::Refused { .. }),
         "{outcome:?}"
@@ -64,7 +79,10 @@ pub fn a_conflict_is_told_and_not_merged(fixture: &dyn ForgeFixture) {
         fixture.forge().fetch(pr.number).unwrap().mergeable,
         Some(false)
     );
-    let outcome = fixture.forge().merge(pr.number, &pr.head_sha).unwrap();
+    let outcome = fixture
+        .forge()
+        .merge(pr.number, &pr.head_sha, None)
+        .unwrap();
     assert!(
         matches!(outcome, MergeOutcome::Refused { .. }),
         "{outcome:?}"

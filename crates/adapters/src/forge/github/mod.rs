@@ -114,7 +114,13 @@ impl Forge for GitHub {
         self.client.react(pr, comment, reaction)
     }
 
-    fn merge(&self, pr: PrNumber, expected_head: &CommitSha) -> Result<MergeOutcome, Problem> {
+    /// GitHub takes the expected head, and no expected base.
+    fn merge(
+        &self,
+        pr: PrNumber,
+        expected_head: &CommitSha,
+        _: Option<&CommitSha>,
+    ) -> Result<MergeOutcome, Problem> {
         self.client.merge(pr, expected_head)
     }
 

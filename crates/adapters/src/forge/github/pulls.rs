@@ -167,7 +167,8 @@ impl Client {
                     if reason.contains("not allowed") && methods.peek().is_some() => {}
                 MergeOutcome::Refused { .. }
                 | MergeOutcome::Merged { .. }
-                | MergeOutcome::HeadMoved => return Ok(outcome),
+                | MergeOutcome::HeadMoved
+                | MergeOutcome::BaseMoved => return Ok(outcome),
             }
         }
     }

@@ -65,14 +65,15 @@ impl LocalForge {
         &self,
         pr: PrNumber,
         expected_head: &CommitSha,
+        expected_base: Option<&CommitSha>,
     ) -> Result<MergeOutcome, Problem> {
         let name = format!("merge-{}.lock", self.repository);
         let path = self.database.path().with_file_name(name);
         let _turn = FileLock::acquire(&path, "merging a pull request", MERGE_WAIT)?;
-        let mut outcome = self.merge_now(pr, expected_head)?;
+        let mut outcome = self.merge_now(pr, expected_head, expected_base)?;
         for _ in 1..MERGE_TRIES {
             let Attempt::BaseMoved = outcome else { break };
-            outcome = self.merge_now(pr, expected_head)?;
+            outcome = self.merge_now(pr, expected_head, expected_base)?;
         }
         Ok(match outcome {
             Attempt::Ended(outcome) => outcome,
@@ -80,7 +81,12 @@ impl LocalForge {
         })
     }
 
-    fn merge_now(&self, pr: PrNumber, expected_head: &CommitSha) -> Result<Attempt, Problem> {
+    fn merge_now(
+        &self,
+        pr: PrNumber,
+        expected_head: &CommitSha,
+        expected_base: Option<&CommitSha>,
+    ) -> Result<Attempt, Problem> {
         self.refresh()?;
         let row = self.require_pull(pr)?;
         match row.state {
@@ -107,6 +113,9 @@ impl LocalForge {
         if base != row.base_sha && self.is_in(&row.head_sha, &base)? {
             // Somebody merged it by hand between two reads: the next read finds that.
             return Ok(Attempt::BaseMoved);
+        }
+        if expected_base.is_some_and(|expected| **expected != *base) {
+            return Ok(Attempt::Ended(MergeOutcome::BaseMoved));
         }
         let tree = match self.try_merge(&base, &row.head_sha)? {
             Trial::Clean(tree) => tree,

@@ -168,8 +168,13 @@ impl Forge for LocalForge {
         self.write_reaction(comment, ACCOUNT, reaction)
     }
 
-    fn merge(&self, pr: PrNumber, expected_head: &CommitSha) -> Result<MergeOutcome, Problem> {
-        self.merge_pull(pr, expected_head)
+    fn merge(
+        &self,
+        pr: PrNumber,
+        expected_head: &CommitSha,
+        expected_base: Option<&CommitSha>,
+    ) -> Result<MergeOutcome, Problem> {
+        self.merge_pull(pr, expected_head, expected_base)
     }
 
     fn mark_ready(&self, pr: PrNumber) -> Result<(), Problem> {

@@ -52,7 +52,7 @@ fn a_merge_made_by_hand_is_a_merge() {
     world.git(["merge", "-q", "--no-ff", "-m", "by hand", "feat/byhand"]);
     let merge = world.git(["rev-parse", "main"]);
     assert_eq!(world.forge.fetch(pr.number).unwrap().state, PrState::Merged);
-    let again = world.forge.merge(pr.number, &pr.head_sha).unwrap();
+    let again = world.forge.merge(pr.number, &pr.head_sha, None).unwrap();
     assert_eq!(
         again,
         drive_engine::ports::MergeOutcome::Merged {
@@ -166,7 +166,7 @@ fn a_head_that_git_no_longer_has_stays_open() {
 /// State, head, and the commit on the base.
 fn seen(world: &World, pr: PrNumber) -> (PrState, String, Option<String>) {
     let now = world.forge.fetch(pr).unwrap();
-    let merged = world.forge.merge(pr, &now.head_sha).unwrap();
+    let merged = world.forge.merge(pr, &now.head_sha, None).unwrap();
     let drive_engine::ports::MergeOutcome::Merged { sha } = merged else {
         return (now.state, now.head_sha.to_string(), None);
     };
@@ -235,7 +235,10 @@ fn a_head_that_was_replaced_by_an_unrelated_history_is_not_merged() {
     world.git(["update-ref", "refs/heads/feat/work", &unrelated]);
     assert_eq!(world.forge.fetch(pr).unwrap().mergeable, Some(false));
     assert_eq!(
-        world.forge.merge(pr, &CommitSha::new(&unrelated)).unwrap(),
+        world
+            .forge
+            .merge(pr, &CommitSha::new(&unrelated), None)
+            .unwrap(),
         MergeOutcome::Refused {
             reason: "it shares no commit with `main`".to_owned()
         }

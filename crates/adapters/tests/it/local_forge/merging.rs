@@ -6,7 +6,7 @@ use drive_core::ids::CommitSha;
 use drive_engine::ports::{Forge, MergeOutcome, NewPullRequest};
 
 fn merge(world: &World, pr: &PullRequest) -> MergeOutcome {
-    world.forge.merge(pr.number, &pr.head_sha).unwrap()
+    world.forge.merge(pr.number, &pr.head_sha, None).unwrap()
 }
 
 fn refusal(world: &World, pr: &PullRequest) -> String {
@@ -65,7 +65,7 @@ fn a_list_of_work_trees_that_fails_beside_an_add_is_asked_for_again() {
     let forge = world.with_git(&format!(
         "case \"$*\" in *'worktree list'*) [ -e {flag:?} ] || {{ touch {flag:?}; echo 'fatal: failed to read .git/worktrees/x/commondir: Success' >&2; exit 128; }};; esac"
     ));
-    let outcome = forge.merge(pr.number, &pr.head_sha).unwrap();
+    let outcome = forge.merge(pr.number, &pr.head_sha, None).unwrap();
     let sha = world.git(["rev-parse", "main"]);
     assert_eq!(
         outcome,

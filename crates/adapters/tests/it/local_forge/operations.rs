@@ -205,7 +205,10 @@ fn a_closed_pull_request_opens_again_and_a_merged_one_does_not() {
     );
 
     let merged = world.open("feat/merged");
-    world.forge.merge(merged.number, &merged.head_sha).unwrap();
+    world
+        .forge
+        .merge(merged.number, &merged.head_sha, None)
+        .unwrap();
     assert_eq!(
         world.forge.reopen(merged.number).unwrap_err().kind,
         Kind::PullRequestMerged

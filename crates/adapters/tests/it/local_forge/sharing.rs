@@ -2,6 +2,7 @@
 
 use crate::local_forge::world::World;
 use drive_adapters::forge::local::{CommentTarget, PersonalComment};
+use drive_core::ids::CommitSha;
 use drive_core::time::Timestamp;
 use drive_engine::ports::{Forge, MergeOutcome, Post, Since};
 use std::collections::BTreeSet;
@@ -89,7 +90,7 @@ fn two_processes_that_merge_together_merge_once() {
             .map(|_| {
                 let forge = world.another();
                 let head = pr.head_sha.clone();
-                scope.spawn(move || forge.merge(pr.number, &head).unwrap())
+                scope.spawn(move || forge.merge(pr.number, &head, None).unwrap())
             })
             .collect();
         twins.into_iter().map(|twin| twin.join().unwrap()).collect()
@@ -114,7 +115,7 @@ fn pull_requests_merged_at_once_wait_for_each_other_and_leave_the_checkout_clean
             .iter()
             .map(|pr| {
                 let forge = world.another();
-                scope.spawn(move || forge.merge(pr.number, &pr.head_sha).unwrap())
+                scope.spawn(move || forge.merge(pr.number, &pr.head_sha, None).unwrap())
             })
             .collect();
         let outcomes = mergers.into_iter().map(|merger| merger.join().unwrap());
@@ -135,4 +136,49 @@ fn pull_requests_merged_at_once_wait_for_each_other_and_leave_the_checkout_clean
             Some("new\n")
         );
     }
+}
+
+#[test]
+fn of_merges_that_expect_the_same_base_one_merges_and_the_others_say_that_it_moved() {
+    const MERGES: usize = 4;
+    let world = World::checked_out();
+    let opened: Vec<_> = (0..MERGES)
+        .map(|n| {
+            let branch = format!("feat/{n}");
+            world.push(&branch, &format!("file-{n}.txt"), "new\n");
+            world.open_as_is(&branch)
+        })
+        .collect();
+    let base = CommitSha::new(world.git(["rev-parse", "main"]));
+    let outcomes: Vec<MergeOutcome> = std::thread::scope(|scope| {
+        let mergers: Vec<_> = opened
+            .iter()
+            .map(|pr| {
+                let (forge, base) = (world.another(), Some(&base));
+                scope.spawn(move || forge.merge(pr.number, &pr.head_sha, base).unwrap())
+            })
+            .collect();
+        let outcomes = mergers.into_iter().map(|merger| merger.join().unwrap());
+        outcomes.collect()
+    });
+    let moved = outcomes
+        .iter()
+        .filter(|one| **one == MergeOutcome::BaseMoved);
+    assert_eq!(moved.count(), MERGES - 1, "{outcomes:?}");
+    let (first, tip) = (
+        world.git(["rev-parse", "main^1"]),
+        world.git(["rev-parse", "main"]),
+    );
+    assert_eq!(CommitSha::new(first), base);
+    // The one that is merged says so again, whatever it expects of the base.
+    let merged = outcomes
+        .iter()
+        .position(|one| *one != MergeOutcome::BaseMoved);
+    let pr = &opened[merged.unwrap()];
+    let again = world
+        .forge
+        .merge(pr.number, &pr.head_sha, Some(&base))
+        .unwrap();
+    let sha = Some(CommitSha::new(tip));
+    assert_eq!(again, MergeOutcome::Merged { sha });
 }

@@ -131,20 +131,15 @@ impl Desk {
             Some(head) => full_id(head)?,
             None => self.forge.fetch(number)?.head_sha,
         };
-        match self.forge.merge(number, &head)? {
+        match self.forge.merge(number, &head, None)? {
             MergeOutcome::Merged { sha: _ } => self.answer(number),
             MergeOutcome::HeadMoved => Err(Problem::new(
                 Kind::HeadMoved,
                 format!("the head of pull request {number} is not `{head}`"),
             )
             .hint(format!("review what is new: `drive pr show {number}`"))),
-            MergeOutcome::Refused { reason } => Err(Problem::new(
-                Kind::MergeRefused,
-                format!("pull request {number} was not merged: {reason}"),
-            )
-            .hint(format!(
-                "resolve that, then run `drive pr merge {number}` again"
-            ))),
+            MergeOutcome::BaseMoved => Err(not_merged(number, "its base moved")),
+            MergeOutcome::Refused { reason } => Err(not_merged(number, &reason)),
         }
     }
 
@@ -201,4 +196,10 @@ fn full_id(text: &str) -> Result<CommitSha, Problem> {
         )
         .hint(format!("use the output of `git rev-parse {text}`"))
     })
+}
+
+fn not_merged(number: PrNumber, reason: &str) -> Problem {
+    let message = format!("pull request {number} was not merged: {reason}");
+    let next = format!("resolve that, then run `drive pr merge {number}` again");
+    Problem::new(Kind::MergeRefused, message).hint(next)
 }

@@ -349,3 +349,31 @@ fn commands_at_the_same_time_all_succeed() {
         .collect();
     assert_eq!(ids, [1, 2, 3, 4, 5, 6]);
 }
+
+#[test]
+fn pull_requests_that_are_merged_at_once_wait_for_each_other() {
+    let world = world();
+    let names = ["feat/a", "feat/b", "feat/c"];
+    for name in names {
+        branch(&world, name, &format!("{}.rs", name.replace('/', "-")));
+        done(&world, &["pr", "open", name]);
+    }
+    let mergers: Vec<_> = ["1", "2", "3"]
+        .map(|number| {
+            let mut command = world.command(&["pr", "merge", number]);
+            let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().unwrap()
+        })
+        .into_iter()
+        .map(|merger| merger.wait_with_output().unwrap())
+        .collect();
+    for merger in mergers {
+        assert_eq!(merger.status.code(), Some(0), "{merger:?}");
+    }
+    assert_eq!(world.git(&["rev-list", "--count", "--merges", "main"]), "3");
+    assert_eq!(world.git(&["status", "--porcelain"]), "");
+    for name in names {
+        let file = format!("{}.rs", name.replace('/', "-"));
+        assert!(world.repo().join(&file).is_file(), "{file}");
+    }
+}

@@ -199,3 +199,43 @@ fn a_team_that_is_killed_while_it_verifies_merges_nothing_and_leaves_no_workspac
     assert!(!arena.seen().is_merged);
     assert_eq!(arena.published("main"), before);
 }
+
+#[test]
+fn two_teams_that_merge_at_once_merge_only_what_passed_on_the_very_base() {
+    let arena = Arena::local();
+    rule_that_waits(&arena);
+    arena.cast(PRIMARY, APPROVES);
+    let before = arena.published("main");
+    let start = |branch: &str| {
+        let args = [
+            "spawn-team",
+            TASK,
+            "--mode",
+            "pingpong",
+            "--auto-merge",
+            "--branch",
+            branch,
+        ];
+        arena.stage.start(&args)
+    };
+    let teams = [start("one"), start("two")];
+    until("both verifications", || workspaces(&arena) == 2);
+    arena.go();
+    for team in teams {
+        let ended = ended(team);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert!(ended.document["mergedSha"].is_string(), "{ended:?}");
+    }
+    let merges = arena
+        .stage
+        .git(&["log", "--first-parent", "--format=%P", "main"]);
+    let bases = merges.lines().filter_map(|parents| parents.split_once(' '));
+    let mut bases: Vec<String> = bases.map(|(base, _)| base.to_owned()).collect();
+    bases.reverse();
+    assert_eq!((bases.len(), &bases[0]), (2, &before), "{merges}");
+    let reports = reports(&arena);
+    for base in bases {
+        assert!(reports.contains(&("pass".to_owned(), base)), "{reports:?}");
+    }
+    assert_eq!(arena.stage.git(&["status", "--porcelain"]), "?? drive.toml");
+}
