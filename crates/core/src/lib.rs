@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod default_branch_name;
 mod did_you_mean;
+mod fences;
 pub mod forge;
 pub mod ids;
 mod markdown;

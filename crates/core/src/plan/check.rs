@@ -1,11 +1,12 @@
-use super::block::Block;
-use super::error::Collector;
+use super::error::quote;
 use super::places::Places;
 use super::{
-    LONGEST_ID, LONGEST_PATH, LONGEST_TITLE, MOST_ENTRIES, MOST_TASKS, PlanErrors, PlanMistake,
-    PlanTask, graph,
+    LONGEST_ID, LONGEST_PATH, LONGEST_TITLE, MOST_ENTRIES, MOST_TASKS, PlanErrors, PlanTask, graph,
 };
 use crate::did_you_mean::nearest;
+use crate::fences::Block;
+use crate::ids::TaskId;
+use crate::markdown::code;
 use crate::sandbox::BranchName;
 use crate::verify::text::one_line;
 use serde_json::{Map, Value};
@@ -23,27 +24,29 @@ const FIELDS: [&str; 6] = [
 /// The tasks of a block, or everything that is wrong with them.
 pub(super) fn tasks(block: &Block<'_>) -> Result<Vec<PlanTask>, PlanErrors> {
     let first_line = block.line + 1;
-    let fail = |line, mistake| Err(PlanErrors::one(Some(line), mistake));
-    let value: Value = match serde_json::from_str(block.body) {
-        Ok(value) => value,
-        Err(error) => {
-            let line = block.line + error.line().max(1);
-            return fail(line, PlanMistake::BadJson { why: why(&error) });
-        }
-    };
+    let value: Value = serde_json::from_str(block.body).map_err(|error| {
+        let line = block.line + error.line().max(1);
+        let why = code(&why(&error), 200);
+        PlanErrors::one(Some(line), format!("the task block is not JSON: {why}"))
+    })?;
     let Value::Array(items) = value else {
-        return fail(first_line, PlanMistake::NotAList);
+        let message = "the task block must be a list: `[{\"id\": …}, …]`";
+        return Err(PlanErrors::one(Some(first_line), message));
     };
-    if items.is_empty() {
-        return fail(block.line, PlanMistake::NoTasks);
+    let number = items.len();
+    if number == 0 {
+        let message = "the list of tasks is empty";
+        return Err(PlanErrors::one(Some(block.line), message));
     }
-    if items.len() > MOST_TASKS {
-        let tasks = items.len();
-        return fail(block.line, PlanMistake::TooManyTasks { tasks });
+    if number > MOST_TASKS {
+        let message = format!(
+            "the plan has {number} tasks; the limit is {MOST_TASKS}: make them larger, or plan less"
+        );
+        return Err(PlanErrors::one(Some(block.line), message));
     }
     let mut check = Check {
         places: Places::of(block.body, first_line),
-        wrong: Collector::default(),
+        wrong: PlanErrors::default(),
     };
     let tasks: Vec<PlanTask> = items
         .iter()
@@ -67,18 +70,16 @@ fn why(error: &serde_json::Error) -> String {
 
 struct Check {
     places: Places,
-    wrong: Collector,
+    wrong: PlanErrors,
 }
 
 impl Check {
     fn task(&mut self, index: usize, item: &Value) -> PlanTask {
         let Value::Object(fields) = item else {
-            self.wrong
-                .add(self.places.task(index), || PlanMistake::NotATask {
-                    task: nameless(index),
-                });
+            let message = || format!("task {} is not an object", name_of("", index));
+            self.wrong.add(self.places.task(index), message);
             return PlanTask {
-                id: String::new(),
+                id: TaskId::new(""),
                 title: String::new(),
                 description: String::new(),
                 acceptance: Vec::new(),
@@ -86,100 +87,68 @@ impl Check {
                 paths: Vec::new(),
             };
         };
-        let id = self.id(index, fields);
-        let name = match id.as_str() {
-            "" => nameless(index),
-            id => id.to_owned(),
-        };
         let mut reader = Reader {
+            name: name_of("", index),
             check: self,
             index,
-            name,
             fields,
         };
+        let id = reader.id();
+        reader.name = name_of(&id, index);
         reader.keys();
         PlanTask {
-            id,
+            id: TaskId::new(id),
             title: reader.title(),
             description: reader.text("description").unwrap_or_default(),
             acceptance: reader.acceptance(),
-            depends_on: reader.list("depends_on").unwrap_or_default(),
+            depends_on: reader.dependencies(),
             paths: reader.paths(),
         }
-    }
-
-    /// The id, or nothing when it is missing or of the wrong kind.
-    fn id(&mut self, index: usize, fields: &Map<String, Value>) -> String {
-        let line = self.places.key_of(index, "id");
-        let Some(value) = fields.get("id") else {
-            let task = nameless(index);
-            self.wrong
-                .add(line, || PlanMistake::Missing { task, field: "id" });
-            return String::new();
-        };
-        let Some(id) = word(value) else {
-            self.wrong.add(line, || PlanMistake::WrongType {
-                task: nameless(index),
-                field: "id",
-                wanted: "text",
-            });
-            return String::new();
-        };
-        if id.is_empty() {
-            let task = nameless(index);
-            self.wrong
-                .add(line, || PlanMistake::Missing { task, field: "id" });
-        } else if !is_plain(&id) {
-            self.wrong
-                .add(line, || PlanMistake::BadId { id: id.clone() });
-        }
-        id
     }
 
     /// Branches and folders may be made of ids, and some disks do not tell cases apart.
     fn ids(&mut self, tasks: &[PlanTask]) {
         let mut first: HashMap<String, usize> = HashMap::new();
-        for (index, task) in tasks.iter().enumerate() {
-            if task.id.is_empty() {
-                continue;
-            }
-            match first.entry(task.id.to_ascii_lowercase()) {
-                std::collections::hash_map::Entry::Vacant(free) => {
-                    free.insert(index);
-                }
-                std::collections::hash_map::Entry::Occupied(taken) => {
-                    let earlier = self.places.key_of(*taken.get(), "id");
-                    self.wrong.add(self.places.key_of(index, "id"), || {
-                        PlanMistake::DuplicateId {
-                            id: task.id.clone(),
-                            first: earlier,
-                        }
-                    });
-                }
+        let ids = tasks.iter().map(|task| task.id.as_str()).enumerate();
+        for (index, id) in ids.filter(|(_, id)| !id.is_empty()) {
+            let earlier = *first.entry(id.to_ascii_lowercase()).or_insert(index);
+            if earlier != index {
+                let line = |index| self.places.key_of(index, "id");
+                let taken_by = match line(earlier) {
+                    Some(line) => format!("the task on line {line}"),
+                    None => "an earlier task".to_owned(),
+                };
+                self.wrong.add(line(index), || {
+                    format!("the id {} is taken by {taken_by}", quote(id))
+                });
             }
         }
     }
 
     fn dependencies(&mut self, tasks: &[PlanTask]) {
-        let ids = tasks.iter().map(|task| task.id.as_str());
-        let known: HashSet<&str> = ids.filter(|id| !id.is_empty()).collect();
+        let ids = tasks.iter().map(|task| &task.id);
+        let known: HashSet<&TaskId> = ids.filter(|id| !id.as_str().is_empty()).collect();
         for (index, task) in tasks.iter().enumerate() {
             let line = self.places.key_of(index, "depends_on");
-            let name = || match task.id.as_str() {
-                "" => nameless(index),
-                id => id.to_owned(),
-            };
+            let name = || name_of(task.id.as_str(), index);
             for dependency in &task.depends_on {
-                let is_known = known.contains(dependency.as_str());
-                if is_known && *dependency == task.id {
-                    self.wrong
-                        .add(line, || PlanMistake::SelfDependency { task: name() });
-                } else if !is_known {
-                    self.wrong.add(line, || PlanMistake::UnknownDependency {
-                        task: name(),
-                        dependency: dependency.clone(),
-                        nearest: meant(dependency, tasks, index),
+                if !known.contains(dependency) {
+                    self.wrong.add(line, || {
+                        let written = dependency.as_str();
+                        let meant = meant(written, tasks, index);
+                        format!(
+                            "task {} depends on {}, which does not exist{}",
+                            name(),
+                            quote(written),
+                            meant.map_or(String::new(), |id| format!(
+                                "; did you mean {}?",
+                                quote(id)
+                            ))
+                        )
                     });
+                } else if *dependency == task.id {
+                    self.wrong
+                        .add(line, || format!("task {} depends on itself", name()));
                 }
             }
         }
@@ -187,11 +156,12 @@ impl Check {
 
     fn cycles(&mut self, tasks: &[PlanTask]) {
         for cycle in graph::cycles(&graph::edges(tasks)) {
-            let line = cycle
-                .first()
-                .and_then(|first| self.places.key_of(*first, "depends_on"));
-            self.wrong.add(line, || PlanMistake::Cycle {
-                tasks: cycle.iter().map(|task| tasks[*task].id.clone()).collect(),
+            let first = cycle.first();
+            let line = first.and_then(|first| self.places.key_of(*first, "depends_on"));
+            self.wrong.add(line, || {
+                let around = cycle.iter().chain(first);
+                let ids: Vec<&str> = around.map(|task| tasks[*task].id.as_str()).collect();
+                format!("circular dependency: {}", code(&ids.join(" -> "), 2000))
             });
         }
     }
@@ -206,23 +176,38 @@ struct Reader<'c, 'v> {
 }
 
 impl Reader<'_, '_> {
-    fn wrong(&mut self, field: &str, mistake: impl FnOnce(String) -> PlanMistake) {
+    fn wrong(&mut self, field: &str, message: impl FnOnce(&str) -> String) {
         let line = self.check.places.key_of(self.index, field);
-        self.check.wrong.add(line, || mistake(self.name.clone()));
+        self.check.wrong.add(line, || message(&self.name));
+    }
+
+    fn id(&mut self) -> String {
+        match self.fields.get("id").map(word) {
+            Some(None) => self.wrong_type("id", "text"),
+            Some(Some(id)) if !id.is_empty() => {
+                if !is_plain(&id) {
+                    self.wrong("id", |_| {
+                        format!(
+                            "{} is not a valid id: use at most {LONGEST_ID} letters, digits, \
+                             `-`, `_` and `.`, starting with a letter or digit",
+                            quote(&id)
+                        )
+                    });
+                }
+                return id;
+            }
+            Some(Some(_)) | None => self.missing("id"),
+        }
+        String::new()
     }
 
     /// A key that is nearly a known one was meant to be it; any other says something we do not use.
     fn keys(&mut self) {
-        let repeated: Vec<String> = self
-            .check
-            .places
-            .repeated(self.index)
-            .map(|(key, _)| key.to_owned())
-            .collect();
-        for key in repeated {
-            self.wrong(&key, |task| PlanMistake::RepeatedKey {
-                task,
-                key: key.clone(),
+        let repeated = self.check.places.repeated(self.index);
+        for key in repeated.map(str::to_owned).collect::<Vec<_>>() {
+            let shown = quote(&key);
+            self.wrong(&key, |task| {
+                format!("task {task} has the key {shown} twice")
             });
         }
         let fields = self.fields;
@@ -232,10 +217,9 @@ impl Reader<'_, '_> {
         let unknown = fields.keys().filter(|key| !FIELDS.contains(&key.as_str()));
         for key in unknown.filter(|key| key.len() <= LONGEST_ID) {
             if let Some(known) = nearest(key, free.clone()) {
-                self.wrong(key, |task| PlanMistake::MisspeltKey {
-                    task,
-                    key: key.clone(),
-                    known,
+                let shown = quote(key);
+                self.wrong(key, |task| {
+                    format!("task {task} has the unknown key {shown}; did you mean `{known}`?")
                 });
             }
         }
@@ -250,62 +234,55 @@ impl Reader<'_, '_> {
         if title.is_empty() {
             self.missing("title");
         } else if chars > LONGEST_TITLE {
-            self.wrong("title", |task| PlanMistake::LongTitle { task, chars });
+            self.wrong("title", |task| {
+                format!(
+                    "the title of task {task} has {chars} characters; the limit is {LONGEST_TITLE}"
+                )
+            });
         }
         title
     }
 
     /// Text, trimmed. Only a description may be left out.
-    fn text(&mut self, field: &'static str) -> Option<String> {
-        match self.fields.get(field) {
-            None | Some(Value::Null) => {
-                if field != "description" {
-                    self.missing(field);
-                }
-                None
-            }
-            Some(Value::String(text)) => Some(text.trim().to_owned()),
-            Some(Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
-                self.wrong_type(field, "text");
-                None
-            }
+    fn text(&mut self, field: &str) -> Option<String> {
+        match self.given(field) {
+            None if field == "description" => {}
+            None => self.missing(field),
+            Some(Value::String(text)) => return Some(text.trim().to_owned()),
+            Some(_) => self.wrong_type(field, "text"),
         }
+        None
     }
 
     fn acceptance(&mut self) -> Vec<String> {
-        if matches!(self.fields.get("acceptance"), None | Some(Value::Null)) {
-            self.missing("acceptance");
-            return Vec::new();
-        }
-        let Some(given) = self.list("acceptance") else {
-            return Vec::new();
-        };
-        if given.iter().all(|entry| one_line(entry).is_empty()) {
+        let given = self.list("acceptance");
+        let is_empty = |given: &Vec<String>| given.iter().all(|entry| one_line(entry).is_empty());
+        if given.as_ref().is_some_and(is_empty) {
             self.missing("acceptance");
         }
-        given
+        given.unwrap_or_default()
+    }
+
+    fn dependencies(&mut self) -> Vec<TaskId> {
+        let ids = self.list("depends_on").unwrap_or_default();
+        ids.into_iter().map(TaskId::new).collect()
     }
 
     /// The entries of a list of text; a list that is left out has none. `None` for anything else.
-    fn list(&mut self, field: &'static str) -> Option<Vec<String>> {
-        let items = match self.fields.get(field) {
-            None | Some(Value::Null) => return Some(Vec::new()),
-            Some(Value::Array(items)) => items,
-            Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
-                self.wrong_type(field, "a list of texts");
-                return None;
-            }
+    fn list(&mut self, field: &str) -> Option<Vec<String>> {
+        let Some(value) = self.given(field) else {
+            return Some(Vec::new());
         };
-        if items.len() > MOST_ENTRIES {
-            let entries = items.len();
-            self.wrong(field, |task| PlanMistake::TooManyEntries {
-                task,
-                field,
-                entries,
+        let items = value.as_array();
+        if let Some(entries) = items.map(Vec::len).filter(|length| *length > MOST_ENTRIES) {
+            self.wrong(field, |task| {
+                format!(
+                    "`{field}` of task {task} has {entries} entries; the limit is {MOST_ENTRIES}"
+                )
             });
             return None;
         }
-        let words: Option<Vec<String>> = items.iter().map(word).collect();
+        let words = items.and_then(|items| items.iter().map(word).collect());
         if words.is_none() {
             self.wrong_type(field, "a list of texts");
         }
@@ -316,32 +293,37 @@ impl Reader<'_, '_> {
         let paths = self.list("paths").unwrap_or_default();
         for path in &paths {
             if let Some(why) = not_inside(path) {
-                self.wrong("paths", |task| PlanMistake::BadPath {
-                    task,
-                    path: path.clone(),
-                    why,
+                let shown = quote(path);
+                self.wrong("paths", |task| {
+                    format!("the path {shown} of task {task} {why}")
                 });
             }
         }
         paths
     }
 
-    fn missing(&mut self, field: &'static str) {
-        self.wrong(field, |task| PlanMistake::Missing { task, field });
+    /// The value of a field, unless it is left out.
+    fn given(&self, field: &str) -> Option<&Value> {
+        self.fields.get(field).filter(|value| !value.is_null())
     }
 
-    fn wrong_type(&mut self, field: &'static str, wanted: &'static str) {
-        self.wrong(field, |task| PlanMistake::WrongType {
-            task,
-            field,
-            wanted,
+    fn missing(&mut self, field: &str) {
+        self.wrong(field, |task| format!("task {task} has no `{field}`"));
+    }
+
+    fn wrong_type(&mut self, field: &str, wanted: &str) {
+        self.wrong(field, |task| {
+            format!("`{field}` of task {task} must be {wanted}")
         });
     }
 }
 
-/// How a task without an id is called.
-fn nameless(index: usize) -> String {
-    format!("#{}", index + 1)
+/// How a message calls a task: by its id, or `#3` for the third task when it has none.
+fn name_of(id: &str, index: usize) -> String {
+    match id {
+        "" => quote(&format!("#{}", index + 1)),
+        id => quote(id),
+    }
 }
 
 /// Text, or a whole number as text: ids come as both.
@@ -363,14 +345,13 @@ fn is_plain(id: &str) -> bool {
 }
 
 /// The task that was most likely meant by a dependency.
-fn meant(written: &str, tasks: &[PlanTask], asker: usize) -> Option<String> {
+fn meant<'t>(written: &str, tasks: &'t [PlanTask], asker: usize) -> Option<&'t str> {
     let others = tasks.iter().enumerate();
     let ids = others
-        .filter(|(index, task)| *index != asker && is_plain(&task.id))
+        .filter(|(index, task)| *index != asker && is_plain(task.id.as_str()))
         .map(|(_, task)| task.id.as_str());
     let is_short = written.len() <= LONGEST_ID;
-    let found = is_short.then(|| nearest(written, ids)).flatten();
-    found.map(str::to_owned)
+    is_short.then(|| nearest(written, ids)).flatten()
 }
 
 /// Why a path cannot be one inside the repository.

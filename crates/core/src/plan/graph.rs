@@ -5,14 +5,18 @@ use std::collections::HashMap;
 /// two tasks with one id the first is meant.
 pub(super) fn edges(tasks: &[PlanTask]) -> Vec<Vec<usize>> {
     let mut places = HashMap::with_capacity(tasks.len());
-    for (index, task) in tasks.iter().enumerate().filter(|(_, t)| !t.id.is_empty()) {
-        places.entry(task.id.as_str()).or_insert(index);
+    for (index, task) in tasks
+        .iter()
+        .enumerate()
+        .filter(|(_, t)| !t.id.as_str().is_empty())
+    {
+        places.entry(&task.id).or_insert(index);
     }
     let mut edges: Vec<Vec<usize>> = Vec::with_capacity(tasks.len());
     for (index, task) in tasks.iter().enumerate() {
         let known = task.depends_on.iter();
         let mut one: Vec<usize> = known
-            .filter_map(|id| places.get(id.as_str()).copied())
+            .filter_map(|id| places.get(id).copied())
             .filter(|place| *place != index)
             .collect();
         one.sort_unstable();

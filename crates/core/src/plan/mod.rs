@@ -12,8 +12,9 @@ mod render;
 #[cfg(test)]
 mod tests;
 
-pub use error::{PlanError, PlanErrors, PlanMistake};
+pub use error::{PlanError, PlanErrors};
 
+use crate::ids::TaskId;
 use serde::{Deserialize, Serialize};
 
 /// The longest plan, in bytes.
@@ -40,7 +41,7 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanTask {
     /// Its name within the plan: plain enough for a branch and a folder.
-    pub id: String,
+    pub id: TaskId,
     /// What it is, in one line.
     pub title: String,
     /// The full description.
@@ -50,7 +51,7 @@ pub struct PlanTask {
     pub acceptance: Vec<String>,
     /// Ids of the tasks it depends on.
     #[serde(default)]
-    pub depends_on: Vec<String>,
+    pub depends_on: Vec<TaskId>,
     /// The files it is about, relative to the repository.
     #[serde(default)]
     pub paths: Vec<String>,
@@ -60,10 +61,9 @@ impl Plan {
     /// The plan, or everything that is wrong with it.
     pub fn parse(text: &str) -> Result<Plan, PlanErrors> {
         if text.len() > LONGEST_PLAN {
-            return Err(PlanErrors::one(
-                None,
-                PlanMistake::TooLong { bytes: text.len() },
-            ));
+            let bytes = text.len();
+            let message = format!("it has {bytes} bytes; the limit is {LONGEST_PLAN}");
+            return Err(PlanErrors::one(None, message));
         }
         let block = block::tasks_block(text)?;
         check::tasks(&block).map(|tasks| Plan { tasks })

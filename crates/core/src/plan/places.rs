@@ -75,12 +75,11 @@ impl Places {
     }
 
     /// The keys that stand more than once in a task.
-    pub(super) fn repeated(&self, index: usize) -> impl Iterator<Item = (&str, usize)> {
+    pub(super) fn repeated(&self, index: usize) -> impl Iterator<Item = &str> {
         let keys = self.tasks.get(index).map(|task| &task.keys);
-        keys.into_iter().flatten().filter_map(|(key, place)| {
-            let repeated = place.times > 1;
-            repeated.then_some((key.as_str(), place.line))
-        })
+        keys.into_iter()
+            .flatten()
+            .filter_map(|(key, place)| (place.times > 1).then_some(key.as_str()))
     }
 
     fn key(&mut self, quoted: &str, line: usize) {
@@ -130,7 +129,8 @@ mod tests {
         assert_eq!(places.key_of(0, "x"), Some(12));
         assert_eq!(places.key_of(0, "title"), Some(11));
         assert_eq!(places.key_of(2, "id"), Some(16));
-        assert_eq!(places.repeated(0).collect::<Vec<_>>(), [("id", 13)]);
+        assert_eq!(places.repeated(0).collect::<Vec<_>>(), ["id"]);
+        assert_eq!(places.key_of(0, "id"), Some(13));
         assert_eq!(places.repeated(2).count(), 0);
     }
 

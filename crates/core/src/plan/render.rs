@@ -21,7 +21,7 @@ pub(super) enum Labels {
 pub(super) fn mermaid(tasks: &[PlanTask], labels: Labels) -> String {
     let mut out = String::from("graph TD\n");
     for (index, task) in tasks.iter().enumerate() {
-        let id = label(&task.id);
+        let id = label(task.id.as_str());
         let _ = match labels {
             Labels::Titles => writeln!(out, "  t{index}[\"{id} - {}\"]", label(&task.title)),
             Labels::Ids => writeln!(out, "  t{index}[\"{id}\"]"),
@@ -122,11 +122,11 @@ fn row(task: &PlanTask) -> String {
     let after: Vec<String> = task
         .depends_on
         .iter()
-        .map(|id| code_cell(id, LABEL_CHARS))
+        .map(|id| code_cell(id.as_str(), LABEL_CHARS))
         .collect();
     format!(
         "| {} | {} | {} | {} |\n",
-        code_cell(&task.id, LABEL_CHARS),
+        code_cell(task.id.as_str(), LABEL_CHARS),
         cell(&task.title, CELL_CHARS),
         cell(&task.acceptance.join("; "), CELL_CHARS),
         after.join(", "),

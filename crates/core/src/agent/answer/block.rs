@@ -1,3 +1,4 @@
+use crate::fences::fenced_blocks;
 use serde_json::Value;
 
 /// The last JSON block of an agent's text.
@@ -7,7 +8,7 @@ use serde_json::Value;
 /// tagged `json` is broken, no earlier one is taken for it.
 pub(super) fn last_json(text: &str) -> Result<Value, &'static str> {
     let blocks = fenced_blocks(text);
-    if let Some(block) = blocks.iter().rev().find(|block| block.is_json) {
+    if let Some(block) = blocks.iter().rev().find(|block| block.is_tagged(&["json"])) {
         return parse_object(block.body).ok_or("its last JSON block is not valid JSON");
     }
     blocks
@@ -17,58 +18,6 @@ pub(super) fn last_json(text: &str) -> Result<Value, &'static str> {
         .or_else(|| only_bare_object(text))
         .or_else(|| last_bare_object(text))
         .ok_or("it has no JSON block")
-}
-
-struct Block<'t> {
-    is_json: bool,
-    body: &'t str,
-}
-
-/// A fence is a line of three or more backticks or tildes; it ends at a line of the same, or with
-/// the text.
-fn fenced_blocks(text: &str) -> Vec<Block<'_>> {
-    let mut blocks = Vec::new();
-    let mut open: Option<(char, usize, bool, usize)> = None;
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        let start = at;
-        at += line.len();
-        let Some((mark, length, info)) = fence(line) else {
-            continue;
-        };
-        match open {
-            None => open = Some((mark, length, is_json(info), at)),
-            Some((opened, width, is_json, from)) => {
-                if mark == opened && length >= width && info.is_empty() {
-                    blocks.push(Block {
-                        is_json,
-                        body: &text[from..start],
-                    });
-                    open = None;
-                }
-            }
-        }
-    }
-    if let Some((_, _, is_json, from)) = open {
-        blocks.push(Block {
-            is_json,
-            body: &text[from..],
-        });
-    }
-    blocks
-}
-
-fn fence(line: &str) -> Option<(char, usize, &str)> {
-    let line = line.trim();
-    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-    let length = line.chars().take_while(|c| *c == mark).count();
-    (length >= 3).then(|| (mark, length, line[length..].trim()))
-}
-
-fn is_json(info: &str) -> bool {
-    info.split_whitespace()
-        .next()
-        .is_some_and(|word| word.eq_ignore_ascii_case("json"))
 }
 
 fn parse_object(body: &str) -> Option<Value> {
