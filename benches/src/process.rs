@@ -5,7 +5,7 @@ use drive_adapters::process::BoundedRunner;
 use drive_core::process::{Limits, ProcessMark};
 use drive_engine::CancelToken;
 use drive_engine::ports::{
-    CommandSpec, Containment, Discard, Isolation, Network, OutputSink, ProcessRunner, Stream,
+    CommandSpec, Containment, Discard, Isolation, NetworkAccess, OutputSink, ProcessRunner, Stream,
     Writes,
 };
 use std::path::Path;
@@ -64,7 +64,7 @@ fn contained(folder: &Path) -> CommandSpec {
         writes: Writes::Only(vec![folder.to_path_buf()]),
         tmp: Some(folder.join("tmp")),
         hidden: vec!["/mnt".into()],
-        network: Network::Off,
+        network: NetworkAccess::Off,
         ..Isolation::default()
     };
     spec

@@ -1,6 +1,6 @@
 use super::home::AgentFolders;
 use drive_core::agent::{Access, Role};
-use drive_engine::ports::{Isolation, IsolationMode, Network, Writes};
+use drive_engine::ports::{Isolation, IsolationMode, NetworkAccess, Writes};
 use std::path::{Path, PathBuf};
 
 /// What the isolation of one run is made from.
@@ -54,7 +54,7 @@ pub(super) fn isolation(confined: &Confined<'_>) -> Isolation {
         protected,
         hidden: hidden(confined),
         shown,
-        network: Network::Open,
+        network: NetworkAccess::Open,
         required,
     }
 }
@@ -212,7 +212,7 @@ mod tests {
                 ],
                 hidden: vec![at("home")],
                 shown: vec![at("tool"), at("home/.rustup"), at("home/repo/.git")],
-                network: Network::Open,
+                network: NetworkAccess::Open,
                 required: true,
             }
         );

@@ -1,5 +1,5 @@
 use super::transcript::Transcript;
-use drive_core::agent::stream::{AgentStream, Phase, Source};
+use drive_core::agent::stream::{AgentStream, Phase};
 use drive_core::agent::{AgentEvent, AgentOutcome, EventRedactor, Secrets};
 use drive_core::process::End;
 use drive_engine::cancel::Urgency;
@@ -98,17 +98,11 @@ impl<'a> Session<'a> {
 
 impl OutputSink for Session<'_> {
     fn chunk(&mut self, stream: Stream, bytes: &[u8]) {
-        let source = match stream {
-            Stream::Stdout => {
-                self.transcript.stdout(bytes);
-                Source::Stdout
-            }
-            Stream::Stderr => {
-                self.transcript.stderr(bytes);
-                Source::Stderr
-            }
-        };
-        let events = self.stream.push(source, bytes);
+        match stream {
+            Stream::Stdout => self.transcript.stdout(bytes),
+            Stream::Stderr => self.transcript.stderr(bytes),
+        }
+        let events = self.stream.push(stream, bytes);
         self.tell(events);
         self.answer();
         self.follow();

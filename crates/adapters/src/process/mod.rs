@@ -26,8 +26,8 @@ use drive_core::problem::{Kind, Problem};
 use drive_core::process::{Layer, LayerName, Limits, Presence, ProcessIdentity, ProcessReport};
 use drive_engine::CancelToken;
 use drive_engine::ports::{
-    CommandSpec, Containment, Discard, Isolation, Network, OutputSink, ProcessRunner, Started,
-    Writes,
+    CommandSpec, Containment, Discard, Isolation, NetworkAccess, OutputSink, ProcessRunner,
+    Started, Writes,
 };
 use std::ffi::OsString;
 use std::fs::DirBuilder;
@@ -140,7 +140,7 @@ impl ProcessRunner for BoundedRunner {
         spec.isolation = Isolation {
             writes: Writes::Only(Vec::new()),
             hidden: vec![PathBuf::from("/var/empty"), PathBuf::from("/mnt")],
-            network: Network::Off,
+            network: NetworkAccess::Off,
             ..Isolation::default()
         };
         match self.run(&spec, &CancelToken::new(), &mut |_| Ok(()), &mut Discard) {

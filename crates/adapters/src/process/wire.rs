@@ -1,7 +1,7 @@
 //! Protocol between drive and its helper: a request, single control bytes, and framed events.
 
 use drive_core::process::{LayerName, LeakPolicy, Limits};
-use drive_engine::ports::{Network, OrphanPolicy, Writes};
+use drive_engine::ports::{NetworkAccess, OrphanPolicy, Writes};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -24,7 +24,7 @@ pub(super) struct Request {
     pub(super) protected: Vec<PathBuf>,
     pub(super) hidden: Vec<PathBuf>,
     pub(super) shown: Vec<PathBuf>,
-    pub(super) network: Network,
+    pub(super) network: NetworkAccess,
     pub(super) required: bool,
     pub(super) log_dir: Option<PathBuf>,
     pub(super) leaks: LeakPolicy,

@@ -12,9 +12,9 @@ use drive_adapters::verify::{
 use drive_adapters::worktree::Worktrees;
 use drive_core::ids::RunId;
 use drive_core::process::LayerName;
+use drive_core::settings::{IsolationMode, NetworkAccess};
 use drive_core::verify::{
-    Confinement, FailureCategory, Overall, Reach, Route, Rule, Rules, StageCommand, StageEnd,
-    StageName, promotable,
+    FailureCategory, Overall, Route, Rule, Rules, StageCommand, StageEnd, StageName, promotable,
 };
 use drive_engine::CancelToken;
 use drive_engine::ports::ProcessRunner;
@@ -22,17 +22,17 @@ use drive_engine::verify::{Verified, Verifier, VerifyRequest};
 use std::sync::Arc;
 use std::time::Duration;
 
-fn rules(confinement: Confinement) -> Rules {
+fn rules(isolation: IsolationMode) -> Rules {
     let command = StageCommand {
         argv: ["sh", "-c", "cat a.txt"].map(str::to_owned).to_vec(),
         dir: String::new(),
         env: Vec::new(),
         timeout: Duration::from_secs(60),
-        reach: Some(Reach::Open),
+        network: Some(NetworkAccess::Open),
         ready: None,
     };
     Rules {
-        confinement,
+        isolation,
         routes: vec![Route {
             name: "all".to_owned(),
             paths: vec!["**".to_owned()],
@@ -43,7 +43,7 @@ fn rules(confinement: Confinement) -> Rules {
 }
 
 /// Verifies the second commit of a fresh repository against the first.
-fn verify(without: &[LayerName], confinement: Confinement) -> Verified {
+fn verify(without: &[LayerName], isolation: IsolationMode) -> Verified {
     let world = World::new();
     world.write("a.txt", "changed\n");
     world.commit("second");
@@ -77,7 +77,7 @@ fn verify(without: &[LayerName], confinement: Confinement) -> Verified {
         repo: world.repo.clone(),
         revision: "HEAD".to_owned(),
         base: Some("HEAD~1".to_owned()),
-        rules: rules(confinement),
+        rules: rules(isolation),
         startup_helper: Vec::new(),
     };
     verifier.verify(&request, &CancelToken::new(), &mut |_| {})
@@ -86,7 +86,7 @@ fn verify(without: &[LayerName], confinement: Confinement) -> Verified {
 #[test]
 fn a_missing_layer_is_named_with_what_was_not_enforced() {
     let missing = [LayerName::WriteScope, LayerName::CgroupMemory];
-    let report = verify(&missing, Confinement::Auto).report;
+    let report = verify(&missing, IsolationMode::Auto).report;
     assert_eq!(report.overall, Overall::Pass, "{report:#?}");
     assert!(!report.workspace.isolated);
     for (name, consequence) in [
@@ -109,7 +109,7 @@ fn a_missing_layer_is_named_with_what_was_not_enforced() {
 
 #[test]
 fn where_every_layer_is_required_a_missing_one_refuses_to_run() {
-    let verified = verify(&[LayerName::WriteScope], Confinement::Require);
+    let verified = verify(&[LayerName::WriteScope], IsolationMode::Require);
     let report = verified.report;
     let failure = report.failure.clone().unwrap();
     assert_eq!(

@@ -1,6 +1,7 @@
 //! Lines of a diff that a comment can be attached to, and where such a line moved later.
 
 use crate::problem::{Kind, Problem};
+use crate::verify::text::named;
 use std::ops::Range;
 
 /// Files named in an error before the list is cut.
@@ -115,22 +116,12 @@ pub fn follow_line(hunks: &[Hunk], line: u64) -> Option<u64> {
 }
 
 fn files_hint(files: &[FileDiff]) -> String {
-    let mut names: Vec<String> = files
-        .iter()
-        .filter_map(|file| file.new_path.as_ref())
-        .map(|path| format!("`{path}`"))
-        .collect();
+    let paths = files.iter().filter_map(|file| file.new_path.as_ref());
+    let names: Vec<&String> = paths.collect();
     if names.is_empty() {
         return "the pull request changes no file; leave out `--file` and `--line`".to_owned();
     }
-    let more = names.len().saturating_sub(LISTED_FILES);
-    names.truncate(LISTED_FILES);
-    let rest = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    format!("it changes these files: {}{rest}", names.join(", "))
+    format!("it changes these files: {}", named(&names, LISTED_FILES))
 }
 
 fn spelled(lines: &Range<u64>) -> Option<String> {

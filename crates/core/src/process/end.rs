@@ -45,6 +45,22 @@ impl End {
         *self == End::Exited { code: 0 }
     }
 
+    /// The exit code of the leader, where its exit is the end.
+    pub fn exit_code(&self) -> Option<i32> {
+        if let End::Exited { code } = self {
+            return Some(*code);
+        }
+        None
+    }
+
+    /// The signal that ended the leader, where that is the end.
+    pub fn signal(&self) -> Option<i32> {
+        if let End::Signalled { signal } = self {
+            return Some(*signal);
+        }
+        None
+    }
+
     /// The stable name used in journals and envelopes.
     pub fn name(&self) -> &'static str {
         match self {

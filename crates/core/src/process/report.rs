@@ -2,6 +2,15 @@ use super::{End, LeaderEnd};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
+/// The stream that bytes came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
 /// The report of one bounded child process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

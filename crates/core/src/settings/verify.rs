@@ -47,10 +47,11 @@ pub enum LeakedProcesses {
 }
 
 /// Network access of a stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NetworkAccess {
     /// Whatever the machine can reach.
+    #[default]
     Open,
     /// Its own loopback only.
     Off,

@@ -2,6 +2,7 @@
 
 use super::envelope::{FailureCategory, Overall, StageEnd, StageName, StageStatus};
 use super::tests_ran::TestsRan;
+use super::text;
 use crate::process::{End, TimeBound};
 use std::time::Duration;
 
@@ -38,7 +39,6 @@ pub struct Judgement {
 /// Judges one stage. When several things hold, the worst one is reported: what the environment did,
 /// then the bounds, then tampering, then what was left behind, then the command's own end.
 pub fn judge(name: StageName, seen: &Observation) -> Judgement {
-    let (exit_code, signal) = own_end(&seen.end);
     let (status, ended, reason) = match &seen.end {
         End::Infra { message } => (StageStatus::Error, StageEnd::Infra, Some(message.clone())),
         End::Aborted => plain(StageStatus::Error, StageEnd::Aborted, "interrupted"),
@@ -86,8 +86,8 @@ pub fn judge(name: StageName, seen: &Observation) -> Judgement {
     Judgement {
         status,
         ended,
-        exit_code,
-        signal,
+        exit_code: seen.end.exit_code(),
+        signal: seen.end.signal(),
         reason,
     }
 }
@@ -142,20 +142,6 @@ fn by_exit_code(name: StageName, code: i32, seen: &Observation) -> Verdict {
     }
 }
 
-fn own_end(end: &End) -> (Option<i32>, Option<i32>) {
-    match end {
-        End::Exited { code } => (Some(*code), None),
-        End::Signalled { signal } => (None, Some(*signal)),
-        End::TimedOut { .. }
-        | End::MemoryLimit
-        | End::ProcessLimit
-        | End::OutputLimit
-        | End::LeakedProcesses { .. }
-        | End::Aborted
-        | End::Infra { .. } => (None, None),
-    }
-}
-
 fn plain(status: StageStatus, ended: StageEnd, reason: &str) -> Verdict {
     (status, ended, Some(reason.to_owned()))
 }
@@ -169,15 +155,7 @@ fn out_of_time(bound: TimeBound, seen: &Observation) -> String {
 }
 
 fn tampered(paths: &[String]) -> String {
-    const NAMED: usize = 5;
-    let named: Vec<String> = paths.iter().take(NAMED).map(|p| format!("`{p}`")).collect();
-    let rest = paths.len().saturating_sub(NAMED);
-    let more = if rest > 0 {
-        format!(" and {rest} more")
-    } else {
-        String::new()
-    };
-    format!("changed tracked files: {}{more}", named.join(", "))
+    format!("changed tracked files: {}", text::named(paths, 5))
 }
 
 fn noun(count: u32) -> &'static str {

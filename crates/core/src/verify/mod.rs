@@ -19,9 +19,9 @@ pub use envelope::{
 };
 pub use gate::promotable;
 pub use judge::{Judgement, Observation, category, judge};
-pub use plan::{Plan, PlannedStage, Reach, StageCommand, StageTimeouts, Work};
+pub use plan::{Plan, PlannedStage, StageCommand, StageTimeouts, Work};
 pub use ready::{LineWatch, Ready, http_is_ready};
 pub use route::{Route, RouteProblem, Rule, Scope, plan_routes};
-pub use rules::{Confinement, Rules};
+pub use rules::Rules;
 pub use sequence::{Next, Sequence, Turn};
-pub use tests_ran::{Source, TestScan, TestsRan};
+pub use tests_ran::{TestScan, TestsRan};

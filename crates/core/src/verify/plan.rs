@@ -2,6 +2,7 @@
 
 use super::envelope::StageName;
 use super::ready::Ready;
+use crate::settings::NetworkAccess;
 use std::time::Duration;
 
 /// One stage to run, or a stage that has nothing to run and says why.
@@ -35,19 +36,10 @@ pub struct StageCommand {
     pub env: Vec<(String, String)>,
     /// The time limit.
     pub timeout: Duration,
-    /// What it may reach; as everything else where it is `None`.
-    pub reach: Option<Reach>,
+    /// Network access; `None` inherits the setting of all stages.
+    pub network: Option<NetworkAccess>,
     /// The readiness condition of a startup smoke test that keeps running.
     pub ready: Option<Ready>,
-}
-
-/// Network access of a stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// Everything the machine can reach.
-    Open,
-    /// Loopback only.
-    Loopback,
 }
 
 /// How long each stage may run when nothing else is said.

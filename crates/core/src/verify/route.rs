@@ -2,6 +2,7 @@
 
 use super::envelope::StageName;
 use super::plan::{Plan, PlannedStage, StageCommand, Work};
+use super::text;
 use globset::{GlobBuilder, GlobMatcher};
 
 /// The scope of a verification.
@@ -190,16 +191,8 @@ fn matchers(route: &Route) -> Result<Vec<GlobMatcher>, RouteProblem> {
 }
 
 fn uncovered(paths: &[String]) -> String {
-    const NAMED: usize = 5;
-    let named: Vec<String> = paths.iter().take(NAMED).map(|p| format!("`{p}`")).collect();
-    let rest = paths.len().saturating_sub(NAMED);
-    let more = if rest > 0 {
-        format!(" and {rest} more")
-    } else {
-        String::new()
-    };
     let verb = if paths.len() == 1 { "is" } else { "are" };
-    format!("{}{more} {verb} not covered by any route", named.join(", "))
+    format!("{} {verb} not covered by any route", text::named(paths, 5))
 }
 
 #[cfg(test)]

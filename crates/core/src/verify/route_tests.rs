@@ -8,7 +8,7 @@ fn run(name: &str, paths: &[&str]) -> Route {
         env: Vec::new(),
         timeout: Duration::from_secs(1),
         ready: None,
-        reach: None,
+        network: None,
     };
     Route {
         name: name.to_owned(),

@@ -2,7 +2,7 @@
 
 use super::detect::Bounds;
 use super::envelope::StageName;
-use super::plan::{Reach, StageCommand, StageTimeouts};
+use super::plan::{StageCommand, StageTimeouts};
 use super::ready::Ready;
 use super::route::{Route, Rule};
 use crate::process::LeakPolicy;
@@ -27,10 +27,10 @@ pub struct Rules {
     pub output_bytes: u64,
     /// How leaked processes are treated.
     pub leaks: LeakPolicy,
-    /// What stages may reach, where their route does not say.
-    pub reach: Reach,
+    /// Network access of stages whose route does not say.
+    pub network: NetworkAccess,
     /// How much the kernel must help.
-    pub confinement: Confinement,
+    pub isolation: IsolationMode,
     /// Verifications at once on this machine.
     pub max_parallel: u32,
     /// The routes; none for what the detectors find.
@@ -39,17 +39,6 @@ pub struct Rules {
     pub copy: Vec<String>,
     /// Patterns of caches to clone or copy.
     pub seed: Vec<String>,
-}
-
-/// How much the kernel must help.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Confinement {
-    /// With every layer this machine has; the report names the missing ones.
-    Auto,
-    /// With every layer, or not at all.
-    Require,
-    /// Without: stages may write wherever their user may.
-    Off,
 }
 
 impl Rules {
@@ -67,12 +56,8 @@ impl Rules {
                 LeakedProcesses::Fail => LeakPolicy::Fail,
                 LeakedProcesses::Kill => LeakPolicy::Kill,
             },
-            reach: reach(verify.network),
-            confinement: match settings.sandbox.isolation {
-                IsolationMode::Auto => Confinement::Auto,
-                IsolationMode::Require => Confinement::Require,
-                IsolationMode::Off => Confinement::Off,
-            },
+            network: verify.network,
+            isolation: settings.sandbox.isolation,
             max_parallel: verify.max_parallel,
             routes: verify.routes.iter().map(|r| route(r, deadline)).collect(),
             copy: settings.sandbox.copy.clone(),
@@ -86,13 +71,6 @@ impl Rules {
             timeouts: StageTimeouts::default(),
             memory_bytes: Some(self.memory_bytes),
         }
-    }
-}
-
-fn reach(network: NetworkAccess) -> Reach {
-    match network {
-        NetworkAccess::Open => Reach::Open,
-        NetworkAccess::Off => Reach::Loopback,
     }
 }
 
@@ -133,7 +111,7 @@ fn commands(route: &VerifyRoute, deadline: Duration) -> Vec<(StageName, StageCom
             dir: String::new(),
             env: Vec::new(),
             timeout: timeout.map_or(deadline, |timeout| timeout.get()),
-            reach: route.network.map(reach),
+            network: route.network,
             ready,
         };
         Some((name, command))
@@ -163,8 +141,8 @@ impl Default for Rules {
             tail_bytes: 64 << 10,
             output_bytes: 1 << 30,
             leaks: LeakPolicy::Fail,
-            reach: Reach::Open,
-            confinement: Confinement::Auto,
+            network: NetworkAccess::Open,
+            isolation: IsolationMode::Auto,
             max_parallel: 2,
             routes: Vec::new(),
             copy: Vec::new(),
@@ -217,7 +195,7 @@ mod tests {
             dir: String::new(),
             env: Vec::new(),
             timeout: Duration::from_secs(seconds),
-            reach: Some(Reach::Open),
+            network: Some(NetworkAccess::Open),
             ready,
         };
         let health = Ready::Http {
@@ -244,8 +222,8 @@ mod tests {
             deadline: Duration::from_secs(300),
             memory_bytes: 1 << 30,
             leaks: LeakPolicy::Kill,
-            reach: Reach::Loopback,
-            confinement: Confinement::Require,
+            network: NetworkAccess::Off,
+            isolation: IsolationMode::Require,
             routes: vec![api, docs],
             seed: vec!["target".to_owned()],
             ..Rules::default()

@@ -8,7 +8,7 @@ fn command(timeout: u64) -> StageCommand {
         env: Vec::new(),
         timeout: Duration::from_secs(timeout),
         ready: None,
-        reach: None,
+        network: None,
     }
 }
 

@@ -4,6 +4,7 @@
 //! whole output as it arrives, because the tail may contain only the last of many summaries.
 
 use super::text;
+use crate::process::Stream;
 use std::ops::ControlFlow;
 
 /// The longest line that is looked at; summaries are short.
@@ -34,21 +35,12 @@ struct Line {
     overlong: bool,
 }
 
-/// The stream that bytes came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// Standard output.
-    Stdout,
-    /// Standard error.
-    Stderr,
-}
-
 impl TestScan {
     /// Takes the next bytes of one stream.
-    pub fn push(&mut self, source: Source, bytes: &[u8]) {
+    pub fn push(&mut self, source: Stream, bytes: &[u8]) {
         let index = match source {
-            Source::Stdout => 0,
-            Source::Stderr => 1,
+            Stream::Stdout => 0,
+            Stream::Stderr => 1,
         };
         for piece in bytes.split_inclusive(|&b| b == b'\n') {
             let line = &mut self.lines[index];

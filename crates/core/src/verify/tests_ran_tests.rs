@@ -192,7 +192,7 @@ const RECORDED: &[(&str, &str, TestsRan)] = &[
 fn scan(output: &str, piece: usize) -> TestsRan {
     let mut scan = TestScan::default();
     for chunk in output.as_bytes().chunks(piece) {
-        scan.push(Source::Stdout, chunk);
+        scan.push(Stream::Stdout, chunk);
     }
     scan.finish()
 }
@@ -219,9 +219,9 @@ fn one_runner_that_ran_something_is_enough() {
 #[test]
 fn the_streams_do_not_mix_and_a_last_line_needs_no_newline() {
     let mut scan = TestScan::default();
-    scan.push(Source::Stdout, b"1 passed ");
-    scan.push(Source::Stderr, b"noise\n");
-    scan.push(Source::Stdout, b"in 0.01s");
+    scan.push(Stream::Stdout, b"1 passed ");
+    scan.push(Stream::Stderr, b"noise\n");
+    scan.push(Stream::Stdout, b"in 0.01s");
     assert_eq!(scan.finish(), TestsRan::Some(1));
 }
 
@@ -229,9 +229,9 @@ fn the_streams_do_not_mix_and_a_last_line_needs_no_newline() {
 fn an_endless_line_costs_no_memory_and_means_nothing() {
     let mut scan = TestScan::default();
     for _ in 0..1000 {
-        scan.push(Source::Stdout, &[b'x'; 1000]);
+        scan.push(Stream::Stdout, &[b'x'; 1000]);
     }
     assert!(scan.lines[0].bytes.len() <= LINE_BYTES);
-    scan.push(Source::Stdout, b"\n# pass 1\n");
+    scan.push(Stream::Stdout, b"\n# pass 1\n");
     assert_eq!(scan.finish(), TestsRan::Some(1));
 }

@@ -30,13 +30,20 @@ pub fn one_line(text: &str) -> String {
         .join(" ")
 }
 
+/// The first `most` names of a list as code, and how many more there are.
+pub fn named<S: AsRef<str>>(names: &[S], most: usize) -> String {
+    let shown = names.iter().take(most);
+    let shown: Vec<String> = shown.map(|name| format!("`{}`", name.as_ref())).collect();
+    let more = match names.len().saturating_sub(most) {
+        0 => String::new(),
+        rest => format!(" and {rest} more"),
+    };
+    shown.join(", ") + &more
+}
+
 /// The last `max` bytes at most, cut between characters.
 pub fn tail(text: &str, max: usize) -> &str {
-    let mut start = text.len().saturating_sub(max);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    &text[start..]
+    &text[text.ceil_char_boundary(text.len().saturating_sub(max))..]
 }
 
 /// The last lines that fit into `max` bytes; a first line that was cut is left out when others stay.

@@ -4,6 +4,7 @@ use drive_core::Problem;
 use drive_core::agent::{AgentEvent, AgentKind, AgentOutcome, Budget, Role, Session};
 use drive_core::ids::RunId;
 use drive_core::process::Limits;
+use drive_core::settings::IsolationMode;
 use std::path::{Path, PathBuf};
 
 /// One job for one agent.
@@ -41,18 +42,6 @@ pub struct AgentRequest {
     pub max_escalations: u32,
     /// Refuse to run it without the kernel's help.
     pub isolation: IsolationMode,
-}
-
-/// Whether the kernel holds an agent in its role.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum IsolationMode {
-    /// With every layer this machine has.
-    #[default]
-    Auto,
-    /// With every layer, or not at all.
-    Require,
-    /// No isolation.
-    Off,
 }
 
 /// Facts about an installed agent.

@@ -13,8 +13,10 @@ mod sandboxes;
 mod store;
 mod version_control;
 
-pub use agent::{Agent, AgentRequest, AgentSource, AgentVersion, IsolationMode};
+pub use agent::{Agent, AgentRequest, AgentSource, AgentVersion};
 pub use clock::Clock;
+pub use drive_core::process::Stream;
+pub use drive_core::settings::{IsolationMode, NetworkAccess};
 pub use forge::{
     CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
     Posted, PostedReview, Reaction, Since, StatusState,
@@ -22,8 +24,8 @@ pub use forge::{
 pub use nudges::{Deliveries, KeptNudge, NudgeLog, Nudges};
 pub use phase_files::{FoundState, PhaseFiles};
 pub use process::{
-    Collect, CommandSpec, Containment, Discard, Isolation, Network, OrphanPolicy, OutputSink,
-    ProcessRunner, Started, Stdin, Stream, Writes,
+    Collect, CommandSpec, Containment, Discard, Isolation, OrphanPolicy, OutputSink, ProcessRunner,
+    Started, Stdin, Writes,
 };
 pub use promotion::{Promotion, PromotionGate};
 pub use pull_requests::PullRequests;

@@ -1,6 +1,9 @@
 use crate::{CancelToken, StdinSource};
 use drive_core::Problem;
-use drive_core::process::{Layer, LeakPolicy, Limits, Presence, ProcessIdentity, ProcessReport};
+use drive_core::process::{
+    Layer, LeakPolicy, Limits, Presence, ProcessIdentity, ProcessReport, Stream,
+};
+use drive_core::settings::NetworkAccess;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -103,7 +106,7 @@ pub struct Isolation {
     /// These stay visible inside hidden folders, besides the working folder and what is writable.
     pub shown: Vec<PathBuf>,
     /// Network access.
-    pub network: Network,
+    pub network: NetworkAccess,
     /// Refuse to start when a layer that this command asks for is missing.
     pub required: bool,
 }
@@ -120,17 +123,6 @@ pub enum Writes {
     Only(Vec<PathBuf>),
 }
 
-/// Network access of a child.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Network {
-    /// Everything the machine can reach.
-    #[default]
-    Open,
-    /// Loopback only.
-    Off,
-}
-
 /// What happens to the tree when drive itself dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -139,15 +131,6 @@ pub enum OrphanPolicy {
     End,
     /// The helper continues within the limits; the next drive process finds its report.
     Continue,
-}
-
-/// The stream that bytes came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
-    /// Standard output.
-    Stdout,
-    /// Standard error.
-    Stderr,
 }
 
 /// Receives output while the child runs. A slow sink slows the child, never fills memory.

@@ -11,7 +11,7 @@ fn route(commands: &[(StageName, &str)]) -> Route {
         dir: String::new(),
         env: Vec::new(),
         timeout: Duration::from_secs(9),
-        reach: None,
+        network: None,
         ready: None,
     };
     Route {

@@ -3,12 +3,11 @@
 use super::StageEnv;
 use super::ports::Workspaces;
 use crate::CancelToken;
-use crate::ports::{CommandSpec, OutputSink, ProcessRunner, Stream};
+use crate::ports::{CommandSpec, OutputSink, ProcessRunner};
 use drive_core::problem::{Kind, Problem};
-use drive_core::process::{End, Layer, ProcessReport, StreamReport};
+use drive_core::process::{End, Layer, ProcessReport, Stream, StreamReport};
 use drive_core::verify::{
-    Judgement, Observation, Source, Stage, StageName, StageResource, TestScan, TestsRan, Turn,
-    judge, text,
+    Judgement, Observation, Stage, StageName, StageResource, TestScan, TestsRan, Turn, judge, text,
 };
 use std::ffi::OsString;
 
@@ -69,8 +68,8 @@ impl StageRunner<'_> {
             spec.env.retain(|(known, _)| known != name.as_str());
             spec.env.push((name.into(), value.into()));
         }
-        if let Some(reach) = command.reach {
-            spec.isolation.network = StageEnv::network(reach);
+        if let Some(network) = command.network {
+            spec.isolation.network = network;
         }
         if let Some(ready) = &command.ready {
             let ready = serde_json::to_string(ready).unwrap_or_default();
@@ -200,11 +199,7 @@ struct Scan {
 
 impl OutputSink for Scan {
     fn chunk(&mut self, stream: Stream, bytes: &[u8]) {
-        let source = match stream {
-            Stream::Stdout => Source::Stdout,
-            Stream::Stderr => Source::Stderr,
-        };
-        self.tests.push(source, bytes);
+        self.tests.push(stream, bytes);
     }
 
     fn wanted(&self) -> bool {

@@ -1,9 +1,10 @@
 //! Environment of a verification's commands: working folder, variables, limits and isolation.
 
 use super::Workspace;
-use crate::ports::{CommandSpec, Isolation, Network, Writes};
+use crate::ports::{CommandSpec, Isolation, Writes};
 use drive_core::process::Limits;
-use drive_core::verify::{Confinement, Reach, Rules};
+use drive_core::settings::IsolationMode;
+use drive_core::verify::Rules;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ const DRAIN: Duration = Duration::from_secs(2);
 pub struct StageEnv {
     /// Worktree of the candidate, with its private folders.
     pub workspace: Workspace,
-    /// Limits, network access and confinement.
+    /// Limits, network access and isolation.
     pub rules: Rules,
 }
 
@@ -38,14 +39,6 @@ impl StageEnv {
         spec
     }
 
-    /// The network isolation for `reach`.
-    pub fn network(reach: Reach) -> Network {
-        match reach {
-            Reach::Open => Network::Open,
-            Reach::Loopback => Network::Off,
-        }
-    }
-
     fn limits(&self, wall: Duration) -> Limits {
         Limits {
             wall,
@@ -62,20 +55,20 @@ impl StageEnv {
 
     fn isolation(&self) -> Isolation {
         let tmp = Some(self.workspace.tmp.clone());
-        let network = Self::network(self.rules.reach);
-        match self.rules.confinement {
-            Confinement::Off => Isolation {
+        let network = self.rules.network;
+        match self.rules.isolation {
+            IsolationMode::Off => Isolation {
                 tmp,
                 network,
                 ..Isolation::default()
             },
-            Confinement::Auto | Confinement::Require => Isolation {
+            IsolationMode::Auto | IsolationMode::Require => Isolation {
                 writes: Writes::Only(vec![self.workspace.path.clone()]),
                 tmp,
                 protected: self.workspace.protected.clone(),
                 hidden: self.workspace.hidden.clone(),
                 network,
-                required: self.rules.confinement == Confinement::Require,
+                required: self.rules.isolation == IsolationMode::Require,
                 ..Isolation::default()
             },
         }

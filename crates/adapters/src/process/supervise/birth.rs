@@ -5,7 +5,7 @@ use super::super::sys::{self, Forked, namespace};
 use super::super::wire::{Request, control};
 use super::init::{Birth, InitEnds, init_main};
 use drive_core::process::{LayerName, ProcessMark};
-use drive_engine::ports::{Network, Writes};
+use drive_engine::ports::{NetworkAccess, Writes};
 use rustix::process::{Signal, getegid, geteuid};
 use std::fs;
 use std::io::{self, PipeWriter, Write};
@@ -61,7 +61,7 @@ fn wanted_namespaces(request: &Request) -> i32 {
     if masks && on(LayerName::PathMasks) || confines && on(LayerName::ReadOnlyMounts) {
         wanted |= namespace::MOUNT;
     }
-    if request.network == Network::Off && on(LayerName::NetworkNamespace) {
+    if request.network == NetworkAccess::Off && on(LayerName::NetworkNamespace) {
         wanted |= namespace::NETWORK;
     }
     wanted

@@ -8,7 +8,7 @@ use super::super::{procfs, sys::namespace};
 use super::child::{ChildEnds, ChildEvent, ChildLayers, become_program};
 use super::mounts;
 use drive_core::process::{LayerName, LeaderEnd};
-use drive_engine::ports::{Network, Writes};
+use drive_engine::ports::{NetworkAccess, Writes};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, set_child_subreaper, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
@@ -108,7 +108,7 @@ fn set_up(
     let signals = sys::child_signals().map_err(step("watch for ended children"))?;
     let mut missing = Vec::new();
     let view = view_files(request, birth, &mut missing);
-    if request.network == Network::Off {
+    if request.network == NetworkAccess::Off {
         cut_network(birth, &mut missing);
     }
     let layers = ChildLayers {

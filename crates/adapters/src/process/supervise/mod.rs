@@ -22,7 +22,7 @@ use super::{procfs, program, sys};
 use birth::{Init, Outputs, bear};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{Layer, LayerName, ProcessIdentity, ProcessMark, ProcessReport};
-use drive_engine::ports::{Network, Writes};
+use drive_engine::ports::{NetworkAccess, Writes};
 use init::{InitEvent, release_stdin};
 use outlet::Outlet;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -245,7 +245,7 @@ fn judge_layers(
         LayerName::CgroupProcesses => request.limits.processes.is_some(),
         LayerName::WriteScope | LayerName::ReadOnlyMounts => request.writes != Writes::Anywhere,
         LayerName::PathMasks => !request.hidden.is_empty() || !request.protected.is_empty(),
-        LayerName::NetworkNamespace => request.network == Network::Off,
+        LayerName::NetworkNamespace => request.network == NetworkAccess::Off,
     };
     let judge = |name: LayerName| match missing.iter().find(|(layer, _)| *layer == name) {
         Some((_, why)) => Layer::missing(name, why),

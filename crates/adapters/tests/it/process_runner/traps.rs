@@ -3,7 +3,7 @@
 use crate::process_runner::support::{Scene, is_active, is_root};
 use drive_core::problem::Kind;
 use drive_core::process::{End, LayerName, TimeBound};
-use drive_engine::ports::Network;
+use drive_engine::ports::NetworkAccess;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ everyone! {
             die 'udp' if $u && defined $u->send('x'); print 'alone';";
         let scene = Scene::new();
         let mut spec = scene.perl(talk);
-        spec.isolation.network = Network::Off;
+        spec.isolation.network = NetworkAccess::Off;
         let report = scene.run(&spec);
         if !is_active(&report, LayerName::NetworkNamespace) {
             println!("skipped: this user may not make a network namespace");
@@ -110,7 +110,7 @@ everyone! {
             return;
         }
         let mut spec = scene.shell("touch ran");
-        spec.isolation.network = Network::Off;
+        spec.isolation.network = NetworkAccess::Off;
         spec.isolation.required = true;
         let problem = scene.try_run(&spec).unwrap_err();
         assert_eq!(problem.kind, Kind::IsolationMissing);
@@ -122,7 +122,7 @@ everyone! {
     fn a_missing_layer_that_is_best_effort_is_named_and_the_child_runs() {
         let scene = Scene::without(&[LayerName::NetworkNamespace]);
         let mut spec = scene.command("true");
-        spec.isolation.network = Network::Off;
+        spec.isolation.network = NetworkAccess::Off;
         let report = scene.run(&spec);
         assert_eq!(report.end, End::Exited { code: 0 });
         assert!(!is_active(&report, LayerName::NetworkNamespace));

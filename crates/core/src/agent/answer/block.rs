@@ -1,4 +1,5 @@
 use crate::fences::fenced_blocks;
+use crate::verify::text::tail;
 use serde_json::Value;
 
 /// The last JSON block of an agent's text.
@@ -37,11 +38,7 @@ fn only_bare_object(text: &str) -> Option<Value> {
 fn last_bare_object(text: &str) -> Option<Value> {
     const NEAR: usize = 64 * 1024;
     const MAX_TRIES: usize = 2000;
-    let mut from = text.len().saturating_sub(NEAR);
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    let mut rest = &text[from..];
+    let mut rest = tail(text, NEAR);
     let mut found = None;
     for _ in 0..MAX_TRIES {
         let Some(start) = rest.find('{') else { break };

@@ -6,7 +6,7 @@ mod shapes;
 
 use super::event::{AgentEvent, Wait};
 use super::outcome::{AgentOutcome, Ending};
-use super::permission::{Decision, PermissionRequest};
+use super::permission::Decision;
 use crate::Problem;
 pub(super) use forms::MIN_SECRET;
 pub use redactor::{REPLACEMENT, Redactor, Secrets};
@@ -48,54 +48,19 @@ impl Secrets {
 
     /// `outcome` without secrets.
     #[must_use]
-    pub fn redact_outcome(&self, outcome: AgentOutcome) -> AgentOutcome {
-        AgentOutcome {
-            ending: match outcome.ending {
-                Ending::Succeeded => Ending::Succeeded,
-                Ending::Failed { reason, message } => Ending::Failed {
-                    reason,
-                    message: self.redact(&message),
-                },
-            },
-            text: self.redact(&outcome.text),
-            summary: self.redact(&outcome.summary),
-            ..outcome
+    pub fn redact_outcome(&self, mut outcome: AgentOutcome) -> AgentOutcome {
+        if let Ending::Failed { message, .. } = &mut outcome.ending {
+            *message = self.redact(message);
         }
+        outcome.text = self.redact(&outcome.text);
+        outcome.summary = self.redact(&outcome.summary);
+        outcome
     }
 
-    fn redact_request(&self, request: PermissionRequest) -> PermissionRequest {
-        PermissionRequest {
-            tool: self.redact(&request.tool),
-            detail: self.redact(&request.detail),
-        }
-    }
-
-    pub(super) fn redact_wait(&self, wait: Wait) -> Wait {
-        match wait {
-            Wait::Permission { tool } => Wait::Permission {
-                tool: self.redact(&tool),
-            },
-            Wait::LoginExpired { message } => Wait::LoginExpired {
-                message: self.redact(&message),
-            },
-            Wait::UsageLimit { resets_at, message } => Wait::UsageLimit {
-                resets_at,
-                message: self.redact(&message),
-            },
-            Wait::Overloaded {
-                attempt,
-                attempts,
-                retry_in_ms,
-                status,
-                message,
-            } => Wait::Overloaded {
-                attempt,
-                attempts,
-                retry_in_ms,
-                status,
-                message: self.redact(&message),
-            },
-        }
+    pub(super) fn redact_wait(&self, mut wait: Wait) -> Wait {
+        let text = text_of_wait(&mut wait);
+        *text = self.redact(text);
+        wait
     }
 }
 
@@ -143,54 +108,52 @@ impl EventRedactor {
 
     /// What was still held back.
     pub fn finish(&mut self) -> Vec<AgentEvent> {
-        match std::mem::take(&mut self.held) {
-            true => text_event(self.text.finish()),
-            false => Vec::new(),
+        if std::mem::take(&mut self.held) {
+            return text_event(self.text.finish());
         }
+        Vec::new()
     }
 
-    fn whole(&self, event: AgentEvent) -> AgentEvent {
-        let clean = |text: String| self.secrets.redact(&text);
-        match event {
-            AgentEvent::Launched { argv } => AgentEvent::Launched {
-                argv: argv.into_iter().map(clean).collect(),
-            },
-            AgentEvent::Started { session, model } => AgentEvent::Started { session, model },
-            AgentEvent::Text { text } => AgentEvent::Text { text: clean(text) },
-            AgentEvent::Thinking { text } => AgentEvent::Thinking { text: clean(text) },
-            AgentEvent::ToolUse { name, summary } => AgentEvent::ToolUse {
-                name: clean(name),
-                summary: clean(summary),
-            },
-            AgentEvent::FileChange { path } => AgentEvent::FileChange { path: clean(path) },
-            AgentEvent::Command { command, exit_code } => AgentEvent::Command {
-                command: clean(command),
-                exit_code,
-            },
-            AgentEvent::Usage { usage, cost } => AgentEvent::Usage { usage, cost },
-            AgentEvent::Waiting { wait } => AgentEvent::Waiting {
-                wait: self.secrets.redact_wait(wait),
-            },
-            AgentEvent::Resumed => AgentEvent::Resumed,
-            AgentEvent::PermissionAsked { request } => AgentEvent::PermissionAsked {
-                request: self.secrets.redact_request(request),
-            },
-            AgentEvent::PermissionAnswered { request, decision } => {
-                AgentEvent::PermissionAnswered {
-                    request: self.secrets.redact_request(request),
-                    decision: match decision {
-                        Decision::Deny { reason } => Decision::Deny {
-                            reason: clean(reason),
-                        },
-                        Decision::Grant | Decision::Exhausted { .. } => decision,
-                    },
-                }
-            }
-            AgentEvent::Warning { message } => AgentEvent::Warning {
-                message: clean(message),
-            },
-            AgentEvent::Finished { success } => AgentEvent::Finished { success },
+    fn whole(&self, mut event: AgentEvent) -> AgentEvent {
+        for text in texts_of(&mut event) {
+            *text = self.secrets.redact(text);
         }
+        event
+    }
+}
+
+/// Every text of an event that may hold a secret.
+fn texts_of(event: &mut AgentEvent) -> Vec<&mut String> {
+    match event {
+        AgentEvent::Launched { argv } => argv.iter_mut().collect(),
+        AgentEvent::Text { text } | AgentEvent::Thinking { text } => vec![text],
+        AgentEvent::ToolUse { name, summary } => vec![name, summary],
+        AgentEvent::FileChange { path } => vec![path],
+        AgentEvent::Command { command, .. } => vec![command],
+        AgentEvent::Waiting { wait } => vec![text_of_wait(wait)],
+        AgentEvent::PermissionAsked { request } => vec![&mut request.tool, &mut request.detail],
+        AgentEvent::PermissionAnswered { request, decision } => {
+            let reason = match decision {
+                Decision::Deny { reason } => Some(reason),
+                Decision::Grant | Decision::Exhausted { .. } => None,
+            };
+            let asked = [&mut request.tool, &mut request.detail];
+            asked.into_iter().chain(reason).collect()
+        }
+        AgentEvent::Warning { message } => vec![message],
+        AgentEvent::Started { .. }
+        | AgentEvent::Usage { .. }
+        | AgentEvent::Resumed
+        | AgentEvent::Finished { .. } => Vec::new(),
+    }
+}
+
+fn text_of_wait(wait: &mut Wait) -> &mut String {
+    match wait {
+        Wait::Permission { tool: text }
+        | Wait::LoginExpired { message: text }
+        | Wait::UsageLimit { message: text, .. }
+        | Wait::Overloaded { message: text, .. } => text,
     }
 }
 
@@ -206,6 +169,7 @@ fn text_event(bytes: Vec<u8>) -> Vec<AgentEvent> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::permission::PermissionRequest;
     use crate::problem::Kind;
 
     fn said(text: &str) -> AgentEvent {

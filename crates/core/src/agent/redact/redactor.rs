@@ -196,18 +196,15 @@ impl Redactor {
                 Meeting::Begun | Meeting::No => {}
             }
         }
-        let mut undecided = false;
+        let mut undecided = Found::Nothing;
         for shape in SHAPES {
             match look_for(shape, rest, more) {
                 Found::Nothing => {}
-                Found::Perhaps => undecided = true,
+                Found::Perhaps => undecided = Found::Perhaps,
                 found @ Found::Secret { .. } => return found,
             }
         }
-        match undecided {
-            true => Found::Perhaps,
-            false => Found::Nothing,
-        }
+        undecided
     }
 }
 
@@ -217,14 +214,19 @@ enum More {
     Never,
 }
 
+impl More {
+    /// For bytes that only more of them could make a secret.
+    fn perhaps(self, could: bool) -> Found {
+        if could && self == More::MayCome {
+            return Found::Perhaps;
+        }
+        Found::Nothing
+    }
+}
+
 fn look_for(shape: &Shape, rest: &[u8], more: More) -> Found {
     let Some(body) = rest.strip_prefix(shape.prefix) else {
-        let could = more == More::MayCome && shape.prefix.starts_with(rest);
-        return if could {
-            Found::Perhaps
-        } else {
-            Found::Nothing
-        };
+        return more.perhaps(shape.prefix.starts_with(rest));
     };
     let length = body
         .iter()
@@ -232,12 +234,7 @@ fn look_for(shape: &Shape, rest: &[u8], more: More) -> Found {
         .take_while(|byte| (shape.body)(**byte))
         .count();
     if length < shape.min {
-        let could = more == More::MayCome && length == body.len();
-        return if could {
-            Found::Perhaps
-        } else {
-            Found::Nothing
-        };
+        return more.perhaps(length == body.len());
     }
     let kept = if shape.keep_prefix {
         shape.prefix.len()

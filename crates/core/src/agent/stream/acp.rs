@@ -1,4 +1,4 @@
-use super::json_lines::{Dialect, JsonLines, Known, list_at, number_at, summary_of, text_at};
+use super::json_lines::{Dialect, JsonLines, Known, list, summary_of};
 use super::progress::{Progress, Tries};
 use super::{AgentStream, StreamSetup};
 use crate::agent::outcome::Failure;
@@ -74,12 +74,12 @@ struct Acp {
 
 impl Dialect for Acp {
     fn event(&mut self, event: &Value, progress: &mut Progress) -> Known {
-        let method = text_at(event, &["method"]);
+        let method = event["method"].as_str();
         let id = event.get("id").filter(|id| !id.is_null());
         match (method, id) {
             (Some("session/update"), _) => return self.update(event, progress),
             (Some("session/request_permission"), Some(id)) => {
-                self.permission(id, event.get("params").unwrap_or(&Value::Null), progress);
+                self.permission(id, &event["params"], progress);
             }
             (Some(method), Some(id)) => {
                 let message = format!("`{method}` is not offered");
@@ -116,7 +116,7 @@ impl Acp {
         if let Some(error) = event.get("error").filter(|e| !e.is_null()) {
             return self.refused(error, progress);
         }
-        let result = event.get("result").unwrap_or(&Value::Null);
+        let result = &event["result"];
         match self.step {
             Step::Initialize => self.initialized(result, progress),
             Step::Session => self.opened(result, progress),
@@ -127,18 +127,18 @@ impl Acp {
     }
 
     fn refused(&mut self, error: &Value, progress: &mut Progress) {
-        let message = text_at(error, &["message"]).unwrap_or("no reason given");
+        let message = error["message"].as_str().unwrap_or("no reason given");
         if self.step == Step::Model {
             progress.warn(&format!("cannot select the model: {message}"));
             return self.prompt(progress);
         }
         self.step = Step::Over;
-        let data = error.get("data").unwrap_or(&Value::Null);
+        let data = &error["data"];
         let details = data
             .as_str()
-            .or_else(|| text_at(data, &["details"]))
+            .or_else(|| data["details"].as_str())
             .map_or(String::new(), |details| format!(": {details}"));
-        match error.get("code").and_then(Value::as_i64) {
+        match error["code"].as_i64() {
             Some(AUTH_REQUIRED) => {
                 progress.trouble(
                     &format!("authentication required: {message}"),
@@ -157,22 +157,14 @@ impl Acp {
     }
 
     fn initialized(&mut self, result: &Value, progress: &mut Progress) {
-        match number_at(result, &["protocolVersion"]) {
-            Some(PROTOCOL) => {}
-            other => {
-                let spoken = other.map_or("none".to_owned(), |v| v.to_string());
-                self.step = Step::Over;
-                return progress.abandon(
-                    Failure::Garbage,
-                    &format!("protocol version {spoken} instead of {PROTOCOL}"),
-                );
-            }
+        let spoken = result["protocolVersion"].as_u64();
+        if spoken != Some(PROTOCOL) {
+            let spoken = spoken.map_or("none".to_owned(), |v| v.to_string());
+            self.step = Step::Over;
+            let message = format!("protocol version {spoken} instead of {PROTOCOL}");
+            return progress.abandon(Failure::Garbage, &message);
         }
-        self.can_load = result
-            .get("agentCapabilities")
-            .and_then(|c| c.get("loadSession"))
-            .and_then(Value::as_bool)
-            == Some(true);
+        self.can_load = result["agentCapabilities"]["loadSession"] == true;
         self.step = Step::Session;
         let mut params = json!({"cwd": self.job.cwd, "mcpServers": []});
         match progress.session_id().map(str::to_owned) {
@@ -189,14 +181,15 @@ impl Acp {
     }
 
     fn opened(&mut self, result: &Value, progress: &mut Progress) {
-        let session = text_at(result, &["sessionId"])
+        let session = result["sessionId"]
+            .as_str()
             .or(progress.session_id())
             .map(str::to_owned);
         let Some(session) = session else {
             self.step = Step::Over;
             return progress.abandon(Failure::Garbage, "it opened a session without an id");
         };
-        let model = text_at(result, &["models", "currentModelId"]);
+        let model = result["models"]["currentModelId"].as_str();
         progress.started(Some(&session), model);
         match self.job.model.clone() {
             Some(wanted) if model != Some(wanted.as_str()) => {
@@ -219,7 +212,7 @@ impl Acp {
 
     fn answered(&mut self, result: &Value, progress: &mut Progress) {
         self.step = Step::Over;
-        match text_at(result, &["stopReason"]) {
+        match result["stopReason"].as_str() {
             Some("end_turn") => progress.succeed(),
             Some(other) => progress.fail(&format!("stopped early: {other}"), None),
             None => progress.fail("stopped without a reason", None),
@@ -231,29 +224,24 @@ impl Acp {
     }
 
     fn update(&mut self, event: &Value, progress: &mut Progress) -> Known {
-        let update = event
-            .get("params")
-            .and_then(|p| p.get("update"))
-            .unwrap_or(&Value::Null);
+        let update = &event["params"]["update"];
         // A loaded session is told again from its start; that is not this run's work.
         if self.step != Step::Prompt {
             return Known::Yes;
         }
-        match text_at(update, &["sessionUpdate"]) {
+        match update["sessionUpdate"].as_str() {
             Some("agent_message_chunk") => {
-                progress.text_piece(text_at(update, &["content", "text"]).unwrap_or_default());
+                progress.text_piece(update["content"]["text"].as_str().unwrap_or_default());
             }
             Some("agent_thought_chunk") => {
-                progress.thinking(text_at(update, &["content", "text"]).unwrap_or_default());
+                progress.thinking(update["content"]["text"].as_str().unwrap_or_default());
             }
             Some("tool_call") => self.tool_call(update, progress),
             Some("tool_call_update") => self.tool_update(update, progress),
             Some("usage_update") => {
-                let cost = update
-                    .get("cost")
-                    .filter(|c| text_at(c, &["currency"]) == Some("USD"));
-                let cost = cost.and_then(|c| Cost::from_usd(c.get("amount")?.as_f64()?));
-                progress.usage(None, cost);
+                let amount = update["cost"]["amount"].as_f64();
+                let dollars = amount.filter(|_| update["cost"]["currency"] == "USD");
+                progress.usage(None, dollars.and_then(Cost::from_usd));
             }
             Some(
                 "plan"
@@ -269,13 +257,13 @@ impl Acp {
     }
 
     fn tool_call(&mut self, update: &Value, progress: &mut Progress) {
-        let kind = text_at(update, &["kind"]).unwrap_or("other");
-        let title = text_at(update, &["title"]).unwrap_or_default();
+        let kind = update["kind"].as_str().unwrap_or("other");
+        let title = update["title"].as_str().unwrap_or_default();
         match kind {
             "execute" => progress.command(title, None),
             _ => progress.tool(kind, title),
         }
-        if let Some(id) = text_at(update, &["toolCallId"]) {
+        if let Some(id) = update["toolCallId"].as_str() {
             if self.kinds.len() >= REMEMBERED {
                 self.kinds.remove(0);
             }
@@ -285,10 +273,10 @@ impl Acp {
     }
 
     fn tool_update(&mut self, update: &Value, progress: &mut Progress) {
-        if text_at(update, &["status"]) != Some("completed") {
+        if update["status"].as_str() != Some("completed") {
             return;
         }
-        let id = text_at(update, &["toolCallId"]).unwrap_or_default();
+        let id = update["toolCallId"].as_str().unwrap_or_default();
         let Some(at) = self.kinds.iter().position(|(known, _)| known == id) else {
             return;
         };
@@ -302,32 +290,30 @@ impl Acp {
     }
 
     fn permission(&mut self, id: &Value, params: &Value, progress: &mut Progress) {
-        let call = params.get("toolCall").unwrap_or(&Value::Null);
-        let known = text_at(call, &["toolCallId"])
+        let call = &params["toolCall"];
+        let known = call["toolCallId"]
+            .as_str()
             .and_then(|id| self.kinds.iter().find(|(known, _)| known == id))
             .map(|(_, kind)| kind.clone());
-        let kind = text_at(call, &["kind"])
+        let kind = call["kind"]
+            .as_str()
             .map(str::to_owned)
             .or(known)
             .unwrap_or_else(|| "other".to_owned());
-        let detail = text_at(call, &["title"]).map_or_else(
-            || summary_of(call.get("rawInput").unwrap_or(&Value::Null)),
-            str::to_owned,
-        );
-        let granted = match routine(&kind, progress.access())
-            && !progress.is_denied_by_rule(&kind, &detail)
-        {
-            true => {
-                progress.granted_by_role(&kind, &detail);
-                true
-            }
-            false => progress.ask(&kind, &detail) == Decision::Grant,
-        };
+        let detail = call["title"]
+            .as_str()
+            .map_or_else(|| summary_of(&call["rawInput"]), str::to_owned);
+        let is_routine =
+            routine(&kind, progress.access()) && !progress.is_denied_by_rule(&kind, &detail);
+        if is_routine {
+            progress.granted_by_role(&kind, &detail);
+        }
+        let granted = is_routine || progress.ask(&kind, &detail) == Decision::Grant;
         let wanted = if granted { "allow_once" } else { "reject_once" };
-        let option = list_at(params, &["options"])
+        let option = list(&params["options"])
             .iter()
-            .find(|option| text_at(option, &["kind"]) == Some(wanted))
-            .and_then(|option| text_at(option, &["optionId"]));
+            .find(|option| option["kind"].as_str() == Some(wanted))
+            .and_then(|option| option["optionId"].as_str());
         let outcome = match option {
             Some(option) => json!({"outcome": "selected", "optionId": option}),
             None => json!({"outcome": "cancelled"}),
@@ -349,15 +335,15 @@ fn routine(kind: &str, access: Access) -> bool {
 }
 
 fn changed_paths(update: &Value) -> Vec<&str> {
-    let diffs = list_at(update, &["content"])
+    let diffs = list(&update["content"])
         .iter()
-        .filter(|block| text_at(block, &["type"]) == Some("diff"))
-        .filter_map(|block| text_at(block, &["path"]));
+        .filter(|block| block["type"].as_str() == Some("diff"))
+        .filter_map(|block| block["path"].as_str());
     let mut paths: Vec<&str> = diffs.collect();
     if paths.is_empty() {
-        paths = list_at(update, &["locations"])
+        paths = list(&update["locations"])
             .iter()
-            .filter_map(|place| text_at(place, &["path"]))
+            .filter_map(|place| place["path"].as_str())
             .collect();
     }
     paths.dedup();
@@ -368,7 +354,7 @@ fn tokens(usage: &Value) -> Usage {
     let field = |names: [&str; 2]| {
         names
             .iter()
-            .find_map(|name| number_at(usage, &[name]))
+            .find_map(|name| usage[name].as_u64())
             .unwrap_or_default()
     };
     let cached = field(["cachedReadTokens", "cached_tokens"]);

@@ -1,6 +1,6 @@
 use super::calls::{Call, CallEffect, CallEnd, Calls};
 use super::diagnosis::epoch_seconds;
-use super::json_lines::{Dialect, JsonLines, Known, list_at, number_at, summary_of, text_at};
+use super::json_lines::{Dialect, JsonLines, Known, list, summary_of};
 use super::progress::{Progress, Tries};
 use super::{AgentStream, StreamSetup};
 use crate::agent::event::Wait;
@@ -46,7 +46,7 @@ struct Claude {
 
 impl Dialect for Claude {
     fn event(&mut self, event: &Value, progress: &mut Progress) -> Known {
-        match text_at(event, &["type"]) {
+        match event["type"].as_str() {
             Some("system") => return self.system(event, progress),
             Some("assistant") => self.assistant(event, progress),
             Some("user") => self.tool_results(event, progress),
@@ -68,22 +68,24 @@ impl Dialect for Claude {
 
 impl Claude {
     fn system(&mut self, event: &Value, progress: &mut Progress) -> Known {
-        match text_at(event, &["subtype"]) {
+        match event["subtype"].as_str() {
             Some("init") => {
-                progress.started(text_at(event, &["session_id"]), text_at(event, &["model"]));
+                progress.started(event["session_id"].as_str(), event["model"].as_str());
             }
             Some("api_retry") => {
-                let message = text_at(event, &["error"]).unwrap_or("the model did not answer");
+                let message = event["error"]
+                    .as_str()
+                    .unwrap_or("the model did not answer");
                 let tries = Tries {
                     attempt: small(event, "attempt"),
                     attempts: small(event, "max_retries"),
-                    retry_in_ms: event
-                        .get("retry_delay_ms")
-                        .and_then(Value::as_f64)
+                    retry_in_ms: event["retry_delay_ms"]
+                        .as_f64()
                         .map(|ms| ms.max(0.0) as u64),
                 };
-                let status =
-                    number_at(event, &["error_status"]).and_then(|s| u16::try_from(s).ok());
+                let status = event["error_status"]
+                    .as_u64()
+                    .and_then(|s| u16::try_from(s).ok());
                 // Every retry is a wait, also one whose cause has no number and no known word.
                 progress.trouble(&format!("API error: {message}"), status, tries);
             }
@@ -110,18 +112,18 @@ impl Claude {
     fn assistant(&mut self, event: &Value, progress: &mut Progress) {
         // A sub-agent's words are not the agent's answer.
         let own = event.get("parent_tool_use_id").is_none_or(Value::is_null);
-        for block in list_at(event, &["message", "content"]) {
-            match text_at(block, &["type"]) {
-                Some("text") if own => progress.text(text_at(block, &["text"]).unwrap_or_default()),
+        for block in list(&event["message"]["content"]) {
+            match block["type"].as_str() {
+                Some("text") if own => progress.text(block["text"].as_str().unwrap_or_default()),
                 Some("thinking") if own => {
-                    progress.thinking(text_at(block, &["thinking"]).unwrap_or_default());
+                    progress.thinking(block["thinking"].as_str().unwrap_or_default());
                 }
                 Some("tool_use") => self.tool_use(block, progress),
                 Some(_) | None => {}
             }
         }
         if let (Some(id), Some(usage)) = (
-            text_at(event, &["message", "id"]),
+            event["message"]["id"].as_str(),
             event.get("message").and_then(|m| m.get("usage")),
         ) {
             self.count(id, tokens(usage));
@@ -134,11 +136,11 @@ impl Claude {
     }
 
     fn tool_use(&mut self, block: &Value, progress: &mut Progress) {
-        let tool = text_at(block, &["name"]).unwrap_or("unknown");
+        let tool = block["name"].as_str().unwrap_or("unknown");
         let call = Call {
-            id: text_at(block, &["id"]).unwrap_or_default().to_owned(),
+            id: block["id"].as_str().unwrap_or_default().to_owned(),
             tool: tool.to_owned(),
-            summary: summary_of(block.get("input").unwrap_or(&Value::Null)),
+            summary: summary_of(&block["input"]),
             effect: match tool {
                 "Bash" => CallEffect::Command,
                 "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => CallEffect::FileChange,
@@ -150,29 +152,29 @@ impl Claude {
 
     /// It refused a call by its own rules, and names the call it was.
     fn denied(&mut self, event: &Value, progress: &mut Progress) {
-        let call = text_at(event, &["tool_use_id"]).and_then(|id| self.calls.take(id));
-        let detail = call.map_or_else(
-            || summary_of(event.get("tool_input").unwrap_or(&Value::Null)),
-            |call| call.summary,
-        );
-        let reason = text_at(event, &["message"])
-            .or_else(|| text_at(event, &["decision_reason"]))
+        let call = event["tool_use_id"]
+            .as_str()
+            .and_then(|id| self.calls.take(id));
+        let detail = call.map_or_else(|| summary_of(&event["tool_input"]), |call| call.summary);
+        let reason = event["message"]
+            .as_str()
+            .or_else(|| event["decision_reason"].as_str())
             .unwrap_or("not allowed in this role");
-        let tool = text_at(event, &["tool_name"]).unwrap_or("unknown");
+        let tool = event["tool_name"].as_str().unwrap_or("unknown");
         progress.denied(tool, &detail, reason);
     }
 
     fn tool_results(&mut self, event: &Value, progress: &mut Progress) {
-        let meta = list_at(event, &["tool_result_meta"]);
-        for block in list_at(event, &["message", "content"]) {
-            let Some(id) = text_at(block, &["tool_use_id"]) else {
+        let meta = list(&event["tool_result_meta"]);
+        for block in list(&event["message"]["content"]) {
+            let Some(id) = block["tool_use_id"].as_str() else {
                 continue;
             };
-            let said = text_at(block, &["content"]).unwrap_or_default();
+            let said = block["content"].as_str().unwrap_or_default();
             let was_run = !meta.iter().any(|one| {
-                text_at(one, &["id"]) == Some(id) && text_at(one, &["non_execution_kind"]).is_some()
+                one["id"].as_str() == Some(id) && one["non_execution_kind"].as_str().is_some()
             });
-            let failed = block.get("is_error").and_then(Value::as_bool) == Some(true);
+            let failed = block["is_error"].as_bool() == Some(true);
             let end = match (failed, was_run && !said.starts_with(NOT_CALLED)) {
                 (false, _) => CallEnd::Done { exit_code: None },
                 (true, true) => CallEnd::Failed,
@@ -183,16 +185,18 @@ impl Claude {
     }
 
     fn control_request(&mut self, event: &Value, progress: &mut Progress) {
-        let id = text_at(event, &["request_id"]).unwrap_or_default();
-        let request = event.get("request").unwrap_or(&Value::Null);
-        let response = match text_at(request, &["subtype"]) {
+        let id = event["request_id"].as_str().unwrap_or_default();
+        let request = &event["request"];
+        let response = match request["subtype"].as_str() {
             Some("can_use_tool") => {
-                let input = request.get("input").unwrap_or(&Value::Null);
-                let tool = text_at(request, &["tool_name"]).unwrap_or("unknown");
+                let input = &request["input"];
+                let tool = request["tool_name"].as_str().unwrap_or("unknown");
                 let decision = progress.ask(tool, &summary_of(input));
                 if decision != Decision::Grant {
                     // Told just now.
-                    text_at(request, &["tool_use_id"]).map(|id| self.calls.take(id));
+                    request["tool_use_id"]
+                        .as_str()
+                        .map(|id| self.calls.take(id));
                 }
                 let answer = match decision {
                     Decision::Grant => json!({"behavior": "allow", "updatedInput": input}),
@@ -217,46 +221,39 @@ impl Claude {
     }
 
     fn count(&mut self, id: &str, usage: Usage) {
-        match self.messages.iter_mut().find(|(known, _)| known == id) {
-            Some((_, known)) => *known = usage,
-            None => {
-                if let Some((_, old)) = remember(&mut self.messages, (id.to_owned(), usage)) {
-                    self.forgotten = self.forgotten.plus(old);
-                }
-            }
+        if let Some((_, known)) = self.messages.iter_mut().find(|(known, _)| known == id) {
+            *known = usage;
+            return;
+        }
+        self.messages.push_back((id.to_owned(), usage));
+        if self.messages.len() > REMEMBERED
+            && let Some((_, old)) = self.messages.pop_front()
+        {
+            self.forgotten = self.forgotten.plus(old);
         }
     }
 }
 
-fn remember<T>(list: &mut VecDeque<T>, item: T) -> Option<T> {
-    list.push_back(item);
-    match list.len() > REMEMBERED {
-        true => list.pop_front(),
-        false => None,
-    }
-}
-
 fn result(event: &Value, progress: &mut Progress) {
-    if let Some(session) = text_at(event, &["session_id"])
+    if let Some(session) = event["session_id"].as_str()
         && progress.session_id() != Some(session)
     {
         progress.started(Some(session), None);
     }
-    let text = text_at(event, &["result"]).unwrap_or_default();
-    let is_error = event.get("is_error").and_then(Value::as_bool);
-    let subtype = text_at(event, &["subtype"]).unwrap_or_default();
-    let cost = event
-        .get("total_cost_usd")
-        .and_then(Value::as_f64)
-        .and_then(Cost::from_usd);
+    let text = event["result"].as_str().unwrap_or_default();
+    let is_error = event["is_error"].as_bool();
+    let subtype = event["subtype"].as_str().unwrap_or_default();
+    let cost = event["total_cost_usd"].as_f64().and_then(Cost::from_usd);
     if is_error == Some(false) && subtype == "success" {
         if !text.is_empty() && !progress.just_said(text) {
             progress.text(text);
         }
         progress.succeed();
     } else {
-        let status = number_at(event, &["api_error_status"]).and_then(|s| u16::try_from(s).ok());
-        let errors: Vec<&str> = list_at(event, &["errors"])
+        let status = event["api_error_status"]
+            .as_u64()
+            .and_then(|s| u16::try_from(s).ok());
+        let errors: Vec<&str> = list(&event["errors"])
             .iter()
             .filter_map(Value::as_str)
             .collect();
@@ -271,14 +268,12 @@ fn result(event: &Value, progress: &mut Progress) {
 }
 
 fn rate_limit(event: &Value, progress: &mut Progress) {
-    let info = event.get("rate_limit_info").unwrap_or(&Value::Null);
-    if text_at(info, &["status"]) == Some("rejected") {
+    let info = &event["rate_limit_info"];
+    if info["status"].as_str() == Some("rejected") {
         progress.wait(Wait::UsageLimit {
-            resets_at: info
-                .get("resetsAt")
-                .and_then(Value::as_i64)
-                .and_then(epoch_seconds),
-            message: text_at(info, &["rateLimitType"])
+            resets_at: info["resetsAt"].as_i64().and_then(epoch_seconds),
+            message: info["rateLimitType"]
+                .as_str()
                 .unwrap_or("usage limit")
                 .to_owned(),
         });
@@ -286,7 +281,7 @@ fn rate_limit(event: &Value, progress: &mut Progress) {
 }
 
 fn tokens(usage: &Value) -> Usage {
-    let field = |name: &str| number_at(usage, &[name]).unwrap_or_default();
+    let field = |name: &str| usage[name].as_u64().unwrap_or_default();
     Usage {
         input: field("input_tokens").saturating_add(field("cache_creation_input_tokens")),
         cached: field("cache_read_input_tokens"),
@@ -295,5 +290,5 @@ fn tokens(usage: &Value) -> Usage {
 }
 
 fn small(event: &Value, key: &str) -> Option<u32> {
-    number_at(event, &[key]).and_then(|n| u32::try_from(n).ok())
+    event[key].as_u64().and_then(|n| u32::try_from(n).ok())
 }

@@ -1,5 +1,5 @@
 use super::calls::{Call, CallEffect, CallEnd, Calls};
-use super::json_lines::{Dialect, JsonLines, Known, list_at, number_at, summary_of, text_at};
+use super::json_lines::{Dialect, JsonLines, Known, list, summary_of};
 use super::progress::{Progress, Tries};
 use super::{AgentStream, StreamSetup};
 use crate::agent::usage::{Scope, Usage};
@@ -20,8 +20,8 @@ struct Codex {
 
 impl Dialect for Codex {
     fn event(&mut self, event: &Value, progress: &mut Progress) -> Known {
-        match text_at(event, &["type"]) {
-            Some("thread.started") => progress.started(text_at(event, &["thread_id"]), None),
+        match event["type"].as_str() {
+            Some("thread.started") => progress.started(event["thread_id"].as_str(), None),
             Some("item.started") => return self.item(event, Moment::Started, progress),
             Some("item.completed") => return self.item(event, Moment::Completed, progress),
             Some("turn.completed") => {
@@ -29,11 +29,13 @@ impl Dialect for Codex {
                 progress.usage(event.get("usage").map(tokens), None);
             }
             Some("turn.failed") => {
-                let message = text_at(event, &["error", "message"]).unwrap_or("no reason given");
+                let message = event["error"]["message"]
+                    .as_str()
+                    .unwrap_or("no reason given");
                 progress.fail(message, None);
             }
             Some("error") => {
-                let message = text_at(event, &["message"]).unwrap_or("unnamed error");
+                let message = event["message"].as_str().unwrap_or("unnamed error");
                 progress.trouble(message, None, tries(message));
             }
             Some("turn.started" | "item.updated") => {}
@@ -56,22 +58,22 @@ enum Moment {
 
 impl Codex {
     fn item(&mut self, event: &Value, moment: Moment, progress: &mut Progress) -> Known {
-        let item = event.get("item").unwrap_or(&Value::Null);
-        let text = |key: &str| text_at(item, &[key]).unwrap_or_default();
+        let item = &event["item"];
+        let text = |key: &str| item[key].as_str().unwrap_or_default();
         match (text("type"), moment) {
             ("agent_message", Moment::Completed) => progress.text(text("text")),
             ("reasoning", Moment::Completed) => progress.thinking(text("text")),
             ("command_execution", Moment::Started) => self.calls.begun(command(item), progress),
             ("command_execution", Moment::Completed) => self.command_ended(item, progress),
             ("file_change", Moment::Completed) if text("status") == "completed" => {
-                for change in list_at(item, &["changes"]) {
-                    progress.file_change(text_at(change, &["path"]).unwrap_or_default());
+                for change in list(&item["changes"]) {
+                    progress.file_change(change["path"].as_str().unwrap_or_default());
                 }
             }
             ("file_change", Moment::Completed) => progress.warn("a file change was refused"),
             ("mcp_tool_call", Moment::Started) => progress.tool(
                 &format!("{}.{}", text("server"), text("tool")),
-                &summary_of(item.get("arguments").unwrap_or(&Value::Null)),
+                &summary_of(&item["arguments"]),
             ),
             ("web_search", Moment::Completed) => progress.tool("web_search", text("query")),
             ("collab_tool_call", Moment::Started) => progress.tool(text("tool"), text("prompt")),
@@ -88,9 +90,9 @@ impl Codex {
 
     fn command_ended(&mut self, item: &Value, progress: &mut Progress) {
         let command = command(item);
-        let code = item.get("exit_code").and_then(Value::as_i64);
+        let code = item["exit_code"].as_i64();
         let exit_code = code.and_then(|code| i32::try_from(code).ok());
-        let end = match text_at(item, &["status"]) {
+        let end = match item["status"].as_str() {
             Some("declined") => CallEnd::Refused {
                 reason: "declined by the agent's own rules",
             },
@@ -106,7 +108,7 @@ impl Codex {
 }
 
 fn command(item: &Value) -> Call {
-    let text = |key: &str| text_at(item, &[key]).unwrap_or_default().to_owned();
+    let text = |key: &str| item[key].as_str().unwrap_or_default().to_owned();
     Call {
         id: text("id"),
         tool: "command".to_owned(),
@@ -129,7 +131,7 @@ fn tries(message: &str) -> Tries {
 }
 
 fn tokens(usage: &Value) -> Usage {
-    let field = |name: &str| number_at(usage, &[name]).unwrap_or_default();
+    let field = |name: &str| usage[name].as_u64().unwrap_or_default();
     let cached = field("cached_input_tokens");
     Usage {
         input: field("input_tokens").saturating_sub(cached),

@@ -1,5 +1,5 @@
 use super::calls::{Call, CallEffect, CallEnd, Calls};
-use super::json_lines::{Dialect, JsonLines, Known, number_at, summary_of, text_at};
+use super::json_lines::{Dialect, JsonLines, Known, summary_of};
 use super::progress::{Progress, Tries};
 use super::{AgentStream, StreamSetup};
 use crate::agent::usage::{Scope, Usage};
@@ -27,15 +27,15 @@ struct Gemini {
 
 impl Dialect for Gemini {
     fn event(&mut self, event: &Value, progress: &mut Progress) -> Known {
-        match text_at(event, &["type"]) {
+        match event["type"].as_str() {
             Some("init") => {
-                progress.started(text_at(event, &["session_id"]), text_at(event, &["model"]));
+                progress.started(event["session_id"].as_str(), event["model"].as_str());
             }
             Some("message") => message(event, progress),
             Some("tool_use") => self.tool_use(event, progress),
             Some("tool_result") => self.tool_result(event, progress),
             Some("error") => {
-                let text = text_at(event, &["message"]).unwrap_or("unnamed error");
+                let text = event["message"].as_str().unwrap_or("unnamed error");
                 progress.trouble(text, None, Tries::default());
             }
             Some("result") => result(event, progress),
@@ -71,11 +71,11 @@ impl Dialect for Gemini {
 
 impl Gemini {
     fn tool_use(&mut self, event: &Value, progress: &mut Progress) {
-        let tool = text_at(event, &["tool_name"]).unwrap_or("unknown");
+        let tool = event["tool_name"].as_str().unwrap_or("unknown");
         let call = Call {
-            id: text_at(event, &["tool_id"]).unwrap_or_default().to_owned(),
+            id: event["tool_id"].as_str().unwrap_or_default().to_owned(),
             tool: tool.to_owned(),
-            summary: summary_of(event.get("parameters").unwrap_or(&Value::Null)),
+            summary: summary_of(&event["parameters"]),
             effect: match tool {
                 "run_shell_command" => CallEffect::Command,
                 "write_file" | "replace" => CallEffect::FileChange,
@@ -87,14 +87,14 @@ impl Gemini {
 
     /// A refused call has no separate event: its result says so.
     fn tool_result(&mut self, event: &Value, progress: &mut Progress) {
-        let Some(id) = text_at(event, &["tool_id"]) else {
+        let Some(id) = event["tool_id"].as_str() else {
             return;
         };
-        let kind = text_at(event, &["error", "type"]).unwrap_or_default();
-        let end = match text_at(event, &["status"]) {
+        let kind = event["error"]["type"].as_str().unwrap_or_default();
+        let end = match event["status"].as_str() {
             Some("success") => CallEnd::Done { exit_code: None },
             Some(_) | None if REFUSALS.contains(&kind) => CallEnd::Refused {
-                reason: text_at(event, &["error", "message"]).unwrap_or(kind),
+                reason: event["error"]["message"].as_str().unwrap_or(kind),
             },
             Some(_) | None => CallEnd::Failed,
         };
@@ -103,11 +103,11 @@ impl Gemini {
 }
 
 fn message(event: &Value, progress: &mut Progress) {
-    if text_at(event, &["role"]) != Some("assistant") {
+    if event["role"].as_str() != Some("assistant") {
         return;
     }
-    let text = text_at(event, &["content"]).unwrap_or_default();
-    match event.get("delta").and_then(Value::as_bool) {
+    let text = event["content"].as_str().unwrap_or_default();
+    match event["delta"].as_bool() {
         Some(true) => progress.text_piece(text),
         Some(false) | None => progress.text(text),
     }
@@ -115,7 +115,7 @@ fn message(event: &Value, progress: &mut Progress) {
 
 fn result(event: &Value, progress: &mut Progress) {
     let usage = event.get("stats").map(tokens);
-    match text_at(event, &["status"]) {
+    match event["status"].as_str() {
         // Too much input is dropped without a word, no model is called, and it says "success".
         Some("success")
             if !progress.has_said_something() && usage.is_none_or(|u| u == Usage::default()) =>
@@ -124,7 +124,9 @@ fn result(event: &Value, progress: &mut Progress) {
         }
         Some("success") => progress.succeed(),
         Some(_) | None => {
-            let message = text_at(event, &["error", "message"]).unwrap_or("no reason given");
+            let message = event["error"]["message"]
+                .as_str()
+                .unwrap_or("no reason given");
             progress.fail(message, None);
         }
     }
@@ -132,7 +134,7 @@ fn result(event: &Value, progress: &mut Progress) {
 }
 
 fn tokens(stats: &Value) -> Usage {
-    let field = |name: &str| number_at(stats, &[name]).unwrap_or_default();
+    let field = |name: &str| stats[name].as_u64().unwrap_or_default();
     let cached = field("cached");
     Usage {
         input: field("input_tokens").saturating_sub(cached),

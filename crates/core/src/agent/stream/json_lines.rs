@@ -1,9 +1,9 @@
 use super::lines::{Line, Lines};
 use super::progress::Progress;
-use super::{AgentStream, Phase, Source};
+use super::{AgentStream, Phase};
 use crate::agent::event::AgentEvent;
 use crate::agent::outcome::AgentOutcome;
-use crate::process::End;
+use crate::process::{End, Stream};
 use serde_json::Value;
 
 /// The longest line that is read; tool results with whole files are long.
@@ -52,13 +52,13 @@ impl<D: Dialect> JsonLines<D> {
 }
 
 impl<D: Dialect> AgentStream for JsonLines<D> {
-    fn push(&mut self, source: Source, bytes: &[u8]) -> Vec<AgentEvent> {
+    fn push(&mut self, source: Stream, bytes: &[u8]) -> Vec<AgentEvent> {
         let (dialect, progress) = (&mut self.dialect, &mut self.progress);
         match source {
-            Source::Stdout => self
+            Stream::Stdout => self
                 .stdout
                 .push(bytes, |line| read(line, dialect, progress)),
-            Source::Stderr => self
+            Stream::Stderr => self
                 .stderr
                 .push(bytes, |line| overhear(line, dialect, progress)),
         }
@@ -115,25 +115,9 @@ fn overhear(line: Line<'_>, dialect: &mut impl Dialect, progress: &mut Progress)
     }
 }
 
-/// The text at a path of keys; `None` when it is not there or not text.
-pub(super) fn text_at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v str> {
-    at(value, path)?.as_str()
-}
-
-/// The number at a path of keys.
-pub(super) fn number_at(value: &Value, path: &[&str]) -> Option<u64> {
-    at(value, path)?.as_u64()
-}
-
-/// The items of the list at a path of keys; empty if there is none.
-pub(super) fn list_at<'v>(value: &'v Value, path: &[&str]) -> &'v [Value] {
-    at(value, path)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
-}
-
-fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
-    path.iter().try_fold(value, |value, key| value.get(key))
+/// The items of a list; none of anything else.
+pub(super) fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
 }
 
 /// One line about a tool's input: the field a person would look at first.
@@ -156,8 +140,8 @@ pub(super) fn summary_of(input: &Value) -> String {
         return text.to_owned();
     }
     let is_empty = input.is_null() || input.as_object().is_some_and(serde_json::Map::is_empty);
-    match is_empty {
-        true => String::new(),
-        false => input.to_string(),
+    if is_empty {
+        return String::new();
     }
+    input.to_string()
 }

@@ -25,7 +25,7 @@ use super::permission::PermissionRules;
 use super::redact::Secrets;
 use super::role::Role;
 use super::usage::Budget;
-use crate::process::End;
+use crate::process::{End, Stream};
 
 pub use acp::{AcpJob, acp_stream};
 pub use claude::{claude_stream, claude_user_message};
@@ -50,15 +50,6 @@ pub struct StreamSetup {
     pub secrets: Secrets,
 }
 
-/// The stream that bytes came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// Standard output.
-    Stdout,
-    /// Standard error.
-    Stderr,
-}
-
 /// The progress of a run according to its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
@@ -75,7 +66,7 @@ pub enum Phase {
 /// A parser of one agent's output.
 pub trait AgentStream: Send {
     /// Reads the next bytes.
-    fn push(&mut self, source: Source, bytes: &[u8]) -> Vec<AgentEvent>;
+    fn push(&mut self, source: Stream, bytes: &[u8]) -> Vec<AgentEvent>;
 
     /// Frames to write to the agent's standard input, in order, since the last call.
     fn outgoing(&mut self) -> Vec<Vec<u8>>;

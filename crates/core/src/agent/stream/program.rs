@@ -1,10 +1,10 @@
 use super::lines::{Line, Lines};
 use super::progress::Progress;
-use super::{AgentStream, Phase, Source, StreamSetup};
+use super::{AgentStream, Phase, StreamSetup};
 use crate::agent::event::AgentEvent;
 use crate::agent::outcome::AgentOutcome;
 use crate::agent::usage::Scope;
-use crate::process::End;
+use crate::process::{End, Stream};
 
 /// Reads any program: what it prints is its text.
 ///
@@ -29,14 +29,14 @@ struct Program {
 }
 
 impl AgentStream for Program {
-    fn push(&mut self, source: Source, bytes: &[u8]) -> Vec<AgentEvent> {
+    fn push(&mut self, source: Stream, bytes: &[u8]) -> Vec<AgentEvent> {
         let progress = &mut self.progress;
         match source {
-            Source::Stdout => {
+            Stream::Stdout => {
                 self.stdout.push(bytes, |line| say(line, progress));
                 progress.unfinished_line(self.stdout.unfinished());
             }
-            Source::Stderr => self.stderr.push(bytes, |line| overhear(line, progress)),
+            Stream::Stderr => self.stderr.push(bytes, |line| overhear(line, progress)),
         }
         progress.take_events()
     }

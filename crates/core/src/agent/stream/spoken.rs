@@ -1,5 +1,6 @@
-use super::text::{cut, push_bounded, tail};
+use super::text::{cut, push_bounded};
 use crate::agent::redact::{Redactor, Secrets};
+use crate::verify::text::tail;
 
 /// Bytes of text kept for the outcome.
 const MAX_SAID: usize = 256 * 1024;

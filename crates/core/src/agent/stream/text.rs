@@ -1,13 +1,11 @@
+use crate::verify::text::tail;
+
 /// At most `max` bytes of `text`, cut between characters, with a mark where something is missing.
 pub(super) fn cut(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
     }
-    let mut end = max;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!("{}…", &text[..end])
+    format!("{}…", &text[..text.floor_char_boundary(max)])
 }
 
 /// The first line, as people are shown it.
@@ -24,13 +22,4 @@ pub(super) fn push_bounded(kept: &mut String, text: &str, max: usize) {
         let from = kept.len() - tail(kept, max).len();
         kept.drain(..from);
     }
-}
-
-/// At most the last `max` bytes, from a whole character on.
-pub(super) fn tail(text: &str, max: usize) -> &str {
-    let mut from = text.len().saturating_sub(max);
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    &text[from..]
 }

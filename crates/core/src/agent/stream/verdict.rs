@@ -63,24 +63,14 @@ impl Progress {
         {
             return Ending::Failed { reason, message };
         }
-        let (exit_code, signal) = match end {
-            End::Exited { code } => (Some(*code), None),
-            End::Signalled { signal } => (None, Some(*signal)),
-            End::TimedOut { .. }
-            | End::MemoryLimit
-            | End::ProcessLimit
-            | End::OutputLimit
-            | End::LeakedProcesses { .. }
-            | End::Aborted
-            | End::Infra { .. } => (None, None),
-        };
         let spoken = diagnose(&said, None);
         let told = matches!(spoken, Failure::LoginExpired | Failure::UsageLimit { .. });
+        let silent = Failure::NoVerdict {
+            exit_code: end.exit_code(),
+            signal: end.signal(),
+        };
         Ending::Failed {
-            reason: match told {
-                true => spoken,
-                false => Failure::NoVerdict { exit_code, signal },
-            },
+            reason: if told { spoken } else { silent },
             message: said,
         }
     }

@@ -1,4 +1,4 @@
-use super::{Touched, Wanted, owner, with_dependents};
+use super::{Member, Touched, Wanted, affected};
 use crate::verify::envelope::StageName;
 use std::collections::BTreeSet;
 
@@ -59,22 +59,12 @@ impl CargoWorkspace {
 
     /// `None` when something changed that concerns every package.
     fn affected(&self, touched: &Touched) -> Option<BTreeSet<String>> {
-        let Touched::Paths(paths) = touched else {
-            return None;
-        };
-        let mut seeds = BTreeSet::new();
-        for path in paths {
-            if concerns_all(path) {
-                return None;
-            }
-            seeds.insert(owner(&self.packages, |p| &p.dir, path)?.name.clone());
-        }
-        let all: Vec<(&str, &[String])> = self
-            .packages
-            .iter()
-            .map(|p| (p.name.as_str(), p.uses.as_slice()))
-            .collect();
-        Some(with_dependents(seeds, &all))
+        let members = self.packages.iter().map(|package| Member {
+            name: &package.name,
+            dir: &package.dir,
+            uses: &package.uses,
+        });
+        affected(&members.collect::<Vec<_>>(), touched, concerns_all)
     }
 }
 

@@ -1,4 +1,4 @@
-use super::{Touched, Wanted, owner, with_dependents};
+use super::{Member, Touched, Wanted, affected};
 use crate::verify::envelope::StageName;
 use std::collections::BTreeSet;
 
@@ -38,21 +38,15 @@ impl GoModule {
 
     /// `None` when something changed that concerns every package.
     fn affected(&self, touched: &Touched) -> Option<BTreeSet<String>> {
-        let Touched::Paths(paths) = touched else {
-            return None;
-        };
-        let mut seeds = BTreeSet::new();
-        for path in paths {
-            if matches!(path.as_str(), "go.mod" | "go.sum") || path.starts_with("vendor/") {
-                return None;
-            }
-            seeds.insert(owner(&self.packages, |p| &p.dir, path)?.import_path.clone());
-        }
-        let all: Vec<(&str, &[String])> = self
-            .packages
-            .iter()
-            .map(|p| (p.import_path.as_str(), p.uses.as_slice()))
-            .collect();
-        Some(with_dependents(seeds, &all))
+        let members = self.packages.iter().map(|package| Member {
+            name: &package.import_path,
+            dir: &package.dir,
+            uses: &package.uses,
+        });
+        affected(&members.collect::<Vec<_>>(), touched, concerns_all)
     }
+}
+
+fn concerns_all(path: &str) -> bool {
+    matches!(path, "go.mod" | "go.sum") || path.starts_with("vendor/")
 }

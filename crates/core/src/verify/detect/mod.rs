@@ -181,7 +181,7 @@ fn plan_project(project: &Project, wanted: Vec<Wanted>, bounds: &Bounds) -> Vec<
             env: w.env,
             timeout: bounds.timeouts.of(w.name),
             ready: None,
-            reach: None,
+            network: None,
         }),
     }));
     stages
@@ -300,35 +300,38 @@ pub(crate) fn below<'a>(path: &'a str, dir: &str) -> Option<&'a str> {
     path.strip_prefix(dir)?.strip_prefix('/')
 }
 
-/// The items that `seeds` reach backwards over `uses`: themselves and everything that depends on them.
-pub(crate) fn with_dependents(
-    seeds: BTreeSet<String>,
-    all: &[(&str, &[String])],
-) -> BTreeSet<String> {
-    let mut affected = seeds;
+/// A part of a workspace that can be built and tested alone.
+pub(crate) struct Member<'a> {
+    name: &'a str,
+    dir: &'a str,
+    uses: &'a [String],
+}
+
+/// The members that changed, and everything that depends on them; `None` when something changed that
+/// concerns every member, or belongs to none.
+pub(crate) fn affected(
+    members: &[Member<'_>],
+    touched: &Touched,
+    concerns_all: fn(&str) -> bool,
+) -> Option<BTreeSet<String>> {
+    let Touched::Paths(paths) = touched else {
+        return None;
+    };
+    let mut affected = BTreeSet::new();
+    for path in paths {
+        let above = members.iter().filter(|m| below(path, m.dir).is_some());
+        let owner = above.max_by_key(|m| m.dir.len());
+        affected.insert(owner.filter(|_| !concerns_all(path))?.name.to_owned());
+    }
     loop {
-        let more: Vec<String> = all
+        let more: Vec<String> = members
             .iter()
-            .filter(|(name, uses)| {
-                !affected.contains(*name) && uses.iter().any(|u| affected.contains(u))
-            })
-            .map(|(name, _)| (*name).to_owned())
+            .filter(|m| !affected.contains(m.name) && m.uses.iter().any(|u| affected.contains(u)))
+            .map(|m| m.name.to_owned())
             .collect();
         if more.is_empty() {
-            return affected;
+            return Some(affected);
         }
         affected.extend(more);
     }
 }
-
-/// The item whose folder is the deepest above `path`.
-pub(crate) fn owner<'a, T>(items: &'a [T], dir: impl Fn(&T) -> &str, path: &str) -> Option<&'a T> {
-    items
-        .iter()
-        .filter(|item| below(path, dir(item)).is_some())
-        .max_by_key(|item| dir(item).len())
-}
-
-#[cfg(test)]
-#[path = "../detect_tests.rs"]
-mod tests;

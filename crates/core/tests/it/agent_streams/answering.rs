@@ -1,12 +1,13 @@
 use crate::agent_streams::support::*;
 use drive_core::agent::stream::{
-    AcpJob, AgentStream, Phase, Source, StreamSetup, acp_stream, claude_stream,
+    AcpJob, AgentStream, Phase, StreamSetup, acp_stream, claude_stream,
 };
 use drive_core::agent::{
     AgentEvent, Budget, Cost, Decision, Ending, Failure, PermissionRequest, PermissionRules, Role,
 };
 use drive_core::problem::Kind;
 use drive_core::process::End;
+use drive_core::process::Stream;
 use serde_json::{Value, json};
 
 fn ask_claude(id: &str, tool: &str, input: Value) -> Vec<u8> {
@@ -34,7 +35,7 @@ fn requests_that_are_too_long_to_be_judged_count_like_any_other() {
     });
     let long = json!({"command": "x".repeat(3000)});
     for id in ["1", "2"] {
-        stream.push(Source::Stdout, &ask_claude(id, "Bash", long.clone()));
+        stream.push(Stream::Stdout, &ask_claude(id, "Bash", long.clone()));
     }
     let answers = sent(&mut *stream);
     let messages = answers
@@ -61,7 +62,7 @@ fn claude_is_answered_by_the_rules_and_each_answer_is_an_event() {
         ..setup()
     });
     let input = json!({"command": "cargo test"});
-    let events = stream.push(Source::Stdout, &ask_claude("1", "Bash", input.clone()));
+    let events = stream.push(Stream::Stdout, &ask_claude("1", "Bash", input.clone()));
     let request = PermissionRequest {
         tool: "Bash".to_owned(),
         detail: "cargo test".to_owned(),
@@ -79,10 +80,10 @@ fn claude_is_answered_by_the_rules_and_each_answer_is_an_event() {
         ]
     );
     stream.push(
-        Source::Stdout,
+        Stream::Stdout,
         &ask_claude("2", "WebFetch", json!({"url": "http://x"})),
     );
-    stream.push(Source::Stdout, &ask_claude("3", "Bash", input.clone()));
+    stream.push(Stream::Stdout, &ask_claude("3", "Bash", input.clone()));
     let answer = |id: &str, response: Value| {
         json!({
             "type": "control_response",
@@ -129,7 +130,7 @@ fn acp_with(setup: StreamSetup) -> Box<dyn AgentStream> {
 }
 
 fn tell(stream: &mut dyn AgentStream, message: &Value) -> Vec<AgentEvent> {
-    stream.push(Source::Stdout, format!("{message}\n").as_bytes())
+    stream.push(Stream::Stdout, format!("{message}\n").as_bytes())
 }
 
 /// Answers the opening calls, up to the prompt.

@@ -3,10 +3,10 @@
 use crate::agent_streams::support::*;
 use drive_core::agent::answer::{Verdict, read_review};
 use drive_core::agent::stream::{
-    AgentStream, Phase, Source, StreamSetup, claude_stream, codex_stream, gemini_stream,
-    program_stream,
+    AgentStream, Phase, StreamSetup, claude_stream, codex_stream, gemini_stream, program_stream,
 };
 use drive_core::agent::{Budget, Ending, Failure, Role};
+use drive_core::process::Stream;
 use drive_core::process::{End, TimeBound};
 
 const SAID: &str = "{\\\"verdict\\\": \\\"needs_changes\\\", \\\"suggestions\\\": [{\\\"issue\\\": \\\"x\\\"}]}\\n\\n";
@@ -16,7 +16,7 @@ fn as_role(role: Role) -> StreamSetup {
 }
 
 fn push(stream: &mut dyn AgentStream, text: &str) -> Phase {
-    stream.push(Source::Stdout, text.as_bytes());
+    stream.push(Stream::Stdout, text.as_bytes());
     stream.phase()
 }
 

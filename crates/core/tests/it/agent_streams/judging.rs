@@ -1,7 +1,8 @@
 use crate::agent_streams::support::*;
-use drive_core::agent::stream::{Phase, Source, claude_stream, codex_stream, gemini_stream};
+use drive_core::agent::stream::{Phase, claude_stream, codex_stream, gemini_stream};
 use drive_core::agent::{Ending, Failure, Ignored};
 use drive_core::process::End;
+use drive_core::process::Stream;
 
 #[test]
 fn exit_code_zero_without_a_terminal_event_is_no_success() {
@@ -114,10 +115,10 @@ fn unknown_events_and_garbage_lines_are_counted_and_tolerated() {
 #[test]
 fn too_much_garbage_abandons_the_run() {
     let mut stream = claude_stream(setup());
-    let events = stream.push(Source::Stdout, "not json\n".repeat(200).as_bytes());
+    let events = stream.push(Stream::Stdout, "not json\n".repeat(200).as_bytes());
     assert_eq!(events.len(), 1, "one warning, not two hundred");
     assert_eq!(stream.phase(), Phase::Working);
-    stream.push(Source::Stdout, b"the last straw\n");
+    stream.push(Stream::Stdout, b"the last straw\n");
     assert_eq!(stream.phase(), Phase::Abandoned);
     let (_, outcome) = stream.finish(&End::Aborted);
     assert_eq!(outcome.ending, failed(Failure::Garbage, "the last straw"));
@@ -126,7 +127,7 @@ fn too_much_garbage_abandons_the_run() {
 #[test]
 fn a_program_that_is_no_agent_is_called_one() {
     let mut stream = codex_stream(setup());
-    stream.push(Source::Stderr, b"usage: cat [FILE]\n");
+    stream.push(Stream::Stderr, b"usage: cat [FILE]\n");
     let (_, outcome) = play(&mut *stream, b"hello\n", End::Exited { code: 2 });
     assert_eq!(
         outcome.ending,
@@ -142,9 +143,9 @@ fn a_program_that_is_no_agent_is_called_one() {
 fn a_line_over_the_limit_is_dropped_and_the_stream_goes_on() {
     let mut stream = claude_stream(setup());
     let half = vec![b'x'; 9 * 1024 * 1024];
-    stream.push(Source::Stdout, &half);
-    stream.push(Source::Stdout, &half);
-    stream.push(Source::Stdout, b"\n");
+    stream.push(Stream::Stdout, &half);
+    stream.push(Stream::Stdout, &half);
+    stream.push(Stream::Stdout, b"\n");
     let (_, outcome) = play(&mut *stream, CLAUDE_OK.as_bytes(), End::Exited { code: 0 });
     assert_eq!(outcome.ending, Ending::Succeeded);
     assert_eq!(outcome.ignored.garbage_lines, 1);

@@ -1,9 +1,10 @@
 use crate::agent_streams::support::*;
 use drive_core::agent::Role;
 use drive_core::agent::stream::{
-    AgentStream, Source, claude_stream, codex_stream, gemini_stream, program_stream,
+    AgentStream, claude_stream, codex_stream, gemini_stream, program_stream,
 };
 use drive_core::process::End;
+use drive_core::process::Stream;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -52,7 +53,7 @@ proptest! {
         let mut stream = reader(setup());
         let mut events = Vec::new();
         for chunk in chunked(text.as_bytes(), &sizes) {
-            events.extend(stream.push(Source::Stdout, &chunk));
+            events.extend(stream.push(Stream::Stdout, &chunk));
         }
         let (last, outcome) = stream.finish(&end);
         events.extend(last);
@@ -65,7 +66,7 @@ proptest! {
     ) {
         for mut stream in readers() {
             for (is_stderr, bytes) in &chunks {
-                let source = if *is_stderr { Source::Stderr } else { Source::Stdout };
+                let source = if *is_stderr { Stream::Stderr } else { Stream::Stdout };
                 stream.push(source, bytes);
             }
             stream.finish(&End::Exited { code: 0 });

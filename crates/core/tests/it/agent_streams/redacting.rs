@@ -2,10 +2,11 @@
 
 use crate::agent_streams::support::*;
 use drive_core::agent::stream::{
-    Source, StreamSetup, claude_stream, codex_stream, gemini_stream, program_stream,
+    StreamSetup, claude_stream, codex_stream, gemini_stream, program_stream,
 };
 use drive_core::agent::{EventRedactor, Secrets};
 use drive_core::process::End;
+use drive_core::process::Stream;
 use serde_json::{Value, json};
 
 const SECRET: &str = "k3y-7Gq2ZpX9vLm4TnB8wRc6YhJd1FsAeUoIu5Qx";
@@ -14,7 +15,7 @@ const SECRET: &str = "k3y-7Gq2ZpX9vLm4TnB8wRc6YhJd1FsAeUoIu5Qx";
 struct Place {
     name: &'static str,
     reader: Reader,
-    source: Source,
+    source: Stream,
     /// Wraps a text as the agent prints it.
     print: fn(&str) -> String,
     code: i32,
@@ -55,7 +56,7 @@ fn places() -> Vec<Place> {
     let place = |name, reader: Reader, print, cut| Place {
         name,
         reader,
-        source: Source::Stdout,
+        source: Stream::Stdout,
         print,
         code: 0,
         cut,
@@ -163,12 +164,12 @@ fn places() -> Vec<Place> {
             16_100,
         ),
         Place {
-            source: Source::Stderr,
+            source: Stream::Stderr,
             code: 3,
             ..last("its last words", program_stream, lines, 4000, 8100)
         },
         Place {
-            source: Source::Stderr,
+            source: Stream::Stderr,
             code: 3,
             ..last("its last words, in events", codex_stream, lines, 4000, 8100)
         },
@@ -234,7 +235,7 @@ fn what_is_asked_is_judged_as_it_is_and_shown_without_secrets() {
         ..setup()
     });
     let asked = ask("Bash", &format!("login {SECRET}"));
-    let events = stream.push(Source::Stdout, asked.as_bytes());
+    let events = stream.push(Stream::Stdout, asked.as_bytes());
     let request = json!({"tool": "Bash", "detail": "login [redacted]"});
     assert_eq!(
         serde_json::to_value(events).unwrap(),

@@ -1,8 +1,9 @@
-use drive_core::agent::stream::{AgentStream, Source, StreamSetup};
+use drive_core::agent::stream::{AgentStream, StreamSetup};
 use drive_core::agent::{
     AgentEvent, AgentOutcome, Budget, Ending, Failure, PermissionRules, Role, Secrets, Usage,
 };
 use drive_core::process::End;
+use drive_core::process::Stream;
 
 pub(crate) type Reader = fn(StreamSetup) -> Box<dyn AgentStream>;
 
@@ -22,7 +23,7 @@ pub(crate) fn play(
     bytes: &[u8],
     end: End,
 ) -> (Vec<AgentEvent>, AgentOutcome) {
-    let mut events = stream.push(Source::Stdout, bytes);
+    let mut events = stream.push(Stream::Stdout, bytes);
     let (last, outcome) = stream.finish(&end);
     events.extend(last);
     (events, outcome)

@@ -1,10 +1,9 @@
 use crate::agent_streams::support::*;
-use drive_core::agent::stream::{
-    Source, claude_stream, codex_stream, gemini_stream, program_stream,
-};
+use drive_core::agent::stream::{claude_stream, codex_stream, gemini_stream, program_stream};
 use drive_core::agent::{
     AgentEvent, AgentOutcome, Cost, Ending, Failure, Ignored, Session, SessionTotals, Wait,
 };
+use drive_core::process::Stream;
 use drive_core::process::{End, TimeBound};
 
 #[test]
@@ -161,7 +160,7 @@ fn a_retry_is_a_wait_and_the_next_word_ends_it() {
         r#"{"type":"assistant","message":{"content":[{"type":"text","text":"hi"}]}}"#,
         "\n"
     );
-    let events = claude_stream(setup()).push(Source::Stdout, stream.as_bytes());
+    let events = claude_stream(setup()).push(Stream::Stdout, stream.as_bytes());
     assert_eq!(
         events,
         [
@@ -184,7 +183,7 @@ fn a_retry_is_a_wait_and_the_next_word_ends_it() {
 fn gemini_tells_its_retries_on_standard_error() {
     let mut stream = gemini_stream(setup());
     let events = stream.push(
-        Source::Stderr,
+        Stream::Stderr,
         b"Attempt 3 failed with status 500. Retrying with backoff... Error: x\n    at y\n",
     );
     assert_eq!(
@@ -254,9 +253,9 @@ fn the_text_kept_of_an_endless_talker_is_its_end() {
     let mut stream = program_stream(setup());
     let line = format!("{}\n", "é".repeat(5000));
     for _ in 0..200 {
-        stream.push(Source::Stdout, line.as_bytes());
+        stream.push(Stream::Stdout, line.as_bytes());
     }
-    stream.push(Source::Stdout, b"the answer\n");
+    stream.push(Stream::Stdout, b"the answer\n");
     let (_, outcome) = stream.finish(&End::Exited { code: 0 });
     assert!(outcome.text.len() <= 256 * 1024, "{}", outcome.text.len());
     assert!(outcome.text.ends_with("é\nthe answer\n"));

@@ -1,7 +1,8 @@
 use crate::agent_streams::support::*;
-use drive_core::agent::stream::{Phase, Source, StreamSetup, claude_stream, codex_stream};
+use drive_core::agent::stream::{Phase, StreamSetup, claude_stream, codex_stream};
 use drive_core::agent::{Budget, Cost, Failure, Overrun, Session, SessionTotals};
 use drive_core::process::End;
+use drive_core::process::Stream;
 
 #[test]
 fn a_resumed_conversation_is_not_billed_twice() {
@@ -57,7 +58,7 @@ fn a_run_that_passes_its_budget_is_stopped_in_the_middle() {
         ..setup()
     });
     for line in CLAUDE_OK.split_inclusive('\n') {
-        stream.push(Source::Stdout, line.as_bytes());
+        stream.push(Stream::Stdout, line.as_bytes());
         if stream.phase() != Phase::Working {
             break;
         }

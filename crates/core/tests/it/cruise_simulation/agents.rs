@@ -4,11 +4,12 @@ use crate::cruise_simulation::clock::{Clock, HOUR, MINUTE, SECOND};
 use crate::cruise_simulation::git::{Git, PlanText};
 use crate::cruise_simulation::rng::Rng;
 use crate::cruise_simulation::world::UnderWay;
-use drive_core::agent::stream::{Phase, Source, StreamSetup, program_stream};
+use drive_core::agent::stream::{Phase, StreamSetup, program_stream};
 use drive_core::agent::{
     AgentOutcome, Budget, Cost, Ending, Failure, Ignored, PermissionRules, Role, Secrets, Usage,
 };
 use drive_core::problem::{Kind, Problem};
+use drive_core::process::Stream;
 use drive_core::process::{End, TimeBound};
 use drive_core::run::{AgentJob, EffectResult, JobComment};
 use drive_core::time::Timestamp;
@@ -181,7 +182,7 @@ fn complete(text: &str) -> (Ending, String) {
         secrets: Secrets::default(),
     });
     stream.push(
-        Source::Stdout,
+        Stream::Stdout,
         format!("{text}\n[REVIEW COMPLETE]\n").as_bytes(),
     );
     assert_eq!(stream.phase(), Phase::Done);
