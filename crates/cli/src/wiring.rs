@@ -18,14 +18,15 @@ use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Effect, EffectResult, Run, require_resumable};
 use drive_core::sandbox::OwnerState;
-use drive_core::settings::{IsolationMode as Isolation, Settings};
+use drive_core::settings::{IsolationMode, Settings};
 use drive_engine::CancelToken;
 use drive_engine::executor::{Performer, Task};
 use drive_engine::forge::Conversation;
 use drive_engine::journal::Journal;
 use drive_engine::perform::{Observer, Unobserved, World};
 use drive_engine::ports::{
-    Agent, AgentSource, Clock, IsolationMode, RunFilter, Sandboxes, Store, VersionControl, WhyLeft,
+    Agent, AgentSource, Clock, DiffStats, Place, RunFilter, Sandboxes, Store, VersionControl,
+    WhyLeft,
 };
 use drive_engine::recovery;
 use std::collections::BTreeMap;
@@ -99,11 +100,7 @@ impl Wiring {
             database,
             environment: environment.clone(),
             cancel: CancelToken::new(),
-            isolation: match settings.sandbox.isolation {
-                Isolation::Auto => IsolationMode::Auto,
-                Isolation::Require => IsolationMode::Require,
-                Isolation::Off => IsolationMode::Off,
-            },
+            isolation: settings.sandbox.isolation,
         })
     }
 
@@ -165,6 +162,13 @@ impl Wiring {
             app.output().warn(warning);
         }
         Ok(())
+    }
+
+    /// The changes of a run's branch; `None` without commits.
+    pub(crate) fn changes(&self, run: &Run, folder: &Path) -> Option<DiffStats> {
+        let (head, request) = (run.work.head_sha.as_ref()?, run.request.as_ref()?);
+        let place = Place::Checkout(folder);
+        self.git.diff_stats(place, &request.base_sha, head).ok()
     }
 
     /// How drive speaks and listens on a forge.

@@ -6,20 +6,18 @@ use crate::executor::{Executor, OnStop, Performer, Until};
 use crate::journal::Journal;
 use crate::lease::{Lease, Whoami, held_by};
 use crate::ports::{Place, VersionControl};
-use drive_core::agent::Budget;
 use drive_core::default_branch_name::default_branch_name;
 use drive_core::ids::{DedupeKey, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{AfterEnd, Event, Publish, Request, Run, RunKind};
 use drive_core::sandbox::BranchName;
-use drive_core::settings::TeamMode;
+use drive_core::settings::{Settings, TeamMode};
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Longest task in bytes: more than any agent accepts on its standard input.
 pub const LONGEST_TASK: usize = 8 * 1024 * 1024;
 
-/// What the user asked for, with the settings that apply.
+/// What the user asked for.
 #[derive(Clone, Debug)]
 pub struct SpawnOrder {
     /// The command and its own options.
@@ -34,27 +32,18 @@ pub struct SpawnOrder {
     pub branch: Option<String>,
     /// Name of the agent in the settings.
     pub agent: String,
-    /// Longest time without output.
-    pub idle_timeout: Duration,
-    /// Longest time for the agent.
-    pub total_timeout: Duration,
-    /// Tokens and cost the run may use.
-    pub budget: Budget,
     /// Permission escalations allowed.
     pub max_escalations: u32,
     /// Whether to open a pull request.
     pub publish: Publish,
     /// Whether the sandbox is removed at the end.
     pub after_end: AfterEnd,
-    /// Untracked files to copy into the sandbox.
-    pub copy: Vec<String>,
-    /// Caches to copy or link into the sandbox.
-    pub seed: Vec<String>,
 }
 
-/// Checks an order and turns it into a request. Creates nothing.
+/// Checks an order and turns it into a request under these settings. Creates nothing.
 pub fn request(
     order: SpawnOrder,
+    settings: &Settings,
     run: &RunId,
     history: &dyn VersionControl,
 ) -> Result<Request, Problem> {
@@ -88,14 +77,14 @@ pub fn request(
         base_branch,
         branch,
         agent: order.agent,
-        idle_timeout: order.idle_timeout,
-        total_timeout: order.total_timeout,
-        budget: order.budget,
+        idle_timeout: settings.spawn.idle_timeout.get(),
+        total_timeout: settings.spawn.total_timeout.get(),
+        budget: settings.budget.of_run(),
         max_escalations: order.max_escalations,
         publish: order.publish,
         after_end: order.after_end,
-        copy: order.copy,
-        seed: order.seed,
+        copy: settings.sandbox.copy.clone(),
+        seed: settings.sandbox.seed.clone(),
         parent: None,
     })
 }

@@ -24,6 +24,7 @@ mod cruise;
 mod demo;
 mod doctor;
 mod kept;
+mod phase_terms;
 mod pr;
 mod runs;
 mod serve;

@@ -9,13 +9,10 @@ use crate::run_report;
 use crate::task::load_task;
 use crate::wiring::Wiring;
 use clap::Args;
-use drive_core::agent::{Budget, Cost};
-use drive_core::run::{AfterEnd, Publish, Run, RunKind};
+use drive_core::run::{AfterEnd, Publish, RunKind};
 use drive_core::settings::{Layer, Settings};
 use drive_engine::perform::World;
-use drive_engine::ports::{DiffStats, Place, VersionControl};
 use drive_engine::start::{self, SpawnOrder};
-use std::path::Path;
 
 /// Options that `drive spawn` and `drive spawn-team` share.
 #[derive(Debug, Args)]
@@ -121,12 +118,6 @@ impl SpawnOptions {
             base: self.base.clone(),
             branch: self.branch.clone(),
             agent: assignment.agent,
-            idle_timeout: settings.spawn.idle_timeout.get(),
-            total_timeout: settings.spawn.total_timeout.get(),
-            budget: Budget {
-                tokens: Some(settings.budget.tokens),
-                cost: Cost::from_usd(settings.budget.cost_usd),
-            },
             max_escalations: assignment.max_escalations,
             publish,
             after_end: if self.keep {
@@ -134,10 +125,8 @@ impl SpawnOptions {
             } else {
                 AfterEnd::Remove
             },
-            copy: settings.sandbox.copy.clone(),
-            seed: settings.sandbox.seed.clone(),
         };
-        let request = start::request(order, &id, &wiring.git)?;
+        let request = start::request(order, settings, &id, &wiring.git)?;
         wiring.require_agent(&request.agent, &request.task, app)?;
         for other in others.iter().filter(|other| **other != request.agent) {
             wiring.require_agent(other, &request.task, app)?;
@@ -160,15 +149,6 @@ impl SpawnOptions {
                 cancel,
             )
         })?;
-        run_report::answer(&run, changes(&wiring, &run, &folder).as_ref(), None)
+        run_report::answer(&run, wiring.changes(&run, &folder).as_ref(), None)
     }
-}
-
-/// The changes of the run's branch; `None` without commits.
-fn changes(wiring: &Wiring, run: &Run, folder: &Path) -> Option<DiffStats> {
-    let (head, request) = (run.work.head_sha.as_ref()?, run.request.as_ref()?);
-    wiring
-        .git
-        .diff_stats(Place::Checkout(folder), &request.base_sha, head)
-        .ok()
 }

@@ -1,11 +1,10 @@
 //! `drive spawn-team`: a primary and a reviewer in one temporary worktree.
 
+use super::phase_terms::usual_terms;
 use super::spawn_options::{Assignment, SpawnOptions, layers};
 use crate::answer::Outcome;
 use crate::app::App;
 use clap::Args;
-use drive_adapters::settings::{checkout_root, load_prompts};
-use drive_core::prompts::Prompts;
 use drive_core::run::{DoneWhen, Makes, PhaseTerms, RunKind};
 use drive_core::settings::Layer;
 
@@ -53,26 +52,15 @@ pub(crate) fn run(args: &SpawnTeamArgs, app: &App) -> Outcome {
     }));
     let settings = app.settings_with(&flags)?.settings;
     let team = &settings.spawn_team;
-    let namer = team.namer_llm.as_ref().unwrap_or(&team.primary_llm);
-    let prompts = match checkout_root(&app.start_dir()?) {
-        Some(root) => load_prompts(&root)?,
-        None => Prompts::default(),
-    };
     let terms = PhaseTerms {
         makes: Makes::Change,
         mode: team.mode,
-        max_iterations: team.max_iterations,
-        reviewer: team.reviewer_llm.clone(),
-        fixer: team.primary_llm.clone(),
-        namer: namer.clone(),
-        namer_model: team.namer_model.clone(),
         branch: args.options.branch().map(str::to_owned),
         watch: None,
         done: DoneWhen::Reviewed {
             auto_merge: args.auto_merge,
         },
-        prompts,
-        adopted: None,
+        ..usual_terms(&settings, &app.start_dir()?)?
     };
     let assignment = Assignment {
         others: vec![terms.reviewer.clone()],

@@ -3,7 +3,7 @@
 
 use super::units::Period;
 use super::verify::VerifySettings;
-use crate::agent::AgentConfig;
+use crate::agent::{AgentConfig, Budget, Cost};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -99,6 +99,16 @@ pub struct BudgetSettings {
     pub cost_usd: f64,
     /// How many tokens a run may use.
     pub tokens: u64,
+}
+
+impl BudgetSettings {
+    /// What one run may use.
+    pub fn of_run(&self) -> Budget {
+        Budget {
+            tokens: Some(self.tokens),
+            cost: Cost::from_usd(self.cost_usd),
+        }
+    }
 }
 
 /// `[forge]`.

@@ -7,7 +7,6 @@ mod rebuild;
 mod resume;
 mod run;
 mod show;
-mod terms;
 
 pub(crate) use ask::extend_limits;
 pub(crate) use resume::resume_cruise;

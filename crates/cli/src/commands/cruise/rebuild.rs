@@ -4,8 +4,8 @@
 //! it.
 
 use super::host::Host;
-use super::terms::{budget, usual_terms};
 use crate::app::App;
+use crate::commands::phase_terms::usual_terms;
 use drive_core::ids::{RunId, SandboxId};
 use drive_core::phase::{Evidence, PhaseState};
 use drive_core::problem::{Kind, Problem};
@@ -142,7 +142,7 @@ fn request(
         agent: settings.spawn_team.primary_llm.clone(),
         idle_timeout: settings.spawn.idle_timeout.get(),
         total_timeout: settings.spawn.total_timeout.get(),
-        budget: budget(settings),
+        budget: settings.budget.of_run(),
         max_escalations: settings.spawn_team.max_escalations,
         publish: Publish::PullRequest {
             remote: host.remote.clone(),

@@ -14,7 +14,7 @@ use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Outcome as RunOutcome, Run};
 use drive_core::timeline::describe_status;
 use drive_engine::cruise::Resumed;
-use drive_engine::ports::{Place, RunFilter, VersionControl};
+use drive_engine::ports::RunFilter;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -93,14 +93,7 @@ pub(super) fn over(run: &Run, outcome: &RunOutcome) -> Problem {
 
 /// The answer for a cruise that ended or was detached.
 pub(super) fn report(host: &Host, run: &Run) -> Outcome {
-    let changes = match (&run.work.head_sha, &run.request) {
-        (Some(head), Some(request)) => host
-            .wiring
-            .git
-            .diff_stats(Place::Checkout(&host.folder), &request.base_sha, head)
-            .ok(),
-        _ => None,
-    };
+    let changes = host.wiring.changes(run, &host.folder);
     let let_go = run.outcome.is_none().then(|| let_go(&run.id));
     run_report::answer(run, changes.as_ref(), let_go)
 }

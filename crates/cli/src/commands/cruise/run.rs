@@ -2,9 +2,9 @@
 
 use super::host::Host;
 use super::resume::report;
-use super::terms::{budget, usual_terms};
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
+use crate::commands::phase_terms::usual_terms;
 use crate::commands::spawn_options::layers;
 use crate::commands::start_warnings::{warn_of_uncommitted_changes, warn_without_token};
 use crate::documents::{RunDocument, path_text};
@@ -158,19 +158,14 @@ pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
         base: args.base.clone(),
         branch: args.branch.clone(),
         agent: planner,
-        idle_timeout: settings.spawn.idle_timeout.get(),
-        total_timeout: settings.spawn.total_timeout.get(),
-        budget: budget(&settings),
         max_escalations: settings.spawn_team.max_escalations,
         publish: Publish::PullRequest {
             remote: host.remote.clone(),
         },
         after_end: AfterEnd::Remove,
-        copy: settings.sandbox.copy.clone(),
-        seed: settings.sandbox.seed.clone(),
     };
     let id = host.wiring.new_run()?;
-    let request = start::request(order, &id, &host.wiring.git)?;
+    let request = start::request(order, &settings, &id, &host.wiring.git)?;
     for agent in &crew {
         host.wiring.require_agent(agent, &request.task, app)?;
     }

@@ -5,29 +5,24 @@ mod place;
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
+use crate::commands::phase_terms::usual_terms;
 use crate::documents::{DemoDocument, RunSummary};
 use crate::progress::Progress;
 use crate::wiring::Wiring;
 use clap::Args;
-use drive_adapters::SystemClock;
 use drive_adapters::forge::local::{CommentTarget, LocalForge, PersonalComment};
-use drive_adapters::store::Database;
-use drive_core::agent::Budget;
 use drive_core::forge::marker::visible;
 use drive_core::ids::{PrNumber, RunId};
 use drive_core::problem::{Kind, Problem};
-use drive_core::prompts::Prompts;
 use drive_core::run::{
-    AfterEnd, DoneWhen, Flow, Makes, PhaseTerms, Publish, Request, Run, RunKind, Stage, WatchTerms,
-    cruise_status,
+    AfterEnd, DoneWhen, Flow, PhaseTerms, Publish, Request, Run, RunKind, Stage, cruise_status,
 };
-use drive_core::settings::{Settings, TeamMode};
+use drive_core::settings::Settings;
 use drive_engine::cruise::CruiseService;
-use drive_engine::ports::{Forge, VersionControl};
+use drive_engine::ports::Forge;
 use drive_engine::start::{self, SpawnOrder};
 use place::DemoPlace;
 use std::fmt::Write;
-use std::sync::Arc;
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
@@ -93,14 +88,7 @@ fn show(app: &App, place: &DemoPlace) -> Result<(Run, String), Problem> {
         hints: None,
     };
     cruises.enter(&id, request)?;
-    let git_dir = wiring.git.discover(&place.repo)?.common_dir;
-    let database = Arc::new(Database::open(&place.state.database())?);
-    let desk = LocalForge::open(
-        database,
-        wiring.git.clone(),
-        Arc::new(SystemClock),
-        &git_dir,
-    )?;
+    let desk = wiring.local_forge(&place.repo)?;
     let person = Person {
         app,
         wiring: &wiring,
@@ -197,26 +185,11 @@ fn request(
 ) -> Result<Request, Problem> {
     let agent = settings.spawn_team.primary_llm.clone();
     let terms = PhaseTerms {
-        makes: Makes::Plan { given: None },
-        mode: TeamMode::Github,
-        reviewer: agent.clone(),
-        fixer: agent.clone(),
-        namer: agent.clone(),
-        namer_model: None,
-        branch: None,
-        max_iterations: settings.spawn_team.max_iterations,
-        watch: Some(WatchTerms {
-            poll_initial: settings.cruise.poll_initial.get(),
-            poll_max: settings.cruise.poll_max.get(),
-            inactivity_timeout: settings.cruise.inactivity_timeout.get(),
-            max_rounds: settings.cruise.max_rounds,
-        }),
         done: DoneWhen::Approved {
             auto_approve: false,
             plan_only: true,
         },
-        prompts: Prompts::default(),
-        adopted: None,
+        ..usual_terms(settings, &place.repo)?
     };
     let order = SpawnOrder {
         kind: RunKind::Cruise(Box::new(terms)),
@@ -225,16 +198,11 @@ fn request(
         base: None,
         branch: None,
         agent,
-        idle_timeout: settings.spawn.idle_timeout.get(),
-        total_timeout: settings.spawn.total_timeout.get(),
-        budget: Budget::default(),
         max_escalations: settings.spawn.max_escalations,
         publish: Publish::PullRequest { remote },
         after_end: AfterEnd::Remove,
-        copy: Vec::new(),
-        seed: Vec::new(),
     };
-    start::request(order, id, &wiring.git)
+    start::request(order, settings, id, &wiring.git)
 }
 
 /// The pull request with its conversation, without what is hidden in it.

@@ -28,6 +28,8 @@ poll_initial = "200ms"
 poll_max = "1s"
 [forge]
 kind = "local"
+[sandbox]
+seed = []
 [agents.script]
 kind = "command"
 command = ["/bin/sh", AGENT]

@@ -70,12 +70,7 @@ pub(super) fn go_on(app: &App, run: &Run, granted: Option<Budget>) -> Outcome {
         let journal = wiring.journal();
         resume::resume(&run.id, granted, journal, &wiring.whoami, &world, cancel)
     })?;
-    let head = run.work.head_sha.as_ref();
-    let changes = head.and_then(|head| {
-        let place = Place::Checkout(folder);
-        wiring.git.diff_stats(place, &request.base_sha, head).ok()
-    });
-    run_report::answer(&run, changes.as_ref(), None)
+    run_report::answer(&run, wiring.changes(&run, folder).as_ref(), None)
 }
 
 /// Every agent of a run, once.

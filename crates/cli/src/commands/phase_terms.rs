@@ -1,15 +1,14 @@
-//! The terms of a cruise, from the settings.
+//! The terms of a phase, from the settings.
 
 use drive_adapters::settings::{checkout_root, load_prompts};
 use drive_core::Problem;
-use drive_core::agent::{Budget, Cost};
 use drive_core::prompts::Prompts;
 use drive_core::run::{DoneWhen, Makes, PhaseTerms, WatchTerms};
 use drive_core::settings::{Settings, TeamMode};
 use std::path::Path;
 
-/// How the settings let a cruise work.
-pub(super) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTerms, Problem> {
+/// How the settings let a cruise plan.
+pub(crate) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTerms, Problem> {
     let team = &settings.spawn_team;
     let namer = team.namer_llm.as_ref().unwrap_or(&team.primary_llm);
     let prompts = match checkout_root(folder) {
@@ -38,12 +37,4 @@ pub(super) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTer
         prompts,
         adopted: None,
     })
-}
-
-/// The budget of one cruise.
-pub(super) fn budget(settings: &Settings) -> Budget {
-    Budget {
-        tokens: Some(settings.budget.tokens),
-        cost: Cost::from_usd(settings.budget.cost_usd),
-    }
 }
