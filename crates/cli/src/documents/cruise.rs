@@ -3,7 +3,7 @@
 use super::error::Failure;
 use super::record::{CommentLocation, IgnoredDocument};
 use super::run::{RunStatus, RunSummary};
-use super::value::{Moment, Sha, mirror};
+use super::value::{Moment, Sha};
 use drive_core::agent::answer::CommentAction;
 use drive_core::ids::PrNumber;
 use drive_core::phase::PhaseName;
@@ -74,7 +74,7 @@ pub(crate) struct CruiseSummary {
     /// The task, in the person's words.
     task: Option<String>,
     /// Null for a cruise that has not begun.
-    phase: Option<CruisePhase>,
+    phase: Option<PhaseName>,
     /// What it does, in one word; null for a cruise that has not begun.
     state: Option<String>,
     waiting_for: Option<String>,
@@ -142,50 +142,13 @@ enum CommentLife {
 #[serde(rename_all = "camelCase")]
 struct CommentOutcome {
     /// Null when the fixer failed or did not say.
-    action: Option<FixerAction>,
+    action: Option<CommentAction>,
     /// Whether the fixer succeeded and did not name the comment in its answer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     is_unsaid: bool,
     commit: Option<String>,
     /// What the fixer said.
     note: String,
-}
-
-mirror! {
-    /// What a cruise is doing.
-    #[serde(rename_all = "snake_case")]
-    CruisePhase = PhaseName {
-        /// Writing the plan.
-        Planning,
-        /// Working on the plan's tasks.
-        Building,
-        /// Comparing the result with the plan.
-        Validating,
-    }
-}
-
-mirror! {
-    /// What a fixer did about a comment.
-    #[serde(rename_all = "camelCase")]
-    FixerAction = CommentAction {
-        /// Changed something.
-        Fixed,
-        /// Will not change it, and says why.
-        Declined,
-        /// Asks back.
-        Question,
-    }
-}
-
-impl CruisePhase {
-    /// The word that documents and listings use.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            CruisePhase::Planning => "planning",
-            CruisePhase::Building => "building",
-            CruisePhase::Validating => "validating",
-        }
-    }
 }
 
 impl CruiseSummary {
@@ -195,7 +158,7 @@ impl CruiseSummary {
         Self {
             id: run.id.to_string(),
             task: run.request.as_ref().map(|request| request.task.clone()),
-            phase: status.map(|status| status.phase.into()),
+            phase: status.map(|status| status.phase),
             state: status.map(|status| status.state.clone()),
             waiting_for: status.and_then(|status| status.waiting_for.clone()),
             next_poll_at: status
@@ -284,7 +247,7 @@ impl From<&run::Life> for CommentLife {
 impl From<&run::Answer> for CommentOutcome {
     fn from(answer: &run::Answer) -> Self {
         Self {
-            action: answer.action.map(FixerAction::from),
+            action: answer.action,
             is_unsaid: answer.is_unsaid,
             commit: answer.commit.as_ref().map(ToString::to_string),
             note: answer.note.clone(),
@@ -301,14 +264,11 @@ mod tests {
     use serde_json::{json, to_value};
 
     #[test]
-    fn words_are_published_as_they_are_stored() {
-        for (stored, published) in [CruisePhase::both(), FixerAction::both()].concat() {
-            assert_eq!(published, stored);
-        }
+    fn a_phase_is_listed_with_the_word_that_documents_use() {
         for phase in [
-            CruisePhase::Planning,
-            CruisePhase::Building,
-            CruisePhase::Validating,
+            PhaseName::Planning,
+            PhaseName::Building,
+            PhaseName::Validating,
         ] {
             assert_eq!(json!(phase), phase.as_str());
         }

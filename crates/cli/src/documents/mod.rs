@@ -21,8 +21,7 @@ pub(crate) use config::{
     ConfigCheckDocument, ConfigDefaultDocument, ConfigDocument, ConfigSchemaDocument, SettingsFile,
 };
 pub(crate) use cruise::{
-    AskedDocument, CruiseDocument, CruisePhase, CruiseSummary, CruisesDocument, OwnedCruise,
-    ResumedDocument,
+    AskedDocument, CruiseDocument, CruiseSummary, CruisesDocument, OwnedCruise, ResumedDocument,
 };
 pub(crate) use doctor::DoctorDocument;
 pub(crate) use document::Document;

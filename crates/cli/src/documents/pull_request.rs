@@ -1,9 +1,8 @@
 //! Pull requests of the local forge: `drive.pullRequests/1`, `drive.pullRequest/1` and
 //! `drive.comment/1`.
 
-use super::record::CommentSurface;
-use super::value::{Moment, Sha, mirror};
-use drive_core::forge::{Comment, PrState, PullRequest, ReviewState};
+use super::value::{Moment, Sha};
+use drive_core::forge::{Comment, PrState, PullRequest, ReviewState, Surface};
 use drive_core::ids::PrNumber;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -36,7 +35,7 @@ struct PullRequestSummary {
     #[schemars(range(min = 1))]
     number: PrNumber,
     title: String,
-    state: PullRequestState,
+    state: PrState,
     draft: bool,
     /// The branch with the work.
     branch: String,
@@ -55,7 +54,7 @@ pub(crate) struct CommentDocument {
     id: u64,
     #[schemars(range(min = 1))]
     pr_number: PrNumber,
-    surface: CommentSurface,
+    surface: Surface,
     /// The login; null for a deleted account.
     author: Option<String>,
     body: String,
@@ -68,37 +67,9 @@ pub(crate) struct CommentDocument {
     /// The first comment of its thread, for replies.
     in_reply_to: Option<u64>,
     /// The verdict, for the body of a review.
-    review: Option<ReviewStateWord>,
+    review: Option<ReviewState>,
     created_at: Moment,
     updated_at: Moment,
-}
-
-mirror! {
-    /// Whether a pull request is open.
-    #[serde(rename_all = "camelCase")]
-    PullRequestState = PrState {
-        /// Open.
-        Open,
-        /// Merged.
-        Merged,
-        /// Closed without a merge.
-        Closed,
-    }
-}
-
-mirror! {
-    /// The verdict of a review on a pull request.
-    #[serde(rename_all = "camelCase")]
-    ReviewStateWord = ReviewState {
-        /// Approved the head it was given for.
-        Approved,
-        /// Asked for changes.
-        ChangesRequested,
-        /// Only commented.
-        Commented,
-        /// Withdrawn.
-        Dismissed,
-    }
 }
 
 impl PullRequestsDocument {
@@ -126,7 +97,7 @@ impl From<&PullRequest> for PullRequestSummary {
         Self {
             number: pr.number,
             title: pr.title.clone(),
-            state: pr.state.into(),
+            state: pr.state,
             draft: pr.draft,
             branch: pr.branch.to_string(),
             base: pr.base.to_string(),
@@ -142,29 +113,16 @@ impl From<&Comment> for CommentDocument {
         Self {
             id: comment.key.id,
             pr_number: comment.pr,
-            surface: comment.key.surface.into(),
+            surface: comment.key.surface,
             author: comment.author.login.clone(),
             body: comment.body.clone(),
             path: comment.path.clone(),
             line: comment.line,
             commit: comment.commit.as_ref().map(ToString::to_string),
             in_reply_to: comment.in_reply_to,
-            review: comment.review.map(ReviewStateWord::from),
+            review: comment.review,
             created_at: comment.created_at.into(),
             updated_at: comment.key.updated_at.into(),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_published_as_they_are_stored() {
-        let all = [PullRequestState::both(), ReviewStateWord::both()];
-        for (stored, published) in all.concat() {
-            assert_eq!(published, stored);
         }
     }
 }

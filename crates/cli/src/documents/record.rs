@@ -1,6 +1,6 @@
 //! What the agents of a run did, as `drive.run/1` holds it.
 
-use super::value::{Moment, mirror};
+use super::value::Moment;
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{self, Surface};
 use drive_core::{agent, review, run};
@@ -29,7 +29,7 @@ pub(crate) struct RecordDocument {
 struct JobDocument {
     /// The agent's name in the settings.
     agent: String,
-    role: AgentRole,
+    role: agent::Role,
     /// How it was started, without secrets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     argv: Vec<String>,
@@ -75,11 +75,11 @@ struct PermissionDocument {
 #[serde(rename_all = "camelCase")]
 struct ReviewDocument {
     /// Null for a review of everything at once.
-    domain: Option<ReviewDomain>,
+    domain: Option<review::Domain>,
     /// Review number within the domain, from 1.
     round: u32,
     /// Null when the reviewer gave none.
-    verdict: Option<ReviewVerdict>,
+    verdict: Option<agent::answer::Verdict>,
     /// Why there is no verdict.
     failure: Option<String>,
     suggestions: Vec<SuggestionDocument>,
@@ -123,93 +123,15 @@ pub(crate) struct IgnoredDocument {
     comment: CommentLocation,
     /// The login of its author; null for a deleted account.
     author: Option<String>,
-    reason: IgnoreReason,
+    reason: Reason,
 }
 
 /// Where a comment stands, and its id there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CommentLocation {
-    surface: CommentSurface,
+    surface: Surface,
     id: u64,
-}
-
-mirror! {
-    /// What an agent is asked to be.
-    #[serde(rename_all = "lowercase")]
-    AgentRole = agent::Role {
-        /// Finds a title and a branch name.
-        Namer,
-        /// Writes the plan.
-        Planner,
-        /// Writes the code.
-        Coder,
-        /// Reviews what was written.
-        Reviewer,
-        /// Answers comments with changes.
-        Fixer,
-        /// Compares the result with the plan.
-        Validator,
-    }
-}
-
-mirror! {
-    /// What a review looks at.
-    ReviewDomain = review::Domain {
-        /// Whether it can be abused.
-        Security,
-        /// Whether it can work.
-        TechnicalFeasibility,
-        /// Whether its tasks have the right size.
-        TaskGranularity,
-        /// Whether everything it needs is there.
-        DependencyCompleteness,
-        /// Everything else.
-        GeneralPolish,
-    }
-}
-
-mirror! {
-    /// The verdict of one reviewer.
-    #[serde(rename_all = "camelCase")]
-    ReviewVerdict = agent::answer::Verdict {
-        /// It can be merged.
-        Approved,
-        /// It cannot be merged yet.
-        NeedsChanges,
-    }
-}
-
-mirror! {
-    /// Where a comment stands.
-    #[serde(rename_all = "camelCase")]
-    CommentSurface = Surface {
-        /// The pull request's conversation.
-        Conversation,
-        /// A line of the diff.
-        Inline,
-        /// The body of a review.
-        Review,
-    }
-}
-
-mirror! {
-    /// Why a comment is ignored.
-    #[serde(rename_all = "camelCase")]
-    IgnoreReason = Reason {
-        /// Drive wrote it.
-        Own,
-        /// It may be one of drive's own posts; judged again later.
-        MaybeOwn,
-        /// Its account was deleted.
-        NoAuthor,
-        /// A bot or an app that the settings do not list.
-        UnlistedBot,
-        /// Its author may not push to the repository.
-        NoWritePermission,
-        /// The forge did not report the author's permission; judged again later.
-        PermissionUnknown,
-    }
 }
 
 impl From<&run::Record> for RecordDocument {
@@ -232,7 +154,7 @@ impl From<&run::JobRecord> for JobDocument {
         };
         Self {
             agent: job.agent.clone(),
-            role: job.role.into(),
+            role: job.role,
             argv: job.argv.clone(),
             round: job.round,
             domain: job.domain.clone(),
@@ -261,9 +183,9 @@ impl From<&run::ReviewRecord> for ReviewDocument {
             severity: one.severity.clone(),
         };
         Self {
-            domain: review.domain.map(ReviewDomain::from),
+            domain: review.domain,
             round: review.round,
-            verdict: review.verdict.map(ReviewVerdict::from),
+            verdict: review.verdict,
             failure: review.failure.clone(),
             suggestions: review.suggestions.iter().map(suggestion).collect(),
             head: review.head.as_ref().map(ToString::to_string),
@@ -289,7 +211,7 @@ impl From<&run::IgnoredComment> for IgnoredDocument {
         Self {
             comment: ignored.comment.into(),
             author: ignored.author.clone(),
-            reason: ignored.reason.into(),
+            reason: ignored.reason,
         }
     }
 }
@@ -297,7 +219,7 @@ impl From<&run::IgnoredComment> for IgnoredDocument {
 impl From<forge::CommentRef> for CommentLocation {
     fn from(comment: forge::CommentRef) -> Self {
         Self {
-            surface: comment.surface.into(),
+            surface: comment.surface,
             id: comment.id,
         }
     }
@@ -386,19 +308,5 @@ mod tests {
             serde_json::to_value(RecordDocument::from(&record)).unwrap(),
             serde_json::to_value(&record).unwrap()
         );
-    }
-
-    #[test]
-    fn words_are_published_as_they_are_stored() {
-        let all = [
-            AgentRole::both(),
-            ReviewDomain::both(),
-            ReviewVerdict::both(),
-            CommentSurface::both(),
-            IgnoreReason::both(),
-        ];
-        for (stored, published) in all.concat() {
-            assert_eq!(published, stored);
-        }
     }
 }

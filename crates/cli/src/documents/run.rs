@@ -138,7 +138,7 @@ pub(crate) struct RunSummary {
     pr_number: Option<PrNumber>,
     pr_url: Option<String>,
     /// What all reviews together came to; null where nothing was reviewed.
-    verdict: Option<RunVerdict>,
+    verdict: Option<LastWord>,
     /// The verification before `--auto-merge`; null where there was none.
     verification: Option<VerificationSummary>,
     /// The commit on the base, where `--auto-merge` merged.
@@ -237,19 +237,6 @@ mirror! {
     }
 }
 
-mirror! {
-    /// What all reviews together came to.
-    #[serde(rename_all = "camelCase")]
-    RunVerdict = LastWord {
-        /// Every review approved.
-        Approved,
-        /// At least one domain asked for changes in its last review.
-        NeedsChanges,
-        /// At least one domain has no usable verdict.
-        Inconclusive,
-    }
-}
-
 impl From<&Run> for RunSummary {
     fn from(run: &Run) -> Self {
         let request = run.request.as_ref();
@@ -281,7 +268,7 @@ impl From<&Run> for RunSummary {
             commits: run.work.commits.iter().map(CommitDocument::from).collect(),
             pr_number: pull_request.map(|pr| pr.number),
             pr_url: pull_request.map(|pr| pr.url.clone()),
-            verdict: verdict.map(RunVerdict::from),
+            verdict,
             verification: phase
                 .and_then(|phase| phase.judged.as_ref())
                 .map(VerificationSummary::from),
@@ -378,7 +365,7 @@ mod tests {
 
     #[test]
     fn words_are_published_as_they_are_stored() {
-        for (stored, published) in [RunStatus::both(), RunVerdict::both()].concat() {
+        for (stored, published) in RunStatus::both() {
             assert_eq!(published, stored);
         }
     }

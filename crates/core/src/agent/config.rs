@@ -35,15 +35,6 @@ pub enum AgentKind {
 }
 
 impl AgentKind {
-    /// Every kind.
-    pub const ALL: [AgentKind; 5] = [
-        AgentKind::ClaudeCode,
-        AgentKind::GeminiCli,
-        AgentKind::Codex,
-        AgentKind::Acp,
-        AgentKind::Command,
-    ];
-
     /// The name used in the settings.
     pub fn name(self) -> &'static str {
         match self {

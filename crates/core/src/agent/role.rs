@@ -1,9 +1,13 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The role of an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// What an agent is asked to be.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "AgentRole")]
 pub enum Role {
     /// Finds a title and a branch name.
     Namer,
@@ -11,7 +15,7 @@ pub enum Role {
     Planner,
     /// Writes the code.
     Coder,
-    /// Judges what was written.
+    /// Reviews what was written.
     Reviewer,
     /// Answers comments with changes.
     Fixer,
@@ -30,16 +34,6 @@ pub enum Access {
 }
 
 impl Role {
-    /// Every role, in the order of a cruise.
-    pub const ALL: [Role; 6] = [
-        Role::Namer,
-        Role::Planner,
-        Role::Coder,
-        Role::Reviewer,
-        Role::Fixer,
-        Role::Validator,
-    ];
-
     /// What the role may do to the tree.
     pub fn access(self) -> Access {
         match self {

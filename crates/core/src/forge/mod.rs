@@ -18,11 +18,15 @@ pub use budget::RequestBudget;
 
 use crate::ids::{CommitSha, PrNumber};
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where a comment is placed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// Where a comment stands.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "CommentSurface")]
 pub enum Surface {
     /// The pull request's conversation.
     Conversation,
@@ -78,9 +82,10 @@ pub enum Permission {
     None,
 }
 
-/// A review's verdict, where the comment is a review's body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The verdict of a review on a pull request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ReviewStateWord")]
 pub enum ReviewState {
     /// Approved the head it was given for.
     Approved,
@@ -130,9 +135,10 @@ pub struct Comment {
     pub url: Option<String>,
 }
 
-/// Whether a pull request still lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Whether a pull request is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "PullRequestState")]
 pub enum PrState {
     /// Open.
     Open,

@@ -7,6 +7,7 @@
 use super::marker::MarkerCheck;
 use super::{Author, Comment, CommentRef, Permission};
 use crate::ids::EffectKey;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -22,21 +23,22 @@ pub enum Verdict {
 }
 
 /// Why a comment is ignored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "IgnoreReason")]
 pub enum Reason {
     /// Drive wrote it.
     Own,
-    /// It ends with a marker of ours under another text, and the post of that marker is not recorded
-    /// yet. Judge again later.
+    /// It may be one of drive's own posts; judged again later.
+    // It ends with a marker of ours under another text, and that marker's post is not recorded yet.
     MaybeOwn,
-    /// Its account was deleted, so its permission cannot be checked.
+    /// Its account was deleted.
     NoAuthor,
     /// A bot or an app that the settings do not list.
     UnlistedBot,
     /// Its author may not push to the repository.
     NoWritePermission,
-    /// The forge did not say what the author may do. Judge again later.
+    /// The forge did not report the author's permission; judged again later.
     PermissionUnknown,
 }
 

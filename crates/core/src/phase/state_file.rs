@@ -14,6 +14,7 @@ use crate::problem::{Kind, Problem};
 use crate::review::Domain;
 use crate::sandbox::BranchName;
 use crate::time::{Timestamp, after};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -36,16 +37,30 @@ const MOST_TASK: usize = 100 * 1024;
 /// How far a clock may have been set back before a file is from the future.
 const CLOCK_SLACK: Duration = Duration::from_secs(24 * 3600);
 
-/// The phase of a cruise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// What a cruise is doing.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "CruisePhase")]
 pub enum PhaseName {
     /// Writing the plan.
     Planning,
-    /// Carrying its tasks out.
+    /// Working on the plan's tasks.
     Building,
-    /// Comparing what was built with the plan.
+    /// Comparing the result with the plan.
     Validating,
+}
+
+impl PhaseName {
+    /// The word that documents and listings use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PhaseName::Planning => "planning",
+            PhaseName::Building => "building",
+            PhaseName::Validating => "validating",
+        }
+    }
 }
 
 /// The content of the file. Fields may be added, never renamed.

@@ -1,19 +1,23 @@
 use crate::agent::answer::Verdict;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A review domain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// What a review looks at.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[schemars(rename = "ReviewDomain")]
 pub enum Domain {
     /// Whether it can be abused.
     Security,
     /// Whether it can work.
     TechnicalFeasibility,
-    /// Whether its parts have the right size.
+    /// Whether its tasks have the right size.
     TaskGranularity,
     /// Whether everything it needs is there.
     DependencyCompleteness,
-    /// Everything else that a careful reader sees.
+    /// Everything else.
     GeneralPolish,
 }
 

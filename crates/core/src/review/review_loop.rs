@@ -1,5 +1,6 @@
 use super::Domain;
 use crate::agent::answer::{Suggestion, Verdict};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is reviewed, and how often.
@@ -84,15 +85,16 @@ pub enum Move {
     Done(LastWord),
 }
 
-/// What all reviews together come to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What all reviews together came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "RunVerdict")]
 pub enum LastWord {
-    /// Every domain was approved.
+    /// Every review approved.
     Approved,
     /// At least one domain asked for changes in its last review.
     NeedsChanges,
-    /// At least one domain has no usable verdict. Never counted as approval.
+    /// At least one domain has no usable verdict.
     Inconclusive,
 }
 

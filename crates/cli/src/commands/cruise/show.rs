@@ -5,7 +5,7 @@ use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::runs::logs;
 use crate::commands::runs::tree::child_line;
-use crate::documents::{CruiseDocument, CruisePhase, CruiseSummary, CruisesDocument};
+use crate::documents::{CruiseDocument, CruiseSummary, CruisesDocument};
 use crate::output::Printable;
 use crate::wiring::Wiring;
 use drive_adapters::process::ThisProcess;
@@ -115,7 +115,7 @@ pub(super) fn status(app: &App, id: Option<&str>) -> Outcome {
 
 fn at_a_glance(run: &Run, status: &CruiseStatus, owner: Option<&Owner>, now: Timestamp) -> String {
     let mut text = format!("cruise   {}: {}\n", run.id, task_of(run));
-    let phase = CruisePhase::from(status.phase).as_str();
+    let phase = status.phase.as_str();
     match (&run.outcome, &status.domain) {
         (Some(outcome), _) => {
             let end = describe_status(outcome.status);

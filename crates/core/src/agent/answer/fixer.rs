@@ -1,18 +1,20 @@
 use super::block::last_json;
 use super::fields::Fields;
 use super::{Inconclusive, MAX_ITEMS, inconclusive};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What a fixer did about a comment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "FixerAction")]
 pub enum CommentAction {
-    /// The fixer changed the code.
+    /// Changed something.
     Fixed,
-    /// The fixer declined, with a reason.
+    /// Will not change it, and says why.
     Declined,
-    /// The fixer asks a question.
+    /// Asks back.
     Question,
 }
 

@@ -1,6 +1,7 @@
 use super::block::last_json;
 use super::fields::Fields;
 use super::{Inconclusive, MAX_ITEMS, inconclusive};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -14,13 +15,14 @@ pub fn ends_review(line: &str) -> bool {
     line.trim() == REVIEW_COMPLETE
 }
 
-/// What a reviewer says about the whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The verdict of one reviewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ReviewVerdict")]
 pub enum Verdict {
-    /// The change can be merged.
+    /// It can be merged.
     Approved,
-    /// The change must not be merged yet.
+    /// It cannot be merged yet.
     NeedsChanges,
 }
 
