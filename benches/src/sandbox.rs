@@ -6,7 +6,7 @@ use drive_adapters::git::Git;
 use drive_adapters::process::BoundedRunner;
 use drive_adapters::worktree::Worktrees;
 use drive_adapters::{Environment, SystemClock};
-use drive_core::ids::{CommitSha, RunId, SandboxId};
+use drive_core::ids::{BranchName, CommitSha, RunId, SandboxId};
 use drive_core::sandbox::{Lifetime, SandboxSpec};
 use drive_engine::ports::Sandboxes;
 use std::path::Path;
@@ -149,7 +149,7 @@ fn ours(repo: &Path, sandboxes: &Worktrees, round: usize, times: &mut Times) {
         lifetime: Lifetime::Transient,
         repo: repo.to_path_buf(),
         base: CommitSha::new("HEAD"),
-        branch: Some(format!("drive/bench-{round}")),
+        branch: Some(BranchName::of_words(&format!("bench {round}"), 50)),
         copy: Vec::new(),
         seed: Vec::new(),
         on_existing_branch: false,

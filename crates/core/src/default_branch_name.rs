@@ -1,18 +1,18 @@
 //! Branch name for a run whose caller and agent gave none.
 
 use crate::agent::answer::slug;
-use crate::ids::RunId;
+use crate::ids::{BranchName, RunId};
+use crate::problem::Problem;
 
 /// `drive/`, a slug of the task, and the random part of the run id, which makes it unique.
-pub fn default_branch_name(task: &str, run: &RunId) -> String {
+pub fn default_branch_name(task: &str, run: &RunId) -> Result<BranchName, Problem> {
     let unique = run.as_str().rsplit('-').next().unwrap_or_default();
-    format!("drive/{}-{unique}", slug(task))
+    BranchName::parse(&format!("drive/{}-{unique}", slug(task)))?.for_new()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::BranchName;
     use proptest::prelude::*;
 
     #[test]
@@ -20,7 +20,7 @@ mod tests {
         let run = RunId::new("r20261115-0942-k3f9a");
         assert_eq!(
             default_branch_name("Fix the login!", &run),
-            "drive/fix-the-login-k3f9a"
+            BranchName::parse("drive/fix-the-login-k3f9a")
         );
     }
 
@@ -28,7 +28,7 @@ mod tests {
         #[test]
         fn any_task_gives_a_branch_that_git_takes(task: String) {
             let branch = default_branch_name(&task, &RunId::new("r20261115-0942-k3f9a"));
-            prop_assert!(BranchName::parse(&branch).is_ok(), "{branch}");
+            prop_assert!(branch.is_ok(), "{branch:?}");
         }
     }
 }

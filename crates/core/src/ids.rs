@@ -1,8 +1,10 @@
 //! Id types. Each id is its own type, so that one cannot be passed for another.
 
+mod branch_name;
 mod commit_sha;
 mod pr_number;
 
+pub use branch_name::BranchName;
 pub use commit_sha::CommitSha;
 pub use pr_number::PrNumber;
 

@@ -7,10 +7,10 @@ use crate::journal::Journal;
 use crate::lease::{Lease, Whoami, held_by};
 use crate::ports::{Place, VersionControl};
 use drive_core::default_branch_name::default_branch_name;
+use drive_core::ids::BranchName;
 use drive_core::ids::{DedupeKey, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{AfterEnd, Event, Publish, Request, Run, RunKind};
-use drive_core::sandbox::BranchName;
 use drive_core::settings::{Settings, TeamMode};
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ pub struct SpawnOrder {
     /// Revision to start from; `None` is the commit that is checked out.
     pub base: Option<String>,
     /// Branch to create; `None` derives a name from the task.
-    pub branch: Option<String>,
+    pub branch: Option<BranchName>,
     /// Name of the agent in the settings.
     pub agent: String,
     /// Permission escalations allowed.
@@ -65,10 +65,10 @@ pub fn request(
         .hint("start from a branch with `--base BRANCH`, or pass `--no-pr`"));
     }
     require_pull_request(&order)?;
-    let branch = order
-        .branch
-        .unwrap_or_else(|| default_branch_name(&order.task, run));
-    BranchName::parse(&branch)?;
+    let branch = match order.branch {
+        Some(branch) => branch,
+        None => default_branch_name(&order.task, run)?,
+    };
     Ok(Request {
         kind: order.kind,
         task: order.task,
@@ -91,9 +91,13 @@ pub fn request(
 
 /// The base branch of the pull request: `base` itself if it is a branch, or the branch behind a
 /// remote-tracking branch of the forge's remote.
-fn base_branch(base: &str, publish: &Publish, is_there: &dyn Fn(String) -> bool) -> Option<String> {
+fn base_branch(
+    base: &str,
+    publish: &Publish,
+    is_there: &dyn Fn(String) -> bool,
+) -> Option<BranchName> {
     if is_there(format!("refs/heads/{base}")) {
-        return Some(base.to_owned());
+        return BranchName::parse(base).ok();
     }
     let Publish::PullRequest {
         remote: Some(remote),
@@ -102,7 +106,8 @@ fn base_branch(base: &str, publish: &Publish, is_there: &dyn Fn(String) -> bool)
         return None;
     };
     let branch = base.strip_prefix(remote.as_str())?.strip_prefix('/')?;
-    is_there(format!("refs/remotes/{base}")).then(|| branch.to_owned())
+    let branch = BranchName::parse(branch).ok()?;
+    is_there(format!("refs/remotes/{base}")).then_some(branch)
 }
 
 /// Journals the request and executes the run to its end.

@@ -5,7 +5,7 @@ use super::lock::ref_problem;
 use super::stage::stage;
 use super::tracked::{Tracked, declared, has_entry};
 use super::{Call, Git, IgnoredFiles, Index, Location, Status, Touches, config, history, state};
-use drive_core::ids::CommitSha;
+use drive_core::ids::{BranchName, CommitSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{Brought, InProgress, RUN_TRAILER};
 use drive_core::time::Timestamp;
@@ -169,9 +169,9 @@ fn commit(
         // With 1: nothing but what is clean after all, such as a touched file.
         0 | 1 => Ok(()),
         _ => {
-            let branch = status.branch.as_deref().unwrap_or_default();
-            let full = format!("refs/heads/{branch}");
-            Err(ref_problem(&answer, location, &[&full]))
+            let full = status.branch.as_ref().map(BranchName::full);
+            let refs: Vec<&str> = full.iter().map(String::as_str).collect();
+            Err(ref_problem(&answer, location, &refs))
         }
     }
 }

@@ -1,8 +1,8 @@
 use super::call::{path_from, shown};
 use super::{Git, Location, Touches};
+use drive_core::ids::BranchName;
 use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
-use drive_core::sandbox::BranchName;
 use drive_engine::ports::Repository;
 use std::path::Path;
 
@@ -41,7 +41,7 @@ fn in_one_look(git: &Git, location: &Location) -> Result<Option<Repository>, Pro
         top: Some(path_from(top)),
         shallow: *shallow == b"true",
         head_sha,
-        branch: branch.strip_prefix("refs/heads/").map(str::to_owned),
+        branch: BranchName::of_ref(&branch),
     }))
 }
 

@@ -2,7 +2,7 @@
 
 use super::call::path_from;
 use super::{Git, Location, Touches};
-use drive_core::ids::CommitSha;
+use drive_core::ids::{BranchName, CommitSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::CommitSummary;
 use drive_engine::ports::{DiffStats, DiffText, FileChange};
@@ -64,14 +64,15 @@ pub(super) fn commits_on(
 pub(crate) fn unpushed(
     git: &Git,
     location: &Location,
-    own: Option<&str>,
+    own: Option<&BranchName>,
     base: Option<&str>,
 ) -> Result<Vec<CommitSummary>, Problem> {
     let current = super::head_branch(git, location)?;
     let mut args = vec!["HEAD".to_owned(), "--not".to_owned()];
     args.extend(base.map(str::to_owned));
-    for branch in [own, current.as_deref()].into_iter().flatten() {
-        args.push(format!("--exclude={}", glob_escaped(branch)));
+    for branch in [own, current.as_ref()].into_iter().flatten() {
+        // A pattern, relative to `refs/heads/`. No name of a branch holds a wildcard.
+        args.push(format!("--exclude={branch}"));
     }
     args.extend(["--branches", "--remotes", "--tags"].map(str::to_owned));
     list_among_refs(git, location, &args)
@@ -298,13 +299,6 @@ impl Row {
     fn has_parent(&self, sha: &str) -> bool {
         self.parents.iter().any(|parent| parent == sha)
     }
-}
-
-/// `--exclude` takes a pattern, relative to `refs/heads/` before `--branches`. Branch names cannot
-/// hold `*`, `?`, `[` or `\`, so only a check is left.
-fn glob_escaped(branch: &str) -> &str {
-    debug_assert!(!branch.contains(['*', '?', '[', '\\']));
-    branch
 }
 
 pub(super) fn unknown_revision(revision: &str) -> Problem {

@@ -26,14 +26,14 @@ mod tracked;
 pub use call::{Answer, Call, Touches};
 pub use config::Overrides;
 use config_cache::ConfigCache;
-use drive_core::ids::CommitSha;
+use drive_core::ids::{BranchName, CommitSha};
 pub(crate) use index::{Index, Stamp};
 
 use crate::Environment;
 use drive_core::Problem;
 use drive_core::process::ProcessIdentity;
 use drive_core::run::CommitSummary;
-use drive_core::sandbox::{BranchName, Brought, Sandbox};
+use drive_core::sandbox::{Brought, Sandbox};
 use drive_engine::CancelToken;
 use drive_engine::ports::{
     CollectedWork, DiffStats, DiffText, Leftovers, Merged, Place, ProcessRunner, Push, Pushed,
@@ -215,7 +215,7 @@ impl VersionControl for Git {
     fn unpushed(&self, place: Place<'_>) -> Result<Vec<CommitSummary>, Problem> {
         let (own, base) = match place {
             Place::Checkout(_) => (None, None),
-            Place::Sandbox(sandbox) => (sandbox.branch.as_deref(), Some(sandbox.base_sha.as_str())),
+            Place::Sandbox(sandbox) => (sandbox.branch.as_ref(), Some(sandbox.base_sha.as_str())),
         };
         history::unpushed(self, &Location::of(place), own, base)
     }

@@ -1,9 +1,9 @@
 //! Fetch, push and other remote operations.
 
 use super::{Git, Location, Touches, history};
+use drive_core::ids::BranchName;
 use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
-use drive_core::sandbox::BranchName;
 use drive_engine::ports::{Push, Pushed};
 
 /// The programs at the other end. The repository's config could name others, and the first name

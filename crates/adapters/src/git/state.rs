@@ -3,7 +3,7 @@
 use super::call::path_from;
 use super::{Call, Git, Location, Touches};
 use drive_core::Problem;
-use drive_core::ids::CommitSha;
+use drive_core::ids::{BranchName, CommitSha};
 use drive_core::sandbox::InProgress;
 use drive_engine::ports::WorkState;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub(crate) struct Status {
     /// The commit checked out; `None` before the first one.
     pub(crate) head: Option<CommitSha>,
     /// The branch checked out; `None` on a detached head.
-    pub(crate) branch: Option<String>,
+    pub(crate) branch: Option<BranchName>,
     /// Tracked files that changed.
     pub(crate) changed: Vec<PathBuf>,
     /// Untracked files that are not ignored.
@@ -87,12 +87,12 @@ pub(super) fn status_by(call: Call<'_>) -> Result<Status, Problem> {
 }
 
 /// The branch checked out; `None` on a detached head.
-pub(crate) fn head_branch(git: &Git, location: &Location) -> Result<Option<String>, Problem> {
+pub(crate) fn head_branch(git: &Git, location: &Location) -> Result<Option<BranchName>, Problem> {
     let full = git
         .call_at(location.clone(), Touches::Objects)
         .args(["symbolic-ref", "--quiet", "HEAD"])
         .optional_line()?;
-    Ok(full.and_then(|name| name.strip_prefix("refs/heads/").map(str::to_owned)))
+    Ok(full.and_then(|full| BranchName::of_ref(&full)))
 }
 
 /// What stopped half way, by the files git leaves for it.
@@ -218,7 +218,9 @@ impl Status {
         match header.split_once(' ') {
             // Before the first commit it is `(initial)`.
             Some(("oid", sha)) => self.head = CommitSha::parse(sha),
-            Some(("head", name)) if !name.starts_with('(') => self.branch = Some(name.to_owned()),
+            Some(("head", name)) if !name.starts_with('(') => {
+                self.branch = BranchName::parse(name).ok()
+            }
             Some(_) | None => {}
         }
     }
@@ -252,7 +254,7 @@ mod tests {
             status,
             Status {
                 head: CommitSha::parse("17c03e78b2afefa6858593639477c83879db33ad"),
-                branch: Some("drive/fix".into()),
+                branch: Some(BranchName::parse("drive/fix").unwrap()),
                 changed: vec!["a b.txt".into(), "x y".into(), "sub".into()],
                 untracked: vec![path_from(b"new\xff.txt")],
                 has_others: false,

@@ -5,9 +5,10 @@ use super::steps::Step;
 use super::{Worktrees, bring, disk_full, refs, remove, root_problem, storage_problem};
 use crate::files;
 use crate::git::{self, Location, Look, Touches};
+use drive_core::ids::BranchName;
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{
-    BranchName, BringPattern, Lifetime, Sandbox, SandboxNote, SandboxSpec, Stage, check_folder_name,
+    BringPattern, Lifetime, Sandbox, SandboxNote, SandboxSpec, Stage, check_folder_name,
 };
 use drive_engine::ports::{Repository, VersionControl};
 use std::path::{Path, PathBuf};
@@ -75,7 +76,9 @@ fn has_no_room(all: &Worktrees, record: &Record) -> bool {
 }
 
 fn plan(all: &Worktrees, spec: &SandboxSpec) -> Result<Plan, Problem> {
-    let branch = spec.branch.as_deref().map(BranchName::parse).transpose()?;
+    let branch = spec.branch.clone();
+    let new_branch = branch.clone().filter(|_| !spec.on_existing_branch);
+    let new_branch = new_branch.map(BranchName::for_new).transpose()?;
     let patterns = |setting: &str, texts: &[String]| {
         texts
             .iter()
@@ -96,7 +99,7 @@ fn plan(all: &Worktrees, spec: &SandboxSpec) -> Result<Plan, Problem> {
     Ok(Plan {
         repository,
         look,
-        new_branch: branch.clone().filter(|_| !spec.on_existing_branch),
+        new_branch,
         branch,
         copy,
         seed,

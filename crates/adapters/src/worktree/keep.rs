@@ -57,7 +57,7 @@ fn keep_but(
     if status.is_clean() && is_finished && is_safe(&saver, &status)? {
         return Ok(None);
     }
-    let own = record.sandbox.branch.as_deref();
+    let own = record.sandbox.branch.as_ref();
     let base = Some(record.sandbox.base_sha.as_str());
     let unpushed = git::unpushed(&all.git, &saver.at, own, base)?;
     let tree = saver.tree(&status)?;
@@ -106,7 +106,7 @@ pub(super) fn is_all_on_its_branch(all: &Worktrees, record: &Record) -> bool {
             .git
             .call_at(at, Touches::Objects)
             .args(["for-each-ref", "--format=%(HEAD)%(tree)"])
-            .arg(format!("refs/heads/{branch}"))
+            .arg(branch.full())
             .optional_line();
         let is_same = checked_out == Ok(Some(format!("*{tree}")));
         files.join().unwrap_or(false) && is_same

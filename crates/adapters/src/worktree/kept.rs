@@ -2,9 +2,9 @@
 
 use super::refs;
 use crate::git::{Git, Location, Touches};
-use drive_core::ids::CommitSha;
+use drive_core::ids::{BranchName, CommitSha};
 use drive_core::problem::{Kind, Problem};
-use drive_core::sandbox::{BranchName, KEPT_PREFIX, KeptAbout, KeptWork};
+use drive_core::sandbox::{KEPT_PREFIX, KeptAbout, KeptWork};
 use drive_engine::ports::VersionControl;
 use std::path::Path;
 

@@ -107,7 +107,7 @@ pub(super) fn mend_head(
     }
     let common = Location::bare(&record.sandbox.git_dir);
     let own = record.sandbox.branch.as_ref();
-    let own = own.map(|branch| (branch, format!("refs/heads/{branch}")));
+    let own = own.map(|branch| (branch, branch.full()));
     if let Some((branch, full)) = &own
         && !has_ref(all, record, full)?
     {

@@ -26,10 +26,10 @@ pub use steps::Step;
 
 use crate::files;
 use crate::git::{Git, Location, Pinned};
-use drive_core::ids::{CommitSha, RunId, SandboxId};
+use drive_core::ids::{BranchName, CommitSha, RunId, SandboxId};
 use drive_core::phase::PhaseState;
 use drive_core::problem::{Kind, Problem};
-use drive_core::sandbox::{BranchName, KeptWork, OwnerState, Sandbox, SandboxSpec, Stage};
+use drive_core::sandbox::{KeptWork, OwnerState, Sandbox, SandboxSpec, Stage};
 use drive_engine::ports::{Clock, FoundState, PhaseFiles, Sandboxes, SweepReport};
 use lock::FileLock;
 use record::{Record, Records};

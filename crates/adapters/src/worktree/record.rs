@@ -172,7 +172,7 @@ pub(super) fn root_of(sandbox: &Sandbox) -> Option<&Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use drive_core::ids::{CommitSha, RunId};
+    use drive_core::ids::{BranchName, CommitSha, RunId};
     use drive_core::process::ProcessMark;
     use drive_core::sandbox::{Brought, KeptAbout, Lifetime, SandboxNote};
 
@@ -193,7 +193,7 @@ mod tests {
                 git_dir: "/repo/.git".into(),
                 admin_dir: "/repo/.git/worktrees/x".into(),
                 base_sha: CommitSha::new("a".repeat(40)),
-                branch: Some("drive/x".to_owned()),
+                branch: Some(BranchName::parse("drive/x").unwrap()),
                 created_at: "2026-11-15T09:42:00Z".parse().unwrap(),
                 notes: vec![SandboxNote::FiltersNotRun {
                     filters: vec!["lfs".to_owned()],
@@ -222,7 +222,7 @@ mod tests {
                 about: KeptAbout {
                     run,
                     kept_at: "2026-11-15T09:43:00Z".parse().unwrap(),
-                    branch: Some("drive/x".to_owned()),
+                    branch: Some(BranchName::parse("drive/x").unwrap()),
                     dirty_files: 2,
                     unpushed_commits: 1,
                     in_progress: None,

@@ -1,9 +1,9 @@
 //! Refs of a sandbox: its pin and its branch.
 
 use crate::git::{Answer, Git, Location, Touches, ref_problem};
+use drive_core::ids::BranchName;
 use drive_core::ids::SandboxId;
 use drive_core::problem::{Kind, Problem};
-use drive_core::sandbox::BranchName;
 
 /// The ref that keeps a sandbox's base commit from being collected as garbage.
 pub(super) fn pin_of(id: &SandboxId) -> String {

@@ -222,7 +222,7 @@ fn drop_refs(all: &Worktrees, record: &Record) -> Result<(), Problem> {
     let common = Location::bare(&record.sandbox.git_dir);
     refs::delete_any(&all.git, &common, &refs::pin_of(&record.sandbox.id))?;
     if let (true, Some(branch)) = (record.owns_branch, &record.sandbox.branch) {
-        let full = format!("refs/heads/{branch}");
+        let full = branch.full();
         if points_elsewhere(record, &full) {
             return Ok(());
         }

@@ -4,6 +4,7 @@ use super::record::Record;
 use super::{Worktrees, gone, keep, refs, storage_problem};
 use crate::git::{self, Call, IgnoredFiles, Location, Touches};
 use drive_core::Problem;
+use drive_core::ids::BranchName;
 use drive_core::sandbox::{InProgress, KeptWork, Stage};
 use std::ffi::OsString;
 use std::io;
@@ -39,7 +40,7 @@ pub(super) fn roll_back(
         .collect();
     if let Some(branch) = branch_left_behind(all, record, &at, &safe)? {
         let forced = ["checkout", "--quiet", "--force"];
-        call().args(forced).arg(branch).arg("--").ok()?;
+        call().args(forced).arg(branch.as_str()).arg("--").ok()?;
         let behind = keep::keep_after(all, record, &to)?;
         kept = kept.or(behind);
     }
@@ -56,7 +57,7 @@ fn is_there(all: &Worktrees, record: &Record, at: &Location, to: &str) -> bool {
     let Some(branch) = &record.sandbox.branch else {
         return false;
     };
-    let tip = refs::value_of(&all.git, at, &format!("refs/heads/{branch}"));
+    let tip = refs::value_of(&all.git, at, &branch.full());
     tip.is_ok_and(|tip| tip.as_deref() == Some(to)) && keep::is_all_on_its_branch(all, record)
 }
 
@@ -67,14 +68,14 @@ fn branch_left_behind<'a>(
     record: &'a Record,
     at: &Location,
     safe: &[&str],
-) -> Result<Option<&'a String>, Problem> {
+) -> Result<Option<&'a BranchName>, Problem> {
     let Some(branch) = &record.sandbox.branch else {
         return Ok(None);
     };
     if git::head_branch(&all.git, at)?.as_ref() == Some(branch) {
         return Ok(None);
     }
-    let Some(tip) = refs::value_of(&all.git, at, &format!("refs/heads/{branch}"))? else {
+    let Some(tip) = refs::value_of(&all.git, at, &branch.full())? else {
         return Ok(None);
     };
     for commit in safe {
@@ -105,7 +106,7 @@ fn clean(all: &Worktrees, record: &Record, at: &Location) -> Result<(), Problem>
 
 fn reset<'a>(record: &Record, to: &str, call: impl Fn() -> Call<'a>) -> Result<(), Problem> {
     let switch: Vec<OsString> = match &record.sandbox.branch {
-        Some(branch) => ["-B".into(), branch.into(), to.into()].into(),
+        Some(branch) => ["-B".into(), branch.as_str().into(), to.into()].into(),
         None => ["--detach".into(), to.into()].into(),
     };
     call()

@@ -3,13 +3,13 @@
 
 use crate::common::{RUN, at, fixture, owner, request, sandbox};
 use drive_core::Problem;
+use drive_core::ids::BranchName;
 use drive_core::ids::{CommitSha, DedupeKey, PrNumber, RunId};
 use drive_core::prompts::Prompts;
 use drive_core::run::{
     Adopted, Ask, DoneWhen, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Makes,
     OutcomeStatus, PhaseTerms, PollResult, Published, Request, Run, RunKind, Timer, WatchTerms,
 };
-use drive_core::sandbox::BranchName;
 use drive_core::settings::TeamMode;
 use drive_core::time::{Timestamp, after};
 use drive_engine::CancelToken;
@@ -119,12 +119,7 @@ impl Performer for Forge<'_> {
 /// A cruise that is watched already, with this pause between two looks.
 fn watched(pause: Duration) -> Request {
     let mut sandbox = sandbox();
-    sandbox.branch = Some(
-        BranchName::parse("drive/do-it")
-            .unwrap()
-            .as_str()
-            .to_owned(),
-    );
+    sandbox.branch = Some(BranchName::parse("drive/do-it").unwrap());
     let terms = PhaseTerms {
         makes: Makes::Plan { given: None },
         mode: TeamMode::Github,

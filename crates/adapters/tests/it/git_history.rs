@@ -2,10 +2,10 @@
 
 use crate::support::{World, write};
 use drive_adapters::git::{Deadlines, Git};
-use drive_core::ids::{CommitSha, RunId};
+use drive_core::ids::{BranchName, CommitSha, RunId};
 use drive_core::problem::Kind;
 use drive_core::run::CommitSummary;
-use drive_core::sandbox::{BranchName, InProgress};
+use drive_core::sandbox::InProgress;
 use drive_engine::CancelToken;
 use drive_engine::cancel::Urgency;
 use drive_engine::ports::{
@@ -49,8 +49,8 @@ proptest! {
         names in proptest::collection::vec("[a-bA-B@{}./ ~^:?*\\[\\\\\\-\u{1}\u{7f}é]{1,8}(\\.lock)?", 1..4)
     ) {
         let world = World::empty();
-        // Git allows `@`, which means HEAD everywhere else: we do not.
-        for name in names.into_iter().filter(|name| name != "@") {
+        let odd = ["@", "HEAD", "0123456789abcdef0123456789abcdef01234567"].map(str::to_owned);
+        for name in names.into_iter().chain(odd).chain(["b".repeat(300)]) {
             let status = world
                 .command(&world.repo, ["check-ref-format", "--branch", &name])
                 .output()
@@ -71,7 +71,7 @@ fn leftovers_become_one_commit_with_the_runs_trailer() {
     let work = |head_sha: &str, dirty_files, commits| CollectedWork {
         state: WorkState {
             head_sha: CommitSha::new(head_sha.to_owned()),
-            branch: Some("main".to_owned()),
+            branch: Some(BranchName::parse("main").unwrap()),
             in_progress: None,
             dirty_files,
         },

@@ -1,8 +1,8 @@
 //! Merges in a checkout, against real git.
 
 use crate::support::{self, World};
+use drive_core::ids::BranchName;
 use drive_core::ids::{CommitSha, RunId};
-use drive_core::sandbox::BranchName;
 use drive_engine::ports::{Leftovers, Merged, Place, Push, Pushed, VersionControl};
 use std::path::PathBuf;
 

@@ -5,6 +5,7 @@ drive_testkit::forge_contract!(crate::github_support::Hub::start);
 use crate::github_support::operations::CALLED;
 use crate::github_support::{Hub, REPO};
 use drive_core::forge::{Permission, PullRequest, ReviewState};
+use drive_core::ids::BranchName;
 use drive_engine::ports::{
     CommitStatus, Forge, LineComment, NewPullRequest, NewReview, Post, Reaction, Since, StatusState,
 };
@@ -15,8 +16,8 @@ fn open(hub: &Hub, branch: &str) -> PullRequest {
     let new = NewPullRequest {
         title: "x".to_owned(),
         body: String::new(),
-        branch: branch.to_owned(),
-        base: "main".to_owned(),
+        branch: BranchName::parse(branch).unwrap(),
+        base: BranchName::parse("main").unwrap(),
         draft: true,
     };
     hub.forge.open(&new).unwrap()
@@ -84,7 +85,7 @@ fn the_adapter_uses_exactly_the_operations_it_lists() {
     forge.poll(&[number], polled.next).unwrap();
     forge.approvals(number).unwrap();
     forge.permission("wim").unwrap();
-    forge.find("feat/x").unwrap();
+    forge.find(&BranchName::parse("feat/x").unwrap()).unwrap();
     forge.update_body(number, "other words").unwrap();
     forge.mark_ready(number).unwrap();
     forge.merge(number, &pr.head_sha, None).unwrap();

@@ -4,7 +4,7 @@ use crate::github_support::{Hub, REPO};
 use drive_core::forge::{
     Comment, CommentKey, CommentRef, Permission, PrState, PullRequest, ReviewState,
 };
-use drive_core::ids::PrNumber;
+use drive_core::ids::{BranchName, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{
     CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
@@ -51,8 +51,8 @@ fn proposal(branch: &str) -> NewPullRequest {
     NewPullRequest {
         title: "Work".to_owned(),
         body: "What it does.".to_owned(),
-        branch: branch.to_owned(),
-        base: "main".to_owned(),
+        branch: BranchName::parse(branch).unwrap(),
+        base: BranchName::parse("main").unwrap(),
         draft: true,
     }
 }

@@ -6,7 +6,7 @@ use drive_adapters::forge::github::{
 };
 use drive_adapters::store::{Database, SqliteForgeMemory};
 use drive_core::forge::{Permission, PullRequest, ReviewState};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{BranchName, PrNumber};
 use drive_core::problem::Kind;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Clock, Forge, NewPullRequest, Post, Since};
@@ -20,8 +20,8 @@ fn open(hub: &Hub, branch: &str) -> PullRequest {
     let new = NewPullRequest {
         title: "Work".to_owned(),
         body: "What it does.".to_owned(),
-        branch: branch.to_owned(),
-        base: "main".to_owned(),
+        branch: BranchName::parse(branch).unwrap(),
+        base: BranchName::parse("main").unwrap(),
         draft: false,
     };
     hub.forge.open(&new).unwrap()

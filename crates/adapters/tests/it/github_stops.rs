@@ -6,6 +6,7 @@ use drive_adapters::forge::github::{
     Bounds, Endpoint, GitHub, MemoryBudgets, MemoryCache, Route, Surroundings, ThreadPause, Token,
 };
 use drive_core::forge::PullRequest;
+use drive_core::ids::BranchName;
 use drive_core::problem::{Kind, Problem};
 use drive_engine::CancelToken;
 use drive_engine::cancel::Urgency;
@@ -60,8 +61,8 @@ impl Scene {
         self.forge.open(&NewPullRequest {
             title: "Work".to_owned(),
             body: String::new(),
-            branch: "feat/x".to_owned(),
-            base: "main".to_owned(),
+            branch: BranchName::parse("feat/x").unwrap(),
+            base: BranchName::parse("main").unwrap(),
             draft: false,
         })
     }

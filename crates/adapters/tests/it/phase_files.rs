@@ -2,10 +2,10 @@
 //! touched.
 
 use crate::support::{SmallDisk, World, write};
-use drive_core::ids::RunId;
+use drive_core::ids::{BranchName, RunId};
 use drive_core::phase::{LONGEST_STATE_FILE, PhaseName, PhaseState, STATE_FILE_VERSION};
 use drive_core::problem::Kind;
-use drive_core::sandbox::{BranchName, Lifetime, Sandbox, SandboxSpec};
+use drive_core::sandbox::{Lifetime, Sandbox, SandboxSpec};
 use drive_engine::ports::{FoundState, Leftovers, PhaseFiles, Place, Sandboxes, VersionControl};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
 //! A sandbox's life: made, worked in, kept, removed.
 
 use crate::support::{FixedClock, World, write};
-use drive_core::ids::{CommitSha, RunId};
+use drive_core::ids::{BranchName, CommitSha, RunId};
 use drive_core::problem::Kind;
-use drive_core::sandbox::{BranchName, InProgress, KeptAbout, KeptWork, Lifetime, OwnerState};
+use drive_core::sandbox::{InProgress, KeptAbout, KeptWork, Lifetime, OwnerState};
 use drive_engine::SandboxGuard;
 use drive_engine::ports::{Clock, Removal, Sandboxes};
 
@@ -11,7 +11,7 @@ fn about(run: &str, branch: &str) -> KeptAbout {
     KeptAbout {
         run: RunId::new(run),
         kept_at: FixedClock.now(),
-        branch: Some(branch.to_owned()),
+        branch: Some(BranchName::parse(branch).unwrap()),
         dirty_files: 0,
         unpushed_commits: 0,
         in_progress: None,

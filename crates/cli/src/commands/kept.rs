@@ -8,7 +8,8 @@ use clap::{Args, Subcommand};
 use drive_adapters::git::Git;
 use drive_adapters::worktree::kept;
 use drive_core::Problem;
-use drive_core::sandbox::{BranchName, KEPT_PREFIX, KeptWork};
+use drive_core::ids::BranchName;
+use drive_core::sandbox::{KEPT_PREFIX, KeptWork};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -75,14 +76,14 @@ fn list(git: &Git, repo: &Path) -> Outcome {
 fn restore(git: &Git, repo: &Path, reference: &str, branch: Option<&str>) -> Outcome {
     let work = kept::find(git, repo, reference)?;
     let name = match branch {
-        Some(name) => BranchName::parse(name)?,
+        Some(name) => BranchName::parse(name)?.for_new()?,
         None => default_branch(&work)?,
     };
     let work = kept::restore(git, repo, &work.reference, &name)?;
     let text = format!("created branch {name} from {}\n", work.reference);
     let document = KeptDocument::Restored {
         restored: KeptWorkDocument::from(&work),
-        branch: name.to_string(),
+        branch: name,
     };
     Answer::new(&document, text)
 }
@@ -90,7 +91,7 @@ fn restore(git: &Git, repo: &Path, reference: &str, branch: Option<&str>) -> Out
 fn default_branch(work: &KeptWork) -> Result<BranchName, Problem> {
     let short = work.reference.strip_prefix(KEPT_PREFIX);
     let short = short.unwrap_or(&work.reference).replace('/', "-");
-    BranchName::parse(&format!("kept/{short}"))
+    BranchName::parse(&format!("kept/{short}"))?.for_new()
 }
 
 fn line(work: &KeptWork) -> String {

@@ -9,6 +9,8 @@ use crate::run_report;
 use crate::task::load_task;
 use crate::wiring::Wiring;
 use clap::Args;
+use drive_core::Problem;
+use drive_core::ids::BranchName;
 use drive_core::run::{AfterEnd, Publish, RunKind};
 use drive_core::settings::{Layer, Settings};
 use drive_engine::perform::World;
@@ -66,6 +68,12 @@ pub(super) fn layers(flags: &[(&str, &str, &Option<String>)]) -> Vec<Layer> {
     flags.iter().filter_map(given).collect()
 }
 
+/// The branch to create that a person named.
+pub(super) fn new_branch(name: Option<&str>) -> Result<Option<BranchName>, Problem> {
+    let new = |name| BranchName::parse(name).and_then(BranchName::for_new);
+    name.map(new).transpose()
+}
+
 impl SpawnOptions {
     /// The flags that override settings.
     pub(super) fn layers(&self) -> Vec<Layer> {
@@ -80,8 +88,8 @@ impl SpawnOptions {
     }
 
     /// The value of `--branch`.
-    pub(super) fn branch(&self) -> Option<&str> {
-        self.branch.as_deref()
+    pub(super) fn branch(&self) -> Result<Option<BranchName>, Problem> {
+        new_branch(self.branch.as_deref())
     }
 
     /// Starts a run, executes it to its end and reports it.
@@ -116,7 +124,7 @@ impl SpawnOptions {
             task,
             repo: folder.clone(),
             base: self.base.clone(),
-            branch: self.branch.clone(),
+            branch: self.branch()?,
             agent: assignment.agent,
             max_escalations: assignment.max_escalations,
             publish,

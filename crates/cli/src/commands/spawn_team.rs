@@ -55,7 +55,7 @@ pub(crate) fn run(args: &SpawnTeamArgs, app: &App) -> Outcome {
     let terms = PhaseTerms {
         makes: Makes::Change,
         mode: team.mode,
-        branch: args.options.branch().map(str::to_owned),
+        branch: args.options.branch()?,
         watch: None,
         done: DoneWhen::Reviewed {
             auto_merge: args.auto_merge,

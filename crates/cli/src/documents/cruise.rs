@@ -5,7 +5,7 @@ use super::record::{CommentLocation, IgnoredDocument};
 use super::run::{RunStatus, RunSummary};
 use super::value::{Moment, Sha};
 use drive_core::agent::answer::CommentAction;
-use drive_core::ids::PrNumber;
+use drive_core::ids::{BranchName, PrNumber};
 use drive_core::phase::PhaseName;
 use drive_core::run::{self, CruiseStatus, Run};
 use drive_engine::ports::Owner;
@@ -87,7 +87,7 @@ pub(crate) struct CruiseSummary {
     #[schemars(range(min = 1))]
     pr_number: Option<PrNumber>,
     pr_url: Option<String>,
-    branch: Option<String>,
+    branch: Option<BranchName>,
     head_sha: Option<Sha>,
     /// Fixer rounds so far.
     rounds: u32,
@@ -172,7 +172,7 @@ impl CruiseSummary {
                 .sandboxes
                 .values()
                 .next()
-                .and_then(|sandbox| sandbox.branch.as_ref().map(ToString::to_string)),
+                .and_then(|sandbox| sandbox.branch.clone()),
             head_sha: run.work.head_sha.as_ref().map(Sha::new),
             rounds: status.map_or(0, |status| status.rounds),
             pending_comments: status.map_or(0, |status| status.pending_comments),

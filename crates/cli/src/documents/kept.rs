@@ -1,6 +1,7 @@
 //! `drive.kept/1`.
 
 use super::value::{Moment, Sha, mirror};
+use drive_core::ids::BranchName;
 use drive_core::sandbox::{InProgress, KeptWork};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +16,7 @@ pub(crate) enum KeptDocument {
     Restored {
         restored: KeptWorkDocument,
         /// The branch that was made.
-        branch: String,
+        branch: BranchName,
     },
     /// `drive kept drop`.
     Dropped { dropped: KeptWorkDocument },
@@ -34,7 +35,7 @@ pub(crate) struct KeptWorkDocument {
     kept_at: Moment,
     /// The branch that was checked out.
     #[serde(skip_serializing_if = "Option::is_none")]
-    branch: Option<String>,
+    branch: Option<BranchName>,
     /// Files that were changed or untracked.
     dirty_files: u32,
     /// Commits that no remote, no tag and no other branch had.
@@ -69,7 +70,7 @@ impl From<&KeptWork> for KeptWorkDocument {
             sha: Sha::new(&work.sha),
             run: about.run.to_string(),
             kept_at: about.kept_at.into(),
-            branch: about.branch.as_ref().map(ToString::to_string),
+            branch: about.branch.clone(),
             dirty_files: about.dirty_files,
             unpushed_commits: about.unpushed_commits,
             in_progress: about.in_progress.map(UnfinishedOperation::from),
@@ -95,7 +96,7 @@ mod tests {
             about: KeptAbout {
                 run: RunId::new("r1"),
                 kept_at: "2026-01-02T03:04:05Z".parse().unwrap(),
-                branch: Some("work".to_owned()),
+                branch: Some(BranchName::parse("work").unwrap()),
                 dirty_files: 1,
                 unpushed_commits: 2,
                 in_progress: Some(InProgress::Rebase),

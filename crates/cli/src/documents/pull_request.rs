@@ -3,7 +3,7 @@
 
 use super::value::{Moment, Sha};
 use drive_core::forge::{Comment, PrState, PullRequest, ReviewState, Surface};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{BranchName, PrNumber};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -38,9 +38,9 @@ struct PullRequestSummary {
     state: PrState,
     draft: bool,
     /// The branch with the work.
-    branch: String,
+    branch: BranchName,
     /// The branch it goes to.
-    base: String,
+    base: BranchName,
     head_sha: Sha,
     url: String,
     updated_at: Moment,
@@ -99,8 +99,8 @@ impl From<&PullRequest> for PullRequestSummary {
             title: pr.title.clone(),
             state: pr.state,
             draft: pr.draft,
-            branch: pr.branch.to_string(),
-            base: pr.base.to_string(),
+            branch: pr.branch.clone(),
+            base: pr.base.clone(),
             head_sha: Sha::new(&pr.head_sha),
             url: pr.url.clone(),
             updated_at: pr.updated_at.into(),

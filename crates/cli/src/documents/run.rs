@@ -4,7 +4,7 @@ use super::error::Failure;
 use super::record::RecordDocument;
 use super::value::{Moment, Sha, mirror, path_text};
 use drive_adapters::agents::TRANSCRIPT;
-use drive_core::ids::PrNumber;
+use drive_core::ids::{BranchName, PrNumber};
 use drive_core::review::LastWord;
 use drive_core::run::{self, Flow, Phase, Run, RunKind};
 use drive_core::verify::Overall;
@@ -129,7 +129,7 @@ pub(crate) struct RunSummary {
     parent_run_id: Option<String>,
     /// The task, in the person's words.
     task: Option<String>,
-    branch: Option<String>,
+    branch: Option<BranchName>,
     head_sha: Option<Sha>,
     base_sha: Option<Sha>,
     /// The commits since the base, oldest first.
@@ -262,7 +262,7 @@ impl From<&Run> for RunSummary {
             status: outcome.map(|outcome| outcome.status.into()),
             parent_run_id: run.parent().map(|parent| parent.run.to_string()),
             task: request.map(|request| request.task.clone()),
-            branch: run.work.branch.as_ref().map(ToString::to_string),
+            branch: run.work.branch.clone(),
             head_sha: run.work.head_sha.as_ref().map(Sha::new),
             base_sha: request.map(|request| Sha::new(&request.base_sha)),
             commits: run.work.commits.iter().map(CommitDocument::from).collect(),

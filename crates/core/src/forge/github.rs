@@ -1,11 +1,12 @@
 //! Parsers of GitHub's JSON, for the REST API and for webhooks.
 //!
 //! GitHub's own examples do not all match its schema, accounts are deleted, lines become outdated
-//! and new values appear in old fields. So only identity (an id, a number) is required; every other
-//! field is optional.
+//! and new values appear in old fields. So only identity is required (an id, a number, the commit and
+//! the branches of a pull request); every other field is optional.
 
 use super::{Author, Comment, CommentKey, Permission, PrState, PullRequest, ReviewState, Surface};
-use crate::ids::{CommitSha, PrNumber};
+use crate::ids::{BranchName, CommitSha, PrNumber};
+use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -255,8 +256,8 @@ pub struct Pull {
 }
 
 impl Pull {
-    /// The pull request; `None` when GitHub does not name its newest commit.
-    pub fn into_pull_request(self) -> Option<PullRequest> {
+    /// The pull request, or what GitHub left out: its newest commit or one of its two branches.
+    pub fn into_pull_request(self) -> Result<PullRequest, Problem> {
         let state = if self.merged || self.merged_at.is_some() {
             PrState::Merged
         } else if self.state.as_deref() == Some("closed") {
@@ -264,20 +265,33 @@ impl Pull {
         } else {
             PrState::Open
         };
-        Some(PullRequest {
+        Ok(PullRequest {
             number: self.number,
             title: self.title.unwrap_or_default(),
             body: self.body.unwrap_or_default(),
             state,
             draft: self.draft,
-            branch: self.head.branch.unwrap_or_default(),
-            base: self.base.branch.unwrap_or_default(),
-            head_sha: commit_of(self.head.sha)?,
+            branch: branch_of(self.head.branch, "head.ref")?,
+            base: branch_of(self.base.branch, "base.ref")?,
+            head_sha: commit_of(self.head.sha).ok_or_else(|| names_no("commit"))?,
             mergeable: self.mergeable,
             updated_at: self.updated_at.unwrap_or(Timestamp::UNIX_EPOCH),
             url: self.html_url.unwrap_or_default(),
         })
     }
+}
+
+fn branch_of(name: Option<String>, field: &str) -> Result<BranchName, Problem> {
+    let missing = || names_no(&format!("branch in `{field}`"));
+    let name = name.ok_or_else(missing)?;
+    BranchName::parse(&name).map_err(|refused| missing().because(refused))
+}
+
+fn names_no(what: &str) -> Problem {
+    Problem::new(
+        Kind::ForgeAnswer,
+        format!("the pull request names no {what}"),
+    )
 }
 
 fn commit_of(text: Option<String>) -> Option<CommitSha> {
@@ -298,6 +312,8 @@ fn number_at_end(url: Option<&str>) -> Option<PrNumber> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
 
     fn at(text: &str) -> Timestamp {
         text.parse().unwrap()
@@ -394,7 +410,8 @@ mod tests {
     #[test]
     fn a_merged_pull_request_is_not_merely_closed() {
         let read = |mut value: Value| {
-            value["head"] = json!({"sha": "0123456789abcdef0123456789abcdef01234567"});
+            value["head"] = json!({"sha": SHA, "ref": "feat/login"});
+            value["base"] = json!({"ref": "main"});
             let pull: Pull = serde_json::from_value(value).unwrap();
             pull.into_pull_request().unwrap().state
         };
@@ -408,11 +425,27 @@ mod tests {
     }
 
     #[test]
-    fn a_pull_request_without_a_commit_is_none() {
-        for sha in [json!(null), json!(""), json!("0123456")] {
-            let pull = json!({"number": 1, "state": "open", "head": {"sha": sha}});
+    fn a_pull_request_without_its_commit_or_a_branch_is_refused_by_the_field() {
+        let whole = json!({
+            "number": 1, "state": "open", "head": {"sha": SHA, "ref": "x"}, "base": {"ref": "main"},
+        });
+        let table = [
+            ("/head/sha", json!(null), "commit"),
+            ("/head/sha", json!(""), "commit"),
+            ("/head/sha", json!("0123456"), "commit"),
+            ("/head/ref", json!(null), "branch in `head.ref`"),
+            ("/head/ref", json!(7), "branch in `head.ref`"),
+            ("/head/ref", json!(""), "branch in `head.ref`"),
+            ("/base/ref", json!(null), "branch in `base.ref`"),
+            ("/base/ref", json!("a b"), "branch in `base.ref`"),
+        ];
+        for (field, value, what) in table {
+            let mut pull = whole.clone();
+            *pull.pointer_mut(field).unwrap() = value;
             let pull: Pull = serde_json::from_value(pull).unwrap();
-            assert_eq!(pull.into_pull_request(), None);
+            let problem = pull.into_pull_request().unwrap_err();
+            assert_eq!(problem.kind, Kind::ForgeAnswer, "{field}");
+            assert_eq!(problem.message, format!("the pull request names no {what}"));
         }
     }
 

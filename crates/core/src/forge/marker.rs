@@ -8,7 +8,7 @@
 
 use super::hmac::{CODE_BYTES, HmacKey, code_from_hex, to_hex};
 use super::{Surface, text};
-use crate::ids::{EffectKey, PrNumber, RunId};
+use crate::ids::{BranchName, EffectKey, PrNumber, RunId};
 use std::fmt::Write as _;
 
 const OPENING: &str = "<!-- drive:v1 ";
@@ -32,7 +32,7 @@ pub enum Place {
     /// The description of a pull request. Its number is not known before it is opened; its branch is.
     Description {
         /// The branch with the work.
-        branch: String,
+        branch: BranchName,
     },
 }
 
@@ -177,7 +177,7 @@ impl Told {
     fn new(visible: &str, place: &Place, claim: &Claim) -> Self {
         let target = match place {
             Place::Comment { pr, surface: _ } => pr.to_string(),
-            Place::Description { branch } => branch.clone(),
+            Place::Description { branch } => branch.to_string(),
         };
         let visible = normalised(visible);
         let fields = [

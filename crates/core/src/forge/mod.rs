@@ -16,7 +16,7 @@ pub mod webhook;
 pub use approval::Approval;
 pub use budget::RequestBudget;
 
-use crate::ids::{CommitSha, PrNumber};
+use crate::ids::{BranchName, CommitSha, PrNumber};
 use crate::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -163,9 +163,9 @@ pub struct PullRequest {
     /// Whether it is a draft.
     pub draft: bool,
     /// The branch with the work.
-    pub branch: String,
+    pub branch: BranchName,
     /// The branch it goes to.
-    pub base: String,
+    pub base: BranchName,
     /// The commit at the tip of the work.
     pub head_sha: CommitSha,
     /// Whether it can be merged; `None` while the forge is still working it out, and in polls.

@@ -9,10 +9,9 @@ mod read;
 mod tests;
 
 use crate::forge::PullRequest;
-use crate::ids::{CommitSha, PrNumber, RunId};
+use crate::ids::{BranchName, CommitSha, PrNumber, RunId};
 use crate::problem::{Kind, Problem};
 use crate::review::Domain;
-use crate::sandbox::BranchName;
 use crate::time::{Timestamp, after};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -107,7 +106,7 @@ pub struct Evidence<'a> {
     /// The folder of all sandboxes, without links in it.
     pub sandboxes_root: &'a Path,
     /// The branch checked out there; `None` for none.
-    pub worktree_branch: Option<&'a str>,
+    pub worktree_branch: Option<&'a BranchName>,
     /// What the forge knows under the number that the file names; `None` for nothing.
     pub pull_request: Option<&'a PullRequest>,
     /// The current time.
@@ -190,7 +189,7 @@ impl PhaseState {
     }
 
     fn check_branch(&self, evidence: &Evidence<'_>) -> Result<(), Problem> {
-        if evidence.worktree_branch == Some(self.branch_name.as_str()) {
+        if evidence.worktree_branch == Some(&self.branch_name) {
             return Ok(());
         }
         let there = evidence
@@ -215,7 +214,7 @@ impl PhaseState {
                 format!("names pull request {number}, which does not exist on the forge"),
             ));
         };
-        if known.branch != self.branch_name.as_str() {
+        if known.branch != self.branch_name {
             return Err(contradicted(
                 Kind::PhaseStatePullRequest,
                 format!(

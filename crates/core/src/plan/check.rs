@@ -5,9 +5,8 @@ use super::{
 };
 use crate::did_you_mean::nearest;
 use crate::fences::Block;
-use crate::ids::TaskId;
+use crate::ids::{BranchName, TaskId};
 use crate::markdown::code;
-use crate::sandbox::BranchName;
 use crate::verify::text::one_line;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
@@ -341,7 +340,7 @@ fn is_plain(id: &str) -> bool {
         && id
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
-        && BranchName::parse(id).is_ok()
+        && BranchName::parse(id).and_then(BranchName::for_new).is_ok()
 }
 
 /// The task that was most likely meant by a dependency.

@@ -4,7 +4,6 @@ use super::flow::{needs_budget, waits_for};
 use super::model::{Effect, Flow, Phase, PlanCheck, RoundJob, Run, RunKind, Stage, Timer};
 use crate::phase::{MOST_PENDING, PhaseName, PhaseState, STATE_FILE_VERSION};
 use crate::review::{Domain, Move};
-use crate::sandbox::BranchName;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -56,10 +55,10 @@ pub fn phase_state(run: &Run) -> Option<PhaseState> {
         version: STATE_FILE_VERSION,
         run_id: run.id.clone(),
         task: request.task.clone(),
-        base_branch: BranchName::parse(request.base_branch.as_deref()?).ok()?,
+        base_branch: request.base_branch.clone()?,
         base_sha: request.base_sha.clone(),
         sandbox_path: sandbox.path.clone(),
-        branch_name: BranchName::parse(sandbox.branch.as_deref()?).ok()?,
+        branch_name: sandbox.branch.clone()?,
         pr_url: pr.map(|pr| pr.url.clone()),
         pr_number: pr.map(|pr| pr.number),
         phase: phase.name,

@@ -1,7 +1,7 @@
 //! Saved work of a sandbox, and its metadata in a commit message.
 
 use super::InProgress;
-use crate::ids::{CommitSha, RunId};
+use crate::ids::{BranchName, CommitSha, RunId};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ pub struct KeptAbout {
     pub kept_at: Timestamp,
     /// The branch that was checked out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub branch: Option<String>,
+    pub branch: Option<BranchName>,
     /// Files that were dirty or untracked.
     pub dirty_files: u32,
     /// Commits that no remote, no tag and no other branch had.
@@ -61,7 +61,7 @@ impl KeptAbout {
             ("Drive-Unpushed-Commits", self.unpushed_commits.to_string()),
         ];
         if let Some(branch) = &self.branch {
-            all.push(("Drive-Branch", branch.clone()));
+            all.push(("Drive-Branch", branch.to_string()));
         }
         if let Some(what) = self.in_progress {
             all.push(("Drive-In-Progress", what.name().to_owned()));
@@ -80,7 +80,7 @@ impl KeptAbout {
         Some(Self {
             run: RunId::new(value(RUN_TRAILER)?),
             kept_at: value("Drive-Kept-At")?.parse().ok()?,
-            branch: value("Drive-Branch").map(str::to_owned),
+            branch: value("Drive-Branch").and_then(|name| BranchName::parse(name).ok()),
             dirty_files: value("Drive-Dirty-Files")?.parse().ok()?,
             unpushed_commits: value("Drive-Unpushed-Commits")?.parse().ok()?,
             in_progress: value("Drive-In-Progress").and_then(InProgress::from_name),
@@ -104,7 +104,7 @@ mod tests {
         let about = KeptAbout {
             run: RunId::new("r20261115-0942-k3f9a"),
             kept_at: Timestamp::from_second(1_790_000_000).unwrap(),
-            branch: Some("drive/x".to_owned()),
+            branch: Some(BranchName::parse("drive/x").unwrap()),
             dirty_files: 2,
             unpushed_commits: 1,
             in_progress: Some(InProgress::Rebase),
@@ -125,7 +125,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_a_message_carries_is_read_back_whole(
-            branch in proptest::option::of("[a-z/]{1,20}"),
+            branch in proptest::option::of("[a-z]{1,9}/[a-z]{1,9}"),
             dirty_files: u32,
             unpushed_commits: u32,
             seconds in 0i64..4_000_000_000,
@@ -134,7 +134,7 @@ mod tests {
             let about = KeptAbout {
                 run: RunId::new("r20261115-0942-k3f9a"),
                 kept_at: Timestamp::from_second(seconds).unwrap(),
-                branch,
+                branch: branch.map(|name| BranchName::parse(&name).unwrap()),
                 dirty_files,
                 unpushed_commits,
                 in_progress: InProgress::ALL.get(which).copied(),

@@ -1,18 +1,16 @@
 //! A sandbox: a git worktree made for one run.
 
-mod branch;
 mod bring;
 mod kept;
 mod ownership;
 
-pub use branch::BranchName;
 pub use bring::BringPattern;
 pub use kept::{KEPT_PREFIX, KeptAbout, KeptWork, RUN_TRAILER};
 pub use ownership::{
     Asker, Evidence, OwnerState, Probe, RecordFact, Refusal, Stage, Verdict, may_remove,
 };
 
-use crate::ids::{CommitSha, RunId, SandboxId};
+use crate::ids::{BranchName, CommitSha, RunId, SandboxId};
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -47,7 +45,7 @@ pub struct SandboxSpec {
     /// The commit to check out.
     pub base: CommitSha,
     /// The branch to create in it; `None` for a detached head.
-    pub branch: Option<String>,
+    pub branch: Option<BranchName>,
     /// Whether the branch exists already. The sandbox is then at its tip, and `base` is only what
     /// the work is compared with.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -81,7 +79,7 @@ pub struct Sandbox {
     /// The full hash it started at.
     pub base_sha: CommitSha,
     /// The branch created in it. An agent may have switched to another since.
-    pub branch: Option<String>,
+    pub branch: Option<BranchName>,
     /// When it was made.
     pub created_at: Timestamp,
     /// Notes for the user.

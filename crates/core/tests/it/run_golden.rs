@@ -4,7 +4,7 @@
 use crate::common;
 use drive_core::agent::Role;
 use drive_core::forge::Surface;
-use drive_core::ids::{CommitSha, PrNumber, RunId, TaskId};
+use drive_core::ids::{BranchName, CommitSha, PrNumber, RunId, TaskId};
 use drive_core::run::{
     AfterEnd, AgentJob, Ask, BranchAt, ChildReport, ChildState, EVENT_FORMAT, Effect, Event,
     ForgeAct, JobComment, JobInput, LineRemark, MergeWhen, Parent, Request, RunMessage,
@@ -136,7 +136,7 @@ fn damage_is_named_and_not_guessed_at() {
 fn origin(branch: &str) -> BranchAt {
     BranchAt {
         remote: Some("origin".into()),
-        branch: branch.into(),
+        branch: BranchName::parse(branch).unwrap(),
     }
 }
 
@@ -228,7 +228,7 @@ fn every_effect() -> Vec<Effect> {
         },
         Effect::OpenPullRequest {
             branch: request.branch,
-            base: "main".into(),
+            base: BranchName::parse("main").unwrap(),
             title: "Fix the login".into(),
             body: "It fails for names with a dot.".into(),
             draft: true,
@@ -237,7 +237,7 @@ fn every_effect() -> Vec<Effect> {
             sandbox: sandbox.clone(),
         },
         Effect::ChooseBranch {
-            wanted: "fix-the-login".into(),
+            wanted: BranchName::parse("fix-the-login").unwrap(),
             exact: true,
             remote: Some("origin".into()),
         },

@@ -14,7 +14,7 @@ use drive_core::forge::{
     Approval, Comment, CommentRef, Permission, PrState, PullRequest, RequestBudget, ReviewState,
     Surface, approval,
 };
-use drive_core::ids::{CommitSha, PrNumber};
+use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -208,10 +208,10 @@ impl Forge for FakeForge {
         Ok(opened)
     }
 
-    fn find(&self, branch: &str) -> Result<Option<PullRequest>, Problem> {
+    fn find(&self, branch: &BranchName) -> Result<Option<PullRequest>, Problem> {
         let state = self.alive()?;
         let mut newest = state.pull_requests.iter().rev();
-        let found = newest.find(|pr| pr.branch == branch);
+        let found = newest.find(|pr| pr.branch == *branch);
         Ok(found.map(|pr| self.with_head(pr.clone())))
     }
 

@@ -4,7 +4,7 @@ use super::clock::FakeClock;
 use super::lock::lock;
 use super::machine::DriveProcess;
 use crate::ports::Place;
-use drive_core::ids::{CommitSha, RunId, SandboxId};
+use drive_core::ids::{BranchName, CommitSha, RunId, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::{KEPT_PREFIX, KeptWork, Sandbox};
@@ -58,7 +58,7 @@ pub(super) struct FakeWorktree {
 }
 
 pub(super) enum FakeHead {
-    Branch(String),
+    Branch(BranchName),
     Detached(String),
 }
 

@@ -1,9 +1,9 @@
 use super::repository::{FakeHead, FakeRepository, FakeWorktree, RepositoryState, full, gone};
 use crate::ports::{Clock, Place, Sandboxes, SweepReport, Swept};
-use drive_core::ids::{CommitSha, RunId, SandboxId};
+use drive_core::ids::{BranchName, CommitSha, RunId, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{
-    BranchName, InProgress, KeptAbout, KeptWork, Lifetime, OwnerState, Sandbox, SandboxSpec,
+    InProgress, KeptAbout, KeptWork, Lifetime, OwnerState, Sandbox, SandboxSpec,
 };
 use drive_core::time::Timestamp;
 use std::path::{Path, PathBuf};

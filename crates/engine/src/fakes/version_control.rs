@@ -3,10 +3,10 @@ use crate::ports::{
     CollectedWork, DiffStats, DiffText, FileChange, Leftovers, Merged, Place, Push, Pushed,
     Repository, Tip, Tips, VersionControl, WorkState,
 };
-use drive_core::ids::CommitSha;
+use drive_core::ids::{BranchName, CommitSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::CommitSummary;
-use drive_core::sandbox::{BranchName, InProgress, Sandbox};
+use drive_core::sandbox::{InProgress, Sandbox};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ impl VersionControl for FakeRepository {
             top: Some(path.to_owned()),
             shallow: false,
             head_sha: CommitSha::new(head.ok_or_else(|| unknown(MAIN))?),
-            branch: Some(MAIN.to_owned()),
+            branch: Some(BranchName::parse(MAIN)?),
         })
     }
 
@@ -65,7 +65,7 @@ impl VersionControl for FakeRepository {
     fn unpushed(&self, place: Place<'_>) -> Result<Vec<CommitSummary>, Problem> {
         let state = self.alive()?;
         let found = state_of(&state, place)?;
-        let own = found.branch.as_deref().map(full);
+        let own = found.branch.as_ref().map(BranchName::full);
         let others = state
             .refs
             .iter()
@@ -197,7 +197,7 @@ impl VersionControl for FakeRepository {
                 .values()
                 .filter(|one| one.sandbox.id != sandbox.id);
             let in_other_sandbox = others.any(|one| match &one.head {
-                FakeHead::Branch(branch) => full(branch) == *name,
+                FakeHead::Branch(branch) => branch.full() == *name,
                 FakeHead::Detached(_) => false,
             });
             let tip = Tip {
@@ -357,7 +357,7 @@ fn state_of(state: &RepositoryState, place: Place<'_>) -> Result<WorkState, Prob
         let head = state.resolve(place, "HEAD");
         return Ok(WorkState {
             head_sha: CommitSha::new(head.ok_or_else(|| unknown("HEAD"))?),
-            branch: Some(MAIN.to_owned()),
+            branch: Some(BranchName::parse(MAIN)?),
             in_progress: None,
             dirty_files: 0,
         });
@@ -376,7 +376,7 @@ fn state_of(state: &RepositoryState, place: Place<'_>) -> Result<WorkState, Prob
 
 fn is_on(head: &FakeHead, branch: &BranchName) -> bool {
     match head {
-        FakeHead::Branch(own) => own == branch.as_str(),
+        FakeHead::Branch(own) => own == branch,
         FakeHead::Detached(_) => false,
     }
 }

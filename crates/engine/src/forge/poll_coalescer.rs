@@ -147,7 +147,7 @@ fn panicked() -> Problem {
 mod tests {
     use super::*;
     use drive_core::forge::{PrState, PullRequest};
-    use drive_core::ids::CommitSha;
+    use drive_core::ids::{BranchName, CommitSha};
     use std::sync::Arc;
     use std::sync::mpsc::{Sender, channel};
     use std::thread::{scope, yield_now};
@@ -163,8 +163,8 @@ mod tests {
             body: String::new(),
             state: PrState::Open,
             draft: false,
-            branch: String::new(),
-            base: String::new(),
+            branch: BranchName::parse("x").unwrap(),
+            base: BranchName::parse("main").unwrap(),
             head_sha: CommitSha::new("a".repeat(40)),
             mergeable: None,
             updated_at: at(0),

@@ -7,7 +7,7 @@ use crate::ports::{Leftovers, Merged, Place};
 use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{BranchAt, EffectResult, MergeWhen};
-use drive_core::sandbox::{BranchName, Sandbox};
+use drive_core::sandbox::Sandbox;
 use std::path::PathBuf;
 
 /// How many files an answer names.
@@ -146,10 +146,9 @@ impl World<'_> {
         place: Place<'_>,
         at: &BranchAt,
     ) -> Result<Option<CommitSha>, Problem> {
-        let name = BranchName::parse(&at.branch)?;
         match &at.remote {
-            Some(remote) => self.history.fetch_branch(place, remote, &name),
-            None => Ok(self.history.resolve(place, &name.full()).ok()),
+            Some(remote) => self.history.fetch_branch(place, remote, &at.branch),
+            None => Ok(self.history.resolve(place, &at.branch.full()).ok()),
         }
     }
 }

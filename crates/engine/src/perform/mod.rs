@@ -21,7 +21,7 @@ use drive_core::agent::AgentEvent;
 use drive_core::ids::{EffectKey, RunId, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{BranchTip, Effect, EffectResult, Note, Run, phase_state};
-use drive_core::sandbox::{BranchName, Sandbox};
+use drive_core::sandbox::Sandbox;
 use std::path::PathBuf;
 
 /// The number of the note about a sandbox that was mended; those of agents begin at 1.
@@ -274,7 +274,7 @@ impl World<'_> {
     fn branch_tip(&self, task: &Task<'_>, sandbox: &Sandbox) -> Option<BranchTip> {
         let request = task.run.request.as_ref()?;
         let place = Place::Checkout(&request.repo);
-        let branch = BranchName::parse(sandbox.branch.as_deref()?).ok()?;
+        let branch = sandbox.branch.as_ref()?;
         let head_sha = self.history.resolve(place, &branch.full()).ok()?;
         let commits = self
             .history

@@ -2,10 +2,10 @@
 
 use super::World;
 use crate::ports::{NewPullRequest, Place, Push, Pushed};
-use drive_core::ids::CommitSha;
+use drive_core::ids::{BranchName, CommitSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{EffectResult, Published};
-use drive_core::sandbox::{BranchName, Sandbox};
+use drive_core::sandbox::Sandbox;
 
 pub(super) struct Expected<'a> {
     pub(super) head_sha: &'a CommitSha,
@@ -19,18 +19,17 @@ impl World<'_> {
         &self,
         sandbox: &Sandbox,
         remote: &str,
-        branch: &str,
+        branch: &BranchName,
         wanted: &Expected<'_>,
     ) -> Result<EffectResult, Problem> {
         let place = Place::Sandbox(sandbox);
-        let name = BranchName::parse(branch)?;
-        let expected = self.history.remote_head(place, remote, &name)?;
+        let expected = self.history.remote_head(place, remote, branch)?;
         if expected.is_none() && wanted.published {
             return Err(branch_deleted(remote, branch));
         }
         let push = Push {
             remote: remote.to_owned(),
-            branch: name,
+            branch: branch.clone(),
             sha: wanted.head_sha.clone(),
             expected,
         };
@@ -58,7 +57,7 @@ impl World<'_> {
 }
 
 /// Who deletes a branch means it: it is not made again behind their back.
-pub(super) fn branch_deleted(remote: &str, branch: &str) -> Problem {
+pub(super) fn branch_deleted(remote: &str, branch: &BranchName) -> Problem {
     Problem::new(
         Kind::BranchDeleted,
         format!("branch `{branch}` was deleted on `{remote}`"),

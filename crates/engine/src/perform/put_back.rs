@@ -6,7 +6,7 @@ use crate::ports::Place;
 use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::AgentJob;
-use drive_core::sandbox::{BranchName, KeptWork, Sandbox};
+use drive_core::sandbox::{KeptWork, Sandbox};
 
 impl World<'_> {
     /// Makes the sandbox show the commit under review and nothing else, before and after its
@@ -36,10 +36,9 @@ impl World<'_> {
         let Some(branch) = &sandbox.branch else {
             return Ok(());
         };
-        let name = BranchName::parse(branch)?;
         let tip = self
             .history
-            .resolve(Place::Sandbox(sandbox), &name.full())?;
+            .resolve(Place::Sandbox(sandbox), &branch.full())?;
         let place = Place::Sandbox(sandbox);
         let is_own = || {
             Ok::<bool, Problem>(

@@ -2,7 +2,8 @@
 
 use super::World;
 use crate::ports::{Tip, Tips};
-use drive_core::sandbox::{BranchName, Sandbox};
+use drive_core::ids::BranchName;
+use drive_core::sandbox::Sandbox;
 use std::collections::BTreeSet;
 
 const MOST_NAMED: usize = 20;
@@ -23,8 +24,7 @@ impl World<'_> {
         sandbox: &Sandbox,
         before: &Tips,
     ) -> Vec<String> {
-        let own = sandbox.branch.as_deref().map(BranchName::parse);
-        let own = own.and_then(Result::ok).map(|branch| branch.full());
+        let own = sandbox.branch.as_ref().map(BranchName::full);
         match self.history.tips(sandbox) {
             Ok(after) => told(before, &after, own.as_deref(), &|name| {
                 self.history.may_be_made_by(agent, sandbox, name)

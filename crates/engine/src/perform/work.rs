@@ -3,10 +3,10 @@
 use super::World;
 use crate::executor::Task;
 use crate::ports::{LargeFile, Leftovers, Place, WorkState};
-use drive_core::ids::{CommitSha, SandboxId};
+use drive_core::ids::{BranchName, CommitSha, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::EffectResult;
-use drive_core::sandbox::{BranchName, Lifetime, Sandbox};
+use drive_core::sandbox::{Lifetime, Sandbox};
 use std::path::Path;
 
 /// How much of a change a reviewer is shown; the rest it reads from the files.
@@ -151,7 +151,7 @@ impl World<'_> {
     pub(super) fn choose_branch(
         &self,
         task: &Task<'_>,
-        wanted: &str,
+        wanted: &BranchName,
         exact: bool,
         remote: Option<&str>,
     ) -> Result<EffectResult, Problem> {
@@ -163,14 +163,14 @@ impl World<'_> {
         let place = Place::Checkout(repo);
         for number in 1..=MOST_NAMES {
             let branch = match number {
-                1 => wanted.to_owned(),
-                _ => format!("{wanted}-{number}"),
-            };
-            let name = BranchName::parse(&branch)?;
-            let is_here = self.history.resolve(place, &name.full()).is_ok();
+                1 => wanted.clone(),
+                _ => wanted.numbered(number),
+            }
+            .for_new()?;
+            let is_here = self.history.resolve(place, &branch.full()).is_ok();
             let is_there = match remote {
                 Some(remote) if !is_here => {
-                    self.history.remote_head(place, remote, &name)?.is_some()
+                    self.history.remote_head(place, remote, &branch)?.is_some()
                 }
                 Some(_) | None => false,
             };
@@ -212,11 +212,10 @@ impl World<'_> {
         if state.branch.as_ref() == Some(branch) {
             return Ok(head.clone());
         }
-        let branch = BranchName::parse(branch)?;
         let tip = self.history.resolve(place, &branch.full())?;
         let elsewhere = state.branch.as_deref().unwrap_or("no branch");
         if state.in_progress.is_none() && self.history.is_ancestor(place, &tip, head)? {
-            self.history.advance_branch(place, &branch, &tip, head)?;
+            self.history.advance_branch(place, branch, &tip, head)?;
             warnings.push(format!(
                 "the agent switched to {elsewhere}; its commits are now on `{branch}`"
             ));

@@ -1,6 +1,6 @@
 use drive_core::Problem;
 use drive_core::forge::{Approval, Comment, CommentRef, Permission, PullRequest, RequestBudget};
-use drive_core::ids::{CommitSha, PrNumber};
+use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::time::Timestamp;
 
 /// A pull request to open.
@@ -11,9 +11,9 @@ pub struct NewPullRequest {
     /// The description.
     pub body: String,
     /// The branch with the work, already pushed.
-    pub branch: String,
+    pub branch: BranchName,
     /// The branch it goes to.
-    pub base: String,
+    pub base: BranchName,
     /// Whether it opens as a draft.
     pub draft: bool,
 }
@@ -149,7 +149,7 @@ pub trait Forge: Send + Sync {
     /// Opens a pull request, or returns the open one of that branch.
     fn open(&self, new: &NewPullRequest) -> Result<PullRequest, Problem>;
     /// The newest pull request of a branch, whatever its state.
-    fn find(&self, branch: &str) -> Result<Option<PullRequest>, Problem>;
+    fn find(&self, branch: &BranchName) -> Result<Option<PullRequest>, Problem>;
     /// One pull request, with `mergeable` where the forge knows it.
     fn fetch(&self, pr: PrNumber) -> Result<PullRequest, Problem>;
     /// What changed on the watched pull requests. A hundred cost as many requests as one.

@@ -1,6 +1,6 @@
 use drive_core::Problem;
-use drive_core::ids::{CommitSha, RunId, SandboxId};
-use drive_core::sandbox::{BranchName, KeptWork, OwnerState, Refusal, Sandbox, SandboxSpec};
+use drive_core::ids::{BranchName, CommitSha, RunId, SandboxId};
+use drive_core::sandbox::{KeptWork, OwnerState, Refusal, Sandbox, SandboxSpec};
 use std::path::Path;
 
 /// Worktree sandboxes of real repositories.

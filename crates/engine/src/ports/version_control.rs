@@ -1,7 +1,7 @@
 use drive_core::Problem;
-use drive_core::ids::{CommitSha, RunId};
+use drive_core::ids::{BranchName, CommitSha, RunId};
 use drive_core::run::CommitSummary;
-use drive_core::sandbox::{BranchName, InProgress, Sandbox};
+use drive_core::sandbox::{InProgress, Sandbox};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub struct Repository {
     /// The commit checked out.
     pub head_sha: CommitSha,
     /// The branch checked out; `None` on a detached head.
-    pub branch: Option<String>,
+    pub branch: Option<BranchName>,
 }
 
 /// What a worktree looks like now, whatever its agent did in it.
@@ -38,7 +38,7 @@ pub struct WorkState {
     /// The commit checked out.
     pub head_sha: CommitSha,
     /// The branch checked out; `None` on a detached head.
-    pub branch: Option<String>,
+    pub branch: Option<BranchName>,
     /// The unfinished git operation.
     pub in_progress: Option<InProgress>,
     /// Files that are dirty or untracked.

@@ -4,7 +4,7 @@ use crate::support::{
     Idle, Scene, assert_nothing_is_lost, cruise_request, run_id, service, spawn_request,
 };
 use drive_core::agent::Role;
-use drive_core::ids::{DedupeKey, RunId};
+use drive_core::ids::{BranchName, DedupeKey, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Ask, Effect, EffectResult, Event, OutcomeStatus, Run};
 use drive_engine::cancel::{CancelToken, Urgency};
@@ -44,7 +44,7 @@ fn cruises_of_one_process_end_each_on_a_branch_of_its_own() {
         );
     }
     let opened = world.forge.pull_requests();
-    let branches: BTreeSet<&String> = opened.iter().map(|pr| &pr.branch).collect();
+    let branches: BTreeSet<&BranchName> = opened.iter().map(|pr| &pr.branch).collect();
     assert_eq!((opened.len(), branches.len()), (runs.len(), runs.len()));
     assert_eq!(world.machine.overlaps(), Vec::<String>::new());
 }

@@ -1,5 +1,5 @@
 use drive_core::forge::{Comment, CommentRef, Permission, PullRequest, ReviewState};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{BranchName, PrNumber};
 use drive_engine::ports::{Forge, NewPullRequest, Polled, Post, Reaction, Since, StatusState};
 
 /// The branch every pull request of the suite goes to. It has one commit, with a file `README.md`.
@@ -57,8 +57,8 @@ pub(super) fn new_pull_request(branch: &str) -> NewPullRequest {
     NewPullRequest {
         title: format!("Work on {branch}"),
         body: "What it does.".to_owned(),
-        branch: branch.to_owned(),
-        base: BASE.to_owned(),
+        branch: BranchName::parse(branch).unwrap(),
+        base: BranchName::parse(BASE).unwrap(),
         draft: false,
     }
 }

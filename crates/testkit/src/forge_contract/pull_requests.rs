@@ -4,7 +4,7 @@ use super::ForgeFixture;
 use super::fixture::{new_pull_request, open};
 use drive_core::forge::text::{self, BODY_CHARS};
 use drive_core::forge::{Permission, PrState};
-use drive_core::ids::{CommitSha, PrNumber};
+use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::problem::Kind;
 use drive_engine::ports::{CommitStatus, NewPullRequest, StatusState};
 
@@ -28,15 +28,31 @@ pub fn opening_twice_returns_the_same_pull_request(fixture: &dyn ForgeFixture) {
 /// A branch that nobody opened anything for.
 pub fn a_branch_without_pull_request_is_not_found(fixture: &dyn ForgeFixture) {
     fixture.push("feat/none", "a.txt", "a\n");
-    assert_eq!(fixture.forge().find("feat/none").unwrap(), None);
-    assert_eq!(fixture.forge().find("never/pushed").unwrap(), None);
+    assert_eq!(
+        fixture
+            .forge()
+            .find(&BranchName::parse("feat/none").unwrap())
+            .unwrap(),
+        None
+    );
+    assert_eq!(
+        fixture
+            .forge()
+            .find(&BranchName::parse("never/pushed").unwrap())
+            .unwrap(),
+        None
+    );
 }
 
 /// A closed pull request is found until a newer one takes its place.
 pub fn a_branch_is_found_in_its_newest_pull_request(fixture: &dyn ForgeFixture) {
     let first = open(fixture, "feat/again");
     fixture.forge().close(first.number).unwrap();
-    let found = fixture.forge().find("feat/again").unwrap().unwrap();
+    let found = fixture
+        .forge()
+        .find(&BranchName::parse("feat/again").unwrap())
+        .unwrap()
+        .unwrap();
     assert_eq!((found.number, found.state), (first.number, PrState::Closed));
 
     fixture.pass_time();
@@ -44,7 +60,11 @@ pub fn a_branch_is_found_in_its_newest_pull_request(fixture: &dyn ForgeFixture) 
         .forge()
         .open(&new_pull_request("feat/again"))
         .unwrap();
-    let found = fixture.forge().find("feat/again").unwrap().unwrap();
+    let found = fixture
+        .forge()
+        .find(&BranchName::parse("feat/again").unwrap())
+        .unwrap()
+        .unwrap();
     assert_ne!(first.number, second.number);
     assert_eq!((found.number, found.state), (second.number, PrState::Open));
 }

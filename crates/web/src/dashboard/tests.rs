@@ -9,7 +9,7 @@ use drive_core::forge::trust::Reason;
 use drive_core::forge::{
     Author, Comment, CommentKey, CommentRef, PrState, PullRequest, ReviewState, Surface,
 };
-use drive_core::ids::{CommitSha, EffectKey, PrNumber, RunId};
+use drive_core::ids::{BranchName, CommitSha, EffectKey, PrNumber, RunId};
 use drive_core::run::{IgnoredComment, JobRecord, Record, RemarkRecord, ReviewRecord};
 use drive_core::time::Timestamp;
 
@@ -149,8 +149,8 @@ fn pull() -> PullRequest {
         body: "What it does.".to_owned(),
         state: PrState::Open,
         draft: true,
-        branch: "feat/x".to_owned(),
-        base: "main".to_owned(),
+        branch: BranchName::parse("feat/x").unwrap(),
+        base: BranchName::parse("main").unwrap(),
         head_sha: CommitSha::new("f00d".to_owned()),
         mergeable: None,
         updated_at: at(60),

@@ -29,7 +29,7 @@ pub use transport::{Bounds, Route};
 use client::Client;
 use drive_core::Problem;
 use drive_core::forge::{Approval, CommentRef, Permission, PullRequest, RequestBudget, Surface};
-use drive_core::ids::{CommitSha, PrNumber};
+use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_engine::ports::{
     CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post, Posted,
     PostedReview, Reaction, Since,
@@ -63,7 +63,7 @@ impl Forge for GitHub {
         self.client.open(new)
     }
 
-    fn find(&self, branch: &str) -> Result<Option<PullRequest>, Problem> {
+    fn find(&self, branch: &BranchName) -> Result<Option<PullRequest>, Problem> {
         self.client.find(branch)
     }
 

@@ -6,7 +6,7 @@ use super::read::{self, PullDetails};
 use super::refusal::{message, refused, unreadable};
 use super::transport::Reply;
 use drive_core::forge::{PrState, PullRequest, text};
-use drive_core::ids::{CommitSha, PrNumber};
+use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{MergeOutcome, NewPullRequest};
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ impl Client {
         Ok(opened.pull_request)
     }
 
-    fn find_open(&self, branch: &str) -> Result<Option<PullDetails>, Problem> {
+    fn find_open(&self, branch: &BranchName) -> Result<Option<PullDetails>, Problem> {
         let found = self.find(branch)?;
         let open = found.filter(|pr| pr.state == PrState::Open);
         Ok(open.map(|pull_request| PullDetails {
@@ -68,14 +68,14 @@ impl Client {
         }))
     }
 
-    pub(super) fn find(&self, branch: &str) -> Result<Option<PullRequest>, Problem> {
+    pub(super) fn find(&self, branch: &BranchName) -> Result<Option<PullRequest>, Problem> {
         let head = encode(&format!("{}:{branch}", self.endpoint.owner()));
         let url = self.endpoint.rest(&format!(
             "pulls?head={head}&state=all&sort=created&direction=desc&per_page=10"
         ));
         let page = self.get(&url, read::pulls)?;
         // A server that does not understand the filter answers with everything.
-        Ok(page.value.into_iter().find(|pr| pr.branch == branch))
+        Ok(page.value.into_iter().find(|pr| pr.branch == *branch))
     }
 
     pub(super) fn details(&self, pr: PrNumber) -> Result<PullDetails, Problem> {

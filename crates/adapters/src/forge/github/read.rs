@@ -1,5 +1,6 @@
 //! Decodes response bodies.
 
+use drive_core::Problem;
 use drive_core::forge::github::{IssueComment, Pull, Review, ReviewComment};
 use drive_core::forge::{Comment, PullRequest};
 use drive_core::ids::CommitSha;
@@ -16,10 +17,9 @@ pub(super) struct PullDetails {
 }
 
 impl PullDetails {
-    /// `None` when GitHub does not name the newest commit.
-    fn of(pull: Pull) -> Option<Self> {
+    fn of(pull: Pull) -> Result<Self, Problem> {
         let merged = pull.merge_commit_sha.as_deref();
-        Some(Self {
+        Ok(Self {
             node_id: pull.node_id.clone(),
             merge_commit_sha: merged.and_then(CommitSha::parse),
             pull_request: pull.into_pull_request()?,
@@ -29,15 +29,15 @@ impl PullDetails {
 
 pub(super) fn pull(body: &[u8]) -> Read<PullDetails> {
     let pull: Pull = serde_json::from_slice(body)?;
-    PullDetails::of(pull)
-        .ok_or_else(|| serde::de::Error::custom("the pull request names no commit"))
+    PullDetails::of(pull).map_err(serde::de::Error::custom)
 }
 
+/// One that lacks its commit or a branch is left out: it must not hide all others.
 pub(super) fn pulls(body: &[u8]) -> Read<Vec<PullRequest>> {
     let pulls: Vec<Pull> = serde_json::from_slice(body)?;
     Ok(pulls
         .into_iter()
-        .filter_map(Pull::into_pull_request)
+        .filter_map(|pull| pull.into_pull_request().ok())
         .collect())
 }
 

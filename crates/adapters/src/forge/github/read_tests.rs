@@ -148,8 +148,8 @@ fn every_example_of_an_answer_that_is_read_is_understood() {
 fn an_odd_value_in_any_field_but_the_identity_is_read_as_not_said() {
     for example in examples() {
         let operation = example.operation.as_str();
-        // What makes the thing that thing: its id, where it belongs, and the commit it is at; and the
-        // one word a permission or a verdict is.
+        // What makes the thing that thing: its id, where it belongs, its commit and
+        // branches; and the one word a permission or a verdict is.
         let needed: &[&str] = match operation {
             "repos/get-collaborator-permission-level" => &["permission"],
             "repos/get-combined-status-for-ref" => &["statuses"],
@@ -157,7 +157,14 @@ fn an_odd_value_in_any_field_but_the_identity_is_read_as_not_said() {
             "pulls/create-review" | "pulls/list-reviews" => {
                 &["id", "state", "body", "pull_request_url"]
             }
-            _ => &["id", "number", "issue_url", "pull_request_url", "head"],
+            _ => &[
+                "id",
+                "number",
+                "issue_url",
+                "pull_request_url",
+                "head",
+                "base",
+            ],
         };
         let Some(reads) = reader(operation).filter(|_| example.status < 400) else {
             continue;

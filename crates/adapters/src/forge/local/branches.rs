@@ -9,6 +9,7 @@ use super::pulls::PullRow;
 use super::sql_text::SqlText;
 use drive_core::Problem;
 use drive_core::forge::PrState;
+use drive_core::ids::BranchName;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Merge commits searched for the one that merged a branch.
@@ -40,9 +41,7 @@ impl LocalForge {
         if open.is_empty() {
             return Ok(());
         }
-        let names = open
-            .iter()
-            .flat_map(|row| [row.branch.as_str(), row.base.as_str()]);
+        let names = open.iter().flat_map(|row| [&row.branch, &row.base]);
         let tips = self.tips(names.collect())?;
         for row in &open {
             if let Some(change) = self.branch_change(row, &tips)? {
@@ -53,20 +52,20 @@ impl LocalForge {
     }
 
     /// The commit a branch points at.
-    pub(super) fn tip(&self, branch: &str) -> Result<Option<String>, Problem> {
+    pub(super) fn tip(&self, branch: &BranchName) -> Result<Option<String>, Problem> {
         self.tips(BTreeSet::from([branch]))
             .map(|mut tips| tips.remove(branch))
     }
 
     /// The commits branches point at; those that do not exist are left out.
-    fn tips(&self, branches: BTreeSet<&str>) -> Result<BTreeMap<String, String>, Problem> {
+    fn tips(
+        &self,
+        branches: BTreeSet<&BranchName>,
+    ) -> Result<BTreeMap<BranchName, String>, Problem> {
         // Git holds every branch against every name: of many names it is asked for all branches.
         let names: Vec<String> = match branches.len() > MOST_NAMES {
             true => vec!["refs/heads/".to_owned()],
-            false => branches
-                .iter()
-                .map(|branch| format!("refs/heads/{branch}"))
-                .collect(),
+            false => branches.iter().map(|branch| branch.full()).collect(),
         };
         let answer = self
             .objects()
@@ -76,16 +75,16 @@ impl LocalForge {
         let text = String::from_utf8_lossy(&answer.stdout);
         Ok(text
             .lines()
-            .filter_map(|line| line.split_once(" refs/heads/"))
-            .filter(|(_, branch)| branches.contains(branch))
-            .map(|(sha, branch)| (branch.to_owned(), sha.to_owned()))
+            .filter_map(|line| line.split_once(' '))
+            .filter_map(|(sha, full)| Some((BranchName::of_ref(full)?, sha.to_owned())))
+            .filter(|(branch, _)| branches.contains(branch))
             .collect())
     }
 
     fn branch_change(
         &self,
         row: &PullRow,
-        tips: &BTreeMap<String, String>,
+        tips: &BTreeMap<BranchName, String>,
     ) -> Result<Option<BranchChange>, Problem> {
         let head = tips.get(&row.branch).unwrap_or(&row.head_sha);
         let base = tips.get(&row.base).unwrap_or(&row.base_sha);

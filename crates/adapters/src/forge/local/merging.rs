@@ -6,7 +6,7 @@ use crate::git::{Answer, Location, Touches, commit_tree, filters_of, in_progress
 use crate::worktree::lock::FileLock;
 use drive_core::Problem;
 use drive_core::forge::PrState;
-use drive_core::ids::{CommitSha, PrNumber};
+use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_engine::ports::MergeOutcome;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -186,7 +186,7 @@ impl LocalForge {
             .objects()
             .args(["update-ref", "--create-reflog", "-m"])
             .arg(format!("drive: merge pull request {}", row.number))
-            .args([&format!("refs/heads/{}", row.base), new, old])
+            .args([&row.base.full(), new, old])
             .run()?;
         Ok((moved.code != 0).then(|| base_moved(row)))
     }
@@ -274,9 +274,9 @@ impl LocalForge {
     }
 
     /// The work trees in which a branch is checked out.
-    fn checkouts_of(&self, branch: &str) -> Result<Vec<PathBuf>, Problem> {
+    fn checkouts_of(&self, branch: &BranchName) -> Result<Vec<PathBuf>, Problem> {
         let answer = self.list_checkouts()?;
-        let wanted = format!("branch refs/heads/{branch}");
+        let wanted = format!("branch {}", branch.full());
         let mut checkouts = Vec::new();
         let mut current = None;
         for field in answer.fields() {

@@ -8,7 +8,7 @@ use drive_core::forge::{
     Approval, Comment, CommentRef, Permission, PrState, PullRequest, RequestBudget, ReviewState,
     Surface, approval,
 };
-use drive_core::ids::{CommitSha, PrNumber};
+use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{
     CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
@@ -36,7 +36,7 @@ impl Forge for LocalForge {
         self.fetch(number)
     }
 
-    fn find(&self, branch: &str) -> Result<Option<PullRequest>, Problem> {
+    fn find(&self, branch: &BranchName) -> Result<Option<PullRequest>, Problem> {
         self.refresh()?;
         let row = self.newest_of(branch)?;
         Ok(row.map(|row| self.pull_request(row)))
@@ -246,15 +246,17 @@ impl LocalForge {
         )
     }
 
-    pub(super) fn require_branch(&self, branch: &str) -> Result<String, Problem> {
-        self.tip(branch)?.ok_or_else(|| {
-            Problem::new(
-                Kind::BranchNotFound,
-                format!("branch `{branch}` does not exist"),
-            )
-            .hint("list branches with `git branch`")
-        })
+    pub(super) fn require_branch(&self, branch: &BranchName) -> Result<String, Problem> {
+        self.tip(branch)?.ok_or_else(|| no_such_branch(branch))
     }
+}
+
+pub(super) fn no_such_branch(name: &str) -> Problem {
+    Problem::new(
+        Kind::BranchNotFound,
+        format!("branch `{name}` does not exist"),
+    )
+    .hint("list branches with `git branch`")
 }
 
 fn marker(text: &str) -> Option<&str> {

@@ -1,6 +1,8 @@
 //! Opens a pull request with defaults for whatever a person does not specify.
 
 use super::LocalForge;
+use super::port::no_such_branch;
+use drive_core::ids::BranchName;
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::NewPullRequest;
 
@@ -25,19 +27,21 @@ pub struct Wish {
 impl LocalForge {
     /// Fills in what a wish leaves out.
     pub fn propose(&self, wish: &Wish) -> Result<NewPullRequest, Problem> {
+        let named = |name: &String| BranchName::parse(name).map_err(|_| no_such_branch(name));
+        let branch = named(&wish.branch)?;
         let base = match &wish.base {
-            Some(base) => base.clone(),
-            None => self.usual_base(&wish.branch)?,
+            Some(base) => named(base)?,
+            None => self.usual_base(&branch)?,
         };
         let title = match wish.title.as_deref().map(str::trim) {
             Some(title) if !title.is_empty() => title.to_owned(),
-            Some(_) | None => self.subject(&wish.branch)?,
+            Some(_) | None => self.subject(&branch)?,
         };
         Ok(NewPullRequest {
             title,
             base,
             body: wish.body.clone(),
-            branch: wish.branch.clone(),
+            branch,
             draft: wish.draft,
         })
     }
@@ -65,7 +69,7 @@ impl LocalForge {
         }
     }
 
-    fn usual_base(&self, branch: &str) -> Result<String, Problem> {
+    fn usual_base(&self, branch: &BranchName) -> Result<BranchName, Problem> {
         let remote = self
             .objects()
             .args([
@@ -76,10 +80,12 @@ impl LocalForge {
             ])
             .run()?
             .line();
-        let remote = remote.strip_prefix("origin/").map(str::to_owned);
-        let usual = USUAL_BASES.map(str::to_owned);
-        for base in remote.into_iter().chain(usual) {
-            if base != branch && self.tip(&base)?.is_some() {
+        let names = remote
+            .strip_prefix("origin/")
+            .into_iter()
+            .chain(USUAL_BASES);
+        for base in names.filter_map(|name| BranchName::parse(name).ok()) {
+            if base != *branch && self.tip(&base)?.is_some() {
                 return Ok(base);
             }
         }
@@ -90,14 +96,14 @@ impl LocalForge {
         .hint("pass `--base BRANCH`"))
     }
 
-    fn subject(&self, branch: &str) -> Result<String, Problem> {
+    fn subject(&self, branch: &BranchName) -> Result<String, Problem> {
         let head = self.require_branch(branch)?;
         let subject = self
             .objects()
             .args(["log", "-1", "--no-show-signature", "--format=%s", &head])
             .line()?;
         Ok(if subject.is_empty() {
-            branch.to_owned()
+            branch.to_string()
         } else {
             subject
         })

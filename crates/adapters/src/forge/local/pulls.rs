@@ -1,9 +1,9 @@
 //! Rows of pull requests.
 
-use super::sql_text::SqlText;
+use super::sql_text::{SqlText, branch_from_sql};
 use super::{LocalForge, instant};
 use drive_core::forge::{PrState, PullRequest};
-use drive_core::ids::{CommitSha, PrNumber};
+use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::NewPullRequest;
 use rusqlite::{Row, ToSql, Transaction};
@@ -22,8 +22,8 @@ pub(super) struct PullRow {
     pub(super) body: String,
     pub(super) state: PrState,
     pub(super) draft: bool,
-    pub(super) branch: String,
-    pub(super) base: String,
+    pub(super) branch: BranchName,
+    pub(super) base: BranchName,
     pub(super) head_sha: String,
     pub(super) base_sha: String,
     pub(super) merge_sha: Option<String>,
@@ -38,8 +38,8 @@ impl PullRow {
             body: row.get(2)?,
             state: PrState::from_sql_text(3, &row.get::<_, String>(3)?)?,
             draft: row.get(4)?,
-            branch: row.get(5)?,
-            base: row.get(6)?,
+            branch: branch_from_sql(5, &row.get::<_, String>(5)?)?,
+            base: branch_from_sql(6, &row.get::<_, String>(6)?)?,
             head_sha: row.get(7)?,
             base_sha: row.get(8)?,
             merge_sha: row.get(9)?,
@@ -63,7 +63,11 @@ impl LocalForge {
         base_sha: &str,
     ) -> Result<PrNumber, Problem> {
         self.write(|tx| {
-            let open = self.load_rows(tx, "branch = ?2 AND state = 'open'", &[&new.branch])?;
+            let open = self.load_rows(
+                tx,
+                "branch = ?2 AND state = 'open'",
+                &[&new.branch.as_str()],
+            )?;
             if let Some(open) = open.first() {
                 return Ok(open.number);
             }
@@ -79,8 +83,8 @@ impl LocalForge {
                     &new.title,
                     &new.body,
                     new.draft,
-                    &new.branch,
-                    &new.base,
+                    new.branch.as_str(),
+                    new.base.as_str(),
                     head_sha,
                     base_sha,
                     at,
@@ -101,8 +105,8 @@ impl LocalForge {
         }
     }
 
-    pub(super) fn newest_of(&self, branch: &str) -> Result<Option<PullRow>, Problem> {
-        self.read(|tx| self.load_rows(tx, "branch = ?2", &[&branch]))
+    pub(super) fn newest_of(&self, branch: &BranchName) -> Result<Option<PullRow>, Problem> {
+        self.read(|tx| self.load_rows(tx, "branch = ?2", &[&branch.as_str()]))
             .map(|mut rows| rows.pop())
     }
 

@@ -1,6 +1,7 @@
 //! Text of enum values in the database.
 
 use drive_core::forge::{Permission, PrState, ReviewState, Surface};
+use drive_core::ids::BranchName;
 use drive_engine::ports::{Reaction, StatusState};
 use rusqlite::types::Type;
 
@@ -18,6 +19,13 @@ pub(super) trait SqlText: Copy + Sized + 'static {
             rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into())
         })
     }
+}
+
+/// Parses a column that names a branch; a name that git refuses means that the database is damaged.
+pub(super) fn branch_from_sql(column: usize, text: &str) -> rusqlite::Result<BranchName> {
+    BranchName::parse(text).map_err(|problem| {
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, problem.into())
+    })
 }
 
 impl SqlText for Surface {

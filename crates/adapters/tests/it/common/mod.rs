@@ -3,7 +3,7 @@
 use drive_adapters::store::{Database, SqliteStore};
 use drive_core::Problem;
 use drive_core::agent::Budget;
-use drive_core::ids::{CommitSha, DedupeKey, EffectKey, RunId, SandboxId};
+use drive_core::ids::{BranchName, CommitSha, DedupeKey, EffectKey, RunId, SandboxId};
 use drive_core::process::ProcessMark;
 use drive_core::run::{AfterEnd, EffectResult, Event, Publish, Request, RunKind, step};
 use drive_core::sandbox::{Lifetime, Sandbox};
@@ -60,8 +60,8 @@ pub fn request() -> Request {
         task: "do it".into(),
         repo: "/repo".into(),
         base_sha: CommitSha::new("a".repeat(40)),
-        base_branch: Some("main".into()),
-        branch: "drive/do-it".into(),
+        base_branch: Some(BranchName::parse("main").unwrap()),
+        branch: BranchName::parse("drive/do-it").unwrap(),
         agent: "scripted".into(),
         idle_timeout: Duration::from_secs(5),
         total_timeout: Duration::from_secs(10),
@@ -86,7 +86,7 @@ pub fn sandbox() -> Sandbox {
         git_dir: "/repo/.git".into(),
         admin_dir: "/repo/.git/worktrees/r1".into(),
         base_sha: CommitSha::new("a".repeat(40)),
-        branch: Some("drive/do-it".into()),
+        branch: Some(BranchName::parse("drive/do-it").unwrap()),
         created_at: at(1),
         notes: Vec::new(),
         brought: Vec::new(),

@@ -2,7 +2,7 @@
 
 use crate::local_forge::world::World;
 use drive_core::forge::PrState;
-use drive_core::ids::{CommitSha, PrNumber};
+use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::problem::Kind;
 use drive_engine::ports::{Forge, MergeOutcome, NewPullRequest, Since};
 
@@ -42,7 +42,10 @@ fn among_many_pull_requests_each_follows_its_own_branch() {
         .into_iter()
         .map(|pr| (pr.branch, pr.head_sha))
         .collect();
-    assert_eq!(moved, [("feat/42".to_owned(), CommitSha::new(head))]);
+    assert_eq!(
+        moved,
+        [(BranchName::parse("feat/42").unwrap(), CommitSha::new(head))]
+    );
 }
 
 #[test]
@@ -208,8 +211,8 @@ fn a_pull_request_needs_a_branch_a_base_and_a_commit_between_them() {
         let new = NewPullRequest {
             title: "Work".to_owned(),
             body: String::new(),
-            branch: branch.to_owned(),
-            base: base.to_owned(),
+            branch: BranchName::parse(branch).unwrap(),
+            base: BranchName::parse(base).unwrap(),
             draft: false,
         };
         world

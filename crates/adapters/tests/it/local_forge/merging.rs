@@ -2,7 +2,7 @@
 
 use crate::local_forge::world::World;
 use drive_core::forge::{PrState, PullRequest};
-use drive_core::ids::CommitSha;
+use drive_core::ids::{BranchName, CommitSha};
 use drive_engine::ports::{Forge, MergeOutcome, NewPullRequest};
 
 fn merge(world: &World, pr: &PullRequest) -> MergeOutcome {
@@ -154,8 +154,8 @@ fn a_draft_is_not_merged() {
     let new = NewPullRequest {
         title: "Draft".to_owned(),
         body: String::new(),
-        branch: "feat/draft".to_owned(),
-        base: "main".to_owned(),
+        branch: BranchName::parse("feat/draft").unwrap(),
+        base: BranchName::parse("main").unwrap(),
         draft: true,
     };
     let pr = world.forge.open(&new).unwrap();

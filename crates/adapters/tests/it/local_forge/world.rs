@@ -6,7 +6,7 @@ use drive_adapters::git::Git;
 use drive_adapters::process::BoundedRunner;
 use drive_adapters::store::Database;
 use drive_core::forge::{CommentRef, PullRequest};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{BranchName, PrNumber};
 use drive_core::time::{Timestamp, after};
 use drive_engine::ports::{Clock, Forge, NewPullRequest};
 use std::ffi::OsStr;
@@ -131,8 +131,8 @@ impl World {
         let new = NewPullRequest {
             title: format!("Work on {branch}"),
             body: String::new(),
-            branch: branch.to_owned(),
-            base: "main".to_owned(),
+            branch: BranchName::parse(branch).unwrap(),
+            base: BranchName::parse("main").unwrap(),
             draft: false,
         };
         self.forge.open(&new).unwrap()

@@ -4,7 +4,7 @@ use drive_adapters::Environment;
 use drive_adapters::git::Git;
 use drive_adapters::process::BoundedRunner;
 use drive_adapters::worktree::Worktrees;
-use drive_core::ids::{CommitSha, RunId, SandboxId};
+use drive_core::ids::{BranchName, CommitSha, RunId, SandboxId};
 use drive_core::sandbox::{Lifetime, SandboxSpec};
 use drive_core::time::Timestamp;
 use drive_engine::ports::{Clock, ProcessRunner};
@@ -118,7 +118,7 @@ impl World {
             lifetime: Lifetime::Transient,
             repo: self.repo.clone(),
             base: CommitSha::new("HEAD"),
-            branch: Some(format!("drive/{id}")),
+            branch: Some(BranchName::parse(&format!("drive/{id}")).unwrap()),
             copy: Vec::new(),
             seed: Vec::new(),
         }

@@ -5,7 +5,7 @@ use super::resume::report;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::phase_terms::usual_terms;
-use crate::commands::spawn_options::layers;
+use crate::commands::spawn_options::{layers, new_branch};
 use crate::commands::start_warnings::{warn_of_uncommitted_changes, warn_without_token};
 use crate::documents::{RunDocument, path_text};
 use crate::task::load_task;
@@ -125,7 +125,7 @@ impl RunArgs {
         let usual = usual_terms(settings, folder)?;
         Ok(PhaseTerms {
             fixer: self.fixer.clone().unwrap_or(usual.fixer),
-            branch: self.branch.clone(),
+            branch: new_branch(self.branch.as_deref())?,
             makes: Makes::Plan {
                 given: self.plan_file.as_deref().map(load_plan).transpose()?,
             },
@@ -152,11 +152,11 @@ pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
     crew.sort();
     crew.dedup();
     let order = SpawnOrder {
+        branch: terms.branch.clone(),
         kind: RunKind::Cruise(Box::new(terms)),
         task,
         repo: folder.clone(),
         base: args.base.clone(),
-        branch: args.branch.clone(),
         agent: planner,
         max_escalations: settings.spawn_team.max_escalations,
         publish: Publish::PullRequest {

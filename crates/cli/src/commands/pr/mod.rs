@@ -74,7 +74,7 @@ impl Desk {
     fn propose(&self, args: &OpenArgs) -> Outcome {
         let branch = match (&args.branch, &self.repository.branch) {
             (Some(branch), _) => branch.clone(),
-            (None, Some(branch)) => branch.clone(),
+            (None, Some(branch)) => branch.to_string(),
             (None, None) => {
                 return Err(
                     Problem::new(Kind::NoBranch, "no branch is checked out here")

@@ -29,7 +29,7 @@ pub(super) fn number(
     let number = PrNumber::parse(named);
     // The newest of a branch is the one people mean.
     let by_number = |pr: &&PullRequest| number == Some(pr.number);
-    let by_branch = |pr: &&PullRequest| pr.branch == named;
+    let by_branch = |pr: &&PullRequest| pr.branch.as_str() == named;
     let found = all
         .iter()
         .find(by_number)
@@ -91,7 +91,7 @@ fn with_candidates(problem: Problem, candidates: Vec<&PullRequest>) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use drive_core::ids::CommitSha;
+    use drive_core::ids::{BranchName, CommitSha};
     use drive_core::time::Timestamp;
 
     fn pull(number: u64, branch: &str, state: PrState) -> PullRequest {
@@ -101,8 +101,8 @@ mod tests {
             body: String::new(),
             state,
             draft: false,
-            branch: branch.to_owned(),
-            base: "main".to_owned(),
+            branch: BranchName::parse(branch).unwrap(),
+            base: BranchName::parse("main").unwrap(),
             head_sha: CommitSha::new(String::new()),
             mergeable: None,
             updated_at: Timestamp::UNIX_EPOCH,

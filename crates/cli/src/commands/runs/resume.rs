@@ -11,7 +11,6 @@ use drive_core::agent::Budget;
 use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Publish, Request, Run, is_cruise};
-use drive_core::sandbox::BranchName;
 use drive_engine::perform::World;
 use drive_engine::ports::{Place, Store, VersionControl};
 use drive_engine::resume;
@@ -88,9 +87,8 @@ fn require_branch(wiring: &Wiring, run: &Run, request: &Request) -> Result<(), P
     let Some(branch) = &run.work.branch else {
         return Ok(());
     };
-    let name = BranchName::parse(branch)?;
     let place = Place::Checkout(&request.repo);
-    if wiring.git.resolve(place, &name.full()).is_ok() {
+    if wiring.git.resolve(place, &branch.full()).is_ok() {
         return Ok(());
     }
     let id = &run.id;

@@ -5,7 +5,7 @@ use crate::spawn::support::{World, contents};
 use drive_adapters::SystemClock;
 use drive_adapters::store::{Database, SqliteStore};
 use drive_core::agent::Budget;
-use drive_core::ids::{CommitSha, DedupeKey, RunId, TaskId};
+use drive_core::ids::{BranchName, CommitSha, DedupeKey, RunId, TaskId};
 use drive_core::run::{AfterEnd, BuildTerms, Event, Publish, Request, Run, RunKind, TaskOrder};
 use drive_engine::journal::Journal;
 use drive_engine::ports::Store;
@@ -45,8 +45,8 @@ fn enter(world: &World, tasks: &[(&str, &[&str])]) {
         task: task.to_owned(),
         repo: world.path("repo").canonicalize().unwrap(),
         base_sha: CommitSha::new(world.git("rev-parse HEAD")),
-        base_branch: Some("main".into()),
-        branch: format!("task-{task}"),
+        base_branch: Some(BranchName::parse("main").unwrap()),
+        branch: BranchName::parse(&format!("task-{task}")).unwrap(),
         agent: "script".into(),
         idle_timeout: Duration::from_secs(120),
         total_timeout: Duration::from_secs(300),

@@ -1,6 +1,6 @@
 use super::block::last_json;
 use super::fields::Fields;
-use crate::sandbox::BranchName;
+use crate::ids::BranchName;
 use serde::{Deserialize, Serialize};
 
 /// The longest title, in characters.
@@ -15,7 +15,7 @@ pub struct Naming {
     /// The pull request's title.
     pub pr_title: String,
     /// The branch's name.
-    pub branch_name: String,
+    pub branch_name: BranchName,
 }
 
 /// A namer's answer; whatever of it is unusable is made from the task instead.
@@ -29,36 +29,14 @@ pub fn read_naming(text: &str, task: &str) -> Naming {
             .unwrap_or_else(|| title_of(task)),
         branch_name: fields
             .text("branch_name")
-            .filter(|name| is_branch(name))
+            .and_then(|name| usable(&name))
             .unwrap_or_else(|| slug(task)),
     }
 }
 
 /// A branch name made of the task's first words.
-pub fn slug(task: &str) -> String {
-    let mut slug = String::new();
-    for word in task
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .filter(|word| !word.is_empty())
-    {
-        let separator = usize::from(!slug.is_empty());
-        if slug.len() + separator + word.len() > MAX_BRANCH_CHARS {
-            if slug.is_empty() {
-                slug.push_str(&word[..MAX_BRANCH_CHARS]);
-            }
-            break;
-        }
-        if separator == 1 {
-            slug.push('-');
-        }
-        slug.push_str(&word.to_ascii_lowercase());
-    }
-    slug.make_ascii_lowercase();
-    match BranchName::parse(&slug) {
-        Ok(_) => slug,
-        // A task without a word, or one whose only word reads as the id of a commit.
-        Err(_) => format!("task-{slug}").trim_end_matches('-').to_owned(),
-    }
+pub fn slug(task: &str) -> BranchName {
+    BranchName::of_words(task, MAX_BRANCH_CHARS)
 }
 
 /// A title made of the task's first line.
@@ -82,23 +60,16 @@ fn is_title(title: &str) -> bool {
     title.chars().count() <= MAX_TITLE_CHARS && !title.chars().any(char::is_control)
 }
 
-/// What git takes as a branch name, and a shell needs no quotes for.
-fn is_branch(name: &str) -> bool {
-    name.len() <= MAX_BRANCH_CHARS
-        && name != "HEAD"
-        && !name.starts_with("refs/")
-        && name.split('/').all(is_branch_part)
-        && BranchName::parse(name).is_ok()
-}
-
-fn is_branch_part(part: &str) -> bool {
-    let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    !part.is_empty()
-        && part.chars().all(known)
-        && !part.starts_with(['-', '.'])
-        && !part.ends_with(['.'])
-        && !part.contains("..")
-        && !part.ends_with(".lock")
+/// The name, where git takes it and a shell needs no quotes for it.
+fn usable(name: &str) -> Option<BranchName> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+    let is_misread = name.starts_with("refs/")
+        || name
+            .split('/')
+            .any(|part| part.starts_with('-') || part.ends_with('.'));
+    let fits = name.len() <= MAX_BRANCH_CHARS && name.chars().all(is_plain) && !is_misread;
+    let name = BranchName::parse(name).ok().filter(|_| fits)?;
+    name.for_new().ok()
 }
 
 #[cfg(test)]
@@ -109,7 +80,7 @@ mod tests {
     fn naming(pr_title: &str, branch_name: &str) -> Naming {
         Naming {
             pr_title: pr_title.to_owned(),
-            branch_name: branch_name.to_owned(),
+            branch_name: BranchName::parse(branch_name).unwrap(),
         }
     }
 
@@ -173,28 +144,30 @@ mod tests {
             "ünï",
             "a/.b",
             "a@{b",
+            "a/-b",
+            "a./b",
             "0123456789abcdef0123456789abcdef01234567",
         ] {
-            assert!(!is_branch(name), "{name}");
+            assert_eq!(usable(name), None, "{name}");
         }
         for name in ["a", "feat/login-2", "v1.2", "a_b"] {
-            assert!(is_branch(name), "{name}");
+            assert_eq!(usable(name), BranchName::parse(name).ok(), "{name}");
         }
     }
 
     #[test]
     fn a_task_that_reads_as_the_id_of_a_commit_gives_a_name_that_does_not() {
         let id = "0123456789abcdef0123456789abcdef01234567";
-        assert_eq!(slug(id), format!("task-{id}"));
-        assert_eq!(slug(""), "task");
-        assert_eq!(slug("Ä"), "task");
+        assert_eq!(slug(id).as_str(), format!("task-{id}"));
+        assert_eq!(slug("").as_str(), "task");
+        assert_eq!(slug("Ä").as_str(), "task");
     }
 
     proptest! {
         #[test]
         fn whatever_the_task_the_names_are_usable(task in "\\PC{0,200}|[ -~]{0,200}") {
             let made = read_naming("", &task);
-            prop_assert!(is_branch(&made.branch_name), "{}", made.branch_name);
+            prop_assert!(made.branch_name.len() <= MAX_BRANCH_CHARS, "{}", made.branch_name);
             prop_assert!(is_title(&made.pr_title), "{}", made.pr_title);
         }
     }

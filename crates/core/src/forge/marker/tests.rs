@@ -1,5 +1,5 @@
 use super::*;
-use crate::ids::PrNumber;
+use crate::ids::{BranchName, PrNumber};
 use proptest::prelude::*;
 
 fn key() -> MarkerKey {
@@ -64,7 +64,7 @@ fn a_marker_that_is_not_exactly_ours_proves_nothing() {
         surface: Surface::Review,
     };
     let description = Place::Description {
-        branch: "5".to_owned(),
+        branch: BranchName::parse("5").unwrap(),
     };
     let bare = "Hello\n\n<!-- drive:v1 -->";
     let half = "Hello\n\n<!-- drive:v1 kind=conversation run=r key=k -->";

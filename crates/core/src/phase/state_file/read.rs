@@ -1,7 +1,7 @@
 use super::{LONGEST_STATE_FILE, MOST_PENDING, PhaseState, STATE_FILE_VERSION};
-use crate::ids::{CommitSha, PrNumber, SandboxId};
+use crate::ids::{BranchName, CommitSha, PrNumber, SandboxId};
 use crate::problem::{Kind, Problem};
-use crate::sandbox::{BranchName, check_folder_name};
+use crate::sandbox::check_folder_name;
 use crate::time::Timestamp;
 use serde_json::Value;
 use std::os::unix::ffi::OsStrExt;
@@ -28,6 +28,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<PhaseState, Problem> {
     let value: Value = serde_json::from_slice(bytes)
         .map_err(|error| damaged("is truncated or not JSON").because(error))?;
     check_version(&value)?;
+    check_branches(&value)?;
     let state: PhaseState =
         serde_json::from_value(value).map_err(|error| damaged("is malformed").because(error))?;
     match broken_rule(&state) {
@@ -54,10 +55,20 @@ fn check_version(value: &Value) -> Result<(), Problem> {
     }
 }
 
+fn check_branches(value: &Value) -> Result<(), Problem> {
+    for field in ["branch_name", "base_branch"] {
+        let name = value.get(field).and_then(Value::as_str);
+        if name.is_some_and(|name| BranchName::parse(name).is_err()) {
+            return Err(damaged(format!("has a `{field}` that git does not allow")));
+        }
+    }
+    Ok(())
+}
+
 /// The first rule that the fields break.
 fn broken_rule(state: &PhaseState) -> Option<String> {
     let is_time = |at: &Timestamp| (EARLIEST..LATEST).contains(&at.as_second());
-    let rules: [(bool, &str); 11] = [
+    let rules: [(bool, &str); 9] = [
         (
             check_folder_name(&SandboxId::new(state.run_id.as_str())).is_ok(),
             "has an invalid `run_id`",
@@ -65,14 +76,6 @@ fn broken_rule(state: &PhaseState) -> Option<String> {
         (
             is_safe_path(&state.sandbox_path),
             "has a `sandbox_path` that is not an absolute path",
-        ),
-        (
-            BranchName::parse(state.branch_name.as_str()).is_ok(),
-            "has a `branch_name` that git does not allow",
-        ),
-        (
-            BranchName::parse(state.base_branch.as_str()).is_ok(),
-            "has a `base_branch` that git does not allow",
         ),
         (
             CommitSha::parse(state.base_sha.as_str()).is_some(),

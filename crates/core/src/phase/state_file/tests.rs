@@ -1,6 +1,6 @@
 use super::*;
 use crate::forge::PrState;
-use crate::ids::{CommitSha, PrNumber};
+use crate::ids::{BranchName, CommitSha, PrNumber};
 use crate::problem::{Kind, Problem};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -38,8 +38,8 @@ fn pull_request() -> PullRequest {
         body: String::new(),
         state: PrState::Open,
         draft: false,
-        branch: "drive/add-user-auth-k3f9a".to_owned(),
-        base: "main".to_owned(),
+        branch: BranchName::parse("drive/add-user-auth-k3f9a").unwrap(),
+        base: BranchName::parse("main").unwrap(),
         head_sha: CommitSha::new("b".repeat(40)),
         mergeable: None,
         updated_at: time("2026-11-15T09:42:00Z"),
@@ -51,7 +51,7 @@ fn evidence(pull_request: &PullRequest) -> Evidence<'_> {
     Evidence {
         read_from: Path::new("/state/sandboxes/r20261115-0942-k3f9a"),
         sandboxes_root: Path::new("/state/sandboxes"),
-        worktree_branch: Some("drive/add-user-auth-k3f9a"),
+        worktree_branch: Some(&pull_request.branch),
         pull_request: Some(pull_request),
         now: time("2026-11-15T18:42:00Z"),
     }
@@ -321,7 +321,8 @@ fn a_state_that_git_or_the_forge_contradict_is_refused() {
         kind(at("/state/sandboxes/another"), good()),
         Kind::PhaseStateMoved
     );
-    for branch in [None, Some("main")] {
+    let main = BranchName::parse("main").unwrap();
+    for branch in [None, Some(&main)] {
         let elsewhere = Evidence {
             worktree_branch: branch,
             ..good()
@@ -330,7 +331,7 @@ fn a_state_that_git_or_the_forge_contradict_is_refused() {
     }
     let others = [
         PullRequest {
-            branch: "main".to_owned(),
+            branch: BranchName::parse("main").unwrap(),
             ..pull_request()
         },
         PullRequest {
@@ -343,7 +344,11 @@ fn a_state_that_git_or_the_forge_contradict_is_refused() {
         },
     ];
     for other in &others {
-        assert_eq!(kind(state(), evidence(other)), Kind::PhaseStatePullRequest);
+        let contradicting = Evidence {
+            pull_request: Some(other),
+            ..good()
+        };
+        assert_eq!(kind(state(), contradicting), Kind::PhaseStatePullRequest);
     }
     let none = Evidence {
         pull_request: None,

@@ -5,7 +5,7 @@ use super::super::model::{
 };
 use super::shutdown;
 use crate::agent::{Overrun, Role};
-use crate::ids::CommitSha;
+use crate::ids::{BranchName, CommitSha};
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 
@@ -82,9 +82,9 @@ impl<S, T> Context<'_, S, T> {
         self.run.work.head_sha.clone()
     }
 
-    /// The name of the run's branch.
-    pub(super) fn branch(&self) -> String {
-        self.run.work.branch.clone().unwrap_or_default()
+    /// The name of the run's branch; `None` before it holds anything.
+    pub(super) fn branch(&self) -> Option<BranchName> {
+        self.run.work.branch.clone()
     }
 
     /// The limit of the budget that is used up.
@@ -109,4 +109,9 @@ impl<S, T> Context<'_, S, T> {
 /// A step needs a commit of the run's branch, and the branch holds none.
 pub(super) fn no_commit() -> Problem {
     Problem::new(Kind::Internal, "the branch of the run holds no commit yet")
+}
+
+/// A step needs the run's branch, and the run has none.
+pub(super) fn no_branch() -> Problem {
+    Problem::new(Kind::Internal, "the run has no branch yet")
 }

@@ -2,7 +2,7 @@
 
 use super::super::model::Effect;
 use super::kit::Context;
-use crate::ids::CommitSha;
+use crate::ids::{BranchName, CommitSha};
 use crate::problem::{Kind, Problem};
 
 /// How many characters of a task a commit message and a pull request repeat.
@@ -14,7 +14,7 @@ impl<S, T> Context<'_, S, T> {
     pub(super) fn push(
         &mut self,
         remote: String,
-        branch: String,
+        branch: BranchName,
         head_sha: CommitSha,
         published: Option<CommitSha>,
     ) {
@@ -46,7 +46,7 @@ pub(super) fn shortened(task: &str) -> String {
     }
 }
 
-pub(super) fn branch_moved(branch: &str) -> Problem {
+pub(super) fn branch_moved(branch: &BranchName) -> Problem {
     Problem::new(
         Kind::BranchMoved,
         format!("branch `{branch}` on the remote has commits that this run does not have"),

@@ -7,6 +7,7 @@ use super::super::model::{
 use super::phase::PhaseFlow;
 use crate::agent::Role;
 use crate::agent::answer::{read_naming, slug};
+use crate::ids::BranchName;
 use crate::problem::Kind;
 use crate::prompts::Prompt;
 use crate::review::{LastWord, Move, ReviewLoop};
@@ -57,7 +58,7 @@ impl PhaseFlow<'_> {
         self.run.decide(Effect::CreateSandbox { spec });
     }
 
-    fn choose_branch(&mut self, wanted: String) {
+    fn choose_branch(&mut self, wanted: BranchName) {
         self.state.stage = Stage::ChoosingBranch;
         let exact = self.terms.branch.is_some();
         let remote = self.remote();
@@ -88,7 +89,7 @@ impl PhaseFlow<'_> {
     }
 
     /// The name to try after one that a sandbox could not have.
-    fn next_name(&self, effect: &Effect, result: &EffectResult) -> Option<String> {
+    fn next_name(&self, effect: &Effect, result: &EffectResult) -> Option<BranchName> {
         let (Effect::CreateSandbox { spec }, EffectResult::Failed { problem }) = (effect, result)
         else {
             return None;
@@ -96,16 +97,16 @@ impl PhaseFlow<'_> {
         if self.terms.branch.is_some() {
             return None;
         }
-        let branch = spec.branch.as_deref()?;
+        let branch = spec.branch.as_ref()?;
         if problem.kind == Kind::BranchConflict {
             let name = slug(&self.request.task);
-            return Some(match name == branch {
-                true => format!("{name}-2"),
+            return Some(match name == *branch {
+                true => name.numbered(2),
                 false => name,
             });
         }
         let is_taken = matches!(problem.kind, Kind::BranchExists | Kind::BranchCheckedOut);
-        is_taken.then(|| format!("{branch}-2"))
+        is_taken.then(|| branch.numbered(2))
     }
 
     /// Continues a phase whose journal was lost. Of its reviews, only the domain under review is
@@ -139,7 +140,7 @@ impl PhaseFlow<'_> {
     }
 }
 
-pub(super) fn sandbox_spec(run: &Run, request: &Request, branch: &str) -> SandboxSpec {
+pub(super) fn sandbox_spec(run: &Run, request: &Request, branch: &BranchName) -> SandboxSpec {
     SandboxSpec {
         id: run.sandbox_id(),
         run: run.id.clone(),
@@ -149,7 +150,7 @@ pub(super) fn sandbox_spec(run: &Run, request: &Request, branch: &str) -> Sandbo
         },
         repo: request.repo.clone(),
         base: request.base_sha.clone(),
-        branch: Some(branch.to_owned()),
+        branch: Some(branch.clone()),
         on_existing_branch: false,
         copy: request.copy.clone(),
         seed: request.seed.clone(),

@@ -4,7 +4,7 @@ use super::outcome::{BranchTip, CommitSummary, Published};
 use super::tree::RunMessage;
 use crate::Problem;
 use crate::agent::{AgentOutcome, Budget, Role};
-use crate::ids::{CommitSha, PrNumber, RunId, SandboxId};
+use crate::ids::{BranchName, CommitSha, PrNumber, RunId, SandboxId};
 use crate::process::ProcessIdentity;
 use crate::sandbox::{KeptWork, Sandbox, SandboxSpec};
 use crate::verify::Verification;
@@ -20,7 +20,7 @@ pub enum Effect {
     /// Find a branch name that nobody uses.
     ChooseBranch {
         /// The name to have.
-        wanted: String,
+        wanted: BranchName,
         /// Whether a person asked for this very name: then one that is taken is an error, and not
         /// a reason to add a number.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -86,7 +86,7 @@ pub enum Effect {
         /// To which remote.
         remote: String,
         /// Which.
-        branch: String,
+        branch: BranchName,
         /// The commit it must be at.
         head_sha: CommitSha,
         /// The commit of ours that the remote had last. Where it has none at all any more, somebody
@@ -97,9 +97,9 @@ pub enum Effect {
     /// Open a pull request, or find the one that is open.
     OpenPullRequest {
         /// The branch with the work.
-        branch: String,
+        branch: BranchName,
         /// The branch it goes to.
-        base: String,
+        base: BranchName,
         /// Its title.
         title: String,
         /// Its description.
@@ -279,7 +279,7 @@ pub enum EffectResult {
     /// This name is free.
     BranchChosen {
         /// It.
-        branch: String,
+        branch: BranchName,
     },
     /// The sandbox is there.
     SandboxCreated {

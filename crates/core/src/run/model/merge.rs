@@ -1,7 +1,7 @@
 //! A merge of another branch into the run's branch.
 
 use crate::Problem;
-use crate::ids::{CommitSha, SandboxId};
+use crate::ids::{BranchName, CommitSha, SandboxId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub struct BranchAt {
     /// On which remote; `None` for this very repository.
     pub remote: Option<String>,
     /// Its name there.
-    pub branch: String,
+    pub branch: BranchName,
 }
 
 impl fmt::Display for BranchAt {

@@ -1,5 +1,5 @@
 use crate::agent::{AgentOutcome, Cost, Ending, Failure, Usage};
-use crate::ids::{CommitSha, PrNumber};
+use crate::ids::{BranchName, CommitSha, PrNumber};
 use crate::time::Timestamp;
 use crate::{Class, Problem};
 use serde::{Deserialize, Serialize};
@@ -113,7 +113,7 @@ impl Spent {
 #[serde(rename_all = "camelCase")]
 pub struct Work {
     /// The branch, once it holds something.
-    pub branch: Option<String>,
+    pub branch: Option<BranchName>,
     /// Its tip.
     pub head_sha: Option<CommitSha>,
     /// What it is compared with, where that is no longer the commit it started from: the branch it

@@ -2,7 +2,7 @@
 
 use super::outcome::Published;
 use crate::agent::Budget;
-use crate::ids::{CommitSha, RunId, TaskId};
+use crate::ids::{BranchName, CommitSha, RunId, TaskId};
 use crate::prompts::Prompts;
 use crate::review::{Domain, ReviewPlan};
 use crate::sandbox::Sandbox;
@@ -26,9 +26,9 @@ pub struct Request {
     /// The commit to start from.
     pub base_sha: CommitSha,
     /// The branch a pull request goes to, where there is one.
-    pub base_branch: Option<String>,
+    pub base_branch: Option<BranchName>,
     /// The branch to make.
-    pub branch: String,
+    pub branch: BranchName,
     /// The agent that does the work, by its name in the settings.
     pub agent: String,
     /// How long the agent may be silent.
@@ -144,7 +144,7 @@ pub struct PhaseTerms {
     /// The model it uses, where it is not the agent's own.
     pub namer_model: Option<String>,
     /// The branch the person asked for; the namer finds one when left out.
-    pub branch: Option<String>,
+    pub branch: Option<BranchName>,
     /// How the pull request is watched; `None` where the phase ends with its reviews.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<WatchTerms>,

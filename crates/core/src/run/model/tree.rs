@@ -5,7 +5,7 @@ use super::outcome::{OutcomeStatus, Published, Spent};
 use super::request::Request;
 use crate::Problem;
 use crate::agent::Budget;
-use crate::ids::{CommitSha, TaskId};
+use crate::ids::{BranchName, CommitSha, TaskId};
 use serde::{Deserialize, Serialize};
 
 /// A child run, as its parent knows it.
@@ -49,7 +49,7 @@ pub struct ChildReport {
     /// What its agents used, with those of its own children.
     pub spent: Spent,
     /// Its branch, once that holds commits.
-    pub branch: Option<String>,
+    pub branch: Option<BranchName>,
     /// The tip of that branch.
     pub head_sha: Option<CommitSha>,
     /// Its pull request.

@@ -6,7 +6,7 @@ pub mod verification;
 use drive_core::agent::{AgentOutcome, Budget, Cost, Ending, Failure, Ignored, Usage};
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Author, Comment, CommentKey, CommentRef, Surface};
-use drive_core::ids::{CommitSha, EffectKey, PrNumber, RunId, SandboxId, TaskId};
+use drive_core::ids::{BranchName, CommitSha, EffectKey, PrNumber, RunId, SandboxId, TaskId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{ProcessIdentity, ProcessMark, TimeBound};
 use drive_core::prompts::Prompts;
@@ -42,8 +42,8 @@ pub fn request(publish: Publish, after_end: AfterEnd) -> Request {
         task: "Fix the login\n\nIt fails for names with a dot.".into(),
         repo: "/repo".into(),
         base_sha: CommitSha::new("a".repeat(40)),
-        base_branch: Some("main".into()),
-        branch: "drive/fix-the-login".into(),
+        base_branch: Some(BranchName::parse("main").unwrap()),
+        branch: BranchName::parse("drive/fix-the-login").unwrap(),
         agent: "claude-code".into(),
         idle_timeout: Duration::from_secs(120),
         total_timeout: Duration::from_secs(1800),
@@ -154,7 +154,7 @@ pub fn sandbox() -> Sandbox {
         git_dir: "/repo/.git".into(),
         admin_dir: "/repo/.git/worktrees/x".into(),
         base_sha: CommitSha::new("a".repeat(40)),
-        branch: Some("drive/fix-the-login".into()),
+        branch: Some(BranchName::parse("drive/fix-the-login").unwrap()),
         created_at: at(1),
         notes: Vec::new(),
         brought: Vec::new(),
@@ -368,7 +368,7 @@ pub fn child_report() -> ChildReport {
             failure: Some(problem()),
         },
         spent: used(1200),
-        branch: Some("fix-the-login".into()),
+        branch: Some(BranchName::parse("fix-the-login").unwrap()),
         head_sha: Some(CommitSha::new("b".repeat(40))),
         pull_request: None,
     }
@@ -380,7 +380,7 @@ pub fn events() -> Vec<Event> {
     let on_forge = |answer| EffectResult::OnForge { answer };
     let results = [
         EffectResult::BranchChosen {
-            branch: "fix-the-login".into(),
+            branch: BranchName::parse("fix-the-login").unwrap(),
         },
         EffectResult::DiffRead {
             diff: DIFF.into(),

@@ -3,7 +3,7 @@
 use crate::common::{agent_said, comment, conflicted, cruise::terms, integrated, replaced};
 use crate::cruise_step::scene::{Scene, failed, head};
 use drive_core::agent::{Budget, Role};
-use drive_core::ids::CommitSha;
+use drive_core::ids::{BranchName, CommitSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     Approved, Effect, EffectResult, OutcomeStatus, PollResult, Timer, cruise_status,
@@ -22,7 +22,7 @@ fn shows(head: String) -> PollResult {
 
 fn chosen(scene: &Scene) -> Vec<String> {
     let wanted = scene.performed.iter().filter_map(|effect| match effect {
-        Effect::ChooseBranch { wanted, .. } => Some(wanted.clone()),
+        Effect::ChooseBranch { wanted, .. } => Some(wanted.to_string()),
         _ => None,
     });
     wanted.collect()
@@ -179,7 +179,7 @@ fn a_name_that_cannot_exist_beside_another_branch_gives_way_to_one_made_of_the_t
 #[test]
 fn a_branch_name_that_a_person_asked_for_is_not_exchanged_for_another() {
     let mut mine = terms();
-    mine.branch = Some("mine".into());
+    mine.branch = Some(BranchName::parse("mine").unwrap());
     let mut scene = Scene::begin(mine);
     scene.answer(
         "createSandbox",
@@ -189,7 +189,7 @@ fn a_branch_name_that_a_person_asked_for_is_not_exchanged_for_another() {
     );
     scene.settle();
     let asked = scene.performed.iter().any(|effect| {
-        matches!(effect, Effect::ChooseBranch { wanted, exact: true, .. } if wanted == "mine")
+        matches!(effect, Effect::ChooseBranch { wanted, exact: true, .. } if wanted.as_str() == "mine")
     });
     assert!(asked);
     let failure = scene.outcome().failure.as_ref().unwrap();

@@ -3,7 +3,7 @@
 use crate::common::{conflicted, integrated, team_request};
 use crate::team_step::scene::{APPROVED, Scene, end};
 use drive_core::agent::Role;
-use drive_core::ids::CommitSha;
+use drive_core::ids::{BranchName, CommitSha};
 use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{AgentJob, BranchAt, Effect, EffectResult, MergeWhen, OutcomeStatus, Run};
@@ -14,7 +14,7 @@ const MOVED: EffectResult = EffectResult::BranchMoved { remote_head: None };
 fn origin(branch: &str) -> BranchAt {
     BranchAt {
         remote: Some("origin".into()),
-        branch: branch.into(),
+        branch: BranchName::parse(branch).unwrap(),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::ports::{
 };
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{CommentKey, CommentRef, PullRequest, RequestBudget, Surface};
-use drive_core::ids::{CommitSha, PrNumber};
+use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 
 /// A forge that knows one maintainer, counts what it is asked, and can be cut off.
@@ -53,7 +53,7 @@ impl Forge for People {
 
     not_asked! {
         open(&NewPullRequest) -> PullRequest;
-        find(&str) -> Option<PullRequest>;
+        find(&BranchName) -> Option<PullRequest>;
         fetch(PrNumber) -> PullRequest;
         poll(&[PrNumber], Since) -> Polled;
         approvals(PrNumber) -> Vec<Approval>;

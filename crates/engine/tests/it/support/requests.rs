@@ -1,5 +1,5 @@
 use drive_core::agent::{Budget, Cost};
-use drive_core::ids::CommitSha;
+use drive_core::ids::{BranchName, CommitSha};
 use drive_core::prompts::Prompts;
 use drive_core::run::{
     AfterEnd, DoneWhen, Makes, PhaseTerms, Publish, Request, RunKind, WatchTerms,
@@ -14,8 +14,8 @@ pub fn spawn_request(world: &FakeWorld) -> Request {
         task: "Fix the login".into(),
         repo: REPOSITORY_PATH.into(),
         base_sha: CommitSha::new(world.repository.branch("main").unwrap()),
-        base_branch: Some("main".into()),
-        branch: "fix-login".into(),
+        base_branch: Some(BranchName::parse("main").unwrap()),
+        branch: BranchName::parse("fix-login").unwrap(),
         agent: "coder".into(),
         idle_timeout: Duration::from_secs(120),
         total_timeout: Duration::from_secs(1800),

@@ -4,7 +4,7 @@ use super::super::super::model::{
     AgentJob, BranchAt, DoneWhen, Effect, EffectResult, Life, Merge, MergeStep, MergeWhen,
     OutcomeStatus, Round, RoundJob, RoundStep, Stage,
 };
-use super::super::kit::no_commit;
+use super::super::kit::{no_branch, no_commit};
 use super::super::merge::{Merging, unresolved};
 use super::super::publish::branch_moved;
 use super::PhaseFlow;
@@ -22,9 +22,12 @@ const MOST_BASE_CHECKS: u32 = 3;
 impl PhaseFlow<'_> {
     /// The remote branch has new commits: they are merged, and the push is retried.
     pub(super) fn branch_moved(&mut self, round: Round) {
+        let Some(branch) = self.branch() else {
+            return self.fail(no_branch());
+        };
         if self.state.counts.moves >= MOST_MOVES {
-            let problem = branch_moved(&self.branch())
-                .cause(format!("it moved during all {MOST_MOVES} pushes"));
+            let problem =
+                branch_moved(&branch).cause(format!("it moved during all {MOST_MOVES} pushes"));
             return self.stop(OutcomeStatus::NeedsHuman, problem);
         }
         self.state.counts.moves += 1;
@@ -47,10 +50,11 @@ impl PhaseFlow<'_> {
 
     /// Merges the remote's version of the branch in.
     pub(super) fn bring_in(&mut self, round: Round) {
-        let from = BranchAt {
-            remote: self.remote(),
-            branch: self.branch(),
+        let Some(branch) = self.branch() else {
+            return self.fail(no_branch());
         };
+        let remote = self.remote();
+        let from = BranchAt { remote, branch };
         let published = self.state.pushed.clone();
         self.merge_in(from, MergeWhen::Always, published, round);
     }
@@ -167,7 +171,9 @@ impl PhaseFlow<'_> {
         let Some(head) = self.head() else {
             return self.fail(no_commit());
         };
-        let branch = self.branch();
+        let Some(branch) = self.branch() else {
+            return self.fail(no_branch());
+        };
         self.warn(format!(
             "branch `{branch}` was rewritten; the run continues from {head}; `drive kept list` \
              shows the replaced commits"

@@ -7,7 +7,7 @@ use super::super::super::model::{
     Stage,
 };
 use super::super::attempt::earlier_attempt;
-use super::super::kit::no_commit;
+use super::super::kit::{no_branch, no_commit};
 use super::super::publish::{commit_message, nothing_changed};
 use super::super::reply::is_lost;
 use super::PhaseFlow;
@@ -335,10 +335,13 @@ impl PhaseFlow<'_> {
         let head_sha = self.run.work.head_sha.clone();
         match (self.remote(), head_sha) {
             (Some(remote), Some(head_sha)) if self.state.pushed.as_ref() != Some(&head_sha) => {
+                let Some(branch) = self.branch() else {
+                    return self.fail(no_branch());
+                };
                 round.step = RoundStep::Push;
                 self.at(round);
                 let published = self.state.pushed.clone();
-                self.push(remote, self.branch(), head_sha, published);
+                self.push(remote, branch, head_sha, published);
             }
             _ => self.pushed(round),
         }
@@ -358,12 +361,15 @@ impl PhaseFlow<'_> {
         }
         match (&self.request.publish, &self.request.base_branch) {
             (Publish::PullRequest { .. }, Some(base)) => {
+                let Some(branch) = self.branch() else {
+                    return self.fail(no_branch());
+                };
                 let body = self.description();
                 self.state.description.text.clone_from(&body);
                 round.step = RoundStep::Open;
                 self.at(round);
                 self.run.decide(Effect::OpenPullRequest {
-                    branch: self.branch(),
+                    branch,
                     base: base.clone(),
                     title: self.state.title.clone(),
                     body,
