@@ -64,7 +64,7 @@ impl Forge for People {
         edit(PrNumber, CommentRef, Post<'_>) -> ();
         set_status(&CommitSha, &CommitStatus<'_>) -> ();
         react(PrNumber, CommentRef, Reaction) -> ();
-        merge(PrNumber, &CommitSha) -> MergeOutcome;
+        merge(PrNumber, &CommitSha, Option<&CommitSha>) -> MergeOutcome;
         mark_ready(PrNumber) -> ();
         update_body(PrNumber, &str) -> ();
         close(PrNumber) -> ();
