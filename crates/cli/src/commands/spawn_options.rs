@@ -39,6 +39,13 @@ pub(super) struct SpawnOptions {
     #[arg(long)]
     no_pr: bool,
 
+    #[command(flatten)]
+    timeouts: TimeoutArgs,
+}
+
+/// The time limits of agents.
+#[derive(Debug, Args)]
+pub(super) struct TimeoutArgs {
     /// Stop an agent after this long without output
     #[arg(long, value_name = "TIME")]
     idle_timeout: Option<String>,
@@ -46,6 +53,20 @@ pub(super) struct SpawnOptions {
     /// Stop an agent after this long
     #[arg(long, value_name = "TIME")]
     total_timeout: Option<String>,
+}
+
+impl TimeoutArgs {
+    /// The flags that override settings.
+    pub(super) fn layers(&self) -> Vec<Layer> {
+        layers(&[
+            ("--idle-timeout", "spawn.idle_timeout", &self.idle_timeout),
+            (
+                "--total-timeout",
+                "spawn.total_timeout",
+                &self.total_timeout,
+            ),
+        ])
+    }
 }
 
 /// What kind of run to start, and with which agents.
@@ -77,14 +98,7 @@ pub(super) fn new_branch(name: Option<&str>) -> Result<Option<BranchName>, Probl
 impl SpawnOptions {
     /// The flags that override settings.
     pub(super) fn layers(&self) -> Vec<Layer> {
-        layers(&[
-            ("--idle-timeout", "spawn.idle_timeout", &self.idle_timeout),
-            (
-                "--total-timeout",
-                "spawn.total_timeout",
-                &self.total_timeout,
-            ),
-        ])
+        self.timeouts.layers()
     }
 
     /// The value of `--branch`.

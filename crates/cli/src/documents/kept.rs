@@ -1,6 +1,6 @@
 //! `drive.kept/1`.
 
-use super::value::{Moment, Sha, mirror};
+use super::value::{Moment, Sha};
 use drive_core::ids::BranchName;
 use drive_core::sandbox::{InProgress, KeptWork};
 use schemars::JsonSchema;
@@ -42,24 +42,7 @@ pub(crate) struct KeptWorkDocument {
     unpushed_commits: u32,
     /// The git operation that was not finished.
     #[serde(skip_serializing_if = "Option::is_none")]
-    in_progress: Option<UnfinishedOperation>,
-}
-
-mirror! {
-    /// A git operation that was not finished.
-    #[serde(rename_all = "camelCase")]
-    UnfinishedOperation = InProgress {
-        /// A rebase.
-        Rebase,
-        /// A merge.
-        Merge,
-        /// A cherry-pick.
-        CherryPick,
-        /// A revert.
-        Revert,
-        /// A series of patches.
-        ApplyPatches,
-    }
+    in_progress: Option<InProgress>,
 }
 
 impl From<&KeptWork> for KeptWorkDocument {
@@ -73,7 +56,7 @@ impl From<&KeptWork> for KeptWorkDocument {
             branch: about.branch.clone(),
             dirty_files: about.dirty_files,
             unpushed_commits: about.unpushed_commits,
-            in_progress: about.in_progress.map(UnfinishedOperation::from),
+            in_progress: about.in_progress,
         }
     }
 }
@@ -87,9 +70,6 @@ mod tests {
 
     #[test]
     fn saved_work_is_published_as_it_is_stored() {
-        for (stored, published) in UnfinishedOperation::both() {
-            assert_eq!(published, stored);
-        }
         let work = KeptWork {
             reference: "refs/drive/kept/r1/1".to_owned(),
             sha: CommitSha::new("a".repeat(40)),

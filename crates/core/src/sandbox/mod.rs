@@ -13,6 +13,7 @@ pub use ownership::{
 use crate::ids::{BranchName, CommitSha, RunId, SandboxId};
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -155,9 +156,10 @@ impl fmt::Display for SandboxNote {
     }
 }
 
-/// An operation that stopped half way in a worktree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A git operation that was not finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "UnfinishedOperation")]
 pub enum InProgress {
     /// A rebase.
     Rebase,

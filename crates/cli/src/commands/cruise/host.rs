@@ -13,6 +13,7 @@ use drive_engine::CancelToken;
 use drive_engine::cruise::{CruiseService, Resumed};
 use drive_engine::executor::Hints;
 use drive_engine::forge::Conversation;
+use drive_engine::perform::World;
 use drive_engine::ports::Forge;
 use std::path::{Path, PathBuf};
 
@@ -97,14 +98,17 @@ impl Host {
     ) -> Result<Resumed, Problem> {
         let progress = Progress::new(output);
         let world = self.wiring.world(self.conversation.as_ref(), &progress);
-        let cruises = CruiseService {
+        self.service(&world, cancel).resume_all(runs)
+    }
+
+    fn service<'a>(&'a self, world: &'a World<'a>, cancel: &'a CancelToken) -> CruiseService<'a> {
+        CruiseService {
             journal: self.wiring.journal(),
             whoami: &self.wiring.whoami,
-            performer: &world,
+            performer: world,
             cancel,
             hints: self.hints(),
-        };
-        cruises.resume_all(runs)
+        }
     }
 
     /// Calls `work` with the service, and prints progress.
@@ -115,13 +119,7 @@ impl Host {
     ) -> Result<T, Problem> {
         let progress = Progress::new(app.output());
         let world = self.wiring.world(self.conversation.as_ref(), &progress);
-        let cruises = CruiseService {
-            journal: self.wiring.journal(),
-            whoami: &self.wiring.whoami,
-            performer: &world,
-            cancel: app.cancel()?,
-            hints: self.hints(),
-        };
+        let cruises = self.service(&world, app.cancel()?);
         let letting_go = "detaching; continue with `drive cruise resume`";
         progress.ticking(cruises.cancel, letting_go, || work(cruises))
     }

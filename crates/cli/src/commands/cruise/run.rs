@@ -5,7 +5,7 @@ use super::resume::report;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::phase_terms::usual_terms;
-use crate::commands::spawn_options::{layers, new_branch};
+use crate::commands::spawn_options::{TimeoutArgs, layers, new_branch};
 use crate::commands::start_warnings::{warn_of_uncommitted_changes, warn_without_token};
 use crate::documents::{RunDocument, path_text};
 use crate::task::load_task;
@@ -83,29 +83,19 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "N")]
     max_iterations: Option<u32>,
 
-    /// Stop an agent after this long without output
-    #[arg(long, value_name = "TIME")]
-    idle_timeout: Option<String>,
-
-    /// Stop an agent after this long
-    #[arg(long, value_name = "TIME")]
-    total_timeout: Option<String>,
+    #[command(flatten)]
+    timeouts: TimeoutArgs,
 }
 
 impl RunArgs {
     /// The flags of these that stand for settings. The settings refuse those that nothing reads yet.
     fn layers(&self) -> Vec<Layer> {
-        let mut flags = layers(&[
-            ("--idle-timeout", "spawn.idle_timeout", &self.idle_timeout),
-            (
-                "--total-timeout",
-                "spawn.total_timeout",
-                &self.total_timeout,
-            ),
+        let mut flags = self.timeouts.layers();
+        flags.extend(layers(&[
             ("--pr-strategy", "cruise.pr_strategy", &self.pr_strategy),
             ("--planner", "spawn-team.primary_llm", &self.planner),
             ("--reviewer", "spawn-team.reviewer_llm", &self.reviewer),
-        ]);
+        ]));
         let numbers = [
             ("--max-parallel", "cruise.max_parallel", self.max_parallel),
             ("--max-rounds", "cruise.max_rounds", self.max_rounds),

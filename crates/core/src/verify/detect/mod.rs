@@ -335,3 +335,7 @@ pub(crate) fn affected(
         affected.extend(more);
     }
 }
+
+#[cfg(test)]
+#[path = "../detect_tests.rs"]
+mod tests;
