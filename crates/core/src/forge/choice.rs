@@ -50,8 +50,8 @@ pub fn choose(around: &Surroundings<'_>) -> Result<Choice, Problem> {
         (ForgeKind::Local, _) => Ok(local("`forge.kind` is `local`".to_owned())),
         (ForgeKind::Auto, Ok(choice)) => Ok(choice),
         (ForgeKind::Auto, Err(missing)) => Ok(Choice {
-            token_missing_for: missing.token_for(),
-            ..local(missing.why())
+            token_missing_for: missing.token_for,
+            ..local(missing.why)
         }),
         (ForgeKind::Github, Ok(choice)) => Ok(choice),
         (ForgeKind::Github, Err(missing)) => Err(missing.problem()),
@@ -75,7 +75,12 @@ fn github(around: &Surroundings<'_>) -> Result<Choice, Missing> {
         ),
     };
     let Some(token) = around.token_from else {
-        return Err(Missing::Token { repo });
+        return Err(Missing {
+            kind: Kind::TokenMissing,
+            why: format!("no token for `{repo}`"),
+            hint: "run `gh auth login`, or set the variable that `forge.token_env` names",
+            token_for: Some(repo),
+        });
     };
     let why = format!(
         "{from} `{repo}` on `{}`, with a token from {token}",
@@ -88,81 +93,50 @@ fn github(around: &Surroundings<'_>) -> Result<Choice, Missing> {
     })
 }
 
-enum Missing {
-    Remote {
-        remote: String,
-    },
-    OtherHost {
-        remote: String,
-        host: String,
-        wanted: String,
-    },
-    NoAddress {
-        remote: String,
-    },
-    Token {
-        repo: String,
-    },
+/// Why GitHub cannot be used.
+struct Missing {
+    kind: Kind,
+    why: String,
+    hint: &'static str,
+    /// The repository that only a token is missing for.
+    token_for: Option<String>,
 }
 
 impl Missing {
-    fn why(&self) -> String {
-        match self {
-            Missing::Remote { remote } => format!("no remote `{remote}`"),
-            Missing::OtherHost {
-                remote,
-                host,
-                wanted,
-            } => {
-                format!("remote `{remote}` is on `{host}`, not on `{wanted}`")
-            }
-            Missing::NoAddress { remote } => {
-                format!("remote `{remote}` is not the URL of a repository on a server")
-            }
-            Missing::Token { repo } => format!("no token for `{repo}`"),
-        }
-    }
-
-    fn token_for(&self) -> Option<String> {
-        match self {
-            Missing::Token { repo } => Some(repo.clone()),
-            Missing::Remote { .. } | Missing::OtherHost { .. } | Missing::NoAddress { .. } => None,
+    fn remote(why: String) -> Self {
+        Self {
+            kind: Kind::RemoteMissing,
+            why,
+            hint: "set `forge.repo` to `owner/name`, or `forge.kind` to `local`",
+            token_for: None,
         }
     }
 
     fn problem(self) -> Problem {
-        let message = format!("`forge.kind` is `github`, but {}", self.why());
-        match self {
-            Missing::Token { .. } => Problem::new(Kind::TokenMissing, message)
-                .hint("run `gh auth login`, or set the variable that `forge.token_env` names"),
-            Missing::OtherHost { .. } => Problem::new(Kind::RemoteNotOnForge, message)
-                .hint("set `forge.api_url` to the API of your server, or `forge.kind` to `local`"),
-            Missing::Remote { .. } | Missing::NoAddress { .. } => {
-                Problem::new(Kind::RemoteMissing, message)
-                    .hint("set `forge.repo` to `owner/name`, or `forge.kind` to `local`")
-            }
-        }
+        let message = format!("`forge.kind` is `github`, but {}", self.why);
+        Problem::new(self.kind, message).hint(self.hint)
     }
 }
 
 fn remote_repo(around: &Surroundings<'_>) -> Result<String, Missing> {
-    let remote = around.remote.to_owned();
+    let remote = around.remote;
     let Some(url) = around.remote_url else {
-        return Err(Missing::Remote { remote });
+        return Err(Missing::remote(format!("no remote `{remote}`")));
     };
-    let Some(address) = parse_remote(url) else {
-        return Err(Missing::NoAddress { remote });
+    let Some(RemoteAddress { host, repo }) = parse_remote(url) else {
+        let why = format!("remote `{remote}` is not the URL of a repository on a server");
+        return Err(Missing::remote(why));
     };
     let wanted = web_host(around.api_url);
-    if address.host == wanted {
-        Ok(address.repo)
-    } else {
-        Err(Missing::OtherHost {
-            remote,
-            host: address.host,
-            wanted,
-        })
+    if host == wanted {
+        return Ok(repo);
     }
+    Err(Missing {
+        kind: Kind::RemoteNotOnForge,
+        why: format!("remote `{remote}` is on `{host}`, not on `{wanted}`"),
+        hint: "set `forge.api_url` to the API of your server, or `forge.kind` to `local`",
+        token_for: None,
+    })
 }
 
 /// A repository on a server.

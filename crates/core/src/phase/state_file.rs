@@ -237,11 +237,7 @@ impl PhaseState {
 }
 
 fn beginning(text: &str, most: usize) -> String {
-    let mut end = most.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!("{}…", &text[..end])
+    format!("{}…", &text[..text.floor_char_boundary(most)])
 }
 
 fn contradicted(kind: Kind, what: String) -> Problem {

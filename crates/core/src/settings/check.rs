@@ -9,7 +9,7 @@ use super::layer::{Layer, Place};
 use super::tree::{Node, NodeKind};
 use super::units::{self, UNIT_KEYWORD};
 use crate::did_you_mean::{nearest, suggestion};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Keys that are planned and that no code reads yet. Accepting one would promise an effect it does
 /// not have; a key leaves this list when its field joins the settings.
@@ -59,16 +59,9 @@ impl<'a> Checker<'a> {
             "array" => self.visit_list(node, schema, path),
             "string" => self.visit_text(node, schema, path),
             "integer" => self.visit_integer(node, schema, path),
-            "number" => match node.kind {
-                NodeKind::Float(_) | NodeKind::Integer(_) => {}
-                NodeKind::Table(_)
-                | NodeKind::List(_)
-                | NodeKind::Text(_)
-                | NodeKind::Bool(_)
-                | NodeKind::Foreign(_) => {
-                    self.wrong_type(node, path, "a number");
-                }
-            },
+            "number" if !matches!(node.kind, NodeKind::Float(_) | NodeKind::Integer(_)) => {
+                self.wrong_type(node, path, "a number");
+            }
             "boolean" if !matches!(node.kind, NodeKind::Bool(_)) => {
                 self.wrong_type(node, path, "true or false");
             }
@@ -80,15 +73,11 @@ impl<'a> Checker<'a> {
         let NodeKind::Table(entries) = &node.kind else {
             return self.wrong_type(node, path, "a table");
         };
-        let none = Map::new();
-        let properties = schema.get("properties").and_then(Value::as_object);
-        let known = properties.unwrap_or(&none);
-        let other = schema
-            .get("additionalProperties")
-            .filter(|other| other.is_object());
+        let known = &schema["properties"];
+        let other = &schema["additionalProperties"];
         for (name, below) in entries {
             let path = path.join(name);
-            match properties.and_then(|known| known.get(name)).or(other) {
+            match known.get(name).or(other.is_object().then_some(other)) {
                 Some(schema) => self.visit(below, schema, &path),
                 None => self.unknown_key(below, name, &path, known),
             }
@@ -99,8 +88,7 @@ impl<'a> Checker<'a> {
     }
 
     fn require(&mut self, node: &Node, entries: &[(String, Node)], schema: &Value, path: &KeyPath) {
-        let required = schema.get("required").and_then(Value::as_array);
-        for name in required.into_iter().flatten().filter_map(Value::as_str) {
+        for name in texts(&schema["required"]) {
             if !entries.iter().any(|(known, _)| known == name) {
                 let message = format!("{} needs `{name}`", table_name(path));
                 self.report(&node.key, &path.join(name), message, None);
@@ -120,7 +108,7 @@ impl<'a> Checker<'a> {
     }
 
     fn visit_text(&mut self, node: &Node, schema: &Value, path: &KeyPath) {
-        let unit = schema.get(UNIT_KEYWORD).and_then(Value::as_str);
+        let unit = schema[UNIT_KEYWORD].as_str();
         match (&node.kind, unit) {
             (NodeKind::Text(_), None) => {}
             (NodeKind::Text(text), Some(unit)) => {
@@ -137,34 +125,22 @@ impl<'a> Checker<'a> {
         let NodeKind::Integer(number) = node.kind else {
             return self.wrong_type(node, path, "a whole number");
         };
-        let least = schema
-            .get("minimum")
-            .and_then(Value::as_i64)
-            .unwrap_or(i64::MIN);
-        let format_most = match schema.get("format").and_then(Value::as_str) {
+        let least = schema["minimum"].as_i64().unwrap_or(i64::MIN);
+        let format_most = match schema["format"].as_str() {
             Some("uint32") => i64::from(u32::MAX),
             Some("uint16") => i64::from(u16::MAX),
             Some(_) | None => i64::MAX,
         };
-        let most = schema
-            .get("maximum")
-            .and_then(Value::as_i64)
-            .unwrap_or(format_most);
-        if number < least {
-            self.report(
-                &node.value,
-                path,
-                format!("`{path}` must be at least {least}, not {number}"),
-                None,
-            );
+        let most = schema["maximum"].as_i64().unwrap_or(format_most);
+        let bound = if number < least {
+            format!("at least {least}")
         } else if number > most {
-            self.report(
-                &node.value,
-                path,
-                format!("`{path}` must be at most {most}, not {number}"),
-                None,
-            );
-        }
+            format!("at most {most}")
+        } else {
+            return;
+        };
+        let message = format!("`{path}` must be {bound}, not {number}");
+        self.report(&node.value, path, message, None);
     }
 
     fn visit_choice(&mut self, node: &Node, choices: &[&str], path: &KeyPath) {
@@ -173,42 +149,30 @@ impl<'a> Checker<'a> {
         };
         if !choices.contains(&text.as_str()) {
             let hint = suggestion(text, choices.iter().copied());
-            self.report(
-                &node.value,
-                path,
-                format!("`{path}` cannot be `{text}`"),
-                hint,
-            );
+            let message = format!("`{path}` cannot be `{text}`");
+            self.report(&node.value, path, message, hint);
         }
     }
 
-    fn unknown_key(&mut self, node: &Node, name: &str, path: &KeyPath, known: &Map<String, Value>) {
+    fn unknown_key(&mut self, node: &Node, name: &str, path: &KeyPath, known: &Value) {
         if NOT_YET.contains(&path.to_string().as_str()) {
             let message = format!("`{path}` does nothing yet");
             return self.report(&node.key, path, message, Some("remove it".to_owned()));
         }
         let table = table_name(&path.parent());
-        let names = known.keys().map(String::as_str);
+        let names = keys(known);
         let hint = match nearest(name, names.clone()) {
             Some(name) => Some(format!("did you mean `{name}`?")),
             None => home_of(self.root, name).or_else(|| suggestion(name, names)),
         };
-        self.report(
-            &node.key,
-            path,
-            format!("unknown key `{name}` in {table}"),
-            hint,
-        );
+        let message = format!("unknown key `{name}` in {table}");
+        self.report(&node.key, path, message, hint);
     }
 
     fn wrong_type(&mut self, node: &Node, path: &KeyPath, wanted: &str) {
         let found = node.kind_name();
-        self.report(
-            &node.value,
-            path,
-            format!("`{path}` must be {wanted}, not {found}"),
-            None,
-        );
+        let message = format!("`{path}` must be {wanted}, not {found}");
+        self.report(&node.value, path, message, None);
     }
 
     fn report(&mut self, place: &Place, path: &KeyPath, message: String, hint: Option<String>) {
@@ -219,47 +183,44 @@ impl<'a> Checker<'a> {
 
 /// Names the table that does have such a key, when a key is only in the wrong place.
 fn home_of(root: &Value, name: &str) -> Option<String> {
-    let sections = root.get("properties").and_then(Value::as_object)?;
-    let (section, _) = sections.iter().find(|(_, schema)| {
-        let keys = schema.get("properties").and_then(Value::as_object);
-        keys.is_some_and(|keys| keys.contains_key(name))
-    })?;
+    let sections = &root["properties"];
+    let section = keys(sections).find(|one| sections[*one]["properties"].get(name).is_some())?;
     Some(format!("`{name}` belongs in `[{section}]`"))
 }
 
 /// An optional value's schema allows null, which TOML cannot write.
 fn without_null(schema: &Value) -> &Value {
-    let alternatives = schema.get("anyOf").and_then(Value::as_array);
-    let is_null = |schema: &&Value| type_of(schema) != "null";
-    alternatives
-        .and_then(|alternatives| alternatives.iter().find(is_null))
-        .unwrap_or(schema)
+    let alternatives = schema["anyOf"].as_array();
+    let some = alternatives.and_then(|all| all.iter().find(|one| type_of(one) != "null"));
+    some.unwrap_or(schema)
 }
 
 fn type_of(schema: &Value) -> &str {
-    match schema.get("type") {
-        Some(Value::String(name)) => name,
-        Some(Value::Array(names)) => {
-            let mut names = names.iter().filter_map(Value::as_str);
-            names.find(|name| *name != "null").unwrap_or_default()
-        }
-        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => "",
-    }
+    let names = &schema["type"];
+    let some = || texts(names).find(|name| *name != "null");
+    names.as_str().or_else(some).unwrap_or_default()
 }
 
 /// The texts a choice allows: a plain `enum`, or one `const` for each documented variant.
 fn choices(schema: &Value) -> Option<Vec<&str>> {
-    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
-        return Some(values.iter().filter_map(Value::as_str).collect());
+    if schema["enum"].is_array() {
+        return Some(texts(&schema["enum"]).collect());
     }
-    let variants = schema.get("oneOf").and_then(Value::as_array)?;
-    let texts = variants.iter().flat_map(|variant| {
-        let several = variant.get("enum").and_then(Value::as_array);
-        let one = variant.get("const").and_then(Value::as_str);
-        let several = several.into_iter().flatten().filter_map(Value::as_str);
-        several.chain(one)
-    });
-    Some(texts.collect())
+    let variants = schema["oneOf"].as_array()?.iter();
+    let all = variants.flat_map(|one| texts(&one["enum"]).chain(one["const"].as_str()));
+    Some(all.collect())
+}
+
+/// The texts of a list.
+fn texts(list: &Value) -> impl Iterator<Item = &str> {
+    let items = list.as_array().into_iter().flatten();
+    items.filter_map(Value::as_str)
+}
+
+/// The keys of an object.
+fn keys(object: &Value) -> impl Iterator<Item = &str> + Clone {
+    let entries = object.as_object().into_iter().flatten();
+    entries.map(|(key, _)| key.as_str())
 }
 
 fn table_name(path: &KeyPath) -> String {

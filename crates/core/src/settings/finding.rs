@@ -70,22 +70,16 @@ impl Findings {
         let findings = self.0;
         if let [finding] = findings.as_slice() {
             let message = format!("{}: {}", finding.origin, finding.message);
-            let problem = Problem::new(KIND, message);
-            let problem = match shown_line(finding) {
-                Some(line) => problem.cause(line),
-                None => problem,
-            };
-            return match &finding.hint {
-                Some(hint) => problem.hint(hint.clone()),
-                None => problem,
+            return Problem {
+                hint: finding.hint.clone(),
+                causes: shown_line(finding).into_iter().collect(),
+                ..Problem::new(KIND, message)
             };
         }
         let message = format!("the settings have {} errors", findings.len());
         let mut problem =
             Problem::new(KIND, message).hint("correct them, then run `drive config check`");
-        for finding in findings.iter().take(SHOWN) {
-            problem = problem.cause(one_cause(finding));
-        }
+        problem.causes = findings.iter().take(SHOWN).map(one_cause).collect();
         match findings.len().checked_sub(SHOWN) {
             None | Some(0) => problem,
             Some(more) => problem.cause(format!("and {more} more")),

@@ -173,6 +173,15 @@ impl StageName {
         }
     }
 
+    /// Its key in a route of the settings.
+    pub fn setting(self) -> &'static str {
+        match self {
+            StageName::Compile => "compile",
+            StageName::TargetedTests => "targeted_tests",
+            StageName::StartupSmoke => "startup_smoke",
+        }
+    }
+
     /// The name as people read it.
     pub fn words(self) -> &'static str {
         match self {
@@ -263,6 +272,30 @@ pub struct Stage {
     pub leaked_processes: u32,
     /// Why it has this status, where the status alone does not say.
     pub reason: Option<String>,
+}
+
+impl Stage {
+    /// A stage that has not run.
+    pub fn unrun(name: StageName, route: &str, command: &[String], status: StageStatus) -> Self {
+        Self {
+            name,
+            status,
+            ended: None,
+            route: route.to_owned(),
+            required: true,
+            command: command.to_vec(),
+            cwd: None,
+            exit_code: None,
+            signal: None,
+            duration_ms: 0,
+            stdout_tail: String::new(),
+            stderr_tail: String::new(),
+            truncated_bytes: 0,
+            resource: StageResource::default(),
+            leaked_processes: 0,
+            reason: None,
+        }
+    }
 }
 
 fn required() -> bool {

@@ -39,49 +39,50 @@ pub struct Judgement {
 /// Judges one stage. When several things hold, the worst one is reported: what the environment did,
 /// then the bounds, then tampering, then what was left behind, then the command's own end.
 pub fn judge(name: StageName, seen: &Observation) -> Judgement {
+    let fail = |ended, reason: &str| (StageStatus::Fail, ended, Some(reason.to_owned()));
     let (status, ended, reason) = match &seen.end {
         End::Infra { message } => (StageStatus::Error, StageEnd::Infra, Some(message.clone())),
-        End::Aborted => plain(StageStatus::Error, StageEnd::Aborted, "interrupted"),
-        End::MemoryLimit => plain(
-            StageStatus::Fail,
-            StageEnd::MemoryLimit,
-            "memory limit reached",
-        ),
-        End::ProcessLimit => plain(
-            StageStatus::Fail,
-            StageEnd::ProcessLimit,
-            "process limit reached",
-        ),
-        End::OutputLimit => plain(
-            StageStatus::Fail,
-            StageEnd::OutputLimit,
-            "output limit reached",
-        ),
-        End::TimedOut { bound } => (
-            StageStatus::Timeout,
-            StageEnd::TimedOut,
-            Some(out_of_time(*bound, seen)),
-        ),
+        End::Aborted => {
+            let reason = Some("interrupted".to_owned());
+            (StageStatus::Error, StageEnd::Aborted, reason)
+        }
+        End::MemoryLimit => fail(StageEnd::MemoryLimit, "memory limit reached"),
+        End::ProcessLimit => fail(StageEnd::ProcessLimit, "process limit reached"),
+        End::OutputLimit => fail(StageEnd::OutputLimit, "output limit reached"),
+        End::TimedOut { bound } => {
+            let reason = Some(out_of_time(*bound, seen));
+            (StageStatus::Timeout, StageEnd::TimedOut, reason)
+        }
         End::Exited { .. } | End::Signalled { .. } | End::LeakedProcesses { .. }
             if !seen.tampered.is_empty() =>
         {
-            (
-                StageStatus::Fail,
+            let paths = text::named(&seen.tampered, 5);
+            fail(
                 StageEnd::Tampered,
-                Some(tampered(&seen.tampered)),
+                &format!("changed tracked files: {paths}"),
             )
         }
-        End::LeakedProcesses { count } => (
-            StageStatus::Fail,
-            StageEnd::LeakedProcesses,
-            Some(format!("left {count} {} running", noun(*count))),
-        ),
-        End::Signalled { signal } => (
-            StageStatus::Fail,
-            StageEnd::Signalled,
-            Some(format!("killed by signal {signal}")),
-        ),
-        End::Exited { code } => by_exit_code(name, *code, seen),
+        End::LeakedProcesses { count } => {
+            let noun = if *count == 1 { "process" } else { "processes" };
+            fail(
+                StageEnd::LeakedProcesses,
+                &format!("left {count} {noun} running"),
+            )
+        }
+        End::Signalled { signal } => {
+            fail(StageEnd::Signalled, &format!("killed by signal {signal}"))
+        }
+        End::Exited { code: 0 }
+            if name == StageName::TargetedTests && seen.tests == TestsRan::None =>
+        {
+            let reason = "exit code 0, but the test runner reports that no test ran";
+            fail(StageEnd::Exited, reason)
+        }
+        End::Exited { code: 0 } => (StageStatus::Pass, StageEnd::Exited, None),
+        End::Exited { code } => match &seen.smoke_reason {
+            Some(reason) => fail(StageEnd::Exited, reason),
+            None => fail(StageEnd::Exited, &format!("exit code {code}")),
+        },
     };
     Judgement {
         status,
@@ -120,46 +121,12 @@ pub(super) fn overall(status: StageStatus) -> Option<Overall> {
     }
 }
 
-type Verdict = (StageStatus, StageEnd, Option<String>);
-
-fn by_exit_code(name: StageName, code: i32, seen: &Observation) -> Verdict {
-    if code != 0 {
-        let reason = seen
-            .smoke_reason
-            .clone()
-            .unwrap_or_else(|| format!("exit code {code}"));
-        return (StageStatus::Fail, StageEnd::Exited, Some(reason));
-    }
-    match seen.tests {
-        TestsRan::None if name == StageName::TargetedTests => plain(
-            StageStatus::Fail,
-            StageEnd::Exited,
-            "exit code 0, but the test runner reports that no test ran",
-        ),
-        TestsRan::None | TestsRan::Unknown | TestsRan::Some(_) => {
-            (StageStatus::Pass, StageEnd::Exited, None)
-        }
-    }
-}
-
-fn plain(status: StageStatus, ended: StageEnd, reason: &str) -> Verdict {
-    (status, ended, Some(reason.to_owned()))
-}
-
 fn out_of_time(bound: TimeBound, seen: &Observation) -> String {
     match (bound, &seen.smoke_reason) {
         (TimeBound::Idle, _) => "no output for too long".to_owned(),
         (TimeBound::Wall, Some(reason)) => format!("{reason} within {:?}", seen.timeout),
         (TimeBound::Wall, None) => format!("did not finish within {:?}", seen.timeout),
     }
-}
-
-fn tampered(paths: &[String]) -> String {
-    format!("changed tracked files: {}", text::named(paths, 5))
-}
-
-fn noun(count: u32) -> &'static str {
-    if count == 1 { "process" } else { "processes" }
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
 //! The order of stages as a pure state machine: the next stage, its time limit, and the final
 //! result.
 
-use super::envelope::{
-    Failure, FailureCategory, Overall, Stage, StageEnd, StageName, StageResource, StageStatus,
-};
+use super::envelope::{Failure, FailureCategory, Overall, Stage, StageEnd, StageName, StageStatus};
 use super::judge;
 use super::plan::{Plan, PlannedStage, StageCommand, Work};
 use crate::time::Timestamp;
@@ -121,26 +119,13 @@ impl Sequence {
 /// A stage that did not run.
 fn unrun(stage: &PlannedStage, status: StageStatus, required: bool, reason: String) -> Stage {
     let command = match &stage.work {
-        Work::Run(command) => command.argv.clone(),
-        Work::Nothing(_) => Vec::new(),
+        Work::Run(command) => command.argv.as_slice(),
+        Work::Nothing(_) => &[],
     };
     Stage {
-        name: stage.name,
-        status,
-        ended: None,
-        route: stage.route.clone(),
         required,
-        command,
-        cwd: None,
-        exit_code: None,
-        signal: None,
-        duration_ms: 0,
-        stdout_tail: String::new(),
-        stderr_tail: String::new(),
-        truncated_bytes: 0,
-        resource: StageResource::default(),
-        leaked_processes: 0,
         reason: Some(reason),
+        ..Stage::unrun(stage.name, &stage.route, command, status)
     }
 }
 
@@ -158,45 +143,34 @@ fn failure(stage: &Stage) -> Failure {
         category: judge::category(stage.name, ended),
         reason: format!("{} ({}): {reason}", stage.name.words(), stage.route),
         stage: Some(stage.name),
-        hint: hint(stage.name.as_str(), ended),
+        hint: Some(hint(stage.name, ended)),
     }
 }
 
 /// What to do next about a stage that ended like this.
-fn hint(name: &str, ended: StageEnd) -> Option<String> {
+fn hint(name: StageName, ended: StageEnd) -> String {
     let text = match ended {
-        StageEnd::Exited | StageEnd::Signalled => {
-            return Some(
-                "read the end of its output, fix the code, then verify the new commit".to_owned(),
+        StageEnd::TimedOut => {
+            let setting = name.setting();
+            return format!(
+                "raise `timeout.{setting}` of its route or `verify.deadline` if it needs more time"
             );
         }
-        StageEnd::TimedOut => format!(
-            "raise `timeout.{}` of its route or `verify.deadline` if it needs more time",
-            setting(name)
-        ),
-        StageEnd::MemoryLimit => "raise `verify.limits.memory` if it needs more".to_owned(),
-        StageEnd::ProcessLimit => "raise `verify.limits.processes` if it needs more".to_owned(),
-        StageEnd::OutputLimit => {
-            "make it print less, or raise `verify.limits.output_total`".to_owned()
+        StageEnd::Exited | StageEnd::Signalled => {
+            "read the end of its output, fix the code, then verify the new commit"
         }
+        StageEnd::MemoryLimit => "raise `verify.limits.memory` if it needs more",
+        StageEnd::ProcessLimit => "raise `verify.limits.processes` if it needs more",
+        StageEnd::OutputLimit => "make it print less, or raise `verify.limits.output_total`",
         StageEnd::LeakedProcesses => {
             "stop the processes it starts; for build daemons set `verify.limits.leaked_processes \
              = \"kill\"`"
-                .to_owned()
         }
-        StageEnd::Tampered => "make builds and tests write only untracked files".to_owned(),
-        StageEnd::Aborted => "run `drive verify` again".to_owned(),
-        StageEnd::Infra => "run `drive doctor`, then `drive verify` again".to_owned(),
+        StageEnd::Tampered => "make builds and tests write only untracked files",
+        StageEnd::Aborted => "run `drive verify` again",
+        StageEnd::Infra => "run `drive doctor`, then `drive verify` again",
     };
-    Some(text)
-}
-
-fn setting(name: &str) -> &str {
-    match name {
-        "targetedTests" => "targeted_tests",
-        "startupSmoke" => "startup_smoke",
-        other => other,
-    }
+    text.to_owned()
 }
 
 fn nothing_to_run() -> Failure {

@@ -325,10 +325,9 @@ fn problem_of(
         (Overall::Error, Some(Class::Work))
         | (Overall::Pass | Overall::Fail | Overall::Timeout, _) => Kind::VerificationFailed,
     };
-    let problem = Problem::new(kind, message);
-    Some(match &failure.hint {
-        Some(hint) => problem.hint(hint),
-        None => problem,
+    Some(Problem {
+        hint: failure.hint.clone(),
+        ..Problem::new(kind, message)
     })
 }
 

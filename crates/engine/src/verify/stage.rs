@@ -34,16 +34,14 @@ impl StageRunner<'_> {
             Ok(spec) => spec,
             Err(problem) => return (self.refused(turn, &problem), Vec::new()),
         };
-        match self
+        let ran = self
             .runner
-            .run(&spec, self.cancel, &mut |_| Ok(()), &mut scan)
-        {
-            Ok(report) => {
-                let layers = report.layers.clone();
-                (
-                    self.judged(turn, &spec, report, scan.tests.finish()),
-                    layers,
-                )
+            .run(&spec, self.cancel, &mut |_| Ok(()), &mut scan);
+        match ran {
+            Ok(mut report) => {
+                let layers = std::mem::take(&mut report.layers);
+                let stage = self.judged(turn, &spec, report, scan.tests.finish());
+                (stage, layers)
             }
             Err(problem) => (self.refused(turn, &problem), Vec::new()),
         }
@@ -147,25 +145,13 @@ impl StageRunner<'_> {
 }
 
 fn blank(turn: &Turn, judgement: Judgement) -> Stage {
+    let reason = judgement.reason;
     Stage {
-        name: turn.name,
-        status: judgement.status,
         ended: Some(judgement.ended),
-        route: turn.route.clone(),
-        required: true,
-        command: turn.command.argv.clone(),
-        cwd: None,
         exit_code: judgement.exit_code,
         signal: judgement.signal,
-        duration_ms: 0,
-        stdout_tail: String::new(),
-        stderr_tail: String::new(),
-        truncated_bytes: 0,
-        resource: StageResource::default(),
-        leaked_processes: 0,
-        reason: judgement
-            .reason
-            .map(|reason| text::printable(reason.as_bytes())),
+        reason: reason.map(|reason| text::printable(reason.as_bytes())),
+        ..Stage::unrun(turn.name, &turn.route, &turn.command.argv, judgement.status)
     }
 }
 

@@ -1,5 +1,6 @@
+use super::diagnosis::Tries;
 use super::json_lines::{Dialect, JsonLines, Known, list, summary_of};
-use super::progress::{Progress, Tries};
+use super::progress::Progress;
 use super::{AgentStream, StreamSetup};
 use crate::agent::outcome::Failure;
 use crate::agent::permission::Decision;

@@ -1,7 +1,7 @@
 use super::calls::{Call, CallEffect, CallEnd, Calls};
-use super::diagnosis::epoch_seconds;
+use super::diagnosis::{Tries, epoch_seconds};
 use super::json_lines::{Dialect, JsonLines, Known, list, summary_of};
-use super::progress::{Progress, Tries};
+use super::progress::Progress;
 use super::{AgentStream, StreamSetup};
 use crate::agent::event::Wait;
 use crate::agent::permission::Decision;

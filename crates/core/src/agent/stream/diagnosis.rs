@@ -24,8 +24,16 @@ pub(super) fn diagnose(message: &str, status: Option<u16>) -> Failure {
     Failure::Reported
 }
 
+/// How often an agent has tried, as far as it says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tries {
+    pub(super) attempt: Option<u32>,
+    pub(super) attempts: Option<u32>,
+    pub(super) retry_in_ms: Option<u64>,
+}
+
 /// The wait an agent's words announce while it still tries; `None` when they announce none.
-pub(super) fn wait_for(failure: &Failure, message: &str) -> Option<Wait> {
+pub(super) fn wait_for(failure: &Failure, tries: Tries, message: &str) -> Option<Wait> {
     match failure {
         Failure::UsageLimit { resets_at } => Some(Wait::UsageLimit {
             resets_at: *resets_at,
@@ -35,9 +43,9 @@ pub(super) fn wait_for(failure: &Failure, message: &str) -> Option<Wait> {
             message: message.to_owned(),
         }),
         Failure::Model { status } => Some(Wait::Overloaded {
-            attempt: None,
-            attempts: None,
-            retry_in_ms: None,
+            attempt: tries.attempt,
+            attempts: tries.attempts,
+            retry_in_ms: tries.retry_in_ms,
             status: *status,
             message: message.to_owned(),
         }),

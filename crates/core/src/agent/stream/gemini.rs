@@ -1,6 +1,7 @@
 use super::calls::{Call, CallEffect, CallEnd, Calls};
+use super::diagnosis::Tries;
 use super::json_lines::{Dialect, JsonLines, Known, summary_of};
-use super::progress::{Progress, Tries};
+use super::progress::Progress;
 use super::{AgentStream, StreamSetup};
 use crate::agent::usage::{Scope, Usage};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-use super::diagnosis::{diagnose, wait_for};
+use super::diagnosis::{Tries, diagnose, wait_for};
 use super::spoken::{MAX_EVENT_TEXT, Spoken};
 use super::text::{cut, one_line, push_bounded};
 use super::{Phase, StreamSetup};
@@ -225,8 +225,8 @@ impl Progress {
     pub(super) fn trouble(&mut self, message: &str, status: Option<u16>, tries: Tries) {
         let failure = diagnose(message, status);
         let shown = self.shown(message, 1000);
-        match wait_for(&failure, &shown) {
-            Some(wait) => self.wait(tries.applied_to(wait)),
+        match wait_for(&failure, tries, &shown) {
+            Some(wait) => self.wait(wait),
             None => self.warn(&shown),
         }
         self.last_error = Some((failure, shown));
@@ -351,30 +351,5 @@ impl Progress {
     pub(super) fn emit(&mut self, event: AgentEvent) {
         self.close_message();
         self.events.push(event);
-    }
-}
-
-/// How often an agent has tried, as far as it says.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tries {
-    pub(super) attempt: Option<u32>,
-    pub(super) attempts: Option<u32>,
-    pub(super) retry_in_ms: Option<u64>,
-}
-
-impl Tries {
-    fn applied_to(self, wait: Wait) -> Wait {
-        match wait {
-            Wait::Overloaded {
-                status, message, ..
-            } => Wait::Overloaded {
-                attempt: self.attempt,
-                attempts: self.attempts,
-                retry_in_ms: self.retry_in_ms,
-                status,
-                message,
-            },
-            Wait::Permission { .. } | Wait::LoginExpired { .. } | Wait::UsageLimit { .. } => wait,
-        }
     }
 }

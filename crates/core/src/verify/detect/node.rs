@@ -131,39 +131,24 @@ impl NodeWorkspace {
         affected(&members.collect::<Vec<_>>(), touched, |_| false)
     }
 
+    /// The script of the affected packages. Where all are, the root's own script comes first.
     fn script(
         &self,
         stage: StageName,
         names: &[&str],
         affected: Option<&BTreeSet<String>>,
     ) -> Option<Wanted> {
-        let Some(affected) = affected else {
-            return self.script_of_all(stage, names);
-        };
-        names.iter().find_map(|&name| {
-            let with: Vec<&str> = self
-                .packages
-                .iter()
-                .filter(|p| affected.contains(&p.name) && p.scripts.iter().any(|s| s == name))
-                .map(|p| p.name.as_str())
-                .collect();
-            (!with.is_empty()).then(|| self.run_in(stage, name, &with))
-        })
-    }
-
-    /// The root's own script where it has one, else the script of every package.
-    fn script_of_all(&self, stage: StageName, names: &[&str]) -> Option<Wanted> {
-        let root = names
-            .iter()
-            .find(|&&name| self.root_scripts.iter().any(|s| s == name));
-        if let Some(&name) = root {
+        let has = |scripts: &[String], name: &str| scripts.iter().any(|script| script == name);
+        let root = names.iter().find(|name| has(&self.root_scripts, name));
+        if let (None, Some(name)) = (affected, root) {
             return Some(Wanted::new(stage, &[self.program(), "run", name]));
         }
-        names.iter().find_map(|&name| {
+        names.iter().find_map(|name| {
             let with: Vec<&str> = self
                 .packages
                 .iter()
-                .filter(|p| p.scripts.iter().any(|s| s == name))
+                .filter(|p| affected.is_none_or(|affected| affected.contains(&p.name)))
+                .filter(|p| has(&p.scripts, name))
                 .map(|p| p.name.as_str())
                 .collect();
             (!with.is_empty()).then(|| self.run_in(stage, name, &with))
