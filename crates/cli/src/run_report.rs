@@ -5,7 +5,7 @@ use crate::documents::{Failure, RunDocument};
 use crate::output::Printable;
 use drive_core::agent::answer::Verdict;
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{Flow, OutcomeStatus, Phase, Record, Run};
+use drive_core::run::{Flow, OutcomeStatus, Phase, Record, Run, waits_for_person};
 use drive_engine::ports::DiffStats;
 use std::fmt::Write;
 
@@ -117,7 +117,11 @@ fn tell_state(run: &Run, phase: &Phase, text: &mut String) {
         let verdict = judged.overall.as_str();
         let _ = writeln!(text, "verified {head} against {base}: {verdict}");
     }
-    match (&phase.merged, run.outcome.as_ref().map(|end| end.status)) {
+    let end = run
+        .outcome
+        .as_ref()
+        .filter(|_| waits_for_person(run).is_none());
+    match (&phase.merged, end.map(|end| end.status)) {
         (Some(sha), _) => {
             let _ = writeln!(text, "merged   as {}", short(sha));
         }

@@ -187,8 +187,9 @@ impl<'env> Dispatch<'env> {
                 });
             }
         }
-        // A run that builds waits for its children or for a person, without a timer.
-        let waits = (!run.timers.is_empty() || run.flow == Flow::Cruise)
+        // A run that builds, or one at a limit, waits for its children or for a person, without a timer.
+        let is_waiting = run.flow == Flow::Cruise || run.limit().is_some();
+        let waits = (!run.timers.is_empty() || is_waiting)
             && run.is_active()
             && !self.stopping
             && executor.until == Until::Ended;

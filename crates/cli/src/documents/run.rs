@@ -124,6 +124,8 @@ pub(crate) struct RunSummary {
     kind: Option<CommandKind>,
     /// How it ended; null for a run that has not ended.
     pub(crate) status: Option<RunStatus>,
+    /// What only a person can end, with the command that does; null while the run works or is over.
+    waiting_for: Option<String>,
     /// The run that started it; absent for a run that a person started.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_run_id: Option<String>,
@@ -260,6 +262,7 @@ impl From<&Run> for RunSummary {
             run_id: run.id.to_string(),
             kind: request.map(|request| CommandKind::from(&request.kind)),
             status: outcome.map(|outcome| outcome.status.into()),
+            waiting_for: run::waits_for_person(run),
             parent_run_id: run.parent().map(|parent| parent.run.to_string()),
             task: request.map(|request| request.task.clone()),
             branch: run.work.branch.clone(),

@@ -61,6 +61,19 @@ pub enum Ending {
     },
 }
 
+impl Ending {
+    /// Whether a limit of the budget stopped it, so that the work itself did not fail.
+    pub fn is_over_budget(&self) -> bool {
+        matches!(
+            self,
+            Ending::Failed {
+                reason: Failure::Budget { .. },
+                ..
+            }
+        )
+    }
+}
+
 /// Why an agent's run did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]

@@ -24,4 +24,6 @@ pub use model::{
     Stage, TaskOrder, Threads, Timer, UnreadableFormat, VerifiedAgainst, Watch, WatchTerms, Work,
     is_actionable, read_event, read_run, reply_key, write_event, write_run,
 };
-pub use status::{CruiseStatus, cruise_status, is_cruise, paused_for, phase_state};
+pub use status::{
+    CruiseStatus, cruise_status, is_cruise, paused_for, phase_state, waits_for_person,
+};

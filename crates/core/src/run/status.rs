@@ -1,6 +1,6 @@
 //! Summary of a cruise for people, scripts and the state file in its sandbox.
 
-use super::flow::{needs_budget, waits_for};
+use super::flow::{NotResumable, needs_budget, require_resumable, waits_for};
 use super::model::{Effect, Flow, Phase, PlanCheck, RoundJob, Run, RunKind, Stage, Timer};
 use crate::phase::{MOST_PENDING, PhaseName, PhaseState, STATE_FILE_VERSION};
 use crate::review::{Domain, Move};
@@ -122,11 +122,7 @@ fn waiting_for(run: &Run, phase: &Phase) -> Option<String> {
         return agent;
     }
     if let Some(limit) = phase.limit() {
-        return Some(format!(
-            "you: {limit}; raise the limit with `drive runs extend {} {} --rounds 3`",
-            run.id,
-            run.extension()
-        ));
+        return Some(format!("you: {}", raise(run, limit)));
     }
     if let Some(hold) = phase.hold() {
         return Some(format!("a retry: {hold}"));
@@ -143,24 +139,48 @@ fn waiting_for(run: &Run, phase: &Phase) -> Option<String> {
     }
 }
 
+/// A limit, and the command that raises it. Only a watched phase counts its rounds.
+fn raise(run: &Run, limit: &str) -> String {
+    let rounds = match run.is_watched() {
+        true => " --rounds 3",
+        false => "",
+    };
+    format!(
+        "{limit}; raise the limit with `drive runs extend {} {}{rounds}`",
+        run.id,
+        run.extension()
+    )
+}
+
+/// What only a person can end: the reason and, where there is one, the command. A run that used up its
+/// budget and has ended waits too: it goes on once it has more.
+pub fn waits_for_person(run: &Run) -> Option<String> {
+    if let Some(outcome) = &run.outcome {
+        let failure = outcome.failure.as_ref()?;
+        let is_over_budget = require_resumable(run, None) == Err(NotResumable::OverBudget);
+        return is_over_budget.then(|| raise(run, &failure.message));
+    }
+    if let Some(limit) = run.limit() {
+        return Some(raise(run, limit));
+    }
+    let why = waits_for(run).filter(|_| run.flow == Flow::Cruise && run.shutdown.is_none())?;
+    Some(match needs_budget(run) {
+        true => format!(
+            "{why}; raise the budget with `drive runs extend {} {}`",
+            run.id,
+            run.extension()
+        ),
+        false => why,
+    })
+}
+
 /// What a run waits for before it goes on: the next try of a phase, or a person; `None` while it works.
 pub fn paused_for(run: &Run) -> Option<String> {
-    let phase = match &run.flow {
-        Flow::Phase { phase } => phase,
-        Flow::Cruise => {
-            let why = waits_for(run).filter(|_| run.is_active() && run.shutdown.is_none())?;
-            let id = &run.id;
-            return Some(match needs_budget(run) {
-                true => {
-                    format!(
-                        "you: {why}; raise the budget with `drive runs extend {id} {}`",
-                        run.extension()
-                    )
-                }
-                false => format!("you: {why}"),
-            });
-        }
-        Flow::Awaiting | Flow::Spawn { .. } => return None,
+    if let Some(why) = waits_for_person(run).filter(|_| run.is_active()) {
+        return Some(format!("you: {why}"));
+    }
+    let Flow::Phase { phase } = &run.flow else {
+        return None;
     };
     let (why, timer) = match (&phase.retry, phase.hold()) {
         (Some(retry), _) => (retry.why.as_str(), Timer::Retry),

@@ -8,7 +8,7 @@ use crate::forge::Comment;
 use crate::ids::{EffectKey, RunId};
 use crate::run::{
     Ask, ChildReport, ChildState, Effect, EffectResult, Event, Flow, ForgeAnswer, Note, Outcome,
-    OutcomeStatus, Run, step,
+    OutcomeStatus, Run, step, waits_for_person,
 };
 use crate::time::Timestamp;
 use std::collections::BTreeSet;
@@ -60,6 +60,15 @@ pub fn first_line(text: &str) -> String {
     }
     let kept: String = line.chars().take(LONGEST - 1).collect();
     format!("{kept}…")
+}
+
+/// The words for how a run stands.
+pub fn describe_state(run: &Run) -> &'static str {
+    match &run.outcome {
+        Some(outcome) => describe_status(outcome.status),
+        None if waits_for_person(run).is_some() => describe_status(OutcomeStatus::NeedsHuman),
+        None => "running",
+    }
 }
 
 /// The word for how a run ended.

@@ -7,7 +7,7 @@ use drive_core::Problem;
 use drive_core::ids::RunId;
 use drive_core::phase::PhaseName;
 use drive_core::run::{Run, cruise_status};
-use drive_core::timeline::{describe_status, timeline};
+use drive_core::timeline::{describe_state, timeline};
 use drive_engine::ports::{Entry, RunFilter, Store};
 
 /// Runs in the list.
@@ -45,7 +45,7 @@ fn row(html: &mut Html, run: &Run) {
     html.raw("<tr><td>");
     html.link("/runs/", run.id.as_str(), &run.id);
     html.raw("</td>").element("td", kind(run));
-    html.element("td", state(run));
+    html.element("td", describe_state(run));
     let task = run.request.as_ref().map_or("", |request| &request.task);
     let first = task.lines().next().unwrap_or_default();
     html.element("td", clip(first, TITLE));
@@ -85,7 +85,7 @@ fn facts(html: &mut Html, run: &Run) {
     let outcome = run.outcome.as_ref();
     let failure = outcome.and_then(|outcome| outcome.failure.as_ref());
     html.raw("<dl>\n");
-    html.fact("state", Some(state(run)));
+    html.fact("state", Some(describe_state(run)));
     html.fact("kind", Some(kind(run)));
     if let Some(cruise) = cruise_status(run) {
         html.fact("phase", Some(phase(cruise.phase)));
@@ -179,9 +179,4 @@ fn phase(phase: PhaseName) -> &'static str {
 
 fn cost(run: &Run) -> Option<String> {
     run.spent.cost.map(|cost| cost.to_string())
-}
-
-fn state(run: &Run) -> &'static str {
-    let outcome = run.outcome.as_ref();
-    outcome.map_or("running", |outcome| describe_status(outcome.status))
 }

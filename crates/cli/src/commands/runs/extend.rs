@@ -1,13 +1,19 @@
 //! `drive runs extend`: raises a limit that a run waits at.
 
 use super::resume;
-use crate::answer::Outcome;
+use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::cruise::extend_limits;
+use crate::documents::AskedDocument;
 use clap::Args;
+use drive_adapters::SystemClock;
+use drive_adapters::entropy::random_u32;
 use drive_core::agent::{Budget, Cost};
+use drive_core::ids::DedupeKey;
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::is_cruise;
+use drive_core::run::{Ask, Event, Run, is_cruise};
+use drive_engine::journal::Journal;
+use drive_engine::ports::{Owner, Store};
 
 /// The arguments of `drive runs extend`.
 #[derive(Debug, Args)]
@@ -43,10 +49,40 @@ pub(super) fn extend(app: &App, args: &ExtendArgs) -> Outcome {
         let run = resume::require(app, id)?;
         if !is_cruise(&run) {
             require_no_rounds(args)?;
-            return resume::go_on(app, &run, Some(budget));
+            return match app.store()?.owner(&run.id)? {
+                Some(owner) if run.is_active() => tell_owner(app, &run, budget, &owner),
+                Some(_) | None => resume::go_on(app, &run, Some(budget)),
+            };
         }
     }
     extend_limits(app, args.id.as_deref(), budget, args.rounds.unwrap_or(0))
+}
+
+/// Journals the larger budget of a team or spawn that another process works on. A run that has ended
+/// by then goes on here.
+fn tell_owner(app: &App, run: &Run, budget: Budget, owner: &Owner) -> Outcome {
+    let store = app.store()?;
+    let journal = Journal {
+        store: &store,
+        clock: &SystemClock,
+    };
+    let ask = Ask::Extend { budget, rounds: 0 };
+    let name = format!("ask/{:08x}{:08x}", random_u32()?, random_u32()?);
+    journal.deliver(&run.id, &Event::Asked { ask }, &DedupeKey::new(name), None)?;
+    let now = journal.require(&run.id)?;
+    if !now.is_active() {
+        return resume::go_on(app, &now, None);
+    }
+    let pid = owner.process.pid;
+    let document = AskedDocument {
+        id: run.id.to_string(),
+        pid: Some(pid),
+    };
+    let text = format!(
+        "run {}: process {pid} received the new limits; its next agent has them\n",
+        run.id
+    );
+    Answer::new(&document, text)
 }
 
 fn require_no_rounds(args: &ExtendArgs) -> Result<(), Problem> {

@@ -14,8 +14,8 @@ use clap::{Args, Subcommand};
 use drive_core::agent::answer::title_of;
 use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::Run;
-use drive_core::timeline::{describe_status, timeline};
+use drive_core::run::{Run, waits_for_person};
+use drive_core::timeline::{describe_state, timeline};
 use drive_engine::ports::{RunFilter, Store};
 use std::fmt::Write;
 
@@ -84,7 +84,10 @@ fn list(wiring: &Wiring, limit: u32) -> Outcome {
             .as_ref()
             .map_or(String::new(), |request| title_of(&request.task));
         let id = format!("{}{}", "  ".repeat(depth), run.id);
-        let _ = writeln!(text, "{id:22} {:15} {}", state(run), task);
+        let _ = writeln!(text, "{id:22} {:15} {}", describe_state(run), task);
+        if let Some(why) = waits_for_person(run) {
+            let _ = writeln!(text, "{:22} {why}", "");
+        }
     }
     if runs.is_empty() {
         text.push_str("no runs yet\n");
@@ -96,7 +99,11 @@ fn list(wiring: &Wiring, limit: u32) -> Outcome {
 }
 
 fn show(wiring: &Wiring, run: &Run) -> Outcome {
-    let mut text = format!("run {}: {}\n", run.id, state(run));
+    let mut text = format!("run {}: {}\n", run.id, describe_state(run));
+    let waits = waits_for_person(run);
+    if let Some(why) = &waits {
+        let _ = writeln!(text, "waiting  for you: {why}");
+    }
     for (id, child) in &run.children {
         let _ = writeln!(text, "{}", tree::child_line(id, child));
     }
@@ -110,7 +117,7 @@ fn show(wiring: &Wiring, run: &Run) -> Outcome {
         .outcome
         .as_ref()
         .and_then(|outcome| outcome.failure.as_ref());
-    if let Some(problem) = failure {
+    if let Some(problem) = failure.filter(|_| waits.is_none()) {
         let _ = writeln!(text, "{problem}");
     }
     let document = RunDetailDocument {
@@ -118,11 +125,6 @@ fn show(wiring: &Wiring, run: &Run) -> Outcome {
         journal,
     };
     Answer::new(&document, text)
-}
-
-fn state(run: &Run) -> &'static str {
-    let outcome = run.outcome.as_ref();
-    outcome.map_or("running", |outcome| describe_status(outcome.status))
 }
 
 fn find(wiring: &Wiring, id: Option<&str>) -> Result<Run, Problem> {

@@ -136,6 +136,15 @@ fn a_spawn_over_its_budget_goes_on_with_runs_extend() {
     let hint = text(&run["failure"]["hint"]);
     let command = format!("`drive runs extend {id} --tokens 1000000`");
     assert!(hint.contains(&command), "{hint}");
+    // It is a wait that a person ends, and not a failure.
+    assert_eq!(text(&run["status"]), "needsHuman");
+    assert!(text(&run["waitingFor"]).ends_with(&command), "{run:#}");
+    for args in [&["runs", "list"][..], &["runs", "show", &id]] {
+        let shown = world.drive(args).stdout;
+        assert!(shown.contains("waiting for you"), "{shown}");
+        assert!(shown.contains(&command), "{shown}");
+        assert!(!shown.contains("fail"), "{shown}");
+    }
     // Nothing was granted.
     let refused = world.drive(&["runs", "resume", &id, "--json"]);
     assert_eq!(refused.failure(), (Some(1), "budgetExceeded".into()));
@@ -145,6 +154,39 @@ fn a_spawn_over_its_budget_goes_on_with_runs_extend() {
     let run = extended.run();
     assert_eq!(
         (extended.code, text(&run["status"]), text(&run["runId"])),
+        (Some(0), "succeeded".into(), id),
+        "{run:#}"
+    );
+    assert_eq!(run["tokens"], 2200);
+    assert!(run["waitingFor"].is_null(), "{run:#}");
+    world.assert_nothing_is_left();
+}
+
+#[test]
+fn a_budget_that_is_raised_while_a_spawn_works_is_there_for_its_next_agent() {
+    let world = World::with_agent("true");
+    let go = world.path("go");
+    let waits = format!("echo half > half.txt\nuntil [ -e {go:?} ]; do sleep 0.05; done\n");
+    let script = EXPENSIVE.replace("echo half > half.txt\n", &waits);
+    assert_ne!(script, EXPENSIVE);
+    let claude = world.program("claude", &script);
+    world.settings(&format!(
+        "[agents.claude-code]\nkind = \"claude-code\"\ncommand = [{claude:?}]\n[budget]\ntokens = 1000\n"
+    ));
+    let child = world.start(&["spawn", "Spend it", "--agent", "claude-code", "--json"]);
+    world.wait_for_file("half.txt");
+    let shown = world.drive(&["runs", "show", "--json"]).document();
+    let id = text(&shown["runId"]);
+    let rounds = world.drive(&["runs", "extend", &id, "--rounds", "1", "--json"]);
+    assert_eq!(rounds.failure(), (Some(2), "nothingToExtend".into()));
+    let extended = world.drive(&["runs", "extend", &id, "--tokens", "5000", "--json"]);
+    assert_eq!(extended.code, Some(0), "{extended:?}");
+    assert_eq!(extended.document()["pid"], child.id());
+    fs::write(&go, "").unwrap();
+    let done = ended(child);
+    let run = done.run();
+    assert_eq!(
+        (done.code, text(&run["status"]), text(&run["runId"])),
         (Some(0), "succeeded".into(), id),
         "{run:#}"
     );

@@ -221,7 +221,7 @@ fn an_agent_that_passes_its_budget_is_stopped_and_its_work_kept() {
     let (code, run) = world.spawn(&["Spend it", "--agent", "claude-code"]);
     assert_eq!(
         (code, text(&run["status"])),
-        (Some(1), "failed".into()),
+        (Some(1), "needsHuman".into()),
         "{run:#}"
     );
     assert_eq!(

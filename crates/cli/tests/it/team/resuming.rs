@@ -158,6 +158,30 @@ fn a_team_that_was_stopped_in_its_first_round_starts_its_coder_again() {
 }
 
 #[test]
+fn the_limits_of_a_team_can_be_raised_while_it_works() {
+    let arena = Arena::local();
+    arena.stage.unconfine();
+    arena.cast(PRIMARY, &waiting(&arena, "Security"));
+    let team = arena.stage.start(&["spawn-team", TASK]);
+    until_at_work(&arena);
+    let runs = arena.stage.drive(&["runs", "list"]);
+    let id = runs.document["runs"][0]["runId"].as_str().unwrap();
+    let extended = arena.stage.drive(&["runs", "extend", id, "--cost", "5"]);
+    assert_eq!(
+        (extended.code, &extended.document["pid"]),
+        (Some(0), &json!(team.id())),
+        "{extended:?}"
+    );
+    let shown = arena.stage.drive(&["runs", "show", id]);
+    let journal = shown.document["journal"].as_array().unwrap();
+    let asked = |line: &&serde_json::Value| line["event"]["event"] == "asked";
+    assert_eq!(journal.iter().filter(asked).count(), 1);
+    arena.go();
+    let ended = ended(team);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+#[test]
 fn a_person_is_told_why_a_run_cannot_go_on() {
     let arena = Arena::local();
     let unknown = arena.stage.drive(&["runs", "resume", "r-none"]);

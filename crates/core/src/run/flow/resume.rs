@@ -257,7 +257,6 @@ impl PhaseFlow<'_> {
     fn forget_attempt(&mut self) -> Option<Retry> {
         let interrupted = Problem::new(Kind::AgentInterrupted, "the run was stopped");
         self.state.record.interrupted(&interrupted, self.now);
-        self.state.saved = None;
         self.state.pause = None;
         self.state.tries = 0;
         self.state.counts = Counts::default();
@@ -313,7 +312,9 @@ impl PhaseFlow<'_> {
                 }
                 self.state.findings.extend(findings);
                 let resumption = self.run.resumption.as_ref();
-                self.state.saved = resumption.and_then(|one| one.saved.clone());
+                if let Some(saved) = resumption.and_then(|one| one.saved.clone()) {
+                    self.state.saved = Some(saved);
+                }
                 self.look_again();
             }
             RoundJob::Adopt | RoundJob::CatchUp | RoundJob::CheckBase => self.look_again(),

@@ -182,6 +182,16 @@ pub(super) fn can_go_on(run: &Run, failure: Option<&Problem>) -> bool {
     )
 }
 
+/// Whether a run that has ended, or is about to, can go on later.
+pub(super) fn ends_resumable(run: &Run) -> bool {
+    let failure = match (&run.outcome, &run.shutdown) {
+        (Some(outcome), _) => outcome.failure.as_ref(),
+        (None, Some(shutdown)) => shutdown.failure.as_ref(),
+        (None, None) => None,
+    };
+    can_go_on(run, failure)
+}
+
 /// Says on the pull request of a run that was stopped or killed how it goes on. By then the work is
 /// saved.
 fn say_stopped(run: &mut Run, failure: Option<&Problem>) {
@@ -222,7 +232,9 @@ fn with_way_on(run: &Run, failure: Problem) -> Problem {
         return failure;
     }
     let id = &run.id;
-    let command = if failure.kind == Kind::BudgetExceeded {
+    let spent = run.spent;
+    let is_over_budget = run.budget().overrun(spent.usage, spent.cost).is_some();
+    let command = if failure.kind == Kind::BudgetExceeded && is_over_budget {
         format!("drive runs extend {id} {}", run.extension())
     } else {
         format!("drive runs resume {id}")

@@ -86,9 +86,7 @@ impl SpawnFlow<'_> {
             }
             EffectResult::PullRequestOpened { .. } => self.leave(OutcomeStatus::Succeeded, None),
             EffectResult::Failed { problem } if problem.kind == Kind::AgentInterrupted => {
-                let to = self.head().unwrap_or_else(|| self.base_sha());
-                let sandbox = self.run.sandbox_id();
-                self.run.decide(Effect::RollBack { sandbox, to });
+                self.roll_back();
             }
             EffectResult::RolledBack { kept } => {
                 let saved = kept.map(|kept| kept.reference);
@@ -114,6 +112,13 @@ impl SpawnFlow<'_> {
         }
     }
 
+    /// Saves what an agent left half done; then the next one starts.
+    fn roll_back(&mut self) {
+        let to = self.head().unwrap_or_else(|| self.base_sha());
+        let sandbox = self.run.sandbox_id();
+        self.run.decide(Effect::RollBack { sandbox, to });
+    }
+
     fn start_coder(&mut self) {
         self.state = SpawnStage::AgentWorking;
         let job = Box::new(self.coder());
@@ -132,6 +137,9 @@ impl SpawnFlow<'_> {
 
     fn agent_ended(&mut self, outcome: &AgentOutcome) {
         let status = OutcomeStatus::of_agent(&outcome.ending);
+        if outcome.ending.is_over_budget() && self.overrun().is_none() {
+            return self.roll_back();
+        }
         if status != OutcomeStatus::Succeeded {
             return self.leave(status, outcome.problem(&self.request.agent));
         }

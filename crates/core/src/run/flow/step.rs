@@ -334,14 +334,22 @@ fn woken(run: &mut Run, timer: Timer, now: Timestamp) {
 /// A request that comes too late changes nothing.
 fn asked(run: &mut Run, ask: Ask, now: Timestamp) -> Result<(), IllegalEvent> {
     let is_open = run.is_active() && run.shutdown.is_none();
-    let is_taken = match run.flow {
-        Flow::Phase { .. } if is_open => {
+    let is_taken = match (&run.flow, &ask) {
+        (Flow::Awaiting, _) => false,
+        (Flow::Phase { .. }, _) if is_open => {
             phase::advance(run, now, |flow| flow.asked(ask));
             true
         }
-        Flow::Cruise if is_open => cruise::asked(run, &ask, now),
-        Flow::Phase { .. } | Flow::Cruise => true,
-        Flow::Awaiting | Flow::Spawn { .. } => false,
+        (Flow::Cruise, _) if is_open => cruise::asked(run, &ask, now),
+        // A larger budget is there once the run is resumed, or for its next agent.
+        (Flow::Spawn { .. } | Flow::Phase { .. }, Ask::Extend { budget, .. }) => {
+            if is_open || shutdown::ends_resumable(run) {
+                run.grant(*budget);
+            }
+            true
+        }
+        (Flow::Phase { .. } | Flow::Cruise, _) => true,
+        (Flow::Spawn { .. }, _) => false,
     };
     match is_taken {
         true => Ok(()),

@@ -194,9 +194,8 @@ fn is_moved(run: &Run, last: &ChildReport) -> bool {
 
 fn state(run: &Run) -> ChildState {
     let limit = match &run.flow {
-        Flow::Phase { phase } => phase.limit().map(str::to_owned),
         Flow::Cruise => super::cruise::waits_for(run),
-        Flow::Awaiting | Flow::Spawn { .. } => None,
+        Flow::Phase { .. } | Flow::Awaiting | Flow::Spawn { .. } => run.limit().map(str::to_owned),
     };
     let Some(why) = limit else {
         return ChildState::Working;

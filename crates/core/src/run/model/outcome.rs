@@ -50,14 +50,14 @@ impl OutcomeStatus {
         match reason {
             Failure::TimedOut { .. } => OutcomeStatus::TimedOut,
             Failure::Cancelled => OutcomeStatus::Cancelled,
-            Failure::LoginExpired | Failure::UsageLimit { .. } | Failure::Escalations { .. } => {
-                OutcomeStatus::NeedsHuman
-            }
+            Failure::LoginExpired
+            | Failure::UsageLimit { .. }
+            | Failure::Escalations { .. }
+            | Failure::Budget { .. } => OutcomeStatus::NeedsHuman,
             Failure::Reported
             | Failure::Model { .. }
             | Failure::NoVerdict { .. }
             | Failure::Garbage
-            | Failure::Budget { .. }
             | Failure::MemoryLimit
             | Failure::ProcessLimit
             | Failure::OutputLimit

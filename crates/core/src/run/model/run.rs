@@ -166,6 +166,14 @@ impl Run {
         terms.is_some_and(super::request::PhaseTerms::is_watched)
     }
 
+    /// The limit that must be raised before it goes on.
+    pub fn limit(&self) -> Option<&str> {
+        match &self.flow {
+            Flow::Phase { phase } if self.is_active() && self.shutdown.is_none() => phase.limit(),
+            Flow::Phase { .. } | Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise => None,
+        }
+    }
+
     /// Its place below another run.
     pub fn parent(&self) -> Option<&Parent> {
         self.request.as_ref()?.parent.as_ref()

@@ -3,7 +3,7 @@
 pub mod cruise;
 pub mod verification;
 
-use drive_core::agent::{AgentOutcome, Budget, Cost, Ending, Failure, Ignored, Usage};
+use drive_core::agent::{AgentOutcome, Budget, Cost, Ending, Failure, Ignored, Overrun, Usage};
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Author, Comment, CommentKey, CommentRef, Surface};
 use drive_core::ids::{BranchName, CommitSha, EffectKey, PrNumber, RunId, SandboxId, TaskId};
@@ -201,6 +201,16 @@ pub fn agent_ended(failure: Option<Failure>) -> EffectResult {
         outcome: Box::new(outcome),
         log: Some("/state/runs/x/agent.log".into()),
     }
+}
+
+/// An agent that was stopped because it used more tokens than it had.
+pub fn over_budget() -> EffectResult {
+    agent_ended(Some(Failure::Budget {
+        overrun: Overrun::Tokens {
+            allowed: 1_100,
+            used: 1_200,
+        },
+    }))
 }
 
 /// So many tokens, and what they cost.

@@ -113,8 +113,8 @@ fn fly_teams(seeds: Range<u64>) {
             (_, Some(Kind::PullRequestClosed)) => "closed",
             (_, Some(Kind::OwnerLost)) => "killed",
             (OutcomeStatus::Cancelled, _) => "stopped",
-            (OutcomeStatus::NeedsHuman, _) => "given to a person",
             (_, Some(Kind::BudgetExceeded)) => "over budget",
+            (OutcomeStatus::NeedsHuman, _) => "given to a person",
             (_, Some(Kind::NotApproved)) => "not approved",
             _ => "failed",
         };

@@ -1,12 +1,14 @@
 //! Rounds, budgets, failures: nothing loops.
 
 use crate::common::cruise::{terms, terms_with_rounds};
-use crate::common::{agent_ended, at, comment};
+use crate::common::{agent_ended, at, comment, over_budget};
 use crate::cruise_step::scene::{Scene, head};
 use drive_core::agent::{Budget, Failure, Role};
 use drive_core::ids::CommitSha;
 use drive_core::problem::Kind;
-use drive_core::run::{Approved, Ask, OutcomeStatus, PollResult, Timer, cruise_status};
+use drive_core::run::{
+    Approved, Ask, OutcomeStatus, PollResult, Timer, cruise_status, waits_for_person,
+};
 
 fn says(id: u64, body: &str) -> PollResult {
     PollResult {
@@ -85,13 +87,6 @@ fn a_raised_budget_ends_the_wait_only_where_it_is_enough() {
     scene.settle();
     let agents = scene.jobs.len();
     scene.sees(says(5, "one"));
-    let more = |tokens| Ask::Extend {
-        budget: Budget {
-            tokens: Some(tokens),
-            cost: None,
-        },
-        rounds: 0,
-    };
     scene.ask(more(100));
     assert_eq!(scene.jobs.len(), agents, "still over the budget");
     scene.ask(more(5_000));
@@ -143,7 +138,7 @@ fn no_agent_starts_on_an_empty_budget() {
 }
 
 #[test]
-fn a_planner_does_not_start_when_the_namer_used_the_budget_up() {
+fn a_planner_waits_for_a_larger_budget_when_the_namer_used_it_up() {
     let mut request = crate::common::cruise::request_with(terms());
     request.budget = Budget {
         tokens: Some(1_000),
@@ -151,9 +146,64 @@ fn a_planner_does_not_start_when_the_namer_used_the_budget_up() {
     };
     let mut scene = Scene::with(request);
     scene.settle();
+    assert_eq!((scene.jobs.len(), &scene.run.outcome), (1, &None));
+    let wait = waits_for_person(&scene.run).unwrap();
+    assert_eq!(
+        wait,
+        "the run used 1200 tokens (limit 1000); raise the limit with `drive runs extend \
+         r20261115-0942-k3f9a --tokens 1000000 --rounds 3`"
+    );
+    scene.ask(more(100));
+    assert_eq!(scene.jobs.len(), 1, "still over the budget");
+    scene.ask(more(20_000));
+    assert!(scene.jobs.len() > 1 && scene.run.work.pull_request.is_some());
+    assert_eq!(waits_for_person(&scene.run), None);
+}
+
+#[test]
+fn a_wait_for_a_larger_budget_before_the_pull_request_ends_by_silence() {
+    let mut request = crate::common::cruise::request_with(terms());
+    request.budget = Budget {
+        tokens: Some(1_000),
+        cost: None,
+    };
+    let mut scene = Scene::with(request);
+    scene.settle();
+    scene.wake(Timer::Inactivity);
     let failure = scene.outcome().failure.as_ref().unwrap();
-    assert_eq!((scene.jobs.len(), failure.kind), (1, Kind::BudgetExceeded));
-    assert_eq!(scene.outcome().status, OutcomeStatus::Failed);
+    assert_eq!(
+        (scene.outcome().status, failure.kind),
+        (OutcomeStatus::TimedOut, Kind::Inactive)
+    );
+}
+
+#[test]
+fn a_planner_that_the_budget_stops_plans_again_once_it_is_raised() {
+    let mut request = crate::common::cruise::request_with(terms());
+    request.budget = Budget {
+        tokens: Some(2_000),
+        cost: None,
+    };
+    let mut scene = Scene::with(request);
+    scene.agent(Role::Planner, over_budget());
+    scene.settle();
+    assert_eq!((scene.jobs.len(), &scene.run.outcome), (2, &None));
+    scene.ask(more(50_000));
+    let planner = &scene.jobs[2];
+    assert_eq!(planner.role, Role::Planner);
+    let saved = &crate::common::kept().reference;
+    assert!(planner.prompt.contains(saved), "{}", planner.prompt);
+    assert!(scene.run.work.pull_request.is_some());
+}
+
+fn more(tokens: u64) -> Ask {
+    Ask::Extend {
+        budget: Budget {
+            tokens: Some(tokens),
+            cost: None,
+        },
+        rounds: 0,
+    }
 }
 
 #[test]

@@ -90,8 +90,17 @@ fn out_of_budget_stops_and_says_what_is_open() {
     request.budget.tokens = Some(3_000);
     let mut scene = Scene::reviews(&[OBJECTS]);
     let run = scene.fly(request);
-    assert_eq!(end(&run).1, Some(Kind::BudgetExceeded));
+    assert_eq!(
+        end(&run),
+        (
+            OutcomeStatus::NeedsHuman,
+            Some(Kind::BudgetExceeded),
+            Some(LastWord::Inconclusive)
+        )
+    );
     assert_eq!(scene.roles().last().unwrap(), "reviewer Security");
+    // It goes on after `drive runs extend`, so nobody is asked to look at it yet.
+    assert!(!scene.told.contains(&"ready".to_owned()));
     assert!(scene.told.contains(&"status false".to_owned()));
 }
 

@@ -1,13 +1,15 @@
 //! A team that was stopped or killed goes on.
 
-use crate::common::{agent_ended, at, identity, problem, request, run_id, team_request};
+use crate::common::{
+    agent_ended, at, identity, over_budget, problem, request, run_id, team_request,
+};
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};
-use drive_core::agent::{Budget, Cost, Failure};
+use drive_core::agent::{Budget, Cost, Failure, Role};
 use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{
-    AfterEnd, Effect, EffectResult, Event, ForgeAct, NotResumable, OutcomeStatus, Publish, Request,
-    Run, fold, require_resumable, step,
+    AfterEnd, Ask, Effect, EffectResult, Event, ForgeAct, NotResumable, OutcomeStatus, Publish,
+    Request, Run, fold, require_resumable, step, waits_for_person,
 };
 use drive_core::settings::TeamMode;
 use proptest::prelude::*;
@@ -273,10 +275,13 @@ fn a_team_over_its_budget_goes_on_once_more_is_granted() {
     asked.budget.tokens = Some(1);
     let mut scene = Scene::reviews(&[APPROVED]);
     let run = to_the_end(&mut scene, begin(asked));
+    assert_eq!(end(&run).0, OutcomeStatus::NeedsHuman);
     assert_eq!(end(&run).1, Some(Kind::BudgetExceeded));
     let hint = run.outcome.clone().unwrap().failure.unwrap().hint.unwrap();
     let command = format!("`drive runs extend {} --tokens 1000000`", run.id);
     assert!(hint.contains(&command), "{hint}");
+    let waits = waits_for_person(&run).unwrap();
+    assert!(waits.ends_with(&command), "{waits}");
     assert_eq!(require_resumable(&run, None), Err(NotResumable::OverBudget));
     let granted = Some(Budget {
         tokens: Some(1_000_000),
@@ -284,6 +289,107 @@ fn a_team_over_its_budget_goes_on_once_more_is_granted() {
     });
     let run = to_the_end(&mut scene, tell(run, Event::Resumed { granted }));
     assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+}
+
+fn extend(tokens: u64) -> Event {
+    let budget = Budget {
+        tokens: Some(tokens),
+        cost: None,
+    };
+    Event::Asked {
+        ask: Ask::Extend { budget, rounds: 0 },
+    }
+}
+
+/// A team whose budget is used up by its namer, its coder and its first reviewer.
+fn poor_team() -> Run {
+    let mut asked = team_request(TeamMode::Github);
+    asked.budget.tokens = Some(4_000);
+    begin(asked)
+}
+
+#[test]
+fn a_fixer_that_the_budget_stops_gets_the_same_finding_again_once_more_is_granted() {
+    let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+    scene.agents = [over_budget()].into();
+    let run = to_the_end(&mut scene, poor_team());
+    assert_eq!(end(&run).1, Some(Kind::BudgetExceeded));
+    assert_eq!(team(&run).ledger.open().count(), 1);
+    let run = tell(run, extend(1_000_000));
+    assert_eq!(waits_for_person(&run), None);
+    let run = to_the_end(&mut scene, tell(run, RESUMED));
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+    let fixers: Vec<_> = scene
+        .jobs
+        .iter()
+        .filter(|job| job.role == Role::Fixer)
+        .collect();
+    assert_eq!(fixers.len(), 2);
+    assert_eq!(fixers[0].input.comments, fixers[1].input.comments);
+    let saved = &crate::common::kept().reference;
+    assert!(fixers[1].prompt.contains(saved), "{}", fixers[1].prompt);
+}
+
+#[test]
+fn a_reviewer_that_the_budget_stops_gives_its_verdict_once_more_is_granted() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.reviews.push_front(over_budget());
+    let mut asked = team_request(TeamMode::Pingpong);
+    asked.budget.tokens = Some(3_000);
+    let run = to_the_end(&mut scene, begin(asked));
+    assert_eq!(end(&run).1, Some(Kind::BudgetExceeded));
+    assert!(team(&run).record.reviews.is_empty());
+    let granted = Some(Budget {
+        tokens: Some(1_000_000),
+        cost: None,
+    });
+    let run = to_the_end(&mut scene, tell(run, Event::Resumed { granted }));
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+    assert_eq!(team(&run).record.reviews.len(), 1);
+}
+
+#[test]
+fn a_budget_that_is_raised_while_an_agent_works_is_there_for_the_next_one() {
+    let mut asked = request(Publish::BranchOnly, AfterEnd::Remove);
+    asked.budget.tokens = Some(1_100);
+    let mut scene = Scene::default();
+    scene.answers("runAgent", [over_budget()]);
+    let run = perform_one(&mut scene, begin(asked));
+    let run = tell(run, extend(50_000));
+    let run = to_the_end(&mut scene, run);
+    assert_eq!(
+        run.outcome.as_ref().unwrap().status,
+        OutcomeStatus::Succeeded
+    );
+    let job = scene.jobs.last().unwrap();
+    assert_eq!(job.budget.tokens, Some(1_100 + 50_000 - 1_200));
+    let saved = &crate::common::kept().reference;
+    assert!(job.prompt.contains(saved), "{}", job.prompt);
+}
+
+#[test]
+fn a_budget_that_is_raised_on_the_way_out_is_there_when_the_run_is_resumed() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let mut asked = team_request(TeamMode::Github);
+    asked.budget.tokens = Some(1);
+    let mut run = begin(asked);
+    while run.shutdown.is_none() {
+        run = perform_one(&mut scene, run);
+    }
+    let run = to_the_end(&mut scene, tell(run, extend(1_000_000)));
+    let hint = run.outcome.clone().unwrap().failure.unwrap().hint.unwrap();
+    let command = format!("`drive runs resume {}`", run.id);
+    assert!(hint.contains(&command), "{hint}");
+    let run = to_the_end(&mut scene, tell(run, RESUMED));
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+}
+
+#[test]
+fn a_run_that_ended_for_good_is_granted_nothing() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let run = to_the_end(&mut scene, begin(team_request(TeamMode::Pingpong)));
+    let after = tell(run.clone(), extend(1_000_000));
+    assert_eq!(after, run);
 }
 
 #[test]

@@ -15,8 +15,12 @@ const INJECTED: &str = "injected/";
 
 impl PhaseFlow<'_> {
     pub(in crate::run) fn asked(&mut self, ask: Ask) {
-        // Once the last words are being said it is too late for anything else.
+        // Once the last words are being said it is too late for anything but the end, and for a budget
+        // with which the run can be resumed.
         if matches!(self.state.stage, Stage::Closing { .. }) && ask != Ask::Cleanup {
+            if let Ask::Extend { budget, .. } = ask {
+                self.run.grant(budget);
+            }
             return;
         }
         match ask {

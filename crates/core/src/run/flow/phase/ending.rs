@@ -52,7 +52,7 @@ impl PhaseFlow<'_> {
         let overrun = self.overrun().map(|overrun| overrun.to_string());
         let message = format!("the run {}", overrun.unwrap_or_default());
         let problem = Problem::new(Kind::BudgetExceeded, message);
-        self.stop(OutcomeStatus::Failed, problem);
+        self.stop(OutcomeStatus::NeedsHuman, problem);
     }
 
     /// The approval that counts: of this very head, of a valid plan, with nothing left open. At a
@@ -198,11 +198,14 @@ impl PhaseFlow<'_> {
     }
 
     /// What a reviewed pull request shows at the end: no draft any more where a person can go on, a
-    /// status on the commit, the record in the description.
+    /// status on the commit, the record in the description. It stays a draft where a larger budget
+    /// lets the run go on.
     fn review_posts(&self, status: OutcomeStatus, failure: Option<&Problem>) -> Vec<ClosingPost> {
         let mut posts = Vec::new();
+        let is_over_budget = failure.is_some_and(|why| why.kind == Kind::BudgetExceeded);
         let is_ready = match status {
-            OutcomeStatus::Succeeded | OutcomeStatus::NeedsHuman => true,
+            OutcomeStatus::Succeeded => true,
+            OutcomeStatus::NeedsHuman => !is_over_budget,
             OutcomeStatus::Failed | OutcomeStatus::TimedOut | OutcomeStatus::Cancelled => false,
         };
         if self.terms.mode == TeamMode::Github {

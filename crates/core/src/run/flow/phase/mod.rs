@@ -191,7 +191,7 @@ impl PhaseFlow<'_> {
     /// Restarts the inactivity timeout after activity.
     pub(super) fn active(&mut self) {
         self.state.watch.last_activity = self.state.watch.last_activity.max(self.now);
-        if self.run.work.pull_request.is_some() {
+        if self.run.work.pull_request.is_some() || self.state.limit().is_some() {
             self.wait_for_silence();
         }
     }

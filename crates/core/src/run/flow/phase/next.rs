@@ -32,8 +32,8 @@ impl PhaseFlow<'_> {
         }
         self.state.stage = Stage::Watching;
         if self.run.work.head_sha.is_none() || self.state.pushed.is_none() {
-            // The first agent's model was away, or it was stopped.
-            if self.state.hold().is_none() {
+            // The first agent's model was away, it was stopped, or the budget was spent.
+            if self.state.pause.is_none() {
                 self.make();
             }
             return;
@@ -113,15 +113,24 @@ impl PhaseFlow<'_> {
             || matches!(self.state.plan, PlanCheck::Invalid { .. })
     }
 
-    /// A limit keeps the next agent from starting. A watched phase waits for a person; another one
-    /// ends.
-    fn limit_hit(&mut self, limit: String) {
-        match self.terms.is_watched() {
-            true => {
-                self.state.pause = Some(Pause::Limit { why: limit });
-                self.post_limit();
+    /// Whether the phase waits at a limit. Another one ends there and is resumed with more, so that
+    /// the person who started it gets an answer.
+    pub(in crate::run) fn waits_at_limits(&self) -> bool {
+        self.terms.is_watched()
+    }
+
+    /// A limit keeps the next agent from starting.
+    pub(in crate::run) fn limit_hit(&mut self, limit: String) {
+        if !self.waits_at_limits() {
+            return self.stop_over_budget();
+        }
+        self.state.pause = Some(Pause::Limit { why: limit });
+        match self.run.work.pull_request.is_some() {
+            true => self.post_limit(),
+            false => {
+                self.state.stage = Stage::Watching;
+                self.active();
             }
-            false => self.stop_over_budget(),
         }
     }
 }

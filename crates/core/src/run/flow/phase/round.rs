@@ -57,8 +57,8 @@ impl PhaseFlow<'_> {
             }
             Makes::Change => (Role::Coder, self.request.task.clone()),
         };
-        if self.overrun().is_some() {
-            return self.stop_over_budget();
+        if let Some(overrun) = self.overrun() {
+            return self.limit_hit(format!("the run {overrun}"));
         }
         let prompt = format!("{prompt}{}", earlier_attempt(self.run, &self.base_sha()));
         let mut job = self.phase_job(&self.request.agent, role, prompt);
@@ -161,18 +161,21 @@ impl PhaseFlow<'_> {
     }
 
     /// Half-done work must not go into the next commit: it is saved, and the sandbox goes back to the
-    /// last commit. An outage of the model costs time; a failure of the work costs a try.
+    /// last commit. An outage of the model costs time and a spent budget waits for more; a failure of
+    /// the work costs a try.
     fn agent_failed(&mut self, mut round: Round, problem: &Problem, ending: Option<&Ending>) {
-        let is_outage = ending.is_some_and(|ending| self.is_held_outage(ending));
+        let is_limit = ending.is_some_and(Ending::is_over_budget);
+        let is_outage = is_limit || ending.is_some_and(|ending| self.is_held_outage(ending));
         let is_fixer = matches!(round.job, RoundJob::Fix { .. });
-        if !is_fixer && !is_outage {
+        let is_last = is_limit && self.overrun().is_some() && !self.waits_at_limits();
+        if !is_fixer && (is_last || !is_outage) {
             let status = ending.map_or(OutcomeStatus::Failed, OutcomeStatus::of_agent);
             return self.leave(status, Some(problem.clone()));
         }
         if !is_outage {
             self.state.rounds += 1;
         }
-        if is_outage || self.terms.is_watched() {
+        if !is_limit && (is_outage || self.terms.is_watched()) {
             self.hold(HoldFor::EveryAgent, problem.to_string(), ending);
         }
         let to = round.head_before.clone();

@@ -172,6 +172,9 @@ impl PhaseFlow<'_> {
         if self.is_at_work() {
             return self.wait_for_silence();
         }
+        if self.run.work.pull_request.is_none() {
+            return self.time_out();
+        }
         self.state.watch.closing = Some(0);
         self.poll();
     }
@@ -228,10 +231,13 @@ impl PhaseFlow<'_> {
     fn time_out(&mut self) {
         let after = self.terms.watch.map(|watch| watch.inactivity_timeout);
         let body = texts::timed_out(after.unwrap_or_default());
-        let problem = Problem::new(Kind::Inactive, body.clone()).hint(
-            "the pull request is still open; a longer `inactivity_timeout` in `[cruise]` allows \
-             more time",
-        );
+        let open = match self.run.work.pull_request {
+            Some(_) => "the pull request is still open; ",
+            None => "",
+        };
+        let problem = Problem::new(Kind::Inactive, body.clone()).hint(format!(
+            "{open}a longer `inactivity_timeout` in `[cruise]` allows more time"
+        ));
         let post = ClosingPost {
             act: ForgeAct::PostComment { body },
             key: Some("timeout".to_owned()),

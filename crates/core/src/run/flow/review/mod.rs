@@ -86,14 +86,16 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// A reviewer that failed gives no verdict, and never approves. One whose model is away is asked
-    /// again later.
+    /// A reviewer that failed gives no verdict, and never approves. One whose model is away, or whose
+    /// budget was spent, is asked again later.
     pub(super) fn reviewed(&mut self, diff: &str, result: &EffectResult) {
         let (domain, round) = self.under_review();
         let (mut review, mut failure) = (Reviewed::Failed, None);
         let mut suggestions = Vec::new();
         if let EffectResult::AgentEnded { outcome, .. } = result {
-            if self.hold_for_outage(&self.terms.reviewer, outcome) {
+            if outcome.ending.is_over_budget()
+                || self.hold_for_outage(&self.terms.reviewer, outcome)
+            {
                 return self.close_batch();
             }
             self.state.counts.failures = 0;
