@@ -139,17 +139,16 @@ fn waiting_for(run: &Run, phase: &Phase) -> Option<String> {
     }
 }
 
-/// A limit, and the command that raises it. Only a watched phase counts its rounds.
+/// A limit, and the command that raises it. Only a watched phase counts its rounds; the budget of any
+/// other child is its parent's.
 fn raise(run: &Run, limit: &str) -> String {
-    let rounds = match run.is_watched() {
-        true => " --rounds 3",
-        false => "",
+    let (id, rounds) = match (run.is_watched(), run.parent()) {
+        (true, _) => (&run.id, " --rounds 3"),
+        (false, Some(parent)) => (&parent.run, ""),
+        (false, None) => (&run.id, ""),
     };
-    format!(
-        "{limit}; raise the limit with `drive runs extend {} {}{rounds}`",
-        run.id,
-        run.extension()
-    )
+    let options = run.extension();
+    format!("{limit}; raise the limit with `drive runs extend {id} {options}{rounds}`")
 }
 
 /// What only a person can end: the reason and, where there is one, the command. A run that used up its

@@ -31,14 +31,22 @@ pub(super) fn go_on(run: &mut Run, stage: SpawnStage, now: Timestamp) {
         return;
     };
     fly(run, &request, stage, now, |flow| match flow.state {
-        SpawnStage::CreatingSandbox | SpawnStage::AgentWorking | SpawnStage::CommittingWork => {
-            flow.start_coder();
-        }
+        SpawnStage::CreatingSandbox
+        | SpawnStage::AgentWorking
+        | SpawnStage::WaitingForBudget { .. }
+        | SpawnStage::CommittingWork => flow.start_coder(),
         SpawnStage::Pushing | SpawnStage::OpeningPullRequest => match flow.head() {
             Some(head) => flow.publish(head),
             None => flow.start_coder(),
         },
     });
+}
+
+/// The budget was raised: an agent that waits for it starts.
+pub(super) fn extended(run: &mut Run, stage: SpawnStage, now: Timestamp) {
+    if let (Some(request), SpawnStage::WaitingForBudget { .. }) = (run.request.clone(), &stage) {
+        fly(run, &request, stage, now, |flow| flow.start_or_wait());
+    }
 }
 
 pub(super) fn ended(run: &mut Run, stage: SpawnStage, result: EffectResult, now: Timestamp) {
@@ -91,7 +99,7 @@ impl SpawnFlow<'_> {
             EffectResult::RolledBack { kept } => {
                 let saved = kept.map(|kept| kept.reference);
                 self.run.resumption.get_or_insert_default().saved = saved;
-                self.start_coder();
+                self.start_or_wait();
             }
             EffectResult::Failed { problem } => {
                 self.leave(OutcomeStatus::of_problem(&problem), Some(problem));
@@ -119,6 +127,17 @@ impl SpawnFlow<'_> {
         self.run.decide(Effect::RollBack { sandbox, to });
     }
 
+    /// Starts the agent again, once the budget allows it.
+    fn start_or_wait(&mut self) {
+        match self.overrun() {
+            None => self.start_coder(),
+            Some(overrun) => {
+                let why = format!("the run {overrun}");
+                self.state = SpawnStage::WaitingForBudget { why };
+            }
+        }
+    }
+
     fn start_coder(&mut self) {
         self.state = SpawnStage::AgentWorking;
         let job = Box::new(self.coder());
@@ -137,7 +156,8 @@ impl SpawnFlow<'_> {
 
     fn agent_ended(&mut self, outcome: &AgentOutcome) {
         let status = OutcomeStatus::of_agent(&outcome.ending);
-        if outcome.ending.is_over_budget() && self.overrun().is_none() {
+        let is_asking = self.run.parent().is_some() || self.overrun().is_none();
+        if outcome.ending.is_over_budget() && is_asking {
             return self.roll_back();
         }
         if status != OutcomeStatus::Succeeded {

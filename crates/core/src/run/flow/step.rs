@@ -341,9 +341,15 @@ fn asked(run: &mut Run, ask: Ask, now: Timestamp) -> Result<(), IllegalEvent> {
             true
         }
         (Flow::Cruise, _) if is_open => cruise::asked(run, &ask, now),
-        // A larger budget is there once the run is resumed, or for its next agent.
+        (Flow::Spawn { stage }, Ask::Extend { budget, .. }) if is_open => {
+            let stage = stage.clone();
+            run.grant(*budget);
+            spawn::extended(run, stage, now);
+            true
+        }
+        // A run that ends, or has ended, has it when it is resumed.
         (Flow::Spawn { .. } | Flow::Phase { .. }, Ask::Extend { budget, .. }) => {
-            if is_open || shutdown::ends_resumable(run) {
+            if shutdown::ends_resumable(run) {
                 run.grant(*budget);
             }
             true

@@ -168,9 +168,13 @@ impl Run {
 
     /// The limit that must be raised before it goes on.
     pub fn limit(&self) -> Option<&str> {
+        if self.outcome.is_some() || self.shutdown.is_some() {
+            return None;
+        }
         match &self.flow {
-            Flow::Phase { phase } if self.is_active() && self.shutdown.is_none() => phase.limit(),
-            Flow::Phase { .. } | Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise => None,
+            Flow::Phase { phase } => phase.limit(),
+            Flow::Spawn { stage } => stage.limit(),
+            Flow::Awaiting | Flow::Cruise => None,
         }
     }
 

@@ -10,10 +10,29 @@ pub enum SpawnStage {
     CreatingSandbox,
     /// The agent works.
     AgentWorking,
+    /// The share of the budget is used up; the parent gives more.
+    WaitingForBudget {
+        /// The limit, in words.
+        why: String,
+    },
     /// What it left is being committed.
     CommittingWork,
     /// The branch is being pushed.
     Pushing,
     /// The pull request is being opened.
     OpeningPullRequest,
+}
+
+impl SpawnStage {
+    /// The limit that it waits at.
+    pub(super) fn limit(&self) -> Option<&str> {
+        match self {
+            SpawnStage::WaitingForBudget { why } => Some(why),
+            SpawnStage::CreatingSandbox
+            | SpawnStage::AgentWorking
+            | SpawnStage::CommittingWork
+            | SpawnStage::Pushing
+            | SpawnStage::OpeningPullRequest => None,
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use super::forest::Forest;
 use drive_core::agent::Cost;
 use drive_core::ids::RunId;
+use drive_core::problem::Kind;
 use drive_core::run::{Effect, Event, OutcomeStatus, Run, RunKind, RunMessage};
 
 /// By how much one agent may pass its budget before it is stopped.
@@ -130,6 +131,15 @@ pub fn at_end(forest: &Forest) {
         let requests = requests.filter(|(event, _)| matches!(event, Event::Requested { .. }));
         assert_eq!(requests.count(), 1, "{id} was started more than once");
         counted += tree.run.spent.usage.counted();
+        let failure = tree
+            .run
+            .outcome
+            .as_ref()
+            .and_then(|end| end.failure.as_ref());
+        assert!(
+            failure.is_none_or(|failure| failure.kind != Kind::BudgetExceeded),
+            "{id} ended at its share and asked nobody for more"
+        );
     }
     assert_eq!(
         root.spent_in_all().usage.counted(),

@@ -3,7 +3,7 @@
 use super::checks;
 use crate::common::{self, agent_ended, agent_said, good, problem};
 use crate::cruise_simulation::rng::Rng;
-use drive_core::agent::{Budget, Cost, Failure, Role, Usage};
+use drive_core::agent::{Budget, Cost, Ending, Failure, Role, Usage};
 use drive_core::ids::{EffectKey, RunId, TaskId};
 use drive_core::run::{
     AfterEnd, Ask, BuildTerms, DoneWhen, Effect, EffectResult, Event, OutcomeStatus, Publish,
@@ -406,6 +406,13 @@ impl Forest {
                     let (usage, cost) = self.used(budget);
                     outcome.usage = usage;
                     outcome.cost = Some(cost);
+                    // An agent that passes its budget is stopped.
+                    if let Some(overrun) = budget.overrun(usage, Some(cost)).filter(|_| !is_cut) {
+                        outcome.ending = Ending::Failed {
+                            reason: Failure::Budget { overrun },
+                            message: String::new(),
+                        };
+                    }
                     self.bills.push((id.clone(), usage, cost));
                 }
                 ended
@@ -459,15 +466,7 @@ impl Forest {
                 (Event::ChildReported { child, report }, name)
             }
         };
-        // A spawn takes no requests.
-        if !matches!(event, Event::Asked { .. }) || self.takes_asks(to) {
-            self.deliver(to, event, &name);
-        }
-    }
-
-    fn takes_asks(&self, id: &RunId) -> bool {
-        let request = self.trees[id].run.request.as_ref();
-        request.is_some_and(|request| request.kind != RunKind::Spawn)
+        self.deliver(to, event, &name);
     }
 
     /// Now and then a person stops the whole, or one run of it.

@@ -113,19 +113,20 @@ impl PhaseFlow<'_> {
             || matches!(self.state.plan, PlanCheck::Invalid { .. })
     }
 
-    /// Whether the phase waits at a limit. Another one ends there and is resumed with more, so that
-    /// the person who started it gets an answer.
+    /// Whether the phase waits at a limit: for a person who watches it, or for its parent. Another one
+    /// ends there and is resumed with more, so that the person who started it gets an answer.
     pub(in crate::run) fn waits_at_limits(&self) -> bool {
-        self.terms.is_watched()
+        self.terms.is_watched() || self.run.parent().is_some()
     }
 
-    /// A limit keeps the next agent from starting.
+    /// A limit keeps the next agent from starting. Only people who watch the pull request are told
+    /// there.
     pub(in crate::run) fn limit_hit(&mut self, limit: String) {
         if !self.waits_at_limits() {
             return self.stop_over_budget();
         }
         self.state.pause = Some(Pause::Limit { why: limit });
-        match self.run.work.pull_request.is_some() {
+        match self.terms.is_watched() && self.run.work.pull_request.is_some() {
             true => self.post_limit(),
             false => {
                 self.state.stage = Stage::Watching;
