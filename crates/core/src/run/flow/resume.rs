@@ -102,7 +102,20 @@ pub(super) fn resumed(
     });
     run.outcome = None;
     run.stop_asked = false;
-    run.processes.clear();
+    let left: Vec<_> = run.processes.values().cloned().collect();
+    if left.is_empty() {
+        remove_sandbox(run, now);
+    } else {
+        at(run, ResumeStep::EndingProcesses);
+    }
+    for identity in left {
+        run.decide(Effect::EndProcess { identity });
+    }
+    Ok(())
+}
+
+/// Saves what is in the sandbox that was left, where there is one.
+fn remove_sandbox(run: &mut Run, now: Timestamp) {
     let sandbox = run.sandbox_id();
     if run.sandboxes.contains_key(&sandbox) {
         at(run, ResumeStep::RemovingSandbox);
@@ -110,7 +123,6 @@ pub(super) fn resumed(
     } else {
         create_sandbox(run, now);
     }
-    Ok(())
 }
 
 fn at(run: &mut Run, step: ResumeStep) {
@@ -124,6 +136,11 @@ pub(super) fn ended(run: &mut Run, step: ResumeStep, result: EffectResult, now: 
         failure = Some(problem.clone());
     }
     match (step, failure) {
+        (ResumeStep::EndingProcesses, None) => {
+            if run.pending.is_empty() {
+                remove_sandbox(run, now);
+            }
+        }
         (ResumeStep::RemovingSandbox, None) => {
             if let (
                 EffectResult::SandboxRemoved {

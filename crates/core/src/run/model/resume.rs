@@ -20,6 +20,8 @@ pub struct Resumption {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ResumeStep {
+    /// Processes that could not be ended when the run stopped are being ended.
+    EndingProcesses,
     /// The work in the sandbox that was left is being saved.
     RemovingSandbox,
     /// A sandbox is being made on the run's branch.

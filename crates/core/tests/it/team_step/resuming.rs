@@ -269,6 +269,55 @@ fn a_sandbox_that_cannot_be_made_again_ends_the_run_and_it_can_be_resumed_again(
     assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
 }
 
+/// A team whose owner died while an agent worked, and whose agent cannot be ended.
+fn with_an_agent_that_does_not_end(scene: &mut Scene) -> Run {
+    let mut run = begin(team_request(TeamMode::Pingpong));
+    while !matches!(run.pending.values().next(), Some(Effect::RunAgent { job, .. }) if job.role == Role::Coder)
+    {
+        run = perform_one(scene, run);
+    }
+    let key = run.pending.keys().next().unwrap().clone();
+    let started = Event::ProcessStarted {
+        key,
+        identity: identity(42),
+    };
+    scene.fails = Some("endProcess");
+    let run = tell(tell(run, started), Event::OwnerLost);
+    let run = to_the_end(scene, run);
+    assert_eq!(end(&run).1, Some(Kind::OwnerLost));
+    assert!(run.warnings[0].starts_with("could not stop a process"));
+    run
+}
+
+#[test]
+fn a_process_that_could_not_be_ended_is_ended_before_the_run_goes_on() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let run = with_an_agent_that_does_not_end(&mut scene);
+    assert_eq!(run.processes.values().collect::<Vec<_>>(), [&identity(42)]);
+    scene.fails = None;
+    let run = tell(run, RESUMED);
+    let names: Vec<&str> = run.pending.values().map(Effect::name).collect();
+    assert_eq!(names, ["endProcess"], "nothing is made beside it");
+    let run = perform_one(&mut scene, run);
+    assert!(run.processes.is_empty());
+    let run = to_the_end(&mut scene, run);
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+}
+
+#[test]
+fn a_process_that_still_cannot_be_ended_keeps_its_run_from_going_on() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let run = with_an_agent_that_does_not_end(&mut scene);
+    let agents = scene.jobs.len();
+    let run = to_the_end(&mut scene, tell(run, RESUMED));
+    assert_eq!(end(&run).1, Some(problem().kind));
+    assert_eq!(run.processes.len(), 1, "it stays known");
+    assert_eq!(scene.jobs.len(), agents);
+    scene.fails = None;
+    let run = to_the_end(&mut scene, tell(run, RESUMED));
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+}
+
 #[test]
 fn a_team_over_its_budget_goes_on_once_more_is_granted() {
     let mut asked = team_request(TeamMode::Github);
