@@ -93,7 +93,12 @@ impl Cost {
 
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "${:.2}", self.usd())
+        // Below a cent two decimals would say that it cost nothing: two digits are shown.
+        let decimals = match self.micro_usd {
+            micros @ 1..10_000 => (7 - micros.ilog10() as usize).min(6),
+            _ => 2,
+        };
+        write!(f, "${:.decimals$}", self.usd())
     }
 }
 
@@ -298,6 +303,9 @@ impl fmt::Display for Overrun {
         match self {
             Overrun::Tokens { allowed, used } => {
                 write!(f, "used {used} tokens (limit {allowed})")
+            }
+            Overrun::Cost { allowed, used } if used.to_string() == allowed.to_string() => {
+                write!(f, "spent ${:.6} (limit {allowed})", used.usd())
             }
             Overrun::Cost { allowed, used } => {
                 write!(f, "spent {used} (limit {allowed})")

@@ -75,3 +75,30 @@ fn a_run_that_passes_its_budget_is_stopped_in_the_middle() {
         "agent `claude-code` used 222 tokens (limit 200)"
     );
 }
+
+#[test]
+fn an_amount_below_a_cent_is_not_shown_as_nothing() {
+    for (micros, shown) in [
+        (0, "$0.00"),
+        (5, "$0.000005"),
+        (340, "$0.00034"),
+        (3_400, "$0.0034"),
+        (10_000, "$0.01"),
+        (52_000, "$0.05"),
+        (5_000_000, "$5.00"),
+    ] {
+        assert_eq!(Cost::from_micro_usd(micros).to_string(), shown);
+    }
+}
+
+#[test]
+fn an_overrun_by_less_than_a_cent_shows_the_difference() {
+    let told = |allowed, used| {
+        let (allowed, used) = (Cost::from_micro_usd(allowed), Cost::from_micro_usd(used));
+        Overrun::Cost { allowed, used }.to_string()
+    };
+    assert_eq!(told(5_000, 6_200), "spent $0.0062 (limit $0.0050)");
+    assert_eq!(told(5_000_000, 5_004_000), "spent $5.004000 (limit $5.00)");
+    assert_eq!(told(5_000_000, 5_400_000), "spent $5.40 (limit $5.00)");
+    assert_eq!(told(0, 4), "spent $0.000004 (limit $0.00)");
+}
