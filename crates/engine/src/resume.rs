@@ -10,7 +10,8 @@ use drive_core::ids::{DedupeKey, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Event, NotResumable, OutcomeStatus, Run, require_resumable};
 
-/// Fails unless the run can go on with so much more budget, and has no live owner.
+/// Fails unless the run can go on with so much more budget, and has no live owner. One that cannot be
+/// asked keeps the run until its lease expires: the lease tells.
 pub fn check(
     run: &Run,
     granted: Option<Budget>,
@@ -18,7 +19,7 @@ pub fn check(
     whoami: &dyn Whoami,
 ) -> Result<(), Problem> {
     let owner = journal.store.owner(&run.id)?;
-    match owner.filter(|owner| whoami.liveness(owner) != Liveness::Dead) {
+    match owner.filter(|owner| whoami.liveness(owner) == Liveness::Alive) {
         Some(owner) => Err(held_by(&run.id, &owner, whoami)),
         None => require_resumable(run, granted).map_err(|why| refused(run, why)),
     }

@@ -1,12 +1,16 @@
 //! Runs that were killed go on, and survive a death at every step of that too.
 
 use crate::support::{
-    Crashes, FILE, FIXED, Scene, assert_nothing_is_lost, posts, spawn_request, team_request,
+    Crashes, FILE, FIXED, Idle, Scene, assert_nothing_is_lost, posts, run_id, spawn_request,
+    team_request,
 };
 use drive_core::forge::Surface;
 use drive_core::problem::Kind;
 use drive_core::run::{OutcomeStatus, Run};
+use drive_engine::fakes::FakeMachine;
+use drive_engine::lease::{LEASE_TTL, Lease};
 use drive_engine::ports::StatusState;
+use drive_engine::{CancelToken, resume};
 
 /// Every third append is enough: the deaths before and after it are tested with it.
 const STRIDE: usize = 3;
@@ -142,4 +146,31 @@ fn a_spawn_killed_after_any_append_goes_on_to_its_end() {
             assert_done(&scene, run, &when);
         }
     }
+}
+
+#[test]
+fn an_expired_lease_of_another_machine_does_not_keep_a_run_from_going_on() {
+    let scene = Scene::new();
+    let world = &scene.world;
+    let request = team_request(world);
+    let crash = Crashes::AfterAppend.at(24);
+    assert!(scene.execute(request, Some(crash)).is_none());
+    scene.recover(None).unwrap();
+    // A process elsewhere died with the lease in its hands.
+    let far = FakeMachine::named("machine-2").start_drive();
+    let store = world.store.of(far.clone(), None);
+    let lease = Lease::acquire(&store, &world.clock, &far, &run_id()).unwrap();
+    std::mem::forget(lease.ok().unwrap());
+    let near = world.start_owner(None);
+    let try_to_resume = || {
+        let run = scene.run().unwrap();
+        resume::check(&run, None, near.journal(), &near.process)?;
+        let (journal, cancel) = (near.journal(), CancelToken::new());
+        let performer = Idle::new(&near, world, &cancel);
+        resume::resume(&run_id(), None, journal, &near.process, &performer, &cancel)
+    };
+    let refused = try_to_resume().unwrap_err();
+    assert_eq!(refused.kind, Kind::RunOwned);
+    world.clock.advance(LEASE_TTL);
+    assert_team_is_done(&scene, try_to_resume().unwrap(), "once the lease expired");
 }
