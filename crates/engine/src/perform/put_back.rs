@@ -12,8 +12,8 @@ impl World<'_> {
     /// Makes the sandbox show the commit under review and nothing else, before and after its
     /// reviewer. Whatever the reviewer changed or committed is saved first.
     ///
-    /// Fails where somebody else moved the branch meanwhile: their commits stay, and nobody can tell
-    /// which tree was reviewed.
+    /// Fails where somebody else moved the branch meanwhile: the sandbox shows their commits then, and
+    /// nobody can tell which tree was reviewed.
     pub(super) fn put_back(
         &self,
         task: &Task<'_>,
@@ -49,6 +49,9 @@ impl World<'_> {
         if tip == *head || is_own()? {
             return Ok(());
         }
+        // The files may still be those of the commit before: left as they are, they would look like a
+        // change that takes the new commits back.
+        self.sandboxes.roll_back(sandbox, &tip)?;
         Err(Problem::new(
             Kind::BranchMoved,
             format!("somebody committed to `{branch}` during the review of {head}"),

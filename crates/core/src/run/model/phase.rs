@@ -93,7 +93,7 @@ pub struct Phase {
 pub struct Counts {
     /// Branch names that another run took first.
     pub names_taken: u32,
-    /// How often the branch moved while the same work was pushed.
+    /// How often the branch moved while the same work was pushed, or reviewed.
     pub moves: u32,
     /// How often the base was checked for conflicts before the end.
     pub base_checks: u32,

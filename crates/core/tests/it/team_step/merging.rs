@@ -4,9 +4,11 @@ use crate::common::{conflicted, integrated, team_request};
 use crate::team_step::scene::{APPROVED, Scene, end};
 use drive_core::agent::Role;
 use drive_core::ids::{BranchName, CommitSha};
-use drive_core::problem::Kind;
+use drive_core::problem::{Kind, Problem};
 use drive_core::review::LastWord;
-use drive_core::run::{AgentJob, BranchAt, Effect, EffectResult, MergeWhen, OutcomeStatus, Run};
+use drive_core::run::{
+    AgentJob, BranchAt, Effect, EffectResult, Flow, MergeWhen, OutcomeStatus, Run,
+};
 use drive_core::settings::TeamMode;
 
 const MOVED: EffectResult = EffectResult::BranchMoved { remote_head: None };
@@ -79,6 +81,61 @@ fn a_branch_that_moves_at_every_push_ends_with_a_person_asked_and_the_work_kept(
     );
     assert_eq!(scene.performed_as("push").len(), 4);
     assert_eq!(run.work.head_sha, Some(CommitSha::new("3".repeat(40))));
+}
+
+fn moved_in_review() -> EffectResult {
+    let problem = Problem::new(Kind::BranchMoved, "somebody committed during the review");
+    EffectResult::Failed { problem }
+}
+
+#[test]
+fn a_branch_that_moves_during_a_review_is_taken_as_it_is_and_its_new_head_is_reviewed() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.reviews.push_front(moved_in_review());
+    let run = fly(&mut scene);
+    // The coder's commit, then what the person left, with what the remote has.
+    assert_eq!(
+        branch_work(&scene),
+        ["push", "integrate", "push", "integrate"]
+    );
+    let diffs = scene.performed_as("readDiff");
+    let heads = [format!("{:040}", 1), format!("{:040}", 2)].map(CommitSha::new);
+    let [first, second] = diffs[..] else {
+        panic!("two reviews: {diffs:?}")
+    };
+    for (diff, expected) in [first, second].into_iter().zip(&heads) {
+        assert!(matches!(diff, Effect::ReadDiff { head, .. } if head == expected));
+    }
+    // Nothing was said about the commit before.
+    let Flow::Phase { phase } = &run.flow else {
+        panic!("a team")
+    };
+    let reviews = &phase.record.reviews;
+    assert_eq!(
+        (reviews.len(), &reviews[0].head),
+        (1, &Some(heads[1].clone()))
+    );
+    assert_eq!(
+        end(&run),
+        (OutcomeStatus::Succeeded, None, Some(LastWord::Approved))
+    );
+}
+
+#[test]
+fn a_branch_that_moves_during_every_review_ends_without_a_verdict() {
+    let mut scene = Scene {
+        reviews: [moved_in_review()].into(),
+        ..Scene::default()
+    };
+    let run = fly(&mut scene);
+    assert_eq!(
+        end(&run),
+        (
+            OutcomeStatus::NeedsHuman,
+            Some(Kind::ReviewInconclusive),
+            Some(LastWord::Inconclusive)
+        )
+    );
 }
 
 #[test]

@@ -10,6 +10,7 @@ use super::super::publish::branch_moved;
 use super::PhaseFlow;
 use crate::agent::Role;
 use crate::ids::{CommitSha, EffectKey};
+use crate::problem::{Kind, Problem};
 use crate::prompts::Prompt;
 use crate::review::{LastWord, Move};
 use crate::settings::TeamMode;
@@ -37,6 +38,22 @@ impl PhaseFlow<'_> {
     /// The pull request shows a commit that is not ours: a person pushed while the worker was idle.
     pub(super) fn catch_up(&mut self, head: CommitSha) {
         self.state.watch.caught = Some(head);
+        self.take_in();
+    }
+
+    /// A person committed to the branch here while it was reviewed: their commits are taken in, and the
+    /// new head is reviewed. Returns false where that happened too often.
+    pub(in crate::run) fn review_overtaken(&mut self, problem: &Problem) -> bool {
+        let is_moved = problem.kind == Kind::BranchMoved && self.state.counts.moves < MOST_MOVES;
+        if is_moved {
+            self.state.counts.moves += 1;
+            self.take_in();
+        }
+        is_moved
+    }
+
+    /// Takes in what is on the branch, here and on the remote.
+    fn take_in(&mut self) {
         // Leftovers in the sandbox must not be in the way of a merge. Without a remote the commit was
         // made in the sandbox itself, so nothing is rolled back here.
         self.commit(Round {

@@ -355,7 +355,9 @@ impl PhaseFlow<'_> {
             self.state.pushed.clone_from(&self.run.work.head_sha);
             self.state.watch.caught = None;
         }
-        self.state.counts.moves = 0;
+        if round.job != RoundJob::CatchUp {
+            self.state.counts.moves = 0;
+        }
         self.active();
         self.enter_answers(&mut round);
         if self.run.work.pull_request.is_some() {

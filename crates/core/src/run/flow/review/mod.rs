@@ -99,6 +99,7 @@ impl PhaseFlow<'_> {
                 return self.close_batch();
             }
             self.state.counts.failures = 0;
+            self.state.counts.moves = 0;
             (review, failure) = judged(outcome, &self.terms.reviewer);
             if let Reviewed::Judged {
                 verdict,
@@ -112,6 +113,9 @@ impl PhaseFlow<'_> {
             }
         } else if let EffectResult::Failed { problem } = result {
             self.state.record.job_failed(problem, self.now);
+            if self.review_overtaken(problem) {
+                return;
+            }
             failure = Some(problem.to_string());
         }
         if let (Reviewed::Failed, Some(why)) = (&review, &failure) {
