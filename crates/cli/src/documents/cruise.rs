@@ -176,8 +176,8 @@ impl CruiseSummary {
             head_sha: run.work.head_sha.as_ref().map(Sha::new),
             rounds: status.map_or(0, |status| status.rounds),
             pending_comments: status.map_or(0, |status| status.pending_comments),
-            cost_usd: run.spent.cost.map(|cost| cost.usd()),
-            tokens: run.spent.usage.counted(),
+            cost_usd: run.spent_in_all().cost.map(|cost| cost.usd()),
+            tokens: run.spent_in_all().usage.counted(),
             status: run.outcome.as_ref().map(|outcome| outcome.status.into()),
         }
     }

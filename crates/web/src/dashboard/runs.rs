@@ -106,7 +106,7 @@ fn facts(html: &mut Html, run: &Run) {
     pull_request(html, run);
     html.raw("</dd>\n");
     html.fact("cost", cost(run));
-    html.fact("tokens", Some(run.spent.usage.counted()));
+    html.fact("tokens", Some(run.spent_in_all().usage.counted()));
     html.fact("started", run.started_at.map(instant));
     html.fact("ended", outcome.map(|outcome| instant(outcome.ended_at)));
     for kept in &run.kept {
@@ -178,5 +178,5 @@ fn phase(phase: PhaseName) -> &'static str {
 }
 
 fn cost(run: &Run) -> Option<String> {
-    run.spent.cost.map(|cost| cost.to_string())
+    run.spent_in_all().cost.map(|cost| cost.to_string())
 }

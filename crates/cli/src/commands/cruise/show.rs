@@ -147,10 +147,8 @@ fn at_a_glance(run: &Run, status: &CruiseStatus, owner: Option<&Owner>, now: Tim
     if let Some(head) = &run.work.head_sha {
         let _ = writeln!(text, "head     {head}");
     }
-    let cost = run
-        .spent
-        .cost
-        .map_or(String::new(), |cost| format!(", {cost}"));
+    let spent = run.spent_in_all();
+    let cost = spent.cost.map_or(String::new(), |cost| format!(", {cost}"));
     let _ = writeln!(
         text,
         "rounds   {}, {} open comment{}, {} tokens{cost}",
@@ -161,7 +159,7 @@ fn at_a_glance(run: &Run, status: &CruiseStatus, owner: Option<&Owner>, now: Tim
         } else {
             "s"
         },
-        run.spent.usage.counted()
+        spent.usage.counted()
     );
     match (owner, &run.outcome) {
         (_, Some(_)) => {}

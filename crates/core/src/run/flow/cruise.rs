@@ -6,16 +6,11 @@
 use super::super::model::{
     Ask, BuildTerms, ChildState, Effect, Flow, OutcomeStatus, Run, RunKind, RunMessage, TaskOrder,
 };
-use super::{shutdown, tree};
-use crate::agent::Budget;
+use super::{budget, shutdown, tree};
 use crate::ids::{RunId, TaskId};
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A child that used up its share gets more only where the next share is at least this part of the
-/// whole budget, so that it is granted a bounded number of times.
-const SMALLEST_GRANT: u64 = 20;
 
 pub(super) fn begin(run: &mut Run, now: Timestamp) {
     run.flow = Flow::Cruise;
@@ -121,8 +116,8 @@ fn grant(run: &mut Run, terms: &BuildTerms) {
         .collect();
     let unstarted = Board::of(run, terms).unstarted().count();
     for (at, (id, number)) in waiting.iter().enumerate() {
-        let share = tree::share(run, unstarted + waiting.len() - at);
-        if !is_worthwhile(share, run.budget()) {
+        let share = budget::share(run, unstarted + waiting.len() - at);
+        if !budget::is_worthwhile(share, run.budget()) {
             return;
         }
         if let Some(child) = run.children.get_mut(id) {
@@ -135,18 +130,6 @@ fn grant(run: &mut Run, terms: &BuildTerms) {
         };
         tree::tell(run, id.clone(), RunMessage::AskRun { ask });
     }
-}
-
-fn is_worthwhile(share: Budget, whole: Budget) -> bool {
-    let enough = |share: Option<u64>, whole: Option<u64>| match (share, whole) {
-        (Some(share), Some(whole)) => share > 0 && share >= whole / SMALLEST_GRANT,
-        (Some(_) | None, _) => true,
-    };
-    enough(share.tokens, whole.tokens)
-        && enough(
-            share.cost.map(|cost| cost.micro_usd()),
-            whole.cost.map(|cost| cost.micro_usd()),
-        )
 }
 
 fn start_ready(run: &mut Run, terms: &BuildTerms) {
@@ -164,7 +147,7 @@ fn start_ready(run: &mut Run, terms: &BuildTerms) {
         let Some(order) = board.ready().next() else {
             return;
         };
-        let share = tree::share(run, unstarted);
+        let share = budget::share(run, unstarted);
         if share.is_used_up() {
             return;
         }

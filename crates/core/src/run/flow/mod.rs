@@ -5,6 +5,7 @@
 //! `tree` is what parents and children have in common.
 
 mod attempt;
+mod budget;
 mod cruise;
 mod kit;
 mod merge;

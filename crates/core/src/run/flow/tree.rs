@@ -1,4 +1,4 @@
-//! Parents and children: how a run starts, stops and hears its children, and how a budget is split.
+//! Parents and children: how a run starts, stops and hears its children.
 //!
 //! A child has a deterministic id, so that starting it again starts nothing new. It reports to its
 //! parent by an effect, one report at a time, and ends only after its parent has its last report.
@@ -128,11 +128,6 @@ pub(super) fn heard(run: &mut Run, id: &RunId, report: ChildReport) {
         (_, stage) => stage,
     };
     child.report = Some(report);
-}
-
-/// An equal part, for each of `parts`, of what nobody holds or has used.
-pub(super) fn share(run: &Run, parts: usize) -> Budget {
-    run.unallotted().split(parts)
 }
 
 /// Reports a change to the parent, once the report before it has arrived. An ended run is reported by

@@ -199,20 +199,6 @@ impl Run {
         children.fold(self.spent, Spent::plus)
     }
 
-    /// What no agent has used and no living child holds.
-    pub fn unallotted(&self) -> Budget {
-        let mut left = self.budget().minus(self.spent.usage, self.spent.cost);
-        for child in self.children.values() {
-            let spent = child.spent();
-            let after = left.minus(spent.usage, spent.cost);
-            left = match child.is_live() {
-                true => after.min(left.without(child.granted)),
-                false => after,
-            };
-        }
-        left
-    }
-
     /// The options of `drive runs extend` that raise the limit which is used up: money does not help
     /// where tokens are missing.
     pub fn extension(&self) -> &'static str {
