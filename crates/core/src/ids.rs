@@ -3,10 +3,12 @@
 mod branch_name;
 mod commit_sha;
 mod pr_number;
+mod remote_name;
 
 pub use branch_name::BranchName;
 pub use commit_sha::CommitSha;
 pub use pr_number::PrNumber;
+pub use remote_name::RemoteName;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -29,13 +29,15 @@ pub(super) fn checks(doctor: &Doctor<'_>) -> Vec<Check> {
     .unwrap_or_default();
     let token_from = found.as_ref().map(|found| found.source.as_str());
     let remote_url = remote_url(doctor);
-    let choice = choose(&Surroundings {
-        wanted: forge.kind,
-        repo: forge.repo.as_deref(),
-        api_url: &forge.api_url,
-        remote: &forge.remote,
-        remote_url: remote_url.as_deref(),
-        token_from,
+    let choice = forge.remote_name().and_then(|remote| {
+        choose(&Surroundings {
+            wanted: forge.kind,
+            repo: forge.repo.as_deref(),
+            api_url: &forge.api_url,
+            remote: &remote,
+            remote_url: remote_url.as_deref(),
+            token_from,
+        })
     });
     let kind = match &choice {
         Ok(choice) => {

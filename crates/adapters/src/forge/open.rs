@@ -8,6 +8,7 @@ use crate::git::Git;
 use crate::store::Database;
 use drive_core::Problem;
 use drive_core::forge::choice::{Choice, Chosen};
+use drive_core::ids::RemoteName;
 use drive_core::settings::ForgeSettings;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Clock, Forge, Place, ProcessRunner, VersionControl};
@@ -39,7 +40,7 @@ pub struct OpenForge {
     pub choice: Choice,
     /// The remote that branches are pushed to before the forge sees them; `None` for a forge that
     /// reads the repository itself.
-    pub remote: Option<String>,
+    pub remote: Option<RemoteName>,
 }
 
 /// Opens the forge of the repository that `folder` lies in.
@@ -64,7 +65,7 @@ pub fn open(
             Route::Environment,
             around,
         );
-        let remote = Some(settings.remote.clone());
+        let remote = Some(settings.remote_name()?);
         return Ok(OpenForge {
             forge: Arc::new(github),
             choice,

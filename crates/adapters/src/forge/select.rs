@@ -13,15 +13,16 @@ pub(super) fn select(
     host: &ForgeHost<'_>,
     place: Place<'_>,
 ) -> Result<(Choice, Option<Token>), Problem> {
+    let remote = settings.remote_name()?;
     let remote_url = match settings.kind {
         ForgeKind::Local => None,
-        ForgeKind::Auto | ForgeKind::Github => host.git.remote_url(place, &settings.remote)?,
+        ForgeKind::Auto | ForgeKind::Github => host.git.remote_url(place, &remote)?,
     };
     let around = |token_from| Surroundings {
         wanted: settings.kind,
         repo: settings.repo.as_deref(),
         api_url: &settings.api_url,
-        remote: &settings.remote,
+        remote: &remote,
         remote_url: remote_url.as_deref(),
         token_from,
     };

@@ -26,7 +26,7 @@ mod tracked;
 pub use call::{Answer, Call, Touches};
 pub use config::Overrides;
 use config_cache::ConfigCache;
-use drive_core::ids::{BranchName, CommitSha};
+use drive_core::ids::{BranchName, CommitSha, RemoteName};
 pub(crate) use index::{Index, Stamp};
 
 use crate::Environment;
@@ -297,18 +297,18 @@ impl VersionControl for Git {
         refs_snapshot::may_be_made_by(self, agent, sandbox, name)
     }
 
-    fn remote_url(&self, place: Place<'_>, remote: &str) -> Result<Option<String>, Problem> {
+    fn remote_url(&self, place: Place<'_>, remote: &RemoteName) -> Result<Option<String>, Problem> {
         remote::url(self, &Location::of(place), remote)
     }
 
-    fn fetch(&self, place: Place<'_>, remote: &str) -> Result<(), Problem> {
+    fn fetch(&self, place: Place<'_>, remote: &RemoteName) -> Result<(), Problem> {
         remote::fetch(self, &Location::of(place), remote)
     }
 
     fn fetch_branch(
         &self,
         place: Place<'_>,
-        remote: &str,
+        remote: &RemoteName,
         branch: &BranchName,
     ) -> Result<Option<CommitSha>, Problem> {
         remote::fetch_branch(self, &Location::of(place), remote, branch)
@@ -358,7 +358,7 @@ impl VersionControl for Git {
     fn remote_head(
         &self,
         place: Place<'_>,
-        remote: &str,
+        remote: &RemoteName,
         branch: &BranchName,
     ) -> Result<Option<CommitSha>, Problem> {
         remote::head(self, &Location::of(place), remote, branch)

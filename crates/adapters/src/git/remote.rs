@@ -1,8 +1,8 @@
 //! Fetch, push and other remote operations.
 
 use super::{Git, Location, Touches, history};
-use drive_core::ids::BranchName;
 use drive_core::ids::CommitSha;
+use drive_core::ids::{BranchName, RemoteName};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{Push, Pushed};
 
@@ -11,7 +11,11 @@ use drive_engine::ports::{Push, Pushed};
 const UPLOAD_PACK: &str = "--upload-pack=git-upload-pack";
 const RECEIVE_PACK: &str = "--receive-pack=git-receive-pack";
 
-pub(super) fn url(git: &Git, location: &Location, remote: &str) -> Result<Option<String>, Problem> {
+pub(super) fn url(
+    git: &Git,
+    location: &Location,
+    remote: &RemoteName,
+) -> Result<Option<String>, Problem> {
     let answer = git
         .call_at(location.clone(), Touches::Objects)
         .args(["remote", "get-url", "--", remote])
@@ -19,7 +23,7 @@ pub(super) fn url(git: &Git, location: &Location, remote: &str) -> Result<Option
     Ok((answer.code == 0).then(|| answer.line()))
 }
 
-pub(super) fn fetch(git: &Git, location: &Location, remote: &str) -> Result<(), Problem> {
+pub(super) fn fetch(git: &Git, location: &Location, remote: &RemoteName) -> Result<(), Problem> {
     let answer = git
         .call_at(location.clone(), Touches::Network)
         .interruptible()
@@ -45,7 +49,7 @@ const FETCHES: usize = 5;
 pub(super) fn fetch_branch(
     git: &Git,
     location: &Location,
-    remote: &str,
+    remote: &RemoteName,
     branch: &BranchName,
 ) -> Result<Option<CommitSha>, Problem> {
     for _ in 0..FETCHES {
@@ -76,7 +80,7 @@ pub(super) fn fetch_branch(
 pub(super) fn head(
     git: &Git,
     location: &Location,
-    remote: &str,
+    remote: &RemoteName,
     branch: &BranchName,
 ) -> Result<Option<CommitSha>, Problem> {
     let full = branch.full();
@@ -181,40 +185,14 @@ fn refused(
     }
 }
 
-fn unreachable_remote(what: &str, remote: &str, answer: &super::Answer) -> Problem {
+fn unreachable_remote(what: &str, remote: &RemoteName, answer: &super::Answer) -> Problem {
     let general = answer.problem();
     Problem {
         kind: Kind::RemoteUnreachable,
-        message: format!("cannot {what} remote `{}`", without_secret(remote)),
+        message: format!("cannot {what} remote `{remote}`"),
         hint: Some(general.hint.clone().unwrap_or_else(|| {
             "check that `git ls-remote` works there without a prompt".to_owned()
         })),
         ..general
-    }
-}
-
-/// An address without a password in it.
-fn without_secret(remote: &str) -> String {
-    match (remote.split_once("://"), remote.rfind('@')) {
-        (Some((scheme, rest)), Some(_)) => match rest.rsplit_once('@') {
-            Some((_, host)) => format!("{scheme}://…@{host}"),
-            None => remote.to_owned(),
-        },
-        _ => remote.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_password_in_an_address_is_not_shown() {
-        assert_eq!(
-            without_secret("https://me:secret@host/r"),
-            "https://…@host/r"
-        );
-        assert_eq!(without_secret("git@host:r"), "git@host:r");
-        assert_eq!(without_secret("origin"), "origin");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::support::{World, write};
 use drive_adapters::git::{Deadlines, Git};
-use drive_core::ids::{BranchName, CommitSha, RunId};
+use drive_core::ids::{BranchName, CommitSha, RemoteName, RunId};
 use drive_core::problem::Kind;
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::InProgress;
@@ -35,7 +35,7 @@ fn with_remote() -> World {
 
 fn push_of(world: &World, expected: Option<&str>) -> Push {
     Push {
-        remote: "origin".into(),
+        remote: RemoteName::parse("origin").unwrap(),
         branch: BranchName::parse("feature").unwrap(),
         sha: CommitSha::new(world.git(["rev-parse", "HEAD"])),
         expected: expected.map(str::to_owned).map(CommitSha::new),
@@ -233,7 +233,8 @@ fn a_push_goes_through_once_and_says_so_again() {
     assert_eq!(git.push(place, &push).unwrap(), Pushed::Done);
     assert_eq!(git.push(place, &push).unwrap(), Pushed::UpToDate);
     assert_eq!(
-        git.remote_head(place, "origin", &push.branch).unwrap(),
+        git.remote_head(place, &RemoteName::parse("origin").unwrap(), &push.branch)
+            .unwrap(),
         Some(push.sha.clone())
     );
     world.write("a.txt", "more");
@@ -277,7 +278,8 @@ fn a_push_never_overwrites_somebodys_commits() {
         assert_eq!(git.push(place, &push).unwrap(), moved, "{expected:?}");
     }
     assert_eq!(
-        git.remote_head(place, "origin", &first.branch).unwrap(),
+        git.remote_head(place, &RemoteName::parse("origin").unwrap(), &first.branch)
+            .unwrap(),
         Some(CommitSha::new(theirs))
     );
 }
@@ -304,7 +306,9 @@ fn a_remote_that_says_no_is_told_from_one_that_cannot_be_reached() {
     let problem = git.push(place, &push_of(&world, None)).unwrap_err();
     assert_eq!(problem.kind, Kind::RemoteUnreachable);
     assert_eq!(
-        git.fetch(place, "origin").unwrap_err().kind,
+        git.fetch(place, &RemoteName::parse("origin").unwrap())
+            .unwrap_err()
+            .kind,
         Kind::RemoteUnreachable
     );
 }
@@ -322,7 +326,12 @@ fn a_call_that_hangs_is_ended_at_its_deadline() {
         network: Duration::from_millis(300),
         ..Deadlines::default()
     });
-    let problem = git.fetch(Place::Checkout(&world.repo), "slow").unwrap_err();
+    let problem = git
+        .fetch(
+            Place::Checkout(&world.repo),
+            &RemoteName::parse("slow").unwrap(),
+        )
+        .unwrap_err();
     assert_eq!(problem.kind, Kind::GitTimedOut);
 }
 
@@ -333,7 +342,11 @@ fn programs_the_repository_names_for_the_network_do_not_run() {
     let evil = format!("touch '{}' && git-upload-pack", proof.display());
     world.git(["config", "remote.origin.uploadpack", &evil]);
     let git = world.builder();
-    git.fetch(Place::Checkout(&world.repo), "origin").unwrap();
+    git.fetch(
+        Place::Checkout(&world.repo),
+        &RemoteName::parse("origin").unwrap(),
+    )
+    .unwrap();
     assert!(!proof.exists());
 }
 
@@ -351,8 +364,12 @@ fn a_remote_that_never_answers_does_not_hold_whoever_asks_for_a_stop() {
             cancel.cancel(Urgency::Graceful);
         });
         let branch = BranchName::parse("main").unwrap();
-        git.remote_head(Place::Checkout(&world.repo), "hung", &branch)
-            .unwrap_err()
+        git.remote_head(
+            Place::Checkout(&world.repo),
+            &RemoteName::parse("hung").unwrap(),
+            &branch,
+        )
+        .unwrap_err()
     });
     assert_eq!(problem.kind, Kind::Interrupted);
     // What saves work goes on.

@@ -2,7 +2,7 @@
 
 use crate::support::{self, World};
 use drive_core::ids::BranchName;
-use drive_core::ids::{CommitSha, RunId};
+use drive_core::ids::{CommitSha, RemoteName, RunId};
 use drive_engine::ports::{Leftovers, Merged, Place, Push, Pushed, VersionControl};
 use std::path::PathBuf;
 
@@ -268,7 +268,10 @@ fn a_branch_somebody_rewrote_is_fetched_merged_and_pushed_and_nobodys_commits_ar
     let git = world.builder();
     let place = Place::Checkout(&world.repo);
     let branch = BranchName::parse("feature").unwrap();
-    assert_eq!(git.fetch_branch(place, "origin", &branch), Ok(None));
+    assert_eq!(
+        git.fetch_branch(place, &RemoteName::parse("origin").unwrap(), &branch),
+        Ok(None)
+    );
     // Ours was pushed; then a person throws it away and puts their own commit in its place.
     world.git(["checkout", "-qb", "feature"]);
     world.write("ours.txt", "ours");
@@ -288,9 +291,11 @@ fn a_branch_somebody_rewrote_is_fetched_merged_and_pushed_and_nobodys_commits_ar
     world.git_in(&person, ["push", "-qf", "origin", "feature"]);
     let theirs = world.git_in(&person, ["rev-parse", "HEAD"]);
     let push = |sha: String| {
-        let expected = git.remote_head(place, "origin", &branch).unwrap();
+        let expected = git
+            .remote_head(place, &RemoteName::parse("origin").unwrap(), &branch)
+            .unwrap();
         let branch = branch.clone();
-        let remote = "origin".into();
+        let remote = RemoteName::parse("origin").unwrap();
         git.push(
             place,
             &Push {
@@ -307,7 +312,7 @@ fn a_branch_somebody_rewrote_is_fetched_merged_and_pushed_and_nobodys_commits_ar
     };
     assert_eq!(push(ours.clone()), moved);
     assert_eq!(
-        git.fetch_branch(place, "origin", &branch),
+        git.fetch_branch(place, &RemoteName::parse("origin").unwrap(), &branch),
         Ok(Some(CommitSha::new(theirs.clone())))
     );
     assert_eq!(

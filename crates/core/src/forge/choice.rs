@@ -1,5 +1,6 @@
 //! Decides which forge a repository uses, with the reason.
 
+use crate::ids::RemoteName;
 use crate::problem::{Kind, Problem};
 use crate::settings::ForgeKind;
 
@@ -13,7 +14,7 @@ pub struct Surroundings<'a> {
     /// `forge.api_url`.
     pub api_url: &'a str,
     /// `forge.remote`.
-    pub remote: &'a str,
+    pub remote: &'a RemoteName,
     /// The URL of that remote; `None` if it does not exist.
     pub remote_url: Option<&'a str>,
     /// Where a token was found, such as `GH_TOKEN`. Never the token itself.
@@ -210,7 +211,9 @@ fn unwrapped(host: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::sync::LazyLock;
 
+    static ORIGIN: LazyLock<RemoteName> = LazyLock::new(|| RemoteName::parse("origin").unwrap());
     const API: &str = "https://api.github.com";
 
     fn around<'a>(
@@ -222,7 +225,7 @@ mod tests {
             wanted,
             repo: None,
             api_url: API,
-            remote: "origin",
+            remote: &ORIGIN,
             remote_url: url,
             token_from: token,
         }

@@ -4,6 +4,8 @@
 use super::units::Period;
 use super::verify::VerifySettings;
 use crate::agent::{AgentConfig, Budget, Cost};
+use crate::ids::RemoteName;
+use crate::problem::{Kind, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -129,6 +131,16 @@ pub struct ForgeSettings {
     pub remote: String,
     /// Trusted authors besides those with write permission.
     pub trusted: Vec<String>,
+}
+
+impl ForgeSettings {
+    /// `remote`, which the rules of the settings have checked.
+    pub fn remote_name(&self) -> Result<RemoteName, Problem> {
+        RemoteName::parse(&self.remote).ok_or_else(|| {
+            let message = format!("`forge.remote` is not a remote name: `{}`", self.remote);
+            Problem::new(Kind::RemoteMissing, message).hint("list remotes with `git remote`")
+        })
+    }
 }
 
 /// Which forge.

@@ -4,7 +4,7 @@
 use crate::common;
 use drive_core::agent::Role;
 use drive_core::forge::Surface;
-use drive_core::ids::{BranchName, CommitSha, PrNumber, RunId, TaskId};
+use drive_core::ids::{BranchName, CommitSha, PrNumber, RemoteName, RunId, TaskId};
 use drive_core::run::{
     AfterEnd, AgentJob, Ask, BranchAt, ChildReport, ChildState, EVENT_FORMAT, Effect, Event,
     ForgeAct, JobComment, JobInput, LineRemark, MergeWhen, Parent, Request, RunMessage,
@@ -135,7 +135,7 @@ fn damage_is_named_and_not_guessed_at() {
 
 fn origin(branch: &str) -> BranchAt {
     BranchAt {
-        remote: Some("origin".into()),
+        remote: Some(RemoteName::parse("origin").unwrap()),
         branch: BranchName::parse(branch).unwrap(),
     }
 }
@@ -221,7 +221,7 @@ fn every_effect() -> Vec<Effect> {
         },
         Effect::Push {
             sandbox: sandbox.clone(),
-            remote: "origin".into(),
+            remote: RemoteName::parse("origin").unwrap(),
             branch: request.branch.clone(),
             head_sha: CommitSha::new("b".repeat(40)),
             published: None,
@@ -239,7 +239,7 @@ fn every_effect() -> Vec<Effect> {
         Effect::ChooseBranch {
             wanted: BranchName::parse("fix-the-login").unwrap(),
             exact: true,
-            remote: Some("origin".into()),
+            remote: Some(RemoteName::parse("origin").unwrap()),
         },
         Effect::ReadDiff {
             sandbox,

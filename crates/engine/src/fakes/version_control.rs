@@ -3,7 +3,7 @@ use crate::ports::{
     CollectedWork, DiffStats, DiffText, FileChange, Leftovers, Merged, Place, Push, Pushed,
     Repository, Tip, Tips, VersionControl, WorkState,
 };
-use drive_core::ids::{BranchName, CommitSha};
+use drive_core::ids::{BranchName, CommitSha, RemoteName};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::{InProgress, Sandbox};
@@ -218,20 +218,20 @@ impl VersionControl for FakeRepository {
         true
     }
 
-    fn remote_url(&self, _: Place<'_>, remote: &str) -> Result<Option<String>, Problem> {
+    fn remote_url(&self, _: Place<'_>, remote: &RemoteName) -> Result<Option<String>, Problem> {
         let state = self.alive()?;
-        let is_known = state.remotes.contains_key(remote);
+        let is_known = state.remotes.contains_key(remote.as_str());
         Ok(is_known.then(|| format!("fake:{remote}")))
     }
 
-    fn fetch(&self, _: Place<'_>, remote: &str) -> Result<(), Problem> {
+    fn fetch(&self, _: Place<'_>, remote: &RemoteName) -> Result<(), Problem> {
         require_remote(&*self.alive()?, remote)
     }
 
     fn fetch_branch(
         &self,
         place: Place<'_>,
-        remote: &str,
+        remote: &RemoteName,
         branch: &BranchName,
     ) -> Result<Option<CommitSha>, Problem> {
         self.remote_head(place, remote, branch)
@@ -322,12 +322,12 @@ impl VersionControl for FakeRepository {
     fn remote_head(
         &self,
         _: Place<'_>,
-        remote: &str,
+        remote: &RemoteName,
         branch: &BranchName,
     ) -> Result<Option<CommitSha>, Problem> {
         let state = self.alive()?;
         require_remote(&state, remote)?;
-        let branches = state.remotes.get(remote);
+        let branches = state.remotes.get(remote.as_str());
         let tip = branches.and_then(|branches| branches.get(branch.as_str()).cloned());
         Ok(tip.map(CommitSha::new))
     }
@@ -336,7 +336,7 @@ impl VersionControl for FakeRepository {
         let mut state = self.alive()?;
         require_remote(&state, &push.remote)?;
         require(&state, &[&push.sha])?;
-        let branches = state.remotes.get(&push.remote);
+        let branches = state.remotes.get(push.remote.as_str());
         let now = branches.and_then(|branches| branches.get(push.branch.as_str()).cloned());
         if now.as_deref() == Some(push.sha.as_str()) {
             return Ok(Pushed::UpToDate);
@@ -395,8 +395,8 @@ fn require(state: &RepositoryState, shas: &[&str]) -> Result<(), Problem> {
     }
 }
 
-fn require_remote(state: &RepositoryState, remote: &str) -> Result<(), Problem> {
-    match state.remotes.contains_key(remote) {
+fn require_remote(state: &RepositoryState, remote: &RemoteName) -> Result<(), Problem> {
+    match state.remotes.contains_key(remote.as_str()) {
         true => Ok(()),
         false => Err(unknown(remote)),
     }

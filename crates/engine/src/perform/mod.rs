@@ -98,7 +98,7 @@ impl World<'_> {
                 wanted,
                 exact,
                 remote,
-            } => self.choose_branch(task, wanted, *exact, remote.as_deref()),
+            } => self.choose_branch(task, wanted, *exact, remote.as_ref()),
             Effect::CreateSandbox { spec } => {
                 let sandbox = Box::new(self.sandboxes.create(spec)?);
                 Ok(EffectResult::SandboxCreated { sandbox })

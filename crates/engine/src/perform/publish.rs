@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::ports::{NewPullRequest, Place, Push, Pushed};
-use drive_core::ids::{BranchName, CommitSha};
+use drive_core::ids::{BranchName, CommitSha, RemoteName};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{EffectResult, Published};
 use drive_core::sandbox::Sandbox;
@@ -18,7 +18,7 @@ impl World<'_> {
     pub(super) fn push(
         &self,
         sandbox: &Sandbox,
-        remote: &str,
+        remote: &RemoteName,
         branch: &BranchName,
         wanted: &Expected<'_>,
     ) -> Result<EffectResult, Problem> {
@@ -28,7 +28,7 @@ impl World<'_> {
             return Err(branch_deleted(remote, branch));
         }
         let push = Push {
-            remote: remote.to_owned(),
+            remote: remote.clone(),
             branch: branch.clone(),
             sha: wanted.head_sha.clone(),
             expected,
@@ -57,7 +57,7 @@ impl World<'_> {
 }
 
 /// Who deletes a branch means it: it is not made again behind their back.
-pub(super) fn branch_deleted(remote: &str, branch: &BranchName) -> Problem {
+pub(super) fn branch_deleted(remote: &RemoteName, branch: &BranchName) -> Problem {
     Problem::new(
         Kind::BranchDeleted,
         format!("branch `{branch}` was deleted on `{remote}`"),

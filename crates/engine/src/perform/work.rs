@@ -3,7 +3,7 @@
 use super::World;
 use crate::executor::Task;
 use crate::ports::{LargeFile, Leftovers, Place, WorkState};
-use drive_core::ids::{BranchName, CommitSha, SandboxId};
+use drive_core::ids::{BranchName, CommitSha, RemoteName, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::EffectResult;
 use drive_core::sandbox::{Lifetime, Sandbox};
@@ -153,7 +153,7 @@ impl World<'_> {
         task: &Task<'_>,
         wanted: &BranchName,
         exact: bool,
-        remote: Option<&str>,
+        remote: Option<&RemoteName>,
     ) -> Result<EffectResult, Problem> {
         let repo = task
             .run

@@ -1,5 +1,5 @@
 use drive_core::Problem;
-use drive_core::ids::{BranchName, CommitSha, RunId};
+use drive_core::ids::{BranchName, CommitSha, RemoteName, RunId};
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::{InProgress, Sandbox};
 use serde::{Deserialize, Serialize};
@@ -57,8 +57,8 @@ pub struct Leftovers {
 /// A push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Push {
-    /// The remote's name or address.
-    pub remote: String,
+    /// The remote's name.
+    pub remote: RemoteName,
     /// The branch on the remote.
     pub branch: BranchName,
     /// The commit to push.
@@ -267,16 +267,16 @@ pub trait VersionControl: Send + Sync {
     ) -> Result<bool, Problem>;
 
     /// Whether the repository knows a remote of that name.
-    fn remote_url(&self, place: Place<'_>, remote: &str) -> Result<Option<String>, Problem>;
+    fn remote_url(&self, place: Place<'_>, remote: &RemoteName) -> Result<Option<String>, Problem>;
 
     /// Fetches a remote's branches.
-    fn fetch(&self, place: Place<'_>, remote: &str) -> Result<(), Problem>;
+    fn fetch(&self, place: Place<'_>, remote: &RemoteName) -> Result<(), Problem>;
 
     /// Brings in one branch of a remote, and tells what it points at; `None` when it does not exist.
     fn fetch_branch(
         &self,
         place: Place<'_>,
-        remote: &str,
+        remote: &RemoteName,
         branch: &BranchName,
     ) -> Result<Option<CommitSha>, Problem>;
 
@@ -312,7 +312,7 @@ pub trait VersionControl: Send + Sync {
     fn remote_head(
         &self,
         place: Place<'_>,
-        remote: &str,
+        remote: &RemoteName,
         branch: &BranchName,
     ) -> Result<Option<CommitSha>, Problem>;
 

@@ -3,7 +3,7 @@
 use drive_adapters::store::{Database, SqliteStore};
 use drive_core::Problem;
 use drive_core::agent::Budget;
-use drive_core::ids::{BranchName, CommitSha, DedupeKey, EffectKey, RunId, SandboxId};
+use drive_core::ids::{BranchName, CommitSha, DedupeKey, EffectKey, RemoteName, RunId, SandboxId};
 use drive_core::process::ProcessMark;
 use drive_core::run::{AfterEnd, EffectResult, Event, Publish, Request, RunKind, step};
 use drive_core::sandbox::{Lifetime, Sandbox};
@@ -68,7 +68,7 @@ pub fn request() -> Request {
         budget: Budget::default(),
         max_escalations: 5,
         publish: Publish::PullRequest {
-            remote: Some("origin".into()),
+            remote: Some(RemoteName::parse("origin").unwrap()),
         },
         after_end: AfterEnd::Remove,
         copy: Vec::new(),

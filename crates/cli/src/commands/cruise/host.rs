@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use crate::wiring::Wiring;
 use drive_adapters::store::SqliteNudges;
 use drive_core::forge::choice::{Choice, Chosen};
-use drive_core::ids::RunId;
+use drive_core::ids::{RemoteName, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::settings::Settings;
 use drive_engine::CancelToken;
@@ -23,7 +23,7 @@ pub(super) struct Host {
     /// `None` for cruises whose repository is gone.
     conversation: Option<Conversation>,
     /// The remote that the forge reads from; `None` for a forge that reads the repository itself.
-    pub(super) remote: Option<String>,
+    pub(super) remote: Option<RemoteName>,
     /// Which forge, and why; `None` for cruises whose repository is gone.
     pub(super) choice: Option<Choice>,
     /// What webhooks told another process, and the repository's name on its forge.

@@ -12,7 +12,7 @@ use crate::wiring::Wiring;
 use clap::Args;
 use drive_adapters::forge::local::{CommentTarget, LocalForge, PersonalComment};
 use drive_core::forge::marker::visible;
-use drive_core::ids::{PrNumber, RunId};
+use drive_core::ids::{PrNumber, RemoteName, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     AfterEnd, DoneWhen, Flow, PhaseTerms, Publish, Request, Run, RunKind, Stage, cruise_status,
@@ -181,7 +181,7 @@ fn request(
     place: &DemoPlace,
     wiring: &Wiring,
     id: &RunId,
-    remote: Option<String>,
+    remote: Option<RemoteName>,
 ) -> Result<Request, Problem> {
     let agent = settings.spawn_team.primary_llm.clone();
     let terms = PhaseTerms {

@@ -5,7 +5,7 @@ use super::super::model::{
 };
 use super::shutdown;
 use crate::agent::{Overrun, Role};
-use crate::ids::{BranchName, CommitSha};
+use crate::ids::{BranchName, CommitSha, RemoteName};
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 
@@ -57,7 +57,7 @@ impl<S, T> Context<'_, S, T> {
     }
 
     /// The remote that the branch is pushed to.
-    pub(super) fn remote(&self) -> Option<String> {
+    pub(super) fn remote(&self) -> Option<RemoteName> {
         match &self.request.publish {
             Publish::PullRequest { remote } => remote.clone(),
             Publish::BranchOnly => None,

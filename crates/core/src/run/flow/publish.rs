@@ -2,7 +2,7 @@
 
 use super::super::model::Effect;
 use super::kit::Context;
-use crate::ids::{BranchName, CommitSha};
+use crate::ids::{BranchName, CommitSha, RemoteName};
 use crate::problem::{Kind, Problem};
 
 /// How many characters of a task a commit message and a pull request repeat.
@@ -13,7 +13,7 @@ impl<S, T> Context<'_, S, T> {
     /// a person deleted or rewrote since is left as they made it.
     pub(super) fn push(
         &mut self,
-        remote: String,
+        remote: RemoteName,
         branch: BranchName,
         head_sha: CommitSha,
         published: Option<CommitSha>,

@@ -4,7 +4,7 @@ use super::outcome::{BranchTip, CommitSummary, Published};
 use super::tree::RunMessage;
 use crate::Problem;
 use crate::agent::{AgentOutcome, Budget, Role};
-use crate::ids::{BranchName, CommitSha, PrNumber, RunId, SandboxId};
+use crate::ids::{BranchName, CommitSha, PrNumber, RemoteName, RunId, SandboxId};
 use crate::process::ProcessIdentity;
 use crate::sandbox::{KeptWork, Sandbox, SandboxSpec};
 use crate::verify::Verification;
@@ -26,7 +26,7 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         exact: bool,
         /// The remote on which it must be free as well.
-        remote: Option<String>,
+        remote: Option<RemoteName>,
     },
     /// Make a sandbox.
     CreateSandbox {
@@ -84,7 +84,7 @@ pub enum Effect {
         /// From where.
         sandbox: SandboxId,
         /// To which remote.
-        remote: String,
+        remote: RemoteName,
         /// Which.
         branch: BranchName,
         /// The commit it must be at.

@@ -1,7 +1,7 @@
 //! A merge of another branch into the run's branch.
 
 use crate::Problem;
-use crate::ids::{BranchName, CommitSha, SandboxId};
+use crate::ids::{BranchName, CommitSha, RemoteName, SandboxId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -10,7 +10,7 @@ use std::fmt;
 #[serde(rename_all = "camelCase")]
 pub struct BranchAt {
     /// On which remote; `None` for this very repository.
-    pub remote: Option<String>,
+    pub remote: Option<RemoteName>,
     /// Its name there.
     pub branch: BranchName,
 }

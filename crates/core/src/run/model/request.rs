@@ -2,7 +2,7 @@
 
 use super::outcome::Published;
 use crate::agent::Budget;
-use crate::ids::{BranchName, CommitSha, RunId, TaskId};
+use crate::ids::{BranchName, CommitSha, RemoteName, RunId, TaskId};
 use crate::prompts::Prompts;
 use crate::review::{Domain, ReviewPlan};
 use crate::sandbox::Sandbox;
@@ -252,7 +252,7 @@ pub enum Publish {
     /// Into a pull request.
     PullRequest {
         /// The remote to push to first; `None` for a forge that reads this very repository.
-        remote: Option<String>,
+        remote: Option<RemoteName>,
     },
 }
 

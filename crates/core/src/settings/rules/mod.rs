@@ -6,7 +6,7 @@ use super::key_path::{KeyPath, is_bare};
 use super::model::{ForgeSettings, SandboxSettings, Settings, TeamSettings};
 use super::units::Period;
 use crate::did_you_mean::suggestion;
-use crate::problem::Kind;
+use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 
 /// A rule that does not hold.
@@ -193,12 +193,11 @@ fn forge(forge: &ForgeSettings) -> Vec<Broken> {
             )));
         }
     }
-    if forge.remote.is_empty()
-        || forge.remote.starts_with('-')
-        || forge.remote.contains(char::is_whitespace)
-    {
-        let message = format!("`forge.remote` is not a remote name: `{}`", forge.remote);
-        broken.push(Broken::new(&["forge.remote"], message).hint("list remotes with `git remote`"));
+    if let Err(Problem { message, hint, .. }) = forge.remote_name() {
+        broken.push(Broken {
+            hint,
+            ..Broken::new(&["forge.remote"], message)
+        });
     }
     broken
 }

@@ -6,7 +6,9 @@ pub mod verification;
 use drive_core::agent::{AgentOutcome, Budget, Cost, Ending, Failure, Ignored, Overrun, Usage};
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Author, Comment, CommentKey, CommentRef, Surface};
-use drive_core::ids::{BranchName, CommitSha, EffectKey, PrNumber, RunId, SandboxId, TaskId};
+use drive_core::ids::{
+    BranchName, CommitSha, EffectKey, PrNumber, RemoteName, RunId, SandboxId, TaskId,
+};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{ProcessIdentity, ProcessMark, TimeBound};
 use drive_core::prompts::Prompts;
@@ -28,7 +30,7 @@ pub fn run_id() -> RunId {
 /// A pull request on a forge behind a remote.
 pub fn pull_request() -> Publish {
     Publish::PullRequest {
-        remote: Some("origin".into()),
+        remote: Some(RemoteName::parse("origin").unwrap()),
     }
 }
 

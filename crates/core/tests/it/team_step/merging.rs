@@ -3,7 +3,7 @@
 use crate::common::{conflicted, integrated, team_request};
 use crate::team_step::scene::{APPROVED, Scene, end};
 use drive_core::agent::Role;
-use drive_core::ids::{BranchName, CommitSha};
+use drive_core::ids::{BranchName, CommitSha, RemoteName};
 use drive_core::problem::{Kind, Problem};
 use drive_core::review::LastWord;
 use drive_core::run::{
@@ -15,7 +15,7 @@ const MOVED: EffectResult = EffectResult::BranchMoved { remote_head: None };
 
 fn origin(branch: &str) -> BranchAt {
     BranchAt {
-        remote: Some("origin".into()),
+        remote: Some(RemoteName::parse("origin").unwrap()),
         branch: BranchName::parse(branch).unwrap(),
     }
 }

@@ -3,7 +3,7 @@
 use crate::common::{agent_ended, agent_said, at, problem, run_id, team_request};
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};
 use drive_core::agent::Failure;
-use drive_core::ids::BranchName;
+use drive_core::ids::{BranchName, RemoteName};
 use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{Effect, EffectResult, Event, OutcomeStatus, Publish, Request, fold, step};
@@ -56,7 +56,7 @@ fn a_namer_that_fails_never_blocks() {
         let chosen = Effect::ChooseBranch {
             wanted: BranchName::parse("fix-the-login-it-fails-for-names-with-a-dot").unwrap(),
             exact: false,
-            remote: Some("origin".into()),
+            remote: Some(RemoteName::parse("origin").unwrap()),
         };
         assert_eq!(run.pending.values().collect::<Vec<_>>(), [&chosen]);
         assert_eq!(team(&run).title, "Fix the login");

@@ -4,7 +4,7 @@ use crate::common::verification::{base, failed, passed, verified};
 use crate::common::{at, problem, run_id, sandbox, team_request};
 use crate::team_step::ending::merging;
 use crate::team_step::scene::{APPROVED, Scene, end, team};
-use drive_core::ids::{BranchName, CommitSha, PrNumber};
+use drive_core::ids::{BranchName, CommitSha, PrNumber, RemoteName};
 use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{
@@ -18,7 +18,7 @@ const MODES: [TeamMode; 3] = [TeamMode::Sequential, TeamMode::Pingpong, TeamMode
 
 fn origin_main() -> BranchAt {
     BranchAt {
-        remote: Some("origin".into()),
+        remote: Some(RemoteName::parse("origin").unwrap()),
         branch: BranchName::parse("main").unwrap(),
     }
 }

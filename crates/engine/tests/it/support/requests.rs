@@ -1,5 +1,5 @@
 use drive_core::agent::{Budget, Cost};
-use drive_core::ids::{BranchName, CommitSha};
+use drive_core::ids::{BranchName, CommitSha, RemoteName};
 use drive_core::prompts::Prompts;
 use drive_core::run::{
     AfterEnd, DoneWhen, Makes, PhaseTerms, Publish, Request, RunKind, WatchTerms,
@@ -25,7 +25,7 @@ pub fn spawn_request(world: &FakeWorld) -> Request {
         },
         max_escalations: 5,
         publish: Publish::PullRequest {
-            remote: Some("origin".into()),
+            remote: Some(RemoteName::parse("origin").unwrap()),
         },
         after_end: AfterEnd::Remove,
         copy: Vec::new(),
