@@ -9,6 +9,7 @@ use crate::cancel::{CancelToken, Urgency};
 use crate::executor::{Executor, OnStop, Until};
 use crate::journal::Word;
 use crate::lease::Lease;
+use crate::ports::LeaseToken;
 use drive_core::agent::Ending;
 use drive_core::ids::{DedupeKey, EffectKey, RunId};
 use drive_core::problem::{Kind, Problem};
@@ -26,7 +27,8 @@ const MOST_WORDS: usize = 200;
 const LEAST_WAIT: Duration = Duration::from_millis(1);
 
 enum Message {
-    Ended(RunId, EffectKey, Box<EffectResult>),
+    /// A result, and the lease under which its effect was performed.
+    Ended(RunId, LeaseToken, EffectKey, Box<EffectResult>),
     StopAsked,
 }
 
@@ -183,7 +185,8 @@ impl<'env> Dispatch<'env> {
                 let (run, sender, lease) = (run.clone(), sender.clone(), lease.clone());
                 threads.spawn(move || {
                     let result = executor.perform(&lease, &run, &claimed, &cancel);
-                    let _ = sender.send(Message::Ended(run.id, claimed.key, Box::new(result)));
+                    let result = Box::new(result);
+                    let _ = sender.send(Message::Ended(run.id, lease.token(), claimed.key, result));
                 });
             }
         }
@@ -236,8 +239,8 @@ impl<'env> Dispatch<'env> {
         let mut words = Vec::new();
         for message in messages {
             match message {
-                Message::Ended(id, key, result) => {
-                    match self.result_word(&id, &key, *result) {
+                Message::Ended(id, lease, key, result) => {
+                    match self.result_word(&id, lease, &key, *result) {
                         Ok(word) => words.extend(word),
                         Err(problem) => self.settle(&id, Err(problem)),
                     }
@@ -274,12 +277,18 @@ impl<'env> Dispatch<'env> {
     fn result_word(
         &mut self,
         id: &RunId,
+        lease: LeaseToken,
         key: &EffectKey,
         result: EffectResult,
     ) -> Result<Option<Word>, Problem> {
         let Some(flight) = self.flights.get_mut(id) else {
             return Ok(None);
         };
+        // A lease that was lost and taken again performs its effects anew: what an attempt under the
+        // old one came to is not the result of the new one.
+        if flight.lease.token() != lease {
+            return Ok(None);
+        }
         let Some(under_way) = flight.under_way.remove(key) else {
             return Ok(None);
         };

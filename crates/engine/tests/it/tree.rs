@@ -3,17 +3,26 @@
 use crate::support::{Crashes, Idle, Scene, run_id, service, team_request};
 use drive_core::agent::Role;
 use drive_core::ids::{DedupeKey, RunId, TaskId};
-use drive_core::problem::Kind;
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    Ask, BuildTerms, Event, OutcomeStatus, Request, Run, RunKind, TaskOrder, fold,
+    Ask, BuildTerms, EffectResult, Event, OutcomeStatus, Request, Run, RunKind, TaskOrder, fold,
 };
+use drive_core::time::Timestamp;
 use drive_engine::CancelToken;
-use drive_engine::fakes::{AgentWork, FakeWorld};
+use drive_engine::cancel::Urgency;
+use drive_engine::cruise::CruiseService;
+use drive_engine::executor::{Performer, Task};
+use drive_engine::fakes::{AgentWork, FakeMachine, FakeStore, FakeWorld};
 use drive_engine::journal::Journal;
-use drive_engine::lease::Lease;
-use drive_engine::ports::Store;
+use drive_engine::lease::{LEASE_TTL, Lease};
+use drive_engine::ports::{
+    Append, Appended, Claimed, Entry, Fold, LeaseAnswer, LeaseToken, Liveness, News, Owner,
+    RunFilter, Store,
+};
 use drive_engine::recovery;
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 /// Longer than anything here takes.
@@ -252,4 +261,198 @@ fn a_child_whose_parent_is_gone_is_stopped_by_the_next_command() {
     service.enter(&run_id(), build_request(world)).unwrap();
     let swept = recovery::sweep(owner.journal(), &owner.process, &performer, &cancel).unwrap();
     assert!(swept.ended.is_empty());
+}
+
+/// Loses the lease of a child while its sandbox is made, and tells what came of that only after the
+/// child was taken over again.
+struct Overtaken<'a> {
+    inner: Idle<'a>,
+    world: &'a FakeWorld,
+    is_begun_again: AtomicBool,
+    is_told: AtomicBool,
+}
+
+impl Overtaken<'_> {
+    /// Another machine takes the lease, and gives it back.
+    fn lose_the_lease(&self) {
+        let (world, far) = (self.world, FakeMachine::named("machine-2").start_drive());
+        let store = world.store.of(far.clone(), None);
+        wait_until("the lease is taken", || {
+            world.clock.advance(LEASE_TTL);
+            Lease::acquire(&store, &world.clock, &far, &child("a"))
+                .unwrap()
+                .is_ok()
+        });
+    }
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < until, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+impl Performer for Overtaken<'_> {
+    fn perform(&self, task: &Task<'_>) -> Result<EffectResult, Problem> {
+        let is_sandbox = task.claimed.effect.name() == "createSandbox";
+        match task.claimed.attempt {
+            1 if is_sandbox && task.run.id == child("a") => {
+                self.lose_the_lease();
+                wait_until("the second attempt", || {
+                    self.is_begun_again.load(Ordering::SeqCst)
+                });
+                self.is_told.store(true, Ordering::SeqCst);
+                Err(Problem::new(Kind::DiskFull, "of the first attempt"))
+            }
+            2 if is_sandbox && task.run.id == child("a") => {
+                self.is_begun_again.store(true, Ordering::SeqCst);
+                wait_until("the first result", || self.is_told.load(Ordering::SeqCst));
+                // Long enough for the dispatcher to see it. One that is slower sees it too late to
+                // take it for this one's.
+                std::thread::sleep(Duration::from_millis(500));
+                self.inner.perform(task)
+            }
+            _ => self.inner.perform(task),
+        }
+    }
+
+    fn changed(&self, run: &Run) {
+        self.inner.changed(run);
+    }
+}
+
+#[test]
+fn a_result_of_an_attempt_under_an_older_lease_is_not_taken_for_that_of_a_new_one() {
+    let scene = Scene::new();
+    let world = &scene.world;
+    let (owner, cancel) = (world.start_owner(None), CancelToken::new());
+    let performer = Overtaken {
+        inner: Idle::new(&owner, world, &cancel),
+        world,
+        is_begun_again: AtomicBool::new(false),
+        is_told: AtomicBool::new(false),
+    };
+    let service = service(&owner, &performer, &cancel);
+    service.enter(&run_id(), build_request(world)).unwrap();
+    let run = service.resume(&run_id()).unwrap();
+    assert_built(&scene, &run, "after a lost lease");
+    let journal = world.store.journal(&child("a")).unwrap();
+    let old = |entry: &&Entry| format!("{:?}", entry.event).contains("of the first attempt");
+    assert_eq!(journal.iter().filter(old).count(), 0);
+}
+
+/// A journal that refuses the first reports of children to their parent.
+struct Flaky<'a> {
+    inner: &'a FakeStore,
+    refusals: AtomicU32,
+}
+
+impl Store for Flaky<'_> {
+    fn append(&self, append: &Append<'_>, fold: Fold) -> Result<Appended, Problem> {
+        let is_report = matches!(append.event, Event::ChildReported { .. });
+        let less = |left: u32| left.checked_sub(1);
+        if is_report
+            && self
+                .refusals
+                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
+                .is_ok()
+        {
+            return Err(Problem::new(Kind::DiskFull, "no space for a moment"));
+        }
+        self.inner.append(append, fold)
+    }
+
+    fn append_all(
+        &self,
+        appends: &[Append<'_>],
+        fold: Fold,
+    ) -> Result<Vec<Result<Appended, Problem>>, Problem> {
+        self.inner.append_all(appends, fold)
+    }
+
+    fn load(&self, run: &RunId) -> Result<Option<Run>, Problem> {
+        self.inner.load(run)
+    }
+
+    fn list(&self, filter: RunFilter, limit: u32) -> Result<Vec<Run>, Problem> {
+        self.inner.list(filter, limit)
+    }
+
+    fn journal(&self, run: &RunId) -> Result<Vec<Entry>, Problem> {
+        self.inner.journal(run)
+    }
+
+    fn news(&self, mark: u64) -> Result<News, Problem> {
+        self.inner.news(mark)
+    }
+
+    fn claim(&self, run: &RunId, token: LeaseToken) -> Result<Vec<Claimed>, Problem> {
+        self.inner.claim(run, token)
+    }
+
+    fn acquire(
+        &self,
+        run: &RunId,
+        owner: &Owner,
+        now: Timestamp,
+        expires_at: Timestamp,
+        liveness: &dyn Fn(&Owner) -> Liveness,
+    ) -> Result<LeaseAnswer, Problem> {
+        self.inner.acquire(run, owner, now, expires_at, liveness)
+    }
+
+    fn owner(&self, run: &RunId) -> Result<Option<Owner>, Problem> {
+        self.inner.owner(run)
+    }
+
+    fn renew(&self, run: &RunId, token: LeaseToken, until: Timestamp) -> Result<bool, Problem> {
+        self.inner.renew(run, token, until)
+    }
+
+    fn release(&self, run: &RunId, token: LeaseToken) -> Result<(), Problem> {
+        self.inner.release(run, token)
+    }
+}
+
+#[test]
+fn a_report_that_the_journal_refuses_for_a_moment_is_delivered_all_the_same() {
+    let scene = Scene::new();
+    let world = &scene.world;
+    let (owner, cancel) = (world.start_owner(None), CancelToken::new());
+    let store = Flaky {
+        inner: &owner.store,
+        refusals: AtomicU32::new(3),
+    };
+    let performer = Idle::new(&owner, world, &cancel);
+    let service = CruiseService {
+        journal: Journal {
+            store: &store,
+            clock: &world.clock,
+        },
+        ..service(&owner, &performer, &cancel)
+    };
+    let mut request = build_request(world);
+    if let RunKind::Build(terms) = &mut request.kind {
+        terms.tasks.truncate(1);
+    }
+    service.enter(&run_id(), request).unwrap();
+    // A root that is never told waits for ever.
+    let (done, is_done) = std::sync::mpsc::channel::<()>();
+    let root = std::thread::scope(|threads| {
+        let cancel = &cancel;
+        threads.spawn(move || {
+            if let Err(RecvTimeoutError::Timeout) = is_done.recv_timeout(PATIENCE / 2) {
+                cancel.cancel(Urgency::Graceful);
+            }
+        });
+        let root = service.resume(&run_id()).unwrap();
+        drop(done);
+        root
+    });
+    assert_eq!(store.refusals.load(Ordering::SeqCst), 0);
+    assert_eq!(status(&root), Some(OutcomeStatus::Succeeded));
+    assert_eq!(load(&scene, &child("a")).unwrap().warnings, [""; 0]);
+    assert_whole(&scene, "after refusals");
 }
