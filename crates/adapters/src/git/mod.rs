@@ -379,6 +379,7 @@ pub(crate) use lock::ref_problem;
 pub(crate) use refs_snapshot::address_of;
 pub(crate) use scratch::ScratchIndex;
 pub(crate) use stage::stage;
+pub(crate) use stale_lock::remove_if_stale;
 pub(crate) use state::{
     Status, has_reftable, head_branch, in_progress, load_head, load_in_progress, status,
 };

@@ -21,23 +21,26 @@ const MOST_BYTES: u64 = 1024 * 1024;
 /// Removes the lock that stopped this call, where it is stale. Returns whether the call can be tried
 /// again.
 pub(super) fn remove_stale(answer: &Answer, location: &Location) -> bool {
-    let Some(lock) = lock_in_the_way(answer) else {
-        return false;
-    };
+    lock_in_the_way(answer).is_some_and(|lock| remove_if_stale(&lock, location))
+}
+
+/// Removes a lock of this location, where it is stale. Returns whether it is gone.
+pub(crate) fn remove_if_stale(lock: &Path, location: &Location) -> bool {
     let folders = folders_of(location);
     if !folders.iter().any(|folder| lock.starts_with(folder)) {
         return false;
     }
-    let Some(before) = Identity::of(&lock) else {
+    let Some(before) = Identity::of(lock) else {
         // Whoever held it is done.
         return true;
     };
     std::thread::sleep(LEAST_AGE.saturating_sub(before.age));
-    if is_held(&lock, before.owner, &with_linked_worktrees(folders)) {
+    let holders = own_worktree(lock, location).unwrap_or_else(|| with_linked_worktrees(folders));
+    if is_held(lock, before.owner, &holders) {
         return false;
     }
-    match Identity::of(&lock) {
-        Some(now) if now.inode == before.inode => std::fs::remove_file(&lock).is_ok(),
+    match Identity::of(lock) {
+        Some(now) if now.inode == before.inode => std::fs::remove_file(lock).is_ok(),
         Some(_) => false,
         None => true,
     }
@@ -83,12 +86,29 @@ fn folders_of(location: &Location) -> Vec<PathBuf> {
         }
         None => folders.push(location.dir.clone()),
     }
+    with_resolved(folders)
+}
+
+fn with_resolved(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
     let resolved: Vec<PathBuf> = folders
         .iter()
         .filter_map(|folder| folder.canonicalize().ok())
         .collect();
     folders.extend(resolved);
     folders
+}
+
+/// The folders of a linked worktree, where the lock is in its own git folder: a git that works in
+/// another worktree cannot hold it.
+fn own_worktree(lock: &Path, location: &Location) -> Option<Vec<PathBuf>> {
+    let pinned = location.pinned.as_ref()?;
+    let mut folders = with_resolved(vec![pinned.git_dir.clone()]);
+    let is_own = folders.iter().any(|folder| lock.starts_with(folder));
+    if !is_own || pinned.git_dir == pinned.common_dir {
+        return None;
+    }
+    folders.extend(pinned.work_tree.clone());
+    Some(with_resolved(folders))
 }
 
 /// The same with every linked worktree: a git that works in one may hold a lock of the common folder.

@@ -102,8 +102,20 @@ pub(super) fn mend_head(
     if record.stage != Stage::Ready || load_token(admin) != Probe::Found(record.token.clone()) {
         return Ok(notes);
     }
+    let at = all.location_of(record);
     for lock in ["index.lock", "HEAD.lock", "reftable/tables.list.lock"] {
-        discard(&admin.join(lock))?;
+        let lock = admin.join(lock);
+        match lock.is_dir() {
+            // Not a lock of git's.
+            true => discard(&lock)?,
+            false => drop(git::remove_if_stale(&lock, &at)),
+        }
+    }
+    // Git waits ten seconds for each of these before it complains.
+    let own = record.sandbox.branch.iter();
+    let shared = own.map(|branch| format!("refs/heads/{branch}.lock"));
+    for lock in shared.chain(["packed-refs.lock".to_owned()]) {
+        git::remove_if_stale(&record.sandbox.git_dir.join(lock), &at);
     }
     let common = Location::bare(&record.sandbox.git_dir);
     let own = record.sandbox.branch.as_ref();

@@ -23,8 +23,9 @@ pub(super) fn roll_back(
     let at = all.location_of(record);
     let to = git::resolve(&all.git, &at, to)?;
     let admin = &record.sandbox.admin_dir;
-    // Nobody works in the sandbox now: a lock was left by somebody who was killed.
-    unlink(&admin.join("index.lock"))?;
+    // A lock that was left by somebody who was killed would stop the next agent. One that is held makes
+    // the calls below fail.
+    git::remove_if_stale(&admin.join("index.lock"), &at);
     if is_there(all, record, &at, &to) {
         return Ok(None);
     }

@@ -179,6 +179,39 @@ fn a_lock_of_a_killed_git_is_removed_and_the_work_is_committed() {
     }
 }
 
+/// A git that works in a folder until its input ends.
+fn git_at_work(world: &World, folder: &std::path::Path) -> std::process::Child {
+    let mut command = world.command(folder, ["cat-file", "--batch"]);
+    command.stdin(std::process::Stdio::piped());
+    command.stdout(std::process::Stdio::null());
+    command.spawn().unwrap()
+}
+
+#[test]
+fn a_lock_of_the_repository_is_left_while_a_git_works_in_any_of_its_worktrees() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    let other = sandboxes.create(&world.spec("two")).unwrap();
+    let shared = ["refs/heads/drive/one.lock", "packed-refs.lock"];
+    let shared = shared.map(|name| sandbox.git_dir.join(name));
+    // One in the folder of a worktree cannot be a lock of a git that works in another one.
+    let own = ["index.lock", "HEAD.lock"].map(|name| sandbox.admin_dir.join(name));
+    for lock in shared.iter().chain(&own) {
+        write(lock, "");
+    }
+    let left = || -> Vec<&std::path::PathBuf> {
+        assert!(sandboxes.mend(&sandbox, None).is_ok());
+        let all = shared.iter().chain(&own);
+        all.filter(|lock| lock.exists()).collect()
+    };
+    let mut at_work = git_at_work(&world, &other.path);
+    assert_eq!(left(), shared.iter().collect::<Vec<_>>());
+    at_work.kill().unwrap();
+    at_work.wait().unwrap();
+    assert!(left().is_empty());
+}
+
 #[test]
 fn a_live_owner_is_not_swept_however_far_it_has_come() {
     for step in [Step::RecordWritten, Step::Added, Step::Ready] {

@@ -192,6 +192,25 @@ fn a_rebase_a_switch_and_a_lock_of_somebody_who_was_killed_are_undone() {
 }
 
 #[test]
+fn a_lock_of_the_index_that_somebody_holds_is_left_to_them() {
+    let scene = Scene::new();
+    scene.write("a.txt", "dirty\n");
+    let lock = scene.sandbox.admin_dir.join("index.lock");
+    write(&lock, "");
+    let holder = std::fs::File::open(&lock).unwrap();
+    let worktrees = scene.world.worktrees();
+    let roll_back = || worktrees.roll_back(&scene.sandbox, &CommitSha::new(&scene.base));
+    assert!(roll_back().is_err());
+    assert!(worktrees.mend(&scene.sandbox, None).is_ok());
+    assert!(lock.exists());
+    assert_eq!(scene.git(&["show", ":a.txt"]), "a");
+    drop(holder);
+    assert!(roll_back().is_ok());
+    assert!(!lock.exists());
+    scene.assert_at_base();
+}
+
+#[test]
 fn work_in_a_brought_folder_is_kept_and_taken_away_and_what_was_brought_stays() {
     let world = World::new();
     world.write("data/same.txt", "the user's");
