@@ -47,6 +47,7 @@ pub(super) fn extend(app: &App, args: &ExtendArgs) -> Outcome {
     };
     if let Some(id) = &args.id {
         let run = resume::require(app, id)?;
+        require_root(&run, args)?;
         if !is_cruise(&run) {
             require_no_rounds(args)?;
             return match app.store()?.owner(&run.id)? {
@@ -83,6 +84,23 @@ fn tell_owner(app: &App, run: &Run, budget: Budget, owner: &Owner) -> Outcome {
         run.id
     );
     Answer::new(&document, text)
+}
+
+/// A budget belongs to the root of a tree, which hands out shares of it.
+fn require_root(run: &Run, args: &ExtendArgs) -> Result<(), Problem> {
+    let Some(parent) = run
+        .parent()
+        .filter(|_| args.cost.is_some() || args.tokens.is_some())
+    else {
+        return Ok(());
+    };
+    let (id, parent) = (&run.id, &parent.run);
+    let message = format!("run `{id}` gets its budget from run `{parent}`");
+    let next = format!(
+        "raise that one: `drive runs extend {parent} {}`",
+        run.extension()
+    );
+    Err(Problem::new(Kind::NothingToExtend, message).hint(next))
 }
 
 fn require_no_rounds(args: &ExtendArgs) -> Result<(), Problem> {

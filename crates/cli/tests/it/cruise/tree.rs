@@ -125,6 +125,16 @@ fn a_root_builds_its_tasks_and_runs_list_shows_the_tree() {
         "{}",
         shown.stdout
     );
+    // A budget belongs to the root.
+    let child = format!("{ROOT}+one");
+    let refused = world.drive(&["runs", "extend", &child, "--cost", "5", "--json"]);
+    assert_eq!(refused.document()["kind"], "nothingToExtend", "{refused:?}");
+    assert!(
+        refused
+            .stderr
+            .contains(&format!("drive runs extend {ROOT} ")),
+        "{refused:?}"
+    );
     world.assert_nothing_is_left();
 }
 
