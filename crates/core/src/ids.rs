@@ -1,11 +1,13 @@
 //! Id types. Each id is its own type, so that one cannot be passed for another.
 
 mod branch_name;
+mod comment_id;
 mod commit_sha;
 mod pr_number;
 mod remote_name;
 
 pub use branch_name::BranchName;
+pub use comment_id::CommentId;
 pub use commit_sha::CommitSha;
 pub use pr_number::PrNumber;
 pub use remote_name::RemoteName;

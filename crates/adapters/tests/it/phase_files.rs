@@ -2,7 +2,7 @@
 //! touched.
 
 use crate::support::{SmallDisk, World, write};
-use drive_core::ids::{BranchName, RunId};
+use drive_core::ids::{BranchName, CommentId, RunId};
 use drive_core::phase::{LONGEST_STATE_FILE, PhaseName, PhaseState, STATE_FILE_VERSION};
 use drive_core::problem::Kind;
 use drive_core::sandbox::{Lifetime, Sandbox, SandboxSpec};
@@ -63,7 +63,7 @@ fn a_state_is_written_read_and_replaced_and_git_does_not_see_it() {
     assert_eq!(sandboxes.read(&sandbox.path), Ok(Some(first.clone())));
     let second = PhaseState {
         completed_rounds: 1,
-        pending_comment_ids: vec![7],
+        pending_comment_ids: vec![CommentId::new(7)],
         ..first
     };
     sandboxes.write(&sandbox, &second).unwrap();

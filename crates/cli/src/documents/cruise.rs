@@ -259,7 +259,7 @@ impl From<&run::Answer> for CommentOutcome {
 mod tests {
     use super::*;
     use drive_core::forge::{CommentRef, Surface};
-    use drive_core::ids::CommitSha;
+    use drive_core::ids::{CommentId, CommitSha};
     use drive_core::run::{Answer, Life};
     use serde_json::{json, to_value};
 
@@ -290,7 +290,7 @@ mod tests {
         };
         let reply = Some(CommentRef {
             surface: Surface::Conversation,
-            id: 9,
+            id: CommentId::new(9),
         });
         for life in [
             Life::Seen,

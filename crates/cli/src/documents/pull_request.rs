@@ -3,7 +3,7 @@
 
 use super::value::{Moment, Sha};
 use drive_core::forge::{Comment, PrState, PullRequest, ReviewState, Surface};
-use drive_core::ids::{BranchName, PrNumber};
+use drive_core::ids::{BranchName, CommentId, PrNumber};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -51,7 +51,7 @@ struct PullRequestSummary {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CommentDocument {
     /// Unique within its surface.
-    id: u64,
+    id: CommentId,
     #[schemars(range(min = 1))]
     pr_number: PrNumber,
     surface: Surface,
@@ -65,7 +65,7 @@ pub(crate) struct CommentDocument {
     /// The commit it was given on.
     commit: Option<String>,
     /// The first comment of its thread, for replies.
-    in_reply_to: Option<u64>,
+    in_reply_to: Option<CommentId>,
     /// The verdict, for the body of a review.
     review: Option<ReviewState>,
     created_at: Moment,

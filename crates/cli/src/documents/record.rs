@@ -3,6 +3,7 @@
 use super::value::Moment;
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{self, Surface};
+use drive_core::ids::CommentId;
 use drive_core::{agent, review, run};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -131,7 +132,7 @@ pub(crate) struct IgnoredDocument {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CommentLocation {
     surface: Surface,
-    id: u64,
+    id: CommentId,
 }
 
 impl From<&run::Record> for RecordDocument {
@@ -235,7 +236,7 @@ mod tests {
     fn a_record_is_published_as_it_is_stored() {
         let comment = forge::CommentRef {
             surface: Surface::Inline,
-            id: 7,
+            id: CommentId::new(7),
         };
         let job = JobRecord {
             agent: "claude".to_owned(),

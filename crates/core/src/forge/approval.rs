@@ -1,7 +1,7 @@
 //! Approvals, each bound to the commit it was given for.
 
 use super::{Author, Comment, ReviewState};
-use crate::ids::CommitSha;
+use crate::ids::{CommentId, CommitSha};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ fn approval(review: &Comment) -> Option<Approval> {
     })
 }
 
-fn order(review: &Comment) -> (Timestamp, u64) {
+fn order(review: &Comment) -> (Timestamp, CommentId) {
     (review.created_at, review.key.id)
 }
 
@@ -75,7 +75,7 @@ mod tests {
         Comment {
             key: CommentKey {
                 surface: Surface::Review,
-                id,
+                id: CommentId::new(id),
                 updated_at: at,
             },
             pr: PrNumber::new(1),

@@ -5,7 +5,7 @@
 //! the branches of a pull request); every other field is optional.
 
 use super::{Author, Comment, CommentKey, Permission, PrState, PullRequest, ReviewState, Surface};
-use crate::ids::{BranchName, CommitSha, PrNumber};
+use crate::ids::{BranchName, CommentId, CommitSha, PrNumber};
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 use serde::de::DeserializeOwned;
@@ -44,7 +44,7 @@ impl Account {
 /// A comment of the conversation.
 #[derive(Clone, Debug, Deserialize)]
 pub struct IssueComment {
-    id: u64,
+    id: CommentId,
     #[serde(default, deserialize_with = "lenient")]
     user: Option<Account>,
     #[serde(default, deserialize_with = "lenient")]
@@ -86,7 +86,7 @@ impl IssueComment {
 /// A comment on a line of the diff.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ReviewComment {
-    id: u64,
+    id: CommentId,
     #[serde(default, deserialize_with = "lenient")]
     user: Option<Account>,
     #[serde(default, deserialize_with = "lenient")]
@@ -100,7 +100,7 @@ pub struct ReviewComment {
     #[serde(default, deserialize_with = "lenient")]
     original_commit_id: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
-    in_reply_to_id: Option<u64>,
+    in_reply_to_id: Option<CommentId>,
     #[serde(default, deserialize_with = "lenient")]
     created_at: Option<Timestamp>,
     #[serde(default, deserialize_with = "lenient")]
@@ -140,7 +140,7 @@ impl ReviewComment {
 /// A review.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Review {
-    id: u64,
+    id: CommentId,
     #[serde(default, deserialize_with = "lenient")]
     user: Option<Account>,
     #[serde(default, deserialize_with = "lenient")]
@@ -333,7 +333,7 @@ mod tests {
             Some(Comment {
                 key: CommentKey {
                     surface: Surface::Conversation,
-                    id: 5,
+                    id: CommentId::new(5),
                     updated_at: at("2026-01-02T04:00:00Z"),
                 },
                 pr: PrNumber::new(7),

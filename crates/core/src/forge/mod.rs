@@ -16,7 +16,7 @@ pub mod webhook;
 pub use approval::Approval;
 pub use budget::RequestBudget;
 
-use crate::ids::{BranchName, CommitSha, PrNumber};
+use crate::ids::{BranchName, CommentId, CommitSha, PrNumber};
 use crate::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ pub struct CommentKey {
     /// The surface.
     pub surface: Surface,
     /// The forge's id, unique within its surface.
-    pub id: u64,
+    pub id: CommentId,
     /// The time of the last edit.
     pub updated_at: Timestamp,
 }
@@ -55,7 +55,7 @@ pub struct CommentRef {
     /// The surface.
     pub surface: Surface,
     /// The forge's id, unique within its surface.
-    pub id: u64,
+    pub id: CommentId,
 }
 
 impl CommentKey {
@@ -126,7 +126,7 @@ pub struct Comment {
     /// The commit it was given on, where the forge says.
     pub commit: Option<CommitSha>,
     /// The top-level comment of its thread, for replies.
-    pub in_reply_to: Option<u64>,
+    pub in_reply_to: Option<CommentId>,
     /// The verdict, for review bodies.
     pub review: Option<ReviewState>,
     /// The creation time.

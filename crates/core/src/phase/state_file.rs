@@ -9,7 +9,7 @@ mod read;
 mod tests;
 
 use crate::forge::PullRequest;
-use crate::ids::{BranchName, CommitSha, PrNumber, RunId};
+use crate::ids::{BranchName, CommentId, CommitSha, PrNumber, RunId};
 use crate::problem::{Kind, Problem};
 use crate::review::Domain;
 use crate::time::{Timestamp, after};
@@ -93,7 +93,7 @@ pub struct PhaseState {
     /// The wait before the next look at the forge.
     pub backoff_interval_secs: u64,
     /// The comments that have no answer yet.
-    pub pending_comment_ids: Vec<u64>,
+    pub pending_comment_ids: Vec<CommentId>,
     /// How many fixer rounds were completed.
     pub completed_rounds: u32,
 }

@@ -5,7 +5,7 @@ use crate::ports::{Clock, StatusState};
 use drive_core::forge::{
     Author, Comment, CommentKey, CommentRef, Permission, PullRequest, Surface,
 };
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommentId, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_core::time::Timestamp;
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ impl ForgeState {
         Comment {
             key: CommentKey {
                 surface,
-                id: self.last_id,
+                id: CommentId::new(self.last_id),
                 updated_at: at,
             },
             pr,

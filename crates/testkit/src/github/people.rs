@@ -8,6 +8,7 @@ use super::state::Hook;
 use super::state::Pull;
 use drive_core::forge::marker::visible;
 use drive_core::forge::{CommentRef, Permission, ReviewState, Surface};
+use drive_core::ids::CommentId;
 use std::collections::BTreeSet;
 
 /// A pull request as a person sees it.
@@ -57,7 +58,7 @@ impl Simulator {
         let id = ok(self.lock().world.comment(repo, pr, by, body));
         CommentRef {
             surface: Surface::Conversation,
-            id,
+            id: CommentId::new(id),
         }
     }
 
@@ -79,7 +80,7 @@ impl Simulator {
         let id = ok(self.lock().world.comment_on_line(repo, pr, by, &remark));
         CommentRef {
             surface: Surface::Inline,
-            id,
+            id: CommentId::new(id),
         }
     }
 
@@ -100,7 +101,7 @@ impl Simulator {
         let id = ok(self.lock().world.review(repo, pr, by, event, body, &[]));
         CommentRef {
             surface: Surface::Review,
-            id,
+            id: CommentId::new(id),
         }
     }
 
@@ -108,7 +109,7 @@ impl Simulator {
     pub fn dismiss(&self, repo: &str, review: CommentRef) {
         let mut service = self.lock();
         let repo = ok(service.world.repo_mut(repo));
-        if let Some(review) = repo.reviews.get_mut(&review.id) {
+        if let Some(review) = repo.reviews.get_mut(&review.id.get()) {
             review.state = "DISMISSED";
         }
     }
@@ -117,13 +118,13 @@ impl Simulator {
     pub fn delete(&self, repo: &str, comment: CommentRef) {
         let mut service = self.lock();
         let repo = ok(service.world.repo_mut(repo));
-        repo.notes.remove(&comment.id);
-        repo.line_notes.remove(&comment.id);
+        repo.notes.remove(&comment.id.get());
+        repo.line_notes.remove(&comment.id.get());
     }
 
     /// The author changes a comment.
     pub fn edit(&self, repo: &str, comment: CommentRef, body: &str) {
-        ok(self.lock().world.edit(repo, comment.id, body));
+        ok(self.lock().world.edit(repo, comment.id.get(), body));
     }
 
     /// Every pull request there ever was, oldest first.
@@ -283,7 +284,7 @@ impl Simulator {
     pub fn reactions(&self, repo: &str, comment: CommentRef) -> Vec<String> {
         let mut service = self.lock();
         let repo = service.world.repos.get_mut(repo);
-        let note = repo.and_then(|repo| repo.note_mut(comment.id));
+        let note = repo.and_then(|repo| repo.note_mut(comment.id.get()));
         note.into_iter()
             .flat_map(|note| note.reactions.iter().map(|(content, _)| content.clone()))
             .collect()
@@ -293,7 +294,7 @@ impl Simulator {
     pub fn is_resolved(&self, repo: &str, comment: CommentRef) -> bool {
         let service = self.lock();
         let repo = service.world.repos.get(repo);
-        repo.is_some_and(|repo| repo.resolved.contains(&repo.thread_of(comment.id)))
+        repo.is_some_and(|repo| repo.resolved.contains(&repo.thread_of(comment.id.get())))
     }
 
     /// Context and state of the newest statuses of a commit, sorted by context.

@@ -9,7 +9,7 @@ use drive_core::forge::trust::Reason;
 use drive_core::forge::{
     Author, Comment, CommentKey, CommentRef, PrState, PullRequest, ReviewState, Surface,
 };
-use drive_core::ids::{BranchName, CommitSha, EffectKey, PrNumber, RunId};
+use drive_core::ids::{BranchName, CommentId, CommitSha, EffectKey, PrNumber, RunId};
 use drive_core::run::{IgnoredComment, JobRecord, Record, RemarkRecord, ReviewRecord};
 use drive_core::time::Timestamp;
 
@@ -60,7 +60,7 @@ fn a_record_is_told_in_full_and_as_text() {
         ignored: vec![IgnoredComment {
             comment: CommentRef {
                 surface: Surface::Inline,
-                id: 7,
+                id: CommentId::new(7),
             },
             author: Some(EVIL.to_owned()),
             reason: Reason::NoWritePermission,
@@ -113,7 +113,7 @@ fn comment(id: u64) -> Comment {
     Comment {
         key: CommentKey {
             surface: Surface::Review,
-            id,
+            id: CommentId::new(id),
             updated_at: at(60),
         },
         pr: PrNumber::new(1),

@@ -13,7 +13,7 @@ use super::refusal::rate_limited;
 use drive_core::Problem;
 use drive_core::forge::github::review_state;
 use drive_core::forge::{Author, Comment, CommentKey, PullRequest, ReviewState, Surface};
-use drive_core::ids::{CommitSha, PrNumber};
+use drive_core::ids::{CommentId, CommitSha, PrNumber};
 use drive_core::time::Timestamp;
 use drive_engine::ports::{Polled, Since};
 use jiff::SignedDuration;
@@ -322,7 +322,7 @@ fn review(pr: PrNumber, node: &Value) -> Option<Comment> {
     Some(Comment {
         key: CommentKey {
             surface: Surface::Review,
-            id: node["databaseId"].as_u64()?,
+            id: CommentId::new(node["databaseId"].as_u64()?),
             updated_at: instant("updatedAt").unwrap_or(created_at),
         },
         pr,
@@ -345,7 +345,7 @@ fn review(pr: PrNumber, node: &Value) -> Option<Comment> {
     })
 }
 
-fn order(key: &CommentKey) -> (Timestamp, Surface, u64) {
+fn order(key: &CommentKey) -> (Timestamp, Surface, CommentId) {
     (key.updated_at, key.surface, key.id)
 }
 

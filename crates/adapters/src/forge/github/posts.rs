@@ -6,7 +6,7 @@ use super::pulls::readable;
 use super::read;
 use super::refusal::refused;
 use drive_core::forge::{Comment, CommentRef, Permission, Surface, github, marker, text};
-use drive_core::ids::{CommitSha, PrNumber};
+use drive_core::ids::{CommentId, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{CommitStatus, Post, Posted, Reaction, StatusState};
 use serde_json::json;
@@ -192,7 +192,7 @@ impl Client {
 
 /// Where comments on one line stand together.
 struct Thread {
-    answer_to: u64,
+    answer_to: CommentId,
     /// Whether its first comment is still there.
     is_whole: bool,
 }

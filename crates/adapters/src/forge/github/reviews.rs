@@ -160,7 +160,7 @@ impl Client {
             .ok_or_else(|| comment_not_found(pr, comment))?;
         let fields = "id isResolved comments(first: 1) { nodes { databaseId } }";
         let found = self.search(pr, "reviewThreads", fields, |thread| {
-            let begins = thread["comments"]["nodes"][0]["databaseId"].as_u64() == Some(first);
+            let begins = thread["comments"]["nodes"][0]["databaseId"].as_u64() == Some(first.get());
             begins.then(|| {
                 let id = thread["id"].as_str().unwrap_or_default().to_owned();
                 (id, thread["isResolved"].as_bool().unwrap_or(false))
@@ -172,7 +172,7 @@ impl Client {
     /// REST cannot edit a review or react to one; GraphQL can, by an id of its own.
     fn review_node(&self, pr: PrNumber, review: CommentRef) -> Result<String, Problem> {
         let found = self.search(pr, "reviews", "id databaseId", |node| {
-            let same = node["databaseId"].as_u64() == Some(review.id);
+            let same = node["databaseId"].as_u64() == Some(review.id.get());
             same.then(|| node["id"].as_str().unwrap_or_default().to_owned())
         })?;
         found.ok_or_else(|| comment_not_found(pr, review))

@@ -4,6 +4,7 @@ use super::LocalForge;
 use super::sql_text::SqlText;
 use drive_core::Problem;
 use drive_core::forge::{CommentRef, Permission};
+use drive_core::ids::CommentId;
 use drive_engine::ports::{CommitStatus, Reaction, StatusState};
 use rusqlite::OptionalExtension;
 
@@ -47,7 +48,7 @@ impl LocalForge {
                 "SELECT DISTINCT reaction FROM local_reactions WHERE repository = ?1 AND comment = ?2
                  ORDER BY reaction",
             )?
-            .query_map((self.repository, comment.id), |row| {
+            .query_map((self.repository, comment.id.get()), |row| {
                 Reaction::from_sql_text(0, &row.get::<_, String>(0)?)
             })?
             .collect()
@@ -62,7 +63,7 @@ impl LocalForge {
                  JOIN local_comments AS first ON first.repository = one.repository
                      AND first.id = coalesce(one.in_reply_to, one.id)
                  WHERE one.repository = ?1 AND one.id = ?2",
-                (self.repository, comment.id),
+                (self.repository, comment.id.get()),
                 |row| row.get(0),
             )
             .optional()
@@ -118,19 +119,24 @@ impl LocalForge {
             tx.execute(
                 "INSERT OR IGNORE INTO local_reactions (repository, comment, author, reaction)
                  VALUES (?1, ?2, ?3, ?4)",
-                (self.repository, comment.id, author, reaction.sql_text()),
+                (
+                    self.repository,
+                    comment.id.get(),
+                    author,
+                    reaction.sql_text(),
+                ),
             )
         })?;
         Ok(())
     }
 
     /// Resolves the thread whose first comment this is.
-    pub(super) fn resolve_thread(&self, first: u64) -> Result<(), Problem> {
+    pub(super) fn resolve_thread(&self, first: CommentId) -> Result<(), Problem> {
         self.write(|tx| {
             tx.execute(
                 "UPDATE local_comments SET resolved = 1
                  WHERE repository = ?1 AND id = ?2 AND surface = 'inline'",
-                (self.repository, first),
+                (self.repository, first.get()),
             )
         })?;
         Ok(())

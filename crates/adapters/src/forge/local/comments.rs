@@ -3,7 +3,7 @@
 use super::sql_text::SqlText;
 use super::{LocalForge, instant};
 use drive_core::forge::{Author, Comment, CommentKey, CommentRef, ReviewState, Surface};
-use drive_core::ids::{CommitSha, PrNumber};
+use drive_core::ids::{CommentId, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use rusqlite::{Row, ToSql, Transaction};
 
@@ -19,8 +19,8 @@ pub(super) struct NewComment<'a> {
     pub(super) body: &'a str,
     pub(super) marker: Option<&'a str>,
     pub(super) spot: Option<Spot>,
-    pub(super) in_reply_to: Option<u64>,
-    pub(super) review_id: Option<u64>,
+    pub(super) in_reply_to: Option<CommentId>,
+    pub(super) review_id: Option<CommentId>,
     pub(super) verdict: Option<ReviewState>,
     /// The commit a review was given on.
     pub(super) commit: Option<&'a str>,
@@ -86,10 +86,10 @@ impl LocalForge {
         new: &NewComment<'_>,
     ) -> rusqlite::Result<CommentRef> {
         let at = self.tick(tx)?;
-        let id: u64 = tx.query_row(
+        let id = tx.query_row(
             "UPDATE local_repositories SET comments = comments + 1 WHERE id = ?1 RETURNING comments",
             [self.repository],
-            |row| row.get(0),
+            |row| Ok(CommentId::new(row.get(0)?)),
         )?;
         let spot = new.spot.as_ref();
         tx.execute(
@@ -98,7 +98,7 @@ impl LocalForge {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?15)",
             rusqlite::params![
                 self.repository,
-                id,
+                id.get(),
                 new.pr.get(),
                 new.surface.sql_text(),
                 new.author.login,
@@ -108,8 +108,8 @@ impl LocalForge {
                 spot.map(|spot| &spot.path),
                 spot.map(|spot| spot.line),
                 spot.map(|spot| spot.commit.as_str()).or(new.commit),
-                new.in_reply_to,
-                new.review_id,
+                new.in_reply_to.map(CommentId::get),
+                new.review_id.map(CommentId::get),
                 new.verdict.map(SqlText::sql_text),
                 at,
             ],
@@ -139,7 +139,7 @@ impl LocalForge {
                 (
                     self.repository,
                     pr.get(),
-                    comment.id,
+                    comment.id.get(),
                     comment.surface.sql_text(),
                     body,
                     marker,
@@ -165,9 +165,10 @@ impl LocalForge {
     }
 
     /// One comment by its number, or a problem that names those there are.
-    pub(super) fn require_comment(&self, pr: PrNumber, id: u64) -> Result<Comment, Problem> {
-        let found =
-            self.read(|tx| self.load_comments(tx, "pr = ?2 AND id = ?3", "id", &[&pr.get(), &id]))?;
+    pub(super) fn require_comment(&self, pr: PrNumber, id: CommentId) -> Result<Comment, Problem> {
+        let found = self.read(|tx| {
+            self.load_comments(tx, "pr = ?2 AND id = ?3", "id", &[&pr.get(), &id.get()])
+        })?;
         match found.into_iter().next() {
             Some(comment) => Ok(comment),
             None => Err(self.unknown_comment(pr, id)?),
@@ -181,7 +182,7 @@ impl LocalForge {
         )
     }
 
-    fn unknown_comment(&self, pr: PrNumber, id: u64) -> Result<Problem, Problem> {
+    fn unknown_comment(&self, pr: PrNumber, id: CommentId) -> Result<Problem, Problem> {
         let there = self.read(|tx| self.load_comments(tx, "pr = ?2", "id", &[&pr.get()]))?;
         let problem = Problem::new(
             Kind::CommentNotFound,
@@ -213,7 +214,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Comment> {
     Ok(Comment {
         key: CommentKey {
             surface: Surface::from_sql_text(2, &row.get::<_, String>(2)?)?,
-            id: row.get(0)?,
+            id: CommentId::new(row.get(0)?),
             updated_at: instant(row.get(12)?),
         },
         pr: PrNumber::new(row.get(1)?),
@@ -225,7 +226,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Comment> {
         path: row.get(6)?,
         line: row.get(7)?,
         commit: row.get::<_, Option<String>>(8)?.map(CommitSha::new),
-        in_reply_to: row.get(9)?,
+        in_reply_to: row.get::<_, Option<u64>>(9)?.map(CommentId::new),
         review: verdict
             .map(|text| ReviewState::from_sql_text(10, &text))
             .transpose()?,

@@ -6,7 +6,7 @@ use super::{ACCOUNT, LocalForge};
 use drive_core::forge::inline::require_line;
 use drive_core::forge::text::BODY_CHARS;
 use drive_core::forge::{Author, CommentRef, Permission, PrState, ReviewState, Surface};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommentId, PrNumber};
 use drive_core::problem::{Kind, Problem};
 
 /// A comment by a person.
@@ -35,7 +35,7 @@ pub enum CommentTarget<'a> {
     /// An answer to a comment: in its thread where it has one, else in the conversation.
     Reply {
         /// The comment.
-        to: u64,
+        to: CommentId,
     },
 }
 
@@ -152,7 +152,7 @@ impl LocalForge {
         &self,
         new: &mut NewComment<'_>,
         pr: PrNumber,
-        to: u64,
+        to: CommentId,
     ) -> Result<(), Problem> {
         let target = self.require_comment(pr, to)?;
         let first = match target.in_reply_to {

@@ -64,7 +64,10 @@ impl ForgeFixture for Local {
     fn delete(&self, _pr: PrNumber, comment: CommentRef) {
         // Nobody can delete one from the command line.
         let database = self.0.database();
-        let gone = database.execute("DELETE FROM local_comments WHERE id = ?1", [comment.id]);
+        let gone = database.execute(
+            "DELETE FROM local_comments WHERE id = ?1",
+            [comment.id.get()],
+        );
         assert_eq!(gone.unwrap(), 1);
     }
 

@@ -3,7 +3,7 @@
 use crate::local_forge::world::World;
 use drive_adapters::forge::local::{CommentTarget, PersonalComment};
 use drive_core::forge::{Permission, PrState, ReviewState, Surface};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommentId, PrNumber};
 use drive_core::problem::Kind;
 use drive_engine::forge::Permissions;
 use drive_engine::ports::{Forge, Post};
@@ -122,7 +122,9 @@ fn a_comment_that_says_nothing_too_much_or_as_drive_is_refused() {
         kind_of(&world, PrNumber::new(9), None, "hi", talk),
         Kind::PullRequestNotFound
     );
-    let nobody = CommentTarget::Reply { to: 9 };
+    let nobody = CommentTarget::Reply {
+        to: CommentId::new(9),
+    };
     assert_eq!(
         kind_of(&world, pr, None, "hi", nobody),
         Kind::CommentNotFound
@@ -171,7 +173,7 @@ fn a_number_names_one_comment_whatever_its_surface() {
             .unwrap()
             .id,
     ];
-    assert_eq!(ids, [1, 2, 3]);
+    assert_eq!(ids, [1, 2, 3].map(CommentId::new));
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn a_poller_that_only_follows_its_cursor_sees_every_comment_once() {
         loop {
             let ended = writers.iter().all(|writer| writer.is_finished());
             let polled = world.forge.poll(&[pr], since).unwrap();
-            seen.extend(polled.comments.iter().map(|comment| comment.key.id));
+            seen.extend(polled.comments.iter().map(|comment| comment.key.id.get()));
             since = polled.next;
             if ended {
                 break;

@@ -16,7 +16,7 @@ use drive_adapters::forge::local::{CommentTarget, LocalForge, PersonalComment, W
 use drive_adapters::git::Git;
 use drive_adapters::store::Database;
 use drive_core::forge::{CommentRef, PrState, ReviewState};
-use drive_core::ids::{CommitSha, PrNumber};
+use drive_core::ids::{CommentId, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{Forge, MergeOutcome, Repository, VersionControl};
 use pick::Pick;
@@ -101,7 +101,9 @@ impl Desk {
         let text = body::require(args.text.as_deref(), args.body.as_deref())?;
         let target = match (&args.file, args.line, args.reply_to) {
             (Some(path), Some(line), _) => CommentTarget::Line { path, line },
-            (_, _, Some(to)) => CommentTarget::Reply { to },
+            (_, _, Some(to)) => CommentTarget::Reply {
+                to: CommentId::new(to),
+            },
             (_, _, None) => CommentTarget::Conversation,
         };
         let said = PersonalComment {

@@ -11,7 +11,7 @@ use drive_adapters::process::BoundedRunner;
 use drive_adapters::store::Database;
 use drive_adapters::{Environment, StateDir};
 use drive_core::forge::{CommentRef, Permission, Surface};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommentId, PrNumber};
 use drive_engine::ports::Forge;
 use drive_testkit::github::Simulator;
 use drive_testkit::interop::Cli;
@@ -253,7 +253,7 @@ impl Arena {
     pub(crate) fn is_resolved(&self, remark: &Value) -> bool {
         let comment = CommentRef {
             surface: Surface::Inline,
-            id: remark["comment"]["id"].as_u64().unwrap(),
+            id: CommentId::new(remark["comment"]["id"].as_u64().unwrap()),
         };
         match &self.simulator {
             None => self.local_forge().is_resolved(comment).unwrap(),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::forge::marker::Claim;
 use crate::forge::{CommentKey, Surface};
-use crate::ids::{EffectKey, PrNumber, RunId};
+use crate::ids::{CommentId, EffectKey, PrNumber, RunId};
 use crate::time::Timestamp;
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ fn comment(login: Option<&str>, is_bot: bool) -> Comment {
     Comment {
         key: CommentKey {
             surface: Surface::Inline,
-            id: 41,
+            id: CommentId::new(41),
             updated_at: at,
         },
         pr: PrNumber::new(5),
@@ -38,7 +38,13 @@ fn claim() -> Claim {
 
 fn posted(surface: Surface, id: u64, effect: &str) -> OwnPosts {
     let mut own = OwnPosts::default();
-    own.record(CommentRef { surface, id }, EffectKey::new(effect));
+    own.record(
+        CommentRef {
+            surface,
+            id: CommentId::new(id),
+        },
+        EffectKey::new(effect),
+    );
     own
 }
 

@@ -26,7 +26,7 @@ fn state() -> PhaseState {
         current_review_domain: Some(Domain::TaskGranularity),
         last_activity: time("2026-11-15T09:42:00Z"),
         backoff_interval_secs: 40,
-        pending_comment_ids: vec![200, 201],
+        pending_comment_ids: [200, 201].map(CommentId::new).to_vec(),
         completed_rounds: 2,
     }
 }
@@ -99,7 +99,7 @@ fn the_largest_state_there_can_be_is_read_again() {
         pr_url: Some(format!("local:///home/my work/{}/pull/7", "x".repeat(4000))),
         pr_number: Some(PrNumber::new(u64::MAX)),
         backoff_interval_secs: 24 * 3600 * 365,
-        pending_comment_ids: vec![u64::MAX; MOST_PENDING],
+        pending_comment_ids: vec![CommentId::new(u64::MAX); MOST_PENDING],
         ..state()
     };
     let text = largest.write().unwrap();

@@ -7,7 +7,7 @@
 use crate::agent::answer::{CommentAction, REVIEW_COMPLETE};
 use crate::forge::marker::visible;
 use crate::forge::{Comment, CommentKey, CommentRef, Surface};
-use crate::ids::CommitSha;
+use crate::ids::{CommentId, CommitSha};
 use crate::time::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +41,7 @@ pub struct Entry {
     pub line: Option<u64>,
     /// The comment that began its thread on a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thread: Option<u64>,
+    pub thread: Option<CommentId>,
     /// The commit it was given on.
     pub commit: Option<CommitSha>,
     /// A link for people.
@@ -312,7 +312,10 @@ impl Life {
 }
 
 /// The comment that began the thread of this one; `None` where there are no threads.
-pub(in crate::run) fn thread_of(comment: CommentRef, in_reply_to: Option<u64>) -> Option<u64> {
+pub(in crate::run) fn thread_of(
+    comment: CommentRef,
+    in_reply_to: Option<CommentId>,
+) -> Option<CommentId> {
     let is_inline = comment.surface == Surface::Inline;
     is_inline.then(|| in_reply_to.unwrap_or(comment.id))
 }

@@ -1,5 +1,6 @@
 //! Conversations on lines of the diff, so that whoever resolves a comment knows what came before it.
 
+use crate::ids::CommentId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -20,7 +21,7 @@ pub struct Threads(BTreeMap<String, Vec<ThreadPost>>);
 #[serde(rename_all = "camelCase")]
 struct ThreadPost {
     /// The comment; `None` for a reply of ours.
-    comment: Option<u64>,
+    comment: Option<CommentId>,
     text: String,
 }
 
@@ -33,8 +34,8 @@ impl Threads {
     /// Adds a post to a thread.
     pub(in crate::run) fn add(
         &mut self,
-        thread: u64,
-        comment: Option<u64>,
+        thread: CommentId,
+        comment: Option<CommentId>,
         author: &str,
         text: &str,
     ) {
@@ -50,7 +51,7 @@ impl Threads {
     }
 
     /// The posts of a thread, oldest first, without this comment and the comments after it.
-    pub(in crate::run) fn before(&self, thread: u64, comment: u64) -> String {
+    pub(in crate::run) fn before(&self, thread: CommentId, comment: CommentId) -> String {
         let posts = self.0.get(&thread.to_string());
         let posts = posts.map_or(&[][..], Vec::as_slice);
         let earlier = |post: &&ThreadPost| post.comment.is_none_or(|id| id < comment);

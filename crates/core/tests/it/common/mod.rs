@@ -7,7 +7,7 @@ use drive_core::agent::{AgentOutcome, Budget, Cost, Ending, Failure, Ignored, Ov
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Author, Comment, CommentKey, CommentRef, Surface};
 use drive_core::ids::{
-    BranchName, CommitSha, EffectKey, PrNumber, RemoteName, RunId, SandboxId, TaskId,
+    BranchName, CommentId, CommitSha, EffectKey, PrNumber, RemoteName, RunId, SandboxId, TaskId,
 };
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{ProcessIdentity, ProcessMark, TimeBound};
@@ -87,7 +87,10 @@ pub fn team_request(mode: TeamMode) -> Request {
 }
 
 pub fn comment_ref(surface: Surface, id: u64) -> CommentRef {
-    CommentRef { surface, id }
+    CommentRef {
+        surface,
+        id: CommentId::new(id),
+    }
 }
 
 /// What a person wrote on line 2 of the diff.
@@ -95,7 +98,7 @@ pub fn comment(id: u64, body: &str) -> Comment {
     Comment {
         key: CommentKey {
             surface: Surface::Inline,
-            id,
+            id: CommentId::new(id),
             updated_at: at(5),
         },
         pr: PrNumber::new(7),

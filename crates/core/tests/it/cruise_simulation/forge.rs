@@ -4,7 +4,7 @@ use crate::cruise_simulation::clock::Clock;
 use crate::cruise_simulation::rng::Rng;
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Author, Comment, CommentKey, CommentRef, PrState, ReviewState, Surface};
-use drive_core::ids::{CommitSha, PrNumber};
+use drive_core::ids::{CommentId, CommitSha, PrNumber};
 use drive_core::run::{Approved, ForgeAct, ForgeAnswer, IgnoredComment, PollResult};
 use drive_core::time::Timestamp;
 use std::collections::BTreeSet;
@@ -97,7 +97,7 @@ impl Forge {
         self.said.push(Said {
             comment: CommentRef {
                 surface,
-                id: self.last_id,
+                id: CommentId::new(self.last_id),
             },
             by,
             versions: vec![Version {

@@ -5,7 +5,7 @@ use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, heard, nobody, poll
 use drive_core::agent::{Failure, Role};
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Comment, PrState, Surface};
-use drive_core::ids::CommitSha;
+use drive_core::ids::{CommentId, CommitSha};
 use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{
@@ -92,7 +92,7 @@ fn a_comment_that_could_be_judged_at_last_is_not_listed_as_ignored() {
 fn who_resolves_a_reply_knows_what_was_said_in_its_thread_before() {
     let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
     let reply = |id, body: &str| Comment {
-        in_reply_to: Some(200),
+        in_reply_to: Some(CommentId::new(200)),
         ..comment(id, body)
     };
     let said = heard(vec![reply(300, "Not like this."), reply(301, "I agree.")]);

@@ -5,7 +5,7 @@ use crate::ports::{
 };
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{CommentKey, CommentRef, PullRequest, RequestBudget, Surface};
-use drive_core::ids::{BranchName, CommitSha, PrNumber};
+use drive_core::ids::{BranchName, CommentId, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 
 /// A forge that knows one maintainer, counts what it is asked, and can be cut off.
@@ -93,7 +93,7 @@ fn comment(login: &str) -> Comment {
     Comment {
         key: CommentKey {
             surface: Surface::Conversation,
-            id: 1,
+            id: CommentId::new(1),
             updated_at: at,
         },
         pr: PrNumber::new(1),

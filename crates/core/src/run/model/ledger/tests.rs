@@ -1,6 +1,6 @@
 use super::*;
 use crate::forge::Author;
-use crate::ids::PrNumber;
+use crate::ids::{CommentId, PrNumber};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -15,7 +15,7 @@ fn comment(id: u64, edited: i64, body: &str) -> Comment {
     Comment {
         key: CommentKey {
             surface: Surface::Conversation,
-            id,
+            id: CommentId::new(id),
             updated_at: at(edited),
         },
         pr: PrNumber::new(1),
