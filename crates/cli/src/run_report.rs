@@ -134,7 +134,7 @@ fn tell_state(run: &Run, phase: &Phase, text: &mut String) {
 
 fn tell_reviews(record: &Record, text: &mut String) {
     for review in &record.reviews {
-        let what = review.domain.map_or("everything", |domain| domain.name());
+        let what = review.domain.map_or("whole change", |domain| domain.name());
         let verdict = match review.verdict {
             Some(Verdict::Approved) => "approved",
             Some(Verdict::NeedsChanges) => "needs changes",

@@ -147,7 +147,7 @@ impl Wiring {
         &self.database
     }
 
-    /// What webhooks told some process of this machine.
+    /// Nudges that webhooks delivered to a process of this machine.
     pub(crate) fn nudges(&self) -> SqliteNudges {
         SqliteNudges::new(self.database.clone(), self.clock.clone())
     }
@@ -240,7 +240,7 @@ impl Wiring {
                     "; its work is saved: `drive kept restore {}`",
                     kept.reference
                 ),
-                // What was half made when its run died was told above.
+                // Reported above with its run.
                 None if recovered.ended.iter().any(|run| run.id == gone.run) => continue,
                 None => String::new(),
             };

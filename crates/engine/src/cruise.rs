@@ -50,7 +50,7 @@ impl<'a> CruiseService<'a> {
         let owner = self.journal.store.owner(run)?;
         match owner.filter(|owner| self.whoami.liveness(owner) == Liveness::Alive) {
             Some(owner) => Err(held_by(run, &owner, self.whoami)
-                .hint("carries out what `drive cruise fix`, `approve` and `cleanup` ask for")),
+                .hint("that process carries out `drive cruise fix`, `approve` and `cleanup`")),
             None => Ok(()),
         }
     }

@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Scope, scope};
 use std::time::{Duration, Instant};
 
-/// How often the journal is looked at for what other processes delivered.
+/// How often the journal is read for events from other processes.
 const PEEK: Duration = Duration::from_millis(250);
 /// The most events in one transaction: other writers wait for it.
 const MOST_WORDS: usize = 200;
@@ -133,8 +133,8 @@ impl<'env> Dispatch<'env> {
         self.beat();
     }
 
-    /// Starts what is pending, ends what is not wanted any more, and sees which instants are waited
-    /// for. `Some` once nothing more will happen.
+    /// Starts pending effects, cancels those that are no longer wanted, and sets the timers. Returns
+    /// the run once it is done.
     fn look_at<'scope>(
         &mut self,
         id: &RunId,
@@ -359,7 +359,7 @@ impl<'env> Dispatch<'env> {
         wait.max(LEAST_WAIT)
     }
 
-    /// Sees what other processes delivered, also to a run whose agent works.
+    /// Reads what other processes delivered, also for runs whose agent works.
     fn peek(&mut self) {
         if self.peeked.elapsed() < PEEK {
             return;
@@ -385,7 +385,7 @@ impl<'env> Dispatch<'env> {
         self.hear();
     }
 
-    /// A hint of the forge makes a run look now instead of at its next instant.
+    /// A webhook hint triggers a poll before its timer.
     fn hear(&mut self) {
         let Some(hints) = self.executor.hints else {
             return;
@@ -407,7 +407,7 @@ impl<'env> Dispatch<'env> {
         self.tell(words);
     }
 
-    /// Wakes runs whose instants have come.
+    /// Wakes runs whose timers are due.
     fn wake(&mut self) {
         if self.stopping {
             return;
@@ -428,8 +428,8 @@ impl<'env> Dispatch<'env> {
         }
         let mut words = Vec::new();
         for (id, timer, owner) in due {
-            // The same instant may be waited for twice, once somebody has set the clock back. So a
-            // wake has a number of its owner's own: who is not waited for any more is not woken.
+            // The same timestamp can be due twice after the clock was set back, so each wake has its own
+            // number; the run ignores a timer that is not set.
             self.wakes += 1;
             let dedupe = format!("timer/{timer}/{owner}/{}", self.wakes);
             words.extend(self.word(&id, Event::Woken { timer }, dedupe));

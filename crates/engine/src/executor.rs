@@ -1,8 +1,8 @@
-//! The third verb: performing what a run decided, and delivering what came of it.
+//! Performs the effects that runs decided and delivers their results.
 //!
-//! One dispatcher linearises everything that happens to its runs, be it one or a thousand; each
-//! effect is performed on a thread of its own. Nothing that matters is in memory only: kill the
-//! process at any instant, and the next owner finds the same effects pending and the same timers set.
+//! One dispatcher serialises everything that happens to its runs, be it one or a thousand; each
+//! effect runs on its own thread. Everything that matters is durable: after a kill at any moment
+//! the next owner finds the same pending effects and the same timers.
 
 use crate::cancel::CancelToken;
 use crate::journal::Journal;
@@ -27,7 +27,7 @@ pub trait Performer: Sync {
     }
 }
 
-/// One effect to perform, and how to speak while it lasts.
+/// One effect to perform, and how to journal notes meanwhile.
 pub struct Task<'a> {
     /// The run as it was when the effect was claimed.
     pub run: &'a Run,
@@ -81,7 +81,7 @@ pub struct Hints<'a> {
     pub repository: &'a str,
 }
 
-/// How far an owner goes with a run.
+/// When an owner returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// Until it has ended.
@@ -95,7 +95,7 @@ pub enum Until {
 pub enum OnStop {
     /// It ends, and keeps its work.
     End,
-    /// Its owner lets go of it: what was not finished is begun again by the next owner.
+    /// Its owner detaches: the next owner starts unfinished effects again.
     LetGo,
 }
 

@@ -76,7 +76,7 @@ fn bring_to_end(
     executor.fly(lease).map(Some)
 }
 
-/// Whether the parent of a child run has ended or is gone: then nobody goes on with the child.
+/// Whether the parent of a child run has ended or is gone, so that nothing continues the child.
 fn is_orphan(journal: Journal<'_>, run: &Run) -> Result<bool, Problem> {
     let Some(parent) = run.parent() else {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! Goes on with a run that was stopped, lost its owner or used up its budget.
+//! Continues a run that was stopped, lost its owner or used up its budget.
 
 use crate::cancel::CancelToken;
 use crate::executor::{Executor, OnStop, Performer, Until};
@@ -61,7 +61,7 @@ fn refused(run: &Run, why: NotResumable) -> Problem {
             Kind::RunNotResumable,
             format!("run `{id}` has not ended yet"),
         )
-        .hint(format!("see how far it is with `drive runs show {id}`")),
+        .hint(format!("see its progress with `drive runs show {id}`")),
         NotResumable::OverBudget => {
             let overrun = run.budget().overrun(run.spent.usage, run.spent.cost);
             let overrun = overrun.map_or(String::new(), |overrun| overrun.to_string());
@@ -75,8 +75,8 @@ fn refused(run: &Run, why: NotResumable) -> Problem {
                 OutcomeStatus::Succeeded => "succeeded",
                 OutcomeStatus::Failed => "failed",
                 OutcomeStatus::TimedOut => "timed out",
-                OutcomeStatus::Cancelled => "was cancelled for good",
-                OutcomeStatus::NeedsHuman => "ended because a person must decide",
+                OutcomeStatus::Cancelled => "was cancelled",
+                OutcomeStatus::NeedsHuman => "needs a decision of a person",
             };
             let failure = run.outcome.as_ref().and_then(|one| one.failure.as_ref());
             let failure = failure.map_or(String::new(), |why| format!(": {}", why.message));

@@ -1,4 +1,4 @@
-//! Delivers what parents and children tell each other to the other run's journal.
+//! Delivers messages between parents and children to the other run's journal.
 //!
 //! Every message has a key that is the same for each attempt, so a crash after the delivery and before
 //! its result repeats nothing.

@@ -1,6 +1,6 @@
 //! The dashboard, the webhook receiver, and their HTTP server.
 //!
-//! Holds no state of its own: what must survive goes through the engine's ports.
+//! Stores nothing itself: everything durable goes through the engine's ports.
 
 mod connections;
 pub mod dashboard;

@@ -30,7 +30,7 @@ pub enum Listen {
 /// Whether the user wants to be reached from other machines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Exposure {
-    /// Not that they said.
+    /// Only from this machine.
     #[default]
     Unasked,
     /// The user asked for it.

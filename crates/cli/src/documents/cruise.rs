@@ -44,7 +44,7 @@ pub(crate) struct AskedDocument {
     pub(crate) pid: Option<i32>,
 }
 
-/// What `drive cruise resume --all` came to.
+/// The result of `drive cruise resume --all`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResumedDocument {
@@ -52,7 +52,7 @@ pub(crate) struct ResumedDocument {
     pub(crate) cruises: Vec<RunSummary>,
     /// The cruises that another process owns.
     pub(crate) owned: Vec<OwnedCruise>,
-    /// The first thing that went wrong.
+    /// The first error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) failure: Option<Failure>,
 }
@@ -71,11 +71,11 @@ pub(crate) struct OwnedCruise {
 pub(crate) struct CruiseSummary {
     #[schemars(length(min = 1))]
     id: String,
-    /// The task, in the person's words.
+    /// The task as it was given.
     task: Option<String>,
     /// Null for a cruise that has not begun.
     phase: Option<PhaseName>,
-    /// What it does, in one word; null for a cruise that has not begun.
+    /// Its state; null for a cruise that has not started.
     state: Option<String>,
     waiting_for: Option<String>,
     /// When the pull request is polled next.
@@ -101,7 +101,7 @@ pub(crate) struct CruiseSummary {
     status: Option<RunStatus>,
 }
 
-/// One comment and what became of it.
+/// One comment and its state.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct LedgerComment {
@@ -110,12 +110,12 @@ struct LedgerComment {
     path: Option<String>,
     line: Option<u64>,
     url: Option<String>,
-    /// What it says; only its beginning once it was answered.
+    /// Its text; only the beginning once it is answered.
     body: String,
     life: CommentLife,
 }
 
-/// How far a comment is.
+/// The state of a comment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "life")]
 enum CommentLife {
@@ -147,7 +147,7 @@ struct CommentOutcome {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     is_unsaid: bool,
     commit: Option<String>,
-    /// What the fixer said.
+    /// The fixer's note.
     note: String,
 }
 

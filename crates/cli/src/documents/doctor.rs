@@ -33,7 +33,7 @@ struct CheckDocument {
 }
 
 mirror! {
-    /// What a check came to.
+    /// The result of a check.
     #[serde(rename_all = "camelCase")]
     CheckStatus = Status {
         /// As it should be.

@@ -18,7 +18,7 @@ pub(crate) struct RecordDocument {
     jobs: Vec<JobDocument>,
     /// Every review, in order.
     reviews: Vec<ReviewDocument>,
-    /// What became of each finding of a reviewer.
+    /// The outcome of each finding of a reviewer.
     remarks: Vec<RemarkDocument>,
     /// Comments that started no work.
     ignored: Vec<IgnoredDocument>,
@@ -75,13 +75,13 @@ struct PermissionDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ReviewDocument {
-    /// Null for a review of everything at once.
+    /// The domain; null for a review of the whole change.
     domain: Option<review::Domain>,
     /// Review number within the domain, from 1.
     round: u32,
     /// Null when the reviewer gave none.
     verdict: Option<agent::answer::Verdict>,
-    /// Why there is no verdict.
+    /// Why the review gave no verdict.
     failure: Option<String>,
     suggestions: Vec<SuggestionDocument>,
     /// The commit that was reviewed.
@@ -99,11 +99,11 @@ struct SuggestionDocument {
     issue: String,
     /// What to do about it.
     suggestion: Option<String>,
-    /// How bad it is, in the reviewer's words, lowercase.
+    /// The severity that the reviewer gave, lowercase.
     severity: Option<String>,
 }
 
-/// What became of one finding.
+/// The outcome of one finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct RemarkDocument {
@@ -127,7 +127,7 @@ pub(crate) struct IgnoredDocument {
     reason: Reason,
 }
 
-/// Where a comment stands, and its id there.
+/// A comment: its surface and its id there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CommentLocation {

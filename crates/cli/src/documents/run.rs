@@ -83,7 +83,7 @@ pub(crate) struct RunDetailDocument {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct JournalLine {
-    /// Its place, from 1.
+    /// Sequence number, from 1.
     seq: u64,
     at: Moment,
     /// What happened: an object whose `event` names it. Its other fields belong to the stored
@@ -129,7 +129,7 @@ pub(crate) struct RunSummary {
     /// The run that started it; absent for a run that a person started.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_run_id: Option<String>,
-    /// The task, in the person's words.
+    /// The task as it was given.
     task: Option<String>,
     branch: Option<BranchName>,
     head_sha: Option<Sha>,
@@ -139,7 +139,7 @@ pub(crate) struct RunSummary {
     #[schemars(range(min = 1))]
     pr_number: Option<PrNumber>,
     pr_url: Option<String>,
-    /// What all reviews together came to; null where nothing was reviewed.
+    /// The verdict of all reviews together; null without a review.
     verdict: Option<LastWord>,
     /// The verification before `--auto-merge`; null where there was none.
     verification: Option<VerificationSummary>,

@@ -197,7 +197,7 @@ fn describe(agent: &str, reason: &Failure) -> Problem {
             (None, None) => "ended without a result".to_owned(),
         })
         .hint("read its log: `drive runs logs`"),
-        Failure::Garbage => failed("printed output that is not of its kind").hint(format!(
+        Failure::Garbage => failed("printed output that does not match its `kind`").hint(format!(
             "check `kind` and `command` in `[agents.{agent}]`, then run `drive doctor`"
         )),
         Failure::Escalations { allowed } => failed(&format!(
@@ -278,7 +278,7 @@ mod tests {
             (no_verdict(None, None), "ended without a result", log),
             (
                 Failure::Garbage,
-                "printed output that is not of its kind",
+                "printed output that does not match its `kind`",
                 "check `kind` and `command` in `[agents.a]`, then run `drive doctor`",
             ),
             (

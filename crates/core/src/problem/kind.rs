@@ -53,7 +53,7 @@ kinds! {
     "General" {
         Usage: "usage", Usage, "The command line is wrong.", "Follow the hint, or run the command with `--help`.";
         Interrupted: "interrupted", Interrupted, "A person or a signal stopped the command.", "Continue the run with `drive runs resume`, or run the command again.";
-        Bug: "bug", Environment, "Drive panicked or was called wrongly by itself.", "Report it with the message; `RUST_BACKTRACE=1` shows where it happened.";
+        Bug: "bug", Environment, "Drive panicked or broke one of its own rules.", "Report it with the message; `RUST_BACKTRACE=1` shows where it happened.";
         Internal: "internal", Environment, "A part of drive failed in a way that must not happen.", "Report it with the message.";
         AnswerUnfit: "answerUnfit", Environment, "The result could not be written as JSON.", "Report it with the message.";
         OutputFailed: "outputFailed", Environment, "Standard output could not be written.", "Check where the output goes, for example whether that disk is full.";
@@ -108,7 +108,7 @@ kinds! {
                                                           limit.", "Wait for the reset, or \
                                                           choose another agent with `--agent`.";
         ModelUnavailable: "modelUnavailable", Environment, "The agent could not reach its model, or the model refused.", "Try again later, or choose another agent with `--agent`.";
-        AgentGarbage: "agentGarbage", Environment, "The agent printed output that is not of its kind.", "Check `kind` and `command` under `[agents]`, then run `drive doctor`.";
+        AgentGarbage: "agentGarbage", Environment, "The agent printed output that does not match its `kind`.", "Check `kind` and `command` under `[agents]`, then run `drive doctor`.";
         AgentFailed: "agentFailed", Work, "The agent reported that it failed.", "Read its log with `drive runs logs`.";
         AgentInterrupted: "agentInterrupted", Environment, "The drive process that ran the agent was killed.", "Nothing: the agent's unfinished work is saved, and drive starts it again.";
         AgentNoVerdict: "agentNoVerdict", Work, "The agent ended without reporting a result.", "Read its log with `drive runs logs`.";
@@ -131,7 +131,7 @@ kinds! {
         TasksFailed: "tasksFailed", Work, "Tasks of the run did not succeed.", "See why with `drive runs show`; `drive runs list` shows the run of each task.";
         OwnerLost: "ownerLost", Work, "The process that owned the run was killed.", "Continue it with `drive runs resume`; its work is on its branch and in `drive kept list`.";
         Inactive: "inactive", Work, "Nothing happened on the pull request until `inactivity_timeout`.", "Start a new cruise; a longer `inactivity_timeout` in `[cruise]` allows more time.";
-        PullRequestClosed: "pullRequestClosed", Work, "The pull request was closed without a merge.", "Start a new cruise with `drive cruise run`.";
+        PullRequestClosed: "pullRequestClosed", Work, "The pull request was closed without a merge.", "Start a new run.";
         CruiseNeedsPullRequest: "cruiseNeedsPullRequest", Usage, "A cruise needs a forge to open its pull request on.", "Set `kind` in `[forge]`; `local` needs nothing else.";
         ModeNeedsPullRequest: "modeNeedsPullRequest", Usage, "The mode `github` needs a pull request, but `--no-pr` opens none.", "Leave out `--no-pr`, or pass `--mode pingpong`.";
         NoBaseBranch: "noBaseBranch", Usage, "The run has no base branch to open a pull request against.", "Pass `--base BRANCH`, or `--no-pr`.";
@@ -150,13 +150,13 @@ kinds! {
         RunOwned: "runOwned", Environment, "Another process owns the run.", "Wait for that process, or stop it.";
         LeaseLost: "leaseLost", Environment, "Another process took over the run.", "Let the other process finish; `drive runs show` shows its progress.";
         OwnerSlow: "ownerSlow", Environment, "The owner of the cruise has not ended it yet.", "Check again with `drive cruise status`.";
-        NoRequest: "noRequest", Environment, "The journal does not say what the cruise was asked to do.", "End it with `drive cruise cleanup`.";
-        RepositoryGone: "repositoryGone", Environment, "The repository of the run does not exist any more.", "Move it back, or end the cruise with `drive cruise cleanup --force`.";
+        NoRequest: "noRequest", Environment, "The journal of the cruise has no request.", "End it with `drive cruise cleanup`.";
+        RepositoryGone: "repositoryGone", Environment, "The repository of the run no longer exists.", "Move it back, or end the cruise with `drive cruise cleanup --force`.";
         NotDetached: "notDetached", Environment, "The cruise could not continue in the background.", "Check free space in the state directory, then run `drive cruise resume`.";
         NotRebuilt: "notRebuilt", Environment, "The cruise could not be rebuilt from its sandbox.", "Start a new one with `drive cruise run`.";
         PhaseFileNotPlain: "phaseFileNotPlain", Environment, "A file of the phase was replaced by a link or something else.", "Remove it from the sandbox.";
         PhaseStateDamaged: "phaseStateDamaged", Environment, "The state file in the sandbox is damaged.", "Use `drive cruise status`: the file is only a copy.";
-        PhaseStateOutside: "phaseStateOutside", Environment, "The state file in the sandbox points at a folder that is no sandbox.", "Check `.cruise/phase-state.json`, which an agent may have changed.";
+        PhaseStateOutside: "phaseStateOutside", Environment, "The state file in the sandbox points at a folder that is not a sandbox.", "Check `.cruise/phase-state.json`, which an agent may have changed.";
         PhaseStateMoved: "phaseStateMoved", Environment, "The state file belongs to another sandbox.", "Check `.cruise/phase-state.json`, which an agent may have changed.";
         PhaseStateFromTheFuture: "phaseStateFromTheFuture", Environment, "The state file in the sandbox has a time in the future.", "Check the clock of the machine and `.cruise/phase-state.json`.";
         PhaseStateBranch: "phaseStateBranch", Environment, "The state file in the sandbox names another branch than the sandbox is on.", "Check `.cruise/phase-state.json`, which an agent may have changed.";
@@ -238,7 +238,7 @@ kinds! {
         DatabaseBusy: "databaseBusy", Environment, "Another process holds the database.", "Wait for the other command, then run this one again.";
         CorruptDatabase: "corruptDatabase", Environment, "The database is damaged.", "Move it away to start with an empty one: branches and saved work stay in git.";
         ForeignDatabase: "foreignDatabase", Environment, "The database belongs to another program.", "Move it away, or set `DRIVE_STATE_DIR` to another folder.";
-        NewerDatabase: "newerDatabase", Environment, "A newer drive wrote the database.", "Install that version, or set `DRIVE_STATE_DIR` to another folder.";
+        NewerDatabase: "newerDatabase", Environment, "The database was written by a newer version of drive.", "Install that version, or set `DRIVE_STATE_DIR` to another folder.";
         IllegalEvent: "illegalEvent", Environment, "The journal refused an event that does not fit the run.", "Report it with the message: nothing was written.";
     }
     "Pull requests" {
@@ -248,7 +248,7 @@ kinds! {
         PullRequestNotOpen: "pullRequestNotOpen", Usage, "The pull request is not open.", "Reopen it with `drive pr reopen`, or open a new one.";
         BranchHasPullRequest: "branchHasPullRequest", Usage, "The branch has another open pull request.", "Close that one first.";
         BaseUnknown: "baseUnknown", Usage, "The base of the pull request cannot be determined.", "Pass `--base BRANCH`.";
-        CommentNotFound: "commentNotFound", Usage, "The comment does not exist, or not any more.", "List the comments with `drive pr show`.";
+        CommentNotFound: "commentNotFound", Usage, "The comment does not exist.", "List the comments with `drive pr show`.";
         CommentLost: "commentLost", Environment, "A comment that was just written is missing.", "Check the pull request with `drive pr show`.";
         BodyMissing: "bodyMissing", Usage, "The comment has no text.", "Give the text after the pull request, or pass `--body -` and pipe it in.";
         BodyEmpty: "bodyEmpty", Usage, "The text of the comment is empty.", "Write something.";
@@ -281,7 +281,7 @@ kinds! {
         RateLimited: "rateLimited", Environment, "The token has reached the forge's rate limit.", "Wait for the reset, or use a token of another account.";
         MarkerKeyUnusable: "markerKeyUnusable", Environment, "The key that marks drive's comments cannot be used.", "Check the permissions of the named file.";
         NoThread: "noThread", Environment, "A thread for requests to the forge could not be started.", "Check the limits on processes and memory.";
-        PollerGone: "pollerGone", Environment, "The forge is not polled any more.", "Continue the cruise with `drive cruise resume`.";
+        PollerGone: "pollerGone", Environment, "The forge is no longer polled.", "Continue the cruise with `drive cruise resume`.";
     }
     "Server and webhooks" {
         NotFound: "notFound", Usage, "The page does not exist.", "Follow a link of the dashboard.";
@@ -313,7 +313,7 @@ kinds! {
         NoStartupHelper: "noStartupHelper", Environment, "The helper program for startup tests is missing.", "Install drive again.";
         ReportNotKept: "reportNotKept", Environment, "The report of the verification cannot be written.", "Check free space and permissions of the state directory.";
         NoReport: "noReport", Environment, "The verifier ended without a report.", "Run `drive verify` again.";
-        VerifierDied: "verifierDied", Environment, "The verifier was killed.", "Run `drive verify` again; `dmesg` tells whether the machine ran out of memory.";
+        VerifierDied: "verifierDied", Environment, "The verifier was killed.", "Run `drive verify` again; `dmesg` shows whether the machine ran out of memory.";
         WorkerNotStarted: "workerNotStarted", Environment, "The verifier could not be started.", "Check the limits on processes and memory.";
         WorkerLost: "workerLost", Environment, "Drive lost track of the verifier.", "Run `drive verify` again.";
     }

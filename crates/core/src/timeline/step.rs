@@ -27,7 +27,7 @@ pub fn is_internal(effect: &Effect) -> bool {
 /// What drive does with an effect, as a person reads it.
 pub fn describe_step(effect: &Effect) -> String {
     match effect {
-        Effect::ChooseBranch { wanted, .. } => format!("choosing a branch name like {wanted}"),
+        Effect::ChooseBranch { wanted, .. } => format!("reserving branch {wanted}"),
         Effect::CreateSandbox { spec } => format!("creating sandbox {}", spec.id),
         Effect::RunAgent { job, .. } => match &job.domain {
             Some(domain) => format!("{}: {} ({domain})", job.agent, activity(job.role)),
@@ -48,11 +48,11 @@ pub fn describe_step(effect: &Effect) -> String {
             MergeWhen::Conflicting => format!("checking for conflicts with {from}"),
         },
         Effect::ConcludeMerge { from, .. } => format!("committing the merge of {from}"),
-        Effect::RollBack { to, .. } => format!("putting the branch back to {to}"),
-        Effect::Verify { head, base } => format!("verifying {head} for {base}"),
+        Effect::RollBack { to, .. } => format!("resetting the sandbox to {to}"),
+        Effect::Verify { head, base } => format!("verifying {head} against {base}"),
         Effect::ToRun { run, message } => match message {
             RunMessage::StartRun { .. } => format!("starting run {run}"),
-            RunMessage::AskRun { .. } => format!("asking run {run}"),
+            RunMessage::AskRun { .. } => format!("sending a request to run {run}"),
             RunMessage::StopRun => format!("stopping run {run}"),
             RunMessage::ReportToParent { .. } => format!("reporting to run {run}"),
         },

@@ -193,7 +193,7 @@ fn a_spent_budget_waits_for_a_person_who_extends_it() {
     let wait = paused_for(&run).unwrap();
     assert_eq!(
         wait,
-        "you: all tokens of the budget are used; raise the budget with `drive runs extend r1 --tokens 1000000`"
+        "you: the token limit is reached; raise the budget with `drive runs extend r1 --tokens 1000000`"
     );
     let budget = Budget {
         tokens: Some(300),
@@ -225,7 +225,7 @@ fn a_failed_task_keeps_what_depends_on_it_from_starting() {
     );
     assert_eq!(
         failure.hint.as_deref(),
-        Some("`drive runs show r1+a` says why")
+        Some("see why with `drive runs show r1+a`")
     );
 }
 
@@ -463,7 +463,7 @@ fn a_root_whose_task_can_never_start_fails_and_names_it() {
     assert_eq!(failure.kind, Kind::TasksFailed);
     assert_eq!(
         failure.message,
-        "task `b` can never start: it waits for itself, or for a task that does not exist"
+        "task `b` cannot start: it depends on itself or on an unknown task"
     );
 }
 
@@ -477,5 +477,5 @@ fn a_share_that_did_not_reach_its_child_is_there_for_others() {
     let result = EffectResult::Failed { problem: problem() };
     let run = next(run, Event::EffectEnded { key, result });
     assert_eq!(tokens(&run, "a"), Some(500));
-    assert!(run.warnings[0].starts_with("run `r1+a` could not be asked: "));
+    assert!(run.warnings[0].starts_with("could not send a request to run `r1+a`: "));
 }

@@ -1,4 +1,4 @@
-//! One run that a dispatcher owns: its lease, what is under way for it, and when it is due.
+//! A run that this process owns: its lease, its running effects and its timers.
 
 use crate::cancel::{CancelGuard, CancelToken};
 use crate::lease::Lease;

@@ -15,7 +15,7 @@ pub struct Conversation {
     pub forge: Arc<dyn Forge>,
     /// The key that marks posts.
     pub key: MarkerKey,
-    /// Logins that are listened to besides those with write permission.
+    /// Trusted authors besides those with write permission.
     pub trusted: Trusted,
     /// Permissions of other authors.
     pub permissions: Permissions,

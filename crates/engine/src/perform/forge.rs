@@ -266,7 +266,7 @@ impl SortedComments {
         sorted
     }
 
-    /// Where the next look starts. A comment that could not be judged yet is looked at again.
+    /// Where the next poll starts. A comment that could not be judged yet is read again.
     fn next(&self, since: Option<Timestamp>, polled: &Polled) -> Option<Timestamp> {
         match self.is_settled {
             true => polled.next.0,

@@ -74,7 +74,7 @@ impl World<'_> {
         }
     }
 
-    /// Puts the sandbox where the other branch is. What that takes away is kept.
+    /// Moves the sandbox to the other branch, after saving what that drops.
     fn replaced(&self, merging: &Merging<'_>, theirs: &CommitSha) -> Result<EffectResult, Problem> {
         let kept = self.sandboxes.roll_back(merging.sandbox, theirs)?;
         let base_sha = self.base_of(merging, theirs);

@@ -202,7 +202,7 @@ impl World<'_> {
             // The executor delivers messages itself.
             Effect::ToRun { run, .. } => Err(Problem::new(
                 Kind::Internal,
-                format!("a message to run `{run}` reached the world"),
+                format!("a message to run `{run}` was not delivered by the executor"),
             )),
             Effect::RemoveSandbox { sandbox } => self.remove_sandbox(task, sandbox),
         }

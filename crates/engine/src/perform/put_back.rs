@@ -54,9 +54,9 @@ impl World<'_> {
         self.sandboxes.roll_back(sandbox, &tip)?;
         Err(Problem::new(
             Kind::BranchMoved,
-            format!("somebody committed to `{branch}` during the review of {head}"),
+            format!("`{branch}` got new commits during the review of {head}"),
         )
-        .hint("the commit that is there now is reviewed next"))
+        .hint("drive reviews the new head next"))
     }
 }
 

@@ -17,7 +17,7 @@ impl World<'_> {
         self.history.tips(sandbox).ok()
     }
 
-    /// What became of them, for a person, who may have done it: nothing is put back.
+    /// The refs that changed, as warnings. Nothing is restored: a person may have changed them.
     pub(super) fn changed_tips(
         &self,
         agent: &str,

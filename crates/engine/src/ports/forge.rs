@@ -18,7 +18,7 @@ pub struct NewPullRequest {
     pub draft: bool,
 }
 
-/// Text to post, with its proof.
+/// Text to post, with its hidden marker.
 ///
 /// The marker ends up hidden in the posted text. It is unique to this very post: asking twice with
 /// the same marker posts once, however often an answer was lost on the way.
@@ -144,7 +144,7 @@ pub enum MergeOutcome {
 
 /// A place where pull requests live. One value serves one repository.
 ///
-/// Every call may be repeated: what already stands is found and returned, never made twice.
+/// Every call may be repeated: what exists is found and returned, never created twice.
 pub trait Forge: Send + Sync {
     /// Opens a pull request, or returns the open one of that branch.
     fn open(&self, new: &NewPullRequest) -> Result<PullRequest, Problem>;

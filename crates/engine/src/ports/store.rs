@@ -158,7 +158,7 @@ pub enum Liveness {
     Unknown,
 }
 
-/// Proof of ownership; it grows with every change of owner.
+/// The fencing token of a lease; it grows with every change of owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LeaseToken(pub u64);
 

@@ -155,7 +155,7 @@ pub struct DiffText {
     pub cut: bool,
 }
 
-/// The names of a repository and what they point at, but for what stands for a remote.
+/// The refs of a repository and their targets, without remote-tracking refs.
 pub type Tips = BTreeMap<String, Tip>;
 
 /// The target of a ref.

@@ -1,4 +1,4 @@
-//! Which `Host` a request may name.
+//! Checks the `Host` header, against DNS rebinding.
 //!
 //! A page of another site can make a browser resolve its own name to this machine and then read
 //! whatever answers there. Such a request names that site as its host; an address or a name that

@@ -1,4 +1,4 @@
-//! The dashboard: plain pages, made here, that show and change nothing.
+//! The dashboard: read-only pages without scripts.
 //!
 //! A page per noun. Every text that drive did not write itself is escaped by the type that carries
 //! it (`html`), every list is cut, no page has a script, and the browser is told to run none.
@@ -66,7 +66,7 @@ pub fn router(sources: Sources, hosts: Hosts) -> Router {
         .layer(from_fn_with_state(Arc::new(hosts), guard))
 }
 
-/// Refuses foreign hosts, and says to the browser what it must not do.
+/// Refuses foreign hosts, and sends the security headers.
 async fn guard(State(hosts): State<Arc<Hosts>>, request: Request, next: Next) -> Response {
     let mut response = match hosts.accept(request.headers()) {
         true => next.run(request).await,
@@ -135,7 +135,7 @@ async fn style() -> Response {
     ([(CONTENT_TYPE, "text/css; charset=utf-8")], css).into_response()
 }
 
-/// Makes a page where waiting for the database or for git stops nobody else.
+/// Renders a page on a thread where the database and git may block.
 async fn answer<F>(make: F) -> Response
 where
     F: FnOnce() -> Result<Option<String>, Problem> + Send + 'static,

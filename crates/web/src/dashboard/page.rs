@@ -1,4 +1,4 @@
-//! The frame of every page.
+//! The common layout of all pages.
 
 use super::html::Html;
 use drive_core::Problem;

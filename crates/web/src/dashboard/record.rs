@@ -65,7 +65,7 @@ fn job(html: &mut Html, job: &JobRecord) {
 }
 
 fn review(html: &mut Html, review: &ReviewRecord) {
-    let of = review.domain.map_or("everything", |domain| domain.name());
+    let of = review.domain.map_or("whole change", |domain| domain.name());
     let verdict = match review.verdict {
         Some(Verdict::Approved) => "approved",
         Some(Verdict::NeedsChanges) => "needs changes",

@@ -26,7 +26,7 @@ pub(super) struct Host {
     pub(super) remote: Option<RemoteName>,
     /// Which forge, and why; `None` for cruises whose repository is gone.
     pub(super) choice: Option<Choice>,
-    /// What webhooks told another process, and the repository's name on its forge.
+    /// Nudges from webhooks, and the repository's name on its forge.
     nudges: SqliteNudges,
     repository: Option<String>,
     pub(super) folder: PathBuf,

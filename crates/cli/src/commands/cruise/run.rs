@@ -88,7 +88,7 @@ pub(super) struct RunArgs {
 }
 
 impl RunArgs {
-    /// The flags of these that stand for settings. The settings refuse those that nothing reads yet.
+    /// The flags that override settings. The settings refuse those that do nothing yet.
     fn layers(&self) -> Vec<Layer> {
         let mut flags = self.timeouts.layers();
         flags.extend(layers(&[

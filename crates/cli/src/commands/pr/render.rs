@@ -62,7 +62,7 @@ pub(super) fn page(pr: &PullRequest, comments: &[Comment]) -> String {
 
 /// The author, place and time of a comment.
 pub(super) fn comment_line(comment: &Comment) -> String {
-    let author = comment.author.login.as_deref().unwrap_or("somebody");
+    let author = comment.author.login.as_deref().unwrap_or("unknown author");
     let what = match comment.review {
         None => "",
         Some(ReviewState::Approved) => " approved",

@@ -1,4 +1,4 @@
-//! `drive runs extend`: raises a limit that a run waits at.
+//! `drive runs extend`: raises the limits of a run.
 
 use super::resume;
 use crate::answer::{Answer, Outcome};
@@ -18,7 +18,7 @@ use drive_engine::ports::{Owner, Store};
 /// The arguments of `drive runs extend`.
 #[derive(Debug, Args)]
 pub(super) struct ExtendArgs {
-    /// The run; may be left out where there is only one cruise
+    /// Id of the run; optional if there is only one cruise
     #[arg(value_name = "ID")]
     id: Option<String>,
 
@@ -108,7 +108,7 @@ fn require_no_rounds(args: &ExtendArgs) -> Result<(), Problem> {
         None => Ok(()),
         Some(_) => Err(Problem::new(
             Kind::NothingToExtend,
-            "only a cruise has a limit of fixer rounds",
+            "only a cruise has a fixer round limit",
         )
         .hint("leave out `--rounds`")),
     }

@@ -79,7 +79,7 @@ fn no_log(run: &Run) -> Problem {
         Kind::NoLog,
         format!("no agent of run `{}` has a log", run.id),
     )
-    .hint(format!("see how far it got: `drive runs show {}`", run.id))
+    .hint(format!("see its progress: `drive runs show {}`", run.id))
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Problem {

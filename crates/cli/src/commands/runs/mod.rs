@@ -40,13 +40,13 @@ enum RunsCommand {
         #[arg(value_name = "ID")]
         id: Option<String>,
     },
-    /// Go on with a run that was stopped (Ctrl-C) or killed
+    /// Continue a run that was stopped (Ctrl-C) or killed
     Resume {
-        /// The run
+        /// Id of the run
         #[arg(value_name = "ID")]
         id: String,
     },
-    /// Raise the limits of a run, and go on where one was reached
+    /// Raise the limits of a run and continue it
     Extend(extend::ExtendArgs),
     /// Print the log of a run's agents
     Logs {

@@ -1,4 +1,4 @@
-//! `drive runs resume`: a run that was stopped, killed or used up its budget goes on.
+//! `drive runs resume`: continues a run that was stopped, killed or used up its budget.
 
 use crate::answer::Outcome;
 use crate::app::App;
@@ -29,7 +29,7 @@ pub(super) fn run(app: &App, id: &str) -> Outcome {
 pub(super) fn require(app: &App, id: &str) -> Result<Run, Problem> {
     app.store()?.load(&RunId::new(id))?.ok_or_else(|| {
         Problem::new(Kind::UnknownRun, format!("there is no run `{id}`"))
-            .hint("`drive runs list` shows them")
+            .hint("list runs with `drive runs list`")
     })
 }
 
@@ -65,7 +65,7 @@ pub(super) fn go_on(app: &App, run: &Run, granted: Option<Budget>) -> Outcome {
     let cancel = app.cancel()?;
     app.output()
         .narrate(format_args!("continuing run {}", run.id));
-    let run = progress.ticking(cancel, "stopping, and keeping the work", || {
+    let run = progress.ticking(cancel, "stopping and saving work", || {
         let journal = wiring.journal();
         resume::resume(&run.id, granted, journal, &wiring.whoami, &world, cancel)
     })?;
@@ -98,7 +98,7 @@ fn require_branch(wiring: &Wiring, run: &Run, request: &Request) -> Result<(), P
     );
     Err(match &run.work.head_sha {
         Some(head) => problem.hint(format!(
-            "make it again with `git branch {branch} {head}`, then `drive runs resume {id}`"
+            "restore it with `git branch {branch} {head}`, then run `drive runs resume {id}`"
         )),
         None => problem.hint("start a new run"),
     })
@@ -107,7 +107,7 @@ fn require_branch(wiring: &Wiring, run: &Run, request: &Request) -> Result<(), P
 fn no_request(run: &Run) -> Problem {
     Problem::new(
         Kind::RunNotResumable,
-        format!("run `{}` was stopped before it began", run.id),
+        format!("run `{}` was stopped before it started", run.id),
     )
     .hint("start it again with `drive spawn` or `drive spawn-team`")
 }
@@ -116,10 +116,10 @@ fn repository_gone(run: &Run, request: &Request) -> Problem {
     Problem::new(
         Kind::RepositoryGone,
         format!(
-            "the repository `{}` of run `{}` is not there",
+            "repository `{}` of run `{}` no longer exists",
             request.repo.display(),
             run.id
         ),
     )
-    .hint("move it back: its branches are in there")
+    .hint("move it back; the branches of the run are in it")
 }

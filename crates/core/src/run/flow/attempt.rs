@@ -1,4 +1,4 @@
-//! What an agent is told about an attempt before it that was stopped or killed.
+//! Tells an agent where the work of an earlier, interrupted attempt is.
 
 use super::super::model::Run;
 use crate::ids::CommitSha;

@@ -59,15 +59,15 @@ pub(super) fn asked(run: &mut Run, ask: &Ask, now: Timestamp) -> bool {
     }
 }
 
-/// Why nothing goes on before a person acts; `None` while something does.
+/// What the run waits for that only a person can provide; `None` while it works.
 pub(in crate::run) fn waits_for(run: &Run) -> Option<String> {
     if needs_budget(run) {
         let spent = run.spent_in_all();
         let left = run.budget().minus(spent.usage, spent.cost);
         let what = match (left.tokens, left.cost) {
-            (Some(0), _) => "all tokens of the budget are used",
-            (_, Some(cost)) if cost.micro_usd() == 0 => "all money of the budget is spent",
-            _ => "the rest of the budget is too small for the next task",
+            (Some(0), _) => "the token limit is reached",
+            (_, Some(cost)) if cost.micro_usd() == 0 => "the cost limit is reached",
+            _ => "what is left of the budget is too small for the next task",
         };
         return Some(what.to_owned());
     }
@@ -83,7 +83,7 @@ pub(in crate::run) fn waits_for(run: &Run) -> Option<String> {
     reason
 }
 
-/// Whether only a larger budget lets anything go on.
+/// Whether only a larger budget lets the run continue.
 pub(in crate::run) fn needs_budget(run: &Run) -> bool {
     let Some(terms) = terms(run) else {
         return false;
@@ -102,7 +102,7 @@ pub(in crate::run) fn needs_budget(run: &Run) -> bool {
     has_any || Board::of(run, terms).ready().next().is_some()
 }
 
-/// The share of a child whose own is used up.
+/// Grants more to children that used up their share.
 fn grant(run: &mut Run, terms: &BuildTerms) {
     let waiting: Vec<(RunId, u32)> = run
         .children
@@ -164,7 +164,7 @@ fn unfinished(run: &Run, terms: &BuildTerms) -> Option<Problem> {
         return Some(Problem::new(
             Kind::TasksFailed,
             format!(
-                "task `{}` can never start: it waits for itself, or for a task that does not exist",
+                "task `{}` cannot start: it depends on itself or on an unknown task",
                 stuck.id
             ),
         ));
@@ -186,7 +186,7 @@ fn unfinished(run: &Run, terms: &BuildTerms) -> Option<Problem> {
     let first = failed
         .first()
         .map(|task| tree::child_id(&run.id, &TaskId::new(*task)));
-    let hint = first.map(|id| format!("`drive runs show {id}` says why"));
+    let hint = first.map(|id| format!("see why with `drive runs show {id}`"));
     let problem = Problem::new(Kind::TasksFailed, what);
     Some(match hint {
         Some(hint) => problem.hint(hint),
@@ -201,10 +201,10 @@ fn terms(run: &Run) -> Option<&BuildTerms> {
     }
 }
 
-/// How the tasks of a root stand.
+/// The states of the tasks of a root.
 struct Board<'a> {
     terms: &'a BuildTerms,
-    /// Tasks whose run was started, and whether it is through: `None` while it lives.
+    /// Tasks whose run was started; `Some(succeeded)` once it ended.
     runs: BTreeMap<&'a TaskId, Option<bool>>,
     /// Tasks that will not start, because one before them did not succeed.
     blocked: BTreeSet<&'a TaskId>,

@@ -108,7 +108,7 @@ impl<S, T> Context<'_, S, T> {
 
 /// A step needs a commit of the run's branch, and the branch holds none.
 pub(super) fn no_commit() -> Problem {
-    Problem::new(Kind::Internal, "the branch of the run holds no commit yet")
+    Problem::new(Kind::Internal, "the branch of the run has no commit yet")
 }
 
 /// A step needs the run's branch, and the run has none.

@@ -76,7 +76,7 @@ impl Merge {
                 self.step = MergeStep::Restarting;
                 Merging::Pending
             }
-            // Whatever became of the agent: the files are checked.
+            // However the agent ended, git decides whether conflicts are left.
             (MergeStep::Resolving { ours, theirs }, _) => self.conclude(run, ours, theirs),
             (_, EffectResult::Integrated { .. }) => Merging::Merged,
             (_, EffectResult::Replaced { .. }) => Merging::Replaced,
@@ -145,7 +145,7 @@ pub(super) fn unresolved(from: &BranchAt, files: &[String]) -> Problem {
     Problem::new(
         Kind::MergeConflict,
         format!(
-            "conflict with `{from}` in {} that no agent resolved",
+            "no agent resolved the conflict with `{from}` in {}",
             named.join(", ")
         ),
     )

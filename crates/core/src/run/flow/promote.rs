@@ -19,14 +19,14 @@ impl PhaseFlow<'_> {
     /// it to a person.
     pub(super) fn promote(&mut self) {
         let Some(head) = self.head() else {
-            return self.not_merged("its branch holds no commit");
+            return self.not_merged("its branch has no commit");
         };
         let record = &self.state.record;
         if self.state.verdict != Some(LastWord::Approved) || !record.stale(&head).is_empty() {
             return self.not_merged("not every review approved its current commit");
         }
         if self.run.work.pull_request.is_none() {
-            return self.not_merged("it does not exist");
+            return self.not_merged("no pull request is open");
         }
         let Some(base) = self.base() else {
             return self.not_merged("its base branch is unknown");
@@ -39,7 +39,7 @@ impl PhaseFlow<'_> {
     /// Nothing but a report that allows this very pair opens the way to the merge.
     pub(super) fn verified(&mut self, result: EffectResult) {
         let Some(head) = self.head() else {
-            return self.not_merged("its branch holds no commit");
+            return self.not_merged("its branch has no commit");
         };
         if let EffectResult::Verified { base, report } = result {
             self.state.judged = Some(Judged {
@@ -60,7 +60,7 @@ impl PhaseFlow<'_> {
             }
             self.leave(OutcomeStatus::NeedsHuman, Some(problem));
         } else {
-            self.not_merged("no answer from the verifier");
+            self.not_merged("the verifier returned no report");
         }
     }
 
@@ -68,11 +68,11 @@ impl PhaseFlow<'_> {
         self.state.stage = Stage::Promoting;
         let verified = self.base().map(|base| VerifiedAgainst { base, sha });
         if !self.on_forge(ForgeAct::Merge { head, verified }, None) {
-            self.not_merged("it does not exist");
+            self.not_merged("no pull request is open");
         }
     }
 
-    /// Says on the pull request what the verification came to; it stays open.
+    /// Posts the failed verification on the pull request, which stays open.
     fn refuse(&mut self, head: &CommitSha, base: &CommitSha, report: &Verification) {
         let why = match &report.failure {
             Some(failure) => format!("{}: {}", failure.category.as_str(), failure.reason),

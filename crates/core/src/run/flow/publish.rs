@@ -49,7 +49,7 @@ pub(super) fn shortened(task: &str) -> String {
 pub(super) fn branch_moved(branch: &BranchName) -> Problem {
     Problem::new(
         Kind::BranchMoved,
-        format!("branch `{branch}` on the remote has commits that this run does not have"),
+        format!("branch `{branch}` on the remote has commits that the run does not have"),
     )
     .hint(format!(
         "the work is on the local branch `{branch}`; pass `--branch` with another name next time"

@@ -9,7 +9,7 @@ use crate::forge::text::quoted;
 use crate::forge::{CommentKey, CommentRef, Surface};
 use crate::problem::{Kind, Problem};
 
-/// The id under which a fixer answers findings that stand in no comment.
+/// The id under which a fixer answers findings without a comment.
 pub(super) const FINDINGS_ID: &str = "review";
 
 impl PhaseFlow<'_> {
@@ -48,7 +48,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Enters in the record what became of a comment.
+    /// Records the outcome of a comment.
     pub(super) fn record_answer(&mut self, key: &CommentKey, answer: &Answer) {
         let entry = self.state.ledger.get(key);
         self.state.record.remarks.push(RemarkRecord {

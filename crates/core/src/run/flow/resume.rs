@@ -1,6 +1,6 @@
-//! Going on with a run that was stopped, lost its owner or used up its budget.
+//! Continues a run that was stopped, lost its owner or used up its budget.
 //!
-//! The same run goes on: its branch is taken as it is now, in a new sandbox, and its flow repeats
+//! The run keeps its id, branch and pull request: it gets a new sandbox, and its flow repeats
 //! the step it was stopped in. What was journaled stays true: verdicts are for the commits they were
 //! given on, and what was posted is found by its idempotency key.
 
@@ -15,7 +15,7 @@ use crate::agent::Budget;
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 
-/// Why a run cannot go on.
+/// Why a run cannot continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotResumable {
     /// It has not ended.
@@ -26,7 +26,7 @@ pub enum NotResumable {
     OverBudget,
 }
 
-/// Whether a run can go on with so much more budget.
+/// Whether a run can continue with this additional budget.
 pub fn require_resumable(run: &Run, granted: Option<Budget>) -> Result<(), NotResumable> {
     let Some(outcome) = &run.outcome else {
         return Err(NotResumable::Active);
@@ -46,7 +46,7 @@ pub fn require_resumable(run: &Run, granted: Option<Budget>) -> Result<(), NotRe
     }
 }
 
-/// What is done before the flow goes on.
+/// The step before the flow continues.
 pub(super) fn step_under_way(run: &Run) -> Option<ResumeStep> {
     run.resumption.as_ref().and_then(|one| one.step)
 }
@@ -81,7 +81,7 @@ pub(super) fn suspend(run: &mut Run) {
     }
 }
 
-/// A person lets the run go on.
+/// Continues the run.
 pub(super) fn resumed(
     run: &mut Run,
     granted: Option<Budget>,
@@ -93,7 +93,7 @@ pub(super) fn resumed(
     }
     let stopped = run.shutdown.take();
     let before = run.resumption.take().unwrap_or_default();
-    // A stop on the way to the flow has told no agent of the saved work yet.
+    // A stop before the flow continued: no agent has been told of the saved work yet.
     let untold = before.saved.filter(|_| before.step.is_some());
     run.resumption = Some(Resumption {
         count: before.count + 1,
@@ -156,7 +156,7 @@ pub(super) fn ended(run: &mut Run, step: ResumeStep, result: EffectResult, now: 
         (ResumeStep::CreatingSandbox, None) => {
             at(run, ResumeStep::ReadingBranch);
             let sandbox = run.sandbox_id();
-            let message = "Keep what was left in the sandbox".to_owned();
+            let message = "Save uncommitted changes of the sandbox".to_owned();
             run.decide(Effect::CommitWork { sandbox, message });
         }
         (ResumeStep::ReadingBranch, None) => {
@@ -168,8 +168,7 @@ pub(super) fn ended(run: &mut Run, step: ResumeStep, result: EffectResult, now: 
         }
         (ResumeStep::Posting, problem) => {
             if let Some(problem) = problem {
-                let warning =
-                    format!("could not say on the pull request that it goes on: {problem}");
+                let warning = format!("could not post that the run continues: {problem}");
                 run.warnings.push(warning);
             }
             go_on(run, now);

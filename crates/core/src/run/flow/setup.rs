@@ -28,7 +28,7 @@ impl PhaseFlow<'_> {
         self.start_agent(None, job);
     }
 
-    /// Whatever came of the namer, there are names now.
+    /// Takes the names of the namer, or derives them from the task.
     pub(super) fn named(&mut self, result: &EffectResult) {
         let mut text = "";
         if let EffectResult::AgentEnded { outcome, .. } = result {

@@ -1,6 +1,5 @@
-//! Shutdown, the same for every flow: child runs are stopped first, then processes that still run are
-//! ended, the sandbox is removed after its work was saved, the parent is told, and then the run ends as
-//! was decided.
+//! Shutdown, the same for every flow: stops child runs, ends processes, saves the work and removes
+//! the sandbox, reports to the parent, and then ends the run with the outcome that was decided.
 
 use super::super::model::{
     AfterEnd, ChildState, Effect, EffectResult, ForgeAct, Outcome, OutcomeStatus, Run, Shutdown,
@@ -33,7 +32,7 @@ pub(super) fn owner_lost(run: &mut Run, now: Timestamp) {
         status: OutcomeStatus::Failed,
         failure: Some(Problem::new(
             Kind::OwnerLost,
-            "the drive that ran this was killed",
+            "the drive process that owned this run was killed",
         )),
         saved: None,
     });
@@ -44,8 +43,8 @@ pub(super) fn owner_lost(run: &mut Run, now: Timestamp) {
     }
 }
 
-/// Ends a run from wherever it stands: nothing new is begun, what was started is ended, and then the
-/// sandbox goes.
+/// Ends a run from any state: starts nothing new, ends what was started, then removes the
+/// sandbox.
 pub(super) fn abandon(
     run: &mut Run,
     status: OutcomeStatus,
@@ -57,8 +56,8 @@ pub(super) fn abandon(
     }
 }
 
-/// What another run is being told is finished, because it may have happened; everything else that is
-/// pending is given up.
+/// Messages to other runs are still delivered, because they may have arrived; all other pending
+/// effects are dropped.
 fn begin(run: &mut Run, status: OutcomeStatus, failure: Option<Problem>, now: Timestamp) {
     let is_message = |effect: &Effect| matches!(effect, Effect::ToRun { .. });
     run.pending.retain(|_, effect| is_message(effect));
@@ -169,8 +168,7 @@ fn report_end(run: &mut Run) {
     }
 }
 
-/// Whether a run that ends like this can go on later. What ends a run that outlives its owners is
-/// final.
+/// Whether a run that ends like this can be resumed. A run that outlives its owners cannot.
 pub(super) fn can_go_on(run: &Run, failure: Option<&Problem>) -> bool {
     let is_open = run.request.is_some() && !run.outlives_its_owner();
     let Some(problem) = failure.filter(|_| is_open) else {
@@ -192,7 +190,7 @@ pub(super) fn ends_resumable(run: &Run) -> bool {
     can_go_on(run, failure)
 }
 
-/// Says on the pull request of a run that was stopped or killed how it goes on. By then the work is
+/// Posts on the pull request how to continue a run that was stopped or killed, after its work was
 /// saved.
 fn say_stopped(run: &mut Run, failure: Option<&Problem>) {
     let number = run.work.pull_request.as_ref().map(|pr| pr.number);

@@ -24,7 +24,7 @@ pub(super) fn begin(run: &mut Run, request: &Request, now: Timestamp) {
     });
 }
 
-/// Goes on after a stop, in a sandbox on the run's branch. An agent that did not end well, or whose
+/// Continues after a stop, in a sandbox on the run's branch. An agent that failed, or whose
 /// work was not committed, starts again.
 pub(super) fn go_on(run: &mut Run, stage: SpawnStage, now: Timestamp) {
     let Some(request) = run.request.clone() else {

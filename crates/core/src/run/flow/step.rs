@@ -165,7 +165,7 @@ fn fits(effect: &Effect, result: &EffectResult) -> bool {
     }
 }
 
-/// Takes over what is true whatever the flow makes of it.
+/// Updates the parts of the run that every flow shares.
 fn remember(run: &mut Run, key: &EffectKey, effect: &Effect, result: &EffectResult) {
     match result {
         EffectResult::SandboxCreated { sandbox } => {
@@ -265,7 +265,7 @@ fn stands_at(run: &mut Run, head: &CommitSha, base: Option<&CommitSha>, commits:
     run.work.commits = commits.to_vec();
 }
 
-/// What drive posted is known by its id, whatever becomes of its text.
+/// Remembers the ids of what drive posted.
 fn remember_posts(run: &mut Run, key: &EffectKey, answer: &ForgeAnswer) {
     let comments = match answer {
         ForgeAnswer::ReviewPosted { review, lines } => {
@@ -301,7 +301,7 @@ fn cancel_asked(run: &mut Run, now: Timestamp) {
         return;
     }
     if run.request.is_none() {
-        let problem = Problem::new(Kind::Interrupted, "stopped before it began");
+        let problem = Problem::new(Kind::Interrupted, "stopped before it started");
         return shutdown::end(run, OutcomeStatus::Cancelled, Some(problem), now);
     }
     if run.is_watched() {
@@ -385,7 +385,7 @@ fn advance(run: &mut Run, key: &EffectKey, effect: Effect, result: EffectResult,
     }
 }
 
-/// Another run was told something, or could not be.
+/// A message to another run was delivered, or failed.
 fn delivered(
     run: &mut Run,
     other: &RunId,
@@ -403,7 +403,7 @@ fn delivered(
         (RunMessage::AskRun { ask }, Some(problem)) => tree::not_asked(run, other, ask, problem),
         (RunMessage::ReportToParent { .. }, Some(problem)) => run
             .warnings
-            .push(format!("run `{other}` did not get a report: {problem}")),
+            .push(format!("could not report to run `{other}`: {problem}")),
         (
             RunMessage::StopRun | RunMessage::AskRun { .. } | RunMessage::ReportToParent { .. },
             None,

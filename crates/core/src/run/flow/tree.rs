@@ -84,7 +84,7 @@ pub(super) fn not_stopped(run: &mut Run, id: &RunId, problem: &Problem) {
     if let Some(child) = run.children.get_mut(id) {
         give_up(child, problem);
         run.warnings
-            .push(format!("run `{id}` could not be stopped: {problem}"));
+            .push(format!("could not stop run `{id}`: {problem}"));
     }
 }
 
@@ -94,7 +94,7 @@ pub(super) fn not_asked(run: &mut Run, id: &RunId, ask: &Ask, problem: &Problem)
         child.granted = child.granted.without(*budget);
     }
     run.warnings
-        .push(format!("run `{id}` could not be asked: {problem}"));
+        .push(format!("could not send a request to run `{id}`: {problem}"));
 }
 
 fn give_up(child: &mut Child, problem: &Problem) {

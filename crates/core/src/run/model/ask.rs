@@ -4,36 +4,36 @@ use crate::agent::Budget;
 use crate::ids::CommitSha;
 use serde::{Deserialize, Serialize};
 
-/// Something a person asks of a phase.
+/// A request of a person to a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "ask")]
 pub enum Ask {
-    /// Look at the pull request now, and go on where something waits.
+    /// Poll the pull request now, and continue what is held.
     Poll,
-    /// Act on this comment too.
+    /// Act on this comment.
     Comment {
-        /// Its own name.
+        /// Its id.
         id: String,
-        /// Whose it is.
+        /// Its author.
         author: String,
-        /// What it says.
+        /// Its text.
         text: String,
     },
     /// The plan is approved.
     Approve {
-        /// By whom.
+        /// Who approved.
         by: String,
-        /// The commit that was looked at.
+        /// The approved commit.
         head: CommitSha,
     },
-    /// Raise the limits of the run, and go on where one was reached.
+    /// Raise limits, and continue if one was reached.
     Extend {
         /// Tokens and money on top of the budget.
         budget: Budget,
         /// Fixer rounds to add to the limit.
         rounds: u32,
     },
-    /// End it, keep the work, remove the sandbox.
+    /// End the run: save its work, remove its sandbox.
     Cleanup,
 }
 
@@ -41,11 +41,11 @@ pub enum Ask {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Injected {
-    /// Its own name.
+    /// Its id.
     pub id: String,
-    /// Whose it is.
+    /// Its author.
     pub author: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
     /// Whether it is being posted.
     pub posting: bool,

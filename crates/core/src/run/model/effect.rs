@@ -1,3 +1,5 @@
+//! Effects: what a run wants to be done, and the results.
+
 use super::forge_act::{ForgeAct, ForgeAnswer};
 use super::merge::{BranchAt, MergeWhen};
 use super::outcome::{BranchTip, CommitSummary, Published};
@@ -17,149 +19,148 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "effect")]
 pub enum Effect {
-    /// Find a branch name that nobody uses.
+    /// Reserve a free branch name.
     ChooseBranch {
-        /// The name to have.
+        /// The wanted name.
         wanted: BranchName,
-        /// Whether a person asked for this very name: then one that is taken is an error, and not
-        /// a reason to add a number.
+        /// Whether a person chose the name: then a taken one is an error instead of a reason to add a
+        /// number.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         exact: bool,
-        /// The remote on which it must be free as well.
+        /// The remote where it must be free too.
         remote: Option<RemoteName>,
     },
-    /// Make a sandbox.
+    /// Create a sandbox.
     CreateSandbox {
-        /// Which.
+        /// Branch, base and files of the sandbox.
         spec: SandboxSpec,
     },
-    /// Let an agent work.
+    /// Run an agent.
     RunAgent {
-        /// In which sandbox; `None` for a job that needs no files.
+        /// Its sandbox; `None` for a job that needs no files.
         sandbox: Option<SandboxId>,
-        /// What it is to do.
+        /// The job.
         job: Box<AgentJob>,
     },
-    /// End a process that outlived its owner.
+    /// End a process that a dead owner left running.
     EndProcess {
-        /// Which.
+        /// The process.
         identity: ProcessIdentity,
     },
-    /// Commit what is left in a sandbox, and see what its branch holds.
+    /// Commit uncommitted changes, and report the commits of the branch.
     CommitWork {
-        /// Where.
+        /// The sandbox.
         sandbox: SandboxId,
-        /// The message of the commit for what the agent left uncommitted.
+        /// The commit message.
         message: String,
     },
-    /// Write one file of a sandbox.
+    /// Write a file into a sandbox.
     WriteFile {
-        /// Where.
+        /// The sandbox.
         sandbox: SandboxId,
-        /// Which, relative to its root.
+        /// Path relative to the sandbox.
         path: String,
-        /// What it will hold.
+        /// The contents.
         text: String,
     },
-    /// Read one file of a commit.
+    /// Read a file of a commit.
     ReadFile {
-        /// Where.
+        /// The sandbox.
         sandbox: SandboxId,
-        /// Of which commit.
+        /// The commit.
         commit: CommitSha,
-        /// Which, relative to its root.
+        /// Path relative to the root of the repository.
         path: String,
     },
-    /// Read what a branch changes.
+    /// Read the diff of a branch.
     ReadDiff {
-        /// Where.
+        /// The sandbox.
         sandbox: SandboxId,
-        /// Against which commit.
+        /// The base commit.
         base: CommitSha,
-        /// Up to which commit.
+        /// The head commit.
         head: CommitSha,
     },
     /// Push the branch.
     Push {
-        /// From where.
+        /// The sandbox.
         sandbox: SandboxId,
-        /// To which remote.
+        /// The remote.
         remote: RemoteName,
-        /// Which.
+        /// The branch.
         branch: BranchName,
-        /// The commit it must be at.
+        /// The commit to push.
         head_sha: CommitSha,
-        /// The commit of ours that the remote had last. Where it has none at all any more, somebody
-        /// deleted the branch there, and it is not made again.
+        /// The commit that this run pushed last. If the branch is gone from the remote, a person
+        /// deleted it, and it is not pushed again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         published: Option<CommitSha>,
     },
-    /// Open a pull request, or find the one that is open.
+    /// Open a pull request, or find the open one of the branch.
     OpenPullRequest {
-        /// The branch with the work.
+        /// The head branch.
         branch: BranchName,
-        /// The branch it goes to.
+        /// The base branch.
         base: BranchName,
         /// Its title.
         title: String,
         /// Its description.
         body: String,
-        /// Whether nobody is asked to look yet.
+        /// Whether to open it as a draft.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         draft: bool,
     },
-    /// Do something on a pull request.
+    /// Act on a pull request.
     OnForge {
-        /// Which.
+        /// The pull request.
         pr: PrNumber,
-        /// What.
+        /// The action.
         act: ForgeAct,
-        /// Where it is not the effect's own key: what is tried a second time under a new key must
-        /// not be posted twice.
+        /// Overrides the effect's own key, so that a retry under a new effect key posts nothing twice.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         idempotency_key: Option<String>,
     },
-    /// Bring the commits of another branch in, by a merge. Conflicts stay in the sandbox, with the
+    /// Merge another branch into the branch of the sandbox. Conflicts stay in the sandbox, with the
     /// merge in progress.
     Integrate {
-        /// Into the branch of this sandbox.
+        /// The sandbox.
         sandbox: SandboxId,
-        /// Whose commits.
+        /// The branch to merge.
         from: BranchAt,
-        /// Whether a merge that needs nobody's help is made as well.
+        /// Whether to merge when there is no conflict.
         when: MergeWhen,
-        /// The branch that the work goes to, to tell what the work is compared with afterwards.
+        /// The base of the pull request, to report which commits the work adds afterwards.
         base: Option<BranchAt>,
-        /// The commit of ours that the other branch had last. Where it is not in there any more,
-        /// somebody rewrote that branch: then theirs counts, and ours is kept apart.
+        /// The commit that this run pushed last. If the other branch no longer contains it, a person
+        /// rewrote that branch: the sandbox moves there, and our commits are saved.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         published: Option<CommitSha>,
     },
-    /// Commit a merge whose conflicts somebody was asked to resolve.
+    /// Commit a merge after an agent resolved its conflicts.
     ConcludeMerge {
-        /// Where.
+        /// The sandbox.
         sandbox: SandboxId,
-        /// The name of what is merged, for the message.
+        /// The merged branch, for the commit message.
         from: BranchAt,
-        /// The branch's tip before.
+        /// The tip of the branch before the merge.
         ours: CommitSha,
-        /// The commit that is merged in.
+        /// The merged commit.
         theirs: CommitSha,
-        /// The branch that the work goes to.
+        /// The base of the pull request.
         base: Option<BranchAt>,
     },
-    /// Put the branch of a sandbox back to a commit; what that takes away is kept first.
+    /// Reset the branch of a sandbox to a commit, after saving what that drops.
     RollBack {
-        /// Where.
+        /// The sandbox.
         sandbox: SandboxId,
-        /// To which commit.
+        /// The commit.
         to: CommitSha,
     },
-    /// Verify a commit in a place no agent touched. Doing it again gives a verdict again.
+    /// Verify a commit in a clean worktree. Repeating it gives a new report.
     Verify {
-        /// Which.
+        /// The commit.
         head: CommitSha,
-        /// The branch it is to go to; the verdict holds for what that is now.
+        /// The base branch; the report is valid for its current commit.
         base: BranchAt,
     },
     /// Deliver a message to the journal of another run, once.
@@ -169,9 +170,9 @@ pub enum Effect {
         /// The message.
         message: RunMessage,
     },
-    /// Keep what is safe nowhere else, then remove a sandbox.
+    /// Save unsaved work, then remove a sandbox.
     RemoveSandbox {
-        /// Which.
+        /// The sandbox.
         sandbox: SandboxId,
     },
 }
@@ -180,27 +181,27 @@ pub enum Effect {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentJob {
-    /// Which agent, by its name in the settings.
+    /// Name of the agent in the settings.
     pub agent: String,
-    /// What it is asked to be.
+    /// Its role.
     pub role: Role,
-    /// Which round of the run.
+    /// The round of the run.
     pub round: u32,
-    /// What a reviewer looks at.
+    /// The review domain.
     pub domain: Option<String>,
-    /// What it is told.
+    /// The prompt.
     pub prompt: String,
-    /// The same as data, for programs.
+    /// The same as data, for `command` agents.
     pub input: JobInput,
-    /// The model, where it is not the agent's own.
+    /// The model; `None` for the agent's default.
     pub model: Option<String>,
-    /// How long it may be silent.
+    /// Longest time without output.
     pub idle: Duration,
-    /// How long it may work.
+    /// Longest run time.
     pub total: Duration,
-    /// What it may still use.
+    /// What it may use.
     pub budget: Budget,
-    /// How often it may ask for a permission.
+    /// Most permission requests.
     pub max_escalations: u32,
 }
 
@@ -215,10 +216,10 @@ pub struct JobInput {
     pub pull_request: Option<Published>,
     /// The comments to act on.
     pub comments: Vec<JobComment>,
-    /// Where the plan stands, relative to the sandbox.
+    /// Path of the plan, relative to the sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_path: Option<String>,
-    /// Files whose conflicts are to be resolved.
+    /// Files with conflicts to resolve.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<String>,
 }
@@ -226,7 +227,7 @@ pub struct JobInput {
 /// One comment to act on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobComment {
-    /// Its id, as the answer must name it.
+    /// The id that the answer must name.
     pub id: String,
     /// Who wrote it.
     pub author: String,
@@ -234,12 +235,12 @@ pub struct JobComment {
     pub file: Option<String>,
     /// The line it is about.
     pub line: Option<u64>,
-    /// What it says.
+    /// Its text.
     pub body: String,
     /// A link for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The commit it was given on.
+    /// The commit it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<CommitSha>,
     /// Whether the branch has moved on since that commit.
@@ -248,7 +249,7 @@ pub struct JobComment {
 }
 
 impl Effect {
-    /// The first half of its key.
+    /// The first part of its key.
     pub fn name(&self) -> &'static str {
         match self {
             Effect::ChooseBranch { .. } => "chooseBranch",
@@ -272,41 +273,41 @@ impl Effect {
     }
 }
 
-/// What performing an effect came to.
+/// The result of an effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "result")]
 pub enum EffectResult {
-    /// This name is free.
+    /// The name is reserved.
     BranchChosen {
-        /// It.
+        /// The name.
         branch: BranchName,
     },
-    /// The sandbox is there.
+    /// The sandbox exists.
     SandboxCreated {
-        /// It.
+        /// The sandbox.
         sandbox: Box<Sandbox>,
     },
     /// The agent ended, well or not.
     AgentEnded {
-        /// How.
+        /// The outcome.
         outcome: Box<AgentOutcome>,
         /// Its log.
         log: Option<PathBuf>,
     },
     /// The process and all it started are gone.
     ProcessEnded,
-    /// The branch holds this.
+    /// The branch has these commits.
     WorkCommitted {
         /// Its tip.
         head_sha: CommitSha,
         /// Its commits since the base, oldest first.
         commits: Vec<CommitSummary>,
-        /// What a person should know, such as a rebase that was left in progress.
+        /// Warnings, such as a rebase that is still in progress.
         warnings: Vec<String>,
     },
-    /// The file holds it.
+    /// The file is written.
     FileWritten,
-    /// The file holds this.
+    /// The file was read.
     FileRead {
         /// Its text; `None` when there is no such file.
         text: Option<String>,
@@ -315,83 +316,83 @@ pub enum EffectResult {
     DiffRead {
         /// Its text.
         diff: String,
-        /// Whether it was too long and its end is missing.
+        /// Whether the text was truncated.
         cut: bool,
     },
-    /// The remote has it.
+    /// The remote has the commit.
     Pushed,
     /// The remote's branch holds commits that this one does not. Nothing was pushed.
     BranchMoved {
         /// Its tip.
         remote_head: Option<CommitSha>,
     },
-    /// The branch holds both, or nothing had to be done.
+    /// The branch contains both, or nothing was to be merged.
     Integrated {
         /// Its tip.
         head_sha: CommitSha,
-        /// What the work is compared with now; `None` when that cannot be told and nothing changes.
+        /// The new base of the work; `None` if it is unknown and stays as it was.
         base_sha: Option<CommitSha>,
         /// Its commits since then, oldest first.
         commits: Vec<CommitSummary>,
-        /// What a person should know.
+        /// Warnings.
         warnings: Vec<String>,
     },
-    /// The other branch was rewritten without our commits: the sandbox is where that one is.
+    /// The other branch was rewritten without our commits; the sandbox moved to it.
     Replaced {
         /// Its tip.
         head_sha: CommitSha,
-        /// What the work is compared with now; `None` when that cannot be told and nothing changes.
+        /// The new base of the work; `None` if it is unknown and stays as it was.
         base_sha: Option<CommitSha>,
         /// Its commits since then, oldest first.
         commits: Vec<CommitSummary>,
-        /// What was saved first.
+        /// The saved commits.
         kept: Option<KeptWork>,
     },
-    /// The merge is in progress and needs somebody.
+    /// The merge has conflicts and is in progress.
     Conflicted {
         /// The branch's tip before.
         ours: CommitSha,
         /// The commit that is merged in.
         theirs: CommitSha,
-        /// The files to look at.
+        /// The files with conflicts.
         files: Vec<String>,
     },
-    /// The sandbox is at that commit.
+    /// The sandbox is at the commit.
     RolledBack {
-        /// What was saved first.
+        /// The saved work.
         kept: Option<KeptWork>,
     },
     /// The pull request is open.
     PullRequestOpened {
-        /// It.
+        /// The pull request.
         pull_request: Published,
     },
-    /// There is a verdict.
+    /// The verification ended.
     Verified {
-        /// What the branch it is to go to was.
+        /// The commit of the base branch.
         base: CommitSha,
-        /// The verdict.
+        /// The report.
         report: Box<Verification>,
     },
     /// The forge did it.
     OnForge {
-        /// What it answered.
+        /// Its answer.
         answer: ForgeAnswer,
     },
-    /// The other run has it in its journal.
+    /// The other run has the message in its journal.
     Delivered,
     /// The sandbox is gone.
     SandboxRemoved {
-        /// What was saved first.
+        /// The saved work.
         kept: Option<KeptWork>,
-        /// What stays on the run's branch, where that was not reported before: an agent that
-        /// failed or was stopped may have committed by itself.
+        /// Commits that stay on the run's branch and were not reported before, of an agent that failed
+        /// or was stopped.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         branch: Option<BranchTip>,
     },
-    /// It could not be done.
+    /// The effect failed.
     Failed {
-        /// Why.
+        /// The reason.
         problem: Problem,
     },
 }

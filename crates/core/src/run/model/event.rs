@@ -13,43 +13,43 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "event")]
 pub enum Event {
-    /// A person asked for a run.
+    /// A run was requested.
     Requested {
-        /// For what.
+        /// The request.
         request: Box<Request>,
     },
     /// A process was started for an effect. Journaled before the process executes anything.
     ProcessStarted {
-        /// For which effect.
+        /// The effect.
         key: EffectKey,
-        /// Which process.
+        /// The process.
         identity: ProcessIdentity,
     },
-    /// Something worth remembering while an effect is performed.
+    /// A note while an effect is performed.
     Noted {
-        /// During which effect.
+        /// The effect.
         key: EffectKey,
-        /// What.
+        /// The note.
         note: Note,
     },
     /// An effect has a result.
     EffectEnded {
-        /// Which effect.
+        /// The effect.
         key: EffectKey,
         /// Its result.
         result: EffectResult,
     },
-    /// An instant that the run waited for has come.
+    /// A timer is due.
     Woken {
-        /// Which timer.
+        /// The timer.
         timer: Timer,
     },
-    /// A person asked a phase for something, from any terminal.
+    /// A person sent a request to the run, from any terminal.
     Asked {
-        /// For what.
+        /// The request.
         ask: Ask,
     },
-    /// A child reported how it stands.
+    /// A child reported its state.
     ChildReported {
         /// The child.
         child: RunId,
@@ -58,9 +58,9 @@ pub enum Event {
     },
     /// A person or a signal asked for a stop.
     CancelAsked,
-    /// A later command found that the process which performed this run is gone.
+    /// A later command found that the owner of the run is dead.
     OwnerLost,
-    /// A person lets a run go on that was stopped, lost its owner or used up its budget.
+    /// A person continues a run that was stopped, lost its owner or used up its budget.
     Resumed {
         /// Tokens and money on top of the budget.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,42 +68,42 @@ pub enum Event {
     },
 }
 
-/// What an agent did that a person will want to see again.
+/// A note about an agent, for people.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "note")]
 pub enum Note {
-    /// It was started like this.
+    /// The agent was started.
     Launched {
         /// The program and its arguments, without secrets.
         argv: Vec<String>,
     },
-    /// It waits, and for what.
+    /// The agent waits.
     Waiting {
-        /// In words.
+        /// The reason.
         reason: String,
     },
-    /// It asked for a permission, and this was the answer.
+    /// The agent asked for a permission and got an answer.
     Permission {
-        /// For what.
+        /// The tool.
         tool: String,
         /// Whether it was granted.
         granted: bool,
-        /// By which rule.
+        /// The rule that decided.
         rule: String,
     },
-    /// It ran a command.
+    /// The agent ran a command.
     Command {
         /// The command line, without secrets.
         line: String,
     },
-    /// What it has used so far, all in all: an owner that dies before the agent ends leaves that.
+    /// Usage so far, which counts if the owner dies before the agent ends.
     Used {
-        /// It.
+        /// The usage.
         spent: Spent,
     },
     /// A warning.
     Warning {
-        /// In words.
+        /// The text.
         text: String,
     },
 }

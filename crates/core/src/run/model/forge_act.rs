@@ -6,7 +6,7 @@ use crate::ids::CommitSha;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Something to be done on a pull request. Each may be repeated: what already stands is found.
+/// An action on a pull request. Repeating one finds what is already there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "act")]
 pub enum ForgeAct {
@@ -14,22 +14,22 @@ pub enum ForgeAct {
     Poll {
         /// From when on, by the forge's clock; `None` is from the beginning.
         since: Option<Timestamp>,
-        /// Whether the approvals that stand are wanted even where nothing new was written.
+        /// Whether to read the current approvals even if nothing new was written.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         approvals: bool,
     },
-    /// Show that a comment was seen.
+    /// React to a comment to show that drive has seen it.
     React {
-        /// Which.
+        /// The comment.
         comment: CommentRef,
     },
-    /// Post a review with remarks on lines.
+    /// Post a review with inline comments.
     PostReview {
-        /// The commit it was given on.
+        /// The reviewed commit.
         head: CommitSha,
         /// Its text.
         body: String,
-        /// Its remarks on lines of the diff.
+        /// Its inline comments.
         lines: Vec<LineRemark>,
     },
     /// Post in the conversation.
@@ -39,45 +39,45 @@ pub enum ForgeAct {
     },
     /// Answer a comment.
     Reply {
-        /// Which.
+        /// The comment.
         to: CommentRef,
         /// The text.
         body: String,
     },
     /// Resolve the thread of a comment.
     ResolveThread {
-        /// Which.
+        /// The comment.
         comment: CommentRef,
     },
-    /// Replace the description, or of it what lies between the marks of [own
-    /// parts](crate::forge::part), where the new one has such a part.
+    /// Replace the description, or only drive's [own part](crate::forge::part) if the new text has
+    /// one.
     UpdateBody {
-        /// The new one.
+        /// The new description.
         body: String,
     },
     /// Mark a draft as ready for review.
     MarkReady,
-    /// Merge, if this is still the head and what it was verified against is still its base.
+    /// Merge if the head and the verified base are unchanged.
     Merge {
         /// The commit that was approved.
         head: CommitSha,
-        /// What it passed verification against; without, nothing is merged.
+        /// The base it was verified against; `None` merges nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         verified: Option<VerifiedAgainst>,
     },
-    /// Say on a commit what the review came to.
+    /// Set the commit status of the review.
     SetStatus {
-        /// Which commit.
+        /// The commit.
         sha: CommitSha,
-        /// Whether it is good.
+        /// Whether it passed.
         passed: bool,
-        /// In a few words.
+        /// A short description.
         description: String,
     },
 }
 
 impl ForgeAct {
-    /// The first half of its key.
+    /// The first part of its key.
     pub fn name(&self) -> &'static str {
         match self {
             ForgeAct::Poll { .. } => "poll",
@@ -94,7 +94,7 @@ impl ForgeAct {
     }
 }
 
-/// The other half of what a verdict is bound to.
+/// The base that a commit was verified against.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifiedAgainst {
@@ -104,7 +104,7 @@ pub struct VerifiedAgainst {
     pub sha: CommitSha,
 }
 
-/// A remark on one line of the diff.
+/// An inline comment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LineRemark {
@@ -112,29 +112,29 @@ pub struct LineRemark {
     pub path: String,
     /// Line in the new version of the file.
     pub line: u64,
-    /// The remark.
+    /// Its text.
     pub body: String,
 }
 
-/// What a forge answered.
+/// The answer of a forge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "answer")]
 pub enum ForgeAnswer {
-    /// How the pull request stands.
+    /// The state of the pull request.
     Polled {
         /// What the poll found.
         poll: Box<PollResult>,
     },
-    /// The review stands.
+    /// The review is posted.
     ReviewPosted {
         /// Its body.
         review: CommentRef,
-        /// Its remarks on lines, in their order.
+        /// Its inline comments, in order.
         lines: Vec<CommentRef>,
     },
-    /// The comment stands.
+    /// The comment is posted.
     Posted {
-        /// Which.
+        /// The comment.
         comment: CommentRef,
     },
     /// It is merged.
@@ -144,12 +144,12 @@ pub enum ForgeAnswer {
     },
     /// It is not merged.
     NotMerged {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// It is not merged: the branch it goes to is not what it was verified against any more.
+    /// It is not merged: its base moved after the verification.
     BaseMoved,
-    /// It is so now.
+    /// It is done.
     Done,
 }
 
@@ -157,17 +157,17 @@ pub enum ForgeAnswer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PollResult {
-    /// Whether it still lives; `None` when that did not change.
+    /// Its state; `None` if unchanged.
     pub state: Option<PrState>,
-    /// The commit that it shows; `None` when that did not change.
+    /// Its head; `None` if unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<CommitSha>,
-    /// Comments of people who are listened to.
+    /// Comments of trusted authors.
     pub comments: Vec<Comment>,
-    /// The approvals that stand, of people who are listened to; `None` where nobody asked for them.
+    /// The current approvals of trusted authors; `None` if they were not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approvals: Option<Vec<Approved>>,
-    /// Comments that are kept and shown, and go no further.
+    /// Comments of other authors: shown, and ignored.
     pub ignored: Vec<IgnoredComment>,
     /// The idempotency keys of this run's own replies that were found.
     pub answered: Vec<String>,
@@ -175,11 +175,11 @@ pub struct PollResult {
     pub next: Option<Timestamp>,
 }
 
-/// A comment that nobody acts on.
+/// An ignored comment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IgnoredComment {
-    /// Which.
+    /// The comment.
     pub comment: CommentRef,
     /// Who wrote it.
     pub author: Option<String>,

@@ -1,4 +1,4 @@
-//! How events and states are written down, and which ones this version can read.
+//! Versioned JSON of events and states.
 
 use super::event::Event;
 use super::run::Run;

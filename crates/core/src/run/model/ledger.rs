@@ -1,4 +1,4 @@
-//! The comment ledger: what became of every comment that somebody is listened to for.
+//! The comment ledger: every comment of a trusted author and its state.
 //!
 //! A comment lives as seen → dispatched → pushed → replied. Its key holds the time of its
 //! last edit, so an edit makes it a new comment: one that was not dispatched yet is replaced by its
@@ -27,7 +27,7 @@ pub struct Ledger {
     open: BTreeSet<CommentKey>,
 }
 
-/// One comment and what became of it.
+/// One comment and its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
@@ -46,17 +46,17 @@ pub struct Entry {
     pub commit: Option<CommitSha>,
     /// A link for people.
     pub url: Option<String>,
-    /// What it says; only its beginning once it was answered.
+    /// Its text; only the beginning once it is answered.
     pub body: String,
     /// When it was seen.
     pub seen_at: Timestamp,
     /// How often a fixer got it.
     pub tries: u32,
-    /// How far it is.
+    /// Its state.
     pub life: Life,
 }
 
-/// How far a comment is.
+/// The state of a comment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "life")]
 pub enum Life {
@@ -67,19 +67,19 @@ pub enum Life {
         /// In which round.
         round: u32,
     },
-    /// What it asked for is where others see it; its author is to be told.
+    /// The fix is published; the reply is due.
     Pushed {
         /// How it was dealt with.
         answer: Answer,
     },
-    /// Its author was told.
+    /// The reply is posted.
     Replied {
         /// How it was dealt with.
         answer: Answer,
-        /// Our reply, where its place is known.
+        /// The reply, if its id is known.
         reply: Option<CommentRef>,
     },
-    /// Its author cannot be told any more.
+    /// No reply can be posted.
     Unanswerable {
         /// Why.
         why: String,
@@ -99,7 +99,7 @@ pub struct Answer {
     pub is_unsaid: bool,
     /// The commit that holds it, or what else was done in the same round.
     pub commit: Option<CommitSha>,
-    /// What the fixer said.
+    /// The fixer's note.
     pub note: String,
 }
 
@@ -214,7 +214,7 @@ impl Ledger {
         }
     }
 
-    /// A reply of ours proves that a comment was dealt with before this ledger knew it.
+    /// One of our replies shows that a comment was answered before this ledger knew it.
     pub(in crate::run) fn mark_answered(&mut self, key: &str) {
         let found = self
             .open()
@@ -294,7 +294,7 @@ pub fn reply_key(key: &CommentKey) -> String {
 }
 
 impl Life {
-    /// What its author is to be told.
+    /// The answer to post.
     pub(in crate::run) fn pushed(&self) -> Option<&Answer> {
         if let Life::Pushed { answer } = self {
             return Some(answer);
@@ -302,7 +302,7 @@ impl Life {
         None
     }
 
-    /// Whether somebody still waits for something.
+    /// Whether a fix or a reply is due.
     pub fn is_open(&self) -> bool {
         match self {
             Life::Seen | Life::Dispatched { .. } | Life::Pushed { .. } => true,

@@ -30,7 +30,7 @@ impl fmt::Display for BranchAt {
 pub enum MergeWhen {
     /// Whenever it holds something new.
     Always,
-    /// Only when the two cannot be merged without somebody's help.
+    /// Only if the two conflict.
     Conflicting,
 }
 
@@ -44,18 +44,18 @@ pub struct Merge {
     pub from: BranchAt,
     /// Whether a merge without conflicts is made as well.
     pub when: MergeWhen,
-    /// The commit of ours that the other branch had last.
+    /// The commit that this run pushed last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<CommitSha>,
     /// The branch that the pull request goes to.
     pub base: Option<BranchAt>,
     /// How often an agent was asked to resolve the conflicts.
     pub rounds: u32,
-    /// How far it is.
+    /// The current step.
     pub step: MergeStep,
 }
 
-/// How far a merge is.
+/// A step of a merge.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "step")]
 pub enum MergeStep {
@@ -75,7 +75,7 @@ pub enum MergeStep {
         /// The commit that is merged in.
         theirs: CommitSha,
     },
-    /// The agent was interrupted: the sandbox goes back, and the merge is begun anew.
+    /// The agent was interrupted: the sandbox is reset, and the merge starts again.
     Restarting,
     /// The sandbox goes back to where it was before the merge.
     RollingBack {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
-    /// In one word.
+    /// The status.
     pub status: OutcomeStatus,
     /// Why, where it did not succeed.
     pub failure: Option<Problem>,
@@ -42,7 +42,7 @@ impl OutcomeStatus {
         }
     }
 
-    /// What an agent's ending means for a run that has nobody else to ask.
+    /// The status of a run whose only agent ended like this.
     pub fn of_agent(ending: &Ending) -> Self {
         let Ending::Failed { reason, .. } = ending else {
             return OutcomeStatus::Succeeded;
@@ -72,7 +72,7 @@ impl OutcomeStatus {
 pub struct Spent {
     /// Tokens.
     pub usage: Usage,
-    /// Money; `None` while no agent has said.
+    /// Cost; `None` until an agent reports one.
     pub cost: Option<Cost>,
 }
 
@@ -98,8 +98,8 @@ impl Spent {
         }
     }
 
-    /// Whether it is worth a word after `noted`: a tenth more, or the first of its kind. So however
-    /// long an agent works, few words tell all but a tenth of what it used.
+    /// Whether to journal it after `noted`: it grew by a tenth, or is the first of its kind. So a
+    /// crash hides at most a tenth of the usage.
     pub fn is_news_after(&self, noted: &Spent) -> bool {
         let grew = |now: u64, before: u64| now > before && now - before >= before / 10;
         let micros = |cost: Option<Cost>| cost.map_or(0, Cost::micro_usd);
@@ -116,15 +116,15 @@ pub struct Work {
     pub branch: Option<BranchName>,
     /// Its tip.
     pub head_sha: Option<CommitSha>,
-    /// What it is compared with, where that is no longer the commit it started from: the branch it
-    /// goes to was merged in.
+    /// The base of the work, if it is no longer the commit the run started from because the base
+    /// branch was merged in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_sha: Option<CommitSha>,
     /// Its commits, oldest first.
     pub commits: Vec<CommitSummary>,
     /// The pull request.
     pub pull_request: Option<Published>,
-    /// The agent's last words.
+    /// The agent's final message.
     pub summary: Option<String>,
     /// The agent's log.
     pub log: Option<PathBuf>,

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 /// Where the plan of a cruise is, relative to the sandbox.
 pub const PLAN_PATH: &str = "plan.md";
 
-/// Where a phase stands.
+/// The state of a phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Phase {
@@ -40,9 +40,9 @@ pub struct Phase {
     pub next: Move,
     /// The last check of the plan; `Unread` where no plan is made.
     pub plan: PlanCheck,
-    /// Comments and what became of each.
+    /// Comments and their states.
     pub ledger: Ledger,
-    /// Findings that stand in no comment and wait for a fixer.
+    /// Findings without a comment that wait for a fixer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Remark>,
     /// Conversations on lines, for a fixer that gets one comment at a time.
@@ -56,7 +56,7 @@ pub struct Phase {
     pub extra_rounds: u32,
     /// The commit that was published last.
     pub pushed: Option<CommitSha>,
-    /// How often each bounded thing was done.
+    /// Counters of bounded events.
     pub counts: Counts,
     /// The pull request's description.
     pub description: Description,
@@ -117,14 +117,14 @@ pub enum Stage {
     CreatingSandbox,
     /// A round: an agent makes or fixes something, and it is published.
     Working {
-        /// How far it is.
+        /// The round.
         round: Box<Round>,
     },
     /// Another branch is being merged in.
     Merging {
-        /// How far that is.
+        /// The merge.
         merge: Box<Merge>,
-        /// The round that goes on afterwards.
+        /// The round that continues afterwards.
         round: Box<Round>,
     },
     /// The batch is being closed: one more poll, so that nothing that was already written is left out.
@@ -143,7 +143,7 @@ pub enum Stage {
     },
     /// A comment says that a limit was reached.
     PostingLimit,
-    /// Nothing to do until somebody comments, approves, merges or closes.
+    /// Nothing to do until a person comments, approves, merges or closes.
     Watching,
     /// The closing posts are being made; then the phase ends like this.
     Closing {
@@ -242,7 +242,7 @@ pub struct Retry {
 }
 
 impl Phase {
-    /// What all reviews together came to, once they are through.
+    /// The verdict of all reviews together; `None` before they are done.
     pub fn last_word(&self) -> Option<LastWord> {
         match self.next {
             Move::Done(word) => Some(word),

@@ -1,4 +1,4 @@
-//! The verdict that a merge of ours rests on.
+//! The verification result that a merge depends on.
 
 use crate::ids::{CommitSha, RunId};
 use crate::verify::Overall;

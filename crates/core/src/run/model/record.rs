@@ -27,9 +27,9 @@ pub struct Record {
     pub jobs: Vec<JobRecord>,
     /// Every review, in order.
     pub reviews: Vec<ReviewRecord>,
-    /// What became of each remark.
+    /// The outcome of each finding.
     pub remarks: Vec<RemarkRecord>,
-    /// Comments nobody acted on.
+    /// Ignored comments.
     pub ignored: Vec<IgnoredComment>,
 }
 
@@ -56,7 +56,7 @@ pub struct JobRecord {
     pub failure: Option<String>,
     /// Tokens.
     pub usage: Usage,
-    /// Money, where the agent says.
+    /// Cost, if the agent reports it.
     pub cost: Option<Cost>,
     /// Commands it ran, without secrets.
     pub commands: Vec<String>,
@@ -93,11 +93,11 @@ pub struct ReviewRecord {
     pub head: Option<CommitSha>,
 }
 
-/// What became of one remark.
+/// The outcome of one finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RemarkRecord {
-    /// Where it stands; `None` when it stands nowhere.
+    /// Its comment; `None` without one.
     pub comment: Option<CommentRef>,
     /// The file it is about.
     pub file: Option<String>,
@@ -105,7 +105,7 @@ pub struct RemarkRecord {
     pub line: Option<u64>,
     /// The commit that answers it.
     pub commit: Option<CommitSha>,
-    /// What was said about it.
+    /// The fixer's note.
     pub note: String,
     /// Whether it was worked in.
     pub resolved: bool,
@@ -174,7 +174,7 @@ impl Record {
         }
     }
 
-    /// The agent at work was stopped without a word.
+    /// The running agent was stopped without a result.
     pub(in crate::run) fn interrupted(&mut self, problem: &Problem, now: Timestamp) {
         if self.jobs.last().is_some_and(|job| job.ended_at.is_none()) {
             self.job_failed(problem, now);
@@ -222,7 +222,7 @@ impl Record {
         stale
     }
 
-    /// Whether somebody looked at this very commit and approved it.
+    /// Whether a review approved this commit.
     pub(in crate::run) fn is_approved(&self, head: &CommitSha) -> bool {
         self.approved().any(|one| one.head.as_deref() == Some(head))
     }

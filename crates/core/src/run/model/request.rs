@@ -19,7 +19,7 @@ use std::time::Duration;
 pub struct Request {
     /// Which command.
     pub kind: RunKind,
-    /// The task, in the person's words.
+    /// The task as it was given.
     pub task: String,
     /// The repository.
     pub repo: PathBuf,
@@ -52,11 +52,11 @@ pub struct Request {
     pub parent: Option<Parent>,
 }
 
-/// The place of a run below another one.
+/// The parent of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Parent {
-    /// The run that started it and hears its reports.
+    /// The parent, which receives its reports.
     pub run: RunId,
     /// The parent's task that it works on.
     pub task: TaskId,
@@ -86,7 +86,7 @@ impl RunKind {
         }
     }
 
-    /// Whether the run has a sandbox of its own.
+    /// Whether the run has its own sandbox.
     pub fn has_sandbox(&self) -> bool {
         match self {
             RunKind::Spawn | RunKind::Team(_) | RunKind::Cruise(_) => true,
@@ -133,7 +133,7 @@ pub struct PhaseTerms {
     pub makes: Makes,
     /// How reviews and fixes take turns, and where reviews are shown.
     pub mode: TeamMode,
-    /// How often the same thing is reviewed at most.
+    /// Most reviews of one domain.
     pub max_iterations: u32,
     /// The agent that reviews, by its name in the settings.
     pub reviewer: String,
@@ -152,7 +152,7 @@ pub struct PhaseTerms {
     pub done: DoneWhen,
     /// The prompts of all agents.
     pub prompts: Prompts,
-    /// What an earlier journal left, where this phase goes on without it.
+    /// What is known of a phase whose journal was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopted: Option<Adopted>,
 }

@@ -1,14 +1,14 @@
-//! A run that was stopped or killed and goes on.
+//! A run that continues after it was stopped or killed.
 
 use serde::{Deserialize, Serialize};
 
-/// A run that went on after it had ended.
+/// A run that continued after it had ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resumption {
-    /// How often it went on.
+    /// How often it continued.
     pub count: u32,
-    /// What is done before its flow goes on; `None` once that goes on.
+    /// The step before its flow continues; `None` afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<ResumeStep>,
     /// Where the uncommitted work of the attempt before is saved.
@@ -16,7 +16,7 @@ pub struct Resumption {
     pub saved: Option<String>,
 }
 
-/// How far a run that goes on has come.
+/// A step before the flow continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ResumeStep {
@@ -28,6 +28,6 @@ pub enum ResumeStep {
     CreatingSandbox,
     /// The commits of the branch are being read.
     ReadingBranch,
-    /// A comment on the pull request says that the run goes on.
+    /// A comment on the pull request says that the run continues.
     Posting,
 }

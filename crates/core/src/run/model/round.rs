@@ -14,11 +14,11 @@ pub struct Round {
     pub number: u32,
     /// What for.
     pub job: RoundJob,
-    /// How far it is.
+    /// The current step.
     pub step: RoundStep,
     /// The branch's tip before it.
     pub head_before: Option<CommitSha>,
-    /// What the fixer said about each comment.
+    /// The fixer's answer to each comment.
     pub answers: Vec<CommentAnswer>,
 }
 
@@ -32,19 +32,19 @@ pub enum RoundJob {
     Fix {
         /// The comments.
         batch: Vec<CommentKey>,
-        /// Findings that stand in no comment.
+        /// Findings without a comment.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         findings: Vec<Remark>,
     },
     /// To take up what an earlier journal left.
     Adopt,
-    /// To take in what somebody else pushed.
+    /// To merge commits of other people.
     CatchUp,
     /// To see whether the base can still be merged, before the phase ends well.
     CheckBase,
 }
 
-/// How far a round is.
+/// A step of a round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "step")]
 pub enum RoundStep {

@@ -38,13 +38,13 @@ pub struct Run {
     pub sandboxes: BTreeMap<SandboxId, Sandbox>,
     /// Processes that were started for an effect and have not been seen to end.
     pub processes: BTreeMap<EffectKey, ProcessIdentity>,
-    /// Instants at which the run wants to be woken.
+    /// When each timer is due.
     pub timers: BTreeMap<Timer, Timestamp>,
     /// Work that was saved because it was safe nowhere else.
     pub kept: Vec<KeptWork>,
     /// What the agents used.
     pub spent: Spent,
-    /// What agents that have not ended said they used so far.
+    /// Usage reported by agents that have not ended.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub using: BTreeMap<EffectKey, Spent>,
     /// What the run made.
@@ -54,7 +54,7 @@ pub struct Run {
     /// What it posted on the forge, by the effect that did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub posts: Vec<OwnPost>,
-    /// Where its flow stands.
+    /// The state of its flow.
     pub flow: Flow,
     /// What a person granted beyond the budget that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,14 +71,14 @@ pub struct Run {
     /// The latest report to its parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported: Option<ChildReport>,
-    /// Set once it went on after it had ended.
+    /// Set once it continued after it had ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumption: Option<Resumption>,
     /// How it ended; `None` while it lives.
     pub outcome: Option<Outcome>,
 }
 
-/// Where the flow of a run stands.
+/// The state of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "flow")]
 pub enum Flow {
@@ -91,7 +91,7 @@ pub enum Flow {
     },
     /// One sandbox, one branch and one pull request: a team, or a phase of a cruise.
     Phase {
-        /// Where it stands.
+        /// The phase.
         phase: Box<Phase>,
     },
     /// Tasks that are built by child runs. What is known of the children is its whole state.
@@ -115,7 +115,7 @@ impl Flow {
     }
 }
 
-/// A comment of ours.
+/// A comment that drive posted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OwnPost {
@@ -154,7 +154,7 @@ impl Run {
         }
     }
 
-    /// Whether anything may still happen.
+    /// Whether it has not ended.
     pub fn is_active(&self) -> bool {
         self.outcome.is_none()
     }
@@ -178,12 +178,12 @@ impl Run {
         }
     }
 
-    /// Its place below another run.
+    /// Its parent.
     pub fn parent(&self) -> Option<&Parent> {
         self.request.as_ref()?.parent.as_ref()
     }
 
-    /// Whether it goes on under its next owner when its owner dies. A child does: its root goes on.
+    /// Whether the next owner continues it when its owner dies. A child continues with its root.
     pub fn outlives_its_owner(&self) -> bool {
         self.is_watched() || self.parent().is_some() || self.flow == Flow::Cruise
     }
@@ -240,7 +240,7 @@ impl Run {
         self.granted.map_or(asked, |granted| asked.plus(granted))
     }
 
-    /// An agent is gone without having told what it used in the end: what it said before counts.
+    /// An agent ended without a final usage report: its last note counts.
     pub(in crate::run) fn count_used(&mut self, key: &EffectKey) {
         let Some(used) = self.using.remove(key) else {
             return;

@@ -1,10 +1,10 @@
-//! How a run that is shutting down will end, and how far it has come.
+//! The shutdown of a run: its step, and the outcome that was decided.
 
 use super::outcome::OutcomeStatus;
 use crate::Problem;
 use serde::{Deserialize, Serialize};
 
-/// How a run that is shutting down will end, and how far it has come.
+/// The shutdown of a run: its step, and the outcome that was decided.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Shutdown {
@@ -19,7 +19,7 @@ pub struct Shutdown {
     pub saved: Option<String>,
 }
 
-/// How far a shutdown has come.
+/// A step of a shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ShutdownStep {
@@ -31,8 +31,8 @@ pub enum ShutdownStep {
     EndingProcesses,
     /// The sandbox is being removed.
     RemovingSandbox,
-    /// A comment on the pull request says that the run stopped and how it goes on.
+    /// A comment on the pull request says that the run stopped and how to continue it.
     Posting,
-    /// The parent is being told how it ends.
+    /// The outcome is being reported to the parent.
     Reporting,
 }

@@ -1,8 +1,8 @@
-//! How far a spawn has come.
+//! The stage of a spawn.
 
 use serde::{Deserialize, Serialize};
 
-/// How far a spawn has come.
+/// The stage of a spawn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "stage")]
 pub enum SpawnStage {

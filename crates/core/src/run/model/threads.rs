@@ -1,4 +1,4 @@
-//! Conversations on lines of the diff, so that whoever resolves a comment knows what came before it.
+//! Earlier posts of review threads, for a fixer that gets one comment at a time.
 
 use crate::ids::CommentId;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What a run can be woken for.
+//! Timers of a run.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct Child {
     /// The task it works on.
     pub task: TaskId,
-    /// How far the parent has come with it.
+    /// Its stage.
     pub stage: ChildStage,
     /// Its share of the parent's budget so far.
     pub granted: Budget,
@@ -24,7 +24,7 @@ pub struct Child {
     pub report: Option<ChildReport>,
 }
 
-/// How far a parent has come with a child.
+/// The stage of a child, as its parent knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ChildStage {
@@ -46,7 +46,7 @@ pub struct ChildReport {
     pub number: u32,
     /// What it does.
     pub state: ChildState,
-    /// What its agents used, with those of its own children.
+    /// Usage of its agents and of its children.
     pub spent: Spent,
     /// Its branch, once that holds commits.
     pub branch: Option<BranchName>,
@@ -64,12 +64,12 @@ pub enum ChildState {
     Working,
     /// Its share of the budget is used up.
     NeedsBudget {
-        /// The limit, in words.
+        /// The limit.
         why: String,
     },
     /// It waits for a person.
     NeedsPerson {
-        /// The reason, in words.
+        /// The reason.
         why: String,
     },
     /// It ends like this.
@@ -97,7 +97,7 @@ pub enum RunMessage {
     },
     /// Stops a child, which saves its work.
     StopRun,
-    /// Tells the parent how this run stands.
+    /// Reports the state of this run to its parent.
     ReportToParent {
         /// The report; its number makes it the same report when it is delivered again.
         report: Box<ChildReport>,
@@ -117,7 +117,7 @@ impl RunMessage {
 }
 
 impl Child {
-    /// Whether anything may still happen in it.
+    /// Whether it has not ended.
     pub fn is_live(&self) -> bool {
         self.stage != ChildStage::Ended
     }

@@ -1,4 +1,4 @@
-//! What is known from polling a pull request.
+//! What polling a pull request has found so far.
 
 use super::request::WatchTerms;
 use crate::forge::CommentRef;
@@ -15,33 +15,33 @@ const MOST_APPROVALS: usize = 100;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Watch {
-    /// The pause before the next look.
+    /// The wait before the next poll.
     pub backoff: Backoff,
     /// When something last happened.
     pub last_activity: Timestamp,
     /// Up to where the pull request was read.
     pub cursor: Option<Timestamp>,
-    /// Whether it was looked at since the worker ended what it did last.
+    /// Whether it was polled since the worker finished its last step.
     pub fresh: bool,
-    /// Set once nothing has happened for too long: one more look without news ends the phase. So
-    /// many of these looks have failed.
+    /// Set after the inactivity timeout: one more poll without news ends the phase. Counts failed
+    /// polls.
     #[serde(default)]
     pub closing: Option<u32>,
-    /// Whether a look was asked for while one was under way.
+    /// Whether a poll was requested while one was running.
     pub again: bool,
     /// Comments that are to get their 👀.
     pub eyes: VecDeque<CommentRef>,
-    /// Approvals that stood on the forge when it was last asked, each with the head it was given for.
+    /// Approvals on the forge at the last poll, each with the approved commit.
     pub approvals: Vec<Approved>,
     /// Approvals from the command line, each with the head it was given for.
     #[serde(default)]
     pub granted: Vec<Approved>,
-    /// Why the last look failed.
+    /// Why the last poll failed.
     pub trouble: Option<String>,
     /// The commit that the pull request shows, where it is not the one that was pushed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<CommitSha>,
-    /// The last of these that was looked into. A forge that goes on showing it tells nothing new,
+    /// The last such commit that was merged or found to be known. Seeing it again is not news,
     /// until something else was pushed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caught: Option<CommitSha>,
@@ -86,8 +86,8 @@ impl Watch {
         self.granted.drain(..too_many);
     }
 
-    /// These approvals stand on the forge now: what was there and is not any more was taken back.
-    /// Says whether one is new.
+    /// Replaces the approvals on the forge; those that are missing now were withdrawn. Returns
+    /// whether one is new.
     pub(in crate::run) fn stand(&mut self, approvals: Vec<Approved>) -> bool {
         let is_new = approvals.iter().any(|one| !self.approvals.contains(one));
         self.approvals = approvals;

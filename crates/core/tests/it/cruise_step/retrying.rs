@@ -146,7 +146,7 @@ fn an_end_that_nobody_asked_for_is_told_with_what_is_open() {
     assert_eq!(
         scene.told(),
         [(
-            "Stopped before the work was done: the sandbox is gone, ann. Drive does not read further comments on this pull request.\n\nStill open:\n\n- \
+            "Stopped before the work was done: the sandbox is gone, ann. Drive reads no further comments on this pull request.\n\nStill open:\n\n- \
              inline-5 by ann: check the name"
                 .to_owned(),
             Some("stopped".to_owned())

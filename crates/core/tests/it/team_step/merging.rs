@@ -192,7 +192,7 @@ fn conflicts_nobody_can_resolve_are_tried_twice_rolled_back_and_shown_to_a_perso
     assert_eq!(outcome.status, OutcomeStatus::NeedsHuman);
     assert_eq!(
         outcome.failure.as_ref().unwrap().message,
-        "conflict with `origin/drive/fix-the-login` in `src/login.rs` that no agent resolved"
+        "no agent resolved the conflict with `origin/drive/fix-the-login` in `src/login.rs`"
     );
     // What the agent tried, and what the sandbox held when it went.
     assert_eq!(run.kept.len(), 2);

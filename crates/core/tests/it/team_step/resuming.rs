@@ -31,7 +31,7 @@ fn tell(run: Run, event: Event) -> Run {
 /// Performs one effect. A sandbox on a branch that exists has nothing to commit.
 fn perform(scene: &mut Scene, effect: &Effect) -> EffectResult {
     let is_reading = matches!(effect, Effect::CommitWork { message, .. }
-        if message == "Keep what was left in the sandbox");
+        if message == "Save uncommitted changes of the sandbox");
     if !is_reading {
         return scene.perform(effect);
     }

@@ -41,7 +41,7 @@ impl PhaseFlow<'_> {
             Ask::Approve { by, head } => {
                 self.state.watch.grant(Approved { by, head });
                 self.active();
-                // Whoever spoke before the approval is heard before it counts.
+                // Comments from before the approval are read before it counts.
                 self.state.watch.fresh = false;
                 self.go_on();
             }
@@ -53,7 +53,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Whether a comment from the command line stands on the pull request or is about to.
+    /// Whether a comment from the command line is posted or queued.
     fn is_known(&self, id: &str) -> bool {
         let name = format!("{INJECTED}{id}");
         let mut posts = self.run.posts.iter();
@@ -120,7 +120,7 @@ impl PhaseFlow<'_> {
             answer: ForgeAnswer::Posted { comment },
         } = result
         else {
-            // The next look tries again.
+            // The next poll tries again.
             self.state.injected[at].posting = false;
             return;
         };

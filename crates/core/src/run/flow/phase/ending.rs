@@ -144,7 +144,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// The approved commit is not the head, and no review is left to look at the head.
+    /// The approved commit is not the head, and no review is left for the head.
     fn finish_unseen(&mut self, head: &CommitSha) {
         let approved = self.state.record.last_approved().unwrap_or("nothing");
         let problem = Problem::new(
@@ -165,7 +165,7 @@ impl PhaseFlow<'_> {
         self.close_with(posts, status, Some(problem));
     }
 
-    /// Ends the phase before its work is done, and says so where people wait for it.
+    /// Ends the phase before its work is done, and posts the reason on the pull request.
     pub(in crate::run) fn stop(&mut self, status: OutcomeStatus, problem: Problem) {
         let open = self.state.ledger.open().count() + self.state.findings.len();
         let problem = match (self.terms.done, open) {
@@ -189,7 +189,7 @@ impl PhaseFlow<'_> {
         self.close_with(posts, status, Some(problem));
     }
 
-    /// A run that goes on may stop again, and says so again.
+    /// A resumed run may stop again and then needs a new key.
     fn stopped_key(&self) -> String {
         match &self.run.resumption {
             None => "stopped".to_owned(),
@@ -197,7 +197,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// What a reviewed pull request shows at the end: no draft any more where a person can go on, a
+    /// The closing posts of a reviewed pull request: ready for review if a person can take over, a
     /// status on the commit, the record in the description. It stays a draft where a larger budget
     /// lets the run go on.
     fn review_posts(&self, status: OutcomeStatus, failure: Option<&Problem>) -> Vec<ClosingPost> {

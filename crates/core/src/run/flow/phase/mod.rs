@@ -1,9 +1,9 @@
 //! The flow of a phase: one sandbox, one branch and one pull request.
 //!
-//! Two things go on beside each other. The *worker* makes, reviews and fixes, one step at a time
+//! Two activities run in parallel. The *worker* makes, reviews and fixes, one step at a time
 //! ([`Stage`]). The *watch* polls the pull request and enters what people wrote in the ledger. A team
-//! ends with its reviews; a watched phase keeps its sandbox through every agent and owner and ends by
-//! a merge, a close, silence, an approval or on command.
+//! ends with its reviews; a watched phase keeps its sandbox across agents and owners and ends with
+//! a merge, a close, an approval, the inactivity timeout or `drive cruise cleanup`.
 
 mod asks;
 mod description;

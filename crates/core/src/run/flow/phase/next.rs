@@ -38,7 +38,7 @@ impl PhaseFlow<'_> {
             }
             return;
         }
-        // Whoever works or reviews next must see what the author of a comment saw.
+        // The next agent must see the commit that the author of a comment saw.
         let moved = self.state.watch.moved.take();
         if let Some(head) = moved.filter(|head| self.state.pushed.as_ref() != Some(head)) {
             return self.catch_up(head);

@@ -58,7 +58,7 @@ fn tell_roles(record: &Record, text: &mut String) {
         let cost = cost.map_or("-".to_owned(), |cost| cost.to_string());
         let _ = writeln!(
             text,
-            "| total | {role} | {seconds} s | {} | {cost} | runs: {count} |",
+            "| total | {role} | {seconds} s | {} | {cost} | jobs: {count} |",
             usage.counted()
         );
     }
@@ -83,7 +83,7 @@ fn tell_reviews(record: &Record, text: &mut String) {
         let _ = writeln!(
             text,
             "- {}, round {}{at}: {verdict}",
-            review.domain.map_or("everything", Domain::name),
+            review.domain.map_or("whole change", Domain::name),
             review.round
         );
         for one in &review.suggestions {
@@ -101,9 +101,11 @@ fn tell_remarks(record: &Record, text: &mut String) {
         text.push_str("\nComments:\n\n");
     }
     for remark in &record.remarks {
-        let name = remark.comment.map_or("the review".to_owned(), |comment| {
-            format!("comment {}", comment.id)
-        });
+        let name = remark
+            .comment
+            .map_or("findings without a comment".to_owned(), |comment| {
+                format!("comment {}", comment.id)
+            });
         let became = match (&remark.commit, remark.resolved) {
             (Some(commit), true) => format!("resolved in {commit}"),
             (Some(commit), false) => format!("open, with changes in {commit}"),

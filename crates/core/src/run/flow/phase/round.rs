@@ -201,7 +201,7 @@ impl PhaseFlow<'_> {
                 "{note}. The unfinished work is saved as `{}`.",
                 kept.reference
             );
-            // Only an agent that tries the same again is told of it.
+            // Only an agent that retries the same work is told of it.
             if is_outage {
                 self.state.saved = Some(kept.reference.clone());
             }
@@ -257,7 +257,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Saves what stands uncommitted in the sandbox, and goes back to the last commit.
+    /// Saves uncommitted changes of the sandbox, and resets it to the last commit.
     pub(in crate::run) fn tidy(&mut self, mut round: Round, why: String) {
         let to = round.head_before.clone();
         round.step = RoundStep::RollBack {
@@ -405,7 +405,7 @@ impl PhaseFlow<'_> {
         self.close_batch();
     }
 
-    /// Enters what became of findings that stand in no comment.
+    /// Records the outcome of findings without a comment.
     pub(in crate::run) fn enter_fixed(
         &mut self,
         findings: &[Remark],

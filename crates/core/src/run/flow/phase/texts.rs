@@ -70,7 +70,7 @@ pub(super) fn fix_message<'a>(
     text.trim_end().to_owned()
 }
 
-/// What stands where a session ended by silence. Users look for these very words.
+/// The closing comment after the inactivity timeout. Users search for this text.
 pub(super) fn timed_out(after: Duration) -> String {
     let hours = after.as_secs() / 3600;
     let span = match (hours, after.as_secs() % 3600) {
@@ -80,7 +80,7 @@ pub(super) fn timed_out(after: Duration) -> String {
     format!("Cruise-control session timed out after {span} of inactivity")
 }
 
-/// A comment from the command line as it stands on the pull request.
+/// A comment from the command line as it is posted.
 pub(super) fn injected_body(author: &str, text: &str) -> String {
     format!("From the command line, by {}:\n\n{text}", plain(author))
 }
@@ -106,23 +106,23 @@ pub(super) fn stopped_comment(problem: &Problem, run: &Run, ledger: &Ledger) -> 
              then are read when it continues."
         )
     } else {
-        "Drive does not read further comments on this pull request.".to_owned()
+        "Drive reads no further comments on this pull request.".to_owned()
     };
     format!("Stopped before the work was done: {why}. {then}{open}")
 }
 
-/// What is said when the plan is approved.
+/// The comment after an approval.
 pub(super) fn approved_comment(approved: &Approved, plan_only: bool, ledger: &Ledger) -> String {
     let (by, head) = (plain(&approved.by), &approved.head);
     let rest = match plan_only {
         true => "Only the plan was requested, so the cruise ends here.",
-        false => "The cruise ends here: building from a plan is not supported yet.",
+        false => "The cruise ends here: drive does not build plans yet.",
     };
     let open = open_comments(ledger);
     format!("The plan is approved at {head} by {by}. {rest}{open}")
 }
 
-/// A list of the comments that are not dealt with, after whatever stands before it.
+/// The list of open comments, to append to another text.
 fn open_comments(ledger: &Ledger) -> String {
     let open: Vec<&Entry> = ledger.open().collect();
     let mut text = String::new();

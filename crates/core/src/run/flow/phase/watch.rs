@@ -134,7 +134,7 @@ impl PhaseFlow<'_> {
                     "the pull request was closed without a merge",
                 )
                 .hint(
-                    "its commits are on its branch in this repository; to continue, start a new \
+                    "its commits are on its local branch; to continue, start a new \
                      run",
                 );
                 self.leave(OutcomeStatus::Cancelled, Some(problem));
@@ -179,7 +179,7 @@ impl PhaseFlow<'_> {
         self.poll();
     }
 
-    /// Whether the last look ends the phase.
+    /// Whether this poll ends the phase.
     fn is_over(&mut self, failed: bool) -> bool {
         let Some(failures) = self.state.watch.closing else {
             return false;
@@ -208,7 +208,7 @@ impl PhaseFlow<'_> {
         };
         let is_held = self.state.hold().is_some()
             && (self.has_work() || matches!(self.state.next, Move::Review { .. }));
-        // What goes on failing is no work: else a try at the wrong instant would win it another day.
+        // Retries do not count as work: otherwise each one would restart the inactivity timeout.
         let is_failing = self.state.tries > 0;
         is_held || !(is_failing || self.run.pending.values().all(is_watch))
     }

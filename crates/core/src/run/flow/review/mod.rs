@@ -144,7 +144,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Shows the review where the mode says, and queues its findings.
+    /// Posts the review if the mode does so, and queues its findings.
     fn post_review(&mut self, diff: &str, record: &ReviewRecord) {
         let finding = |one: &Suggestion| {
             let author = self.terms.reviewer.as_str();

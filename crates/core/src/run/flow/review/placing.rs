@@ -6,10 +6,10 @@ use crate::agent::answer::Suggestion;
 use crate::forge::inline::{FileDiff, require_line};
 use crate::review::Domain;
 
-/// How many remarks of one review stand on lines of their own; the rest stand in its body.
+/// Most inline comments of one review; other findings go into its body.
 const MOST_LINES: usize = 50;
 
-/// Suggestions that can stand on a line of the diff, and the others.
+/// Splits suggestions into those on a line of the diff and the others.
 pub(super) fn by_place(
     suggestions: &[Suggestion],
     diff: &[FileDiff],
@@ -57,7 +57,7 @@ pub(super) fn line_remark(suggestion: &Suggestion) -> LineRemark {
     }
 }
 
-/// Remarks that have no place of their own are worked in together.
+/// Findings without a line are fixed together.
 pub(super) fn together(remarks: Vec<Remark>) -> Vec<Remark> {
     let Some(first) = remarks.first().cloned() else {
         return Vec::new();

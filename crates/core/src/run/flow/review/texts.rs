@@ -5,7 +5,7 @@ use crate::agent::answer::{Suggestion, Verdict};
 use crate::forge::text::BODY_CHARS;
 use std::fmt::Write;
 
-/// How long the list of remarks may be, so that it fits into one comment with all around it.
+/// Longest list of findings, so that the whole comment fits.
 const LIST_CHARS: usize = BODY_CHARS - 4_096;
 
 /// The text of one suggestion.
@@ -51,8 +51,8 @@ fn heading(review: &ReviewRecord) -> String {
     }
 }
 
-/// Every remark, one an item. Where they are too long together, each is cut to its share: the last
-/// ones matter as much as the first.
+/// Lists every finding. If the list is too long, each finding is cut to an equal share, so that
+/// the last ones are not lost.
 fn listed(suggestions: &[Suggestion]) -> String {
     let items: Vec<String> = suggestions.iter().map(item).collect();
     let all = items.join("\n");
