@@ -6,12 +6,10 @@ mod fields;
 mod fixer;
 mod namer;
 mod reviewer;
-mod validator;
 
 pub use fixer::{CommentAction, CommentAnswer, FixerAnswer, read_fixer};
 pub use namer::{MAX_BRANCH_CHARS, MAX_TITLE_CHARS, Naming, read_naming, slug, title_of};
 pub use reviewer::{REVIEW_COMPLETE, Review, Suggestion, Verdict, ends_review, read_review};
-pub use validator::{Finding, TaskJudgement, TaskStatus, Validation, read_validation};
 
 use serde::{Deserialize, Serialize};
 
