@@ -173,15 +173,17 @@ pub fn waits_for_person(run: &Run) -> Option<String> {
     })
 }
 
-/// What a run waits for before it goes on: the next try of a phase, or a person; `None` while it works.
+/// What a run waits for before it goes on: its next try, or a person; `None` while it works.
 pub fn paused_for(run: &Run) -> Option<String> {
     if let Some(why) = waits_for_person(run).filter(|_| run.is_active()) {
         return Some(format!("you: {why}"));
     }
-    let Flow::Phase { phase } = &run.flow else {
-        return None;
+    let (retry, hold) = match &run.flow {
+        Flow::Phase { phase } => (phase.retry.as_ref(), phase.hold()),
+        Flow::Spawn { stage } => (None, stage.hold()),
+        Flow::Awaiting | Flow::Cruise => return None,
     };
-    let (why, timer) = match (&phase.retry, phase.hold()) {
+    let (why, timer) = match (retry, hold) {
         (Some(retry), _) => (retry.why.as_str(), Timer::Retry),
         (None, Some(why)) => (why, Timer::Hold),
         (None, None) => return None,

@@ -214,7 +214,7 @@ fn describe_comments(comments: &[Comment], run: &Run) -> Option<String> {
 
 fn describe_ask(ask: &Ask) -> String {
     match ask {
-        Ask::Poll => "asked to poll now".to_owned(),
+        Ask::Poll => "asked to read the pull request now".to_owned(),
         Ask::Comment { author, text, .. } => format!("{author} commented: {}", first_line(text)),
         Ask::Approve { by, head } => format!("{by} approved {head}"),
         Ask::Extend { .. } => "limits raised".to_owned(),

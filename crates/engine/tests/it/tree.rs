@@ -254,7 +254,7 @@ fn a_child_whose_parent_is_gone_is_stopped_by_the_next_command() {
     assert_eq!(swept.ended.len(), 1);
     let run = load(&scene, &orphan).unwrap();
     assert_eq!(status(&run), Some(OutcomeStatus::Cancelled));
-    let is_told = |text: &String| text.contains("run `r-gone` did not get a report");
+    let is_told = |text: &String| text.contains("could not report to run `r-gone`");
     assert!(run.warnings.iter().any(is_told), "{:?}", run.warnings);
     // A run that a tree still wants is not touched, however often somebody comes by.
     let service = service(&owner, &performer, &cancel);

@@ -78,7 +78,7 @@ fn a_record_is_told_in_full_and_as_text() {
              </table>\n\
              <h2>Reviews</h2>\n\
              <table>\n<tr><th>domain<th>round<th>verdict<th>findings</tr>\n\
-             <tr><td>everything</td><td>2</td><td>needs changes</td><td>0</td></tr>\n\
+             <tr><td>whole change</td><td>2</td><td>needs changes</td><td>0</td></tr>\n\
              </table>\n\
              <h2>Comments</h2>\n\
              <table>\n<tr><th>file<th>resolved<th>commit<th>note</tr>\n\

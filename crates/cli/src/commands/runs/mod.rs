@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 use drive_core::agent::answer::title_of;
 use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{Run, waits_for_person};
+use drive_core::run::{Run, paused_for, waits_for_person};
 use drive_core::timeline::{describe_state, timeline};
 use drive_engine::ports::{RunFilter, Store};
 use std::fmt::Write;
@@ -85,7 +85,8 @@ fn list(wiring: &Wiring, limit: u32) -> Outcome {
             .map_or(String::new(), |request| title_of(&request.task));
         let id = format!("{}{}", "  ".repeat(depth), run.id);
         let _ = writeln!(text, "{id:22} {:15} {}", describe_state(run), task);
-        if let Some(why) = waits_for_person(run) {
+        let retry = || paused_for(run).map(|wait| format!("waiting for {wait}"));
+        if let Some(why) = waits_for_person(run).or_else(retry) {
             let _ = writeln!(text, "{:22} {why}", "");
         }
     }
@@ -101,8 +102,9 @@ fn list(wiring: &Wiring, limit: u32) -> Outcome {
 fn show(wiring: &Wiring, run: &Run) -> Outcome {
     let mut text = format!("run {}: {}\n", run.id, describe_state(run));
     let waits = waits_for_person(run);
-    if let Some(why) = &waits {
-        let _ = writeln!(text, "waiting  for you: {why}");
+    let of_person = || waits.as_ref().map(|why| format!("you: {why}"));
+    if let Some(wait) = paused_for(run).or_else(of_person) {
+        let _ = writeln!(text, "waiting  for {wait}");
     }
     for (id, child) in &run.children {
         let _ = writeln!(text, "{}", tree::child_line(id, child));

@@ -1,7 +1,10 @@
 //! An agent that waits is seen to wait: it is shown, it is in the journal, and it ends by a rule.
 
+use crate::spawn::stops::{ended, signal};
 use crate::spawn::support::{Ended, World, text};
+use rustix::process::Signal;
 use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
 
 /// A claude that has read its prompt, left half of its work, and now says this.
 fn claude(says: &str, settings: &str) -> World {
@@ -80,16 +83,16 @@ exec sleep 300"#,
 }
 
 #[test]
-fn a_usage_limit_is_told_with_the_time_it_ends_and_left_to_a_person() {
+fn a_usage_limit_that_ends_too_late_is_told_and_left_to_a_person() {
     let world = claude(
-        r#"echo '{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1794718826,"rateLimitType":"five_hour"}}'
+        r#"echo '{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":4102444800,"rateLimitType":"five_hour"}}'
 echo '{"type":"result","subtype":"success","is_error":true,"session_id":"s1","result":"Claude AI usage limit reached"}'
 exit 1"#,
         "",
     );
     let ended = spawn(&world, &[]);
     let run = ended.run();
-    let reason = "usage limit reached, resets at 2026-11-15T05:00:26Z";
+    let reason = "usage limit reached, resets at 2100-01-01T00:00:00Z";
     assert_eq!(shown(&ended), [reason], "{ended:?}");
     assert_eq!(noted(&world), [wait(reason)]);
     assert_eq!(
@@ -99,7 +102,35 @@ exit 1"#,
     );
     assert_eq!(
         text(&run["failure"]["message"]),
-        "agent `claude-code` reached its usage limit; it resets at `2026-11-15T05:00:26Z`"
+        "agent `claude-code` reached its usage limit; it resets at `2100-01-01T00:00:00Z`"
+    );
+    assert_work_is_kept(&world, &run);
+}
+
+#[test]
+fn a_usage_limit_that_ends_soon_is_waited_for_and_the_wait_is_shown() {
+    let world = claude(
+        r#"echo '{"type":"result","subtype":"success","is_error":true,"session_id":"s1","result":"Claude AI usage limit reached"}'
+exit 1"#,
+        "",
+    );
+    let mut child = world.start(&["spawn", "Do it", "--json", "--agent", "claude-code"]);
+    let wait = "for a retry at ";
+    let mut progress = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(progress.any(|line| line.unwrap().contains(wait)));
+    for command in ["show", "list"] {
+        let shown = world.drive(&["runs", command]).stdout;
+        assert!(shown.contains(wait), "{shown}");
+    }
+    // Stopped while it waits for its model, the work is as safe as after any other stop.
+    signal(&child, Signal::INT);
+    progress.for_each(drop);
+    let ended = ended(child);
+    let run = ended.run();
+    assert_eq!(
+        (ended.code, status_and_kind(&run)),
+        (Some(130), ("cancelled".into(), "interrupted".into())),
+        "{run:#}"
     );
     assert_work_is_kept(&world, &run);
 }

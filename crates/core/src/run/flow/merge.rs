@@ -61,19 +61,14 @@ impl Merge {
             (MergeStep::RollingBack { problem }, _) => Merging::Stuck(problem),
             (MergeStep::Restarting, EffectResult::Failed { problem }) => Merging::Stuck(problem),
             (MergeStep::Restarting, _) => {
-                let (from, base) = (self.from.clone(), self.base.clone());
-                let rounds = self.rounds;
-                *self = Self::begin(run, from, self.when, base, self.published.clone());
-                self.rounds = rounds;
+                self.begin_again(run);
                 Merging::Pending
             }
             // Half-written files must not be taken for a resolution.
             (MergeStep::Resolving { ours, .. }, EffectResult::Failed { problem })
                 if problem.kind == Kind::AgentInterrupted =>
             {
-                let sandbox = self.sandbox.clone();
-                run.decide(Effect::RollBack { sandbox, to: ours });
-                self.step = MergeStep::Restarting;
+                self.restart(run, ours);
                 Merging::Pending
             }
             // However the agent ended, git decides whether conflicts are left.
@@ -93,8 +88,30 @@ impl Merge {
                 self.roll_back(run, ours, problem)
             }
             // No other result belongs to what was decided here.
-            (MergeStep::Merging | MergeStep::Concluding { .. }, _) => Merging::Pending,
+            (MergeStep::Merging | MergeStep::Concluding { .. } | MergeStep::Held, _) => {
+                Merging::Pending
+            }
         }
+    }
+
+    /// Merges once more, in a sandbox that was rolled back.
+    pub(super) fn begin_again(&mut self, run: &mut Run) {
+        let (from, base) = (self.from.clone(), self.base.clone());
+        let rounds = self.rounds;
+        *self = Self::begin(run, from, self.when, base, self.published.clone());
+        self.rounds = rounds;
+    }
+
+    /// The agent's model was away: that was no try, and half-written files are no resolution.
+    pub(super) fn put_off(&mut self, run: &mut Run, ours: CommitSha) {
+        self.rounds = self.rounds.saturating_sub(1);
+        self.restart(run, ours);
+    }
+
+    fn restart(&mut self, run: &mut Run, to: CommitSha) {
+        let sandbox = self.sandbox.clone();
+        run.decide(Effect::RollBack { sandbox, to });
+        self.step = MergeStep::Restarting;
     }
 
     fn conflicted(
@@ -125,7 +142,7 @@ impl Merge {
         Merging::Pending
     }
 
-    fn roll_back(&mut self, run: &mut Run, to: CommitSha, problem: Problem) -> Merging {
+    pub(super) fn roll_back(&mut self, run: &mut Run, to: CommitSha, problem: Problem) -> Merging {
         let sandbox = self.sandbox.clone();
         run.decide(Effect::RollBack { sandbox, to });
         self.step = MergeStep::RollingBack { problem };

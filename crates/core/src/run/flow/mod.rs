@@ -2,13 +2,14 @@
 //!
 //! `kit` is what every flow works with. `setup`, `publish`, `merge`, `review`, `reply` and
 //! `promote` are the steps that flows share; `spawn`, `phase` and `cruise` put them in order.
-//! `tree` is what parents and children have in common.
+//! `outage` is how long they wait for a model; `tree` is what parents and children have in common.
 
 mod attempt;
 mod budget;
 mod cruise;
 mod kit;
 mod merge;
+mod outage;
 mod phase;
 mod promote;
 mod publish;

@@ -31,13 +31,22 @@ impl PhaseFlow<'_> {
     /// Takes the names of the namer, or derives them from the task.
     pub(super) fn named(&mut self, result: &EffectResult) {
         let mut text = "";
+        let mut failure = None;
         if let EffectResult::AgentEnded { outcome, .. } = result {
             text = &outcome.text;
+            failure = outcome.problem(&self.terms.namer);
         } else if let EffectResult::Failed { problem } = result {
             self.state.record.job_failed(problem, self.now);
-            self.run
-                .warnings
-                .push(format!("using names derived from the task: {problem}"));
+            failure = Some(problem.clone());
+        }
+        if let Some(problem) = failure {
+            let what = match self.terms.branch {
+                None => "branch is named",
+                Some(_) => "pull request is titled",
+            };
+            self.warn(format!(
+                "the namer failed: {problem}; the {what} after the task"
+            ));
         }
         let naming = read_naming(text, &self.request.task);
         self.state.title = naming.pr_title;

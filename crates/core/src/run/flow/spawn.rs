@@ -3,14 +3,15 @@
 //! After any failure, shutdown saves the work and removes the sandbox.
 
 use super::super::model::{
-    AgentJob, Effect, EffectResult, Flow, OutcomeStatus, Publish, Request, Run, SpawnStage,
+    AgentJob, Effect, EffectResult, Flow, OutcomeStatus, Publish, Request, Run, SpawnStage, Timer,
 };
 use super::attempt::earlier_attempt;
 use super::kit::Context;
+use super::outage;
 use super::publish::{commit_message, nothing_changed, shortened};
 use super::setup::sandbox_spec;
 use crate::agent::answer::title_of;
-use crate::agent::{AgentOutcome, Role};
+use crate::agent::{AgentOutcome, Ending, Role};
 use crate::ids::CommitSha;
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
@@ -32,12 +33,13 @@ pub(super) fn go_on(run: &mut Run, stage: SpawnStage, now: Timestamp) {
     };
     fly(run, &request, stage, now, |flow| match flow.state {
         SpawnStage::CreatingSandbox
-        | SpawnStage::AgentWorking
+        | SpawnStage::AgentWorking { .. }
+        | SpawnStage::WaitingForModel { .. }
         | SpawnStage::WaitingForBudget { .. }
-        | SpawnStage::CommittingWork => flow.start_coder(),
+        | SpawnStage::CommittingWork => flow.start_coder(0),
         SpawnStage::Pushing | SpawnStage::OpeningPullRequest => match flow.head() {
             Some(head) => flow.publish(head),
-            None => flow.start_coder(),
+            None => flow.start_coder(0),
         },
     });
 }
@@ -45,6 +47,13 @@ pub(super) fn go_on(run: &mut Run, stage: SpawnStage, now: Timestamp) {
 /// The budget was raised: an agent that waits for it starts.
 pub(super) fn extended(run: &mut Run, stage: SpawnStage, now: Timestamp) {
     if let (Some(request), SpawnStage::WaitingForBudget { .. }) = (run.request.clone(), &stage) {
+        fly(run, &request, stage, now, |flow| flow.start_or_wait());
+    }
+}
+
+/// The pause after an outage has ended: the agent starts, once what the last one left is saved.
+pub(super) fn woken(run: &mut Run, stage: SpawnStage, now: Timestamp) {
+    if let (Some(request), true) = (run.request.clone(), run.pending.is_empty()) {
         fly(run, &request, stage, now, |flow| flow.start_or_wait());
     }
 }
@@ -77,7 +86,7 @@ fn fly(
 impl SpawnFlow<'_> {
     fn ended(&mut self, result: EffectResult) {
         match result {
-            EffectResult::SandboxCreated { .. } => self.start_coder(),
+            EffectResult::SandboxCreated { .. } => self.start_coder(0),
             EffectResult::AgentEnded { outcome, .. } => self.agent_ended(&outcome),
             EffectResult::WorkCommitted {
                 head_sha,
@@ -97,9 +106,14 @@ impl SpawnFlow<'_> {
                 self.roll_back();
             }
             EffectResult::RolledBack { kept } => {
-                let saved = kept.map(|kept| kept.reference);
-                self.run.resumption.get_or_insert_default().saved = saved;
-                self.start_or_wait();
+                let resumption = self.run.resumption.get_or_insert_default();
+                // An agent that left nothing has not taken over the work that was saved before it.
+                if let Some(kept) = kept {
+                    resumption.saved = Some(kept.reference);
+                }
+                if !self.run.timers.contains_key(&Timer::Hold) {
+                    self.start_or_wait();
+                }
             }
             EffectResult::Failed { problem } => {
                 self.leave(OutcomeStatus::of_problem(&problem), Some(problem));
@@ -127,19 +141,23 @@ impl SpawnFlow<'_> {
         self.run.decide(Effect::RollBack { sandbox, to });
     }
 
-    /// Starts the agent again, once the budget allows it.
+    /// Starts the agent again, once the budget allows it. Only a child waits for that.
     fn start_or_wait(&mut self) {
-        match self.overrun() {
-            None => self.start_coder(),
-            Some(overrun) => {
-                let why = format!("the run {overrun}");
-                self.state = SpawnStage::WaitingForBudget { why };
+        let Some(overrun) = self.overrun() else {
+            return self.start_coder(self.state.outages());
+        };
+        let why = format!("the run {overrun}");
+        match self.run.parent() {
+            Some(_) => self.state = SpawnStage::WaitingForBudget { why },
+            None => {
+                let problem = Problem::new(Kind::BudgetExceeded, why);
+                self.leave(OutcomeStatus::NeedsHuman, Some(problem));
             }
         }
     }
 
-    fn start_coder(&mut self) {
-        self.state = SpawnStage::AgentWorking;
+    fn start_coder(&mut self, outages: u32) {
+        self.state = SpawnStage::AgentWorking { outages };
         let job = Box::new(self.coder());
         let sandbox = Some(self.run.sandbox_id());
         self.run.decide(Effect::RunAgent { sandbox, job });
@@ -160,14 +178,35 @@ impl SpawnFlow<'_> {
         if outcome.ending.is_over_budget() && is_asking {
             return self.roll_back();
         }
-        if status != OutcomeStatus::Succeeded {
-            return self.leave(status, outcome.problem(&self.request.agent));
+        if let Some(problem) = outcome.problem(&self.request.agent) {
+            return match self.is_held_outage(&outcome.ending) {
+                true => self.hold(problem.to_string(), &outcome.ending),
+                false => self.leave(status, Some(problem)),
+            };
         }
         self.state = SpawnStage::CommittingWork;
         self.run.decide(Effect::CommitWork {
             sandbox: self.run.sandbox_id(),
             message: commit_message(&title_of(&self.request.task), &self.request.task),
         });
+    }
+
+    fn is_held_outage(&self, ending: &Ending) -> bool {
+        outage::is_outage(ending)
+            && outage::is_patient(self.state.outages())
+            && outage::resets_soon(ending, self.now)
+    }
+
+    /// Waits for the model, and saves what the agent left meanwhile.
+    fn hold(&mut self, why: String, ending: &Ending) {
+        let outages = self.state.outages();
+        let until = outage::held_until(outages, Some(ending), self.now);
+        self.run.timers.insert(Timer::Hold, until);
+        self.state = SpawnStage::WaitingForModel {
+            why,
+            outages: outages + 1,
+        };
+        self.roll_back();
     }
 
     fn publish(&mut self, head_sha: CommitSha) {

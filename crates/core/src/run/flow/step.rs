@@ -327,7 +327,12 @@ fn woken(run: &mut Run, timer: Timer, now: Timestamp) {
     let is_set = run.timers.contains_key(&timer);
     if is_set && run.is_active() && run.shutdown.is_none() {
         run.timers.remove(&timer);
-        phase::advance(run, now, |flow| flow.woken(timer));
+        match &run.flow {
+            Flow::Spawn { stage } => spawn::woken(run, stage.clone(), now),
+            Flow::Awaiting | Flow::Phase { .. } | Flow::Cruise => {
+                phase::advance(run, now, |flow| flow.woken(timer));
+            }
+        }
     }
 }
 

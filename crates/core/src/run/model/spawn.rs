@@ -9,7 +9,17 @@ pub enum SpawnStage {
     /// The sandbox is being made.
     CreatingSandbox,
     /// The agent works.
-    AgentWorking,
+    AgentWorking {
+        /// How often in a row its model was away before.
+        outages: u32,
+    },
+    /// The model is away; a timer starts the agent again.
+    WaitingForModel {
+        /// What happened.
+        why: String,
+        /// How often in a row that happened.
+        outages: u32,
+    },
     /// The share of the budget is used up; the parent gives more.
     WaitingForBudget {
         /// The limit, in words.
@@ -29,10 +39,38 @@ impl SpawnStage {
         match self {
             SpawnStage::WaitingForBudget { why } => Some(why),
             SpawnStage::CreatingSandbox
-            | SpawnStage::AgentWorking
+            | SpawnStage::AgentWorking { .. }
+            | SpawnStage::WaitingForModel { .. }
             | SpawnStage::CommittingWork
             | SpawnStage::Pushing
             | SpawnStage::OpeningPullRequest => None,
+        }
+    }
+
+    /// Why a timer starts its agent again.
+    pub fn hold(&self) -> Option<&str> {
+        match self {
+            SpawnStage::WaitingForModel { why, .. } => Some(why),
+            SpawnStage::CreatingSandbox
+            | SpawnStage::AgentWorking { .. }
+            | SpawnStage::WaitingForBudget { .. }
+            | SpawnStage::CommittingWork
+            | SpawnStage::Pushing
+            | SpawnStage::OpeningPullRequest => None,
+        }
+    }
+
+    /// How often in a row the model was away.
+    pub(in crate::run) fn outages(&self) -> u32 {
+        match self {
+            SpawnStage::AgentWorking { outages } | SpawnStage::WaitingForModel { outages, .. } => {
+                *outages
+            }
+            SpawnStage::CreatingSandbox
+            | SpawnStage::WaitingForBudget { .. }
+            | SpawnStage::CommittingWork
+            | SpawnStage::Pushing
+            | SpawnStage::OpeningPullRequest => 0,
         }
     }
 }

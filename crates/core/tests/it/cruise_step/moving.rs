@@ -1,12 +1,15 @@
 //! Somebody else pushes to the branch of a cruise, rewrites it, or is in the way of it.
 
-use crate::common::{agent_said, comment, conflicted, cruise::terms, integrated, replaced};
+use crate::common::{
+    agent_ended, agent_said, comment, conflicted, cruise::terms, integrated, replaced,
+};
 use crate::cruise_step::scene::{Scene, failed, head};
-use drive_core::agent::{Budget, Role};
+use drive_core::agent::{Budget, Failure, Role};
 use drive_core::ids::{BranchName, CommitSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    Approved, Effect, EffectResult, OutcomeStatus, PollResult, Timer, cruise_status,
+    Approved, Ask, Effect, EffectResult, OutcomeStatus, PollResult, Timer, cruise_status,
+    paused_for,
 };
 
 fn theirs() -> String {
@@ -262,4 +265,67 @@ fn no_agent_resolves_conflicts_on_an_empty_budget() {
     let told = scene.bodies();
     let starts = "Stopped before the work was done: ";
     assert!(told.len() == 1 && told[0].starts_with(starts), "{told:?}");
+}
+
+fn away() -> EffectResult {
+    agent_ended(Some(Failure::Model { status: None }))
+}
+
+/// A cruise whose branch was moved by a person, in conflict with it, while the model is away.
+fn held_in_conflict() -> Scene {
+    let mut scene = Scene::watching(terms());
+    scene.answer("integrate", conflicted());
+    scene.answer("integrate", conflicted());
+    scene.answer("concludeMerge", integrated('e'));
+    scene.agent(Role::Fixer, away());
+    scene.sees(shows(theirs()));
+    scene
+}
+
+fn mergers(scene: &Scene) -> usize {
+    let all = scene.jobs.iter();
+    all.filter(|job| !job.input.conflicts.is_empty()).count()
+}
+
+#[test]
+fn conflicts_wait_for_a_model_that_is_away_and_the_wait_is_shown() {
+    let mut scene = held_in_conflict();
+    let status = cruise_status(&scene.run).unwrap();
+    let waits = status.waiting_for.unwrap();
+    assert!(waits.contains("could not use its model"), "{waits}");
+    let paused = paused_for(&scene.run).unwrap();
+    assert!(paused.starts_with("a retry at "), "{paused}");
+    scene.wake(Timer::Inactivity);
+    assert_eq!(scene.run.outcome, None, "a pause is not silence");
+    assert_eq!(mergers(&scene), 1);
+    scene.wake(Timer::Hold);
+    assert_eq!(mergers(&scene), 2);
+    assert_eq!(pushes(&scene)[0].0, "e".repeat(40));
+    assert_eq!((&scene.run.outcome, paused_for(&scene.run)), (&None, None));
+}
+
+#[test]
+fn a_person_who_asks_ends_the_wait_of_conflicts_for_a_model() {
+    let mut scene = held_in_conflict();
+    scene.ask(Ask::Poll);
+    assert_eq!(mergers(&scene), 2);
+    assert_eq!(pushes(&scene)[0].0, "e".repeat(40));
+}
+
+#[test]
+fn no_agent_resolves_conflicts_while_the_model_is_away() {
+    let mut scene = Scene::watching(terms());
+    scene.agent(Role::Fixer, away());
+    scene.answer("integrate", conflicted());
+    scene.answer("concludeMerge", integrated('e'));
+    scene.sees(PollResult {
+        comments: vec![comment(5, "check the name")],
+        ..PollResult::default()
+    });
+    assert_eq!(scene.jobs.len(), 1);
+    scene.sees(shows(theirs()));
+    assert_eq!((scene.jobs.len(), mergers(&scene)), (1, 0));
+    scene.wake(Timer::Hold);
+    assert_eq!(mergers(&scene), 1);
+    assert_eq!(pushes(&scene)[0].0, "e".repeat(40));
 }

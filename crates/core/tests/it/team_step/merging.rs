@@ -1,8 +1,8 @@
 //! The branch moved under the team, or the one it goes to did.
 
-use crate::common::{conflicted, integrated, team_request};
+use crate::common::{agent_ended, at, conflicted, integrated, team_request};
 use crate::team_step::scene::{APPROVED, Scene, end};
-use drive_core::agent::Role;
+use drive_core::agent::{Failure, Role};
 use drive_core::ids::{BranchName, CommitSha, RemoteName};
 use drive_core::problem::{Kind, Problem};
 use drive_core::review::LastWord;
@@ -196,6 +196,49 @@ fn conflicts_nobody_can_resolve_are_tried_twice_rolled_back_and_shown_to_a_perso
     );
     // What the agent tried, and what the sandbox held when it went.
     assert_eq!(run.kept.len(), 2);
+}
+
+#[test]
+fn a_model_that_is_away_while_conflicts_are_resolved_costs_time_and_no_try() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers("push", [MOVED]);
+    scene.answers("integrate", std::iter::repeat_n(conflicted(), 5));
+    scene.answers("concludeMerge", [conflicted(), integrated('f')]);
+    let away = || agent_ended(Some(Failure::Model { status: Some(529) }));
+    scene.agents = [away(), away(), agent_ended(None), away(), away()].into();
+    let run = fly(&mut scene);
+    let held = ["rollBack", "integrate"];
+    let expected = [
+        &["push", "integrate"][..],
+        &held,
+        &held,
+        &["concludeMerge"],
+        &held,
+        &held,
+        &["concludeMerge", "push", "integrate"],
+    ];
+    assert_eq!(branch_work(&scene), expected.concat());
+    let rounds: Vec<u32> = mergers(&scene).iter().map(|job| job.round).collect();
+    assert_eq!(rounds, [1, 1, 1, 2, 2, 2]);
+    assert_eq!(
+        end(&run),
+        (OutcomeStatus::Succeeded, None, Some(LastWord::Approved))
+    );
+}
+
+#[test]
+fn a_usage_limit_that_ends_too_late_ends_the_resolution_of_conflicts_and_is_told() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers("push", [MOVED]);
+    scene.answers("integrate", [conflicted()]);
+    let resets_at = Some(at(7 * 3600));
+    scene.agents = [agent_ended(Some(Failure::UsageLimit { resets_at }))].into();
+    let run = fly(&mut scene);
+    assert_eq!(branch_work(&scene), ["push", "integrate", "rollBack"]);
+    assert_eq!(
+        end(&run),
+        (OutcomeStatus::NeedsHuman, Some(Kind::AgentUsageLimit), None)
+    );
 }
 
 #[test]

@@ -64,6 +64,21 @@ fn a_namer_that_fails_never_blocks() {
 }
 
 #[test]
+fn a_namer_whose_model_is_away_is_a_warning() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let away = Failure::Model { status: Some(529) };
+    scene.answers("runAgent", [agent_ended(Some(away))]);
+    let run = scene.fly(team_request(TeamMode::Pingpong));
+    assert_eq!(
+        run.warnings,
+        [
+            "the namer failed: agent `claude-code` could not use its model (HTTP 529): it said \
+             so; the branch is named after the task"
+        ]
+    );
+}
+
+#[test]
 fn approval_on_round_two_is_approval() {
     let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
     let run = scene.fly(team_request(TeamMode::Pingpong));

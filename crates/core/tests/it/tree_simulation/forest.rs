@@ -397,7 +397,12 @@ impl Forest {
                 let is_cut = self.trees[id].run.stop_asked;
                 let mut ended = match job.role {
                     _ if is_cut => agent_ended(Some(Failure::Cancelled)),
-                    _ if self.rng.below(100) < self.faults => agent_ended(Some(Failure::Garbage)),
+                    _ if self.rng.below(100) < self.faults => {
+                        agent_ended(Some(match self.rng.percent(50) {
+                            true => Failure::Garbage,
+                            false => Failure::Model { status: Some(529) },
+                        }))
+                    }
                     Role::Reviewer => agent_said(r#"{"verdict": "approved"}"#),
                     _ => agent_ended(None),
                 };

@@ -85,6 +85,7 @@ impl PhaseFlow<'_> {
             self.state.extra_rounds += 1;
         }
         self.try_now();
+        self.merge_again();
         match self.run.work.pull_request.is_some() {
             true => self.poll(),
             false => self.go_on(),

@@ -1,11 +1,12 @@
 //! Handles commits of other people: a push to the branch, a rewrite of it, or a moved base.
 
 use super::super::super::model::{
-    AgentJob, BranchAt, DoneWhen, Effect, EffectResult, Life, Merge, MergeStep, MergeWhen,
+    AgentJob, BranchAt, DoneWhen, Effect, EffectResult, HoldFor, Life, Merge, MergeStep, MergeWhen,
     OutcomeStatus, Round, RoundJob, RoundStep, Stage,
 };
 use super::super::kit::{no_branch, no_commit};
 use super::super::merge::{Merging, unresolved};
+use super::super::outage::is_outage;
 use super::super::publish::branch_moved;
 use super::PhaseFlow;
 use crate::agent::Role;
@@ -138,8 +139,32 @@ impl PhaseFlow<'_> {
                 MergeStep::Merging
                 | MergeStep::Concluding { .. }
                 | MergeStep::RollingBack { .. }
-                | MergeStep::Restarting => {}
+                | MergeStep::Restarting
+                | MergeStep::Held => {}
             }
+        }
+        if let (MergeStep::Resolving { ours, .. }, EffectResult::AgentEnded { outcome, .. }) =
+            (merge.step.clone(), &result)
+        {
+            match outcome.problem(&self.terms.fixer) {
+                Some(problem) if is_outage(&outcome.ending) => {
+                    if self.is_held_outage(&outcome.ending) {
+                        let why = problem.to_string();
+                        self.hold(HoldFor::EveryAgent, why, Some(&outcome.ending));
+                        merge.put_off(self.run, ours);
+                    } else {
+                        merge.roll_back(self.run, ours, problem);
+                    }
+                    return self.merging(merge, round);
+                }
+                Some(_) => {}
+                None => self.state.counts.failures = 0,
+            }
+        }
+        let is_back = matches!(result, EffectResult::RolledBack { .. });
+        if is_back && merge.step == MergeStep::Restarting && self.holds(HoldFor::EveryAgent) {
+            merge.step = MergeStep::Held;
+            return self.merging(merge, round);
         }
         match merge.ended(self.run, result) {
             Merging::Pending => self.merging(merge, round),
@@ -163,6 +188,15 @@ impl PhaseFlow<'_> {
                 }
                 (_, _) => self.stop(OutcomeStatus::NeedsHuman, problem),
             },
+        }
+    }
+
+    /// The pause has ended: a merge that waits for it is begun anew.
+    pub(super) fn merge_again(&mut self) {
+        if let Stage::Merging { merge, .. } = &mut self.state.stage
+            && merge.step == MergeStep::Held
+        {
+            merge.begin_again(self.run);
         }
     }
 

@@ -23,6 +23,7 @@ use super::super::model::{
     Timer, Watch,
 };
 use super::kit::Context;
+use super::outage::is_outage;
 use crate::agent::Role;
 use crate::agent::answer::title_of;
 use crate::ids::{EffectKey, SandboxId};
@@ -30,7 +31,6 @@ use crate::phase::PhaseName;
 use crate::problem::{Kind, Problem};
 use crate::review::ReviewLoop;
 use crate::time::Timestamp;
-use retry::is_outage;
 
 /// One step of a phase.
 pub(super) type PhaseFlow<'a> = Context<'a, Phase, PhaseTerms>;
@@ -178,6 +178,7 @@ impl PhaseFlow<'_> {
             Timer::Hold => {
                 self.state.pause = None;
                 self.state.watch.fresh = false;
+                self.merge_again();
                 self.go_on();
             }
             Timer::Retry => {

@@ -38,13 +38,13 @@ impl PhaseFlow<'_> {
             }
             return;
         }
+        if self.holds(HoldFor::EveryAgent) {
+            return;
+        }
         // The next agent must see the commit that the author of a comment saw.
         let moved = self.state.watch.moved.take();
         if let Some(head) = moved.filter(|head| self.state.pushed.as_ref() != Some(head)) {
             return self.catch_up(head);
-        }
-        if self.holds(HoldFor::EveryAgent) {
-            return;
         }
         if self.has_work() {
             match (self.state.limit().is_some(), self.limit_reached()) {

@@ -1,11 +1,12 @@
 //! Retries: failed effects, and agents whose model is unavailable.
 
 use super::super::super::model::{Effect, HoldFor, Pause, Retry, Timer};
+use super::super::outage;
 use super::PhaseFlow;
-use crate::agent::{AgentOutcome, Ending, Failure};
+use crate::agent::{AgentOutcome, Ending};
 use crate::ids::EffectKey;
 use crate::problem::Kind;
-use crate::time::{Timestamp, after};
+use crate::time::after;
 use crate::{Class, Problem};
 use std::time::Duration;
 
@@ -15,13 +16,6 @@ const MOST_TRIES: u32 = 10;
 const MOST_TRIES_UNWATCHED: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-/// The first pause after an agent that failed; it doubles.
-const FIRST_HOLD: Duration = Duration::from_secs(30);
-const LONGEST_HOLD: Duration = Duration::from_secs(15 * 60);
-/// Outages in a row that an unwatched phase waits for: some hours.
-const MOST_OUTAGES: u32 = 20;
-/// The longest usage limit that an unwatched phase waits for.
-const LONGEST_WAIT: Duration = Duration::from_secs(6 * 3600);
 
 impl PhaseFlow<'_> {
     /// Tries something again after a pause, under the same idempotency key.
@@ -95,24 +89,15 @@ impl PhaseFlow<'_> {
     pub(in crate::run) fn is_held_outage(&self, ending: &Ending) -> bool {
         let is_watched = self.terms.is_watched();
         let is_open = is_watched && self.run.work.pull_request.is_some();
-        let is_patient = is_open || self.state.counts.failures < MOST_OUTAGES;
-        let is_soon = is_watched || self.resets_soon(ending);
-        is_patient && is_soon && is_outage(ending)
-    }
-
-    /// Whether a person who waits for the run will wait for the end of this usage limit too.
-    fn resets_soon(&self, ending: &Ending) -> bool {
-        resets_at(ending).is_none_or(|reset| reset <= after(self.now, LONGEST_WAIT))
+        let is_patient = is_open || outage::is_patient(self.state.counts.failures);
+        let is_soon = is_watched || outage::resets_soon(ending, self.now);
+        is_patient && is_soon && outage::is_outage(ending)
     }
 
     /// Starts no agent until a pause has ended.
     pub(in crate::run) fn hold(&mut self, what: HoldFor, why: String, ending: Option<&Ending>) {
-        let doubled = FIRST_HOLD * (1 << self.state.counts.failures.min(10));
+        let until = outage::held_until(self.state.counts.failures, ending, self.now);
         self.state.counts.failures += 1;
-        let mut until = after(self.now, doubled.min(LONGEST_HOLD));
-        if let Some(reset) = ending.and_then(resets_at) {
-            until = until.max(reset);
-        }
         self.state.pause = Some(Pause::Hold { what, why });
         self.run.timers.insert(Timer::Hold, until);
     }
@@ -123,43 +108,7 @@ fn pause(tries: u32) -> Duration {
     (FIRST_PAUSE * factor).min(LONGEST_PAUSE)
 }
 
-/// When a usage limit ends, where the agent said.
-fn resets_at(ending: &Ending) -> Option<Timestamp> {
-    match ending {
-        Ending::Failed {
-            reason: Failure::UsageLimit { resets_at },
-            ..
-        } => *resets_at,
-        Ending::Failed { .. } | Ending::Succeeded => None,
-    }
-}
-
 /// Whether trying again cannot help.
 pub(super) fn is_final(problem: &Problem) -> bool {
     problem.class() != Class::Environment || problem.kind == Kind::SandboxGone
-}
-
-/// Whether the agent's model was away, overloaded or used up, so that the work itself did not fail.
-pub(super) fn is_outage(ending: &Ending) -> bool {
-    let Ending::Failed { reason, .. } = ending else {
-        return false;
-    };
-    match reason {
-        Failure::UsageLimit { .. } | Failure::Model { status: None } => true,
-        Failure::Model {
-            status: Some(status),
-        } => matches!(status, 408 | 429 | 500..),
-        Failure::Reported
-        | Failure::LoginExpired
-        | Failure::NoVerdict { .. }
-        | Failure::Garbage
-        | Failure::Escalations { .. }
-        | Failure::Budget { .. }
-        | Failure::TimedOut { .. }
-        | Failure::MemoryLimit
-        | Failure::ProcessLimit
-        | Failure::OutputLimit
-        | Failure::Cancelled
-        | Failure::Infra => false,
-    }
 }

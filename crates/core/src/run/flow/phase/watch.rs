@@ -2,7 +2,7 @@
 
 use super::super::super::model::{
     ClosingPost, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, OutcomeStatus, PollResult,
-    Timer,
+    Stage, Timer,
 };
 use super::PhaseFlow;
 use super::texts;
@@ -207,7 +207,9 @@ impl PhaseFlow<'_> {
             )
         };
         let is_held = self.state.hold().is_some()
-            && (self.has_work() || matches!(self.state.next, Move::Review { .. }));
+            && (self.has_work()
+                || matches!(self.state.next, Move::Review { .. })
+                || matches!(self.state.stage, Stage::Merging { .. }));
         // Retries do not count as work: otherwise each one would restart the inactivity timeout.
         let is_failing = self.state.tries > 0;
         is_held || !(is_failing || self.run.pending.values().all(is_watch))
