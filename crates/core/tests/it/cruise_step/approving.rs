@@ -36,8 +36,8 @@ fn an_approval_of_the_head_ends_the_cruise_well() {
         scene.told(),
         [(
             format!(
-                "The plan is approved at {} by ann. The cruise ends here: building from a plan \
-                 is not supported yet.",
+                "The plan is approved at {} by ann. The cruise ends here: drive does not build \
+                 plans yet.",
                 head(1)
             ),
             Some(format!("approved/{}", head(1)))
