@@ -54,9 +54,12 @@ impl Environment {
         let variables = pairs
             .into_iter()
             .map(|(name, value)| (name.into(), value.into()))
-            .map(|(name, value)| match name == PATH {
-                true => (name, absolute_only(&value)),
-                false => (name, value),
+            .map(|(name, value)| {
+                if name == PATH {
+                    (name, absolute_only(&value))
+                } else {
+                    (name, value)
+                }
             })
             .collect();
         Self { variables }

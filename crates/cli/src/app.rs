@@ -70,13 +70,14 @@ impl App {
             return current_dir();
         };
         let path = current_dir()?.join(repo);
-        match path.is_dir() {
-            true => Ok(path),
-            false => Err(Problem::new(
+        if path.is_dir() {
+            Ok(path)
+        } else {
+            Err(Problem::new(
                 Kind::NoSuchFolder,
                 format!("folder `{}` does not exist", repo.display()),
             )
-            .hint("check the path given with `--repo`")),
+            .hint("check the path given with `--repo`"))
         }
     }
 

@@ -163,9 +163,10 @@ impl<'env> Dispatch<'env> {
         let lease = flight.lease.clone();
         if !self.stopping || executor.on_stop == OnStop::End {
             let is_new = |key: &EffectKey| !flight.under_way.contains_key(key);
-            let claimed = match run.pending.keys().any(is_new) {
-                true => executor.journal.store.claim(id, lease.token())?,
-                false => Vec::new(),
+            let claimed = if run.pending.keys().any(is_new) {
+                executor.journal.store.claim(id, lease.token())?
+            } else {
+                Vec::new()
             };
             for claimed in claimed {
                 let cancel = CancelToken::new();

@@ -99,9 +99,10 @@ impl Drop for Lease<'_> {
 
 /// The clear answer a second process gets.
 pub fn held_by(run: &RunId, owner: &Owner, whoami: &dyn Whoami) -> Problem {
-    let machine = match owner.machine == whoami.owner().machine {
-        true => String::new(),
-        false => format!(" on machine `{}`", owner.machine),
+    let machine = if owner.machine == whoami.owner().machine {
+        String::new()
+    } else {
+        format!(" on machine `{}`", owner.machine)
     };
     Problem::new(
         Kind::RunOwned,

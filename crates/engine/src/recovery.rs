@@ -67,9 +67,10 @@ fn bring_to_end(
     if !run.is_active() {
         return Ok(None);
     }
-    let (event, name) = match run.outlives_its_owner() {
-        true => (Event::CancelAsked, "orphaned"),
-        false => (Event::OwnerLost, "ownerLost"),
+    let (event, name) = if run.outlives_its_owner() {
+        (Event::CancelAsked, "orphaned")
+    } else {
+        (Event::OwnerLost, "ownerLost")
     };
     let dedupe = DedupeKey::new(format!("{name}/{}", lease.token().0));
     journal.deliver(lease.run(), &event, &dedupe, Some(lease.token()))?;

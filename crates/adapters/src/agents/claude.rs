@@ -42,12 +42,13 @@ fn denied(job: &Job<'_>) -> Vec<OsString> {
     };
     let rules = job.setup.permissions.deny.iter().map(|rule| spelled(rule));
     let all: Vec<String> = own.into_iter().chain(rules).collect();
-    match all.is_empty() {
-        true => Vec::new(),
-        false => std::iter::once("--disallowedTools".to_owned())
+    if all.is_empty() {
+        Vec::new()
+    } else {
+        std::iter::once("--disallowedTools".to_owned())
             .chain(all)
             .map(OsString::from)
-            .collect(),
+            .collect()
     }
 }
 

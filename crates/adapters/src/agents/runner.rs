@@ -355,9 +355,10 @@ impl AnyAgent {
             .map_or(OsStr::new(""), |path| path);
         let found = find(&self.name, &command, search, &self.host.base)?;
         // Arguments in the settings belong to the program that was named there.
-        let program = match args.is_empty() {
-            true => self.recipe.native(found),
-            false => found,
+        let program = if args.is_empty() {
+            self.recipe.native(found)
+        } else {
+            found
         };
         Ok((program, args.into_iter().map(OsString::from).collect()))
     }

@@ -83,9 +83,10 @@ fn budget(doctor: &Doctor<'_>, token: &Token) -> Check {
 
 fn spoken_budget(budget: &RequestBudget, now: Timestamp) -> Check {
     let standing = budget.standing(now);
-    match standing.waits {
-        true => Check::degraded(BUDGET, standing.words, "drive waits until then"),
-        false => Check::ok(BUDGET, standing.words),
+    if standing.waits {
+        Check::degraded(BUDGET, standing.words, "drive waits until then")
+    } else {
+        Check::ok(BUDGET, standing.words)
     }
 }
 

@@ -21,9 +21,10 @@ pub fn remove_tree(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    match meta.is_dir() {
-        true => Removal::of(path)?.finish(path),
-        false => std::fs::remove_file(path),
+    if meta.is_dir() {
+        Removal::of(path)?.finish(path)
+    } else {
+        std::fs::remove_file(path)
     }
 }
 
@@ -77,9 +78,10 @@ impl Removal {
         let root = self.root.as_fd();
         for_each_entry(root, |name, is_folder| {
             self.met += 1;
-            match is_folder {
-                true => folders.push(name.to_owned()),
-                false => unlink(root, name)?,
+            if is_folder {
+                folders.push(name.to_owned())
+            } else {
+                unlink(root, name)?
             }
             Ok(())
         })?;
@@ -119,9 +121,10 @@ impl Removal {
     /// Opens a folder of this tree. One of another file system is somebody else's.
     fn open(&self, parent: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
         let folder = open_folder(parent, name)?;
-        match rustix::fs::fstat(&folder)?.st_dev == self.device {
-            true => Ok(folder),
-            false => Err(io::ErrorKind::CrossesDevices.into()),
+        if rustix::fs::fstat(&folder)?.st_dev == self.device {
+            Ok(folder)
+        } else {
+            Err(io::ErrorKind::CrossesDevices.into())
         }
     }
 }

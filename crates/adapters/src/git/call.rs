@@ -282,9 +282,12 @@ impl<'a> Call<'a> {
         // Settings travel by environment: a key may hold `=`, and arguments can be read by anyone.
         let work_tree = self.location.pinned.as_ref();
         let work_tree = work_tree.and_then(|pinned| pinned.work_tree.as_deref());
-        let ignores_case = work_tree.map(|folder| match ignores_case(folder) {
-            true => ("core.ignoreCase", "true"),
-            false => ("core.ignoreCase", "false"),
+        let ignores_case = work_tree.map(|folder| {
+            if ignores_case(folder) {
+                ("core.ignoreCase", "true")
+            } else {
+                ("core.ignoreCase", "false")
+            }
         });
         let fixed = config::ALWAYS.iter().copied().chain(ignores_case);
         let own = self.config.iter().map(|(k, v)| (k.as_str(), v.as_str()));

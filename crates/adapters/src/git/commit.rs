@@ -256,8 +256,9 @@ pub(crate) fn commit_tree_at(
 /// Settings that name a committer where the user's own do not.
 pub(super) fn identity(entries: &[config::Entry]) -> &'static [(&'static str, &'static str)] {
     let has = |key: &str| config::last(entries, key).is_some_and(|value| !value.is_empty());
-    match has("user.name") && has("user.email") {
-        true => &[],
-        false => &FALLBACK,
+    if has("user.name") && has("user.email") {
+        &[]
+    } else {
+        &FALLBACK
     }
 }

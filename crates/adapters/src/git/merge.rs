@@ -189,12 +189,13 @@ impl Sides<'_> {
 }
 
 fn judged(theirs: &CommitSha, files: Vec<PathBuf>) -> Merged {
-    match files.is_empty() {
-        true => Merged::Done,
-        false => Merged::Conflicts {
+    if files.is_empty() {
+        Merged::Done
+    } else {
+        Merged::Conflicts {
             theirs: theirs.clone(),
             files,
-        },
+        }
     }
 }
 

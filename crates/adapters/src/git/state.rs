@@ -125,9 +125,10 @@ pub(crate) fn load_in_progress(
     }
     let picked = load_head(git, location, git_dir, "CHERRY_PICK_HEAD")?;
     let reverted = || load_head(git, location, git_dir, "REVERT_HEAD");
-    Ok(match picked {
-        true => Some(InProgress::CherryPick),
-        false => reverted()?.then_some(InProgress::Revert),
+    Ok(if picked {
+        Some(InProgress::CherryPick)
+    } else {
+        reverted()?.then_some(InProgress::Revert)
     })
 }
 

@@ -77,9 +77,10 @@ fn machine() -> String {
 }
 
 fn named(id: String, namespace: &str) -> String {
-    match namespace == FIRST_NAMESPACE || namespace.is_empty() {
-        true => id,
-        false => format!("{id}/{namespace}"),
+    if namespace == FIRST_NAMESPACE || namespace.is_empty() {
+        id
+    } else {
+        format!("{id}/{namespace}")
     }
 }
 

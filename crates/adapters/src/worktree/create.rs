@@ -267,9 +267,10 @@ fn add(all: &Worktrees, common: &Location, plan: &Plan, record: &Record) -> Resu
             return Ok(());
         }
         if attempt >= TRIES || files::is_full(&all.root) || !is_writable(&all.root) {
-            return Err(match is_writable(&all.root) {
-                true => answer.problem(),
-                false => root_problem(&all.root, &std::io::ErrorKind::PermissionDenied.into()),
+            return Err(if is_writable(&all.root) {
+                answer.problem()
+            } else {
+                root_problem(&all.root, &std::io::ErrorKind::PermissionDenied.into())
             });
         }
         remove::deregister(record)?;

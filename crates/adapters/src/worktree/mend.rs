@@ -105,10 +105,11 @@ pub(super) fn mend_head(
     let at = all.location_of(record);
     for lock in ["index.lock", "HEAD.lock", "reftable/tables.list.lock"] {
         let lock = admin.join(lock);
-        match lock.is_dir() {
+        if lock.is_dir() {
             // Not a lock of git's.
-            true => discard(&lock)?,
-            false => drop(git::remove_if_stale(&lock, &at)),
+            discard(&lock)?;
+        } else {
+            git::remove_if_stale(&lock, &at);
         }
     }
     // Git waits ten seconds for each of these before it complains.
@@ -130,9 +131,10 @@ pub(super) fn mend_head(
         ));
     }
     let own = own.map(|(_, full)| full);
-    let mended = match git::has_reftable(&record.sandbox.git_dir) {
-        true => mend_tabled_head(all, record, own.as_deref())?,
-        false => mend_head_file(all, record, own.as_deref())?,
+    let mended = if git::has_reftable(&record.sandbox.git_dir) {
+        mend_tabled_head(all, record, own.as_deref())?
+    } else {
+        mend_head_file(all, record, own.as_deref())?
     };
     if mended {
         notes.push("the agent left no commit checked out".to_owned());

@@ -133,9 +133,10 @@ impl Worktrees {
         // A link in its place leads to files that are not the sandbox's.
         let exists = folder.symlink_metadata().is_ok_and(|meta| meta.is_dir());
         Location {
-            dir: match exists {
-                true => folder.clone(),
-                false => record.sandbox.git_dir.clone(),
+            dir: if exists {
+                folder.clone()
+            } else {
+                record.sandbox.git_dir.clone()
             },
             pinned: Some(Pinned {
                 git_dir: record.sandbox.admin_dir.clone(),

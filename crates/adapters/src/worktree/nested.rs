@@ -72,10 +72,11 @@ fn unsavable_at(
             )
         }));
     };
-    let is_safe = match meta.is_dir() {
-        true => !has_unpushed(git, &own)? && find_unpushed(git, &own.join("modules"))?.is_none(),
+    let is_safe = if meta.is_dir() {
+        !has_unpushed(git, &own)? && find_unpushed(git, &own.join("modules"))?.is_none()
+    } else {
         // One that was fetched lies with git's own files of the sandbox, and is looked at there.
-        false => leads_into(&own, place, modules),
+        leads_into(&own, place, modules)
     };
     Ok((!is_safe).then(|| own_repository(link)))
 }

@@ -84,9 +84,10 @@ pub(crate) fn run(args: &ServeArgs, app: &App) -> Outcome {
         )
         .hint(format!("set `{variable}`, or pass `--expose all`")));
     }
-    let mut router = match shows {
-        true => dashboard::router(sources(app, &wiring)?, Hosts::new(&args.hosts)),
-        false => Router::new(),
+    let mut router = if shows {
+        dashboard::router(sources(app, &wiring)?, Hosts::new(&args.hosts))
+    } else {
+        Router::new()
     };
     let receives = secret.is_some();
     if let Some(secret) = secret {
@@ -140,9 +141,10 @@ fn say_next(app: &App, heard: &Receiver<Heard>) {
 }
 
 fn announcement(document: &ServeDocument, variable: &str) -> String {
-    let mut text = match document.dashboard {
-        true => format!("dashboard  {}\n", document.url),
-        false => "dashboard  off (not exposed)\n".to_owned(),
+    let mut text = if document.dashboard {
+        format!("dashboard  {}\n", document.url)
+    } else {
+        "dashboard  off (not exposed)\n".to_owned()
     };
     text.push_str(&match &document.webhooks {
         Some(webhooks) => format!("webhooks   {webhooks}\n"),

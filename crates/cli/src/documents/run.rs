@@ -251,9 +251,12 @@ impl From<&Run> for RunSummary {
             _ => 0,
         };
         let phase = phase(run);
-        let verdict = phase.and_then(|phase| match run.is_watched() {
-            true => phase.last_word(),
-            false => phase.verdict,
+        let verdict = phase.and_then(|phase| {
+            if run.is_watched() {
+                phase.last_word()
+            } else {
+                phase.verdict
+            }
         });
         let jobs = run.decided.get("runAgent").copied().unwrap_or(0);
         let pull_request = run.work.pull_request.as_ref();
@@ -310,9 +313,10 @@ fn phase(run: &Run) -> Option<&Phase> {
 /// A watched phase counts its fixer rounds, a team its reviews.
 fn rounds(run: &Run) -> Option<u32> {
     let phase = phase(run)?;
-    match run.is_watched() {
-        true => Some(phase.rounds),
-        false => u32::try_from(phase.record.reviews.len()).ok(),
+    if run.is_watched() {
+        Some(phase.rounds)
+    } else {
+        u32::try_from(phase.record.reviews.len()).ok()
     }
 }
 

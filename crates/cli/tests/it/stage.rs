@@ -157,9 +157,10 @@ impl Stage {
     pub(crate) fn try_git(&self, args: &[&str]) -> Result<String, String> {
         let output = self.command("git").args(args).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap().trim_end().to_owned();
-        match output.status.success() {
-            true => Ok(text(output.stdout)),
-            false => Err(text(output.stderr)),
+        if output.status.success() {
+            Ok(text(output.stdout))
+        } else {
+            Err(text(output.stderr))
         }
     }
 

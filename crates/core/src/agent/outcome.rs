@@ -165,9 +165,10 @@ impl AgentOutcome {
             Ending::Failed { reason, message } => (reason, message),
         };
         let problem = describe(agent, reason);
-        Some(match message.is_empty() {
-            true => problem,
-            false => problem.cause(message.clone()),
+        Some(if message.is_empty() {
+            problem
+        } else {
+            problem.cause(message.clone())
         })
     }
 }

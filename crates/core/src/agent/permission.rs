@@ -87,9 +87,10 @@ pub fn decide(
     if let Some(rule) = rules.denying(request) {
         return deny(&format!("denied by the rule `{rule}`"));
     }
-    match rules.allow.iter().any(|rule| allows(rule, request)) {
-        true => Decision::Grant,
-        false => deny("no rule in the settings allows it"),
+    if rules.allow.iter().any(|rule| allows(rule, request)) {
+        Decision::Grant
+    } else {
+        deny("no rule in the settings allows it")
     }
 }
 
@@ -289,9 +290,10 @@ mod tests {
         for (rule, line, is_denied) in table {
             let rules = rules(&["Bash"], &[rule]);
             let request = ask("Bash", line);
-            let expected = match is_denied {
-                true => deny(&format!("denied by the rule `{rule}`")),
-                false => Decision::Grant,
+            let expected = if is_denied {
+                deny(&format!("denied by the rule `{rule}`"))
+            } else {
+                Decision::Grant
             };
             let decision = decide(&request, Access::Write, &rules, 0, 5);
             assert_eq!(decision, expected, "`{rule}` for `{line}`");

@@ -376,9 +376,10 @@ fn one_line(text: &str) -> String {
 }
 
 fn so_far(thread: &str) -> String {
-    match thread.is_empty() {
-        true => "Nothing.".to_owned(),
-        false => fenced(thread, ""),
+    if thread.is_empty() {
+        "Nothing.".to_owned()
+    } else {
+        fenced(thread, "")
     }
 }
 

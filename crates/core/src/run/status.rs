@@ -163,13 +163,14 @@ pub fn waits_for_person(run: &Run) -> Option<String> {
         return Some(raise(run, limit));
     }
     let why = waits_for(run).filter(|_| run.flow == Flow::Cruise && run.shutdown.is_none())?;
-    Some(match needs_budget(run) {
-        true => format!(
+    Some(if needs_budget(run) {
+        format!(
             "{why}; raise the budget with `drive runs extend {} {}`",
             run.id,
             run.extension()
-        ),
-        false => why,
+        )
+    } else {
+        why
     })
 }
 

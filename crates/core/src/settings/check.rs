@@ -224,8 +224,9 @@ fn keys(object: &Value) -> impl Iterator<Item = &str> + Clone {
 }
 
 fn table_name(path: &KeyPath) -> String {
-    match path.is_root() {
-        true => "the settings".to_owned(),
-        false => format!("`[{path}]`"),
+    if path.is_root() {
+        "the settings".to_owned()
+    } else {
+        format!("`[{path}]`")
     }
 }

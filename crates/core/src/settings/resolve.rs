@@ -91,9 +91,10 @@ fn parse(layers: &[Layer], findings: &mut Vec<Finding>) -> Result<Vec<Node>, Fin
         findings.dedup_by(|later, first| later.origin == first.origin);
         trees.push(Node::from_document(&document, at));
     }
-    match findings.is_empty() {
-        true => Ok(trees),
-        false => Err(Findings(std::mem::take(findings))),
+    if findings.is_empty() {
+        Ok(trees)
+    } else {
+        Err(Findings(std::mem::take(findings)))
     }
 }
 

@@ -132,12 +132,13 @@ impl DriveProcess {
 
     /// A problem once the process is dead.
     pub(super) fn check(&self) -> Result<(), Problem> {
-        match self.is_alive() {
-            true => Ok(()),
-            false => Err(Problem::new(
+        if self.is_alive() {
+            Ok(())
+        } else {
+            Err(Problem::new(
                 Kind::StorageFailed,
                 format!("process {} is dead", self.owner.process.pid),
-            )),
+            ))
         }
     }
 }
@@ -193,12 +194,13 @@ impl ProcessRunner for DriveProcess {
     }
 
     fn inspect(&self, identity: &ProcessIdentity) -> Presence {
-        match lock(&self.machine.state)
+        if lock(&self.machine.state)
             .agents
             .contains_key(&identity.child.pid)
         {
-            true => Presence::Alive,
-            false => Presence::Gone,
+            Presence::Alive
+        } else {
+            Presence::Gone
         }
     }
 

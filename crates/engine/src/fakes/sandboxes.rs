@@ -16,12 +16,13 @@ impl Sandboxes for FakeRepository {
         let mut state = self.alive()?;
         if let Some(known) = state.worktrees.get(&spec.id) {
             let known = &known.sandbox;
-            return match known.run == spec.run && known.branch == spec.branch {
-                true => Ok(known.clone()),
-                false => Err(Problem::new(
+            return if known.run == spec.run && known.branch == spec.branch {
+                Ok(known.clone())
+            } else {
+                Err(Problem::new(
                     Kind::SandboxExists,
                     format!("sandbox `{}` exists for another purpose", spec.id),
-                )),
+                ))
             };
         }
         let place = Place::Checkout(&spec.repo);

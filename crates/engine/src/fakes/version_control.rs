@@ -137,12 +137,13 @@ impl VersionControl for FakeRepository {
         let state = self.alive()?;
         require(&state, &[commit])?;
         let text = state.files(commit).remove(path);
-        match text.as_ref().is_some_and(|text| text.len() as u64 > limit) {
-            true => Err(Problem::new(
+        if text.as_ref().is_some_and(|text| text.len() as u64 > limit) {
+            Err(Problem::new(
                 Kind::StorageFailed,
                 format!("`{path}` is too long"),
-            )),
-            false => Ok(text),
+            ))
+        } else {
+            Ok(text)
         }
     }
 
@@ -396,9 +397,10 @@ fn require(state: &RepositoryState, shas: &[&str]) -> Result<(), Problem> {
 }
 
 fn require_remote(state: &RepositoryState, remote: &RemoteName) -> Result<(), Problem> {
-    match state.remotes.contains_key(remote.as_str()) {
-        true => Ok(()),
-        false => Err(unknown(remote)),
+    if state.remotes.contains_key(remote.as_str()) {
+        Ok(())
+    } else {
+        Err(unknown(remote))
     }
 }
 

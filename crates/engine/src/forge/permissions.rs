@@ -57,9 +57,10 @@ impl Permissions {
         own: &OwnPosts,
         marker: &MarkerCheck,
     ) -> Judgement {
-        let (permission, problem) = match trust::needs_permission(comment, trusted, own, marker) {
-            true => self.ask(&comment.author),
-            false => (None, None),
+        let (permission, problem) = if trust::needs_permission(comment, trusted, own, marker) {
+            self.ask(&comment.author)
+        } else {
+            (None, None)
         };
         Judgement {
             verdict: trust::judge(comment, permission, trusted, own, marker),

@@ -91,9 +91,10 @@ impl World<'_> {
                 passed,
                 description,
             } => {
-                let state = match passed {
-                    true => StatusState::Success,
-                    false => StatusState::Failure,
+                let state = if *passed {
+                    StatusState::Success
+                } else {
+                    StatusState::Failure
                 };
                 let status = CommitStatus {
                     context: STATUS_CONTEXT,
@@ -268,9 +269,10 @@ impl SortedComments {
 
     /// Where the next poll starts. A comment that could not be judged yet is read again.
     fn next(&self, since: Option<Timestamp>, polled: &Polled) -> Option<Timestamp> {
-        match self.is_settled {
-            true => polled.next.0,
-            false => since,
+        if self.is_settled {
+            polled.next.0
+        } else {
+            since
         }
     }
 }

@@ -106,9 +106,10 @@ fn change(name: &str, was: Option<&Tip>, is: Option<&Tip>) -> Option<String> {
 /// A name as a shell reads it: an agent may have chosen one that would run something.
 fn quoted(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/-_.".contains(c);
-    match name.chars().all(is_plain) {
-        true => name.to_owned(),
-        false => format!("'{}'", name.replace('\'', r"'\''")),
+    if name.chars().all(is_plain) {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\'', r"'\''"))
     }
 }
 

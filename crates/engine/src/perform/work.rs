@@ -62,12 +62,13 @@ impl World<'_> {
                 )
             }));
         }
-        let (commits, builds_on_base) = match head_sha == work.state.head_sha {
-            true => (work.commits, work.builds_on_base),
-            false => (
+        let (commits, builds_on_base) = if head_sha == work.state.head_sha {
+            (work.commits, work.builds_on_base)
+        } else {
+            (
                 self.history.commits(place, base, &head_sha)?,
                 self.history.is_ancestor(place, base, &head_sha)?,
-            ),
+            )
         };
         if !builds_on_base {
             warnings.push(self.rewritten(&sandbox, base, &head_sha, commits.is_empty())?);

@@ -68,13 +68,14 @@ pub fn router(sources: Sources, hosts: Hosts) -> Router {
 
 /// Refuses foreign hosts, and sends the security headers.
 async fn guard(State(hosts): State<Arc<Hosts>>, request: Request, next: Next) -> Response {
-    let mut response = match hosts.accept(request.headers()) {
-        true => next.run(request).await,
-        false => (
+    let mut response = if hosts.accept(request.headers()) {
+        next.run(request).await
+    } else {
+        (
             StatusCode::MISDIRECTED_REQUEST,
             "unknown host name; use the address, or start with --host NAME\n",
         )
-            .into_response(),
+            .into_response()
     };
     let corp = HeaderName::from_static("cross-origin-resource-policy");
     for (name, value) in [

@@ -62,9 +62,10 @@ pub(super) fn show_page(store: &dyn Store, id: &str) -> Result<Option<String>, P
         return Ok(None);
     };
     let journal = store.journal(&id)?;
-    let refresh = match run.is_active() {
-        true => Refresh::Live,
-        false => Refresh::Still,
+    let refresh = if run.is_active() {
+        Refresh::Live
+    } else {
+        Refresh::Still
     };
     let title = format!("run {}", run.id);
     Ok(Some(page(&title, refresh, |html| {

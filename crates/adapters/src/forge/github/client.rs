@@ -408,9 +408,10 @@ impl Client {
         if wait > rate_limit::LONGEST_WAIT {
             return Err(rate_limited(until));
         }
-        match wait.is_zero() {
-            true => Ok(()),
-            false => self.pause_for_turn(wait),
+        if wait.is_zero() {
+            Ok(())
+        } else {
+            self.pause_for_turn(wait)
         }
     }
 

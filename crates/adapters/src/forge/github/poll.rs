@@ -328,9 +328,12 @@ fn review(pr: PrNumber, node: &Value) -> Option<Comment> {
         pr,
         author: Author {
             // GraphQL leaves out the suffix that REST shows.
-            login: login.map(|login| match is_bot {
-                true if !login.ends_with("[bot]") => format!("{login}[bot]"),
-                true | false => login.to_owned(),
+            login: login.map(|login| {
+                if is_bot && !login.ends_with("[bot]") {
+                    format!("{login}[bot]")
+                } else {
+                    login.to_owned()
+                }
             }),
             is_bot,
         },

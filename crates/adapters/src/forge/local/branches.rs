@@ -63,9 +63,10 @@ impl LocalForge {
         branches: BTreeSet<&BranchName>,
     ) -> Result<BTreeMap<BranchName, String>, Problem> {
         // Git holds every branch against every name: of many names it is asked for all branches.
-        let names: Vec<String> = match branches.len() > MOST_NAMES {
-            true => vec!["refs/heads/".to_owned()],
-            false => branches.iter().map(|branch| branch.full()).collect(),
+        let names: Vec<String> = if branches.len() > MOST_NAMES {
+            vec!["refs/heads/".to_owned()]
+        } else {
+            branches.iter().map(|branch| branch.full()).collect()
         };
         let answer = self
             .objects()
@@ -103,9 +104,10 @@ impl LocalForge {
                 commit,
             }));
         }
-        let squash = match base != &row.base_sha {
-            true => self.squash_of(head, &row.base_sha, base)?,
-            false => None,
+        let squash = if base != &row.base_sha {
+            self.squash_of(head, &row.base_sha, base)?
+        } else {
+            None
         };
         Ok(Some(match squash {
             Some(commit) => BranchChange::Merged {

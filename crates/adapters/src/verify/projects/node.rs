@@ -116,9 +116,10 @@ fn installed(tree: &Tree<'_>, dir: &str, packages: &[NodePackage]) -> Installed 
             .iter()
             .all(|name| tree.text(&dir, name) == tree.text_of_checkout(&dir, name))
     });
-    match is_same {
-        true => Installed::AsAsked,
-        false => Installed::ForOthers,
+    if is_same {
+        Installed::AsAsked
+    } else {
+        Installed::ForOthers
     }
 }
 

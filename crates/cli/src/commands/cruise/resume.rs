@@ -228,9 +228,10 @@ pub(super) fn repo_of(run: &Run) -> Result<PathBuf, Problem> {
             ),
         )
     })?;
-    match repo.is_dir() {
-        true => Ok(repo),
-        false => Err(Problem::new(
+    if repo.is_dir() {
+        Ok(repo)
+    } else {
+        Err(Problem::new(
             Kind::RepositoryGone,
             format!(
                 "repository `{}` of cruise `{}` does not exist",
@@ -241,6 +242,6 @@ pub(super) fn repo_of(run: &Run) -> Result<PathBuf, Problem> {
         .hint(format!(
             "move it back, or end the cruise without it: `drive cruise cleanup {} --force`",
             run.id
-        ))),
+        )))
     }
 }

@@ -166,9 +166,10 @@ pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
     app.output().narrate(format_args!("cruise {id}"));
     let run = host.with_service(app, |cruises| {
         cruises.enter(&id, request)?;
-        match args.detach {
-            true => Ok(None),
-            false => cruises.resume(&id).map(Some),
+        if args.detach {
+            Ok(None)
+        } else {
+            cruises.resume(&id).map(Some)
         }
     })?;
     match run {

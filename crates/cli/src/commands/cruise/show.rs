@@ -23,9 +23,10 @@ const COMMENTS_SHOWN: usize = 30;
 /// The cruises that are not over, or all of them.
 pub(super) fn list(app: &App, all: bool) -> Outcome {
     let store = app.store()?;
-    let filter = match all {
-        true => RunFilter::All,
-        false => RunFilter::Active,
+    let filter = if all {
+        RunFilter::All
+    } else {
+        RunFilter::Active
     };
     let runs = find::all(&store, filter)?;
     let mut text = String::new();
@@ -195,9 +196,10 @@ fn life(life: &Life) -> &'static str {
 
 /// The machine of an owner, where it is not this one.
 fn elsewhere(owner: &Owner) -> String {
-    match ThisProcess::load().owner().machine == owner.machine {
-        true => String::new(),
-        false => format!(" on machine {}", owner.machine),
+    if ThisProcess::load().owner().machine == owner.machine {
+        String::new()
+    } else {
+        format!(" on machine {}", owner.machine)
     }
 }
 
@@ -218,9 +220,10 @@ pub(super) fn logs(app: &App, id: Option<&str>, follow: bool) -> Outcome {
             run.id, run.id
         ));
     }
-    match follow {
-        true => logs::follow(app, &wiring, run),
-        false => logs::logs(&wiring, &run),
+    if follow {
+        logs::follow(app, &wiring, run)
+    } else {
+        logs::logs(&wiring, &run)
     }
 }
 

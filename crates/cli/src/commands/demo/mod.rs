@@ -54,9 +54,10 @@ pub(crate) fn run(args: &DemoArgs, app: &App) -> Outcome {
          a fixer answers each comment with a commit, and a person comments late and approves.\n"
     ));
     let shown = show(app, &place);
-    match args.keep {
-        true => place.leave(app),
-        false => place.remove(app),
+    if args.keep {
+        place.leave(app)
+    } else {
+        place.remove(app)
     }
     let (run, page) = shown?;
     let text = format!(

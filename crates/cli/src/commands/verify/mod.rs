@@ -39,9 +39,10 @@ pub(crate) fn run(args: &VerifyArgs, app: &App) -> Outcome {
     let Some(report) = &answer.report else {
         return Err(answer.into_problem());
     };
-    let text = match args.markdown {
-        true => render::markdown(report),
-        false => render::human(report),
+    let text = if args.markdown {
+        render::markdown(report)
+    } else {
+        render::human(report)
     };
     Ok(Answer::new(report, text)?.failed_if(answer.problem))
 }

@@ -181,9 +181,10 @@ fn a_clock_that_ran_out_is_named_with_the_setting_that_moves_it_and_the_work_is_
     for (script, message, hint) in clocks {
         let world = World::with_agent(&format!("echo half > half.txt; {script}"));
         // Both are far from what either agent needs to be ended by the other.
-        let limits = match script.starts_with("sleep") {
-            true => ["--idle-timeout", "1s", "--total-timeout", "1h"],
-            false => ["--idle-timeout", "5s", "--total-timeout", "6s"],
+        let limits = if script.starts_with("sleep") {
+            ["--idle-timeout", "1s", "--total-timeout", "1h"]
+        } else {
+            ["--idle-timeout", "5s", "--total-timeout", "6s"]
         };
         let (code, run) = world.spawn(&[&["Work for ever"], &limits[..]].concat());
         assert_eq!(

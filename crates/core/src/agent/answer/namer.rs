@@ -47,12 +47,11 @@ pub fn title_of(task: &str) -> String {
         .find(|line| !line.is_empty())
         .unwrap_or("Task");
     let clean: String = first.chars().filter(|c| !c.is_control()).collect();
-    match clean.chars().count() > MAX_TITLE_CHARS {
-        true => {
-            let kept: String = clean.chars().take(MAX_TITLE_CHARS - 1).collect();
-            format!("{}…", kept.trim_end())
-        }
-        false => clean,
+    if clean.chars().count() > MAX_TITLE_CHARS {
+        let kept: String = clean.chars().take(MAX_TITLE_CHARS - 1).collect();
+        format!("{}…", kept.trim_end())
+    } else {
+        clean
     }
 }
 

@@ -158,11 +158,12 @@ fn text_of_wait(wait: &mut Wait) -> &mut String {
 }
 
 fn text_event(bytes: Vec<u8>) -> Vec<AgentEvent> {
-    match bytes.is_empty() {
-        true => Vec::new(),
-        false => vec![AgentEvent::Text {
+    if bytes.is_empty() {
+        Vec::new()
+    } else {
+        vec![AgentEvent::Text {
             text: String::from_utf8_lossy(&bytes).into_owned(),
-        }],
+        }]
     }
 }
 

@@ -287,9 +287,10 @@ mod tests {
             let at = |i: usize| u32::from(*three.get(i).unwrap_or(&0));
             let bits = at(0) << 16 | at(1) << 8 | at(2);
             for i in 0..4 {
-                match i <= three.len() {
-                    true => out.push(char::from(ALPHABET[(bits >> (18 - 6 * i) & 63) as usize])),
-                    false => out.push('='),
+                if i <= three.len() {
+                    out.push(char::from(ALPHABET[(bits >> (18 - 6 * i) & 63) as usize]))
+                } else {
+                    out.push('=')
                 }
             }
         }

@@ -18,8 +18,8 @@ impl Progress {
         // A detail that is not shown whole is not what the rule would be granting. It counts all the
         // same, and whoever asked too often is told so first.
         let is_last = self.escalations >= self.setup.max_escalations;
-        let decision = match is_last || detail.len() <= MAX_DETAIL {
-            true => decide(
+        let decision = if is_last || detail.len() <= MAX_DETAIL {
+            decide(
                 &PermissionRequest {
                     tool: tool.to_owned(),
                     detail: detail.to_owned(),
@@ -28,10 +28,11 @@ impl Progress {
                 &self.setup.permissions,
                 self.escalations,
                 self.setup.max_escalations,
-            ),
-            false => Decision::Deny {
+            )
+        } else {
+            Decision::Deny {
                 reason: "the request is too long to check".to_owned(),
-            },
+            }
         };
         self.escalations += 1;
         self.emit(AgentEvent::PermissionAnswered {

@@ -35,9 +35,10 @@ fn unallotted(run: &Run) -> Budget {
     for child in run.children.values() {
         let spent = child.spent();
         let after = left.minus(spent.usage, spent.cost);
-        left = match child.is_live() {
-            true => after.min(left.without(child.granted)),
-            false => after,
+        left = if child.is_live() {
+            after.min(left.without(child.granted))
+        } else {
+            after
         };
     }
     left

@@ -48,9 +48,10 @@ impl PhaseFlow<'_> {
                 head_sha: head.clone(),
                 base_sha: base.clone(),
             });
-            match promotable(&report, &head, &base) {
-                true => self.merge_pull_request(head, base),
-                false => self.refuse(&head, &base, &report),
+            if promotable(&report, &head, &base) {
+                self.merge_pull_request(head, base)
+            } else {
+                self.refuse(&head, &base, &report)
             }
         } else if let EffectResult::Failed { problem } = result {
             let hint = problem.hint.clone();

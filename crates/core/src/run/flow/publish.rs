@@ -30,9 +30,10 @@ impl<S, T> Context<'_, S, T> {
 
 /// The message of the first commit: its subject, and the task where that says more.
 pub(super) fn commit_message(subject: &str, task: &str) -> String {
-    match subject == task.trim() {
-        true => subject.to_owned(),
-        false => format!("{subject}\n\n{}", shortened(task)),
+    if subject == task.trim() {
+        subject.to_owned()
+    } else {
+        format!("{subject}\n\n{}", shortened(task))
     }
 }
 

@@ -109,9 +109,10 @@ impl PhaseFlow<'_> {
         let branch = spec.branch.as_ref()?;
         if problem.kind == Kind::BranchConflict {
             let name = slug(&self.request.task);
-            return Some(match name == *branch {
-                true => name.numbered(2),
-                false => name,
+            return Some(if name == *branch {
+                name.numbered(2)
+            } else {
+                name
             });
         }
         let is_taken = matches!(problem.kind, Kind::BranchExists | Kind::BranchCheckedOut);

@@ -179,9 +179,10 @@ impl SpawnFlow<'_> {
             return self.roll_back();
         }
         if let Some(problem) = outcome.problem(&self.request.agent) {
-            return match self.is_held_outage(&outcome.ending) {
-                true => self.hold(problem.to_string(), &outcome.ending),
-                false => self.leave(status, Some(problem)),
+            return if self.is_held_outage(&outcome.ending) {
+                self.hold(problem.to_string(), &outcome.ending)
+            } else {
+                self.leave(status, Some(problem))
             };
         }
         self.state = SpawnStage::CommittingWork;

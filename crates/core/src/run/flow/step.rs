@@ -362,9 +362,10 @@ fn asked(run: &mut Run, ask: Ask, now: Timestamp) -> Result<(), IllegalEvent> {
         (Flow::Phase { .. } | Flow::Cruise, _) => true,
         (Flow::Spawn { .. }, _) => false,
     };
-    match is_taken {
-        true => Ok(()),
-        false => Err(illegal(run, "a request to a phase")),
+    if is_taken {
+        Ok(())
+    } else {
+        Err(illegal(run, "a request to a phase"))
     }
 }
 
@@ -414,9 +415,10 @@ fn delivered(
             None,
         ) => {}
     }
-    match run.shutdown.is_some() {
-        true => shutdown::proceed(run, now),
-        false => cruise::go_on(run, now),
+    if run.shutdown.is_some() {
+        shutdown::proceed(run, now)
+    } else {
+        cruise::go_on(run, now)
     }
 }
 
@@ -426,9 +428,10 @@ fn child_reported(run: &mut Run, child: &RunId, report: ChildReport, now: Timest
         return;
     }
     tree::heard(run, child, report);
-    match run.shutdown.is_some() {
-        true => shutdown::proceed(run, now),
-        false => cruise::go_on(run, now),
+    if run.shutdown.is_some() {
+        shutdown::proceed(run, now)
+    } else {
+        cruise::go_on(run, now)
     }
 }
 

@@ -202,8 +202,9 @@ fn state(run: &Run) -> ChildState {
             run.budget().overrun(spent.usage, spent.cost).is_some()
         }
     };
-    match is_budget {
-        true => ChildState::NeedsBudget { why },
-        false => ChildState::NeedsPerson { why },
+    if is_budget {
+        ChildState::NeedsBudget { why }
+    } else {
+        ChildState::NeedsPerson { why }
     }
 }

@@ -192,13 +192,7 @@ impl Ledger {
     /// counts.
     pub(in crate::run) fn give_back(&mut self, key: &CommentKey, life: Life) {
         let is_edited = self.versions(key.comment()).any(|known| known.key > *key);
-        self.set(
-            key,
-            match is_edited {
-                true => Life::Superseded,
-                false => life,
-            },
-        );
+        self.set(key, if is_edited { Life::Superseded } else { life });
     }
 
     /// Moves one on. What was dealt with needs only the beginning of its text.

@@ -277,9 +277,10 @@ fn agents(settings: &Settings) -> Vec<Broken> {
         let checks = secrets.iter().map(|secret| agent.check(name, secret));
         let problem = checks.filter_map(Result::err).next()?;
         Some(Broken {
-            paths: match problem.kind == Kind::AgentPermissions {
-                true => permission_culprits(name),
-                false => agent_culprits(name),
+            paths: if problem.kind == Kind::AgentPermissions {
+                permission_culprits(name)
+            } else {
+                agent_culprits(name)
             },
             message: problem.message,
             hint: problem.hint,

@@ -168,11 +168,12 @@ impl Forge {
             ForgeAct::PostReview { body, lines, .. } => {
                 let (review, _) = self.post(Surface::Review, name, body, clock, rng);
                 // A forge that cannot place a remark has it in the review's text.
-                let places =
-                    match rng.percent(15) && self.proven(&format!("{name}/line/0")).is_none() {
-                        true => 0,
-                        false => lines.len(),
-                    };
+                let places = if rng.percent(15) && self.proven(&format!("{name}/line/0")).is_none()
+                {
+                    0
+                } else {
+                    lines.len()
+                };
                 let refs = lines.iter().take(places).enumerate().map(|(n, line)| {
                     let name = format!("{name}/line/{n}");
                     self.post(Surface::Inline, &name, &line.body, clock, rng).0

@@ -95,9 +95,10 @@ impl Git {
     }
 
     fn at(&self, sha: &str) -> Option<usize> {
-        match sha == Self::sha(0) {
-            true => Some(0),
-            false => usize::from_str_radix(sha, 16).ok(),
+        if sha == Self::sha(0) {
+            Some(0)
+        } else {
+            usize::from_str_radix(sha, 16).ok()
         }
         .filter(|at| *at < self.commits.len())
     }
@@ -266,9 +267,10 @@ impl Git {
             };
         }
         (tree.merging, tree.resolved, tree.dirty) = (None, false, false);
-        self.tip = match self.holds(theirs, self.tip) {
-            true => theirs,
-            false => self.add(vec![self.tip, theirs], self.commits[theirs].plan),
+        self.tip = if self.holds(theirs, self.tip) {
+            theirs
+        } else {
+            self.add(vec![self.tip, theirs], self.commits[theirs].plan)
         };
         let plan = self.commits[self.tip].plan;
         if let Some(tree) = &mut self.tree {
@@ -311,9 +313,10 @@ impl Git {
     /// Whether others can see a commit, or could before somebody took it away.
     pub fn is_pushed(&self, sha: &str) -> bool {
         let Some(at) = self.at(sha) else { return false };
-        match self.forced {
-            false => self.remote.is_some_and(|remote| self.holds(remote, at)),
-            true => self.remotes.iter().any(|(_, tip)| self.holds(*tip, at)),
+        if self.forced {
+            self.remotes.iter().any(|(_, tip)| self.holds(*tip, at))
+        } else {
+            self.remote.is_some_and(|remote| self.holds(remote, at))
         }
     }
 

@@ -124,12 +124,13 @@ impl People {
         ]);
         let wait = sim.rng.between(least, most);
         people.next = sim.world.clock.steady + wait;
-        let deed = match std::mem::take(&mut people.regrets) {
-            true => Deed::Reopen,
-            false => match sim.who {
+        let deed = if std::mem::take(&mut people.regrets) {
+            Deed::Reopen
+        } else {
+            match sim.who {
                 Who::Cruise => sim.rng.weighed(&DEEDS),
                 Who::Team => sim.rng.weighed(&TEAM_DEEDS),
-            },
+            }
         };
         if needs_pull_request(deed) && !sim.world.forge.is_open() {
             return;

@@ -182,12 +182,15 @@ impl World {
                 diff: common::DIFF.to_owned(),
                 cut: false,
             },
-            Effect::Push { head_sha, .. } => match self.git.push(head_sha, self.clock.steady) {
-                true => EffectResult::Pushed,
-                false => EffectResult::BranchMoved {
-                    remote_head: self.git.remote_head().map(CommitSha::new),
-                },
-            },
+            Effect::Push { head_sha, .. } => {
+                if self.git.push(head_sha, self.clock.steady) {
+                    EffectResult::Pushed
+                } else {
+                    EffectResult::BranchMoved {
+                        remote_head: self.git.remote_head().map(CommitSha::new),
+                    }
+                }
+            }
             Effect::OpenPullRequest { .. } => {
                 assert!(self.git.remote_head().is_some(), "nothing was pushed");
                 self.forge.pr.get_or_insert(PrState::Open);
@@ -238,9 +241,10 @@ impl World {
             },
             Effect::Verify { head, .. } => {
                 let base = common::verification::base();
-                common::verification::verified(match rng.percent(70) {
-                    true => common::verification::passed(head, &base),
-                    false => common::verification::failed(head, &base),
+                common::verification::verified(if rng.percent(70) {
+                    common::verification::passed(head, &base)
+                } else {
+                    common::verification::failed(head, &base)
                 })
             }
             Effect::ToRun { run, .. } => panic!("a message to {run}"),

@@ -96,15 +96,12 @@ fn check_grants(run: &Run) {
         let spent = child.spent();
         let used = spent.usage.counted();
         let paid = spent.cost.map_or(0, Cost::micro_usd);
-        match child.is_live() {
-            true => {
-                tokens += child.granted.tokens.unwrap_or(0).max(used);
-                micros += child.granted.cost.map_or(0, Cost::micro_usd).max(paid);
-            }
-            false => {
-                tokens += used;
-                micros += paid;
-            }
+        if child.is_live() {
+            tokens += child.granted.tokens.unwrap_or(0).max(used);
+            micros += child.granted.cost.map_or(0, Cost::micro_usd).max(paid);
+        } else {
+            tokens += used;
+            micros += paid;
         }
     }
     let most = OVERSHOOT * agents(run);

@@ -398,9 +398,10 @@ impl Forest {
                 let mut ended = match job.role {
                     _ if is_cut => agent_ended(Some(Failure::Cancelled)),
                     _ if self.rng.below(100) < self.faults => {
-                        agent_ended(Some(match self.rng.percent(50) {
-                            true => Failure::Garbage,
-                            false => Failure::Model { status: Some(529) },
+                        agent_ended(Some(if self.rng.percent(50) {
+                            Failure::Garbage
+                        } else {
+                            Failure::Model { status: Some(529) }
                         }))
                     }
                     Role::Reviewer => agent_said(r#"{"verdict": "approved"}"#),
@@ -481,9 +482,10 @@ impl Forest {
         }
         let ids: Vec<RunId> = self.trees.keys().cloned().collect();
         let one = self.rng.below(ids.len() as u64) as usize;
-        let id = match self.rng.percent(50) {
-            true => self.root.clone(),
-            false => ids[one].clone(),
+        let id = if self.rng.percent(50) {
+            self.root.clone()
+        } else {
+            ids[one].clone()
         };
         self.grown.was_stopped |= id == self.root;
         let name = self.name("stop");

@@ -109,9 +109,10 @@ pub fn assert_recovered(scene: &Scene, when: &str) {
     };
     let outcome = run.outcome.unwrap();
     let failure = outcome.failure.map(|problem| problem.kind);
-    let expected = match outcome.status == OutcomeStatus::Succeeded {
-        true => None,
-        false => Some(Kind::OwnerLost),
+    let expected = if outcome.status == OutcomeStatus::Succeeded {
+        None
+    } else {
+        Some(Kind::OwnerLost)
     };
     assert_eq!(failure, expected, "{when}: {:?}", outcome.status);
 }

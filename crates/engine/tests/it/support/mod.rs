@@ -194,12 +194,11 @@ pub fn service<'a>(
 }
 
 fn ended(owner: &FakeOwner, run: Result<Run, Problem>) -> Option<Run> {
-    match owner.process.is_alive() {
-        true => Some(run.expect("a living owner brings its run to its end")),
-        false => {
-            assert!(run.is_err(), "a dead process reports nothing");
-            None
-        }
+    if owner.process.is_alive() {
+        Some(run.expect("a living owner brings its run to its end"))
+    } else {
+        assert!(run.is_err(), "a dead process reports nothing");
+        None
     }
 }
 

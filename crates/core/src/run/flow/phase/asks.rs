@@ -86,9 +86,10 @@ impl PhaseFlow<'_> {
         }
         self.try_now();
         self.merge_again();
-        match self.run.work.pull_request.is_some() {
-            true => self.poll(),
-            false => self.go_on(),
+        if self.run.work.pull_request.is_some() {
+            self.poll()
+        } else {
+            self.go_on()
         }
     }
 

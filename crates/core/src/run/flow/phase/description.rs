@@ -55,9 +55,10 @@ impl PhaseFlow<'_> {
 
     pub(in crate::run) fn described(&mut self, result: &EffectResult) {
         if let EffectResult::Failed { problem } = result {
-            self.state.description.failures = match is_final(problem) {
-                true => MOST_TRIES,
-                false => self.state.description.failures + 1,
+            self.state.description.failures = if is_final(problem) {
+                MOST_TRIES
+            } else {
+                self.state.description.failures + 1
             };
             if self.state.description.failures >= MOST_TRIES {
                 self.warn(format!(

@@ -299,9 +299,10 @@ impl PhaseFlow<'_> {
             .filter(|domain| is_open(domain))
             .map(|domain| domain.name())
             .collect();
-        match open.is_empty() {
-            true => String::new(),
-            false => format!(" ({})", open.join(", ")),
+        if open.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", open.join(", "))
         }
     }
 }

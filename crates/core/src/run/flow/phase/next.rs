@@ -126,12 +126,11 @@ impl PhaseFlow<'_> {
             return self.stop_over_budget();
         }
         self.state.pause = Some(Pause::Limit { why: limit });
-        match self.terms.is_watched() && self.run.work.pull_request.is_some() {
-            true => self.post_limit(),
-            false => {
-                self.state.stage = Stage::Watching;
-                self.active();
-            }
+        if self.terms.is_watched() && self.run.work.pull_request.is_some() {
+            self.post_limit()
+        } else {
+            self.state.stage = Stage::Watching;
+            self.active();
         }
     }
 }

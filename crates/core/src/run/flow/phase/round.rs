@@ -141,21 +141,21 @@ impl PhaseFlow<'_> {
 
     fn agent_worked(&mut self, mut round: Round, outcome: &AgentOutcome) {
         let is_fixer = matches!(round.job, RoundJob::Fix { .. });
-        let agent = match is_fixer {
-            true => &self.terms.fixer,
-            false => &self.request.agent,
+        let agent = if is_fixer {
+            &self.terms.fixer
+        } else {
+            &self.request.agent
         };
         if let Some(problem) = outcome.problem(agent) {
             return self.agent_failed(round, &problem, Some(&outcome.ending));
         }
         self.state.counts.failures = 0;
-        match is_fixer {
-            true => {
-                self.state.rounds += 1;
-                let answer = read_fixer(&outcome.text);
-                round.answers = answer.map_or(Vec::new(), |answer| answer.comments);
-            }
-            false => self.state.summary.clone_from(&outcome.summary),
+        if is_fixer {
+            self.state.rounds += 1;
+            let answer = read_fixer(&outcome.text);
+            round.answers = answer.map_or(Vec::new(), |answer| answer.comments);
+        } else {
+            self.state.summary.clone_from(&outcome.summary)
         }
         self.commit(round);
     }
@@ -209,27 +209,25 @@ impl PhaseFlow<'_> {
         let RoundJob::Fix { batch, findings } = &mut round.job else {
             return self.tidied(round);
         };
-        let most = match self.terms.is_watched() {
-            true => MOST_TRIES,
-            false => 1,
+        let most = if self.terms.is_watched() {
+            MOST_TRIES
+        } else {
+            1
         };
         for key in batch.iter() {
             let tries = self.state.ledger.get(key).map_or(0, |entry| entry.tries);
-            let life = match !is_outage && tries >= most {
-                false => {
-                    self.state.saved = kept.as_ref().map(|kept| kept.reference.clone());
-                    Life::Seen
-                }
-                true => {
-                    let answer = Answer {
-                        action: None,
-                        is_unsaid: false,
-                        commit: None,
-                        note: note.clone(),
-                    };
-                    self.record_answer(key, &answer);
-                    Life::Pushed { answer }
-                }
+            let life = if !is_outage && tries >= most {
+                let answer = Answer {
+                    action: None,
+                    is_unsaid: false,
+                    commit: None,
+                    note: note.clone(),
+                };
+                self.record_answer(key, &answer);
+                Life::Pushed { answer }
+            } else {
+                self.state.saved = kept.as_ref().map(|kept| kept.reference.clone());
+                Life::Seen
             };
             if is_outage {
                 self.state.ledger.untry(key);
@@ -237,9 +235,10 @@ impl PhaseFlow<'_> {
             self.state.ledger.give_back(key, life);
         }
         let findings = std::mem::take(findings);
-        match is_outage {
-            true => self.state.findings = findings,
-            false => self.enter_fixed(&findings, None, &note, false),
+        if is_outage {
+            self.state.findings = findings
+        } else {
+            self.enter_fixed(&findings, None, &note, false)
         }
         self.next_reply(round);
     }
@@ -442,9 +441,10 @@ impl PhaseFlow<'_> {
                 let is_fixer = matches!(round.job, RoundJob::Fix { .. });
                 let is_stop = problem.class() == Class::Interrupted;
                 let is_worse = is_final(&problem) && (self.terms.is_watched() || is_stop);
-                match is_fixer && !is_worse {
-                    true => self.agent_failed(round, &problem, None),
-                    false => self.fail(problem),
+                if is_fixer && !is_worse {
+                    self.agent_failed(round, &problem, None)
+                } else {
+                    self.fail(problem)
                 }
             }
             // One comment that cannot be committed does not end a team.

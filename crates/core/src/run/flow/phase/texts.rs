@@ -114,9 +114,10 @@ pub(super) fn stopped_comment(problem: &Problem, run: &Run, ledger: &Ledger) -> 
 /// The comment after an approval.
 pub(super) fn approved_comment(approved: &Approved, plan_only: bool, ledger: &Ledger) -> String {
     let (by, head) = (plain(&approved.by), &approved.head);
-    let rest = match plan_only {
-        true => "Only the plan was requested, so the cruise ends here.",
-        false => "The cruise ends here: drive does not build plans yet.",
+    let rest = if plan_only {
+        "Only the plan was requested, so the cruise ends here."
+    } else {
+        "The cruise ends here: drive does not build plans yet."
     };
     let open = open_comments(ledger);
     format!("The plan is approved at {head} by {by}. {rest}{open}")
@@ -178,10 +179,7 @@ pub(super) fn pull_request_body(
             text.push('\n');
         }
     }
-    let shown = match with_record {
-        true => most - most / 3,
-        false => most,
-    };
+    let shown = if with_record { most - most / 3 } else { most };
     let mut text = fit(text.trim_start(), shown);
     if with_record {
         let open = "\n<details><summary>Record of the run</summary>\n\n";

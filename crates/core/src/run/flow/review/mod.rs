@@ -216,16 +216,18 @@ impl PhaseFlow<'_> {
     fn enter_findings(&mut self, remarks: Vec<Remark>, review: CommentRef, lines: &[CommentRef]) {
         let is_on_line = |one: &Remark| one.file.is_some() && one.line.is_some();
         let on_lines = remarks.iter().filter(|one| is_on_line(one)).count();
-        let remarks = match on_lines == lines.len() {
-            true => remarks,
-            false => together(remarks),
+        let remarks = if on_lines == lines.len() {
+            remarks
+        } else {
+            together(remarks)
         };
         let mut lines = lines.iter();
         let mut by_comment: BTreeMap<CommentRef, Remark> = BTreeMap::new();
         for remark in remarks {
-            let own = match is_on_line(&remark) {
-                true => lines.next().copied(),
-                false => None,
+            let own = if is_on_line(&remark) {
+                lines.next().copied()
+            } else {
+                None
             };
             by_comment.entry(own.unwrap_or(review)).or_insert(remark);
         }

@@ -23,9 +23,10 @@ pub(super) fn by_place(
             (Some(file), Some(line)) => require_line(diff, file, line).is_ok(),
             (Some(_) | None, _) => false,
         };
-        match stands && on_lines.len() < MOST_LINES {
-            true => on_lines.push(suggestion),
-            false => others.push(suggestion),
+        if stands && on_lines.len() < MOST_LINES {
+            on_lines.push(suggestion)
+        } else {
+            others.push(suggestion)
         }
     }
     (on_lines, others)
