@@ -58,7 +58,7 @@ fn a_run_is_shown_with_its_record_and_every_word_of_others_is_text() {
         &format!("<dt>branch</dt><dd>{}</dd>", text(&run["branch"])),
         &format!("<dd>#1 {}</dd>", text(&run["prUrl"])),
         &format!("<li>{}… Add &lt;b&gt;c&lt;/b&gt;</li>", &commit[..10]),
-        "<td>requested</td>",
+        "<td>committing changes</td>",
     ] {
         assert!(page.body.contains(part), "{part} is not in {}", page.body);
     }

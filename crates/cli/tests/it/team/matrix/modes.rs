@@ -102,7 +102,7 @@ pub(super) fn pingpong_is_approved_on_round_two_and_the_description_tells_it(ope
         "<details><summary>Record of the run</summary>",
         &format!("| {reviewer} | reviewer |"),
         "| total | reviewer |",
-        "- everything, round 2 at ",
+        "- whole change, round 2 at ",
         "Agent commands:\n\n- `/",
     ] {
         let found = rest.find(part);

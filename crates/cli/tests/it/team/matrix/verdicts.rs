@@ -21,7 +21,7 @@ pub(super) fn never_approved_ends_with_exit_code_1_and_says_what_is_open(opening
     let failure = ended_as(&ended, "failed", "needsChanges", 2, &commits);
     assert_eq!(failure, "notApproved");
     let body = arena.seen().body;
-    assert!(body.contains("- everything, round 2 at "), "{body}");
+    assert!(body.contains("- whole change, round 2 at "), "{body}");
     assert_eq!(body.matches("\n- never good enough").count(), 2, "{body}");
 }
 
