@@ -104,13 +104,7 @@ pub(super) fn mend_head(
     }
     let at = all.location_of(record);
     for lock in ["index.lock", "HEAD.lock", "reftable/tables.list.lock"] {
-        let lock = admin.join(lock);
-        if lock.is_dir() {
-            // Not a lock of git's.
-            discard(&lock)?;
-        } else {
-            git::remove_if_stale(&lock, &at);
-        }
+        clear_lock(&admin.join(lock), &at)?;
     }
     // Git waits ten seconds for each of these before it complains.
     let own = record.sandbox.branch.iter();
@@ -312,6 +306,18 @@ fn register_again(record: &Record) -> Result<(), Problem> {
 fn put(path: &Path, content: &[u8]) -> Result<(), Problem> {
     discard(path)?;
     files::replace(path, content).map_err(|error| storage_problem(path, &error))
+}
+
+/// Removes what stands in the place of a lock, unless somebody holds it. What is no file is no lock
+/// of git's.
+pub(super) fn clear_lock(lock: &Path, at: &Location) -> Result<(), Problem> {
+    match lock.symlink_metadata() {
+        Ok(meta) if !meta.is_file() => discard(lock),
+        Ok(_) | Err(_) => {
+            git::remove_if_stale(lock, at);
+            Ok(())
+        }
+    }
 }
 
 fn discard(path: &Path) -> Result<(), Problem> {

@@ -1,5 +1,6 @@
 //! Resets a sandbox to a commit after saving its work.
 
+use super::mend::clear_lock;
 use super::record::Record;
 use super::{Worktrees, gone, keep, refs, storage_problem};
 use crate::git::{self, Call, IgnoredFiles, Location, Touches};
@@ -25,7 +26,7 @@ pub(super) fn roll_back(
     let admin = &record.sandbox.admin_dir;
     // A lock that was left by somebody who was killed would stop the next agent. One that is held makes
     // the calls below fail.
-    git::remove_if_stale(&admin.join("index.lock"), &at);
+    clear_lock(&admin.join("index.lock"), &at)?;
     if is_there(all, record, &at, &to) {
         return Ok(None);
     }

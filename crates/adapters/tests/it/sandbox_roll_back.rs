@@ -4,6 +4,7 @@ use crate::support::{World, write};
 use drive_core::ids::CommitSha;
 use drive_core::sandbox::{InProgress, Sandbox};
 use drive_engine::ports::Sandboxes;
+use std::os::unix::fs::symlink;
 
 struct Scene {
     world: World,
@@ -239,4 +240,23 @@ fn work_in_a_brought_folder_is_kept_and_taken_away_and_what_was_brought_stays() 
 #[test]
 fn the_same_holds_for_an_ordinary_user() {
     crate::support::again_as_ordinary_user(module_path!());
+}
+
+#[test]
+fn what_stands_in_the_place_of_a_lock_and_is_none_is_removed() {
+    let scene = Scene::new();
+    let lock = scene.sandbox.admin_dir.join("index.lock");
+    let base = CommitSha::new(&scene.base);
+    let sandboxes = scene.world.worktrees();
+    let makers: [fn(&std::path::Path); 2] = [
+        |lock| symlink("nowhere", lock).unwrap(),
+        |lock| std::fs::create_dir(lock).unwrap(),
+    ];
+    for make in makers {
+        write(&scene.sandbox.path.join("new.txt"), "new");
+        make(&lock);
+        sandboxes.roll_back(&scene.sandbox, &base).unwrap().unwrap();
+        assert!(lock.symlink_metadata().is_err());
+        assert!(!scene.sandbox.path.join("new.txt").exists());
+    }
 }

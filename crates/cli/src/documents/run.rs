@@ -124,7 +124,8 @@ pub(crate) struct RunSummary {
     kind: Option<CommandKind>,
     /// How it ended; null for a run that has not ended.
     pub(crate) status: Option<RunStatus>,
-    /// What only a person can end, with the command that does; null while the run works or is over.
+    /// What it waits for, with the command where only a person can end the wait; null while the run
+    /// works or is over.
     waiting_for: Option<String>,
     /// The run that started it; absent for a run that a person started.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -265,7 +266,7 @@ impl From<&Run> for RunSummary {
             run_id: run.id.to_string(),
             kind: request.map(|request| CommandKind::from(&request.kind)),
             status: outcome.map(|outcome| outcome.status.into()),
-            waiting_for: run::waits_for_person(run),
+            waiting_for: run::waits_for_person(run).or_else(|| run::paused_for(run)),
             parent_run_id: run.parent().map(|parent| parent.run.to_string()),
             task: request.map(|request| request.task.clone()),
             branch: run.work.branch.clone(),

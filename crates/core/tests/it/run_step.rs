@@ -3,13 +3,13 @@
 use crate::common::{
     self, agent_ended, at, committed, good, identity, kept, problem, request, run_id, sandbox,
 };
-use drive_core::agent::Failure;
-use drive_core::ids::{CommitSha, EffectKey, PrNumber};
+use drive_core::agent::{Budget, Failure};
+use drive_core::ids::{CommitSha, EffectKey, PrNumber, RunId, TaskId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::TimeBound;
 use drive_core::run::{
-    AfterEnd, BranchTip, CommitSummary, Effect, EffectResult, Event, OutcomeStatus, Publish, Run,
-    Timer, fold, paused_for, read_run, step, write_run,
+    AfterEnd, Ask, BranchTip, CommitSummary, Effect, EffectResult, Event, OutcomeStatus, Parent,
+    Publish, Request, Run, Timer, fold, paused_for, read_run, step, write_run,
 };
 use proptest::prelude::*;
 
@@ -251,6 +251,48 @@ fn a_pause_that_ends_before_the_work_is_saved_starts_the_agent_afterwards() {
     let (run, _) = after_hold(ended(working(None), away()));
     assert_eq!(pending(&run), ["rollBack/1"]);
     assert_eq!(pending(&rolled_back(run)), ["runAgent/2"]);
+}
+
+#[test]
+fn a_pause_that_ends_while_a_report_is_on_its_way_starts_the_agent() {
+    let asked = Request {
+        parent: Some(Parent {
+            run: RunId::new("r-parent"),
+            task: TaskId::new("a"),
+        }),
+        ..request(Publish::BranchOnly, AfterEnd::Remove)
+    };
+    let budget = |tokens| Budget {
+        tokens: Some(tokens),
+        cost: None,
+    };
+    let request = Box::new(Request {
+        budget: budget(1_000),
+        ..asked
+    });
+    let run = next(Run::new(run_id()), Event::Requested { request });
+    let made = good(run.pending.values().next().unwrap());
+    let finished = |run: Run, name: &str, result: EffectResult| {
+        let key = pending(&run).into_iter().find(|key| key.starts_with(name));
+        let key = EffectKey::new(key.unwrap());
+        next(run, Event::EffectEnded { key, result })
+    };
+    let back = || EffectResult::RolledBack { kept: None };
+    // It has reported once: from then on it reports what it uses.
+    let run = finished(ended(ended(run, made), away()), "rollBack", back());
+    let (run, _) = after_hold(run);
+    let run = finished(run, "reportToParent", EffectResult::Delivered);
+    let ask = Ask::Extend {
+        budget: budget(100_000),
+        rounds: 0,
+    };
+    let run = next(run, Event::Asked { ask });
+    let run = finished(run, "runAgent", away());
+    let run = finished(run, "rollBack", back());
+    let (run, _) = after_hold(run);
+    let left = pending(&run);
+    assert!(left[0].starts_with("reportToParent/"), "{left:?}");
+    assert!(left[1].starts_with("runAgent/"), "{left:?}");
 }
 
 #[test]

@@ -478,4 +478,12 @@ fn a_share_that_did_not_reach_its_child_is_there_for_others() {
     let run = next(run, Event::EffectEnded { key, result });
     assert_eq!(tokens(&run, "a"), Some(500));
     assert!(run.warnings[0].starts_with("could not send a request to run `r1+a`: "));
+    // A person who raises the budget is not told "working" for ever.
+    let budget = Budget {
+        tokens: Some(1_000),
+        cost: None,
+    };
+    let ask = Ask::Extend { budget, rounds: 0 };
+    let run = next(run, Event::Asked { ask });
+    assert_eq!(tokens(&run, "a"), Some(1_890));
 }

@@ -51,12 +51,19 @@ impl World<'_> {
         }
         // The files may still be those of the commit before: left as they are, they would look like a
         // change that takes the new commits back.
-        self.sandboxes.roll_back(sandbox, &tip)?;
-        Err(Problem::new(
+        let put_back = self.sandboxes.roll_back(sandbox, &tip);
+        let moved = Problem::new(
             Kind::BranchMoved,
             format!("`{branch}` got new commits during the review of {head}"),
         )
-        .hint("drive reviews the new head next"))
+        .hint("drive reviews the new head next");
+        Err(match put_back {
+            Ok(Some(kept)) => {
+                moved.cause(format!("what else lay there is saved: {}", kept.reference))
+            }
+            Ok(None) => moved,
+            Err(problem) => moved.cause(problem.message),
+        })
     }
 }
 

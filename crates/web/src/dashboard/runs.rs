@@ -6,7 +6,7 @@ use super::record::tell_record;
 use drive_core::Problem;
 use drive_core::ids::RunId;
 use drive_core::phase::PhaseName;
-use drive_core::run::{Run, cruise_status};
+use drive_core::run::{Run, cruise_status, paused_for, waits_for_person};
 use drive_core::timeline::{describe_state, timeline};
 use drive_engine::ports::{Entry, RunFilter, Store};
 
@@ -95,6 +95,9 @@ fn facts(html: &mut Html, run: &Run) {
         html.fact("next poll", cruise.next_poll_at.map(instant));
         html.fact("pending comments", Some(cruise.pending_comments));
         html.fact("fixer rounds", Some(cruise.rounds));
+    } else {
+        let wait = waits_for_person(run).or_else(|| paused_for(run));
+        html.fact("waiting for", wait);
     }
     html.fact("failure", failure.map(|failure| &failure.message));
     html.fact("hint", failure.and_then(|failure| failure.hint.as_ref()));

@@ -9,6 +9,7 @@ use self::logs::{follow, logs};
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::documents::{JournalLine, RunDetailDocument, RunSummary, RunsDocument};
+use crate::output::Printable;
 use crate::wiring::Wiring;
 use clap::{Args, Subcommand};
 use drive_core::agent::answer::title_of;
@@ -96,7 +97,7 @@ fn list(wiring: &Wiring, limit: u32) -> Outcome {
     let document = RunsDocument {
         runs: runs.iter().map(RunSummary::from).collect(),
     };
-    Answer::new(&document, text)
+    Answer::new(&document, Printable(&text).to_string())
 }
 
 fn show(wiring: &Wiring, run: &Run) -> Outcome {
@@ -126,7 +127,7 @@ fn show(wiring: &Wiring, run: &Run) -> Outcome {
         run: RunSummary::from(run),
         journal,
     };
-    Answer::new(&document, text)
+    Answer::new(&document, Printable(&text).to_string())
 }
 
 fn find(wiring: &Wiring, id: Option<&str>) -> Result<Run, Problem> {

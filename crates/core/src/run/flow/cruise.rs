@@ -46,6 +46,7 @@ pub(super) fn asked(run: &mut Run, ask: &Ask, now: Timestamp) -> bool {
     match ask {
         Ask::Extend { budget, .. } => {
             run.grant(*budget);
+            ask_again(run);
             go_on(run, now);
             true
         }
@@ -100,6 +101,18 @@ pub(in crate::run) fn needs_budget(run: &Run) -> bool {
         return false;
     }
     has_any || Board::of(run, terms).ready().next().is_some()
+}
+
+/// Lets children that still wait for a larger share be granted one, although an earlier grant was on
+/// its way to them: it may never have arrived.
+fn ask_again(run: &mut Run) {
+    let pending = &run.pending;
+    for (id, child) in &mut run.children {
+        let is_told = |effect: &Effect| matches!(effect, Effect::ToRun { run, .. } if run == id);
+        if !pending.values().any(is_told) {
+            child.granted_for = 0;
+        }
+    }
 }
 
 /// Grants more to children that used up their share.

@@ -71,7 +71,7 @@ impl Merge {
                 self.restart(run, ours);
                 Merging::Pending
             }
-            // However the agent ended, git decides whether conflicts are left.
+            // Whatever the agent said in the end, git decides whether conflicts are left.
             (MergeStep::Resolving { ours, theirs }, _) => self.conclude(run, ours, theirs),
             (_, EffectResult::Integrated { .. }) => Merging::Merged,
             (_, EffectResult::Replaced { .. }) => Merging::Replaced,
@@ -108,7 +108,8 @@ impl Merge {
         self.restart(run, ours);
     }
 
-    fn restart(&mut self, run: &mut Run, to: CommitSha) {
+    /// Rolls the sandbox back and merges anew.
+    pub(super) fn restart(&mut self, run: &mut Run, to: CommitSha) {
         let sandbox = self.sandbox.clone();
         run.decide(Effect::RollBack { sandbox, to });
         self.step = MergeStep::Restarting;

@@ -53,7 +53,9 @@ pub(super) fn extended(run: &mut Run, stage: SpawnStage, now: Timestamp) {
 
 /// The pause after an outage has ended: the agent starts, once what the last one left is saved.
 pub(super) fn woken(run: &mut Run, stage: SpawnStage, now: Timestamp) {
-    if let (Some(request), true) = (run.request.clone(), run.pending.is_empty()) {
+    let is_saving = |effect: &Effect| matches!(effect, Effect::RollBack { .. });
+    let is_saved = !run.pending.values().any(is_saving);
+    if let (Some(request), true) = (run.request.clone(), is_saved) {
         fly(run, &request, stage, now, |flow| flow.start_or_wait());
     }
 }

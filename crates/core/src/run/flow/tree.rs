@@ -2,8 +2,6 @@
 //!
 //! A child has a deterministic id, so that starting it again starts nothing new. It reports to its
 //! parent by an effect, one report at a time, and ends only after its parent has its last report.
-//! The budget belongs to the root: a child gets a share of what no other child holds, and what it
-//! leaves over is there for others once it has ended.
 
 use super::super::model::{
     Ask, Child, ChildReport, ChildStage, ChildState, Effect, Flow, OutcomeStatus, Parent, Request,

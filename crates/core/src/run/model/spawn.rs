@@ -11,6 +11,7 @@ pub enum SpawnStage {
     /// The agent works.
     AgentWorking {
         /// How often in a row its model was away before.
+        #[serde(default)]
         outages: u32,
     },
     /// The model is away; a timer starts the agent again.

@@ -5,6 +5,7 @@ use crate::team_step::scene::{APPROVED, Scene, end};
 use drive_core::agent::{Failure, Role};
 use drive_core::ids::{BranchName, CommitSha, RemoteName};
 use drive_core::problem::{Kind, Problem};
+use drive_core::process::TimeBound;
 use drive_core::review::LastWord;
 use drive_core::run::{
     AgentJob, BranchAt, Effect, EffectResult, Flow, MergeWhen, OutcomeStatus, Run,
@@ -224,6 +225,25 @@ fn a_model_that_is_away_while_conflicts_are_resolved_costs_time_and_no_try() {
         end(&run),
         (OutcomeStatus::Succeeded, None, Some(LastWord::Approved))
     );
+}
+
+#[test]
+fn files_of_an_agent_that_was_cut_short_are_no_resolution_of_conflicts() {
+    let bound = TimeBound::Idle;
+    for failure in [Failure::TimedOut { bound }, Failure::OutputLimit] {
+        let mut scene = Scene::reviews(&[APPROVED]);
+        scene.answers("push", [MOVED]);
+        scene.answers("integrate", [conflicted(), conflicted()]);
+        scene.answers("concludeMerge", [integrated('f')]);
+        scene.agents = [agent_ended(Some(failure)), agent_ended(None)].into();
+        let run = fly(&mut scene);
+        let restarted = ["push", "integrate", "rollBack", "integrate"];
+        let expected = [&restarted[..], &["concludeMerge", "push", "integrate"]];
+        assert_eq!(branch_work(&scene), expected.concat());
+        let rounds: Vec<u32> = mergers(&scene).iter().map(|job| job.round).collect();
+        assert_eq!(rounds, [1, 2]);
+        assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::super::merge::{Merging, unresolved};
 use super::super::outage::is_outage;
 use super::super::publish::branch_moved;
 use super::PhaseFlow;
-use crate::agent::Role;
+use crate::agent::{Ending, Failure, Role};
 use crate::ids::{CommitSha, EffectKey};
 use crate::problem::{Kind, Problem};
 use crate::prompts::Prompt;
@@ -157,6 +157,11 @@ impl PhaseFlow<'_> {
                     }
                     return self.merging(merge, round);
                 }
+                // Half-written files must not be taken for a resolution.
+                Some(_) if is_cut_short(&outcome.ending) => {
+                    merge.restart(self.run, ours);
+                    return self.merging(merge, round);
+                }
                 Some(_) => {}
                 None => self.state.counts.failures = 0,
             }
@@ -243,5 +248,13 @@ impl PhaseFlow<'_> {
         job.round = merge.rounds;
         job.input.conflicts = files;
         job
+    }
+}
+
+/// Whether an agent ended before it said that it was done.
+fn is_cut_short(ending: &Ending) -> bool {
+    match ending {
+        Ending::Succeeded => false,
+        Ending::Failed { reason, .. } => *reason != Failure::Reported,
     }
 }

@@ -93,7 +93,7 @@ impl PhaseFlow<'_> {
 
     /// Tells an agent where the work of the attempt before it is.
     fn add_saved(&mut self, job: &mut AgentJob) {
-        if let Some(saved) = self.state.saved.take() {
+        if let Some(saved) = &self.state.saved {
             let _ = write!(
                 job.prompt,
                 "\n\nAn earlier attempt did not finish. Its unfinished work is saved as \
@@ -150,6 +150,7 @@ impl PhaseFlow<'_> {
             return self.agent_failed(round, &problem, Some(&outcome.ending));
         }
         self.state.counts.failures = 0;
+        self.state.saved = None;
         if is_fixer {
             self.state.rounds += 1;
             let answer = read_fixer(&outcome.text);
@@ -226,7 +227,10 @@ impl PhaseFlow<'_> {
                 self.record_answer(key, &answer);
                 Life::Pushed { answer }
             } else {
-                self.state.saved = kept.as_ref().map(|kept| kept.reference.clone());
+                // An agent that left nothing has not taken over the work that was saved before it.
+                if let Some(kept) = &kept {
+                    self.state.saved = Some(kept.reference.clone());
+                }
                 Life::Seen
             };
             if is_outage {
