@@ -24,8 +24,7 @@ pub(super) fn roll_back(
     let at = all.location_of(record);
     let to = git::resolve(&all.git, &at, to)?;
     let admin = &record.sandbox.admin_dir;
-    // A lock that was left by somebody who was killed would stop the next agent. One that is held makes
-    // the calls below fail.
+    // A stale lock would stop the next agent. A lock that is held fails the calls below.
     clear_lock(&admin.join("index.lock"), &at)?;
     if is_there(all, record, &at, &to) {
         return Ok(None);

@@ -21,7 +21,7 @@ const CRUISE_RUN: &str = include_str!("../golden/cruise-run-1.json");
 
 #[test]
 fn events_are_written_as_the_golden_file_says() {
-    let written: Vec<String> = common::events()
+    let written: Vec<String> = common::events::events()
         .iter()
         .map(|e| write_event(e).unwrap())
         .collect();
@@ -38,7 +38,7 @@ fn events_of_the_golden_file_are_still_read() {
         .lines()
         .map(|line| read_event(EVENT_FORMAT, line).unwrap())
         .collect();
-    assert_eq!(read, common::events());
+    assert_eq!(read, common::events::events());
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_cruise_in_the_middle_of_its_work_is_written_and_read_as_the_golden_file_say
 #[test]
 #[ignore = "writes the golden files of the first format anew"]
 fn renew() {
-    let events: Vec<String> = common::events()
+    let events: Vec<String> = common::events::events()
         .iter()
         .map(|event| write_event(event).unwrap())
         .collect();

@@ -58,9 +58,10 @@ impl World<'_> {
         )
         .hint("drive reviews the new head next");
         Err(match put_back {
-            Ok(Some(kept)) => {
-                moved.cause(format!("what else lay there is saved: {}", kept.reference))
-            }
+            Ok(Some(kept)) => moved.cause(format!(
+                "uncommitted changes are saved as `{}`",
+                kept.reference
+            )),
             Ok(None) => moved,
             Err(problem) => moved.cause(problem.message),
         })
