@@ -88,9 +88,13 @@ impl Merge {
                 self.roll_back(run, ours, problem)
             }
             // No other result belongs to what was decided here.
-            (MergeStep::Merging | MergeStep::Concluding { .. } | MergeStep::Held, _) => {
-                Merging::Pending
-            }
+            (
+                MergeStep::Merging
+                | MergeStep::Concluding { .. }
+                | MergeStep::PostingLimit
+                | MergeStep::Held,
+                _,
+            ) => Merging::Pending,
         }
     }
 
@@ -102,7 +106,8 @@ impl Merge {
         self.rounds = rounds;
     }
 
-    /// The agent's model was away: that was no try, and half-written files are no resolution.
+    /// The agent's model was away, or the budget is spent: that was no try, and half-written files are
+    /// no resolution.
     pub(super) fn put_off(&mut self, run: &mut Run, ours: CommitSha) {
         self.rounds = self.rounds.saturating_sub(1);
         self.restart(run, ours);

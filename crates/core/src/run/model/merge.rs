@@ -75,9 +75,11 @@ pub enum MergeStep {
         /// The commit that is merged in.
         theirs: CommitSha,
     },
-    /// The agent was interrupted, or its model is away: the sandbox is reset, and the merge starts
-    /// again.
+    /// The agent was interrupted, its model is away, or the budget is spent: the sandbox is reset, and
+    /// the merge starts again.
     Restarting,
+    /// A comment says that the budget is spent.
+    PostingLimit,
     /// The merge is begun anew when the pause of the phase ends.
     Held,
     /// The sandbox goes back to where it was before the merge.

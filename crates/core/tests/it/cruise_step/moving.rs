@@ -1,7 +1,7 @@
 //! Somebody else pushes to the branch of a cruise, rewrites it, or is in the way of it.
 
 use crate::common::{
-    agent_ended, agent_said, comment, conflicted, cruise::terms, integrated, replaced,
+    agent_ended, agent_said, comment, conflicted, cruise::terms, integrated, over_budget, replaced,
 };
 use crate::cruise_step::scene::{Scene, failed, head};
 use drive_core::agent::{Budget, Failure, Role};
@@ -243,8 +243,8 @@ fn what_was_left_in_the_sandbox_is_committed_before_a_merge() {
     assert_eq!(message, Some("Save uncommitted changes of the sandbox"));
 }
 
-#[test]
-fn no_agent_resolves_conflicts_on_an_empty_budget() {
+/// A cruise whose budget is spent, in conflict with what a person pushed.
+fn out_of_budget_in_conflict() -> Scene {
     let mut request = crate::common::cruise::request_with(terms());
     request.budget = Budget {
         tokens: Some(8_000),
@@ -252,19 +252,83 @@ fn no_agent_resolves_conflicts_on_an_empty_budget() {
     };
     let mut scene = Scene::with(request);
     scene.settle();
-    let agents = scene.jobs.len();
+    scene.performed.clear();
+    scene.jobs.clear();
     scene.answer("integrate", conflicted());
+    scene.answer("integrate", conflicted());
+    scene.answer("concludeMerge", integrated('e'));
+    scene
+}
+
+fn more(tokens: u64) -> Ask {
+    Ask::Extend {
+        budget: Budget {
+            tokens: Some(tokens),
+            cost: None,
+        },
+        rounds: 0,
+    }
+}
+
+/// A person was once asked to merge by hand, and the cruise ended.
+#[test]
+fn conflicts_on_a_spent_budget_wait_for_a_larger_one() {
+    let mut scene = out_of_budget_in_conflict();
     scene.sees(shows(theirs()));
-    assert_eq!(scene.jobs.len(), agents);
-    let outcome = scene.outcome();
-    let failure = outcome.failure.as_ref().unwrap();
-    assert_eq!(
-        (outcome.status, failure.kind),
-        (OutcomeStatus::NeedsHuman, Kind::MergeConflict)
-    );
+    assert_eq!((&scene.run.outcome, scene.jobs.len()), (&None, 0));
+    assert_eq!(scene.names()[2..4], ["integrate", "rollBack"]);
     let told = scene.bodies();
-    let starts = "Stopped before the work was done: ";
+    let starts = "Waiting for a person: the run used 8400 tokens (limit 8000).";
     assert!(told.len() == 1 && told[0].starts_with(starts), "{told:?}");
+    let paused = paused_for(&scene.run).unwrap();
+    assert!(paused.contains("drive runs extend"), "{paused}");
+    scene.ask(more(100));
+    assert_eq!(mergers(&scene), 0, "still over the budget");
+    scene.ask(more(5_000));
+    assert_eq!((mergers(&scene), scene.bodies().len()), (1, 1));
+    assert_eq!(pushes(&scene)[0].0, "e".repeat(40));
+    assert_eq!((&scene.run.outcome, paused_for(&scene.run)), (&None, None));
+}
+
+#[test]
+fn conflicts_go_on_after_a_budget_that_came_before_its_limit_was_posted() {
+    let mut scene = out_of_budget_in_conflict();
+    scene.answer("postComment", failed());
+    scene.sees(shows(theirs()));
+    assert_eq!(mergers(&scene), 0);
+    scene.ask(more(5_000));
+    assert_eq!(mergers(&scene), 0, "the comment is still being posted");
+    scene.wake(Timer::Retry);
+    assert_eq!(mergers(&scene), 1);
+    assert_eq!(pushes(&scene)[0].0, "e".repeat(40));
+}
+
+#[test]
+fn a_budget_that_ends_the_resolution_of_conflicts_costs_no_try() {
+    let mut request = crate::common::cruise::request_with(terms());
+    request.budget = Budget {
+        tokens: Some(9_000),
+        cost: None,
+    };
+    let mut scene = Scene::with(request);
+    scene.settle();
+    scene.jobs.clear();
+    for _ in 0..4 {
+        scene.answer("integrate", conflicted());
+    }
+    scene.answer("concludeMerge", integrated('e'));
+    for _ in 0..3 {
+        scene.agent(Role::Fixer, over_budget());
+    }
+    scene.sees(shows(theirs()));
+    for merges in 1..4 {
+        assert_eq!((mergers(&scene), &scene.run.outcome), (merges, &None));
+        scene.ask(more(1_000));
+    }
+    assert_eq!(mergers(&scene), 4);
+    let rounds: Vec<u32> = scene.jobs.iter().map(|job| job.round).take(4).collect();
+    assert_eq!(rounds, [1, 1, 1, 1]);
+    assert!(pushes(&scene).iter().any(|push| push.0 == "e".repeat(40)));
 }
 
 fn away() -> EffectResult {

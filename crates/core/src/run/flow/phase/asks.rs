@@ -72,6 +72,7 @@ impl PhaseFlow<'_> {
         self.state.pause = self.limit_reached().map(|why| Pause::Limit { why });
         if self.state.pause.is_none() {
             self.state.watch.fresh = false;
+            self.merge_again();
             self.go_on();
         }
     }

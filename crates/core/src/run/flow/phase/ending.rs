@@ -36,7 +36,6 @@ impl PhaseFlow<'_> {
             // The same rounds may meet the limit of a raised budget again.
             key = format!("{key}/{}", self.run.spent.usage.counted());
         }
-        self.state.stage = Stage::PostingLimit;
         self.on_forge(ForgeAct::PostComment { body }, Some(key));
     }
 

@@ -141,6 +141,7 @@ impl PhaseFlow<'_> {
                 | MergeStep::RollingBack { .. }
                 | MergeStep::Restarting
                 | MergeStep::Held => {}
+                MergeStep::PostingLimit => return self.try_again(key, effect, problem),
             }
         }
         if let (MergeStep::Resolving { ours, .. }, EffectResult::AgentEnded { outcome, .. }) =
@@ -159,7 +160,11 @@ impl PhaseFlow<'_> {
                 }
                 // Half-written files must not be taken for a resolution.
                 Some(_) if is_cut_short(&outcome.ending) => {
-                    merge.restart(self.run, ours);
+                    if outcome.ending.is_over_budget() {
+                        merge.put_off(self.run, ours)
+                    } else {
+                        merge.restart(self.run, ours)
+                    }
                     return self.merging(merge, round);
                 }
                 Some(_) => {}
@@ -167,9 +172,21 @@ impl PhaseFlow<'_> {
             }
         }
         let is_back = matches!(result, EffectResult::RolledBack { .. });
-        if is_back && merge.step == MergeStep::Restarting && self.holds(HoldFor::EveryAgent) {
+        if is_back && merge.step == MergeStep::Restarting {
+            let overrun = self.overrun().filter(|_| self.waits_at_limits());
+            if overrun.is_some() || self.holds(HoldFor::EveryAgent) {
+                merge.step = MergeStep::Held;
+                self.merging(merge, round);
+                if let Some(overrun) = overrun {
+                    self.limit_hit(format!("the run {overrun}"));
+                }
+                return;
+            }
+        }
+        if merge.step == MergeStep::PostingLimit {
             merge.step = MergeStep::Held;
-            return self.merging(merge, round);
+            self.merging(merge, round);
+            return self.merge_again();
         }
         match merge.ended(self.run, result) {
             Merging::Pending => self.merging(merge, round),
@@ -177,6 +194,12 @@ impl PhaseFlow<'_> {
             Merging::Replaced => self.replaced(round),
             Merging::Conflicts(files) => {
                 if let Some(overrun) = self.overrun() {
+                    if let (MergeStep::Resolving { ours, .. }, true) =
+                        (merge.step.clone(), self.waits_at_limits())
+                    {
+                        merge.put_off(self.run, ours);
+                        return self.merging(merge, round);
+                    }
                     let problem =
                         unresolved(&merge.from, &files).cause(format!("the run {overrun}"));
                     return self.stop(OutcomeStatus::NeedsHuman, problem);
@@ -196,9 +219,9 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// The pause has ended: a merge that waits for it is begun anew.
+    /// Begins a merge anew that waits for the end of a pause, once it has ended.
     pub(super) fn merge_again(&mut self) {
-        if let Stage::Merging { merge, .. } = &mut self.state.stage
+        if let (Stage::Merging { merge, .. }, None) = (&mut self.state.stage, &self.state.pause)
             && merge.step == MergeStep::Held
         {
             merge.begin_again(self.run);

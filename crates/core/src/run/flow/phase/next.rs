@@ -1,6 +1,6 @@
 //! Chooses the next step after the worker finished one or a comment arrived.
 
-use super::super::super::model::{DoneWhen, HoldFor, Pause, PlanCheck, Stage};
+use super::super::super::model::{DoneWhen, HoldFor, MergeStep, Pause, PlanCheck, Stage};
 use super::PhaseFlow;
 use crate::review::{LastWord, Move};
 
@@ -119,18 +119,28 @@ impl PhaseFlow<'_> {
         self.terms.is_watched() || self.run.parent().is_some()
     }
 
-    /// A limit keeps the next agent from starting. Only people who watch the pull request are told
-    /// there.
+    /// A limit keeps the next agent from starting; a merge under way waits for it. Only people who watch
+    /// the pull request are told there.
     pub(in crate::run) fn limit_hit(&mut self, limit: String) {
         if !self.waits_at_limits() {
             return self.stop_over_budget();
         }
         self.state.pause = Some(Pause::Limit { why: limit });
-        if self.terms.is_watched() && self.run.work.pull_request.is_some() {
+        let is_told = self.terms.is_watched() && self.run.work.pull_request.is_some();
+        let (stage, step) = if is_told {
+            (Stage::PostingLimit, MergeStep::PostingLimit)
+        } else {
+            (Stage::Watching, MergeStep::Held)
+        };
+        if let Stage::Merging { merge, .. } = &mut self.state.stage {
+            merge.step = step
+        } else {
+            self.state.stage = stage
+        }
+        if is_told {
             self.post_limit()
         } else {
-            self.state.stage = Stage::Watching;
-            self.active();
+            self.active()
         }
     }
 }
