@@ -303,6 +303,24 @@ fn a_conflict_with_the_base_that_stays_leaves_the_approval_and_asks_a_person() {
 }
 
 #[test]
+fn a_conflict_after_the_last_review_leaves_no_approval_of_a_commit_nobody_saw() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers("push", [EffectResult::Pushed, MOVED]);
+    scene.answers("integrate", [conflicted(), conflicted()]);
+    let resolved = [integrated('f'), conflicted(), conflicted()];
+    scene.answers("concludeMerge", resolved);
+    let run = fly(&mut scene);
+    assert_eq!(
+        end(&run),
+        (
+            OutcomeStatus::NeedsHuman,
+            Some(Kind::MergeConflict),
+            Some(LastWord::Inconclusive)
+        )
+    );
+}
+
+#[test]
 fn a_base_that_moves_for_ever_does_not_keep_the_team_for_ever() {
     let mut scene = Scene::reviews(&[APPROVED]);
     scene.answers("integrate", ['1', '2', '3', '4', '5'].map(integrated));

@@ -231,6 +231,33 @@ fn a_closing_comment_that_cannot_be_posted_is_a_warning() {
     assert!(run.warnings.contains(&warning), "{:?}", run.warnings);
 }
 
+/// A team once merged a commit that was nowhere but on its local branch.
+#[test]
+fn a_commit_that_a_stop_left_unpublished_is_pushed_before_it_is_reviewed() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let run = stopped_in_review(&mut scene);
+    let theirs = "f".repeat(40);
+    scene.head = Some(theirs.clone());
+    scene.performed.clear();
+    let run = to_the_end(&mut scene, tell(run, RESUMED));
+    assert_eq!(end(&run).2, Some(LastWord::Approved));
+    let next = scene.performed.iter().find(|effect| match effect {
+        Effect::Push { .. } => true,
+        Effect::RunAgent { job, .. } => job.role == Role::Reviewer,
+        _ => false,
+    });
+    assert!(
+        matches!(
+            next,
+            Some(Effect::Push {
+                published: Some(_),
+                ..
+            })
+        ),
+        "{next:?}"
+    );
+}
+
 #[test]
 fn a_run_that_succeeded_or_still_runs_cannot_be_resumed() {
     let mut scene = Scene::reviews(&[APPROVED]);

@@ -54,7 +54,7 @@ impl PhaseFlow<'_> {
     }
 
     /// Takes in what is on the branch, here and on the remote.
-    fn take_in(&mut self) {
+    pub(super) fn take_in(&mut self) {
         // Leftovers in the sandbox must not be in the way of a merge. Without a remote the commit was
         // made in the sandbox itself, so nothing is rolled back here.
         self.commit(Round {
@@ -209,13 +209,19 @@ impl PhaseFlow<'_> {
                 let sandbox = Some(self.run.sandbox_id());
                 self.start_agent(sandbox, job);
             }
-            Merging::Stuck(problem) => match (self.terms.done, &self.state.next) {
-                // The reviewers' verdict is still true.
-                (DoneWhen::Reviewed { .. }, &Move::Done(word)) => {
-                    self.finish_with(word, OutcomeStatus::NeedsHuman, problem);
+            Merging::Stuck(problem) => {
+                let head = self.run.work.head_sha.as_ref();
+                let is_seen = head.is_some_and(|head| self.state.record.is_approved(head));
+                match (self.terms.done, &self.state.next) {
+                    // The reviewers' verdict is still true.
+                    (DoneWhen::Reviewed { .. }, &Move::Done(word))
+                        if is_seen || word != LastWord::Approved =>
+                    {
+                        self.finish_with(word, OutcomeStatus::NeedsHuman, problem);
+                    }
+                    (_, _) => self.stop(OutcomeStatus::NeedsHuman, problem),
                 }
-                (_, _) => self.stop(OutcomeStatus::NeedsHuman, problem),
-            },
+            }
         }
     }
 

@@ -46,6 +46,10 @@ impl PhaseFlow<'_> {
         if let Some(head) = moved.filter(|head| self.state.pushed.as_ref() != Some(head)) {
             return self.catch_up(head);
         }
+        // A stop left a commit that was never published: nobody else can see it.
+        if self.state.pushed != self.run.work.head_sha {
+            return self.take_in();
+        }
         if self.has_work() {
             match (self.state.limit().is_some(), self.limit_reached()) {
                 (true, _) => {}
