@@ -41,12 +41,17 @@ fn ended(run: Run, result: EffectResult) -> Run {
 /// Lets everything succeed until the run ends; returns the effects in order.
 fn to_the_end(mut run: Run) -> (Run, Vec<String>) {
     let mut order = Vec::new();
-    while let Some((key, effect)) = run.pending.first_key_value() {
-        order.push(key.to_string());
-        let result = good(effect);
-        run = ended(run, result);
+    loop {
+        while let Some((key, effect)) = run.pending.first_key_value() {
+            order.push(key.to_string());
+            let result = good(effect);
+            run = ended(run, result);
+        }
+        let Some((&timer, &due)) = run.timers.first_key_value() else {
+            return (run, order);
+        };
+        run = step(run, Event::Woken { timer }, due).unwrap().0;
     }
-    (run, order)
 }
 
 fn status(run: &Run) -> (OutcomeStatus, Option<Kind>) {
