@@ -122,6 +122,14 @@ impl FakeRepository {
         sha
     }
 
+    /// A person deletes a branch on a remote.
+    pub fn person_deletes(&self, remote: &str, branch: &str) {
+        let mut state = lock(&self.state);
+        if let Some(branches) = state.remotes.get_mut(remote) {
+            branches.remove(branch);
+        }
+    }
+
     /// Merges a commit into a branch of a remote; `None` when they conflict.
     pub(super) fn merge_on_remote(
         &self,

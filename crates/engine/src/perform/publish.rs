@@ -63,6 +63,6 @@ pub(super) fn branch_deleted(remote: &RemoteName, branch: &BranchName) -> Proble
         format!("branch `{branch}` was deleted on `{remote}`"),
     )
     .hint(format!(
-        "push it again to continue: `git push {remote} {branch}`"
+        "its commits are on the local branch; `git push {remote} {branch}` restores it"
     ))
 }

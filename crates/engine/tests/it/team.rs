@@ -3,9 +3,11 @@
 use crate::support::{
     Crashes, FILE, FIXED, Scene, assert_nothing_is_lost, assert_recovered, team_request,
 };
+use drive_core::agent::Role;
 use drive_core::forge::{PrState, Surface};
+use drive_core::problem::Kind;
 use drive_core::run::{DoneWhen, OutcomeStatus, Request, Run, RunKind};
-use drive_engine::fakes::CrashPoint;
+use drive_engine::fakes::{AgentWork, CrashPoint};
 use drive_engine::ports::StatusState;
 
 /// Appends before anybody can merge anything: the change and its first reviews.
@@ -44,6 +46,28 @@ fn a_team_fixes_its_finding_answers_it_and_marks_the_pull_request_ready() {
     assert_eq!(forge.replies_to(finding).len(), 1);
     assert!(forge.is_resolved(finding));
     assert_nothing_is_lost(&scene, "without a crash");
+}
+
+/// It was once pushed three times more, with the advice to push it so that the team continues.
+#[test]
+fn a_branch_that_a_person_deletes_on_the_remote_ends_a_team_and_stays_deleted() {
+    let scene = Scene::new();
+    let repository = scene.world.repository.clone();
+    scene.world.agents.script(Role::Fixer, move |_| {
+        repository.person_deletes("origin", "fix-login");
+        AgentWork::answer("Done.").write(FILE, FIXED)
+    });
+    let run = scene.execute(team_request(&scene.world), None).unwrap();
+    let failure = run.outcome.unwrap().failure.unwrap();
+    assert_eq!(failure.kind, Kind::BranchDeleted);
+    let hint = "its commits are on the local branch; `git push origin fix-login` restores it";
+    assert_eq!(failure.hint.as_deref(), Some(hint));
+    assert_eq!(run.decided["push"], 2, "it is not tried again");
+    let repository = &scene.world.repository;
+    assert_eq!(repository.remote_branch("origin", "fix-login"), None);
+    let here = repository.branch("fix-login").unwrap();
+    assert_eq!(repository.files_of(&here).unwrap()[FILE], FIXED);
+    assert_nothing_is_lost(&scene, "after the branch was deleted");
 }
 
 /// A team that merges by itself, once its work is reviewed and verified.

@@ -242,12 +242,14 @@ pub fn at_end(sim: &Sim) {
     assert!(git.nothing_lost(), "a commit is lost");
     assert!(git.alive.is_empty(), "an agent outlived its cruise");
     // People may rewrite the remote's branch after the sandbox went: while the closing comment is
-    // posted, or before a team that goes on has one again. Then the work is on the local branch.
+    // posted, before a dead owner's removal is done again, or before a team that goes on has one
+    // again. Then the work is on the local branch.
     let is_later = match sim.journal.last() {
         Some((Event::EffectEnded { key, .. }, _)) => key.as_str().starts_with("postComment/"),
         _ => false,
     };
-    let went_last = !is_later && sim.resumes() == 0;
+    let is_once = run.decided.get("removeSandbox") == Some(&1);
+    let went_last = !is_later && is_once && sim.resumes() == 0;
     if !git.is_all_pushed() && !git.history().is_empty() && went_last {
         assert!(!git.kept.is_empty(), "work was not kept");
     }

@@ -9,7 +9,8 @@ use drive_core::ids::{CommentId, CommitSha};
 use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{
-    AgentJob, Effect, EffectResult, IgnoredComment, OutcomeStatus, PollResult, Run,
+    AgentJob, Effect, EffectResult, Event, IgnoredComment, OutcomeStatus, PollResult, Run, Timer,
+    step,
 };
 use drive_core::settings::TeamMode;
 
@@ -207,6 +208,34 @@ fn a_pull_request_that_a_person_closes_or_merges_stops_a_team_in_every_mode() {
             assert_eq!(scene.roles(), ["namer", "coder"]);
         }
     }
+}
+
+/// A team once worked on until its agent ended.
+#[test]
+fn a_pull_request_that_a_person_closes_stops_the_agent_of_a_team_that_is_at_work() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let is_review = |effect: &Effect| matches!(effect, Effect::RunAgent { job, .. } if job.role == Role::Reviewer);
+    let mut run = scene.fly_until(team_request(TeamMode::Pingpong), |run| {
+        run.pending.values().any(is_review)
+    });
+    scene.people = [polled(PollResult {
+        state: Some(PrState::Closed),
+        ..PollResult::default()
+    })]
+    .into();
+    let due = run.timers[&Timer::Poll];
+    run = step(run, Event::Woken { timer: Timer::Poll }, due)
+        .unwrap()
+        .0;
+    let (key, effect) = run.pending.first_key_value().unwrap();
+    assert_eq!(effect.name(), "poll");
+    let (key, result) = (key.clone(), scene.perform(effect));
+    run = step(run, Event::EffectEnded { key, result }, due)
+        .unwrap()
+        .0;
+    assert!(!run.pending.values().any(is_review));
+    let ends = run.shutdown.unwrap();
+    assert_eq!(ends.failure.unwrap().kind, Kind::PullRequestClosed);
 }
 
 #[test]

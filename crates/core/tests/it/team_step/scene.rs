@@ -53,11 +53,19 @@ impl Scene {
     }
 
     pub fn fly(&mut self, request: Request) -> Run {
+        self.fly_until(request, |_| false)
+    }
+
+    /// The same until this is true.
+    pub fn fly_until(&mut self, request: Request, is_there: impl Fn(&Run) -> bool) -> Run {
         let requested = Event::Requested {
             request: Box::new(request),
         };
         let mut run = fold(run_id(), [(requested, at(0))]).unwrap();
         for second in 1..5_000 {
+            if is_there(&run) {
+                return run;
+            }
             let Some((key, effect)) = run.pending.first_key_value() else {
                 let Some((&timer, &due)) = run.timers.iter().min_by_key(|(_, due)| **due) else {
                     return run;

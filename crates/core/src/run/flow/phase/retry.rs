@@ -55,11 +55,12 @@ impl PhaseFlow<'_> {
         self.try_again(key, effect, &problem);
     }
 
-    /// Whether to stop retrying: a retry cannot help, or an unwatched phase used up its retries. A
-    /// watched phase retries until the inactivity timeout.
+    /// Whether to stop retrying: a retry cannot help, or an unwatched phase used up its retries or has
+    /// no branch any more. A watched phase retries until the inactivity timeout.
     pub(in crate::run) fn is_enough(&self, problem: &Problem) -> bool {
-        let is_impatient = !self.terms.is_watched() && self.state.tries >= MOST_TRIES_UNWATCHED;
-        is_impatient || is_final(problem)
+        let is_deleted = problem.kind == Kind::BranchDeleted;
+        let is_impatient = is_deleted || self.state.tries >= MOST_TRIES_UNWATCHED;
+        is_final(problem) || (is_impatient && !self.terms.is_watched())
     }
 
     /// A person asks: what waits for its next try gets it now.

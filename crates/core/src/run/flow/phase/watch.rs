@@ -1,4 +1,5 @@
-//! The watch: polls the pull request with backoff, which resets after any activity.
+//! The watch: polls the pull request with backoff, which resets after any activity. It goes on while
+//! agents work, so that a pull request which a person closes or merges stops them.
 
 use super::super::super::model::{
     ClosingPost, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, OutcomeStatus, PollResult,
@@ -73,7 +74,7 @@ impl PhaseFlow<'_> {
         if !failed && again {
             // A request that came meanwhile must not be judged by an older poll.
             self.poll();
-        } else if self.terms.is_watched() {
+        } else {
             if self.is_over(failed) {
                 return self.time_out();
             }
