@@ -4,10 +4,9 @@ use super::error::Failure;
 use super::record::{CommentLocation, IgnoredDocument};
 use super::run::{RunStatus, RunSummary};
 use super::value::{Moment, Sha};
-use drive_core::agent::answer::CommentAction;
 use drive_core::ids::{BranchName, PrNumber};
 use drive_core::phase::PhaseName;
-use drive_core::run::{self, CruiseStatus, Run};
+use drive_core::run::{self, CruiseStatus, FixerResult, Run};
 use drive_engine::ports::Owner;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -141,11 +140,7 @@ enum CommentLife {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CommentOutcome {
-    /// Null when the fixer failed or did not say.
-    action: Option<CommentAction>,
-    /// Whether the fixer succeeded and did not name the comment in its answer.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    is_unsaid: bool,
+    action: FixerResult,
     commit: Option<String>,
     /// The fixer's note.
     note: String,
@@ -248,7 +243,6 @@ impl From<&run::Answer> for CommentOutcome {
     fn from(answer: &run::Answer) -> Self {
         Self {
             action: answer.action,
-            is_unsaid: answer.is_unsaid,
             commit: answer.commit.as_ref().map(ToString::to_string),
             note: answer.note.clone(),
         }
@@ -277,14 +271,12 @@ mod tests {
     #[test]
     fn the_life_of_a_comment_is_published_as_it_is_stored() {
         let answer = Answer {
-            action: Some(CommentAction::Fixed),
-            is_unsaid: false,
+            action: FixerResult::Fixed,
             commit: Some(CommitSha::new("c".repeat(40))),
             note: "done".to_owned(),
         };
         let unsaid = Answer {
-            action: None,
-            is_unsaid: true,
+            action: FixerResult::Unsaid,
             commit: None,
             note: String::new(),
         };

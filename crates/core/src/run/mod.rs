@@ -15,14 +15,15 @@ pub use flow::{IllegalEvent, NotResumable, fold, require_resumable, step};
 pub use model::{
     Adopted, AfterEnd, AgentJob, Answer, Approved, Ask, BranchAt, BranchTip, BuildTerms, Child,
     ChildReport, ChildStage, ChildState, ClosingPost, CommitSummary, Counts, Description, DoneWhen,
-    EVENT_FORMAT, Effect, EffectResult, Entry, Event, Flow, ForgeAct, ForgeAnswer, HoldFor,
-    IgnoredComment, Injected, JobComment, JobInput, JobRecord, Judged, Ledger, Life, LineRemark,
-    Makes, Merge, MergeStep, MergeWhen, Note, Outcome, OutcomeStatus, OwnPost, PLAN_PATH, Parent,
-    Pause, PermissionRecord, Phase, PhaseTerms, PlanCheck, PollResult, Publish, Published, Record,
-    Remark, RemarkRecord, Request, ResumeStep, Resumption, Retry, ReviewRecord, Round, RoundJob,
-    RoundStep, Run, RunKind, RunMessage, STATE_FORMAT, Shutdown, ShutdownStep, SpawnStage, Spent,
-    Stage, TaskOrder, Threads, Timer, UnreadableFormat, VerifiedAgainst, Watch, WatchTerms, Work,
-    is_actionable, read_event, read_run, reply_key, write_event, write_run,
+    EVENT_FORMAT, Effect, EffectResult, Entry, Event, FixerResult, Flow, ForgeAct, ForgeAnswer,
+    HoldFor, IgnoredComment, Injected, JobComment, JobInput, JobRecord, Judged, Ledger, Life,
+    LineRemark, Makes, Merge, MergeStep, MergeWhen, Note, Outcome, OutcomeStatus, OwnPost,
+    PLAN_PATH, Parent, Pause, PermissionRecord, Phase, PhaseTerms, PlanCheck, PollResult, Publish,
+    Published, Record, Remark, RemarkRecord, Request, ResumeStep, Resumption, Retry, ReviewRecord,
+    RollBackCost, Round, RoundJob, RoundStep, Run, RunKind, RunMessage, STATE_FORMAT, Shutdown,
+    ShutdownStep, SpawnStage, Spent, Stage, TaskOrder, Threads, Timer, UnreadableFormat,
+    VerifiedAgainst, Watch, WatchTerms, Work, is_actionable, read_event, read_run, reply_key,
+    write_event, write_run,
 };
 pub use status::{
     CruiseStatus, cruise_status, is_cruise, paused_for, phase_state, waits_for_person,

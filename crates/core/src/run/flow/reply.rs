@@ -1,7 +1,8 @@
 //! Replies: one per comment, and none claims more than the fixer reported.
 
 use super::super::model::{
-    Answer, Entry, ForgeAct, ForgeAnswer, Life, RemarkRecord, Round, RoundJob, RoundStep,
+    Answer, Entry, FixerResult, ForgeAct, ForgeAnswer, Life, RemarkRecord, Round, RoundJob,
+    RoundStep,
 };
 use super::phase::PhaseFlow;
 use crate::agent::answer::{CommentAction, CommentAnswer};
@@ -38,8 +39,7 @@ impl PhaseFlow<'_> {
             };
             let said = answer_for(entry, &round.answers);
             let answer = Answer {
-                action: said.map(|one| one.action),
-                is_unsaid: said.is_none(),
+                action: said.map_or(FixerResult::Unsaid, |one| one.action.into()),
                 commit: commit.clone(),
                 note: said.map_or(String::new(), |one| one.note.clone()),
             };
@@ -116,7 +116,7 @@ pub(super) fn is_lost(problem: &Problem) -> bool {
 }
 
 fn is_fixed(answer: &Answer) -> bool {
-    answer.action == Some(CommentAction::Fixed) && answer.commit.is_some()
+    answer.action == FixerResult::Fixed && answer.commit.is_some()
 }
 
 /// The fixer's answer to a comment, by its id or by the bare number.
@@ -145,31 +145,23 @@ fn reply(to: &Entry, answer: &Answer) -> String {
 }
 
 fn answer_text(answer: &Answer) -> String {
-    if !answer.is_unsaid {
-        return reply_to(answer.action, answer.commit.as_deref(), &answer.note);
-    }
-    match &answer.commit {
-        Some(commit) => format!(
+    let said = match (answer.action, &answer.commit) {
+        (FixerResult::Fixed, Some(commit)) => format!("Fixed in {commit}."),
+        (FixerResult::Fixed, None) => "Nothing was changed.".to_owned(),
+        (FixerResult::Declined, None) => "Not changed.".to_owned(),
+        (FixerResult::Question, None) => "Question:".to_owned(),
+        (FixerResult::Declined | FixerResult::Question, Some(commit)) => {
+            format!("Left open; related changes are in {commit}.")
+        }
+        (FixerResult::Failed | FixerResult::Unknown, Some(commit)) => {
+            format!("Not resolved; partial changes are in {commit}.")
+        }
+        (FixerResult::Failed | FixerResult::Unknown, None) => "Not resolved.".to_owned(),
+        (FixerResult::Unsaid, Some(commit)) => format!(
             "The fixer did not say what it did about this comment. Its changes of this round are \
              in {commit}."
         ),
-        None => "The fixer changed nothing and did not say why.".to_owned(),
-    }
-}
-
-fn reply_to(action: Option<CommentAction>, commit: Option<&str>, note: &str) -> String {
-    let said = match (action, commit) {
-        (Some(CommentAction::Fixed), Some(commit)) => format!("Fixed in {commit}."),
-        (Some(CommentAction::Fixed), None) => "Nothing was changed.".to_owned(),
-        (Some(CommentAction::Declined), None) => "Not changed.".to_owned(),
-        (Some(CommentAction::Question), None) => "Question:".to_owned(),
-        (Some(CommentAction::Declined | CommentAction::Question), Some(commit)) => {
-            format!("Left open; related changes are in {commit}.")
-        }
-        (None, Some(commit)) => {
-            format!("Not resolved; partial changes are in {commit}.")
-        }
-        (None, None) => "Not resolved.".to_owned(),
+        (FixerResult::Unsaid, None) => "The fixer changed nothing and did not say why.".to_owned(),
     };
-    format!("{said} {note}").trim_end().to_owned()
+    format!("{said} {}", answer.note).trim_end().to_owned()
 }

@@ -6,7 +6,7 @@
 
 use super::super::model::{
     Counts, Effect, EffectResult, Flow, ForgeAct, Life, OutcomeStatus, Remark, ResumeStep,
-    Resumption, Retry, Round, RoundJob, RoundStep, Run, Stage,
+    Resumption, Round, RoundJob, RoundStep, Run, Stage,
 };
 use super::phase::{self, PhaseFlow};
 use super::setup::sandbox_spec;
@@ -61,10 +61,10 @@ pub(super) fn suspend(run: &mut Run) {
     let Flow::Phase { phase } = &mut run.flow else {
         return;
     };
-    if !matches!(phase.stage, Stage::PostingReview { .. }) {
+    let Stage::PostingReview { stopped, .. } = &mut phase.stage else {
         return;
-    }
-    let posting = run.pending.values().find(|effect| {
+    };
+    let is_post = |effect: &&Effect| {
         matches!(
             effect,
             Effect::OnForge {
@@ -72,13 +72,10 @@ pub(super) fn suspend(run: &mut Run) {
                 ..
             }
         )
-    });
-    if let Some(effect) = posting {
-        phase.retry = Some(Retry {
-            effect: effect.clone(),
-            why: "the run was stopped".to_owned(),
-        });
-    }
+    };
+    let retry = phase.retry.take().map(|retry| retry.effect);
+    let posting = retry.or_else(|| run.pending.values().find(is_post).cloned());
+    *stopped = posting.map(Box::new);
 }
 
 /// Continues the run.
@@ -242,7 +239,7 @@ impl PhaseFlow<'_> {
 
     /// Repeats the step that the stop interrupted, on the branch as it is now.
     fn go_on_after_stop(&mut self) {
-        let retry = self.forget_attempt();
+        self.forget_attempt();
         if self.run.work.pull_request.is_some() {
             // The description under way was lost, whichever it was.
             self.state.description.text.clear();
@@ -255,7 +252,7 @@ impl PhaseFlow<'_> {
                 RoundJob::Make | RoundJob::Fix { .. } | RoundJob::Adopt => self.check(*round),
                 RoundJob::CatchUp | RoundJob::CheckBase => self.look_again(),
             },
-            Stage::PostingReview { remarks } => self.post_again(retry, remarks),
+            Stage::PostingReview { remarks, stopped } => self.post_again(stopped, remarks),
             Stage::Polling
             | Stage::ReadingDiff
             | Stage::Reviewing { .. }
@@ -269,8 +266,8 @@ impl PhaseFlow<'_> {
     }
 
     /// Forgets what was only true before the stop: waits, tries and what is known of the pull
-    /// request's head. Returns what was to be tried again.
-    fn forget_attempt(&mut self) -> Option<Retry> {
+    /// request's head.
+    fn forget_attempt(&mut self) {
         let interrupted = Problem::new(Kind::AgentInterrupted, "the run was stopped");
         self.state.record.interrupted(&interrupted, self.now);
         self.state.pause = None;
@@ -286,7 +283,7 @@ impl PhaseFlow<'_> {
         for one in &mut self.state.injected {
             one.posting = false;
         }
-        self.state.retry.take()
+        self.state.retry = None;
     }
 
     fn look_again(&mut self) {
@@ -338,10 +335,10 @@ impl PhaseFlow<'_> {
     }
 
     /// The review may have been posted: its key finds it.
-    fn post_again(&mut self, retry: Option<Retry>, remarks: Vec<Remark>) {
-        match retry {
-            Some(retry) => {
-                self.run.decide(retry.effect);
+    fn post_again(&mut self, stopped: Option<Box<Effect>>, remarks: Vec<Remark>) {
+        match stopped {
+            Some(post) => {
+                self.run.decide(*post);
             }
             None => {
                 self.state.findings.extend(remarks);

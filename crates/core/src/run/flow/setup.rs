@@ -1,8 +1,8 @@
 //! Setup: title and branch name, a reserved branch, the sandbox.
 
 use super::super::model::{
-    Adopted, AfterEnd, AgentJob, Effect, EffectResult, Request, Round, RoundJob, RoundStep, Run,
-    Stage,
+    Adopted, AfterEnd, AgentJob, Effect, EffectResult, Request, RollBackCost, Round, RoundJob,
+    RoundStep, Run, Stage,
 };
 use super::phase::PhaseFlow;
 use crate::agent::Role;
@@ -146,7 +146,8 @@ impl PhaseFlow<'_> {
             answers: Vec::new(),
         };
         // An agent may have been at work then: what it left is half-done.
-        self.tidy(round, "the run was rebuilt without its journal".to_owned());
+        let why = "the run was rebuilt without its journal".to_owned();
+        self.roll_back(round, why, RollBackCost::Time);
     }
 }
 

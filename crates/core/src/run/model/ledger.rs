@@ -9,6 +9,7 @@ use crate::forge::marker::visible;
 use crate::forge::{Comment, CommentKey, CommentRef, Surface};
 use crate::ids::{CommentId, CommitSha};
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -92,15 +93,40 @@ pub enum Life {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Answer {
-    /// What the fixer did; `None` when it failed or did not say.
-    pub action: Option<CommentAction>,
-    /// Whether the fixer ended well and did not name the comment in its answer.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_unsaid: bool,
+    /// What the fixer did.
+    pub action: FixerResult,
     /// The commit that holds it, or what else was done in the same round.
     pub commit: Option<CommitSha>,
     /// The fixer's note.
     pub note: String,
+}
+
+/// What became of a comment that a fixer got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum FixerResult {
+    /// The fixer says that it changed something.
+    Fixed,
+    /// It will not change it, and says why.
+    Declined,
+    /// It asks back.
+    Question,
+    /// It succeeded, and did not name the comment in its answer.
+    Unsaid,
+    /// It failed.
+    Failed,
+    /// A reply was found that the journal does not know.
+    Unknown,
+}
+
+impl From<CommentAction> for FixerResult {
+    fn from(said: CommentAction) -> Self {
+        match said {
+            CommentAction::Fixed => FixerResult::Fixed,
+            CommentAction::Declined => FixerResult::Declined,
+            CommentAction::Question => FixerResult::Question,
+        }
+    }
 }
 
 impl Ledger {
@@ -215,8 +241,7 @@ impl Ledger {
             .find(|entry| entry.life == Life::Seen && entry.reply_key() == key);
         if let Some(key) = found.map(|entry| entry.key.clone()) {
             let answer = Answer {
-                action: None,
-                is_unsaid: false,
+                action: FixerResult::Unknown,
                 commit: None,
                 note: "answered before".to_owned(),
             };

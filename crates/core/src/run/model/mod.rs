@@ -32,7 +32,7 @@ pub use forge_act::{
 pub use format::{
     EVENT_FORMAT, STATE_FORMAT, UnreadableFormat, read_event, read_run, write_event, write_run,
 };
-pub use ledger::{Answer, Entry, Ledger, Life, is_actionable, reply_key};
+pub use ledger::{Answer, Entry, FixerResult, Ledger, Life, is_actionable, reply_key};
 pub use merge::{BranchAt, Merge, MergeStep, MergeWhen};
 pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
 pub use phase::{
@@ -46,7 +46,7 @@ pub use request::{
     TaskOrder, WatchTerms,
 };
 pub use resume::{ResumeStep, Resumption};
-pub use round::{Round, RoundJob, RoundStep};
+pub use round::{RollBackCost, Round, RoundJob, RoundStep};
 pub use run::{Flow, OwnPost, Run};
 pub use shutdown::{Shutdown, ShutdownStep};
 pub use spawn::SpawnStage;

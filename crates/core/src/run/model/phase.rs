@@ -140,6 +140,9 @@ pub enum Stage {
     PostingReview {
         /// Its findings, in their order.
         remarks: Vec<Remark>,
+        /// The post that a stop interrupted: its key finds it again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stopped: Option<Box<Effect>>,
     },
     /// A comment says that a limit was reached.
     PostingLimit,
@@ -231,7 +234,7 @@ pub enum HoldFor {
     Reviewer,
 }
 
-/// Something that failed and is tried again.
+/// Something that failed; [`Timer::Retry`](super::timer::Timer) tries it again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Retry {

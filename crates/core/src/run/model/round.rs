@@ -55,12 +55,11 @@ pub enum RoundStep {
     /// What it left is being committed.
     Commit,
     /// The agent failed: its work is being saved, and the sandbox goes back to the last commit.
-    #[serde(rename_all = "camelCase")]
     RollBack {
         /// Why it failed.
         why: String,
-        /// Whether its model was away, so that its comments lose no try.
-        is_outage: bool,
+        /// What its comments lose by it.
+        cost: RollBackCost,
     },
     /// The plan is being read and checked.
     ReadPlan,
@@ -78,4 +77,14 @@ pub enum RoundStep {
         /// Which.
         key: CommentKey,
     },
+}
+
+/// What the comments of an agent that failed lose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RollBackCost {
+    /// Time: the agent was interrupted, its model was away, or the budget is spent.
+    Time,
+    /// One of their tries: the work failed.
+    Try,
 }

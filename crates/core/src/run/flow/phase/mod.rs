@@ -156,7 +156,9 @@ impl PhaseFlow<'_> {
             Stage::Merging { merge, round } => self.merged_in(*merge, *round, key, effect, result),
             Stage::ReadingDiff => self.diff_read(result),
             Stage::Reviewing { diff } => self.reviewed(&diff, &result),
-            Stage::PostingReview { remarks } => self.review_posted(remarks, key, effect, result),
+            Stage::PostingReview { remarks, .. } => {
+                self.review_posted(remarks, key, effect, result);
+            }
             Stage::PostingLimit => self.limit_posted(key, effect, result),
             Stage::Closing {
                 posts,

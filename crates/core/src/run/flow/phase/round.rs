@@ -2,9 +2,9 @@
 //! pushed and published, and each comment of the batch gets a reply.
 
 use super::super::super::model::{
-    AgentJob, Answer, CommitSummary, Effect, EffectResult, HoldFor, Life, MOST_TRIES, Makes,
-    OutcomeStatus, PLAN_PATH, PlanCheck, Publish, Remark, RemarkRecord, Round, RoundJob, RoundStep,
-    Stage,
+    AgentJob, Answer, CommitSummary, Effect, EffectResult, FixerResult, HoldFor, Life, MOST_TRIES,
+    Makes, OutcomeStatus, PLAN_PATH, PlanCheck, Publish, Remark, RemarkRecord, RollBackCost, Round,
+    RoundJob, RoundStep, Stage,
 };
 use super::super::attempt::earlier_attempt;
 use super::super::kit::{no_branch, no_commit};
@@ -164,7 +164,7 @@ impl PhaseFlow<'_> {
     /// Half-done work must not go into the next commit: it is saved, and the sandbox goes back to the
     /// last commit. An outage of the model costs time and a spent budget waits for more; a failure of
     /// the work costs a try.
-    fn agent_failed(&mut self, mut round: Round, problem: &Problem, ending: Option<&Ending>) {
+    fn agent_failed(&mut self, round: Round, problem: &Problem, ending: Option<&Ending>) {
         let is_limit = ending.is_some_and(Ending::is_over_budget);
         let is_outage = is_limit || ending.is_some_and(|ending| self.is_held_outage(ending));
         let is_fixer = matches!(round.job, RoundJob::Fix { .. });
@@ -173,17 +173,21 @@ impl PhaseFlow<'_> {
             let status = ending.map_or(OutcomeStatus::Failed, OutcomeStatus::of_agent);
             return self.leave(status, Some(problem.clone()));
         }
+        let mut cost = RollBackCost::Time;
         if !is_outage {
+            cost = RollBackCost::Try;
             self.state.rounds += 1;
         }
         if !is_limit && (is_outage || self.terms.is_watched()) {
             self.hold(HoldFor::EveryAgent, problem.to_string(), ending);
         }
+        self.roll_back(round, problem.to_string(), cost);
+    }
+
+    /// Saves uncommitted changes of the sandbox, and resets it to the last commit.
+    pub(in crate::run) fn roll_back(&mut self, mut round: Round, why: String, cost: RollBackCost) {
         let to = round.head_before.clone();
-        round.step = RoundStep::RollBack {
-            why: problem.to_string(),
-            is_outage,
-        };
+        round.step = RoundStep::RollBack { why, cost };
         self.at(round);
         self.run.decide(Effect::RollBack {
             sandbox: self.run.sandbox_id(),
@@ -193,9 +197,10 @@ impl PhaseFlow<'_> {
 
     /// A comment that outlived all its tries is given back to its author.
     fn rolled_back(&mut self, mut round: Round, kept: Option<KeptWork>) {
-        let RoundStep::RollBack { why, is_outage } = round.step.clone() else {
+        let RoundStep::RollBack { why, cost } = round.step.clone() else {
             return;
         };
+        let costs_time = cost == RollBackCost::Time;
         let mut note = why;
         if let Some(kept) = &kept {
             note = format!(
@@ -203,7 +208,7 @@ impl PhaseFlow<'_> {
                 kept.reference
             );
             // Only an agent that retries the same work is told of it.
-            if is_outage {
+            if costs_time {
                 self.state.saved = Some(kept.reference.clone());
             }
         }
@@ -217,10 +222,9 @@ impl PhaseFlow<'_> {
         };
         for key in batch.iter() {
             let tries = self.state.ledger.get(key).map_or(0, |entry| entry.tries);
-            let life = if !is_outage && tries >= most {
+            let life = if !costs_time && tries >= most {
                 let answer = Answer {
-                    action: None,
-                    is_unsaid: false,
+                    action: FixerResult::Failed,
                     commit: None,
                     note: note.clone(),
                 };
@@ -233,13 +237,13 @@ impl PhaseFlow<'_> {
                 }
                 Life::Seen
             };
-            if is_outage {
+            if costs_time {
                 self.state.ledger.untry(key);
             }
             self.state.ledger.give_back(key, life);
         }
         let findings = std::mem::take(findings);
-        if is_outage {
+        if costs_time {
             self.state.findings = findings
         } else {
             self.enter_fixed(&findings, None, &note, false)
@@ -258,20 +262,6 @@ impl PhaseFlow<'_> {
                 self.check(round);
             }
         }
-    }
-
-    /// Saves uncommitted changes of the sandbox, and resets it to the last commit.
-    pub(in crate::run) fn tidy(&mut self, mut round: Round, why: String) {
-        let to = round.head_before.clone();
-        round.step = RoundStep::RollBack {
-            why,
-            is_outage: true,
-        };
-        self.at(round);
-        self.run.decide(Effect::RollBack {
-            sandbox: self.run.sandbox_id(),
-            to: to.unwrap_or_else(|| self.base_sha()),
-        });
     }
 
     pub(in crate::run) fn commit(&mut self, mut round: Round) {
@@ -438,7 +428,7 @@ impl PhaseFlow<'_> {
         match round.step.clone() {
             RoundStep::Agent if problem.kind == Kind::AgentInterrupted => {
                 self.state.record.job_failed(&problem, self.now);
-                self.tidy(round, problem.to_string());
+                self.roll_back(round, problem.to_string(), RollBackCost::Time);
             }
             RoundStep::Agent => {
                 self.state.record.job_failed(&problem, self.now);

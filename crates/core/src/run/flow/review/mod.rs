@@ -180,7 +180,10 @@ impl PhaseFlow<'_> {
             },
             None => ForgeAct::PostComment { body },
         };
-        self.state.stage = Stage::PostingReview { remarks };
+        self.state.stage = Stage::PostingReview {
+            remarks,
+            stopped: None,
+        };
         // Without its journal a phase counts its effects anew, and must not take a review that was
         // posted before for this one.
         let (domain, round) = (record.domain.map_or("", Domain::name), record.round);
