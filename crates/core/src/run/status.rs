@@ -1,6 +1,6 @@
 //! Summary of a cruise for people, scripts and the state file in its sandbox.
 
-use super::flow::{NotResumable, needs_budget, require_resumable, waits_for};
+use super::flow::{NotResumable, needs_budget, require_resumable, root_id, waits_for};
 use super::model::{Effect, Flow, Phase, PlanCheck, RoundJob, Run, RunKind, Stage, Timer};
 use crate::phase::{MOST_PENDING, PhaseName, PhaseState, STATE_FILE_VERSION};
 use crate::review::{Domain, Move};
@@ -139,16 +139,18 @@ fn waiting_for(run: &Run, phase: &Phase) -> Option<String> {
     }
 }
 
-/// A limit, and the command that raises it. Only a watched phase counts its rounds; the budget of any
-/// other child is its parent's.
+/// A limit, and the command that raises it. Only a watched phase counts its rounds; a budget is that of
+/// the root.
 fn raise(run: &Run, limit: &str) -> String {
-    let (id, rounds) = match (run.is_watched(), run.parent()) {
-        (true, _) => (&run.id, " --rounds 3"),
-        (false, Some(parent)) => (&parent.run, ""),
-        (false, None) => (&run.id, ""),
+    let (root, options) = (root_id(&run.id), run.extension());
+    let spent = run.spent_in_all();
+    let is_over_budget = run.budget().overrun(spent.usage, spent.cost).is_some();
+    let command = match (run.parent(), is_over_budget) {
+        (None, _) if run.is_watched() => format!("{root} {options} --rounds 3"),
+        (None, _) | (Some(_), true) => format!("{root} {options}"),
+        (Some(_), false) => format!("{} --rounds 3", run.id),
     };
-    let options = run.extension();
-    format!("{limit}; raise the limit with `drive runs extend {id} {options}{rounds}`")
+    format!("{limit}; raise the limit with `drive runs extend {command}`")
 }
 
 /// What only a person can end: the reason and, where there is one, the command. A run that used up its
@@ -180,12 +182,16 @@ pub fn paused_for(run: &Run) -> Option<String> {
         return Some(format!("you: {why}"));
     }
     let (retry, hold) = match &run.flow {
-        Flow::Phase { phase } => (phase.retry.as_ref(), phase.hold()),
+        _ if run.shutdown.is_some() => (Some("the last report to its parent"), None),
+        Flow::Phase { phase } => {
+            let retry = phase.retry.as_ref().map(|retry| retry.why.as_str());
+            (retry, phase.hold())
+        }
         Flow::Spawn { stage } => (None, stage.hold()),
         Flow::Awaiting | Flow::Cruise => return None,
     };
     let (why, timer) = match (retry, hold) {
-        (Some(retry), _) => (retry.why.as_str(), Timer::Retry),
+        (Some(why), _) => (why, Timer::Retry),
         (None, Some(why)) => (why, Timer::Hold),
         (None, None) => return None,
     };

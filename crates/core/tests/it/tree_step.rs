@@ -3,12 +3,12 @@
 use crate::common::{
     agent_ended, agent_said, at, good, over_budget, problem, request, sandbox, team_request,
 };
-use drive_core::agent::{Budget, Role, Usage};
+use drive_core::agent::{Budget, Cost, Role, Usage};
 use drive_core::ids::{EffectKey, RunId, TaskId};
-use drive_core::problem::Kind;
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     AfterEnd, Ask, BuildTerms, ChildReport, ChildStage, ChildState, Effect, EffectResult, Event,
-    OutcomeStatus, Parent, Publish, Request, Run, RunKind, RunMessage, Spent, TaskOrder,
+    OutcomeStatus, Parent, Publish, Request, Run, RunKind, RunMessage, Spent, TaskOrder, Timer,
     paused_for, step, waits_for_person,
 };
 use drive_core::sandbox::{Sandbox, SandboxSpec};
@@ -62,6 +62,7 @@ fn reports(run: Run, task: &str, number: u32, state: ChildState, tokens: u64) ->
     let report = Box::new(ChildReport {
         number,
         state,
+        budget: Budget::default(),
         spent: Spent { usage, cost: None },
         branch: None,
         head_sha: None,
@@ -317,6 +318,118 @@ fn a_child_ends_only_after_its_parent_was_told() {
     assert_eq!(last.spent, run.spent);
     assert!(last.branch.is_some() && last.head_sha.is_some());
     assert_eq!(run.outcome.unwrap().status, OutcomeStatus::Succeeded);
+}
+
+/// Its root once waited for a report that nobody sent any more.
+#[test]
+fn a_last_report_that_is_refused_is_sent_again_until_the_parent_has_it() {
+    let mut run = a_child_of("r1", Budget::default());
+    let mut refused = 0;
+    while run.outcome.is_none() {
+        let Some((key, effect)) = run.pending.first_key_value() else {
+            let waits = paused_for(&run).unwrap();
+            assert!(waits.ends_with("the last report to its parent"), "{waits}");
+            let timer = Timer::Retry;
+            assert!(run.timers.contains_key(&timer));
+            run = next(run, Event::Woken { timer });
+            continue;
+        };
+        let is_last = matches!(effect, Effect::ToRun { message: RunMessage::ReportToParent { report }, .. }
+            if report.state == succeeded());
+        let result = match effect {
+            Effect::ToRun { .. } if is_last && refused < 3 => {
+                refused += 1;
+                EffectResult::Failed { problem: problem() }
+            }
+            Effect::CreateSandbox { spec } => made(spec),
+            other => good(other),
+        };
+        let key = key.clone();
+        run = next(run, Event::EffectEnded { key, result });
+    }
+    assert_eq!(refused, 3);
+    assert_eq!(run.outcome.unwrap().status, OutcomeStatus::Succeeded);
+}
+
+#[test]
+fn a_child_whose_parent_is_gone_ends_without_it() {
+    let mut run = a_child_of("r1", Budget::default());
+    while let Some((key, effect)) = run.pending.first_key_value() {
+        let result = match effect {
+            Effect::ToRun { .. } => EffectResult::Failed {
+                problem: Problem::new(Kind::UnknownRun, "no run `r1`"),
+            },
+            Effect::CreateSandbox { spec } => made(spec),
+            other => good(other),
+        };
+        let key = key.clone();
+        run = next(run, Event::EffectEnded { key, result });
+    }
+    assert_eq!(run.outcome.unwrap().status, OutcomeStatus::Succeeded);
+    assert_eq!(
+        run.warnings
+            .iter()
+            .filter(|one| one.contains("could not report"))
+            .count(),
+        1
+    );
+}
+
+fn a_child_of(parent: &str, budget: Budget) -> Run {
+    let id = RunId::new(format!("{parent}+a"));
+    let parent = Parent {
+        run: RunId::new(parent),
+        task: TaskId::new("a"),
+    };
+    let request = Box::new(Request {
+        parent: Some(parent),
+        budget,
+        ..request(Publish::BranchOnly, AfterEnd::Remove)
+    });
+    next(Run::new(id), Event::Requested { request })
+}
+
+/// A child that has used up its share, with its parent told.
+fn a_child_at_its_limit(parent: &str) -> Run {
+    let budget = Budget {
+        tokens: None,
+        cost: Some(Cost::from_micro_usd(100_000)),
+    };
+    let mut run = a_child_of(parent, budget);
+    while let Some((key, effect)) = run.pending.first_key_value() {
+        let result = match effect {
+            Effect::RunAgent { .. } => over_budget(),
+            Effect::CreateSandbox { spec } => made(spec),
+            other => good(other),
+        };
+        let key = key.clone();
+        run = next(run, Event::EffectEnded { key, result });
+    }
+    run
+}
+
+/// Its parent took it for a child that had not got the grant yet.
+#[test]
+fn a_grant_that_changes_no_word_of_the_limit_is_reported() {
+    let run = a_child_at_its_limit("r1");
+    let why = run.limit().unwrap().to_owned();
+    let budget = Budget {
+        tokens: None,
+        cost: Some(Cost::from_micro_usd(1)),
+    };
+    let ask = Ask::Extend { budget, rounds: 0 };
+    let run = next(run, Event::Asked { ask });
+    assert_eq!(run.limit(), Some(why.as_str()));
+    assert_eq!(telling(&run), ["reportToParent r1"]);
+}
+
+#[test]
+fn a_limit_of_a_nested_child_names_the_root_whose_budget_it_is() {
+    let wait = waits_for_person(&a_child_at_its_limit("r1+a")).unwrap();
+    assert!(
+        wait.ends_with("with `drive runs extend r1 --cost 5`"),
+        "{wait}"
+    );
 }
 
 /// A child with this request whose every agent uses 1200 tokens; the budget stops one that has fewer.

@@ -25,3 +25,4 @@ mod tree;
 pub(super) use cruise::{needs_budget, waits_for};
 pub use resume::{NotResumable, require_resumable};
 pub use step::{IllegalEvent, fold, step};
+pub(super) use tree::root_id;

@@ -3,11 +3,15 @@
 
 use super::super::model::{
     AfterEnd, ChildState, Effect, EffectResult, ForgeAct, Outcome, OutcomeStatus, Run, Shutdown,
-    ShutdownStep,
+    ShutdownStep, Timer,
 };
 use super::tree;
 use crate::problem::{Kind, Problem};
-use crate::time::Timestamp;
+use crate::time::{Timestamp, after};
+use std::time::Duration;
+
+/// The pause before the last report to a parent is tried again.
+const REPORT_PAUSE: Duration = Duration::from_secs(60);
 
 /// A stop was asked for. An agent is ended by its own cancellation and reports that; whatever else
 /// is being done at this moment is finished, and then nothing new is begun.
@@ -109,7 +113,7 @@ pub(super) fn proceed(run: &mut Run, now: Timestamp) {
     }) = run.shutdown.clone()
     {
         let has_children = tree::stop_children(run);
-        if has_children || !run.pending.is_empty() {
+        if has_children || !run.pending.is_empty() || run.timers.contains_key(&Timer::Retry) {
             return;
         }
         match step {
@@ -156,7 +160,18 @@ fn remove_sandbox(run: &mut Run) {
     }
 }
 
-fn report_end(run: &mut Run) {
+/// The parent could not be told. It waits for the last report, so that one is tried again, unless the
+/// parent is gone.
+pub(super) fn not_reported(run: &mut Run, problem: &Problem, now: Timestamp) {
+    let is_gone = matches!(problem.kind, Kind::UnknownRun | Kind::IllegalEvent);
+    let step = run.shutdown.as_ref().map(|shutdown| shutdown.step);
+    if step == Some(ShutdownStep::Reporting) && !is_gone {
+        run.timers.insert(Timer::Retry, after(now, REPORT_PAUSE));
+    }
+}
+
+/// Reports how the run ends.
+pub(super) fn report_end(run: &mut Run) {
     if let Some(shutdown) = run.shutdown.clone() {
         tree::report(
             run,

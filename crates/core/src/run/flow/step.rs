@@ -324,10 +324,9 @@ fn stop_when_idle(run: &mut Run, now: Timestamp) {
 
 /// Ignores a timer that is not set.
 fn woken(run: &mut Run, timer: Timer, now: Timestamp) {
-    let is_set = run.timers.contains_key(&timer);
-    if is_set && run.is_active() && run.shutdown.is_none() {
-        run.timers.remove(&timer);
+    if run.timers.remove(&timer).is_some() && run.is_active() {
         match &run.flow {
+            _ if run.shutdown.is_some() => shutdown::report_end(run),
             Flow::Spawn { stage } => spawn::woken(run, stage.clone(), now),
             Flow::Awaiting | Flow::Phase { .. } | Flow::Cruise => {
                 phase::advance(run, now, |flow| flow.woken(timer));
@@ -407,9 +406,13 @@ fn delivered(
         (RunMessage::StartRun { .. }, failure) => tree::started(run, other, failure),
         (RunMessage::StopRun, Some(problem)) => tree::not_stopped(run, other, problem),
         (RunMessage::AskRun { ask }, Some(problem)) => tree::not_asked(run, other, ask, problem),
-        (RunMessage::ReportToParent { .. }, Some(problem)) => run
-            .warnings
-            .push(format!("could not report to run `{other}`: {problem}")),
+        (RunMessage::ReportToParent { .. }, Some(problem)) => {
+            shutdown::not_reported(run, problem, now);
+            let warning = format!("could not report to run `{other}`: {problem}");
+            if !run.warnings.contains(&warning) {
+                run.warnings.push(warning);
+            }
+        }
         (
             RunMessage::StopRun | RunMessage::AskRun { .. } | RunMessage::ReportToParent { .. },
             None,

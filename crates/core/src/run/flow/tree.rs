@@ -17,6 +17,12 @@ pub(super) fn child_id(parent: &RunId, task: &TaskId) -> RunId {
     RunId::new(format!("{parent}+{task}"))
 }
 
+/// The run that a person started, of which this one is a part.
+pub(in crate::run) fn root_id(run: &RunId) -> &str {
+    let (root, _) = run.as_str().split_once('+').unwrap_or((run.as_str(), ""));
+    root
+}
+
 /// Starts the run of a task with this share of the budget.
 pub(super) fn start(run: &mut Run, order: &TaskOrder, share: Budget) {
     let id = child_id(&run.id, &order.id);
@@ -103,6 +109,7 @@ fn give_up(child: &mut Child, problem: &Problem) {
             status: OutcomeStatus::Failed,
             failure: Some(problem.clone()),
         },
+        budget: child.granted,
         spent: child.spent(),
         branch: None,
         head_sha: None,
@@ -140,7 +147,9 @@ pub(super) fn report_change(run: &mut Run) {
     let state = state(run);
     let is_news = match &run.reported {
         Some(last) => {
-            last.state != state || last.spent != run.spent_in_all() || is_moved(run, last)
+            let is_granted = last.budget != run.budget();
+            let is_spent = last.spent != run.spent_in_all();
+            is_granted || is_spent || last.state != state || is_moved(run, last)
         }
         None => state != ChildState::Working,
     };
@@ -157,6 +166,7 @@ pub(super) fn report(run: &mut Run, state: ChildState) -> bool {
     let report = ChildReport {
         number: run.reported.as_ref().map_or(0, |last| last.number) + 1,
         state,
+        budget: run.budget(),
         spent: run.spent_in_all(),
         branch: run.work.branch.clone(),
         head_sha: run.work.head_sha.clone(),

@@ -46,6 +46,8 @@ pub struct ChildReport {
     pub number: u32,
     /// What it does.
     pub state: ChildState,
+    /// What it may use: a grant has arrived once it is reported.
+    pub budget: Budget,
     /// Usage of its agents and of its children.
     pub spent: Spent,
     /// Its branch, once that holds commits.

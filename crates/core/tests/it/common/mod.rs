@@ -383,6 +383,7 @@ pub fn child_report() -> ChildReport {
             status: OutcomeStatus::Failed,
             failure: Some(problem()),
         },
+        budget: Budget::default(),
         spent: used(1200),
         branch: Some(BranchName::parse("fix-the-login").unwrap()),
         head_sha: Some(CommitSha::new("b".repeat(40))),
