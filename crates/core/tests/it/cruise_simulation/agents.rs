@@ -14,6 +14,9 @@ use drive_core::process::{End, TimeBound};
 use drive_core::run::{AgentJob, EffectResult, JobComment};
 use drive_core::time::Timestamp;
 
+/// How many of a hundred agents that write leave the branch.
+const STRAYS: u64 = 10;
+
 /// What an agent will do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Temper {
@@ -76,6 +79,9 @@ pub fn duration(temper: Temper, job: &AgentJob, rng: &mut Rng) -> i64 {
 
 /// Leaves something in the sandbox, committed or not.
 pub fn scribble(git: &mut Git, plan: PlanText, rng: &mut Rng) {
+    if rng.percent(STRAYS) {
+        git.stray(rng.percent(30));
+    }
     for _ in 0..rng.between(1, 3) {
         if let Some(tree) = &mut git.tree {
             tree.plan = plan;
@@ -145,6 +151,9 @@ pub fn work(
             }
             _ => scribble(git, PlanText::Sound, rng),
         }
+    }
+    if job.role == Role::Reviewer && git.tree.is_some() && rng.percent(STRAYS) {
+        scribble(git, plan_now, rng);
     }
     let input = one.noted + rng.below(2_000);
     let mut text = answer(temper, job, rng);

@@ -6,7 +6,7 @@ use crate::cruise_simulation::people::EVIL;
 use crate::cruise_simulation::sim::{Sim, Who};
 use drive_core::agent::answer::Verdict;
 use drive_core::forge::PrState;
-use drive_core::ids::EffectKey;
+use drive_core::ids::{CommitSha, EffectKey};
 use drive_core::review::LastWord;
 use drive_core::run::{
     Effect, EffectResult, Event, Flow, Life, Note, OutcomeStatus, Phase, PhaseTerms, PlanCheck,
@@ -103,8 +103,17 @@ fn check_verdict(sim: &Sim, team: &Phase) {
         let last = last.expect("there is one");
         assert_eq!(last.verdict, Some(Verdict::Approved));
     }
-    let seen = reviews.iter().any(|one| one.head.as_ref() == head);
-    assert!(seen, "nobody saw the head that is called approved");
+    // What the record says is checked against what the simulated reviewers had before them.
+    let seen = &sim.world.reviewed;
+    let is_seen =
+        |head: Option<&CommitSha>| head.is_some_and(|sha| seen.contains(&sha.to_string()));
+    assert!(is_seen(head), "nobody saw the head that is called approved");
+    for one in reviews.iter().filter(|one| one.verdict.is_some()) {
+        assert!(
+            is_seen(one.head.as_ref()),
+            "a verdict about a commit nobody saw"
+        );
+    }
     if team.merged.is_some() {
         assert!(reviews.iter().any(|one| one.head.as_ref() == head));
         let judged = team.judged.as_ref().expect("it was verified");

@@ -42,6 +42,8 @@ pub struct Tree {
     pub resolved: bool,
     /// An agent that did not end well wrote in it.
     pub half_done: bool,
+    /// The commit that is checked out where an agent left the branch.
+    astray: Option<usize>,
 }
 
 /// What a merge came to.
@@ -125,6 +127,7 @@ impl Git {
                 merging: None,
                 resolved: false,
                 half_done: false,
+                astray: None,
             });
         }
     }
@@ -142,8 +145,45 @@ impl Git {
     pub fn commit(&mut self) {
         let Some(tree) = &mut self.tree else { return };
         if tree.merging.is_none() && std::mem::take(&mut tree.dirty) {
-            let plan = tree.plan;
-            self.tip = self.add(vec![self.tip], plan);
+            let (plan, astray) = (tree.plan, tree.astray);
+            let new = self.add(vec![astray.unwrap_or(self.tip)], plan);
+            match &mut self.tree {
+                Some(tree) if astray.is_some() => tree.astray = Some(new),
+                _ => self.tip = new,
+            }
+        }
+    }
+
+    /// An agent checks another branch out: one that goes on from the run's, or from its base.
+    pub fn stray(&mut self, from_base: bool) {
+        let at = if from_base { 0 } else { self.tip };
+        if let Some(tree) = self.tree.as_mut().filter(|tree| tree.merging.is_none()) {
+            tree.astray.get_or_insert(at);
+        }
+    }
+
+    pub fn is_astray(&self) -> bool {
+        self.tree.as_ref().is_some_and(|tree| tree.astray.is_some())
+    }
+
+    pub fn is_dirty(&self) -> bool {
+        self.tree.as_ref().is_some_and(|tree| tree.dirty)
+    }
+
+    /// Brings the sandbox back to its branch, with what goes on from it; the rest is kept.
+    pub fn come_back(&mut self, now: Timestamp) {
+        let Some(tree) = &mut self.tree else { return };
+        let Some(side) = tree.astray.take() else {
+            return;
+        };
+        if self.holds(side, self.tip) {
+            self.tip = side;
+        } else {
+            self.keep_at(side, now);
+        }
+        let plan = self.commits[self.tip].plan;
+        if let Some(tree) = &mut self.tree {
+            tree.plan = plan;
         }
     }
 
@@ -287,6 +327,7 @@ impl Git {
 
     /// Puts the branch back; what that takes away is kept.
     pub fn roll_back(&mut self, to: &str, now: Timestamp) -> KeptWork {
+        self.keep_side(now);
         let kept = self.keep(now);
         self.tip = self.at(to).expect("only to commits that exist");
         let plan = self.commits[self.tip].plan;
@@ -298,9 +339,20 @@ impl Git {
         kept
     }
 
+    /// Keeps what an agent committed elsewhere.
+    fn keep_side(&mut self, now: Timestamp) {
+        if let Some(side) = self.tree.as_ref().and_then(|tree| tree.astray) {
+            self.keep_at(side, now);
+        }
+    }
+
     fn keep(&mut self, now: Timestamp) -> KeptWork {
+        self.keep_at(self.tip, now)
+    }
+
+    fn keep_at(&mut self, at: usize, now: Timestamp) -> KeptWork {
         let mut kept = crate::common::kept();
-        kept.sha = CommitSha::new(Self::sha(self.tip));
+        kept.sha = CommitSha::new(Self::sha(at));
         kept.about.kept_at = now;
         self.kept.push(kept.clone());
         kept
@@ -336,6 +388,7 @@ impl Git {
 
     /// Removes the sandbox; what is dirty is kept.
     pub fn remove(&mut self, now: Timestamp) -> Option<KeptWork> {
+        self.keep_side(now);
         let tree = self.tree.take()?;
         let is_safe = !tree.dirty && tree.merging.is_none() && self.is_all_pushed();
         (!is_safe).then(|| self.keep(now))

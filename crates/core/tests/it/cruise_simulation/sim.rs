@@ -120,6 +120,7 @@ impl Sim {
             forge: Forge::new(),
             wildness: rng.weighed(&[(3, 5), (4, 25), (1, 70)]),
             faults: rng.weighed(&[(3, 0), (3, 5), (1, 30)]),
+            reviewed: Vec::new(),
         };
         Self {
             who,

@@ -6,7 +6,7 @@ use crate::cruise_simulation::clock::{Clock, MINUTE, SECOND};
 use crate::cruise_simulation::forge::{By, Forge};
 use crate::cruise_simulation::git::{Git, Merge, PlanText};
 use crate::cruise_simulation::rng::Rng;
-use drive_core::agent::Access;
+use drive_core::agent::{Access, Role};
 use drive_core::forge::{PrState, Surface};
 use drive_core::ids::{CommitSha, EffectKey, PrNumber};
 use drive_core::problem::{Kind, Problem};
@@ -22,6 +22,8 @@ pub struct World {
     pub wildness: u64,
     /// How many of a hundred requests to the forge fail.
     pub faults: u64,
+    /// The commits that reviewers had before them.
+    pub reviewed: Vec<String>,
 }
 
 /// One effect being performed.
@@ -152,7 +154,18 @@ impl World {
                     self.git.alive.retain(|pid| *pid != process.child.pid);
                 }
                 assert!(sandbox.is_none() || self.git.tree.is_some(), "no sandbox");
-                agents::work(one, job, &mut self.git, &self.clock, rng)
+                if job.role != Role::Reviewer {
+                    return agents::work(one, job, &mut self.git, &self.clock, rng);
+                }
+                let head = run.work.head_sha.as_deref().unwrap_or_default();
+                assert!(!self.git.is_astray() && !self.git.is_dirty());
+                self.reviewed.push(self.git.head());
+                // The engine shows it the head and nothing else, and puts back what it changed.
+                let result = agents::work(one, job, &mut self.git, &self.clock, rng);
+                if self.git.is_astray() || self.git.is_dirty() || self.git.head() != head {
+                    self.git.roll_back(head, self.clock.now());
+                }
+                result
             }
             Effect::EndProcess { identity } => {
                 self.git.alive.retain(|pid| *pid != identity.child.pid);
@@ -162,6 +175,7 @@ impl World {
                 let half = self.git.tree.as_ref().is_some_and(|tree| tree.half_done);
                 assert!(!half, "half-done work is committed");
                 self.git.commit();
+                self.git.come_back(self.clock.now());
                 EffectResult::WorkCommitted {
                     head_sha: CommitSha::new(self.git.head()),
                     commits: self.git.history(),
@@ -174,6 +188,11 @@ impl World {
                     tree.dirty = true;
                 }
                 EffectResult::FileWritten
+            }
+            Effect::ReadFile { .. } | Effect::ReadDiff { .. } | Effect::Push { .. }
+                if self.git.is_astray() =>
+            {
+                panic!("an agent's stray work is still in the sandbox")
             }
             Effect::ReadFile { commit, .. } => EffectResult::FileRead {
                 text: self.git.plan_at(commit).text(),
@@ -217,6 +236,9 @@ impl World {
                         problem: Problem::new(Kind::CommentNotFound, "no such comment"),
                     },
                 }
+            }
+            Effect::Integrate { .. } | Effect::ConcludeMerge { .. } if self.git.is_astray() => {
+                panic!("a merge into another branch")
             }
             Effect::Integrate {
                 when: MergeWhen::Conflicting,

@@ -25,7 +25,7 @@ pub fn after_step(forest: &Forest, id: &RunId) {
     }
     check_order(forest, run);
     check_end(forest, run);
-    check_grants(run);
+    check_grants(forest, run);
 }
 
 /// A task starts only after those it depends on have ended well.
@@ -85,7 +85,7 @@ fn check_end(forest: &Forest, run: &Run) {
 
 /// What living children hold, and all that was used, fits into the budget; but for what an agent may
 /// use beyond its own before it is stopped.
-fn check_grants(run: &Run) {
+fn check_grants(forest: &Forest, run: &Run) {
     if run.children.is_empty() {
         return;
     }
@@ -104,7 +104,7 @@ fn check_grants(run: &Run) {
             micros += paid;
         }
     }
-    let most = OVERSHOOT * agents(run);
+    let most = OVERSHOOT * shares(forest, &run.id);
     if let Some(whole) = whole.tokens {
         assert!(tokens <= whole + most, "{tokens} tokens of {whole}");
     }
@@ -114,9 +114,11 @@ fn check_grants(run: &Run) {
     }
 }
 
-/// More agents than ever work in one tree.
-fn agents(run: &Run) -> u64 {
-    200 + 200 * run.children.len() as u64
+/// The runs below this one: each has one agent at a time, which may pass what is left of its share.
+fn shares(forest: &Forest, id: &RunId) -> u64 {
+    let below = format!("{id}+");
+    let runs = forest.trees.keys();
+    runs.filter(|run| run.as_str().starts_with(&below)).count() as u64
 }
 
 /// After the last event of the root.
@@ -150,11 +152,10 @@ pub fn at_end(forest: &Forest) {
         .map(|(_, usage, _)| usage.counted())
         .sum();
     let unheard = tokens - counted;
-    let agents = forest.bills.len() as u64;
     if let (Some(asked), 0) = (root.request.as_ref().unwrap().budget.tokens, unheard) {
         let allowed = asked + forest.granted.tokens.unwrap_or(0);
         assert!(
-            tokens <= allowed + agents * OVERSHOOT,
+            tokens <= allowed + shares(forest, &root.id) * OVERSHOOT,
             "{tokens} tokens where {allowed} are allowed"
         );
     }
