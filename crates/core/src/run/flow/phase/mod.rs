@@ -33,12 +33,12 @@ use crate::review::ReviewLoop;
 use crate::time::Timestamp;
 
 /// One step of a phase.
-pub(super) type PhaseFlow<'a> = Context<'a, Phase, PhaseTerms>;
+pub(super) type PhaseFlow<'a> = Context<'a, Box<Phase>, PhaseTerms>;
 
 /// Begins with the names, or with what an earlier journal left.
 pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: Timestamp) {
     let (review, next) = ReviewLoop::begin(terms.review_plan());
-    let state = Phase {
+    let state = Box::new(Phase {
         name: match terms.makes {
             Makes::Change => PhaseName::Building,
             Makes::Plan { .. } => PhaseName::Planning,
@@ -67,7 +67,7 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: T
         judged: None,
         merged: None,
         record: Record::default(),
-    };
+    });
     let mut flow = Context {
         run,
         state,
@@ -94,7 +94,7 @@ pub(super) fn advance(run: &mut Run, now: Timestamp, act: impl FnOnce(&mut Phase
         Flow::Phase { phase } => {
             let mut flow = Context {
                 run,
-                state: *phase,
+                state: phase,
                 terms,
                 request: &request,
                 now,
@@ -108,8 +108,7 @@ pub(super) fn advance(run: &mut Run, now: Timestamp, act: impl FnOnce(&mut Phase
 
 impl PhaseFlow<'_> {
     fn put_back(self) {
-        let phase = Box::new(self.state);
-        self.run.flow = Flow::Phase { phase };
+        self.run.flow = Flow::Phase { phase: self.state };
     }
 
     pub(super) fn ended(&mut self, key: &EffectKey, effect: Effect, result: EffectResult) {
