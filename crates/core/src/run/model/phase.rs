@@ -234,7 +234,7 @@ pub enum HoldFor {
     Reviewer,
 }
 
-/// Something that failed; [`Timer::Retry`](super::timer::Timer) tries it again.
+/// Something that failed; `Timer::Retry` tries it again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Retry {
