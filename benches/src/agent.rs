@@ -71,6 +71,7 @@ fn ours(folder: &Path) -> (Duration, Vec<u64>) {
         environment: Environment::from_pairs([("PATH", "/usr/bin:/bin")]),
         base: folder.to_path_buf(),
         scratch: folder.join("state"),
+        state: folder.join("state"),
         forge_token_env: "GITHUB_TOKEN".to_owned(),
         secrets: vec!["a-secret-of-some-length".to_owned()],
     };

@@ -18,6 +18,7 @@ pub mod signals;
 pub mod state_dir;
 pub mod store;
 pub mod temp_dir;
+mod tool_paths;
 pub mod verify;
 pub mod worktree;
 

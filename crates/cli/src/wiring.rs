@@ -81,6 +81,7 @@ impl Wiring {
             environment: environment.clone(),
             base: folder.to_owned(),
             scratch: state.path().join("agents"),
+            state: state.path().to_path_buf(),
             forge_token_env: settings.forge.token_env.clone(),
             secrets: Vec::new(),
         };

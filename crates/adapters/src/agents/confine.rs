@@ -3,6 +3,9 @@ use drive_core::agent::{Access, Role};
 use drive_engine::ports::{Isolation, IsolationMode, NetworkAccess, Writes};
 use std::path::{Path, PathBuf};
 
+/// How many object folders are looked at, since they may lend to each other in a circle.
+const MOST_BORROWED: usize = 20;
+
 /// What the isolation of one run is made from.
 pub(super) struct Confined<'a> {
     pub(super) role: Role,
@@ -10,6 +13,7 @@ pub(super) struct Confined<'a> {
     pub(super) sandbox: &'a Path,
     pub(super) git_dir: Option<&'a Path>,
     pub(super) real_home: Option<&'a Path>,
+    pub(super) state: &'a Path,
     pub(super) folders: &'a AgentFolders,
     /// What it must be able to read wherever it is: its program, its prompt, its input.
     pub(super) readable: Vec<PathBuf>,
@@ -20,7 +24,7 @@ pub(super) struct Confined<'a> {
 /// What the kernel lets an agent touch.
 ///
 /// A reader writes its private folders and its own settings folder; a writer also the sandbox, and
-/// of the repository only what a commit needs. The home is out of sight but for what is named.
+/// of the repository only what a commit needs. Nothing else exists but the system and what is shown.
 pub(super) fn isolation(confined: &Confined<'_>) -> Isolation {
     let folders = confined.folders;
     let required = match confined.mode {
@@ -47,27 +51,44 @@ pub(super) fn isolation(confined: &Confined<'_>) -> Isolation {
     protected.extend(repository_guards(confined.sandbox, confined.git_dir));
     let mut shown = confined.readable.clone();
     shown.extend(folders.tools.iter().cloned());
-    shown.extend(confined.git_dir.map(Path::to_path_buf));
+    shown.extend(confined.git_dir.into_iter().flat_map(repository_reads));
     Isolation {
         writes: Writes::Only(writes),
         tmp: Some(folders.tmp.clone()),
         protected,
-        hidden: hidden(confined),
+        hidden: hidden(confined.real_home, confined.state),
         shown,
         network: NetworkAccess::Open,
         required,
     }
 }
 
-/// The home, unless the agent works in the home itself.
-fn hidden(confined: &Confined<'_>) -> Vec<PathBuf> {
-    confined
-        .real_home
-        .filter(|home| *home != Path::new("/") && home.is_dir())
-        .filter(|home| *home != confined.sandbox)
+/// The home and the state directory, wherever they are.
+fn hidden(home: Option<&Path>, state: &Path) -> Vec<PathBuf> {
+    home.into_iter()
+        .chain([state])
         .map(Path::to_path_buf)
-        .into_iter()
         .collect()
+}
+
+/// The repository's folder, and the object folders it borrows from.
+pub(crate) fn repository_reads(git_dir: &Path) -> Vec<PathBuf> {
+    let mut all = vec![git_dir.to_path_buf()];
+    let mut at = 0;
+    while let Some(folder) = all.get(at).filter(|_| at < MOST_BORROWED).cloned() {
+        let objects = if at == 0 {
+            folder.join("objects")
+        } else {
+            folder
+        };
+        let lenders = std::fs::read_to_string(objects.join("info/alternates")).unwrap_or_default();
+        let lenders = lenders
+            .lines()
+            .filter(|line| !line.is_empty() && !line.starts_with('#'));
+        all.extend(lenders.map(|line| objects.join(line)));
+        at += 1;
+    }
+    all
 }
 
 /// What a commit in a worktree writes: objects, references, their logs, and the worktree's own
@@ -170,10 +191,11 @@ mod tests {
     }
 
     fn confine(place: &Place, role: Role, mode: IsolationMode) -> Isolation {
-        let (sandbox, git, home) = (
+        let (sandbox, git, home, state) = (
             place.root.join("box"),
             place.root.join("home/repo/.git"),
             place.root.join("home"),
+            place.root.join("state"),
         );
         isolation(&Confined {
             role,
@@ -181,6 +203,7 @@ mod tests {
             sandbox: &sandbox,
             git_dir: Some(&git),
             real_home: Some(&home),
+            state: &state,
             folders: &place.folders,
             readable: vec![place.root.join("tool")],
             settings: Vec::new(),
@@ -210,7 +233,7 @@ mod tests {
                     at("home/repo/.git/worktrees/box/gitdir"),
                     at("box/.git"),
                 ],
-                hidden: vec![at("home")],
+                hidden: vec![at("home"), at("state")],
                 shown: vec![at("tool"), at("home/.rustup"), at("home/repo/.git")],
                 network: NetworkAccess::Open,
                 required: true,
@@ -230,6 +253,31 @@ mod tests {
             ])
         );
         assert!(isolation.protected.contains(&place.root.join("box")));
+    }
+
+    #[test]
+    fn object_folders_that_a_repository_borrows_from_can_be_read() {
+        let place = place();
+        let at = |name: &str| place.root.join(name);
+        for folder in ["home/repo/.git/objects/info", "lender/objects/info"] {
+            std::fs::create_dir_all(at(folder)).unwrap();
+        }
+        let lend = |folder: &str, to: &str| {
+            std::fs::write(at(folder).join("objects/info/alternates"), to).unwrap();
+        };
+        lend(
+            "home/repo/.git",
+            &format!("# a lender\n{}\n", at("lender/objects").display()),
+        );
+        lend("lender", "../../second\n");
+        assert_eq!(
+            repository_reads(&at("home/repo/.git")),
+            [
+                at("home/repo/.git"),
+                at("lender/objects"),
+                at("lender/objects/../../second")
+            ]
+        );
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod session;
 mod transcript;
 mod version;
 
+pub(crate) use confine::repository_reads;
 pub use home::discard_homes;
 pub use runner::{AgentHost, AnyAgent, agent};
 pub use transcript::TRANSCRIPT;

@@ -14,6 +14,7 @@ use crate::Environment;
 use crate::environment::{HOME, PATH};
 use crate::files::replace;
 use crate::git::address_of;
+use crate::tool_paths;
 use drive_core::agent::stream::StreamSetup;
 use drive_core::agent::{
     AgentConfig, AgentEvent, AgentKind, AgentOutcome, Secrets, allowed_env, secret_held_by,
@@ -43,6 +44,8 @@ pub struct AgentHost {
     pub base: PathBuf,
     /// A folder for what belongs to no run.
     pub scratch: PathBuf,
+    /// The state directory, which no agent sees.
+    pub state: PathBuf,
     /// The variable that holds the forge's token, which no agent is given.
     pub forge_token_env: String,
     /// Values that no log and no event may show, besides the agent's own.
@@ -186,6 +189,7 @@ impl AnyAgent {
             stream,
         } = launch;
         readable.extend(data);
+        readable.extend(self.tools(&program, &first_args, &env, real_home.as_deref()));
         let (stdin, writer) = match input {
             Input::Once(bytes) => (Stdin::Bytes(bytes), None),
             Input::Dialogue(first) => {
@@ -205,7 +209,7 @@ impl AnyAgent {
                 tail_bytes: 0,
                 ..request.limits.clone()
             },
-            isolation: self.isolation(request, &folders, &program, readable),
+            isolation: self.isolation(request, &folders, readable),
             // They all leave shell children behind, each in a session of its own.
             leaks: LeakPolicy::Kill,
             orphans: OrphanPolicy::End,
@@ -248,12 +252,9 @@ impl AnyAgent {
         &self,
         request: &AgentRequest,
         folders: &AgentFolders,
-        program: &Program,
-        mut readable: Vec<PathBuf>,
+        readable: Vec<PathBuf>,
     ) -> Isolation {
         let real_home = self.real_home();
-        readable.push(program.root.clone());
-        readable.extend(self.search_folders(real_home.as_deref()));
         let settings = real_home.iter().flat_map(|home| {
             let own = self.recipe.own_settings().iter();
             own.map(|entry| home.join(entry))
@@ -265,6 +266,7 @@ impl AnyAgent {
             sandbox: &request.sandbox,
             git_dir: request.git_dir.as_deref(),
             real_home: real_home.as_deref(),
+            state: &self.host.state,
             folders,
             readable,
             settings: settings.collect(),
@@ -363,16 +365,20 @@ impl AnyAgent {
         Ok((program, args.into_iter().map(OsString::from).collect()))
     }
 
-    /// Folders of the search path that are in the home: the tools in them stay usable.
-    fn search_folders(&self, real_home: Option<&Path>) -> Vec<PathBuf> {
-        let Some(home) = real_home else {
-            return Vec::new();
-        };
+    /// The program, and what the search path, its arguments and variables that are passed on name.
+    fn tools(
+        &self,
+        program: &Program,
+        args: &[OsString],
+        env: &BTreeMap<OsString, OsString>,
+        home: Option<&Path>,
+    ) -> Vec<PathBuf> {
         let search = self.host.environment.get(PATH).unwrap_or_default();
-        std::env::split_paths(search)
-            .filter_map(|folder| folder.canonicalize().ok())
-            .filter(|folder| folder.starts_with(home) && folder != home)
-            .collect()
+        let mut tools = tool_paths::of_search_path(search, home);
+        tools.push(tool_paths::of_program(&program.root, &program.path, home));
+        let named = args.iter().chain(env.values()).map(PathBuf::from);
+        tools.extend(named.filter(|path| tool_paths::is_narrow(path, home)));
+        tools
     }
 
     fn real_home(&self) -> Option<PathBuf> {

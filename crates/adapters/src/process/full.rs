@@ -15,7 +15,7 @@ use std::io::{self, PipeReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -45,6 +45,7 @@ fn compose(spec: &CommandSpec, without: &[LayerName], forward: bool) -> Result<R
     if let (Some(tmp), Writes::Only(folders)) = (&isolation.tmp, &mut writes) {
         folders.push(tmp.clone());
     }
+    let bytes = |paths: &[PathBuf]| paths.iter().map(OsString::from).collect();
     let absolute = |path: &Path| std::path::absolute(path).map_err(|e| folder_problem(path, &e));
     Ok(Request {
         executable: absolute(&executable)?,
@@ -54,9 +55,10 @@ fn compose(spec: &CommandSpec, without: &[LayerName], forward: bool) -> Result<R
         env,
         limits: spec.limits.clone(),
         writes,
-        protected: isolation.protected.clone(),
-        hidden: isolation.hidden.clone(),
-        shown: isolation.shown.clone(),
+        tmp: isolation.tmp.as_deref().map(absolute).transpose()?,
+        protected: bytes(&isolation.protected),
+        hidden: bytes(&isolation.hidden),
+        shown: bytes(&isolation.shown),
         network: isolation.network,
         required: isolation.required,
         log_dir: spec.log_dir.as_deref().map(absolute).transpose()?,

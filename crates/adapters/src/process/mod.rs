@@ -32,7 +32,6 @@ use drive_engine::ports::{
 use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// The environment of a child, with its private temporary folder made and named.
@@ -139,7 +138,6 @@ impl ProcessRunner for BoundedRunner {
         };
         spec.isolation = Isolation {
             writes: Writes::Only(Vec::new()),
-            hidden: vec![PathBuf::from("/var/empty"), PathBuf::from("/mnt")],
             network: NetworkAccess::Off,
             ..Isolation::default()
         };

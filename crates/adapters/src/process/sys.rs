@@ -24,6 +24,7 @@ pub(super) mod namespace {
     pub(in super::super) const PID: i32 = libc::CLONE_NEWPID;
     pub(in super::super) const MOUNT: i32 = libc::CLONE_NEWNS;
     pub(in super::super) const NETWORK: i32 = libc::CLONE_NEWNET;
+    pub(in super::super) const IPC: i32 = libc::CLONE_NEWIPC;
 }
 
 /// Forks into the given new namespaces (none for 0). Only for a process with one thread.
@@ -155,21 +156,33 @@ pub(super) fn close_inherited() -> io::Result<()> {
     }
 }
 
-/// Makes the whole tree of mounts read-only for this mount namespace.
-pub(super) fn make_mounts_read_only() -> io::Result<()> {
+/// Attributes for [`set_mount_attributes`].
+pub(super) mod attribute {
+    pub(in super::super) const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
+    pub(in super::super) const NO_SUID: u64 = libc::MOUNT_ATTR_NOSUID;
+    pub(in super::super) const HARMLESS: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+}
+
+/// Adds attributes to a mount, or to it and all below it.
+pub(super) fn set_mount_attributes(
+    mount: &OwnedFd,
+    attributes: u64,
+    recursive: bool,
+) -> io::Result<()> {
     let attributes = libc::mount_attr {
-        attr_set: libc::MOUNT_ATTR_RDONLY,
+        attr_set: attributes,
         attr_clr: 0,
         propagation: 0,
         userns_fd: 0,
     };
+    let below = if recursive { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: the path is a terminated string and the structure is live memory of the given size.
     let done = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
-            libc::AT_FDCWD,
-            c"/".as_ptr(),
-            libc::AT_RECURSIVE,
+            mount.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH | below,
             &raw const attributes,
             size_of::<libc::mount_attr>(),
         )

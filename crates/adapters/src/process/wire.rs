@@ -21,9 +21,11 @@ pub(super) struct Request {
     pub(super) env: Vec<(OsString, OsString)>,
     pub(super) limits: Limits,
     pub(super) writes: Writes,
-    pub(super) protected: Vec<PathBuf>,
-    pub(super) hidden: Vec<PathBuf>,
-    pub(super) shown: Vec<PathBuf>,
+    pub(super) tmp: Option<PathBuf>,
+    /// As bytes: a repository's name may be no text.
+    pub(super) protected: Vec<OsString>,
+    pub(super) hidden: Vec<OsString>,
+    pub(super) shown: Vec<OsString>,
     pub(super) network: NetworkAccess,
     pub(super) required: bool,
     pub(super) log_dir: Option<PathBuf>,
@@ -31,6 +33,13 @@ pub(super) struct Request {
     pub(super) orphans: OrphanPolicy,
     pub(super) forward: bool,
     pub(super) without: Vec<LayerName>,
+}
+
+impl Request {
+    /// Whether it names what may be touched; else the child sees and writes what its user may.
+    pub(super) fn is_confined(&self) -> bool {
+        self.writes != Writes::Anywhere
+    }
 }
 
 /// Control bytes from drive to the helper, and from the helper to the init of the tree.

@@ -37,6 +37,17 @@ pub(super) fn search_path(environment: &Environment) -> Vec<PathBuf> {
     std::env::split_paths(path).collect()
 }
 
+/// The folders of tool chains that the environment of a stage names.
+pub(super) fn toolchains(pairs: &[(OsString, OsString)]) -> Vec<PathBuf> {
+    let names = TOOLCHAINS
+        .map(|(name, _)| name)
+        .into_iter()
+        .chain(PASSED_ON);
+    let values = names.flat_map(|name| pairs.iter().filter(move |(key, _)| key == name));
+    let folders = values.map(|(_, value)| PathBuf::from(value));
+    folders.filter(|folder| folder.is_absolute()).collect()
+}
+
 /// The environment of a stage whose private folder is `tmp`.
 pub(super) fn stage(environment: &Environment, tmp: &Path) -> Vec<(OsString, OsString)> {
     let mut pairs: Vec<(OsString, OsString)> = Vec::new();

@@ -1,50 +1,18 @@
-//! Paths that no stage may read: a candidate is untrusted code and could send what it reads over
-//! the network.
+//! Paths that no stage may read even where a folder that is shown holds them: a candidate is
+//! untrusted code and could send what it reads over the network.
 
 use std::path::{Path, PathBuf};
 
-/// Below the user's home.
-const IN_HOME: [&str; 21] = [
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".netrc",
-    ".git-credentials",
-    ".npmrc",
-    ".pypirc",
-    ".password-store",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/git/credentials",
-    ".config/infinite-improbability-drive",
-    ".claude",
-    ".claude.json",
-    ".codex",
-    ".gemini",
-];
+/// Passwords inside the folders of tool chains, relative to `CARGO_HOME` and the like.
+const IN_TOOLCHAINS: [&str; 2] = ["credentials", "credentials.toml"];
 
-/// In the state directory, beside the workspace itself.
-const IN_STATE: [&str; 5] = [
-    "drive.sqlite3",
-    "drive.sqlite3-shm",
-    "drive.sqlite3-wal",
-    "logs",
-    "worktrees",
-];
-
-/// The private paths that exist.
-pub(super) fn hidden(home: Option<&Path>, state: &Path) -> Vec<PathBuf> {
-    let in_home = home
-        .into_iter()
-        .flat_map(|home| IN_HOME.iter().map(move |name| home.join(name)));
-    let in_state = IN_STATE.iter().map(|name| state.join(name));
-    in_home
-        .chain(in_state)
-        .filter(|path| path.exists())
+/// The home, the state directory, and passwords in the folders of tool chains.
+pub(super) fn hidden(home: Option<&Path>, state: &Path, toolchains: &[PathBuf]) -> Vec<PathBuf> {
+    let passwords = toolchains
+        .iter()
+        .flat_map(|folder| IN_TOOLCHAINS.iter().map(move |name| folder.join(name)));
+    let whole = home.into_iter().chain([state]).map(Path::to_path_buf);
+    whole
+        .chain(passwords.filter(|path| path.exists()))
         .collect()
 }

@@ -1,9 +1,10 @@
 use super::liveness::{Alive, Liveness};
 use super::seal::{Seal, TreeEntry, load_tree};
 use super::{environment, inside, private, seed_times};
-use crate::environment::HOME;
+use crate::agents::repository_reads;
+use crate::environment::{HOME, PATH};
 use crate::git::Git;
-use crate::{Environment, files};
+use crate::{Environment, files, tool_paths};
 use drive_core::ids::{CommitSha, RunId, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{Lifetime, Sandbox, SandboxSpec};
@@ -101,6 +102,7 @@ impl VerifyWorkspaces {
         })?;
         let home = self.environment.absolute_path(HOME);
         let mut env = environment::stage(&self.environment, &tmp);
+        let toolchains = environment::toolchains(&env);
         let lock_files: Vec<PathBuf> = tree
             .iter()
             .filter(|file| {
@@ -118,7 +120,8 @@ impl VerifyWorkspaces {
             tmp,
             env,
             protected: vec![sandbox.path.join(".git")],
-            hidden: private::hidden(home.as_deref(), &self.state),
+            hidden: private::hidden(home.as_deref(), &self.state, &toolchains),
+            shown: self.shown(repo, home.as_deref(), toolchains),
             files: tree
                 .iter()
                 .map(|file| file.path.to_string_lossy().into_owned())
@@ -131,6 +134,16 @@ impl VerifyWorkspaces {
                 .collect(),
         };
         Ok((workspace, seal))
+    }
+
+    /// The repository that the worktree belongs to, and the tools.
+    fn shown(&self, repo: &Path, home: Option<&Path>, toolchains: Vec<PathBuf>) -> Vec<PathBuf> {
+        let found = self.git.discover(repo).ok();
+        let repository = found.map(|found| repository_reads(&found.common_dir));
+        let search = self.environment.get(PATH).unwrap_or_default();
+        let tools = tool_paths::of_search_path(search, home);
+        let all = repository.into_iter().flatten().chain(toolchains);
+        all.chain(tools).collect()
     }
 
     fn align_times(&self, repo: &Path, sandbox: &Sandbox, tree: &[TreeEntry], rules: &Rules) {

@@ -114,17 +114,21 @@ pub enum LayerName {
     SignalScope,
     /// Only the allowed folders can be written.
     WriteScope,
-    /// Modes, owners and times outside the allowed folders stay as they are.
-    ReadOnlyMounts,
-    /// Named paths cannot be read, or not written.
-    PathMasks,
+    /// A root with only what is named: no other file, socket or terminal exists.
+    View,
+    /// Its own `/proc` shows its own processes only.
+    OwnProc,
+    /// Its own shared memory and message queues.
+    IpcNamespace,
+    /// The tree cannot reach abstract sockets outside.
+    SocketScope,
     /// No network but an own loopback.
     NetworkNamespace,
 }
 
 impl LayerName {
     /// Every layer, the basic ones first.
-    pub const ALL: [LayerName; 10] = [
+    pub const ALL: [LayerName; 12] = [
         LayerName::Subreaper,
         LayerName::PidNamespace,
         LayerName::CgroupMemory,
@@ -132,8 +136,10 @@ impl LayerName {
         LayerName::CgroupKill,
         LayerName::SignalScope,
         LayerName::WriteScope,
-        LayerName::ReadOnlyMounts,
-        LayerName::PathMasks,
+        LayerName::View,
+        LayerName::OwnProc,
+        LayerName::IpcNamespace,
+        LayerName::SocketScope,
         LayerName::NetworkNamespace,
     ];
 
@@ -147,8 +153,10 @@ impl LayerName {
             LayerName::CgroupKill => "cgroupKill",
             LayerName::SignalScope => "signalScope",
             LayerName::WriteScope => "writeScope",
-            LayerName::ReadOnlyMounts => "readOnlyMounts",
-            LayerName::PathMasks => "pathMasks",
+            LayerName::View => "view",
+            LayerName::OwnProc => "ownProc",
+            LayerName::IpcNamespace => "ipcNamespace",
+            LayerName::SocketScope => "socketScope",
             LayerName::NetworkNamespace => "networkNamespace",
         }
     }
@@ -167,10 +175,13 @@ impl LayerName {
             LayerName::CgroupKill => "a tree left by a crash is found by its pids only",
             LayerName::SignalScope => "it can signal other processes of the same user",
             LayerName::WriteScope => "writes outside the allowed folders are not prevented",
-            LayerName::ReadOnlyMounts => {
-                "modes, owners and times of files outside the allowed folders can be changed"
+            LayerName::View => {
+                "the whole machine is readable, its sockets and terminals can be reached, and \
+                 protected paths are writable"
             }
-            LayerName::PathMasks => "hidden paths are readable and protected paths are writable",
+            LayerName::OwnProc => "other processes of the machine are visible",
+            LayerName::IpcNamespace => "shared memory and message queues are the machine's",
+            LayerName::SocketScope => "abstract sockets of other processes can be reached",
             LayerName::NetworkNamespace => "the network is not restricted",
         }
     }

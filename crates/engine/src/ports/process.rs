@@ -92,18 +92,21 @@ pub enum Stdin {
     Channel(StdinSource),
 }
 
-/// The isolation of a child.
+/// The isolation of a child. With [`Writes::Only`] nothing exists for it but the system's programs and
+/// settings, and what is named here; everything but the writable folders is read-only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Isolation {
     /// Write access.
     pub writes: Writes,
     /// A private folder for temporary files: created when absent, writable, and named by `TMPDIR`.
+    /// It appears as `/tmp` as well.
     pub tmp: Option<PathBuf>,
     /// These may not be written even inside a writable folder.
     pub protected: Vec<PathBuf>,
-    /// These may not even be read.
+    /// These are covered where a folder that is visible holds them: a home below `/opt`, a password
+    /// in a tool chain's folder.
     pub hidden: Vec<PathBuf>,
-    /// These stay visible inside hidden folders, besides the working folder and what is writable.
+    /// These can be read, besides the system, the program, the working folder and what is writable.
     pub shown: Vec<PathBuf>,
     /// Network access.
     pub network: NetworkAccess,

@@ -96,6 +96,7 @@ impl Workspaces for World {
             env: Vec::new(),
             protected: vec!["/w/.git".into()],
             hidden: Vec::new(),
+            shown: Vec::new(),
             files: Vec::new().into(),
             notes: Vec::new(),
         })

@@ -39,8 +39,10 @@ pub struct Workspace {
     pub env: Vec<(OsString, OsString)>,
     /// Paths inside the tree that no stage may write.
     pub protected: Vec<PathBuf>,
-    /// Paths that no stage may read.
+    /// Paths that no stage may read, whatever folder that is shown holds them.
     pub hidden: Vec<PathBuf>,
+    /// Paths outside the tree that a stage may read: tool chains and the repository.
+    pub shown: Vec<PathBuf>,
     /// The files of the commit.
     pub files: Arc<[String]>,
     /// Notes for the report.

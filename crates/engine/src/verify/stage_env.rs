@@ -67,9 +67,9 @@ impl StageEnv {
                 tmp,
                 protected: self.workspace.protected.clone(),
                 hidden: self.workspace.hidden.clone(),
+                shown: self.workspace.shown.clone(),
                 network,
                 required: self.rules.isolation == IsolationMode::Require,
-                ..Isolation::default()
             },
         }
     }

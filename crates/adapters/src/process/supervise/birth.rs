@@ -4,12 +4,14 @@ use super::super::procfs;
 use super::super::sys::{self, Forked, namespace};
 use super::super::wire::{Request, control};
 use super::init::{Birth, InitEnds, init_main};
+use super::view::listening_sockets;
 use drive_core::process::{LayerName, ProcessMark};
-use drive_engine::ports::{NetworkAccess, Writes};
+use drive_engine::ports::NetworkAccess;
 use rustix::process::{Signal, getegid, geteuid};
 use std::fs;
 use std::io::{self, PipeWriter, Write};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 
 /// The init, as its supervisor knows it.
 pub(super) struct Init {
@@ -31,6 +33,13 @@ pub(super) fn bear(
     caps_processes: bool,
     outputs: &Outputs,
 ) -> io::Result<(Init, Option<String>)> {
+    // A network namespace has a list of its own.
+    let sockets = if request.is_confined() {
+        listening_sockets()
+    } else {
+        Vec::new()
+    };
+    let start = |namespaces| try_bear(request, namespaces, caps_processes, &sockets, outputs);
     let wanted = wanted_namespaces(request);
     let mut refused = None;
     if wanted != 0 {
@@ -41,13 +50,25 @@ pub(super) fn bear(
             &[with_user]
         };
         for namespaces in attempts {
-            match try_bear(request, *namespaces, caps_processes, outputs) {
+            match start(*namespaces) {
                 Ok(init) => return Ok((init, None)),
-                Err(error) => refused = Some(error.to_string()),
+                Err(error) => refused = Some(why_refused(&error)),
             }
         }
     }
-    Ok((try_bear(request, 0, caps_processes, outputs)?, refused))
+    Ok((start(0)?, refused))
+}
+
+/// What the kernel's answer to a new namespace means.
+fn why_refused(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::ENOSPC) => "user namespaces are switched off (user.max_user_namespaces)".into(),
+        Some(libc::EPERM) => {
+            "namespaces are refused: a container's filter or the kernel's security module".into()
+        }
+        Some(libc::EINVAL | libc::ENOSYS) => "the kernel has no namespaces of this kind".into(),
+        Some(_) | None => format!("namespaces are refused ({error})"),
+    }
 }
 
 fn wanted_namespaces(request: &Request) -> i32 {
@@ -56,10 +77,11 @@ fn wanted_namespaces(request: &Request) -> i32 {
     if on(LayerName::PidNamespace) {
         wanted |= namespace::PID | namespace::MOUNT;
     }
-    let masks = !request.hidden.is_empty() || !request.protected.is_empty();
-    let confines = request.writes != Writes::Anywhere;
-    if masks && on(LayerName::PathMasks) || confines && on(LayerName::ReadOnlyMounts) {
+    if request.is_confined() && on(LayerName::View) {
         wanted |= namespace::MOUNT;
+    }
+    if request.is_confined() && on(LayerName::IpcNamespace) {
+        wanted |= namespace::IPC;
     }
     if request.network == NetworkAccess::Off && on(LayerName::NetworkNamespace) {
         wanted |= namespace::NETWORK;
@@ -71,6 +93,7 @@ fn try_bear(
     request: &Request,
     namespaces: i32,
     caps_processes: bool,
+    sockets: &[PathBuf],
     outputs: &Outputs,
 ) -> io::Result<Init> {
     let (channel, inner) = UnixStream::pair()?;
@@ -87,7 +110,7 @@ fn try_bear(
     let pid = match sys::fork(namespaces)? {
         Forked::Child => {
             drop(channel);
-            init_main(request, birth, ends)
+            init_main(request, birth, sockets, ends)
         }
         Forked::Parent(pid) => pid,
     };

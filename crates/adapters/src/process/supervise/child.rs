@@ -4,16 +4,17 @@
 use super::super::sys::{exit_now, unblock_signals};
 use super::super::wire::{Request, control, write_json};
 use super::restrict;
+use super::view::TMP;
 use drive_core::process::LayerName;
 use rustix::process::{
     Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit, setsid,
 };
 use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::Command;
 
 /// What the child says before it is the program; after a successful start it says nothing more.
@@ -47,10 +48,8 @@ pub(super) struct ChildEnds {
 pub(super) struct ChildLayers {
     /// A bound on its processes that the kernel holds, for want of a control group.
     pub(super) process_rlimit: Option<u64>,
-    /// Places that only this tree can see.
-    pub(super) private: Vec<&'static Path>,
-    /// Whether the mounts themselves refuse writes outside the writable folders.
-    pub(super) read_only: bool,
+    /// Whether it has a root of its own, with only what the request names.
+    pub(super) has_root: bool,
 }
 
 /// Never returns: it becomes the program, or ends.
@@ -70,7 +69,7 @@ pub(super) fn become_program(request: &Request, layers: &ChildLayers, mut ends: 
     if !opened {
         exit_now(127);
     }
-    let errno = execute(request).raw_os_error().unwrap_or(0);
+    let errno = execute(request, layers).raw_os_error().unwrap_or(0);
     let _ = write_json(&mut ends.events, &ChildEvent::Refused { errno });
     exit_now(127)
 }
@@ -79,12 +78,17 @@ pub(super) fn become_program(request: &Request, layers: &ChildLayers, mut ends: 
     clippy::disallowed_methods,
     reason = "this is the one place where a contained child becomes its program"
 )]
-fn execute(request: &Request) -> io::Error {
+fn execute(request: &Request, layers: &ChildLayers) -> io::Error {
     Command::new(&request.executable)
         .arg0(&request.arg0)
         .args(&request.args)
         .env_clear()
-        .envs(request.env.iter().map(|(key, value)| (key, value)))
+        .envs(request.env.iter().map(|(key, value)| {
+            let is_tmp = request.tmp.as_ref().is_some_and(|tmp| tmp == value);
+            // A path of a socket has 107 bytes, and state directories can be deep.
+            let is_short = layers.has_root && is_tmp;
+            (key, if is_short { OsStr::new(TMP) } else { value })
+        }))
         .exec()
 }
 
@@ -120,10 +124,10 @@ fn prepare(
     }
     unblock_signals().map_err(|error| ("unblock signals".to_owned(), error))?;
     prefer_for_memory_kill();
-    if restrict::holds_paths(request) {
+    if request.is_confined() {
         drop_capabilities();
     }
-    restrict::apply(request, &layers.private, layers.read_only)
+    restrict::apply(request, layers.has_root)
 }
 
 /// When memory runs out, the kernel should choose the tree and not its supervisor.

@@ -8,14 +8,14 @@ use super::super::{procfs, sys::namespace};
 use super::child::{ChildEnds, ChildEvent, ChildLayers, become_program};
 use super::mounts;
 use drive_core::process::{LayerName, LeaderEnd};
-use drive_engine::ports::{NetworkAccess, Writes};
+use drive_engine::ports::NetworkAccess;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, set_child_subreaper, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What the init tells its supervisor.
@@ -60,7 +60,7 @@ impl Birth {
 }
 
 /// Never returns: ends when the tree is empty.
-pub(super) fn init_main(request: &Request, birth: Birth, ends: InitEnds) -> ! {
+pub(super) fn init_main(request: &Request, birth: Birth, sockets: &[PathBuf], ends: InitEnds) -> ! {
     let InitEnds {
         mut supervisor,
         stdout,
@@ -70,7 +70,7 @@ pub(super) fn init_main(request: &Request, birth: Birth, ends: InitEnds) -> ! {
     if supervisor.read_exact(&mut order).is_err() || order[0] != control::SET_UP {
         exit_now(1);
     }
-    match set_up(request, birth, stdout, stderr) {
+    match set_up(request, birth, sockets, stdout, stderr) {
         Ok((tree, missing)) => {
             let _ = write_json(&mut supervisor, &InitEvent::Ready(missing));
             tree.keep(supervisor);
@@ -94,6 +94,7 @@ type Failure = (String, io::Error);
 fn set_up(
     request: &Request,
     birth: Birth,
+    sockets: &[PathBuf],
     stdout: PipeWriter,
     stderr: PipeWriter,
 ) -> Result<(Tree, Missing), Failure> {
@@ -107,14 +108,12 @@ fn set_up(
     let _ = set_child_subreaper(rustix::process::Pid::from_raw(1));
     let signals = sys::child_signals().map_err(step("watch for ended children"))?;
     let mut missing = Vec::new();
-    let view = view_files(request, birth, &mut missing);
     if request.network == NetworkAccess::Off {
         cut_network(birth, &mut missing);
     }
     let layers = ChildLayers {
         process_rlimit: process_rlimit(request, birth),
-        private: view.private,
-        read_only: view.read_only,
+        has_root: view_files(request, birth, sockets, &mut missing),
     };
     let (gate_reader, gate) = io::pipe().map_err(step("open the gate"))?;
     let (mut events, events_writer) = io::pipe().map_err(step("open the gate"))?;
@@ -163,54 +162,34 @@ pub(super) fn release_stdin() -> io::Result<()> {
     Ok(rustix::stdio::dup2_stdin(&null)?)
 }
 
-/// What the tree sees of the files.
-#[derive(Default)]
-struct View {
-    /// Places that are its own.
-    private: Vec<&'static Path>,
-    /// Whether the mounts themselves refuse writes outside the writable folders.
-    read_only: bool,
-}
-
-fn view_files(request: &Request, birth: Birth, missing: &mut Missing) -> View {
+/// Gives the tree its own view of the files; returns whether it has a root of its own.
+fn view_files(request: &Request, birth: Birth, sockets: &[PathBuf], missing: &mut Missing) -> bool {
     let on = |layer| !request.without.contains(&layer);
-    let masks = !request.hidden.is_empty() || !request.protected.is_empty();
-    let mut view = View::default();
     let detached = if birth.has(namespace::MOUNT) {
         mounts::detach()
     } else {
         Err(io::Error::other("no mount namespace"))
     };
-    if request.writes != Writes::Anywhere {
-        let confined = match &detached {
-            _ if !on(LayerName::ReadOnlyMounts) => Err("switched off".to_owned()),
-            Ok(()) => mounts::confine_writes(request).map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
-        };
-        view.read_only = confined.is_ok();
-        missing.extend(confined.err().map(|why| (LayerName::ReadOnlyMounts, why)));
+    let owns_pids = birth.has(namespace::PID);
+    if !request.is_confined() || !on(LayerName::View) {
+        if request.is_confined() {
+            missing.push((LayerName::View, "switched off".to_owned()));
+        }
+        if detached.is_ok() && owns_pids {
+            let _ = mounts::mount_proc();
+        }
+        return false;
     }
-    if masks && !on(LayerName::PathMasks) {
-        missing.push((LayerName::PathMasks, "switched off".to_owned()));
-    } else if masks {
-        let masked = match &detached {
-            Ok(()) => mounts::mask(request).map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
-        };
-        if let Err(why) = masked {
-            missing.push((LayerName::PathMasks, why));
+    match detached.and_then(|()| mounts::enter_root(request, sockets, owns_pids)) {
+        Ok(machines_proc) => {
+            missing.extend(machines_proc.map(|why| (LayerName::OwnProc, why)));
+            true
+        }
+        Err(error) => {
+            missing.push((LayerName::View, error.to_string()));
+            false
         }
     }
-    if detached.is_ok() && birth.has(namespace::PID) {
-        let _ = mounts::mount_proc();
-    }
-    if request.writes != Writes::Anywhere
-        && detached.is_ok()
-        && mounts::mount_shared_memory().is_ok()
-    {
-        view.private.push(Path::new(mounts::SHARED_MEMORY));
-    }
-    view
 }
 
 fn cut_network(birth: Birth, missing: &mut Missing) {

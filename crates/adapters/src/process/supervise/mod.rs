@@ -13,6 +13,7 @@ mod init;
 mod mounts;
 mod outlet;
 mod restrict;
+mod view;
 mod watch;
 
 use super::cgroup::Cgroups;
@@ -22,7 +23,7 @@ use super::{procfs, program, sys};
 use birth::{Init, Outputs, bear};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{Layer, LayerName, ProcessIdentity, ProcessMark, ProcessReport};
-use drive_engine::ports::{NetworkAccess, Writes};
+use drive_engine::ports::NetworkAccess;
 use init::{InitEvent, release_stdin};
 use outlet::Outlet;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -230,11 +231,12 @@ fn judge_layers(
     refused: Option<&str>,
     mut missing: Vec<(LayerName, String)>,
 ) -> Vec<Layer> {
+    let why = refused.unwrap_or("switched off");
     if init.namespaces & sys::namespace::PID == 0 {
-        let why = refused.map_or("switched off".to_owned(), |why| {
-            format!("namespaces are refused ({why})")
-        });
-        missing.push((LayerName::PidNamespace, why));
+        missing.push((LayerName::PidNamespace, why.to_owned()));
+    }
+    if init.namespaces & sys::namespace::IPC == 0 {
+        missing.push((LayerName::IpcNamespace, why.to_owned()));
     }
     let asked = |name: LayerName| match name {
         LayerName::Subreaper
@@ -243,8 +245,11 @@ fn judge_layers(
         | LayerName::SignalScope => true,
         LayerName::CgroupMemory => request.limits.memory_bytes.is_some(),
         LayerName::CgroupProcesses => request.limits.processes.is_some(),
-        LayerName::WriteScope | LayerName::ReadOnlyMounts => request.writes != Writes::Anywhere,
-        LayerName::PathMasks => !request.hidden.is_empty() || !request.protected.is_empty(),
+        LayerName::WriteScope
+        | LayerName::View
+        | LayerName::OwnProc
+        | LayerName::IpcNamespace
+        | LayerName::SocketScope => request.is_confined(),
         LayerName::NetworkNamespace => request.network == NetworkAccess::Off,
     };
     let judge = |name: LayerName| match missing.iter().find(|(layer, _)| *layer == name) {
@@ -259,25 +264,28 @@ fn judge_layers(
 }
 
 /// The first missing layer that the request cannot do without. A tree that nobody left behind needs
-/// no group to be found by, and one that sees no other process can signal none.
+/// no group to be found by, one that sees no other process can signal none, and a network of its own
+/// has no abstract sockets but its own.
 fn missing_required(request: &Request, layers: &[Layer]) -> Option<Problem> {
     if !request.required {
         return None;
     }
-    let sees_others = layers
-        .iter()
-        .any(|l| l.name == LayerName::PidNamespace && !l.is_active());
+    let is_missing = |name| layers.iter().any(|l| l.name == name && !l.is_active());
     let layer = layers.iter().find(|layer| {
         let needed = match layer.name {
             LayerName::CgroupKill => false,
-            LayerName::SignalScope => sees_others,
+            LayerName::SignalScope => is_missing(LayerName::PidNamespace),
+            LayerName::SocketScope => {
+                request.network == NetworkAccess::Open || is_missing(LayerName::NetworkNamespace)
+            }
             LayerName::Subreaper
             | LayerName::PidNamespace
             | LayerName::CgroupMemory
             | LayerName::CgroupProcesses
             | LayerName::WriteScope
-            | LayerName::ReadOnlyMounts
-            | LayerName::PathMasks
+            | LayerName::View
+            | LayerName::OwnProc
+            | LayerName::IpcNamespace
             | LayerName::NetworkNamespace => true,
         };
         needed && !layer.is_active()

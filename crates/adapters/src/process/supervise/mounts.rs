@@ -1,19 +1,44 @@
-//! The mount namespace of a tree: hidden and protected paths, its own `/proc` and shared memory.
+//! The mount namespace of a tree: its own root with only what the request names, its own `/proc`,
+//! `/dev`, shared memory and `/tmp`.
 
-use super::super::sys::make_mounts_read_only;
+use super::super::sys::{self, attribute};
 use super::super::wire::Request;
-use drive_engine::ports::Writes;
-use rustix::fs::{CWD, StatVfsMountFlags, statvfs};
+use super::view::{Plan, Show, TMP, about, plan};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2};
+use rustix::io::Errno;
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind,
-    mount_change, mount_remount, move_mount, open_tree,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
+    OpenTreeFlags, UnmountFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen,
+    mount_change, move_mount, open_tree, unmount,
 };
+use rustix::process::{fchdir, pivot_root};
+use std::ffi::OsStr;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path, PathBuf};
 
-/// Where a private shared memory is mounted.
+/// Where the shared memory of the tree is.
 pub(super) const SHARED_MEMORY: &str = "/dev/shm";
+
+/// Devices that hold no data and that nearly every program needs.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+
+/// Links in `/dev`, as everywhere.
+const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("/dev/ptmx", "pts/ptmx"),
+    ("/dev/fd", "/proc/self/fd"),
+    ("/dev/stdin", "/proc/self/fd/0"),
+    ("/dev/stdout", "/proc/self/fd/1"),
+    ("/dev/stderr", "/proc/self/fd/2"),
+];
+
+/// Folders that programs expect, empty.
+const EMPTY: [&str; 6] = ["/run", "/var", "/home", "/root", "/mnt", "/srv"];
+
+/// Parts of `/proc` that set the machine up; root owns them even without capabilities.
+const PROC_READ_ONLY: [&str; 5] = ["sys", "sysrq-trigger", "irq", "bus", "fs"];
+/// Parts of `/proc` that show the machine's memory and keys.
+const PROC_HIDDEN: [&str; 3] = ["kcore", "keys", "key-users"];
 
 /// Cuts the view off from the machine's: no mount of ours is seen outside.
 pub(super) fn detach() -> io::Result<()> {
@@ -21,161 +46,330 @@ pub(super) fn detach() -> io::Result<()> {
     Ok(mount_change("/", flags)?)
 }
 
-/// A fresh `/proc`, so that pids mean the same in it as in the namespace. Refused in some
-/// containers; the old one still works there, with the outer pids.
+/// A fresh `/proc`, so that pids mean the same in it as in the namespace. Refused where the
+/// machine's is partly covered, as in some containers; that one still works, with the outer pids.
 pub(super) fn mount_proc() -> io::Result<()> {
-    Ok(mount("proc", "/proc", "proc", quiet(), None)?)
+    attach(&own_proc()?, &openat(CWD, "/proc", PATH, Mode::empty())?)
 }
 
-/// An empty shared memory of its own.
-pub(super) fn mount_shared_memory() -> io::Result<()> {
-    Ok(mount(
-        "tmpfs",
-        SHARED_MEMORY,
-        "tmpfs",
-        MountFlags::NOSUID | MountFlags::NODEV,
-        None,
-    )?)
-}
-
-/// Makes everything read-only but the writable folders. Landlock alone does not keep modes, owners
-/// and times as they are; a read-only mount does.
-pub(super) fn confine_writes(request: &Request) -> io::Result<()> {
-    let Writes::Only(folders) = &request.writes else {
-        return Ok(());
+/// Enters a root in which only what the request names exists. Returns why `/proc` is still the
+/// machine's, where it is. On an error the old root is left as it was.
+pub(super) fn enter_root(
+    request: &Request,
+    sockets: &[PathBuf],
+    owns_pids: bool,
+) -> io::Result<Option<String>> {
+    let sources = Sources::open(plan(request, sockets)?, request)?;
+    let base = [TMP, "/usr", "/etc"].map(Path::new);
+    let base = base.iter().find(|path| path.is_dir()).copied();
+    let base = base.ok_or_else(|| io::Error::other("no folder to mount on"))?;
+    let root = Root {
+        fd: empty_folder()?,
     };
-    let mut writable = Vec::new();
-    for folder in folders {
-        // A place is found by its real name: mounting does not follow a last symbolic link.
-        let folder = folder.canonicalize()?;
-        if folder == Path::new("/") {
-            return Ok(());
+    attach(&root.fd, &openat(CWD, base, PATH, Mode::empty())?)?;
+    let proc = root.furnish(sources, owns_pids).and_then(|proc| {
+        fchdir(&root.fd)?;
+        pivot_root(".", ".")?;
+        // The old root is stacked on the new one now, and the working directory still means it.
+        unmount(".", UnmountFlags::DETACH)?;
+        Ok(proc)
+    });
+    match proc {
+        Ok(why) => {
+            rustix::process::chdir("/")?;
+            Ok(why)
         }
-        let tree = clone_tree(&folder).map_err(|e| named("keep writable", &folder, e))?;
-        writable.push((folder, tree));
+        Err(error) => {
+            unmount(base, UnmountFlags::DETACH)?;
+            Err(error)
+        }
     }
-    make_mounts_read_only()?;
-    for (folder, tree) in &writable {
-        move_mount(
-            tree,
-            "",
-            CWD,
-            folder,
-            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
-        )
-        .map_err(|e| named("keep writable", folder, e.into()))?;
-    }
-    Ok(())
 }
 
-/// A copy of the mounts at and below a path, not attached anywhere yet.
-fn clone_tree(path: &Path) -> io::Result<OwnedFd> {
+const PATH: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
+
+/// What a mount of ours never allows: privileged programs and devices.
+fn harmless() -> MountAttrFlags {
+    MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV
+}
+
+/// Everything that is mounted, taken from the old root before it is covered.
+struct Sources {
+    plan: Plan,
+    trees: Vec<Option<OwnedFd>>,
+    null: OwnedFd,
+    devices: Vec<(&'static str, OwnedFd)>,
+    tmp: Option<OwnedFd>,
+}
+
+impl Sources {
+    fn open(plan: Plan, request: &Request) -> io::Result<Self> {
+        let open = |(path, show): &(PathBuf, Show)| {
+            let attributes = match show {
+                Show::Hidden => return Ok(None),
+                Show::Shown | Show::Protected => attribute::HARMLESS | attribute::READ_ONLY,
+                Show::Writable => attribute::HARMLESS,
+            };
+            let tree = clone_tree(path, attributes).map_err(|error| about("show", path, error))?;
+            Ok(Some(tree))
+        };
+        let trees: io::Result<Vec<Option<OwnedFd>>> = plan.places.iter().map(open).collect();
+        let mut devices = Vec::new();
+        for name in DEVICES {
+            if let Ok(tree) = clone_tree(&Path::new("/dev").join(name), attribute::NO_SUID) {
+                devices.push((name, tree));
+            }
+        }
+        let tmp = match &request.tmp {
+            Some(tmp) => Some(clone_tree(&tmp.canonicalize()?, attribute::HARMLESS)?),
+            None => None,
+        };
+        Ok(Self {
+            trees: trees?,
+            plan,
+            null: clone_tree(
+                Path::new("/dev/null"),
+                attribute::NO_SUID | attribute::READ_ONLY,
+            )?,
+            devices,
+            tmp,
+        })
+    }
+}
+
+/// A copy of the mounts at and below a path, not attached anywhere yet. The path is a real one: a
+/// link that somebody put in its place meanwhile is not followed.
+fn clone_tree(path: &Path, attributes: u64) -> io::Result<OwnedFd> {
+    let at = openat2(CWD, path, PATH, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
+    clone_at(&at, attributes)
+}
+
+fn clone_at(at: &OwnedFd, attributes: u64) -> io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_RECURSIVE;
-    Ok(open_tree(CWD, path, flags)?)
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    let tree = open_tree(at, "", flags)?;
+    sys::set_mount_attributes(&tree, attributes, true)?;
+    Ok(tree)
 }
 
-/// Hides and protects what the request names.
-pub(super) fn mask(request: &Request) -> io::Result<()> {
-    let kept = kept_visible(request);
-    for path in &request.hidden {
-        let Ok(path) = path.canonicalize() else {
-            continue; // What does not exist is hidden already.
-        };
-        hide(&path, &kept).map_err(|error| named("hide", &path, error))?;
-    }
-    for path in &request.protected {
-        let Ok(path) = path.canonicalize() else {
-            continue;
-        };
-        protect(&path).map_err(|error| named("protect", &path, error))?;
-    }
-    Ok(())
+fn attach(tree: &OwnedFd, at: &OwnedFd) -> io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    Ok(move_mount(tree, "", at, "", flags)?)
 }
 
-fn named(step: &str, path: &Path, error: io::Error) -> io::Error {
-    io::Error::other(format!("cannot {step} `{}`: {error}", path.display()))
-}
-
-/// What must stay reachable inside a hidden folder.
-fn kept_visible(request: &Request) -> Vec<PathBuf> {
-    let mut all = vec![request.cwd.clone()];
-    all.extend(request.shown.iter().cloned());
-    if let Writes::Only(folders) = &request.writes {
-        all.extend(folders.iter().cloned());
+fn new_fs(kind: &str, options: &[(&str, &str)], attributes: MountAttrFlags) -> io::Result<OwnedFd> {
+    let fs = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (key, value) in options {
+        fsconfig_set_string(fs.as_fd(), *key, *value)?;
     }
-    let mut all: Vec<PathBuf> = all
-        .iter()
-        .filter_map(|path| path.canonicalize().ok())
-        .collect();
-    all.sort();
-    all.dedup();
-    all
-}
-
-/// A folder is covered by an empty one, a file by the null device. What must stay visible below is
-/// taken off first and put back at the same place.
-fn hide(path: &Path, kept: &[PathBuf]) -> io::Result<()> {
-    if !path.is_dir() {
-        return Ok(mount_bind("/dev/null", path)?);
-    }
-    if kept.iter().any(|keep| keep == path) {
-        return Err(io::Error::other("it is to be used as well"));
-    }
-    let mut saved = Vec::new();
-    for keep in kept.iter().filter(|keep| keep.starts_with(path)) {
-        if !saved
-            .iter()
-            .any(|(outer, _, _): &(&PathBuf, OwnedFd, bool)| keep.starts_with(outer))
-        {
-            saved.push((keep, clone_tree(keep)?, keep.is_dir()));
-        }
-    }
-    mount("tmpfs", path, "tmpfs", quiet(), Some(c"size=64k,mode=0755"))?;
-    for (at, tree, is_folder) in &saved {
-        make_place(at, *is_folder)?;
-        move_mount(tree, "", CWD, *at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
-    }
-    Ok(mount_remount(
-        path,
-        quiet() | MountFlags::RDONLY | MountFlags::BIND,
-        c"",
+    fsconfig_create(fs.as_fd())?;
+    Ok(fsmount(
+        fs.as_fd(),
+        FsMountFlags::FSMOUNT_CLOEXEC,
+        attributes,
     )?)
 }
 
-/// An empty folder or file to mount on.
-fn make_place(at: &Path, is_folder: bool) -> io::Result<()> {
-    if is_folder {
-        return std::fs::create_dir_all(at);
-    }
-    if let Some(parent) = at.parent() {
-        std::fs::create_dir_all(parent)?;
-    }
-    std::fs::File::create(at).map(drop)
+/// For mount points and links only.
+fn empty_folder() -> io::Result<OwnedFd> {
+    new_fs("tmpfs", &[("mode", "0755"), ("size", "4m")], harmless())
 }
 
-fn quiet() -> MountFlags {
-    MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC
+fn own_proc() -> io::Result<OwnedFd> {
+    new_fs("proc", &[], harmless() | MountAttrFlags::MOUNT_ATTR_NOEXEC)
 }
 
-/// A mount of the path on itself, read-only. Flags the outer mount has cannot be taken away by an
-/// ordinary user, so they are kept.
-fn protect(path: &Path) -> io::Result<()> {
-    mount_bind(path, path)?;
-    let has = statvfs(path)?.f_flag;
-    let mut flags = MountFlags::BIND | MountFlags::RDONLY;
-    for (seen, keep) in [
-        (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
-        (StatVfsMountFlags::NODEV, MountFlags::NODEV),
-        (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
-        (StatVfsMountFlags::NOATIME, MountFlags::NOATIME),
-        (StatVfsMountFlags::NODIRATIME, MountFlags::NODIRATIME),
-        (StatVfsMountFlags::RELATIME, MountFlags::RELATIME),
-    ] {
-        if has.contains(seen) {
-            flags |= keep;
+/// The new root while it is built.
+struct Root {
+    fd: OwnedFd,
+}
+
+impl Root {
+    /// Puts everything in its place; returns why `/proc` is the machine's.
+    fn furnish(&self, sources: Sources, owns_pids: bool) -> io::Result<Option<String>> {
+        let private = ("mode", "1777");
+        let tmp = match sources.tmp {
+            Some(tmp) => tmp,
+            None => new_fs("tmpfs", &[private], harmless())?,
+        };
+        attach(&tmp, &self.folder(Path::new(TMP))?)?;
+        let mut covers = self.separate_from_tmp(&sources.plan)?;
+        for ((path, _), tree) in sources.plan.places.iter().zip(&sources.trees) {
+            let placed = match tree {
+                Some(tree) => self.place(path, tree).map(|at| attach(tree, &at)),
+                None => self.cover(path, &sources.null).map(|cover| {
+                    covers.extend(cover);
+                    Ok(())
+                }),
+            };
+            placed
+                .and_then(|done| done)
+                .map_err(|error| about("show", path, error))?;
+        }
+        for (path, target) in &sources.plan.links {
+            self.link(path, target)?;
+        }
+        for path in EMPTY {
+            self.folder_unless_there(Path::new(path))?;
+        }
+        self.link(Path::new("/var/tmp"), Path::new(TMP))?;
+        self.devices(&sources.devices)?;
+        let shared = new_fs("tmpfs", &[private], harmless())?;
+        attach(&shared, &self.folder(Path::new(SHARED_MEMORY))?)?;
+        let why = self.proc(&sources.null, owns_pids)?;
+        for own in covers.iter().chain([&self.fd]) {
+            sys::set_mount_attributes(own, attribute::READ_ONLY, false)?;
+        }
+        Ok(why)
+    }
+
+    /// Places below `/tmp` get read-only folders to be in: what is written beside one would look as
+    /// if it had been written outside.
+    fn separate_from_tmp(&self, plan: &Plan) -> io::Result<Vec<OwnedFd>> {
+        let below = |path: &PathBuf| {
+            path.strip_prefix(TMP)
+                .ok()?
+                .iter()
+                .next()
+                .map(OsStr::to_owned)
+        };
+        let mut tops: Vec<PathBuf> = plan
+            .places
+            .iter()
+            .filter_map(|(path, _)| below(path))
+            .map(|name| Path::new(TMP).join(name))
+            .collect();
+        tops.dedup();
+        tops.retain(|top| !plan.places.iter().any(|(path, _)| path == top));
+        let mut covers = Vec::new();
+        for top in tops {
+            let empty = empty_folder()?;
+            attach(&empty, &self.folder(&top)?)?;
+            covers.push(empty);
+        }
+        Ok(covers)
+    }
+
+    /// A folder is covered by an empty one, which is returned, and a file by the null device.
+    fn cover(&self, path: &Path, null: &OwnedFd) -> io::Result<Option<OwnedFd>> {
+        let at = match self.walk(path, false) {
+            // Covered already together with the folder it is in.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        if !is_folder(&at)? {
+            let null = clone_at(null, 0)?;
+            return attach(&null, &at).map(|()| None);
+        }
+        let empty = empty_folder()?;
+        attach(&empty, &at)?;
+        Ok(Some(empty))
+    }
+
+    /// Something of the same kind to mount on.
+    fn place(&self, path: &Path, like: &OwnedFd) -> io::Result<OwnedFd> {
+        if is_folder(like)? {
+            return self.folder(path);
+        }
+        let (parent, name) = self.parent(path)?;
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+        match openat(&parent, name, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(_) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(openat(&parent, name, PATH, Mode::empty())?)
+    }
+
+    fn folder(&self, path: &Path) -> io::Result<OwnedFd> {
+        self.walk(path, true)
+    }
+
+    /// A link of the same name may stand there.
+    fn folder_unless_there(&self, path: &Path) -> io::Result<()> {
+        let (parent, name) = self.parent(path)?;
+        match mkdirat(&parent, name, Mode::from_raw_mode(0o755)) {
+            Ok(()) | Err(Errno::EXIST) => Ok(()),
+            Err(error) => Err(error.into()),
         }
     }
-    Ok(mount_remount(path, flags, c"")?)
+
+    fn parent<'a>(&self, path: &'a Path) -> io::Result<(OwnedFd, &'a OsStr)> {
+        match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) => Ok((self.folder(parent)?, name)),
+            _ => Err(io::Error::from(io::ErrorKind::InvalidInput)),
+        }
+    }
+
+    /// Follows no link: folders that an earlier run could write may hold any.
+    fn walk(&self, path: &Path, make: bool) -> io::Result<OwnedFd> {
+        let mut at = openat(&self.fd, ".", PATH, Mode::empty())?;
+        for part in path.components() {
+            let Component::Normal(name) = part else {
+                continue;
+            };
+            at = match openat(&at, name, PATH, Mode::empty()) {
+                Err(Errno::NOENT) if make => {
+                    mkdirat(&at, name, Mode::from_raw_mode(0o755))?;
+                    openat(&at, name, PATH, Mode::empty())?
+                }
+                other => other?,
+            };
+        }
+        Ok(at)
+    }
+
+    /// Where the folder it is in is shown, the link is there already.
+    fn link(&self, path: &Path, target: &Path) -> io::Result<()> {
+        let linked = self
+            .parent(path)
+            .and_then(|(parent, name)| Ok(rustix::fs::symlinkat(target, &parent, name)?));
+        match linked.as_ref().map_err(io::Error::raw_os_error) {
+            Err(Some(libc::EEXIST | libc::EROFS)) => Ok(()),
+            Ok(()) | Err(_) => linked.map_err(|error| about("link", path, error)),
+        }
+    }
+
+    fn devices(&self, devices: &[(&str, OwnedFd)]) -> io::Result<()> {
+        for (name, tree) in devices {
+            attach(tree, &self.place(&Path::new("/dev").join(name), tree)?)?;
+        }
+        let options = [("ptmxmode", "0666"), ("mode", "0620")];
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        let terminals = new_fs("devpts", &options, attributes)?;
+        attach(&terminals, &self.folder(Path::new("/dev/pts"))?)?;
+        for (link, target) in DEVICE_LINKS {
+            self.link(Path::new(link), Path::new(target))?;
+        }
+        Ok(())
+    }
+
+    fn proc(&self, null: &OwnedFd, owns_pids: bool) -> io::Result<Option<String>> {
+        let at = self.folder(Path::new("/proc"))?;
+        let (proc, why) = match own_proc() {
+            Ok(proc) if owns_pids => (proc, None),
+            Ok(_) => (
+                clone_tree(Path::new("/proc"), 0)?,
+                Some("no PID namespace".to_owned()),
+            ),
+            Err(error) => {
+                let why = format!("the machine's /proc is partly covered ({error})");
+                (clone_tree(Path::new("/proc"), 0)?, Some(why))
+            }
+        };
+        attach(&proc, &at)?;
+        let at = |name: &str| self.walk(&Path::new("/proc").join(name), false);
+        for part in PROC_READ_ONLY.into_iter().filter_map(|name| at(name).ok()) {
+            attach(&clone_at(&part, attribute::READ_ONLY)?, &part)?;
+        }
+        for part in PROC_HIDDEN.into_iter().filter_map(|name| at(name).ok()) {
+            attach(&clone_at(null, 0)?, &part)?;
+        }
+        Ok(why)
+    }
+}
+
+fn is_folder(at: &OwnedFd) -> io::Result<bool> {
+    Ok(FileType::from_raw_mode(fstat(at)?.st_mode) == FileType::Directory)
 }

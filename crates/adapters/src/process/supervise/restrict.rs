@@ -1,6 +1,8 @@
-//! Landlock rules: where the child may write, and which processes it may signal.
+//! Landlock rules: where the child may write, and which processes it may signal or talk to.
 
 use super::super::wire::Request;
+use super::mounts::SHARED_MEMORY;
+use super::view::TMP;
 use drive_core::process::LayerName;
 use drive_engine::ports::Writes;
 use landlock::{
@@ -8,7 +10,7 @@ use landlock::{
     RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 
 /// Without these, nearly nothing runs: they hold no data.
 const DEVICES: [&str; 8] = [
@@ -22,57 +24,55 @@ const DEVICES: [&str; 8] = [
     "/dev/pts",
 ];
 
+/// What only the tree sees, where it has a root of its own.
+const PRIVATE: [&str; 2] = [SHARED_MEMORY, TMP];
+
 /// Device control is left alone: terminals need it, and no data outside is reached by it.
 const WRITES: ABI = ABI::V4;
 
-/// Whether the request names paths that must be held.
-pub(super) fn holds_paths(request: &Request) -> bool {
-    request.writes != Writes::Anywhere
-        || !request.hidden.is_empty()
-        || !request.protected.is_empty()
-}
-
-/// Puts the calling process, and all it will start, under the rules; what is `private` to it may be
-/// written always. Returns what is missing; mounts that are `read_only` make up for Landlock.
+/// Puts the calling process, and all it will start, under the rules. Returns what is missing; a root
+/// of its own makes up for Landlock.
 pub(super) fn apply(
     request: &Request,
-    private: &[&Path],
-    read_only: bool,
+    has_root: bool,
 ) -> Result<Vec<(LayerName, String)>, (String, io::Error)> {
     let mut missing = Vec::new();
     rustix::thread::set_no_new_privs(true)
         .map_err(|e| ("give up new privileges".to_owned(), e.into()))?;
-    if holds_paths(request) && !request.without.contains(&LayerName::WriteScope) {
-        let folders: Vec<&Path> = match &request.writes {
-            // The rule changes nothing about writing, but under any such rule the kernel refuses to
-            // change mounts: what is hidden stays hidden, from root as well.
-            Writes::Anywhere => vec![Path::new("/")],
-            Writes::Only(folders) => folders.iter().map(Path::new).collect(),
-        };
-        let status = confine_writes(&folders, private)?;
-        if status.ruleset == RulesetStatus::NotEnforced && !read_only {
+    if let Writes::Only(folders) = &request.writes
+        && !request.without.contains(&LayerName::WriteScope)
+    {
+        let private: &[&str] = if has_root { &PRIVATE } else { &[] };
+        let status = confine_writes(folders, private)?;
+        if status.ruleset == RulesetStatus::NotEnforced && !has_root {
             missing.push((
                 LayerName::WriteScope,
                 "the kernel has no Landlock".to_owned(),
             ));
         }
-    } else if request.writes != Writes::Anywhere {
+    } else if request.is_confined() {
         missing.push((LayerName::WriteScope, "switched off".to_owned()));
     }
-    if request.without.contains(&LayerName::SignalScope) {
-        missing.push((LayerName::SignalScope, "switched off".to_owned()));
-    } else if !confine_signals() {
-        missing.push((
-            LayerName::SignalScope,
-            "needs Landlock of Linux 6.12".to_owned(),
-        ));
+    let scopes = [
+        (LayerName::SignalScope, Scope::Signal),
+        (LayerName::SocketScope, Scope::AbstractUnixSocket),
+    ];
+    for (layer, scope) in scopes {
+        if layer == LayerName::SocketScope && !request.is_confined() {
+            continue;
+        }
+        if request.without.contains(&layer) {
+            missing.push((layer, "switched off".to_owned()));
+        } else if !confine_to_itself(scope) {
+            missing.push((layer, "needs Landlock of Linux 6.12".to_owned()));
+        }
     }
     Ok(missing)
 }
 
 fn confine_writes(
-    folders: &[&Path],
-    private: &[&Path],
+    folders: &[PathBuf],
+    private: &[&str],
 ) -> Result<RestrictionStatus, (String, io::Error)> {
     let failed = |error: RulesetError| ("restrict writes".to_owned(), io::Error::other(error));
     let access = AccessFs::from_write(WRITES);
@@ -90,7 +90,7 @@ fn confine_writes(
             .add_rule(PathBeneath::new(fd, access))
             .map_err(failed)?;
     }
-    for path in DEVICES.iter().map(Path::new).chain(private.iter().copied()) {
+    for path in DEVICES.iter().chain(private) {
         if let Ok(fd) = PathFd::new(path) {
             rules = rules
                 .add_rule(PathBeneath::new(fd, access))
@@ -100,16 +100,16 @@ fn confine_writes(
     rules.restrict_self().map_err(failed)
 }
 
-/// Every ruleset, also one about signals only, denies moves and links between folders unless it
+/// Every ruleset, also one about signals or sockets only, denies moves and links between folders unless it
 /// allows them by a rule of its own: without that rule no compiler could put its output in place.
-fn confine_signals() -> bool {
+fn confine_to_itself(scope: Scope) -> bool {
     let Ok(root) = PathFd::new("/") else {
         return false;
     };
     let status = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::Refer)
-        .and_then(|rules| rules.scope(Scope::Signal))
+        .and_then(|rules| rules.scope(scope))
         .and_then(Ruleset::create)
         .and_then(|rules| rules.add_rule(PathBeneath::new(root, AccessFs::Refer)))
         .and_then(|rules| rules.restrict_self());

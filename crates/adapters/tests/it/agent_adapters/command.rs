@@ -1,8 +1,9 @@
-use crate::agent_adapters::stage::{Stage, command};
+use crate::agent_adapters::stage::{Stage, command, holds};
 use drive_core::agent::answer::{
     CommentAction, CommentAnswer, FixerAnswer, Verdict, read_fixer, read_review,
 };
 use drive_core::agent::{AgentEvent, Ending, Role};
+use drive_core::process::LayerName;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -25,6 +26,11 @@ fn a_program_is_told_its_job_by_environment_and_input_and_answers_with_its_last_
     let outcome = played.outcome();
     assert_eq!(outcome.ending, Ending::Succeeded);
     let at = |name: &str| stage.root.join(name).display().to_string();
+    let tmp = if holds(LayerName::View) {
+        "/tmp".to_owned()
+    } else {
+        at("run/tmp")
+    };
     for line in [
         "DRIVE_ROLE=fixer".to_owned(),
         "DRIVE_RUN_ID=r1".to_owned(),
@@ -32,7 +38,7 @@ fn a_program_is_told_its_job_by_environment_and_input_and_answers_with_its_last_
         "DRIVE_DOMAIN=security".to_owned(),
         format!("DRIVE_INPUT={}", at("run/input.json")),
         format!("HOME={}", at("run/home")),
-        format!("TMPDIR={}", at("run/tmp")),
+        format!("TMPDIR={tmp}"),
         format!("cwd {}", at("sandbox")),
         "prompt please do it".to_owned(),
         "input {\"task\":\"x\"}".to_owned(),

@@ -77,7 +77,7 @@ fn wrote(text: &str) -> Vec<PathBuf> {
 
 #[test]
 fn a_writer_writes_its_sandbox_and_nothing_that_git_would_run_or_follow() {
-    if !holds(LayerName::WriteScope) || !holds(LayerName::PathMasks) {
+    if !holds(LayerName::WriteScope) || !holds(LayerName::View) {
         return;
     }
     let stage = Stage::new();
@@ -131,7 +131,7 @@ fn a_reader_writes_nothing_but_its_private_folders() {
 
 #[test]
 fn the_home_is_out_of_sight_but_for_what_the_settings_name() {
-    if !holds(LayerName::PathMasks) {
+    if !holds(LayerName::View) {
         return;
     }
     let stage = Stage::new();

@@ -72,6 +72,7 @@ impl Stage {
             environment: Environment::from_pairs(self.variables.clone()),
             base: self.root.clone(),
             scratch: self.root.join("state"),
+            state: self.root.join("state"),
             forge_token_env: "GITHUB_TOKEN".to_owned(),
             secrets: Vec::new(),
         }

@@ -85,6 +85,7 @@ impl Lab {
             environment: Environment::from_pairs(self.variables.clone()),
             base: self.home.work(),
             scratch: self.scratch(),
+            state: self.scratch(),
             forge_token_env: "GITHUB_TOKEN".to_owned(),
             secrets: Vec::new(),
         };

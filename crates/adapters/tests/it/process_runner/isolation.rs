@@ -80,8 +80,8 @@ everyone! {
         let Some(report) = places.run(script, LayerName::WriteScope, isolation) else { return };
         assert_eq!(report.stdout.tail_text(), "scratch\nconfig", "{}", report.stderr.tail_text());
         assert!(!places.work.join("new").exists());
-        if !is_active(&report, LayerName::ReadOnlyMounts) {
-            println!("skipped: without mounts of its own, modes and times are not protected");
+        if !is_active(&report, LayerName::View) {
+            println!("skipped: without a root of its own, modes and times are not protected");
             return;
         }
         let after = fs::metadata(places.work.join("inner/config")).unwrap();
@@ -89,46 +89,77 @@ everyone! {
         assert_eq!(after.permissions(), before.permissions());
     }
 
-    fn without_mounts_of_its_own_the_report_says_that_modes_can_be_changed() {
-        let places = Places::of(Scene::without(&[LayerName::ReadOnlyMounts]));
+    fn without_a_root_of_its_own_the_report_says_what_can_be_reached() {
+        let places = Places::of(Scene::without(&[LayerName::View]));
         let script = "echo x > inner/config; chmod 777 inner/config; stat -c %a inner/config; cat inner/config";
         let Some(report) = places.run(script, LayerName::WriteScope, only(&[])) else { return };
         assert_eq!(report.stdout.tail_text(), "777\nconfig", "{}", report.stderr.tail_text());
-        let why = "switched off; modes, owners and times of files outside the allowed folders can be changed";
-        let missing = Layer { name: LayerName::ReadOnlyMounts, state: LayerState::Missing(why.to_owned()) };
+        let why = format!("switched off; {}", LayerName::View.consequence());
+        let missing = Layer { name: LayerName::View, state: LayerState::Missing(why) };
         assert!(report.layers.contains(&missing), "{:?}", report.layers);
     }
 
-    fn hidden_folders_and_files_cannot_be_read() {
-        let places = Places::new();
-        let isolation = Isolation {
-            hidden: vec![places.beside.clone(), places.work.join("inner/config")],
-            ..Isolation::default()
-        };
-        let script = "ls ../beside; cat ../beside/secret; cat inner/config; umount ../beside; ls ../beside; echo end";
-        let Some(report) = places.run(script, LayerName::PathMasks, isolation) else { return };
-        assert_eq!(report.stdout.tail_text(), "end\n");
-    }
-
-    fn what_is_needed_inside_a_hidden_folder_stays_visible() {
+    fn only_what_is_named_exists() {
         let places = Places::new();
         fs::write(places.scene.path().join("tool"), "shown").unwrap();
         let isolation = Isolation {
-            hidden: vec![places.scene.path().to_path_buf()],
             shown: vec![places.scene.path().join("tool")],
             ..only(&[&places.work])
         };
-        let script = "cat ../tool; cat inner/config; cat ../beside/secret; echo made > made; ls ..";
-        let Some(report) = places.run(script, LayerName::PathMasks, isolation) else { return };
-        assert_eq!(report.stdout.tail_text(), "shownconfigtool\nwork\n", "{}", report.stderr.tail_text());
+        let script = "cat ../tool; cat inner/config; cat ../beside/secret; umount ..; echo made > made; ls ..
+            ls -A /home /root /run /srv /mnt; ls /";
+        let Some(report) = places.run(script, LayerName::View, isolation) else { return };
+        let said = report.stdout.tail_text();
+        let start = "shownconfigtool\nwork\n/home:\n\n/mnt:\n\n/root:\n\n/run:\n\n/srv:\n";
+        assert!(said.starts_with(start), "{said}{}", report.stderr.tail_text());
+        let top: Vec<&str> = said[start.len()..].split_whitespace().collect();
+        let known = ["bin", "dev", "etc", "gnu", "home", "lib", "lib32", "lib64", "libx32", "mnt", "nix", "opt",
+            "proc", "root", "run", "sbin", "srv", "sys", "tmp", "usr", "var"];
+        assert!(top.iter().all(|name| known.contains(name)) && top.contains(&"usr"), "{top:?}");
         assert_eq!(fs::read_to_string(places.work.join("made")).unwrap(), "made\n");
+    }
+
+    fn what_is_hidden_is_covered_inside_a_folder_that_is_shown() {
+        let places = Places::new();
+        let isolation = Isolation {
+            shown: vec![places.scene.path().to_path_buf()],
+            hidden: vec![places.beside.clone(), places.work.join("inner/config")],
+            ..only(&[&places.work])
+        };
+        let script = "ls ../beside; cat ../beside/secret inner/config; umount ../beside; ls -A ../beside; echo x > ../beside/x; ls ..";
+        let Some(report) = places.run(script, LayerName::View, isolation) else { return };
+        assert_eq!(report.stdout.tail_text(), "beside\nwork\n", "{}", report.stderr.tail_text());
+    }
+
+    fn paths_through_links_lead_to_the_same_places() {
+        let places = Places::new();
+        let at = |name: &str| places.scene.path().join(name);
+        fs::create_dir_all(at("disk/homes/me/box")).unwrap();
+        std::os::unix::fs::symlink("disk/homes", at("homes")).unwrap();
+        let work = at("homes/me/box");
+        let mut spec = places.shell("pwd -P; echo made > \"$1/made\" && cat ../box/made", only(&[&work]));
+        spec.cwd = work.clone();
+        spec = spec.args(["sh".as_ref(), work.as_os_str()]);
+        let report = places.scene.run(&spec);
+        let real = at("disk/homes/me/box").canonicalize().unwrap();
+        assert_eq!(report.stdout.tail_text(), format!("{}\nmade\n", real.display()), "{}", report.stderr.tail_text());
+    }
+
+    fn the_temporary_folder_is_short_private_and_empty() {
+        let places = Places::new();
+        let tmp = places.scene.path().join("a-long-name".repeat(12)).join("tmp");
+        let isolation = Isolation { tmp: Some(tmp.clone()), ..only(&[&places.work]) };
+        let script = "echo $TMPDIR; ls -A /tmp | grep -v '^.tmp'; echo mine > /tmp/mine; cat /var/tmp/mine";
+        let Some(report) = places.run(script, LayerName::View, isolation) else { return };
+        assert_eq!(report.stdout.tail_text(), "/tmp\nmine\n", "{}", report.stderr.tail_text());
+        assert_eq!(fs::read_to_string(tmp.join("mine")).unwrap(), "mine\n");
     }
 
     fn protected_paths_inside_a_writable_folder_stay_as_they_are() {
         let places = Places::new();
         let isolation = Isolation { protected: vec![places.work.join("inner")], ..only(&[&places.work]) };
         let script = "echo x > inner/config; echo x > inner/new; rm -rf inner; mv inner outer; echo ok > free; echo end";
-        let Some(report) = places.run(script, LayerName::PathMasks, isolation) else { return };
+        let Some(report) = places.run(script, LayerName::View, isolation) else { return };
         assert_eq!(report.stdout.tail_text(), "end\n");
         assert_eq!(fs::read_to_string(places.work.join("inner/config")).unwrap(), "config");
         assert!(!places.work.join("inner/new").exists() && places.work.join("free").exists());
@@ -138,7 +169,7 @@ everyone! {
         let places = Places::new();
         let script = "echo x > /dev/shm/$DRIVE_TOKEN && cat /dev/shm/$DRIVE_TOKEN";
         let Some(report) = places.run(script, LayerName::WriteScope, only(&[])) else { return };
-        if is_active(&report, LayerName::ReadOnlyMounts) {
+        if is_active(&report, LayerName::View) {
             assert_eq!(report.stdout.tail_text(), "x\n", "{}", report.stderr.tail_text());
         }
         assert!(!PathBuf::from("/dev/shm").join(&places.scene.token).exists());

@@ -165,16 +165,15 @@ fn a_spawn_over_its_budget_goes_on_with_runs_extend() {
 #[test]
 fn a_budget_that_is_raised_while_a_spawn_works_is_there_for_its_next_agent() {
     let world = World::with_agent("true");
-    let go = world.path("go");
-    let waits = format!("echo half > half.txt\nuntil [ -e {go:?} ]; do sleep 0.05; done\n");
-    let script = EXPENSIVE.replace("echo half > half.txt\n", &waits);
+    let waits = "echo half > half.txt\nuntil [ -e go.txt ]; do sleep 0.05; done; rm go.txt\n";
+    let script = EXPENSIVE.replace("echo half > half.txt\n", waits);
     assert_ne!(script, EXPENSIVE);
     let claude = world.program("claude", &script);
     world.settings(&format!(
         "[agents.claude-code]\nkind = \"claude-code\"\ncommand = [{claude:?}]\n[budget]\ntokens = 1000\n"
     ));
     let child = world.start(&["spawn", "Spend it", "--agent", "claude-code", "--json"]);
-    world.wait_for_file("half.txt");
+    let half = world.wait_for_file("half.txt");
     let shown = world.drive(&["runs", "show", "--json"]).document();
     let id = text(&shown["runId"]);
     let rounds = world.drive(&["runs", "extend", &id, "--rounds", "1", "--json"]);
@@ -182,7 +181,7 @@ fn a_budget_that_is_raised_while_a_spawn_works_is_there_for_its_next_agent() {
     let extended = world.drive(&["runs", "extend", &id, "--tokens", "5000", "--json"]);
     assert_eq!(extended.code, Some(0), "{extended:?}");
     assert_eq!(extended.document()["pid"], child.id());
-    fs::write(&go, "").unwrap();
+    fs::write(half.with_file_name("go.txt"), "").unwrap();
     let done = ended(child);
     let run = done.run();
     assert_eq!(
