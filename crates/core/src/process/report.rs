@@ -122,13 +122,19 @@ pub enum LayerName {
     IpcNamespace,
     /// The tree cannot reach abstract sockets outside.
     SocketScope,
+    /// The kernel refuses system calls that lead out of the other layers.
+    SystemCalls,
+    /// No capability, and no way to get one.
+    Privileges,
+    /// It runs as a user who owns nothing outside its folders.
+    OwnUser,
     /// No network but an own loopback.
     NetworkNamespace,
 }
 
 impl LayerName {
     /// Every layer, the basic ones first.
-    pub const ALL: [LayerName; 12] = [
+    pub const ALL: [LayerName; 15] = [
         LayerName::Subreaper,
         LayerName::PidNamespace,
         LayerName::CgroupMemory,
@@ -140,6 +146,9 @@ impl LayerName {
         LayerName::OwnProc,
         LayerName::IpcNamespace,
         LayerName::SocketScope,
+        LayerName::SystemCalls,
+        LayerName::Privileges,
+        LayerName::OwnUser,
         LayerName::NetworkNamespace,
     ];
 
@@ -157,6 +166,9 @@ impl LayerName {
             LayerName::OwnProc => "ownProc",
             LayerName::IpcNamespace => "ipcNamespace",
             LayerName::SocketScope => "socketScope",
+            LayerName::SystemCalls => "systemCalls",
+            LayerName::Privileges => "privileges",
+            LayerName::OwnUser => "ownUser",
             LayerName::NetworkNamespace => "networkNamespace",
         }
     }
@@ -181,6 +193,11 @@ impl LayerName {
             }
             LayerName::OwnProc => "other processes of the machine are visible",
             LayerName::IpcNamespace => "shared memory and message queues are the machine's",
+            LayerName::SystemCalls => {
+                "system calls are open: vsock, io_uring, keyring, userfaultfd, namespaces"
+            }
+            LayerName::Privileges => "it keeps capabilities",
+            LayerName::OwnUser => "it runs with root's files",
             LayerName::SocketScope => "abstract sockets of other processes can be reached",
             LayerName::NetworkNamespace => "the network is not restricted",
         }

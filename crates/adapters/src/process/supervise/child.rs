@@ -3,13 +3,16 @@
 
 use super::super::sys::{exit_now, unblock_signals};
 use super::super::wire::{Request, control, write_json};
-use super::restrict;
 use super::view::TMP;
+use super::{restrict, syscalls};
 use drive_core::process::LayerName;
 use rustix::process::{
-    Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit, setsid,
+    Resource, Rlimit, Signal, geteuid, set_parent_process_death_signal, setrlimit, setsid,
 };
-use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
+use rustix::thread::{
+    CapabilitiesSecureBits, CapabilitySet, CapabilitySets, clear_ambient_capability_set,
+    remove_capability_from_bounding_set, set_capabilities, set_capabilities_secure_bits,
+};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -92,13 +95,10 @@ fn execute(request: &Request, layers: &ChildLayers) -> io::Error {
         .exec()
 }
 
+type Missing = Vec<(LayerName, String)>;
 type Step<T> = Result<T, (String, io::Error)>;
 
-fn prepare(
-    request: &Request,
-    layers: &ChildLayers,
-    ends: &ChildEnds,
-) -> Step<Vec<(LayerName, String)>> {
+fn prepare(request: &Request, layers: &ChildLayers, ends: &ChildEnds) -> Step<Missing> {
     let step = |name: &str| {
         let name = name.to_owned();
         move |error: rustix::io::Errno| (name, io::Error::from(error))
@@ -124,10 +124,10 @@ fn prepare(
     }
     unblock_signals().map_err(|error| ("unblock signals".to_owned(), error))?;
     prefer_for_memory_kill();
-    if request.is_confined() {
-        drop_capabilities();
-    }
-    restrict::apply(request, layers.has_root)
+    let mut missing = give_up_privileges(request);
+    missing.extend(restrict::apply(request, layers.has_root)?);
+    missing.extend(refuse_system_calls(request));
+    Ok(missing)
 }
 
 /// When memory runs out, the kernel should choose the tree and not its supervisor.
@@ -137,22 +137,57 @@ fn prefer_for_memory_kill() {
     }
 }
 
-/// A child of root that is held to paths must not be able to take the layers down again, nor to go
-/// around them through the kernel or a raw device. An ordinary user has none of these to lose.
-fn drop_capabilities() {
-    let mut all = CapabilitySet::SYS_ADMIN
-        | CapabilitySet::SYS_MODULE
-        | CapabilitySet::SYS_RAWIO
-        | CapabilitySet::SYS_BOOT
-        | CapabilitySet::SYS_TIME
-        | CapabilitySet::SYS_PTRACE
-        | CapabilitySet::NET_ADMIN
-        | CapabilitySet::MKNOD
-        | CapabilitySet::DAC_READ_SEARCH
-        | CapabilitySet::BPF;
+/// Takes every capability away for good, also what a program of root's would get back by being
+/// executed. An ordinary user has those of its own user namespace to lose.
+fn give_up_privileges(request: &Request) -> Missing {
+    let mut missing = Vec::new();
+    if !request.is_confined() {
+        return missing;
+    }
+    if geteuid().is_root() {
+        missing.push((LayerName::OwnUser, "it is root".to_owned()));
+    }
+    if request.without.contains(&LayerName::Privileges) {
+        missing.push((LayerName::Privileges, "switched off".to_owned()));
+        return missing;
+    }
+    let mut all = CapabilitySet::all();
     for capability in all.iter() {
         if remove_capability_from_bounding_set(capability).is_ok() {
             all.remove(capability);
         }
     }
+    // Both need a capability, which an ordinary user without a namespace does not have to lose.
+    let _ = set_capabilities_secure_bits(
+        CapabilitiesSecureBits::NO_ROOT
+            | CapabilitiesSecureBits::NO_ROOT_LOCKED
+            | CapabilitiesSecureBits::NO_SETUID_FIXUP
+            | CapabilitiesSecureBits::NO_SETUID_FIXUP_LOCKED
+            | CapabilitiesSecureBits::KEEP_CAPS_LOCKED
+            | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
+            | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED,
+    );
+    let _ = clear_ambient_capability_set();
+    let none = CapabilitySets {
+        effective: CapabilitySet::empty(),
+        permitted: CapabilitySet::empty(),
+        inheritable: CapabilitySet::empty(),
+    };
+    if let Err(error) = set_capabilities(None, none) {
+        missing.push((LayerName::Privileges, error.to_string()));
+    }
+    missing
+}
+
+fn refuse_system_calls(request: &Request) -> Missing {
+    if !request.is_confined() {
+        return Vec::new();
+    }
+    let why = if request.without.contains(&LayerName::SystemCalls) {
+        Some("switched off".to_owned())
+    } else {
+        syscalls::refuse().err().map(|error| error.to_string())
+    };
+    let missing = why.map(|why| (LayerName::SystemCalls, why));
+    missing.into_iter().collect()
 }

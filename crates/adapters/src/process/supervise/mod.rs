@@ -13,6 +13,7 @@ mod init;
 mod mounts;
 mod outlet;
 mod restrict;
+mod syscalls;
 mod view;
 mod watch;
 
@@ -249,7 +250,10 @@ fn judge_layers(
         | LayerName::View
         | LayerName::OwnProc
         | LayerName::IpcNamespace
-        | LayerName::SocketScope => request.is_confined(),
+        | LayerName::SocketScope
+        | LayerName::SystemCalls
+        | LayerName::Privileges
+        | LayerName::OwnUser => request.is_confined(),
         LayerName::NetworkNamespace => request.network == NetworkAccess::Off,
     };
     let judge = |name: LayerName| match missing.iter().find(|(layer, _)| *layer == name) {
@@ -273,7 +277,7 @@ fn missing_required(request: &Request, layers: &[Layer]) -> Option<Problem> {
     let is_missing = |name| layers.iter().any(|l| l.name == name && !l.is_active());
     let layer = layers.iter().find(|layer| {
         let needed = match layer.name {
-            LayerName::CgroupKill => false,
+            LayerName::CgroupKill | LayerName::OwnUser => false,
             LayerName::SignalScope => is_missing(LayerName::PidNamespace),
             LayerName::SocketScope => {
                 request.network == NetworkAccess::Open || is_missing(LayerName::NetworkNamespace)
@@ -286,6 +290,8 @@ fn missing_required(request: &Request, layers: &[Layer]) -> Option<Problem> {
             | LayerName::View
             | LayerName::OwnProc
             | LayerName::IpcNamespace
+            | LayerName::SystemCalls
+            | LayerName::Privileges
             | LayerName::NetworkNamespace => true,
         };
         needed && !layer.is_active()

@@ -202,6 +202,64 @@ everyone! {
         }
     }
 
+    fn each_layer_of_a_role_is_named_when_it_is_missing_and_refused_when_it_is_required() {
+        for layer in [
+            LayerName::WriteScope,
+            LayerName::View,
+            LayerName::IpcNamespace,
+            LayerName::SocketScope,
+            LayerName::SystemCalls,
+            LayerName::Privileges,
+        ] {
+            let places = Places::of(Scene::without(&[layer]));
+            let mut spec = places.shell("touch ran", only(&[&places.work]));
+            let report = places.scene.run(&spec);
+            let why = format!("switched off; {}", layer.consequence());
+            let missing = Layer { name: layer, state: LayerState::Missing(why) };
+            assert!(report.layers.contains(&missing), "{layer:?}: {:?}", report.layers);
+            fs::remove_file(places.work.join("ran")).unwrap();
+            spec.isolation.required = true;
+            let problem = places.scene.try_run(&spec).unwrap_err();
+            assert_eq!(problem.kind, Kind::IsolationMissing);
+            if problem.message.contains("pidNamespace") {
+                continue; // Missing on this machine as well, and named first.
+            }
+            let named = format!("required isolation layer `{}` is missing", layer.as_str());
+            assert_eq!(problem.message, named);
+            assert!(!places.work.join("ran").exists());
+        }
+    }
+
+    fn everyday_tools_work_in_all_layers() {
+        let places = Places::new();
+        let python = "import multiprocessing as m, os, socket, tempfile
+def work(n): return n * n
+if __name__ == '__main__':
+    for way in ('fork', 'spawn', 'forkserver'):
+        with m.get_context(way).Pool(2) as pool: assert pool.map(work, range(5))[4] == 16
+    with m.Manager() as manager: assert manager.list([1])[0] == 1
+    from multiprocessing import shared_memory
+    memory = shared_memory.SharedMemory(create=True, size=64); memory.close(); memory.unlink()
+    master, slave = os.openpty(); os.write(slave, b'x'); assert os.read(master, 1) == b'x'
+    server = socket.create_server(('127.0.0.1', 0)); socket.create_connection(server.getsockname())
+    with tempfile.NamedTemporaryFile() as file: file.write(b'x')
+    print('python', os.path.realpath('/dev/stdout') != '')
+";
+        fs::write(places.work.join("all.py"), python).unwrap();
+        let script = "python3 all.py 2>&1
+            git init -q r && cd r && git -c user.name=t -c user.email=t@e commit -q --allow-empty -m one && git log --format=%s
+            if command -v node > /dev/null; then node -e 'const s = require(\"net\").createServer().listen(\"/tmp/n.sock\",
+                () => require(\"child_process\").exec(\"echo node\", (e, out) => { process.stdout.write(out); s.close() }))'; else echo node; fi
+            echo stderr > /dev/stderr; id -u > /dev/null && sort /etc/passwd > /dev/null && ps > /dev/null && echo end";
+        let tmp = Some(places.scene.path().join("tmp"));
+        let isolation = Isolation { tmp, ..only(&[&places.work]) };
+        let mut spec = places.shell(script, isolation);
+        spec.leaks = drive_core::process::LeakPolicy::Kill;
+        let report = places.scene.run(&spec);
+        assert_eq!(report.stdout.tail_text(), "python True\none\nnode\nend\n", "{}", report.stderr.tail_text());
+        assert_eq!(report.stderr.tail_text(), "stderr\n");
+    }
+
     fn an_ordinary_user_needs_no_root_for_the_roles() {
         if is_root() {
             return; // The ordinary user's run is the one that can fail.
