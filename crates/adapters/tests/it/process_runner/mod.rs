@@ -4,6 +4,7 @@
 mod support;
 
 mod ends;
+mod escape;
 mod isolation;
 mod leftovers;
 mod light;

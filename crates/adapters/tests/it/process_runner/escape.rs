@@ -1,0 +1,479 @@
+//! Ways out of the confinement. Each attack runs twice, as root and as an ordinary user: confined it
+//! must fail, and unconfined (the control) it must succeed, else it would prove nothing.
+
+use crate::process_runner::support::{Scene, is_root};
+use drive_core::process::{LayerName, LayerState};
+use drive_engine::ports::{Isolation, NetworkAccess, ProcessRunner, Writes};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// What every attack can use.
+const PRELUDE: &str = r#"
+import ctypes, glob, os, platform, socket, stat, struct, sys
+T, TOKEN = os.environ["TARGET"], os.environ["TOKEN"]
+VICTIM, PORT, KEY, TTY = int(os.environ["VICTIM"]), int(os.environ["PORT"]), int(os.environ["KEY"]), os.environ["VICTIM_TTY"]
+libc = ctypes.CDLL(None, use_errno=True)
+ARM = platform.machine() == "aarch64"
+def call(x86, arm, *args):
+    return libc.syscall(ctypes.c_long(arm if ARM else x86), *args)
+def talk(address):
+    s = socket.socket(socket.AF_UNIX); s.settimeout(5); s.connect(address); return True
+def reads(path, what):
+    with open(path, "rb") as f: return what.encode() in f.read(1 << 20)
+def opens(path, flags): os.close(os.open(path, flags)); return True
+def shm(key):
+    libc.shmat.restype = ctypes.c_void_p
+    segment = libc.shmget(key, 0, 0)
+    if segment < 0: return False
+    at = libc.shmat(segment, None, 0)
+    return ctypes.string_at(at, len(TOKEN)).decode() == TOKEN
+def tiocsti():
+    import fcntl, pty, termios
+    pid, master = pty.fork()
+    if pid == 0:
+        try: fcntl.ioctl(0, termios.TIOCSTI, b"x")
+        except OSError: os._exit(1)
+        os._exit(0)
+    return os.waitpid(pid, 0)[1] == 0
+def moved():
+    os.rename(T + "/shown", T + "/shown.old"); os.symlink("/etc", T + "/shown"); return True
+def chmod():
+    os.chmod(T + "/beside/secret", 0o777); return True
+def planted():
+    open("/tmp/" + TOKEN, "w").close(); return True
+"#;
+
+/// Holds things outside that an attack may look for, until it is dropped.
+const VICTIM: &str = r#"
+import ctypes, os, sys, time
+token, key = os.environ["TOKEN"], int(os.environ["KEY"])
+libc = ctypes.CDLL(None)
+libc.shmat.restype = ctypes.c_void_p
+segment = libc.shmget(key, 4096, 0o1600)
+ctypes.memmove(libc.shmat(segment, None, 0), token.encode(), len(token))
+libc.msgget(key, 0o1600)
+with open("/dev/shm/" + token, "w") as f: f.write(token)
+master, terminal = os.openpty()
+print(os.ttyname(terminal), flush=True)
+sys.stdin.read()
+libc.shmctl(segment, 0, None)
+libc.msgctl(libc.msgget(key, 0), 0, None)
+os.unlink("/dev/shm/" + token)
+"#;
+
+/// An expression of Python that is true when the attack came through.
+struct Attack {
+    name: &'static str,
+    code: &'static str,
+    network: NetworkAccess,
+    /// Who can do it unconfined.
+    control: Control,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Control {
+    Everyone,
+    Root,
+    /// Not every kernel has it, or lets every user have it.
+    WhereTheKernelHasIt,
+}
+
+const fn attack(name: &'static str, code: &'static str) -> Attack {
+    Attack {
+        name,
+        code,
+        network: NetworkAccess::Open,
+        control: Control::Everyone,
+    }
+}
+
+const fn offline(name: &'static str, code: &'static str) -> Attack {
+    Attack {
+        network: NetworkAccess::Off,
+        ..attack(name, code)
+    }
+}
+
+const fn of_root(name: &'static str, code: &'static str) -> Attack {
+    Attack {
+        control: Control::Root,
+        ..attack(name, code)
+    }
+}
+
+const fn of_kernel(name: &'static str, code: &'static str) -> Attack {
+    Attack {
+        control: Control::WhereTheKernelHasIt,
+        ..attack(name, code)
+    }
+}
+
+const SERVERS: [Attack; 11] = [
+    attack(
+        "a server's socket in a folder beside",
+        r#"talk(T + "/beside/docker.sock")"#,
+    ),
+    offline(
+        "a server's socket without a network",
+        r#"talk(T + "/beside/docker.sock")"#,
+    ),
+    attack(
+        "a server's socket in a folder that is shown",
+        r#"talk(T + "/shown/dbus.sock")"#,
+    ),
+    offline(
+        "a shown socket without a network",
+        r#"talk(T + "/shown/dbus.sock")"#,
+    ),
+    attack(
+        "a server's socket in /tmp, as of tmux",
+        r#"talk("/tmp/tmux-" + TOKEN + "/default")"#,
+    ),
+    attack(
+        "an ssh-agent in the home",
+        r#"talk(T + "/home/.ssh/agent.sock")"#,
+    ),
+    attack("an abstract socket", r#"talk("\0" + TOKEN)"#),
+    offline(
+        "an abstract socket without a network",
+        r#"talk("\0" + TOKEN)"#,
+    ),
+    offline(
+        "the machine's loopback without a network",
+        r#"socket.create_connection(("127.0.0.1", PORT), 5) is not None"#,
+    ),
+    of_kernel(
+        "the host of a virtual machine",
+        "socket.socket(40, socket.SOCK_STREAM) is not None",
+    ),
+    of_kernel(
+        "raw packets",
+        "socket.socket(17, socket.SOCK_RAW, 0) is not None",
+    ),
+];
+
+const MEMORY: [Attack; 10] = [
+    attack("shared memory of System V", "shm(KEY)"),
+    attack("a message queue of System V", "libc.msgget(KEY, 0) >= 0"),
+    attack(
+        "shared memory of POSIX",
+        r#"reads("/dev/shm/" + TOKEN, TOKEN)"#,
+    ),
+    attack("another's terminal", "opens(TTY, os.O_RDWR | os.O_NOCTTY)"),
+    of_kernel("typing into a terminal", "tiocsti()"),
+    attack(
+        "the user's keys",
+        r#"call(248, 217, b"user", TOKEN.encode(), b"x", ctypes.c_size_t(1), ctypes.c_int(-2)) >= 0"#,
+    ),
+    attack("the keyring", "call(250, 219, 0, -3, 1) >= 0"),
+    attack(
+        "another's environment",
+        r#"reads("/proc/%d/environ" % VICTIM, TOKEN)"#,
+    ),
+    attack("another process", "os.kill(VICTIM, 0) is None"),
+    attack(
+        "another's memory map",
+        r#"len(open("/proc/%d/maps" % VICTIM).read()) > 0"#,
+    ),
+];
+
+const KERNEL: [Attack; 11] = [
+    of_kernel(
+        "io_uring",
+        "call(425, 425, 8, ctypes.create_string_buffer(256)) >= 0",
+    ),
+    of_kernel("a user namespace", "libc.unshare(0x10000000) == 0"),
+    of_kernel(
+        "a user namespace by clone",
+        "call(56, 220, 0x10000000 | 17, 0, 0, 0, 0) >= 0",
+    ),
+    of_kernel("userfaultfd", "call(323, 282, 0) >= 0"),
+    of_kernel(
+        "perf events",
+        "call(298, 241, ctypes.create_string_buffer(struct.pack('IIQ', 1, 112, 0), 128), 0, -1, -1, 0) >= 0",
+    ),
+    of_kernel(
+        "bpf",
+        "call(321, 280, 0, ctypes.create_string_buffer(struct.pack('IIII', 2, 4, 4, 1), 128), 128) >= 0",
+    ),
+    of_kernel(
+        "the second numbers of x86-64",
+        "not ARM and call(0x40000000 + 39, 0) > 0",
+    ),
+    of_root(
+        "a mount",
+        r#"libc.mount(b"none", (T + "/work").encode(), b"tmpfs", 0, None) == 0"#,
+    ),
+    of_root("another root", r#"libc.chroot(b"/usr") == 0"#),
+    of_root(
+        "capabilities",
+        r#"[l for l in open("/proc/self/status") if l.startswith("CapEff")][0].split()[1].strip("0") != """#,
+    ),
+    of_root(
+        "the clock",
+        "libc.clock_settime(0, ctypes.create_string_buffer(struct.pack('qq', -1, 0))) == 0 or ctypes.get_errno() == 22",
+    ),
+];
+
+const FILES: [Attack; 14] = [
+    attack(
+        "a key in the home",
+        r#"reads(T + "/home/.ssh/id", "secret")"#,
+    ),
+    attack("the home's list", r#"".bashrc" in os.listdir(T + "/home")"#),
+    attack(
+        "another repository",
+        r#"reads(T + "/beside/.git/config", "token")"#,
+    ),
+    attack("a mode outside", "chmod()"),
+    attack("a folder that is shown, replaced by a link", "moved()"),
+    attack(
+        "something for the next run in /tmp",
+        r#"planted() and not os.environ.get("CONFINED")"#,
+    ),
+    attack(
+        "the machine's mounts",
+        r#"any(TOKEN in l or " /var" in l for l in open("/proc/1/mountinfo")) or os.path.isdir("/boot") or os.path.isdir("/var/lib")"#,
+    ),
+    of_root(
+        "the machine's passwords",
+        r#"reads("/etc/shadow", "root:")"#,
+    ),
+    of_root(
+        "a disk",
+        r#"any(stat.S_ISBLK(os.stat(p).st_mode) and opens(p, os.O_RDONLY) for p in glob.glob("/dev/[!l]*"))"#,
+    ),
+    of_root(
+        "a kernel setting",
+        r#"opens("/proc/sys/kernel/core_pattern", os.O_WRONLY)"#,
+    ),
+    of_kernel(
+        "the kernel's orders",
+        r#"opens("/proc/sysrq-trigger", os.O_WRONLY)"#,
+    ),
+    of_kernel(
+        "the kernel's memory",
+        r#"os.path.getsize("/proc/kcore") > 0 and opens("/proc/kcore", os.O_RDONLY)"#,
+    ),
+    of_root(
+        "control groups",
+        r#"any(opens(p, os.O_WRONLY) for p in glob.glob("/sys/fs/cgroup/*/cgroup.procs"))"#,
+    ),
+    of_root(
+        "a device of its own",
+        r#"os.mknod(T + "/work/null", stat.S_IFCHR | 0o600, os.makedev(1, 3)) is None"#,
+    ),
+];
+
+/// Everything outside that is attacked.
+struct World {
+    scene: Scene,
+    secret: String,
+    target: PathBuf,
+    victim: Child,
+    terminal: String,
+    port: u16,
+    tmux: PathBuf,
+    _servers: Vec<UnixListener>,
+    _tcp: TcpListener,
+}
+
+impl World {
+    fn new() -> Self {
+        let scene = Scene::new();
+        // Not the token by which survivors are found: the victim lives on.
+        let secret = scene.token.replace("token", "secret");
+        let target = scene.path().canonicalize().unwrap();
+        let tmux = Path::new("/tmp").join(format!("tmux-{}", secret));
+        for folder in ["work", "shown", "beside/.git", "home/.ssh", "tmp"] {
+            fs::create_dir_all(target.join(folder)).unwrap();
+        }
+        fs::create_dir(&tmux).unwrap();
+        for (file, text) in [
+            ("home/.ssh/id", "secret"),
+            ("home/.bashrc", ""),
+            ("beside/.git/config", "token"),
+            ("beside/secret", ""),
+        ] {
+            fs::write(target.join(file), text).unwrap();
+        }
+        let paths = [
+            target.join("beside/docker.sock"),
+            target.join("shown/dbus.sock"),
+            target.join("home/.ssh/agent.sock"),
+            tmux.join("default"),
+        ];
+        let mut servers: Vec<UnixListener> = paths
+            .iter()
+            .map(|path| UnixListener::bind(path).unwrap())
+            .collect();
+        let hidden = SocketAddr::from_abstract_name(&secret).unwrap();
+        servers.push(UnixListener::bind_addr(&hidden).unwrap());
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut victim = Command::new("/usr/bin/python3")
+            .args(["-c", VICTIM])
+            .env("TOKEN", &secret)
+            .env("KEY", Self::key())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut terminal = String::new();
+        let out = victim.stdout.take().unwrap();
+        BufReader::new(out).read_line(&mut terminal).unwrap();
+        Self {
+            port: tcp.local_addr().unwrap().port(),
+            terminal: terminal.trim().to_owned(),
+            scene,
+            secret,
+            target,
+            victim,
+            tmux,
+            _servers: servers,
+            _tcp: tcp,
+        }
+    }
+
+    fn key() -> String {
+        (0x0d00_0000 + std::process::id()).to_string()
+    }
+
+    fn variables(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("PATH", "/usr/bin:/bin".to_owned()),
+            ("TARGET", self.target.display().to_string()),
+            ("TOKEN", self.secret.clone()),
+            ("VICTIM", self.victim.id().to_string()),
+            ("VICTIM_TTY", self.terminal.clone()),
+            ("PORT", self.port.to_string()),
+            ("KEY", Self::key()),
+        ]
+    }
+
+    fn code(attack: &Attack) -> String {
+        format!(
+            "{PRELUDE}\ntry: came = {}\nexcept OSError as e: came = False; print(repr(e), file=sys.stderr)\nprint('ESCAPED' if came else 'held')\n",
+            attack.code
+        )
+    }
+
+    fn confined(&self, attack: &Attack) -> String {
+        let mut spec = self
+            .scene
+            .command("/usr/bin/python3")
+            .args(["-c", &Self::code(attack)]);
+        spec.cwd = self.target.join("work");
+        for (name, value) in self.variables() {
+            spec = spec.env(name, value);
+        }
+        spec = spec.env("CONFINED", "1");
+        spec.isolation = Isolation {
+            writes: Writes::Only(vec![self.target.join("work")]),
+            tmp: Some(self.target.join("tmp")),
+            shown: vec![self.target.join("shown")],
+            hidden: vec![self.target.join("home")],
+            network: attack.network,
+            required: true,
+            ..Isolation::default()
+        };
+        let report = self.scene.try_run(&spec).unwrap();
+        let said = report.stdout.tail_text() + &report.stderr.tail_text();
+        assert!(
+            !Path::new("/tmp").join(&self.secret).exists(),
+            "{}",
+            attack.name
+        );
+        said
+    }
+
+    fn control(&self, attack: &Attack) -> String {
+        let output = Command::new("/usr/bin/python3")
+            .args(["-c", &Self::code(attack)])
+            .current_dir(self.target.join("work"))
+            .env_clear()
+            .envs(self.variables())
+            .output()
+            .unwrap();
+        let _ = fs::remove_file(Path::new("/tmp").join(&self.secret));
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        drop(self.victim.stdin.take());
+        let _ = self.victim.wait();
+        let _ = fs::remove_dir_all(&self.tmux);
+    }
+}
+
+/// The confinement is complete here, or the suite says what it lacks.
+fn is_complete(world: &World) -> bool {
+    let layers = world.scene.runner.probe();
+    let missing = layers.iter().find_map(|layer| match &layer.state {
+        LayerState::Missing(why) if layer.name != LayerName::OwnUser => Some((layer.name, why)),
+        LayerState::Missing(_) | LayerState::Active => None,
+    });
+    let needed = missing.filter(|(name, _)| {
+        ![
+            LayerName::CgroupKill,
+            LayerName::CgroupMemory,
+            LayerName::CgroupProcesses,
+        ]
+        .contains(name)
+    });
+    if let Some((name, why)) = needed {
+        println!("skipped: {} is missing: {why}", name.as_str());
+    }
+    needed.is_none()
+}
+
+fn try_all(attacks: &[Attack]) {
+    let world = World::new();
+    if !is_complete(&world) {
+        return;
+    }
+    let mut wrong = Vec::new();
+    for attack in attacks {
+        let confined = world.confined(attack);
+        if !confined.starts_with("held\n") {
+            wrong.push(format!("{}: came through: {confined}", attack.name));
+        }
+        if attack.control == Control::Root && !is_root() {
+            continue;
+        }
+        let control = world.control(attack);
+        if control.starts_with("ESCAPED\n") {
+            continue;
+        }
+        if attack.control == Control::WhereTheKernelHasIt {
+            println!("no control here: {}: {control}", attack.name);
+        } else {
+            wrong.push(format!("{}: the control failed: {control}", attack.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+everyone! {
+    fn no_server_of_the_machine_can_be_reached() {
+        try_all(&SERVERS);
+    }
+
+    fn no_memory_terminal_key_or_process_of_others_can_be_reached() {
+        try_all(&MEMORY);
+    }
+
+    fn no_system_call_leads_out_of_the_layers() {
+        try_all(&KERNEL);
+    }
+
+    fn no_file_outside_can_be_read_changed_or_planted() {
+        try_all(&FILES);
+    }
+}
