@@ -44,7 +44,6 @@ pub(crate) fn of_program(root: &Path, program: &Path, home: Option<&Path>) -> Pa
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests write their own fixtures")]
 mod tests {
     use super::*;
 

@@ -3,7 +3,7 @@
 use super::{Check, Doctor};
 use crate::StateDir;
 use crate::store::Database;
-use drive_core::process::LayerState;
+use drive_core::process::{LayerName, LayerState, missing_essentials};
 use drive_core::settings::{ByteSize, IsolationMode};
 use rustix::fs::statvfs;
 use std::path::Path;
@@ -66,26 +66,28 @@ fn space(path: &Path) -> Check {
 /// What the kernel of this machine can enforce.
 pub(super) fn layers(doctor: &Doctor<'_>) -> Vec<Check> {
     let isolation = doctor.settings.sandbox.isolation;
-    let layers = doctor.runner.probe().into_iter();
+    let layers = doctor.runner.probe();
+    // An agent has the machine's network.
+    let refused: Vec<LayerName> = missing_essentials(&layers, false).map(|l| l.name).collect();
     layers
+        .into_iter()
         .map(|layer| {
+            let is_refused = refused.contains(&layer.name);
             let name = format!("layer.{}", layer.name.as_str());
             match (layer.state, isolation) {
                 (LayerState::Active, _) => Check::ok(name, "available"),
-                (LayerState::Missing(why), IsolationMode::Require) => Check::missing(
+                (LayerState::Missing(why), IsolationMode::Require) if is_refused => Check::missing(
                     name,
                     why,
                     "`sandbox.isolation` is `require`: enable this layer, or set it to `auto`",
                 )
                 .required(),
-                (LayerState::Missing(why), IsolationMode::Auto | IsolationMode::Off) => {
-                    Check::degraded(
-                        name,
-                        why,
-                        "drive runs without it; reports list what was not \
+                (LayerState::Missing(why), _) => Check::degraded(
+                    name,
+                    why,
+                    "drive runs without it; reports list what was not \
                                                 enforced",
-                    )
-                }
+                ),
             }
         })
         .collect()

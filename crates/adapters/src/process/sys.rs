@@ -6,7 +6,8 @@
 
 use super::usage::Usage;
 use drive_core::process::LeaderEnd;
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -191,6 +192,12 @@ pub(super) fn set_mount_attributes(
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// Lets nobody make a user namespace below the own one.
+pub(super) fn allow_no_user_namespaces() -> io::Result<()> {
+    let path = "/proc/sys/user/max_user_namespaces";
+    File::options().write(true).open(path)?.write_all(b"0")
 }
 
 /// Kills every process of the own PID namespace. Refuses to do so anywhere else.

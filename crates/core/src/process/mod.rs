@@ -8,4 +8,7 @@ mod report;
 pub use end::{End, LeaderEnd, LeakPolicy, Observed, TimeBound, classify};
 pub use identity::{Presence, ProcessIdentity, ProcessMark};
 pub use limits::Limits;
-pub use report::{Layer, LayerName, LayerState, ProcessReport, Resources, Stream, StreamReport};
+pub use report::{
+    Layer, LayerName, LayerState, ProcessReport, Resources, Stream, StreamReport,
+    missing_essentials,
+};

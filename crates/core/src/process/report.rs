@@ -227,6 +227,34 @@ impl Layer {
     }
 }
 
+/// The missing layers without which nothing starts where isolation is required. A tree that nobody
+/// left behind needs no group to be found by, one that sees no other process can signal none, and a
+/// network of its own has no abstract sockets but its own. Root's files are named, not refused.
+pub fn missing_essentials(layers: &[Layer], own_network: bool) -> impl Iterator<Item = &Layer> {
+    let is_missing = |name| layers.iter().any(|l| l.name == name && !l.is_active());
+    let sees_others = is_missing(LayerName::PidNamespace);
+    let shares_network = !own_network || is_missing(LayerName::NetworkNamespace);
+    layers.iter().filter(move |layer| {
+        let is_essential = match layer.name {
+            LayerName::CgroupKill | LayerName::OwnUser => false,
+            LayerName::SignalScope => sees_others,
+            LayerName::SocketScope => shares_network,
+            LayerName::Subreaper
+            | LayerName::PidNamespace
+            | LayerName::CgroupMemory
+            | LayerName::CgroupProcesses
+            | LayerName::WriteScope
+            | LayerName::View
+            | LayerName::OwnProc
+            | LayerName::IpcNamespace
+            | LayerName::SystemCalls
+            | LayerName::Privileges
+            | LayerName::NetworkNamespace => true,
+        };
+        is_essential && !layer.is_active()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,6 +264,35 @@ mod tests {
         for name in LayerName::ALL {
             assert_eq!(serde_json::to_value(name).unwrap(), name.as_str());
         }
+    }
+
+    #[test]
+    fn only_layers_that_matter_are_essential() {
+        let missing = |names: &[LayerName], own_network| {
+            let layers: Vec<Layer> = LayerName::ALL
+                .into_iter()
+                .map(|name| {
+                    if names.contains(&name) {
+                        Layer::missing(name, "off")
+                    } else {
+                        Layer::active(name)
+                    }
+                })
+                .collect();
+            let found = missing_essentials(&layers, own_network).map(|layer| layer.name);
+            found.collect::<Vec<_>>()
+        };
+        use LayerName::{
+            CgroupKill, NetworkNamespace, OwnUser, PidNamespace, SignalScope, SocketScope,
+        };
+        let none: [LayerName; 0] = [];
+        assert_eq!(missing(&[CgroupKill, OwnUser, SignalScope], false), none);
+        assert_eq!(missing(&[SocketScope], true), none);
+        assert_eq!(missing(&[SocketScope], false), [SocketScope]);
+        let both = [NetworkNamespace, SocketScope];
+        assert_eq!(missing(&both, true).len(), 2);
+        let both = [PidNamespace, SignalScope];
+        assert_eq!(missing(&both, true), both);
     }
 
     #[test]

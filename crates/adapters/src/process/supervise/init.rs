@@ -113,7 +113,7 @@ fn set_up(
     }
     if birth.has(namespace::USER) && request.is_confined() {
         // Of this namespace alone. The filter of system calls refuses them too.
-        let _ = std::fs::write("/proc/sys/user/max_user_namespaces", "0");
+        let _ = sys::allow_no_user_namespaces();
     }
     let layers = ChildLayers {
         process_rlimit: process_rlimit(request, birth),

@@ -23,7 +23,9 @@ use super::wire::{Request, control, event, read_json};
 use super::{procfs, program, sys};
 use birth::{Init, Outputs, bear};
 use drive_core::problem::{Kind, Problem};
-use drive_core::process::{Layer, LayerName, ProcessIdentity, ProcessMark, ProcessReport};
+use drive_core::process::{
+    Layer, LayerName, ProcessIdentity, ProcessMark, ProcessReport, missing_essentials,
+};
 use drive_engine::ports::NetworkAccess;
 use init::{InitEvent, release_stdin};
 use outlet::Outlet;
@@ -267,35 +269,12 @@ fn judge_layers(
         .collect()
 }
 
-/// The first missing layer that the request cannot do without. A tree that nobody left behind needs
-/// no group to be found by, one that sees no other process can signal none, and a network of its own
-/// has no abstract sockets but its own.
+/// The first missing layer that the request cannot do without.
 fn missing_required(request: &Request, layers: &[Layer]) -> Option<Problem> {
-    if !request.required {
-        return None;
-    }
-    let is_missing = |name| layers.iter().any(|l| l.name == name && !l.is_active());
-    let layer = layers.iter().find(|layer| {
-        let needed = match layer.name {
-            LayerName::CgroupKill | LayerName::OwnUser => false,
-            LayerName::SignalScope => is_missing(LayerName::PidNamespace),
-            LayerName::SocketScope => {
-                request.network == NetworkAccess::Open || is_missing(LayerName::NetworkNamespace)
-            }
-            LayerName::Subreaper
-            | LayerName::PidNamespace
-            | LayerName::CgroupMemory
-            | LayerName::CgroupProcesses
-            | LayerName::WriteScope
-            | LayerName::View
-            | LayerName::OwnProc
-            | LayerName::IpcNamespace
-            | LayerName::SystemCalls
-            | LayerName::Privileges
-            | LayerName::NetworkNamespace => true,
-        };
-        needed && !layer.is_active()
-    })?;
+    let own_network = request.network == NetworkAccess::Off;
+    let layer = missing_essentials(layers, own_network)
+        .next()
+        .filter(|_| request.required)?;
     let problem = Problem::new(
         Kind::IsolationMissing,
         format!(

@@ -86,8 +86,8 @@ const NAMESPACES: [i32; 7] = [
 /// A time namespace; in `clone` this bit belongs to the signal.
 const NEW_TIME: i32 = 0x80;
 
-/// Typing into a terminal as its user.
-const TERMINAL_INPUT: [u64; 2] = [libc::TIOCSTI as u64, libc::TIOCLINUX as u64];
+/// Typing into a terminal as its user: `TIOCSTI` and `TIOCLINUX`, whose types differ between libcs.
+const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541c];
 
 /// The kinds of sockets there are; above all, none to the host of a virtual machine.
 const FAMILIES: [i32; 4] = [
