@@ -19,6 +19,9 @@ pub(super) enum Forked {
     Child,
 }
 
+/// The first of the ids a tree of root's gets: above those that systemd gives to containers.
+pub(super) const UNUSED: u32 = 0x7100_0000;
+
 /// New namespaces for [`fork`].
 pub(super) mod namespace {
     pub(in super::super) const USER: i32 = libc::CLONE_NEWUSER;
@@ -170,13 +173,29 @@ pub(super) fn set_mount_attributes(
     attributes: u64,
     recursive: bool,
 ) -> io::Result<()> {
+    let below = if recursive { libc::AT_RECURSIVE } else { 0 };
+    set_attributes(mount, below, attributes, 0)
+}
+
+/// Shows the owners of a mount, and of all below it, as the user namespace maps them: what root owns
+/// on disk belongs to the namespace's first user.
+pub(super) fn map_owners(mount: &OwnedFd, users: &OwnedFd) -> io::Result<()> {
+    let users = users.as_raw_fd() as u64;
+    set_attributes(mount, libc::AT_RECURSIVE, libc::MOUNT_ATTR_IDMAP, users)
+}
+
+fn set_attributes(
+    mount: &OwnedFd,
+    below: libc::c_int,
+    attributes: u64,
+    users: u64,
+) -> io::Result<()> {
     let attributes = libc::mount_attr {
         attr_set: attributes,
         attr_clr: 0,
         propagation: 0,
-        userns_fd: 0,
+        userns_fd: users,
     };
-    let below = if recursive { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: the path is a terminated string and the structure is live memory of the given size.
     let done = unsafe {
         libc::syscall(
@@ -191,6 +210,22 @@ pub(super) fn set_mount_attributes(
     match done {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Becomes the first user of another user namespace, with all capabilities there and none here.
+pub(super) fn become_first_user(users: &OwnedFd) -> io::Result<()> {
+    // SAFETY: no memory is involved but the empty list of groups, which is never read.
+    let done = unsafe {
+        libc::setns(users.as_raw_fd(), libc::CLONE_NEWUSER) == 0
+            && libc::setgroups(0, std::ptr::null()) == 0
+            && libc::setresgid(0, 0, 0) == 0
+            && libc::setresuid(0, 0, 0) == 0
+    };
+    if done {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
     }
 }
 

@@ -3,15 +3,15 @@
 use super::super::procfs;
 use super::super::sys::{self, Forked, namespace};
 use super::super::wire::{Request, control};
-use super::init::{Birth, InitEnds, init_main};
+use super::init::{Birth, InitEnds, Outside, init_main};
 use super::view::listening_sockets;
 use drive_core::process::{LayerName, ProcessMark};
 use drive_engine::ports::NetworkAccess;
-use rustix::process::{Signal, getegid, geteuid};
+use rustix::process::{Pid, Signal, WaitOptions, getegid, geteuid};
 use std::fs;
 use std::io::{self, PipeWriter, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 
 /// The init, as its supervisor knows it.
 pub(super) struct Init {
@@ -39,7 +39,16 @@ pub(super) fn bear(
     } else {
         Vec::new()
     };
-    let start = |namespaces| try_bear(request, namespaces, caps_processes, &sockets, outputs);
+    let users = unused_users(request);
+    let start = |namespaces: i32| {
+        // In a user namespace of its own, root's files are out of reach for idmapped mounts.
+        let users = users.as_ref().filter(|_| namespaces & namespace::USER == 0);
+        let outside = Outside {
+            sockets: &sockets,
+            users,
+        };
+        try_bear(request, namespaces, caps_processes, outside, outputs)
+    };
     let wanted = wanted_namespaces(request);
     let mut refused = None;
     if wanted != 0 {
@@ -93,7 +102,7 @@ fn try_bear(
     request: &Request,
     namespaces: i32,
     caps_processes: bool,
-    sockets: &[PathBuf],
+    outside: Outside<'_>,
     outputs: &Outputs,
 ) -> io::Result<Init> {
     let (channel, inner) = UnixStream::pair()?;
@@ -110,7 +119,7 @@ fn try_bear(
     let pid = match sys::fork(namespaces)? {
         Forked::Child => {
             drop(channel);
-            init_main(request, birth, sockets, ends)
+            init_main(request, birth, outside, ends)
         }
         Forked::Parent(pid) => pid,
     };
@@ -149,6 +158,30 @@ fn map_users(pid: i32) -> io::Result<()> {
     put(pid, "setgroups", "deny")?;
     put(pid, "uid_map", &format!("{user} {user} 1"))?;
     put(pid, "gid_map", &format!("{group} {group} 1"))
+}
+
+/// A user namespace for a tree of root's that maps its users to ids that nobody has, so that it owns
+/// no file of root's; `None` for others, and where it cannot be made.
+fn unused_users(request: &Request) -> Option<OwnedFd> {
+    let is_asked = request.is_confined() && !request.without.contains(&LayerName::OwnUser);
+    if !is_asked || !geteuid().is_root() {
+        return None;
+    }
+    let (gate, hold) = io::pipe().ok()?;
+    let pid = match sys::fork(namespace::USER).ok()? {
+        Forked::Child => {
+            drop(hold);
+            let _ = io::Read::read(&mut &gate, &mut [0]);
+            sys::exit_now(0)
+        }
+        Forked::Parent(pid) => pid,
+    };
+    let map = format!("0 {} 65536", sys::UNUSED);
+    let mapped = put(pid, "uid_map", &map).and_then(|()| put(pid, "gid_map", &map));
+    let users = mapped.and_then(|()| fs::File::open(format!("/proc/{pid}/ns/user")));
+    drop(hold);
+    let _ = rustix::process::waitpid(Pid::from_raw(pid), WaitOptions::empty());
+    users.ok().map(OwnedFd::from)
 }
 
 fn put(pid: i32, file: &str, text: &str) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! The last steps of a child before it executes its program: it waits at a gate, then enters its
 //! layers.
 
-use super::super::sys::{exit_now, unblock_signals};
+use super::super::sys::{self, exit_now, unblock_signals};
 use super::super::wire::{Request, control, write_json};
 use super::view::TMP;
 use super::{restrict, syscalls};
@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -48,7 +49,9 @@ pub(super) struct ChildEnds {
 }
 
 /// What was decided about it before the fork.
-pub(super) struct ChildLayers {
+pub(super) struct ChildLayers<'a> {
+    /// The users that a child of root's becomes the first of.
+    pub(super) users: Option<&'a OwnedFd>,
     /// A bound on its processes that the kernel holds, for want of a control group.
     pub(super) process_rlimit: Option<u64>,
     /// Whether it has a root of its own, with only what the request names.
@@ -56,7 +59,11 @@ pub(super) struct ChildLayers {
 }
 
 /// Never returns: it becomes the program, or ends.
-pub(super) fn become_program(request: &Request, layers: &ChildLayers, mut ends: ChildEnds) -> ! {
+pub(super) fn become_program(
+    request: &Request,
+    layers: &ChildLayers<'_>,
+    mut ends: ChildEnds,
+) -> ! {
     let missing = match prepare(request, layers, &ends) {
         Ok(missing) => missing,
         Err((step, error)) => {
@@ -81,7 +88,7 @@ pub(super) fn become_program(request: &Request, layers: &ChildLayers, mut ends: 
     clippy::disallowed_methods,
     reason = "this is the one place where a contained child becomes its program"
 )]
-fn execute(request: &Request, layers: &ChildLayers) -> io::Error {
+fn execute(request: &Request, layers: &ChildLayers<'_>) -> io::Error {
     Command::new(&request.executable)
         .arg0(&request.arg0)
         .args(&request.args)
@@ -98,18 +105,24 @@ fn execute(request: &Request, layers: &ChildLayers) -> io::Error {
 type Missing = Vec<(LayerName, String)>;
 type Step<T> = Result<T, (String, io::Error)>;
 
-fn prepare(request: &Request, layers: &ChildLayers, ends: &ChildEnds) -> Step<Missing> {
+fn prepare(request: &Request, layers: &ChildLayers<'_>, ends: &ChildEnds) -> Step<Missing> {
     let step = |name: &str| {
         let name = name.to_owned();
         move |error: rustix::io::Errno| (name, io::Error::from(error))
     };
     setsid().map_err(step("start a session"))?;
-    // The thread that forked it is its parent's only one, so this fires with that process.
+    // Before it changes its user, after which `/proc/self` is not its own until it executes.
+    prefer_for_memory_kill();
+    rustix::process::chdir(&request.cwd)
+        .map_err(step(&format!("enter folder `{}`", request.cwd.display())))?;
+    if let Some(users) = layers.users {
+        sys::become_first_user(users).map_err(|e| ("change its user".to_owned(), e))?;
+    }
+    // The thread that forked it is its parent's only one, so this fires with that process. A change
+    // of the user would take it back.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(step("follow its parent"))?;
     rustix::stdio::dup2_stdout(&ends.stdout).map_err(step("connect stdout"))?;
     rustix::stdio::dup2_stderr(&ends.stderr).map_err(step("connect stderr"))?;
-    rustix::process::chdir(&request.cwd)
-        .map_err(step(&format!("enter folder `{}`", request.cwd.display())))?;
     let none = Rlimit {
         current: Some(0),
         maximum: Some(0),
@@ -123,8 +136,7 @@ fn prepare(request: &Request, layers: &ChildLayers, ends: &ChildEnds) -> Step<Mi
         let _ = setrlimit(Resource::Nproc, bound);
     }
     unblock_signals().map_err(|error| ("unblock signals".to_owned(), error))?;
-    prefer_for_memory_kill();
-    let mut missing = give_up_privileges(request);
+    let mut missing = give_up_privileges(request, layers);
     missing.extend(restrict::apply(request, layers.has_root)?);
     missing.extend(refuse_system_calls(request));
     Ok(missing)
@@ -139,12 +151,12 @@ fn prefer_for_memory_kill() {
 
 /// Takes every capability away for good, also what a program of root's would get back by being
 /// executed. An ordinary user has those of its own user namespace to lose.
-fn give_up_privileges(request: &Request) -> Missing {
+fn give_up_privileges(request: &Request, layers: &ChildLayers<'_>) -> Missing {
     let mut missing = Vec::new();
     if !request.is_confined() {
         return missing;
     }
-    if geteuid().is_root() {
+    if geteuid().is_root() && layers.users.is_none() {
         missing.push((LayerName::OwnUser, "it is root".to_owned()));
     }
     if request.without.contains(&LayerName::Privileges) {

@@ -2,7 +2,7 @@
 //! as long as somebody is left. It runs between the supervisor and the child, so that neither the
 //! child nor the end of a namespace can take the supervisor along.
 
-use super::super::sys::{self, Forked, Reap, exit_now, reap};
+use super::super::sys::{self, Forked, Reap, UNUSED, exit_now, reap};
 use super::super::wire::{Request, control, read_json, write_json};
 use super::super::{procfs, sys::namespace};
 use super::child::{ChildEnds, ChildEvent, ChildLayers, become_program};
@@ -10,10 +10,11 @@ use super::mounts;
 use drive_core::process::{LayerName, LeaderEnd};
 use drive_engine::ports::NetworkAccess;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FileType, Gid, Uid, fchown, fstat};
 use rustix::process::{Signal, set_child_subreaper, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -53,6 +54,15 @@ pub(super) struct Birth {
     pub(super) caps_processes: bool,
 }
 
+/// What was found out and made before the tree left the machine's namespaces.
+#[derive(Clone, Copy)]
+pub(super) struct Outside<'a> {
+    /// Where servers listen.
+    pub(super) sockets: &'a [PathBuf],
+    /// The user namespace that a tree of root's gets.
+    pub(super) users: Option<&'a OwnedFd>,
+}
+
 impl Birth {
     fn has(self, namespace: i32) -> bool {
         self.namespaces & namespace != 0
@@ -60,7 +70,12 @@ impl Birth {
 }
 
 /// Never returns: ends when the tree is empty.
-pub(super) fn init_main(request: &Request, birth: Birth, sockets: &[PathBuf], ends: InitEnds) -> ! {
+pub(super) fn init_main(
+    request: &Request,
+    birth: Birth,
+    outside: Outside<'_>,
+    ends: InitEnds,
+) -> ! {
     let InitEnds {
         mut supervisor,
         stdout,
@@ -70,7 +85,7 @@ pub(super) fn init_main(request: &Request, birth: Birth, sockets: &[PathBuf], en
     if supervisor.read_exact(&mut order).is_err() || order[0] != control::SET_UP {
         exit_now(1);
     }
-    match set_up(request, birth, sockets, stdout, stderr) {
+    match set_up(request, birth, outside, stdout, stderr) {
         Ok((tree, missing)) => {
             let _ = write_json(&mut supervisor, &InitEvent::Ready(missing));
             tree.keep(supervisor);
@@ -94,7 +109,7 @@ type Failure = (String, io::Error);
 fn set_up(
     request: &Request,
     birth: Birth,
-    sockets: &[PathBuf],
+    outside: Outside<'_>,
     stdout: PipeWriter,
     stderr: PipeWriter,
 ) -> Result<(Tree, Missing), Failure> {
@@ -115,9 +130,17 @@ fn set_up(
         // Of this namespace alone. The filter of system calls refuses them too.
         let _ = sys::allow_no_user_namespaces();
     }
+    let (has_root, users) = view_files(request, birth, outside, &mut missing);
+    if users.is_some() {
+        // Else nobody in the tree could open `/dev/stdout`.
+        for end in [stdout.as_fd(), stderr.as_fd(), rustix::stdio::stdin()] {
+            give_to_tree(end).map_err(step("hand the streams over"))?;
+        }
+    }
     let layers = ChildLayers {
-        process_rlimit: process_rlimit(request, birth),
-        has_root: view_files(request, birth, sockets, &mut missing),
+        process_rlimit: process_rlimit(request, birth, users.is_some()),
+        has_root,
+        users,
     };
     let (gate_reader, gate) = io::pipe().map_err(step("open the gate"))?;
     let (mut events, events_writer) = io::pipe().map_err(step("open the gate"))?;
@@ -166,8 +189,24 @@ pub(super) fn release_stdin() -> io::Result<()> {
     Ok(rustix::stdio::dup2_stdin(&null)?)
 }
 
-/// Gives the tree its own view of the files; returns whether it has a root of its own.
-fn view_files(request: &Request, birth: Birth, sockets: &[PathBuf], missing: &mut Missing) -> bool {
+/// Pipes belong to whoever made them.
+fn give_to_tree(end: BorrowedFd<'_>) -> io::Result<()> {
+    let kind = FileType::from_raw_mode(fstat(end)?.st_mode);
+    if kind == FileType::Fifo {
+        let (user, group) = (Uid::from_raw(UNUSED), Gid::from_raw(UNUSED));
+        fchown(end, Some(user), Some(group))?;
+    }
+    Ok(())
+}
+
+/// Gives the tree its own view of the files; returns whether it has a root of its own, and the users
+/// whose folders it holds.
+fn view_files<'a>(
+    request: &Request,
+    birth: Birth,
+    outside: Outside<'a>,
+    missing: &mut Missing,
+) -> (bool, Option<&'a OwnedFd>) {
     let on = |layer| !request.without.contains(&layer);
     let detached = if birth.has(namespace::MOUNT) {
         mounts::detach()
@@ -182,16 +221,22 @@ fn view_files(request: &Request, birth: Birth, sockets: &[PathBuf], missing: &mu
         if detached.is_ok() && owns_pids {
             let _ = mounts::mount_proc();
         }
-        return false;
+        return (false, None);
     }
-    match detached.and_then(|()| mounts::enter_root(request, sockets, owns_pids)) {
-        Ok(machines_proc) => {
+    let enter = |users| mounts::enter_root(request, outside.sockets, users, owns_pids);
+    let entered = detached.and_then(|()| match outside.users.map(|users| enter(Some(users))) {
+        Some(Ok(done)) => Ok((done, outside.users)),
+        // Not every file system can show other owners.
+        Some(Err(_)) | None => Ok((enter(None)?, None)),
+    });
+    match entered {
+        Ok((machines_proc, users)) => {
             missing.extend(machines_proc.map(|why| (LayerName::OwnProc, why)));
-            true
+            (true, users)
         }
         Err(error) => {
             missing.push((LayerName::View, error.to_string()));
-            false
+            (false, None)
         }
     }
 }
@@ -212,9 +257,9 @@ fn cut_network(birth: Birth, missing: &mut Missing) {
 
 /// In an own user namespace the kernel counts the processes of this tree alone. One more than the
 /// cap and our own init, so that the count that is polled can be seen to exceed it.
-fn process_rlimit(request: &Request, birth: Birth) -> Option<u64> {
+fn process_rlimit(request: &Request, birth: Birth, has_users: bool) -> Option<u64> {
     let cap = request.limits.processes?;
-    (birth.has(namespace::USER) && !birth.caps_processes).then(|| u64::from(cap) + 2)
+    ((has_users || birth.has(namespace::USER)) && !birth.caps_processes).then(|| u64::from(cap) + 2)
 }
 
 /// The running tree, seen from its first process.

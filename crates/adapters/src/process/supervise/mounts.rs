@@ -3,7 +3,7 @@
 
 use super::super::sys::{self, attribute};
 use super::super::wire::Request;
-use super::view::{Plan, Show, TMP, about, plan};
+use super::view::{Plan, Show, TMP, about, is_system, plan};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2};
 use rustix::io::Errno;
 use rustix::mount::{
@@ -57,9 +57,10 @@ pub(super) fn mount_proc() -> io::Result<()> {
 pub(super) fn enter_root(
     request: &Request,
     sockets: &[PathBuf],
+    users: Option<&OwnedFd>,
     owns_pids: bool,
 ) -> io::Result<Option<String>> {
-    let sources = Sources::open(plan(request, sockets)?, request)?;
+    let sources = Sources::open(plan(request, sockets)?, request, users)?;
     let base = [TMP, "/usr", "/etc"].map(Path::new);
     let base = base.iter().find(|path| path.is_dir()).copied();
     let base = base.ok_or_else(|| io::Error::other("no folder to mount on"))?;
@@ -103,7 +104,7 @@ struct Sources {
 }
 
 impl Sources {
-    fn open(plan: Plan, request: &Request) -> io::Result<Self> {
+    fn open(plan: Plan, request: &Request, users: Option<&OwnedFd>) -> io::Result<Self> {
         let open = |(path, show): &(PathBuf, Show)| {
             let attributes = match show {
                 Show::Hidden => return Ok(None),
@@ -111,6 +112,10 @@ impl Sources {
                 Show::Writable => attribute::HARMLESS,
             };
             let tree = clone_tree(path, attributes).map_err(|error| about("show", path, error))?;
+            // What only root may read of the system stays out of reach.
+            if let Some(users) = users.filter(|_| !is_system(path)) {
+                sys::map_owners(&tree, users)?;
+            }
             Ok(Some(tree))
         };
         let trees: io::Result<Vec<Option<OwnedFd>>> = plan.places.iter().map(open).collect();
@@ -124,6 +129,9 @@ impl Sources {
             Some(tmp) => Some(clone_tree(&tmp.canonicalize()?, attribute::HARMLESS)?),
             None => None,
         };
+        if let (Some(tmp), Some(users)) = (&tmp, users) {
+            sys::map_owners(tmp, users)?;
+        }
         Ok(Self {
             trees: trees?,
             plan,

@@ -114,6 +114,14 @@ pub(super) fn plan(request: &Request, sockets: &[PathBuf]) -> io::Result<Plan> {
     Ok(named.settle())
 }
 
+/// Whether a place is the system's rather than named by somebody.
+pub(super) fn is_system(place: &Path) -> bool {
+    SYSTEM.iter().chain(&LINKED).any(|path| {
+        let real = Path::new(path).canonicalize();
+        real.is_ok_and(|real| real == place)
+    })
+}
+
 pub(super) fn about(step: &str, path: &Path, error: io::Error) -> io::Error {
     io::Error::other(format!("cannot {step} `{}`: {error}", path.display()))
 }

@@ -5,6 +5,7 @@ use drive_core::problem::Kind;
 use drive_core::process::{End, Layer, LayerName, LayerState, ProcessReport};
 use drive_engine::ports::{CommandSpec, Isolation, ProcessRunner, Writes};
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
 /// A folder to work in, one beside it, and one below the working folder.
@@ -258,6 +259,24 @@ if __name__ == '__main__':
         let report = places.scene.run(&spec);
         assert_eq!(report.stdout.tail_text(), "python True\none\nnode\nend\n", "{}", report.stderr.tail_text());
         assert_eq!(report.stderr.tail_text(), "stderr\n");
+    }
+
+    fn a_child_of_root_owns_nothing_of_roots_but_what_it_is_given() {
+        if !is_root() {
+            return; // An ordinary user's child has no more than its user.
+        }
+        let places = Places::new();
+        let tool = places.scene.path().join("tool");
+        fs::write(&tool, "given\n").unwrap();
+        fs::set_permissions(&tool, fs::Permissions::from_mode(0o600)).unwrap();
+        let isolation = Isolation { shown: vec![tool], ..only(&[&places.work]) };
+        let script = "id -u; cat ../tool; echo made > made; stat -c %u made ../tool /usr; awk '{print $2}' /proc/self/uid_map";
+        let Some(report) = places.run(script, LayerName::OwnUser, isolation) else { return };
+        let said = report.stdout.tail_text();
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(&lines[..5], ["0", "given", "0", "0", "65534"], "{said}{}", report.stderr.tail_text());
+        assert_ne!(lines[5], "0");
+        assert_eq!(fs::metadata(places.work.join("made")).unwrap().uid(), 0);
     }
 
     fn an_ordinary_user_needs_no_root_for_the_roles() {
