@@ -226,8 +226,12 @@ fn view_files<'a>(
     let enter = |users| mounts::enter_root(request, outside.sockets, users, owns_pids);
     let entered = detached.and_then(|()| match outside.users.map(|users| enter(Some(users))) {
         Some(Ok(done)) => Ok((done, outside.users)),
-        // Not every file system can show other owners.
-        Some(Err(_)) | None => Ok((enter(None)?, None)),
+        Some(Err(error)) => {
+            // Not every file system can show other owners.
+            missing.push((LayerName::OwnUser, error.to_string()));
+            Ok((enter(None)?, None))
+        }
+        None => Ok((enter(None)?, None)),
     });
     match entered {
         Ok((machines_proc, users)) => {

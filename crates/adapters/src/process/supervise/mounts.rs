@@ -114,7 +114,8 @@ impl Sources {
             let tree = clone_tree(path, attributes).map_err(|error| about("show", path, error))?;
             // What only root may read of the system stays out of reach.
             if let Some(users) = users.filter(|_| !is_system(path)) {
-                sys::map_owners(&tree, users)?;
+                sys::map_owners(&tree, users)
+                    .map_err(|error| about("show other owners of", path, error))?;
             }
             Ok(Some(tree))
         };

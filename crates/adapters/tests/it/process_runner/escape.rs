@@ -238,7 +238,7 @@ const FILES: [Attack; 14] = [
     ),
     attack(
         "the machine's mounts",
-        r#"any(TOKEN in l or " /var" in l for l in open("/proc/1/mountinfo")) or os.path.isdir("/boot") or os.path.isdir("/var/lib")"#,
+        r#"any(TOKEN in l for l in open("/proc/1/mountinfo")) or os.path.isdir("/boot") or os.path.isdir("/var/lib")"#,
     ),
     of_root(
         "the machine's passwords",
