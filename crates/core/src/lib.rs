@@ -20,6 +20,7 @@ pub mod run;
 pub mod sandbox;
 pub mod serde_path;
 pub mod settings;
+pub mod steering;
 pub mod time;
 pub mod timeline;
 pub mod verify;

@@ -188,7 +188,8 @@ fn known_login(author: &Author) -> Option<&str> {
     (!login.is_empty() && !login.eq_ignore_ascii_case("ghost")).then_some(login)
 }
 
-fn is_bot(author: &Author) -> bool {
+/// Whether a program speaks and not a person.
+pub fn is_bot(author: &Author) -> bool {
     let named_so = |login: &String| login.to_lowercase().ends_with("[bot]");
     author.is_bot || author.login.as_ref().is_some_and(named_so)
 }

@@ -127,6 +127,7 @@ kinds! {
         ReviewInconclusive: "reviewInconclusive", Work, "The reviewer gave no usable verdict.", "Review the change yourself; `drive runs logs` shows what the reviewer said.";
         HeadNotReviewed: "headNotReviewed", Work, "Commits came after the last review.", "Review them yourself; `--max-iterations` allows more rounds.";
         MergeConflict: "mergeConflict", Work, "The work conflicts with its base, and no agent resolved the conflict.", "Merge the base by hand; `drive kept list` shows what the agent tried.";
+        SteeringUnapproved: "steeringUnapproved", Work, "The change touches steering files, and no person approved its latest commit.", "Read the named files, approve the pull request, then merge it with `drive runs resume`.";
         NotMerged: "notMerged", Work, "A merge did not go through.", "Merge by hand; `drive kept list` shows what was tried.";
         TasksFailed: "tasksFailed", Work, "Tasks of the run did not succeed.", "See why with `drive runs show`; `drive runs list` shows the run of each task.";
         OwnerLost: "ownerLost", Work, "The process that owned the run was killed.", "Continue it with `drive runs resume`; its work is on its branch and in `drive kept list`.";

@@ -3,6 +3,7 @@
 use super::flow::{NotResumable, needs_budget, require_resumable, root_id, waits_for};
 use super::model::{Effect, Flow, Phase, PlanCheck, RoundJob, Run, RunKind, Stage, Timer};
 use crate::phase::{MOST_PENDING, PhaseName, PhaseState, STATE_FILE_VERSION};
+use crate::problem::Kind;
 use crate::review::{Domain, Move};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -158,6 +159,9 @@ fn raise(run: &Run, limit: &str) -> String {
 pub fn waits_for_person(run: &Run) -> Option<String> {
     if let Some(outcome) = &run.outcome {
         let failure = outcome.failure.as_ref()?;
+        if failure.kind == Kind::SteeringUnapproved {
+            return failure.hint.clone();
+        }
         let is_over_budget = require_resumable(run, None) == Err(NotResumable::OverBudget);
         return is_over_budget.then(|| raise(run, &failure.message));
     }

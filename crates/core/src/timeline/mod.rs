@@ -10,6 +10,7 @@ use crate::run::{
     Ask, ChildReport, ChildState, Effect, EffectResult, Event, Flow, ForgeAnswer, Note, Outcome,
     OutcomeStatus, Run, step, waits_for_person,
 };
+use crate::steering::named;
 use crate::time::Timestamp;
 use std::collections::BTreeSet;
 
@@ -131,6 +132,10 @@ fn describe_note(note: &Note) -> Option<String> {
             format!("permission for {tool} {answer} by {rule}")
         }
         Note::Warning { text } => format!("warning: {}", first_line(text)),
+        Note::Steering { files } if files.is_empty() => "changes no steering files".to_owned(),
+        Note::Steering { files } => {
+            first_line(&format!("changes steering files: {}", named(files)))
+        }
         Note::Launched { .. } | Note::Command { .. } | Note::Used { .. } => return None,
     })
 }

@@ -80,6 +80,7 @@ impl World<'_> {
         let base_sha = self.base_of(merging, theirs);
         let since = base_sha.as_ref().unwrap_or(&merging.sandbox.base_sha);
         let commits = self.history.commits(merging.place(), since, theirs)?;
+        self.note_steering(merging.task, merging.place(), since, theirs)?;
         Ok(EffectResult::Replaced {
             head_sha: theirs.clone(),
             base_sha,
@@ -122,9 +123,9 @@ impl World<'_> {
         let started_at = &merging.sandbox.base_sha;
         let base_sha = self.base_of(merging, &head_sha);
         let base_sha = base_sha.or_else(|| merging.task.run.work.base_sha.clone());
-        let commits =
-            self.history
-                .commits(place, base_sha.as_ref().unwrap_or(started_at), &head_sha)?;
+        let since = base_sha.as_ref().unwrap_or(started_at);
+        let commits = self.history.commits(place, since, &head_sha)?;
+        self.note_steering(merging.task, place, since, &head_sha)?;
         Ok(EffectResult::Integrated {
             head_sha,
             base_sha,

@@ -30,6 +30,7 @@ impl World<'_> {
                     .hint("choose another base for the pull request"),
             );
         };
+        self.require_steering_approved(task, head, &base)?;
         let promotion = Promotion {
             repo: &request.repo,
             head,
@@ -60,6 +61,9 @@ impl World<'_> {
         // What an earlier attempt merged has moved the base itself.
         if !is_same && forge.fetch(pr)?.state != PrState::Merged {
             return Ok(ForgeAnswer::BaseMoved);
+        }
+        if forge.fetch(pr)?.state != PrState::Merged {
+            self.require_steering_approved(task, head, sha)?;
         }
         Ok(match forge.merge(pr, head, Some(sha))? {
             MergeOutcome::Merged { sha } => ForgeAnswer::Merged { sha },

@@ -73,6 +73,7 @@ impl World<'_> {
         if !builds_on_base {
             warnings.push(self.rewritten(&sandbox, base, &head_sha, commits.is_empty())?);
         }
+        self.note_steering(task, place, base, &head_sha)?;
         Ok(EffectResult::WorkCommitted {
             head_sha,
             commits,

@@ -15,6 +15,7 @@ mod journal;
 mod lease;
 mod resume;
 mod spawn;
+mod steering;
 mod support;
 mod team;
 mod tree;

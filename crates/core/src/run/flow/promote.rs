@@ -54,6 +54,9 @@ impl PhaseFlow<'_> {
                 self.refuse(&head, &base, &report)
             }
         } else if let EffectResult::Failed { problem } = result {
+            if problem.kind == Kind::SteeringUnapproved {
+                return self.leave(OutcomeStatus::NeedsHuman, Some(problem));
+            }
             let hint = problem.hint.clone();
             let mut problem = not_merged(&format!("could not verify it: {problem}"));
             if let Some(hint) = hint {
@@ -127,6 +130,9 @@ impl PhaseFlow<'_> {
                 | ForgeAnswer::Done => "the forge did not confirm the merge".to_owned(),
             }
         } else if let EffectResult::Failed { problem } = result {
+            if problem.kind == Kind::SteeringUnapproved {
+                return self.leave(OutcomeStatus::NeedsHuman, Some(problem));
+            }
             problem.to_string()
         } else {
             "no answer from the forge".to_owned()

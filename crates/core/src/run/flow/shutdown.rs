@@ -7,6 +7,7 @@ use super::super::model::{
 };
 use super::tree;
 use crate::problem::{Kind, Problem};
+use crate::steering::named;
 use crate::time::{Timestamp, after};
 use std::time::Duration;
 
@@ -191,7 +192,7 @@ pub(super) fn can_go_on(run: &Run, failure: Option<&Problem>) -> bool {
     };
     matches!(
         problem.kind,
-        Kind::Interrupted | Kind::OwnerLost | Kind::BudgetExceeded
+        Kind::Interrupted | Kind::OwnerLost | Kind::BudgetExceeded | Kind::SteeringUnapproved
     )
 }
 
@@ -227,6 +228,14 @@ fn stopped_comment(run: &Run, kind: Kind) -> Option<String> {
     if kind == Kind::BudgetExceeded {
         return None;
     }
+    if kind == Kind::SteeringUnapproved {
+        return Some(format!(
+            "Not merged: {} changed, and no person approved the latest commit. Approve this pull \
+             request, then merge it with `drive runs resume {}`, or merge it yourself.",
+            named(&run.work.steering),
+            run.id
+        ));
+    }
     let why = if kind == Kind::OwnerLost {
         "The process that worked on this was killed before the work was done."
     } else {
@@ -245,6 +254,9 @@ fn with_way_on(run: &Run, failure: Problem) -> Problem {
         return failure;
     }
     let id = &run.id;
+    if failure.kind == Kind::SteeringUnapproved {
+        return failure.hint(approve_first(run));
+    }
     let spent = run.spent;
     let is_over_budget = run.budget().overrun(spent.usage, spent.cost).is_some();
     let command = if failure.kind == Kind::BudgetExceeded && is_over_budget {
@@ -255,6 +267,17 @@ fn with_way_on(run: &Run, failure: Problem) -> Problem {
     failure.hint(format!(
         "continue with `{command}`; the work so far is on its branch, or in `drive kept list`"
     ))
+}
+
+/// How a person lets a change of steering files be merged.
+fn approve_first(run: &Run) -> String {
+    let id = &run.id;
+    let approve = match &run.work.pull_request {
+        Some(pr) if pr.url.starts_with("local:") => format!("`drive pr approve {}`", pr.number),
+        Some(pr) => format!("an approval of {}", pr.url),
+        None => "an approval of its pull request".to_owned(),
+    };
+    format!("read them; after {approve}, `drive runs resume {id}` verifies and merges the change")
 }
 
 /// Ends the run. Nothing may be pending any more.

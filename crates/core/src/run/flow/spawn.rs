@@ -14,6 +14,7 @@ use crate::agent::answer::title_of;
 use crate::agent::{AgentOutcome, Ending, Role};
 use crate::ids::CommitSha;
 use crate::problem::{Kind, Problem};
+use crate::steering::notice;
 use crate::time::Timestamp;
 
 type SpawnFlow<'a> = Context<'a, SpawnStage>;
@@ -259,10 +260,11 @@ fn pull_request_body(run: &Run, request: &Request) -> String {
         .as_deref()
         .map(str::trim)
         .unwrap_or_default();
+    let flagged = notice(&run.work.steering).map_or(String::new(), |text| format!("\n\n{text}"));
     let task = shortened(&request.task);
     let (run, agent) = (&run.id, &request.agent);
     format!(
-        "{said}\n\n<details><summary>Task</summary>\n\n{task}\n\n</details>\n\nRun `{run}`, \
+        "{said}{flagged}\n\n<details><summary>Task</summary>\n\n{task}\n\n</details>\n\nRun `{run}`, \
          agent `{agent}`.\n"
     )
     .trim_start()

@@ -46,6 +46,7 @@ pub fn step(
                 Note::Used { spent } => {
                     run.using.insert(key, spent);
                 }
+                Note::Steering { files } => run.work.steering = files,
                 Note::Launched { .. }
                 | Note::Waiting { .. }
                 | Note::Permission { .. }

@@ -68,7 +68,7 @@ pub enum Event {
     },
 }
 
-/// A note about an agent, for people.
+/// A note about an agent or its work, for people.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "note")]
 pub enum Note {
@@ -100,6 +100,11 @@ pub enum Note {
     Used {
         /// The usage.
         spent: Spent,
+    },
+    /// The steering files that the branch of the run changes now.
+    Steering {
+        /// Their paths.
+        files: Vec<String>,
     },
     /// A warning.
     Warning {

@@ -122,6 +122,9 @@ pub struct Work {
     pub base_sha: Option<CommitSha>,
     /// Its commits, oldest first.
     pub commits: Vec<CommitSummary>,
+    /// The steering files that its commits change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steering: Vec<String>,
     /// The pull request.
     pub pull_request: Option<Published>,
     /// The agent's final message.

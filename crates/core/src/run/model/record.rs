@@ -201,6 +201,7 @@ impl Record {
             | Note::Permission { .. }
             | Note::Waiting { .. }
             | Note::Used { .. }
+            | Note::Steering { .. }
             | Note::Warning { .. } => {}
         }
     }

@@ -78,6 +78,9 @@ pub fn events() -> Vec<Event> {
             text: "unknown version".into(),
         },
         Note::Used { spent: used(1200) },
+        Note::Steering {
+            files: vec!["AGENTS.md".into()],
+        },
     ];
     let mut all = vec![
         Event::Requested {

@@ -12,6 +12,7 @@ use crate::forge::text::{BODY_CHARS, LINE_CHARS, first_line, fit, inert};
 use crate::problem::Kind;
 use crate::prompts::fenced;
 use crate::settings::TeamMode;
+use crate::steering::notice;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -157,6 +158,9 @@ pub(super) fn pull_request_body(
     let summary = fit(&unmarked(phase.summary.trim()), BODY_CHARS / 2);
     let most = BODY_CHARS - MARKS_ROOM - summary.chars().count();
     let mut text = String::new();
+    if let Some(notice) = notice(&run.work.steering) {
+        let _ = write!(text, "{notice}\n\n");
+    }
     let task = fenced(&shortened(&request.task), "text");
     let _ = write!(
         text,

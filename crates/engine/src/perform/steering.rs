@@ -1,0 +1,76 @@
+//! Steering files: tells a run which ones it changes, and keeps them from being merged unseen.
+
+use super::World;
+use crate::executor::Task;
+use crate::ports::Place;
+use drive_core::forge::Approval;
+use drive_core::forge::trust::{Verdict, is_bot};
+use drive_core::ids::CommitSha;
+use drive_core::problem::{Kind, Problem};
+use drive_core::run::{Flow, Note};
+use drive_core::steering::{named, steering_files};
+
+/// The number of this note; that of a mended sandbox is 0, and no agent runs meanwhile.
+const STEERING: u32 = 1;
+
+impl World<'_> {
+    /// Journals which steering files the branch changes, where that is news.
+    pub(super) fn note_steering(
+        &self,
+        task: &Task<'_>,
+        place: Place<'_>,
+        base: &str,
+        head: &str,
+    ) -> Result<(), Problem> {
+        let files = steering_files(self.history.changed_paths(place, base, head)?);
+        if files == task.run.work.steering {
+            return Ok(());
+        }
+        task.note(STEERING, Note::Steering { files })
+    }
+
+    /// Refuses to promote a change of steering files that no person approved. It is read from git
+    /// and the forge at this moment: neither the journal nor an earlier approval is believed. An
+    /// approval counts for the very commit it was given for.
+    pub(super) fn require_steering_approved(
+        &self,
+        task: &Task<'_>,
+        head: &CommitSha,
+        base: &CommitSha,
+    ) -> Result<(), Problem> {
+        let request = task.run.request.as_deref();
+        let repo = request
+            .map(|request| request.repo.as_path())
+            .ok_or_else(|| Problem::new(Kind::Internal, "the run has no request"))?;
+        let place = Place::Checkout(repo);
+        // What the base gained meanwhile is not the run's doing.
+        let since = self.history.merge_base(place, base, head)?;
+        let since = since.as_ref().unwrap_or(base);
+        let files = steering_files(self.history.changed_paths(place, since, head)?);
+        if files.is_empty() || self.is_approved_by_person(task, head)? {
+            return Ok(());
+        }
+        let those = named(&files);
+        Err(Problem::new(
+            Kind::SteeringUnapproved,
+            format!("{those} changed, and no person approved {head}"),
+        ))
+    }
+
+    fn is_approved_by_person(&self, task: &Task<'_>, head: &CommitSha) -> Result<bool, Problem> {
+        if let Flow::Phase { phase } = &task.run.flow
+            && phase.watch.granted.iter().any(|one| one.head == *head)
+        {
+            return Ok(true);
+        }
+        let Some(pr) = task.run.work.pull_request.as_ref() else {
+            return Ok(false);
+        };
+        let talk = self.require_forge()?;
+        let counts = |given: &Approval| {
+            let judged = talk.permissions.judge_approval(given, &talk.trusted);
+            given.head == *head && !is_bot(&given.author) && judged.verdict == Verdict::Act
+        };
+        Ok(talk.forge.approvals(pr.number)?.iter().any(counts))
+    }
+}
