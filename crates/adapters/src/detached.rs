@@ -4,6 +4,7 @@ use crate::files;
 use drive_core::problem::{Kind, Problem};
 use std::ffi::OsString;
 use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -31,6 +32,7 @@ pub fn start(arguments: &[OsString], log: &Path) -> Result<u32, Problem> {
     let file = options
         .create(true)
         .append(true)
+        .mode(0o600)
         .open(log)
         .map_err(failed)?;
     let child = Command::new("/proc/self/exe")

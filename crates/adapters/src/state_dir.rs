@@ -5,7 +5,7 @@ use drive_core::problem::{Kind, Problem};
 use rustix::fs::{Access, access};
 use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 const APPLICATION: &str = "infinite-improbability-drive";
@@ -46,8 +46,9 @@ impl StateDir {
         .hint(format!("set `{DRIVE_STATE_DIR}` to an absolute path")))
     }
 
-    /// Finds the state directory, makes it when it is not there yet (readable by its owner only,
-    /// since it holds prompts and logs), and makes sure it can be written.
+    /// Finds the state directory, makes it when it is not there yet, and makes sure it can be
+    /// written. It holds prompts and logs: one that others can look into is closed to them, and one
+    /// of another user is refused.
     pub fn open(environment: &Environment) -> Result<Self, Problem> {
         let path = Self::locate(environment)?;
         DirBuilder::new()
@@ -57,6 +58,7 @@ impl StateDir {
             .map_err(|error| unusable(&path, "cannot be created", &error))?;
         access(&path, Access::WRITE_OK | Access::READ_OK | Access::EXEC_OK)
             .map_err(|error| unusable(&path, "is not writable", &error.into()))?;
+        close(&path)?;
         Ok(Self { path })
     }
 
@@ -85,6 +87,35 @@ impl StateDir {
     }
 }
 
+/// Takes everybody else's rights to the folder away. Its owner could give them back, so it must be
+/// this user, or root must be asking.
+fn close(path: &Path) -> Result<(), Problem> {
+    let about =
+        std::fs::metadata(path).map_err(|error| unusable(path, "cannot be read", &error))?;
+    let user = rustix::process::geteuid();
+    if !user.is_root() && about.uid() != user.as_raw() {
+        return Err(Problem::new(
+            Kind::StateDirUnusable,
+            format!(
+                "the state directory `{}` belongs to another user (uid {})",
+                path.display(),
+                about.uid()
+            ),
+        )
+        .hint(format!("set `{DRIVE_STATE_DIR}` to a folder of your own")));
+    }
+    let mut permissions = about.permissions();
+    if permissions.mode() & OTHERS == 0 {
+        return Ok(());
+    }
+    permissions.set_mode(permissions.mode() & 0o7777 & !OTHERS);
+    std::fs::set_permissions(path, permissions)
+        .map_err(|error| unusable(path, "is open to other users and cannot be closed", &error))
+}
+
+/// The rights of group and others.
+const OTHERS: u32 = 0o077;
+
 fn unusable(path: &Path, what: &str, error: &io::Error) -> Problem {
     Problem::new(
         Kind::StateDirUnusable,
@@ -99,7 +130,6 @@ fn unusable(path: &Path, what: &str, error: &io::Error) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     fn environment(pairs: &[(&str, &str)]) -> Environment {
         Environment::from_pairs(pairs.iter().copied())
@@ -149,6 +179,19 @@ mod tests {
         assert_eq!(state.path(), path);
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
+    }
+
+    #[test]
+    fn one_that_is_open_to_others_is_closed() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("state");
+        std::fs::create_dir(&path).unwrap();
+        for open in [0o777, 0o750, 0o701] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(open)).unwrap();
+            StateDir::open(&environment(&[("DRIVE_STATE_DIR", path.to_str().unwrap())])).unwrap();
+            let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700, "{open:o}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use drive_core::process::StreamReport;
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Bytes taken from a stream at once.
@@ -42,7 +43,9 @@ impl Capture {
         log_bytes: u64,
     ) -> io::Result<Self> {
         let path = folder.join(name);
-        let file = File::create(&path)?;
+        let mut options = File::options();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let file = options.open(&path)?;
         Ok(Self {
             log: Some(Log {
                 path,

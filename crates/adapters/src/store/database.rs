@@ -4,6 +4,9 @@ use super::migrations::MIGRATIONS;
 use crate::files;
 use drive_core::problem::{Kind, Problem};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
@@ -26,6 +29,7 @@ pub struct Database {
 impl Database {
     /// Opens the database, creates it where there is none, and takes it forward to this version.
     pub fn open(path: &Path) -> Result<Self, Problem> {
+        make_private(path).map_err(|error| not_private(path, &error))?;
         let connection = Connection::open_with_flags(
             path,
             OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -186,6 +190,47 @@ impl Database {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Makes sure that only its owner can read the database, whatever the umask: it is created so, and
+/// SQLite gives its log and its index the mode of the database.
+fn make_private(path: &Path) -> io::Result<()> {
+    let created = File::options()
+        .write(true)
+        .create_new(true)
+        .mode(PRIVATE)
+        .open(path);
+    match created {
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        // SQLite says what is wrong with the folder.
+        Err(_) => return Ok(()),
+    }
+    for ending in ["", "-wal", "-shm"] {
+        let mut file = path.as_os_str().to_owned();
+        file.push(ending);
+        let file = Path::new(&file);
+        match fs::metadata(file) {
+            Ok(about) if about.is_file() && about.permissions().mode() & 0o077 != 0 => {
+                fs::set_permissions(file, fs::Permissions::from_mode(PRIVATE))?;
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Readable and writable by the owner alone.
+const PRIVATE: u32 = 0o600;
+
+fn not_private(path: &Path, error: &io::Error) -> Problem {
+    let at = path.display();
+    Problem::new(
+        Kind::StateNotWritable,
+        format!("the database `{at}` is open to other users and cannot be closed"),
+    )
+    .because(error)
+    .hint(format!("run `chmod 600 {at}` as its owner"))
 }
 
 fn is_busy(error: &rusqlite::Error) -> bool {

@@ -13,6 +13,7 @@ mod logging;
 mod memory;
 mod mistakes;
 mod narration;
+mod private;
 mod recovery;
 mod resuming;
 mod secrets;
