@@ -18,6 +18,7 @@ use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Effect, EffectResult, Run, require_resumable};
 use drive_core::sandbox::OwnerState;
+use drive_core::secrets::SecretPolicy;
 use drive_core::settings::{IsolationMode, Settings};
 use drive_engine::CancelToken;
 use drive_engine::executor::{Performer, Task};
@@ -50,6 +51,7 @@ pub(crate) struct Wiring {
     database: Arc<Database>,
     environment: Environment,
     isolation: IsolationMode,
+    secrets: SecretPolicy,
     cancel: CancelToken,
 }
 
@@ -76,6 +78,7 @@ impl Wiring {
         let git = Git::new(runner.clone(), environment);
         let root = sandbox_root(state, environment, settings, folder)?;
         let sandboxes = Worktrees::open(git.clone(), clock.clone(), &root, state.path())?;
+        let credentials = git.credentials(folder);
         let host = AgentHost {
             runner: runner.clone(),
             environment: environment.clone(),
@@ -83,8 +86,13 @@ impl Wiring {
             scratch: state.path().join("agents"),
             state: state.path().to_path_buf(),
             forge_token_env: settings.forge.token_env.clone(),
-            secrets: Vec::new(),
+            secrets: credentials.clone(),
         };
+        let mut values = credentials;
+        for config in settings.agents.values() {
+            values.extend(host.secret_values(config));
+        }
+        let secrets = SecretPolicy::new(&values, &settings.secrets.allow)?;
         Ok(Self {
             store: SqliteStore::new(database.clone()),
             clock,
@@ -102,6 +110,7 @@ impl Wiring {
             environment: environment.clone(),
             cancel: CancelToken::new(),
             isolation: settings.sandbox.isolation,
+            secrets,
         })
     }
 
@@ -202,6 +211,7 @@ impl Wiring {
             gate: None,
             runs_dir: self.runs_dir.clone(),
             isolation: self.isolation,
+            secrets: self.secrets.clone(),
             observer,
         }
     }

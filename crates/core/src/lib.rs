@@ -18,6 +18,7 @@ pub mod prompts;
 pub mod review;
 pub mod run;
 pub mod sandbox;
+pub mod secrets;
 pub mod serde_path;
 pub mod settings;
 pub mod steering;

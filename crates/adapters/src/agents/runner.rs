@@ -52,6 +52,21 @@ pub struct AgentHost {
     pub secrets: Vec<String>,
 }
 
+impl AgentHost {
+    /// The secrets that an agent with these settings is given, or that are withheld from it.
+    pub fn secret_values(&self, config: &AgentConfig) -> Vec<String> {
+        let caller: BTreeMap<OsString, OsString> = self
+            .environment
+            .iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        let mut values =
+            secret_values(config, &allowed_env(config, &caller, &self.forge_token_env));
+        values.extend(withheld_values(&caller, &self.forge_token_env));
+        values
+    }
+}
+
 /// The agent `name` with these settings. Refuses settings that could never work.
 pub fn agent(name: &str, config: &AgentConfig, host: &AgentHost) -> Result<AnyAgent, Problem> {
     config.check(name, &host.forge_token_env)?;
@@ -337,9 +352,8 @@ impl AnyAgent {
     }
 
     fn secrets(&self) -> Secrets {
-        let own = secret_values(&self.config, &self.allowed());
-        let withheld = withheld_values(&self.caller(), &self.host.forge_token_env);
-        Secrets::new(own.iter().chain(&withheld).chain(&self.host.secrets))
+        let own = self.host.secret_values(&self.config);
+        Secrets::new(own.iter().chain(&self.host.secrets))
     }
 
     fn program(

@@ -14,6 +14,13 @@ pub(super) struct Entry {
     value: String,
 }
 
+impl Entry {
+    /// Its key and its value.
+    pub(super) fn pair(&self) -> (&str, &str) {
+        (&self.key, &self.value)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     /// The user's or the machine's own.

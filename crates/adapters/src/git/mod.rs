@@ -7,6 +7,7 @@ mod call;
 mod commit;
 mod config;
 mod config_cache;
+mod credentials;
 mod discover;
 mod environment;
 mod history;
@@ -22,6 +23,7 @@ mod stage;
 mod stale_lock;
 mod state;
 mod tracked;
+mod unpublished;
 
 pub use call::{Answer, Call, Touches};
 pub use config::Overrides;
@@ -362,6 +364,16 @@ impl VersionControl for Git {
         branch: &BranchName,
     ) -> Result<Option<CommitSha>, Problem> {
         remote::head(self, &Location::of(place), remote, branch)
+    }
+
+    fn unpublished(
+        &self,
+        place: Place<'_>,
+        push: &Push,
+        base: &CommitSha,
+        merged: Option<&CommitSha>,
+    ) -> Result<Vec<u8>, Problem> {
+        unpublished::unpublished(self, &Location::of(place), push, base, merged)
     }
 
     fn push(&self, place: Place<'_>, push: &Push) -> Result<Pushed, Problem> {

@@ -17,6 +17,7 @@ mod common;
 mod cruise_clock;
 mod git_history;
 mod git_merge;
+mod git_unpublished;
 mod github_contract;
 mod github_faults;
 mod github_gh;

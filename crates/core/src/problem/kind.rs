@@ -127,6 +127,8 @@ kinds! {
         ReviewInconclusive: "reviewInconclusive", Work, "The reviewer gave no usable verdict.", "Review the change yourself; `drive runs logs` shows what the reviewer said.";
         HeadNotReviewed: "headNotReviewed", Work, "Commits came after the last review.", "Review them yourself; `--max-iterations` allows more rounds.";
         MergeConflict: "mergeConflict", Work, "The work conflicts with its base, and no agent resolved the conflict.", "Merge the base by hand; `drive kept list` shows what the agent tried.";
+        SecretInCommit: "secretInCommit", Work, "A commit that would be pushed contains a secret.", "Rewrite the commit without it, or allow its file in `secrets.allow`, then run `drive runs resume`.";
+        SecretCheckFailed: "secretCheckFailed", Work, "The commits to push could not be checked for secrets.", "Push them by hand after reading them, or make them smaller.";
         SteeringUnapproved: "steeringUnapproved", Work, "The change touches steering files, and no person approved its latest commit.", "Read the named files, approve the pull request, then merge it with `drive runs resume`.";
         NotMerged: "notMerged", Work, "A merge did not go through.", "Merge by hand; `drive kept list` shows what was tried.";
         TasksFailed: "tasksFailed", Work, "Tasks of the run did not succeed.", "See why with `drive runs show`; `drive runs list` shows the run of each task.";

@@ -159,7 +159,11 @@ fn raise(run: &Run, limit: &str) -> String {
 pub fn waits_for_person(run: &Run) -> Option<String> {
     if let Some(outcome) = &run.outcome {
         let failure = outcome.failure.as_ref()?;
-        if failure.kind == Kind::SteeringUnapproved {
+        let is_ours = matches!(
+            failure.kind,
+            Kind::SteeringUnapproved | Kind::SecretInCommit | Kind::SecretCheckFailed
+        );
+        if is_ours && require_resumable(run, None).is_ok() {
             return failure.hint.clone();
         }
         let is_over_budget = require_resumable(run, None) == Err(NotResumable::OverBudget);

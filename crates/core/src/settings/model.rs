@@ -27,6 +27,8 @@ pub struct Settings {
     pub forge: ForgeSettings,
     /// Where agents work.
     pub sandbox: SandboxSettings,
+    /// Secrets in commits.
+    pub secrets: SecretSettings,
     /// The agents, by name.
     pub agents: BTreeMap<String, AgentConfig>,
     /// The isolated verifier.
@@ -168,6 +170,14 @@ pub struct SandboxSettings {
     pub copy: Vec<String>,
     /// Caches to clone or link into a new sandbox.
     pub seed: Vec<String>,
+}
+
+/// `[secrets]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SecretSettings {
+    /// Globs of files whose secrets may be pushed, such as test keys.
+    pub allow: Vec<String>,
 }
 
 /// How agents are confined.

@@ -228,6 +228,14 @@ impl RepositoryState {
     }
 
     /// A commit and its history.
+    /// The subject of a commit and its first parent; nothing stands for none.
+    pub(super) fn subject_and_parent(&self, sha: &str) -> (&str, &str) {
+        self.commit(sha).map_or(("", ""), |commit| {
+            let parent = commit.parents.first().map_or("", String::as_str);
+            (commit.subject.as_str(), parent)
+        })
+    }
+
     pub(super) fn ancestors(&self, sha: &str) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         let mut open = vec![sha.to_owned()];

@@ -333,6 +333,32 @@ impl VersionControl for FakeRepository {
         Ok(tip.map(CommitSha::new))
     }
 
+    fn unpublished(
+        &self,
+        _: Place<'_>,
+        push: &Push,
+        base: &CommitSha,
+        merged: Option<&CommitSha>,
+    ) -> Result<Vec<u8>, Problem> {
+        let state = self.alive()?;
+        require(&state, &[&push.sha])?;
+        let known = [Some(base), merged, push.expected.as_ref()];
+        let known: BTreeSet<String> = known
+            .into_iter()
+            .flatten()
+            .flat_map(|sha| state.ancestors(sha))
+            .collect();
+        let mut patch = String::new();
+        for sha in state.ancestors(&push.sha).difference(&known) {
+            let (subject, before) = state.subject_and_parent(sha);
+            let _ = write!(patch, "\0commit {sha}\n{subject}\n\0\n");
+            for (path, before, after) in changes(&state, before, sha) {
+                patch.push_str(&diff_of(&path, before.as_deref(), after.as_deref()));
+            }
+        }
+        Ok(patch.into_bytes())
+    }
+
     fn push(&self, _: Place<'_>, push: &Push) -> Result<Pushed, Problem> {
         let mut state = self.alive()?;
         require_remote(&state, &push.remote)?;

@@ -13,6 +13,7 @@ use crate::perform::{Unobserved, World};
 use crate::ports::IsolationMode;
 use drive_core::forge::marker::MarkerKey;
 use drive_core::forge::trust::Trusted;
+use drive_core::secrets::SecretPolicy;
 use drive_core::time::Timestamp;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,6 +41,8 @@ pub struct FakeWorld {
     pub gate: FakeGate,
     /// Webhook hints.
     pub nudges: FakeNudges,
+    /// What must not be published.
+    pub secrets: SecretPolicy,
 }
 
 /// One drive process: its handles onto the world, and what it holds in memory.
@@ -54,6 +57,7 @@ pub struct FakeOwner {
     phase_files: FakePhaseFiles,
     gate: FakeGate,
     conversation: Conversation,
+    secrets: SecretPolicy,
 }
 
 impl FakeWorld {
@@ -71,6 +75,7 @@ impl FakeWorld {
             phase_files: FakePhaseFiles::new(test.clone()),
             gate: FakeGate::new(clock.clone(), test),
             nudges: FakeNudges::new(clock.clone()),
+            secrets: SecretPolicy::default(),
             clock,
             machine,
             repository,
@@ -91,6 +96,7 @@ impl FakeWorld {
             agents: self.agents.of(process.clone()),
             phase_files: self.phase_files.of(process.clone()),
             gate: self.gate.of(process.clone()),
+            secrets: self.secrets.clone(),
             conversation: Conversation::new(forge, key, Trusted::default(), clock),
             process,
         }
@@ -118,6 +124,7 @@ impl FakeOwner {
             gate: Some(&self.gate),
             runs_dir: PathBuf::from("/runs"),
             isolation: IsolationMode::Off,
+            secrets: self.secrets.clone(),
             observer: &Unobserved,
         }
     }

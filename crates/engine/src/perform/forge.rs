@@ -6,6 +6,7 @@ use crate::forge::Conversation;
 use crate::ports::{
     CommitStatus, Forge, LineComment, NewReview, Polled, Post, Reaction, Since, StatusState,
 };
+use drive_core::agent::Secrets;
 use drive_core::forge::marker::{Claim, MarkerCheck, Place};
 use drive_core::forge::trust::{OwnPosts, Reason, Verdict, part_of_line};
 use drive_core::forge::{Comment, Surface, approval, part, text};
@@ -44,6 +45,7 @@ impl World<'_> {
             task,
             pr,
             name,
+            secrets: &self.secrets.secrets,
         };
         let answer = match act {
             ForgeAct::Poll { since, approvals } => poll(talk, task.run, pr, *since, *approvals)?,
@@ -76,7 +78,8 @@ impl World<'_> {
             }
             ForgeAct::UpdateBody { body } => {
                 let current = forge.fetch(pr)?.body;
-                forge.update_body(pr, &part::replaced(&current, body, text::BODY_CHARS))?;
+                let body = self.secrets.secrets.redact(body);
+                forge.update_body(pr, &part::replaced(&current, &body, text::BODY_CHARS))?;
                 ForgeAnswer::Done
             }
             ForgeAct::MarkReady => {
@@ -116,12 +119,13 @@ struct Signer<'a> {
     pr: PrNumber,
     /// What makes this post the same post when it is tried again.
     name: &'a str,
+    secrets: &'a Secrets,
 }
 
 impl Signer<'_> {
     /// The text within what a forge takes, and its hidden line.
     fn sign(&self, body: &str, surface: Surface, part: &str) -> (String, String) {
-        let body = text::fit(body, text::BODY_CHARS - MARKER_ROOM);
+        let body = text::fit(&self.secrets.redact(body), text::BODY_CHARS - MARKER_ROOM);
         let claim = Claim {
             run: self.task.run.id.clone(),
             key: EffectKey::new(format!("{}{part}", self.name)),

@@ -23,6 +23,7 @@ use drive_core::ids::{EffectKey, RunId, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{BranchTip, Effect, EffectResult, Note, Run, phase_state};
 use drive_core::sandbox::Sandbox;
+use drive_core::secrets::{SecretPolicy, redact_result};
 use std::path::PathBuf;
 
 /// The number of the note about a sandbox that was mended; those of agents begin at 1.
@@ -48,6 +49,8 @@ pub struct World<'a> {
     pub runs_dir: PathBuf,
     /// Whether agents may run without the kernel's help.
     pub isolation: IsolationMode,
+    /// What must not be published.
+    pub secrets: SecretPolicy,
     /// Observes effects and agents as they run.
     pub observer: &'a dyn Observer,
 }
@@ -82,6 +85,7 @@ impl Performer for World<'_> {
         let result = self
             .perform_effect(task)
             .unwrap_or_else(|problem| EffectResult::Failed { problem });
+        let result = redact_result(&self.secrets.secrets, result);
         self.observer.ended(run, key, &result);
         Ok(result)
     }
@@ -147,7 +151,7 @@ impl World<'_> {
                     head_sha,
                     published: published.is_some(),
                 };
-                self.push(&sandbox, remote, branch, &expected)
+                self.push(task, &sandbox, (remote, branch), &expected)
             }
             Effect::OpenPullRequest {
                 branch,

@@ -1,6 +1,7 @@
 //! Pushes a branch and opens its pull request.
 
 use super::World;
+use crate::executor::Task;
 use crate::ports::{NewPullRequest, Place, Push, Pushed};
 use drive_core::ids::{BranchName, CommitSha, RemoteName};
 use drive_core::problem::{Kind, Problem};
@@ -17,9 +18,9 @@ impl World<'_> {
     /// Pushes the branch. A repeated push is a no-op. No commits are overwritten.
     pub(super) fn push(
         &self,
+        task: &Task<'_>,
         sandbox: &Sandbox,
-        remote: &RemoteName,
-        branch: &BranchName,
+        (remote, branch): (&RemoteName, &BranchName),
         wanted: &Expected<'_>,
     ) -> Result<EffectResult, Problem> {
         let place = Place::Sandbox(sandbox);
@@ -33,6 +34,7 @@ impl World<'_> {
             sha: wanted.head_sha.clone(),
             expected,
         };
+        self.require_no_secrets(task, place, &push)?;
         match self.history.push(place, &push)? {
             Pushed::Done | Pushed::UpToDate => Ok(EffectResult::Pushed),
             Pushed::Moved { remote_head } => Ok(EffectResult::BranchMoved { remote_head }),
@@ -45,9 +47,30 @@ impl World<'_> {
         }
     }
 
+    /// Refuses to push a commit that adds a secret. What cannot be checked is not pushed.
+    fn require_no_secrets(
+        &self,
+        task: &Task<'_>,
+        place: Place<'_>,
+        push: &Push,
+    ) -> Result<(), Problem> {
+        let request = task.run.request.as_ref();
+        let Some(base) = request.map(|request| &request.base_sha) else {
+            return Err(Problem::new(Kind::Internal, "the run has no request"));
+        };
+        let merged = task.run.work.base_sha.as_ref();
+        let patch = self.history.unpublished(place, push, base, merged)?;
+        self.secrets.require_clean(&patch)
+    }
+
     /// Opens the pull request, or finds the one that is open for the branch.
     pub(super) fn open_pull_request(&self, new: &NewPullRequest) -> Result<EffectResult, Problem> {
-        let opened = self.require_forge()?.forge.open(new)?;
+        let secrets = &self.secrets.secrets;
+        let opened = self.require_forge()?.forge.open(&NewPullRequest {
+            title: secrets.redact(&new.title),
+            body: secrets.redact(&new.body),
+            ..new.clone()
+        })?;
         let pull_request = Published {
             number: opened.number,
             url: opened.url,

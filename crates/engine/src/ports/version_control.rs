@@ -316,6 +316,19 @@ pub trait VersionControl: Send + Sync {
         branch: &BranchName,
     ) -> Result<Option<CommitSha>, Problem>;
 
+    /// What a push would publish, as a patch for
+    /// [`SecretPolicy::require_clean`](drive_core::secrets::SecretPolicy::require_clean): the message
+    /// and the changes of every commit that the remote does not have. `base` is where the run began:
+    /// which of the commits before it the remote has is told by its remote-tracking branches, which
+    /// of the run's own by `push.expected` and by `merged`, a commit of the branch it goes to.
+    fn unpublished(
+        &self,
+        place: Place<'_>,
+        push: &Push,
+        base: &CommitSha,
+        merged: Option<&CommitSha>,
+    ) -> Result<Vec<u8>, Problem>;
+
     /// Pushes one commit to one branch.
     fn push(&self, place: Place<'_>, push: &Push) -> Result<Pushed, Problem>;
 }

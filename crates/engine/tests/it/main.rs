@@ -14,6 +14,7 @@ mod dispatch;
 mod journal;
 mod lease;
 mod resume;
+mod secrets;
 mod spawn;
 mod steering;
 mod support;

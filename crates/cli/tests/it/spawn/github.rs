@@ -231,3 +231,46 @@ fn two_interrupts_do_not_wait_for_a_forge_that_hangs_and_the_work_is_on_its_bran
     assert_eq!(clone.pushed(), [("mine".into(), text(&run["headSha"]))]);
     clone.world.assert_nothing_is_left();
 }
+
+#[test]
+fn a_secret_in_a_commit_is_not_pushed_until_its_file_is_allowed() {
+    const SECRET: &str = "s3cr3t-Value-0123456789abcdef";
+    let clone = Clone::with_agent("printf 'one\\nkey=%s\\n' \"$MY_TOKEN\" > key.txt");
+    let settings = clone
+        .world
+        .path("home/.config/infinite-improbability-drive/config.toml");
+    let text_of = std::fs::read_to_string(&settings).unwrap();
+    let with_env = format!("{text_of}env = [\"MY_TOKEN\"]\n");
+    std::fs::write(&settings, &with_env).unwrap();
+    let drive = |args: &[&str]| {
+        let mut command = clone.world.drive_command(args);
+        command.env("GITHUB_TOKEN", Simulator::TOKEN);
+        Ended::from(command.env("MY_TOKEN", SECRET).output().unwrap())
+    };
+    let ended = drive(&["spawn", "Add a key", "--json"]);
+    let run = ended.run();
+    assert_eq!(
+        (ended.code, text(&run["status"])),
+        (Some(1), "needsHuman".to_owned())
+    );
+    let failure = &run["failure"];
+    assert_eq!(text(&failure["kind"]), "secretInCommit");
+    assert!(
+        text(&failure["message"]).contains("`key.txt:2`"),
+        "{failure}"
+    );
+    assert!(text(&failure["hint"]).contains("secrets.allow = [\"key.txt\"]"));
+    assert!(!ended.stdout.contains(SECRET), "{ended:?}");
+    assert_eq!(clone.pushed(), []);
+    assert_eq!(clone.pull_requests(), []);
+
+    std::fs::write(
+        &settings,
+        format!("{with_env}[secrets]\nallow = [\"key.txt\"]\n"),
+    )
+    .unwrap();
+    let ended = drive(&["runs", "resume", &text(&run["runId"]), "--json"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(clone.pushed().len(), 1);
+    assert_eq!(clone.pull_requests().len(), 1);
+}

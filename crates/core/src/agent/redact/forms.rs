@@ -74,8 +74,8 @@ fn gap(text: &[u8]) -> usize {
     at
 }
 
-/// The forms in which a secret may appear: as it is, inside JSON, in a URL, and in base64 at each
-/// of the three ways it can be aligned.
+/// The forms in which a secret may appear: as it is, inside JSON, in a URL, in hexadecimal digits,
+/// and in base64 at each of the three ways it can be aligned.
 pub(super) fn forms_of(secret: &str) -> Vec<Form> {
     let mut forms = vec![Form::plain(secret.as_bytes().to_vec())];
     if let Ok(quoted) = serde_json::to_string(secret) {
@@ -83,16 +83,12 @@ pub(super) fn forms_of(secret: &str) -> Vec<Form> {
     }
     forms.push(Form::plain(percent(secret, Case::Upper)));
     forms.push(Form::plain(percent(secret, Case::Lower)));
+    for case in [Case::Upper, Case::Lower] {
+        forms.extend(wrapped(&hex(secret, case)));
+    }
     for alphabet in [STANDARD, URL_SAFE] {
         for offset in 0..3 {
-            let core = base64_core(secret.as_bytes(), offset, alphabet);
-            // A line may end within its first characters: then the others begin the next one.
-            for ended in 0..TOGETHER.min(core.len()) {
-                forms.push(Form {
-                    bytes: core[ended..].to_vec(),
-                    is_wrapped: true,
-                });
-            }
+            forms.extend(wrapped(&base64_core(secret.as_bytes(), offset, alphabet)));
         }
     }
     forms.retain(|form| form.bytes.len() >= MIN_SECRET);
@@ -101,15 +97,33 @@ pub(super) fn forms_of(secret: &str) -> Vec<Form> {
     forms
 }
 
+/// A form that lines may break. One may end within its first characters: then the others begin the
+/// next line.
+fn wrapped(bytes: &[u8]) -> impl Iterator<Item = Form> {
+    (0..TOGETHER.min(bytes.len())).map(|ended| Form {
+        bytes: bytes[ended..].to_vec(),
+        is_wrapped: true,
+    })
+}
+
 /// Shorter values are no secrets worth the name: replacing them would shred ordinary text.
 pub(in crate::agent) const MIN_SECRET: usize = 6;
 
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
+#[derive(Clone, Copy)]
 enum Case {
     Upper,
     Lower,
+}
+
+fn hex(secret: &str, case: Case) -> Vec<u8> {
+    let digits = secret.bytes().map(|byte| match case {
+        Case::Upper => format!("{byte:02X}"),
+        Case::Lower => format!("{byte:02x}"),
+    });
+    digits.collect::<String>().into_bytes()
 }
 
 fn percent(secret: &str, case: Case) -> Vec<u8> {
@@ -160,6 +174,8 @@ mod tests {
         assert!(has("s3cr%22t%2Fkey%3F"));
         assert!(has("s3cr%22t%2fkey%3f"));
         assert!(has("czNjciJ0L2tleT"));
+        assert!(has("7333637222742f6b65793f"));
+        assert!(has("7333637222742F6B65793F"));
     }
 
     #[test]

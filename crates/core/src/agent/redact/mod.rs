@@ -1,5 +1,6 @@
 //! Redaction: removes secrets from an agent's output before anything else reads it.
 
+mod find;
 mod forms;
 mod redactor;
 mod shapes;

@@ -1,5 +1,5 @@
 use super::forms::{Form, MIN_SECRET, Meeting, forms_of};
-use super::shapes::{SHAPES, Shape};
+use super::shapes::{DASHES, KEY_END, Rest, SHAPES, Shape, is_key};
 use std::fmt;
 use std::sync::Arc;
 
@@ -69,6 +69,19 @@ impl Default for Secrets {
 }
 
 impl Secrets {
+    /// Whether a secret may begin like this.
+    pub(super) fn may_begin(&self, rest: &[u8]) -> bool {
+        self.known.begins.has(rest)
+    }
+
+    /// The forms that begin with a byte, longest first.
+    pub(super) fn forms_beginning_with(&self, first: u8) -> impl Iterator<Item = &Form> {
+        let known = &self.known.forms;
+        let from = known.partition_point(|form| form.bytes[0] < first);
+        let forms = known[from..].iter();
+        forms.take_while(move |form| form.bytes[0] == first)
+    }
+
     /// These values and the known token shapes. Values of fewer than six bytes are left alone:
     /// replacing them would shred ordinary text.
     pub fn new<S: AsRef<str>>(values: impl IntoIterator<Item = S>) -> Self {
@@ -100,7 +113,7 @@ pub struct Redactor {
     secrets: Secrets,
     held: Vec<u8>,
     /// Set while the rest of a token is being dropped.
-    dropping: Option<fn(u8) -> bool>,
+    dropping: Option<Rest>,
 }
 
 /// What stands at one place of the stream.
@@ -112,7 +125,7 @@ enum Found {
     Secret {
         kept: usize,
         length: usize,
-        rest: Option<fn(u8) -> bool>,
+        rest: Option<Rest>,
     },
 }
 
@@ -144,12 +157,22 @@ impl Redactor {
         let mut out = Vec::with_capacity(held.len());
         let mut at = 0;
         while at < held.len() {
-            if let Some(belongs) = self.dropping {
-                if belongs(held[at]) {
+            match self.dropping {
+                Some(Rest::While(belongs)) if belongs(held[at]) => {
                     at += 1;
                     continue;
                 }
-                self.dropping = None;
+                Some(Rest::Block) => {
+                    let (length, is_over) = rest_of_key(&held[at..], more);
+                    at += length;
+                    if !is_over {
+                        break;
+                    }
+                    self.dropping = None;
+                    continue;
+                }
+                Some(Rest::While(_)) => self.dropping = None,
+                None => {}
             }
             let plain = at;
             while at < held.len() && !self.secrets.known.begins.has(&held[at..]) {
@@ -180,10 +203,7 @@ impl Redactor {
     /// The longest form at the start of `rest`, else a token. Undecided as long as more bytes
     /// could make a longer one, so that the answer never depends on where a chunk ended.
     fn look(&self, rest: &[u8], more: More) -> Found {
-        let known = &self.secrets.known.forms;
-        let from = known.partition_point(|form| form.bytes[0] < rest[0]);
-        let candidates = known[from..].iter();
-        for form in candidates.take_while(|form| form.bytes[0] == rest[0]) {
+        for form in self.secrets.forms_beginning_with(rest[0]) {
             match form.meets(rest) {
                 Meeting::Whole(length) => {
                     return Found::Secret {
@@ -228,11 +248,13 @@ fn look_for(shape: &Shape, rest: &[u8], more: More) -> Found {
     let Some(body) = rest.strip_prefix(shape.prefix) else {
         return more.perhaps(shape.prefix.starts_with(rest));
     };
-    let length = body
-        .iter()
-        .take(shape.min)
-        .take_while(|byte| (shape.body)(**byte))
-        .count();
+    let length = match shape.rest {
+        Rest::While(belongs) => {
+            let body = body.iter().take(shape.min);
+            body.take_while(|byte| belongs(**byte)).count()
+        }
+        Rest::Block => 0,
+    };
     if length < shape.min {
         return more.perhaps(length == body.len());
     }
@@ -244,8 +266,36 @@ fn look_for(shape: &Shape, rest: &[u8], more: More) -> Found {
     Found::Secret {
         kept,
         length: shape.prefix.len() - kept + length,
-        rest: Some(shape.body),
+        rest: Some(shape.rest),
     }
+}
+
+/// The longest last line of a key.
+const KEY_END_BYTES: usize = 64;
+
+/// How many bytes at the start of `text` are the rest of a key, and whether they are all of it. A key
+/// whose last line is missing ends where something else begins.
+fn rest_of_key(text: &[u8], more: More) -> (usize, bool) {
+    let body = text.iter().take_while(|byte| is_key(**byte)).count();
+    let (inside, is_cut) = (&text[..body], body == text.len());
+    if let Some(end) = position(inside, KEY_END) {
+        let name = &inside[end + KEY_END.len()..];
+        if let Some(after) = position(&name[..name.len().min(KEY_END_BYTES)], DASHES) {
+            return (end + KEY_END.len() + after + DASHES.len(), true);
+        }
+        if is_cut && name.len() < KEY_END_BYTES && more == More::MayCome {
+            return (end, false);
+        }
+    }
+    if !is_cut || more == More::Never {
+        return (body, true);
+    }
+    // The beginning of the last line may stand at the end.
+    (body.saturating_sub(KEY_END.len() - 1), false)
+}
+
+fn position(text: &[u8], what: &[u8]) -> Option<usize> {
+    text.windows(what.len()).position(|window| window == what)
 }
 
 #[cfg(test)]
@@ -271,6 +321,9 @@ mod tests {
             ("{\"k\":\"p4ss/w\\\"rd!\"}", "{\"k\":\"[redacted]\"}"),
             ("?k=p4ss%2Fw%22rd%21&x", "?k=[redacted]&x"),
             ("p4ss/w", "p4ss/w"),
+            ("=70347373 2f772272 6421", "=70347373 2f772272 6421"),
+            ("=703473732f7722726421", "=[redacted]"),
+            ("=703473732F77\n22726421.", "=[redacted]."),
             ("p4ss/w\"rd!p4ss/w\"rd!", "[redacted][redacted]"),
         ];
         for (dirty, clean) in table {
@@ -346,6 +399,15 @@ mod tests {
                 format!("Authorization: Bearer {word}.{word}\r\n"),
                 "Authorization: Bearer [redacted]\r\n".to_owned(),
             ),
+            (format!("xapp-{word}"), "[redacted]".to_owned()),
+            (
+                format!("pypi-AgEIcHlwaS5vcmc{word}"),
+                "p[redacted]".to_owned(),
+            ),
+            (
+                format!("eyJhbGciOiJIUzI1NiJ9.{word}.{word} x"),
+                "e[redacted] x".to_owned(),
+            ),
             (
                 "ghp_short and sk-ant- alone".to_owned(),
                 "ghp_short and sk-ant- alone".to_owned(),
@@ -357,6 +419,35 @@ mod tests {
         ];
         for (dirty, clean) in table {
             assert_eq!(redact(&secrets, &[dirty.as_bytes()]), clean, "{dirty}");
+        }
+    }
+
+    #[test]
+    fn a_private_key_is_replaced_up_to_its_last_line_wherever_chunks_end() {
+        let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\n".repeat(20);
+        for (kind, end) in [("RSA PRIVATE KEY", "\n"), ("PGP PRIVATE KEY BLOCK", "\\n")] {
+            let body = body.replace('\n', end);
+            let text = format!("a -----BEGIN {kind}-----{end}{body}-----END {kind}-----{end} b.");
+            let clean = format!("a [redacted]{end} b.");
+            for size in [1, 3, 7, 64, 4096] {
+                let chunks: Vec<&[u8]> = text.as_bytes().chunks(size).collect();
+                assert_eq!(redact(&Secrets::default(), &chunks), clean, "{size}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_private_key_without_a_last_line_does_not_swallow_the_rest() {
+        let secrets = Secrets::default();
+        let text = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n{\"next\": 1}";
+        assert_eq!(
+            redact(&secrets, &[text.as_bytes()]),
+            "[redacted]{\"next\": 1}"
+        );
+        let mut redactor = Redactor::new(secrets);
+        for _ in 0..1000 {
+            redactor.push(b"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg");
+            assert!(redactor.held.len() < 64, "{}", redactor.held.len());
         }
     }
 

@@ -1,29 +1,61 @@
 /// A kind of token that is known by its look.
 #[derive(Debug)]
 pub(super) struct Shape {
+    /// A first letter that is left out of the prefix. Text that ends with a common letter would
+    /// otherwise be held back each time.
+    pub(super) before: Option<u8>,
     pub(super) prefix: &'static [u8],
     /// Whether the beginning is part of the secret.
     pub(super) keep_prefix: bool,
     /// Least number of characters after the prefix.
     pub(super) min: usize,
-    pub(super) body: fn(u8) -> bool,
+    pub(super) rest: Rest,
+}
+
+/// What belongs to a secret after its prefix.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Rest {
+    /// Every byte of a kind.
+    While(fn(u8) -> bool),
+    /// Everything up to the last line of a key.
+    Block,
 }
 
 const fn token(prefix: &'static [u8], min: usize, body: fn(u8) -> bool) -> Shape {
     Shape {
+        before: None,
         prefix,
         keep_prefix: false,
         min,
-        body,
+        rest: Rest::While(body),
+    }
+}
+
+const fn after(before: u8, prefix: &'static [u8], min: usize, body: fn(u8) -> bool) -> Shape {
+    Shape {
+        before: Some(before),
+        ..token(prefix, min, body)
+    }
+}
+
+/// The first line of a private key.
+const fn key(prefix: &'static [u8]) -> Shape {
+    Shape {
+        before: None,
+        prefix,
+        keep_prefix: false,
+        min: 0,
+        rest: Rest::Block,
     }
 }
 
 const fn header(prefix: &'static [u8]) -> Shape {
     Shape {
+        before: None,
         prefix,
         keep_prefix: true,
         min: 16,
-        body: is_header,
+        rest: Rest::While(is_header),
     }
 }
 
@@ -38,18 +70,47 @@ pub(super) const SHAPES: &[Shape] = &[
     token(b"glpat-", 20, is_dashed),
     token(b"sk-ant-", 20, is_dashed),
     token(b"sk-proj-", 20, is_dashed),
+    token(b"sk-svcacct-", 20, is_dashed),
     token(b"sk-", 40, is_word),
+    token(b"sk_live_", 24, is_word),
     token(b"AIza", 30, is_dashed),
     token(b"ya29.", 20, is_dashed),
+    token(b"GOCSPX-", 24, is_dashed),
     token(b"AKIA", 16, is_upper),
+    token(b"ASIA", 16, is_upper),
+    token(b"xoxa-", 20, is_dashed),
     token(b"xoxb-", 20, is_dashed),
+    token(b"xoxe-", 20, is_dashed),
     token(b"xoxp-", 20, is_dashed),
+    token(b"xoxr-", 20, is_dashed),
+    token(b"xoxs-", 20, is_dashed),
+    token(b"xapp-", 20, is_dashed),
     token(b"npm_", 36, is_word),
+    after(b'p', b"ypi-AgE", 50, is_dashed),
+    // Web tokens: `{"alg":` and `{"typ":` in base64, then two more parts.
+    after(b'e', b"yJhbGciOi", 40, is_web_token),
+    after(b'e', b"yJ0eXAiOi", 40, is_web_token),
+    key(b"-----BEGIN PRIVATE KEY-----"),
+    key(b"-----BEGIN ENCRYPTED PRIVATE KEY-----"),
+    key(b"-----BEGIN RSA PRIVATE KEY-----"),
+    key(b"-----BEGIN EC PRIVATE KEY-----"),
+    key(b"-----BEGIN DSA PRIVATE KEY-----"),
+    key(b"-----BEGIN OPENSSH PRIVATE KEY-----"),
+    key(b"-----BEGIN PGP PRIVATE KEY BLOCK-----"),
     header(b"Bearer "),
     header(b"bearer "),
     header(b"x-api-key: "),
     header(b"X-Api-Key: "),
 ];
+
+/// What a key's last line begins and ends with.
+pub(super) const KEY_END: &[u8] = b"-----END ";
+pub(super) const DASHES: &[u8] = b"-----";
+
+/// Bytes between the first and the last line of a key, whose line ends may be escaped.
+pub(super) fn is_key(byte: u8) -> bool {
+    is_header(byte) || byte.is_ascii_whitespace() || matches!(byte, b'\\' | b':' | b',' | b'"')
+}
 
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
@@ -57,6 +118,10 @@ fn is_word(byte: u8) -> bool {
 
 fn is_dashed(byte: u8) -> bool {
     is_word(byte) || byte == b'-'
+}
+
+fn is_web_token(byte: u8) -> bool {
+    is_dashed(byte) || byte == b'.'
 }
 
 fn is_upper(byte: u8) -> bool {

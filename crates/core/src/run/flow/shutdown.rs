@@ -192,7 +192,12 @@ pub(super) fn can_go_on(run: &Run, failure: Option<&Problem>) -> bool {
     };
     matches!(
         problem.kind,
-        Kind::Interrupted | Kind::OwnerLost | Kind::BudgetExceeded | Kind::SteeringUnapproved
+        Kind::Interrupted
+            | Kind::OwnerLost
+            | Kind::BudgetExceeded
+            | Kind::SteeringUnapproved
+            | Kind::SecretInCommit
+            | Kind::SecretCheckFailed
     )
 }
 
@@ -225,7 +230,8 @@ fn say_stopped(run: &mut Run, failure: Option<&Problem>) {
 
 /// A spent budget has its own closing comment.
 fn stopped_comment(run: &Run, kind: Kind) -> Option<String> {
-    if kind == Kind::BudgetExceeded {
+    // These have their own closing comment.
+    if is_unpushed(kind) || kind == Kind::BudgetExceeded {
         return None;
     }
     if kind == Kind::SteeringUnapproved {
@@ -257,6 +263,14 @@ fn with_way_on(run: &Run, failure: Problem) -> Problem {
     if failure.kind == Kind::SteeringUnapproved {
         return failure.hint(approve_first(run));
     }
+    if is_unpushed(failure.kind) {
+        let then = format!("then continue with `drive runs resume {id}`");
+        let hint = match &failure.hint {
+            Some(hint) => format!("{hint}; {then}"),
+            None => then,
+        };
+        return failure.hint(hint);
+    }
     let spent = run.spent;
     let is_over_budget = run.budget().overrun(spent.usage, spent.cost).is_some();
     let command = if failure.kind == Kind::BudgetExceeded && is_over_budget {
@@ -267,6 +281,11 @@ fn with_way_on(run: &Run, failure: Problem) -> Problem {
     failure.hint(format!(
         "continue with `{command}`; the work so far is on its branch, or in `drive kept list`"
     ))
+}
+
+/// Whether commits were held back from the remote.
+pub(super) fn is_unpushed(kind: Kind) -> bool {
+    matches!(kind, Kind::SecretInCommit | Kind::SecretCheckFailed)
 }
 
 /// How a person lets a change of steering files be merged.

@@ -10,6 +10,7 @@ use super::kit::Context;
 use super::outage;
 use super::publish::{commit_message, nothing_changed, shortened};
 use super::setup::sandbox_spec;
+use super::shutdown::is_unpushed;
 use crate::agent::answer::title_of;
 use crate::agent::{AgentOutcome, Ending, Role};
 use crate::ids::CommitSha;
@@ -117,6 +118,9 @@ impl SpawnFlow<'_> {
                 if !self.run.timers.contains_key(&Timer::Hold) {
                     self.start_or_wait();
                 }
+            }
+            EffectResult::Failed { problem } if is_unpushed(problem.kind) => {
+                self.leave(OutcomeStatus::NeedsHuman, Some(problem));
             }
             EffectResult::Failed { problem } => {
                 self.leave(OutcomeStatus::of_problem(&problem), Some(problem));

@@ -3,7 +3,7 @@
 mod routes;
 
 use super::key_path::{KeyPath, is_bare};
-use super::model::{ForgeSettings, SandboxSettings, Settings, TeamSettings};
+use super::model::{ForgeSettings, SandboxSettings, SecretSettings, Settings, TeamSettings};
 use super::units::Period;
 use crate::did_you_mean::suggestion;
 use crate::problem::{Kind, Problem};
@@ -42,6 +42,7 @@ pub(super) fn broken(settings: &Settings) -> Vec<Broken> {
     broken.extend(references(settings));
     broken.extend(forge(&settings.forge));
     broken.extend(sandbox(&settings.sandbox));
+    broken.extend(secrets(&settings.secrets));
     broken.extend(agents(settings));
     broken.extend(limits(settings));
     broken.extend(routes::broken(&settings.verify));
@@ -246,6 +247,18 @@ fn sandbox(sandbox: &SandboxSettings) -> Vec<Broken> {
         }
     }
     broken
+}
+
+fn secrets(secrets: &SecretSettings) -> Vec<Broken> {
+    let broken = secrets.allow.iter().filter_map(|glob| {
+        let error = globset::Glob::new(glob).err()?;
+        let message = format!(
+            "`secrets.allow` has the invalid glob `{glob}`: {}",
+            error.kind()
+        );
+        Some(Broken::new(&["secrets.allow"], message))
+    });
+    broken.collect()
 }
 
 /// A relative path that stays below where it starts, and out of git's own folder.

@@ -10,6 +10,7 @@ use super::super::attempt::earlier_attempt;
 use super::super::kit::{no_branch, no_commit};
 use super::super::publish::{commit_message, nothing_changed};
 use super::super::reply::is_lost;
+use super::super::shutdown::is_unpushed;
 use super::PhaseFlow;
 use super::retry::is_final;
 use super::texts::{LEFT_MESSAGE, fix_message, plan_message};
@@ -439,6 +440,14 @@ impl PhaseFlow<'_> {
                     self.agent_failed(round, &problem, None)
                 } else {
                     self.fail(problem)
+                }
+            }
+            // A person must rewrite the commits or allow them. Whoever watches sees the wait.
+            RoundStep::Push if is_unpushed(problem.kind) => {
+                if self.terms.is_watched() {
+                    self.try_again(key, effect, &problem);
+                } else {
+                    self.stop(OutcomeStatus::NeedsHuman, problem);
                 }
             }
             // One comment that cannot be committed does not end a team.

@@ -4,6 +4,7 @@ use super::super::super::model::{Approved, Entry, Ledger, Phase, PlanCheck, Rema
 use super::super::publish::shortened;
 use super::super::reply::answer_for;
 use super::super::review::review_body;
+use super::super::shutdown::is_unpushed;
 use super::record_text::record_text;
 use crate::Problem;
 use crate::agent::answer::{CommentAction, CommentAnswer};
@@ -105,6 +106,11 @@ pub(super) fn stopped_comment(problem: &Problem, run: &Run, ledger: &Ledger) -> 
         format!(
             "Continue with `drive runs extend {id} {options}`; comments that are written here until \
              then are read when it continues."
+        )
+    } else if is_unpushed(problem.kind) {
+        format!(
+            "Continue with `drive runs resume {id}` once that is resolved; comments that are written \
+             here until then are read when it continues."
         )
     } else {
         "Drive reads no further comments on this pull request.".to_owned()

@@ -1,0 +1,85 @@
+//! What a push would publish, for the check for secrets.
+
+use super::call::Touches;
+use super::{Git, Location};
+use drive_core::ids::CommitSha;
+use drive_core::problem::{Kind, Problem};
+use drive_engine::ports::Push;
+
+/// The most commits that are read.
+const MOST_COMMITS: usize = 20_000;
+/// A commit as the reader of the patch expects it. No message can hold the byte around it.
+const FORMAT: &str = "--format=%x00commit %H%n%an <%ae> %cn <%ce>%n%B%n%x00";
+
+pub(super) fn unpublished(
+    git: &Git,
+    location: &Location,
+    push: &Push,
+    base: &CommitSha,
+    merged: Option<&CommitSha>,
+) -> Result<Vec<u8>, Problem> {
+    let mut known = Vec::new();
+    for sha in push.expected.iter().chain(merged) {
+        // The remote may have a commit that is not here.
+        let found = call(git, location)
+            .args(["cat-file", "-e", sha.as_str()])
+            .run()?;
+        if found.code == 0 {
+            known.push(sha.as_str());
+        }
+    }
+    // An agent may be able to write remote-tracking branches: they are not asked about its commits.
+    let mut commits = list(git, location, &push.sha, &[&known[..], &[base]].concat())?;
+    let on_remote = format!("--remotes={}", push.remote);
+    let before = [&known[..], &[on_remote.as_str()]].concat();
+    commits.extend_from_slice(&list(git, location, base, &before)?);
+    if commits.is_empty() {
+        return Ok(commits);
+    }
+    let count = commits.iter().filter(|byte| **byte == b'\n').count();
+    if count > MOST_COMMITS {
+        return Err(too_much(push).cause(format!("{count} commits; the limit is {MOST_COMMITS}")));
+    }
+    let answer = call(git, location)
+        .args(["diff-tree", "--stdin", "-r", "-p", "-c", "--root"])
+        .args(["--always", FORMAT, "--text", "--unified=0", "--no-color"])
+        .args(["--no-renames", "--no-ext-diff", "--no-textconv"])
+        .args(["--src-prefix=a/", "--dst-prefix=b/"])
+        .stdin(commits)
+        .ok();
+    match answer {
+        Ok(answer) => Ok(answer.stdout),
+        Err(problem) if problem.kind == Kind::Interrupted => Err(problem),
+        Err(problem) => Err(too_much(push).cause(problem.to_string())),
+    }
+}
+
+/// Nothing that hides a commit or its content from git is in force: what is pushed is what is there.
+fn call<'a>(git: &'a Git, location: &Location) -> super::call::Call<'a> {
+    git.call_at(location.clone(), Touches::Objects)
+        .env("GIT_NO_REPLACE_OBJECTS", "1")
+        .env("GIT_GRAFT_FILE", "/dev/null")
+        .config("core.commitGraph", "false")
+        .interruptible()
+}
+
+/// The commits of `head` that none of these has, one on each line.
+fn list(git: &Git, location: &Location, head: &str, not: &[&str]) -> Result<Vec<u8>, Problem> {
+    let answer = call(git, location)
+        .args(["rev-list", head, "--not"])
+        .args(not.iter().copied())
+        .arg("--")
+        .ok()?;
+    Ok(answer.stdout)
+}
+
+fn too_much(push: &Push) -> Problem {
+    let remote = &push.remote;
+    Problem::new(
+        Kind::SecretCheckFailed,
+        "not pushed: the commits could not be checked for secrets",
+    )
+    .hint(format!(
+        "if most of them are yours, push the branch that the run started from to `{remote}` first"
+    ))
+}

@@ -1,0 +1,134 @@
+//! What must not be published: redaction of texts, and the check of commits before a push.
+
+mod patch;
+mod results;
+
+pub use patch::SecretPlace;
+pub use results::redact_result;
+
+use crate::agent::Secrets;
+use crate::problem::{Kind, Problem};
+use globset::{GlobBuilder, GlobMatcher};
+
+/// Values shorter than this are redacted but stop no push: a password of six letters may be a word.
+const MIN_GUARDED: usize = 8;
+/// How many places a problem names.
+const MOST_PLACES: usize = 5;
+
+/// The secrets of a command, and the paths in which a person allows them.
+#[derive(Clone, Debug, Default)]
+pub struct SecretPolicy {
+    /// All of them, for redaction.
+    pub secrets: Secrets,
+    guarded: Secrets,
+    allow: Vec<GlobMatcher>,
+}
+
+impl SecretPolicy {
+    /// These values besides the known shapes; `allow` are globs as in `verify.routes`.
+    pub fn new(values: &[String], allow: &[String]) -> Result<Self, Problem> {
+        let guarded = values.iter().filter(|value| value.len() >= MIN_GUARDED);
+        Ok(Self {
+            secrets: Secrets::new(values),
+            guarded: Secrets::new(guarded),
+            allow: allow
+                .iter()
+                .map(|glob| matcher(glob))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Refuses a patch that adds a secret. `patch` is what
+    /// [`VersionControl::unpublished`](../../drive_engine/ports/trait.VersionControl.html) returns.
+    pub fn require_clean(&self, patch: &[u8]) -> Result<(), Problem> {
+        let is_allowed = |path: &str| self.allow.iter().any(|glob| glob.is_match(path));
+        let places = patch::find_secrets(patch, &self.guarded, &is_allowed)?;
+        if places.is_empty() {
+            return Ok(());
+        }
+        let named: Vec<String> = places
+            .iter()
+            .take(MOST_PLACES)
+            .map(ToString::to_string)
+            .collect();
+        let more = match places.len().saturating_sub(MOST_PLACES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let path = places.iter().find_map(|place| place.path.as_deref());
+        let allow = match path {
+            Some(path) => format!(
+                "; if it is meant to be public, set `secrets.allow = [\"{}\"]` in `drive.toml`",
+                globset::escape(path)
+            ),
+            None => String::new(),
+        };
+        Err(Problem::new(
+            Kind::SecretInCommit,
+            format!("not pushed: a secret is in {}{more}", named.join(", ")),
+        )
+        .hint(format!(
+            "rewrite that commit without it, and replace the secret where it is used{allow}"
+        )))
+    }
+}
+
+/// The matcher of a glob in the settings: `*` stays within a folder, `**` does not.
+pub(crate) fn matcher(glob: &str) -> Result<GlobMatcher, Problem> {
+    let built = GlobBuilder::new(glob).literal_separator(true).build();
+    built.map(|glob| glob.compile_matcher()).map_err(|error| {
+        Problem::new(
+            Kind::SettingsInvalid,
+            format!("`secrets.allow` has the invalid pattern `{glob}`"),
+        )
+        .because(error)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patch(path: &str, line: &str) -> String {
+        format!(
+            "\0commit {}\nSubject\n\0\ndiff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -4,0 +5 @@\n+{line}\n",
+            "c".repeat(40)
+        )
+    }
+
+    #[test]
+    fn a_secret_is_refused_with_file_and_line_and_the_way_to_allow_it() {
+        let policy = SecretPolicy::new(&["hunter2-hunter2".to_owned()], &[]).unwrap();
+        let patch = patch("src/[a].rs", "key = hunter2-hunter2");
+        let problem = policy.require_clean(patch.as_bytes()).unwrap_err();
+        assert_eq!(problem.kind, Kind::SecretInCommit);
+        assert_eq!(
+            problem.message,
+            "not pushed: a secret is in `src/[a].rs:5` (commit cccccccc)"
+        );
+        let hint = problem.hint.unwrap();
+        assert!(
+            hint.contains("`secrets.allow = [\"src/[[]a[]].rs\"]`"),
+            "{hint}"
+        );
+        assert!(!hint.contains("hunter2"), "{hint}");
+    }
+
+    #[test]
+    fn what_a_person_allows_is_not_refused_and_only_there() {
+        let value = "hunter2-hunter2".to_owned();
+        let policy = SecretPolicy::new(&[value], &["tests/**".to_owned()]).unwrap();
+        let inside = patch("tests/a/b.txt", "hunter2-hunter2");
+        assert_eq!(policy.require_clean(inside.as_bytes()), Ok(()));
+        let outside = patch("src/tests.txt", "hunter2-hunter2");
+        assert!(policy.require_clean(outside.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn a_short_value_is_redacted_and_stops_no_push() {
+        let policy = SecretPolicy::new(&["secret".to_owned()], &[]).unwrap();
+        assert_eq!(policy.secrets.redact("a secret"), "a [redacted]");
+        let patch = patch("a.txt", "no secret here");
+        assert_eq!(policy.require_clean(patch.as_bytes()), Ok(()));
+    }
+}

@@ -1,0 +1,133 @@
+//! Redacts the results of effects before they are journaled. Everything that is shown, posted or
+//! put into a prompt later comes from there.
+
+use crate::agent::Secrets;
+use crate::run::{CommitSummary, EffectResult, ForgeAnswer};
+use crate::verify::Verification;
+
+/// The result without secrets.
+#[must_use]
+pub fn redact_result(secrets: &Secrets, mut result: EffectResult) -> EffectResult {
+    match &mut result {
+        EffectResult::WorkCommitted {
+            commits, warnings, ..
+        }
+        | EffectResult::Integrated {
+            commits, warnings, ..
+        } => {
+            subjects(secrets, commits);
+            each(secrets, warnings);
+        }
+        EffectResult::Replaced { commits, .. } => subjects(secrets, commits),
+        EffectResult::SandboxRemoved { branch, .. } => {
+            if let Some(tip) = branch {
+                subjects(secrets, &mut tip.commits);
+            }
+        }
+        EffectResult::FileRead { text: Some(text) } | EffectResult::DiffRead { diff: text, .. } => {
+            one(secrets, text);
+        }
+        EffectResult::OnForge { answer } => {
+            if let ForgeAnswer::Polled { poll } = answer {
+                for comment in &mut poll.comments {
+                    one(secrets, &mut comment.body);
+                }
+            }
+        }
+        EffectResult::AgentEnded { outcome, .. } => {
+            **outcome = secrets.redact_outcome(outcome.as_ref().clone());
+        }
+        EffectResult::Verified { report, .. } => tails(secrets, report),
+        EffectResult::Failed { problem } => *problem = secrets.redact_problem(problem.clone()),
+        EffectResult::FileRead { text: None }
+        | EffectResult::BranchChosen { .. }
+        | EffectResult::SandboxCreated { .. }
+        | EffectResult::ProcessEnded
+        | EffectResult::FileWritten
+        | EffectResult::Pushed
+        | EffectResult::BranchMoved { .. }
+        | EffectResult::Conflicted { .. }
+        | EffectResult::RolledBack { .. }
+        | EffectResult::PullRequestOpened { .. }
+        | EffectResult::Delivered => {}
+    }
+    result
+}
+
+fn subjects(secrets: &Secrets, commits: &mut [CommitSummary]) {
+    for commit in commits {
+        one(secrets, &mut commit.subject);
+    }
+}
+
+fn tails(secrets: &Secrets, report: &mut Verification) {
+    for stage in &mut report.stages {
+        one(secrets, &mut stage.stdout_tail);
+        one(secrets, &mut stage.stderr_tail);
+    }
+    if let Some(failure) = &mut report.failure {
+        one(secrets, &mut failure.reason);
+    }
+}
+
+fn each(secrets: &Secrets, texts: &mut [String]) {
+    for text in texts {
+        one(secrets, text);
+    }
+}
+
+fn one(secrets: &Secrets, text: &mut String) {
+    *text = secrets.redact(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Problem;
+    use crate::ids::CommitSha;
+    use crate::problem::Kind;
+
+    #[test]
+    fn subjects_diffs_files_and_problems_are_redacted() {
+        let dirty = || "x hunter2-hunter2 y".to_owned();
+        let commits = || {
+            vec![CommitSummary {
+                sha: CommitSha::new("a"),
+                subject: dirty(),
+            }]
+        };
+        let results = [
+            EffectResult::WorkCommitted {
+                head_sha: CommitSha::new("a"),
+                commits: commits(),
+                warnings: vec![dirty()],
+            },
+            EffectResult::Replaced {
+                head_sha: CommitSha::new("a"),
+                base_sha: None,
+                commits: commits(),
+                kept: None,
+            },
+            EffectResult::FileRead {
+                text: Some(dirty()),
+            },
+            EffectResult::DiffRead {
+                diff: dirty(),
+                cut: false,
+            },
+            EffectResult::Failed {
+                problem: Problem::new(Kind::GitFailed, dirty())
+                    .hint(dirty())
+                    .cause(dirty()),
+            },
+        ];
+        for result in results {
+            let before = serde_json::to_string(&result).unwrap();
+            let clean = redact_result(&Secrets::new(["hunter2-hunter2"]), result);
+            let clean = serde_json::to_string(&clean).unwrap();
+            assert!(!clean.contains("hunter2"), "{clean}");
+            let expected = before.replace("hunter2-hunter2", "[redacted]");
+            assert_eq!(clean, expected);
+        }
+    }
+}
