@@ -69,6 +69,12 @@ pub fn resolve(layers: &[Layer]) -> Result<Effective, Findings> {
     };
     let settings: Settings =
         serde_json::from_value(tree.to_json()).map_err(|error| undecodable(&all, &tree, &error))?;
+    let mut entries = Vec::new();
+    collect(&all, &tree, &mut Vec::new(), &mut entries);
+    if let Some(lowered) = lowered_idle_timeout(&settings, &entries) {
+        let layers: Vec<Layer> = layers.iter().cloned().chain([lowered]).collect();
+        return resolve(&layers);
+    }
     let broken = rules::broken(&settings);
     let judged = broken.iter().filter(|broken| !touches(broken, &findings));
     let judged: Vec<Finding> = judged.map(|broken| placed(&all, &tree, broken)).collect();
@@ -76,9 +82,29 @@ pub fn resolve(layers: &[Layer]) -> Result<Effective, Findings> {
     if !findings.is_empty() {
         return Err(Findings::sorted(findings));
     }
-    let mut entries = Vec::new();
-    collect(&all, &tree, &mut Vec::new(), &mut entries);
     Ok(Effective { settings, entries })
+}
+
+/// A person who gives `--total-timeout` alone means the idle timeout too where that is longer.
+fn lowered_idle_timeout(settings: &Settings, entries: &[Entry]) -> Option<Layer> {
+    let total = settings.spawn.total_timeout.get();
+    let flag_of = |path: &str| {
+        let entry = entries.iter().find(|entry| entry.path() == path)?;
+        match &entry.origin {
+            Origin::Flag { flag } => Some(flag.clone()),
+            Origin::Default | Origin::File { .. } => None,
+        }
+    };
+    let flag = flag_of("spawn.total_timeout")?;
+    let is_lowered = flag_of("spawn.idle_timeout").is_none()
+        && settings.spawn.idle_timeout.get() >= total
+        && !total.is_zero();
+    let idle = total * 9 / 10;
+    let text = match idle.subsec_millis() {
+        0 => format!("{}s", idle.as_secs()),
+        _ => format!("{}ms", idle.as_millis()),
+    };
+    is_lowered.then(|| Layer::flag(&flag, "spawn.idle_timeout", text))
 }
 
 /// The values of a text that is not TOML are unknown, so the other layers are not checked further.

@@ -20,6 +20,25 @@ fn effective(text: &str) -> Effective {
 }
 
 #[test]
+fn a_total_timeout_by_flag_alone_lowers_the_idle_timeout_with_it() {
+    let total = |value: &str| Layer::flag("--total-timeout", "spawn.total_timeout", value);
+    let idle = |value: &str| Layer::flag("--idle-timeout", "spawn.idle_timeout", value);
+    let file = Layer::file("drive.toml", "[spawn]\nidle_timeout = \"3m\"\n");
+    let of = |layers: &[Layer]| {
+        let settings = resolve(layers).unwrap().settings;
+        settings.spawn.idle_timeout.get().as_millis()
+    };
+    assert_eq!(of(&[total("1m")]), 54_000);
+    assert_eq!(of(&[file.clone(), total("90s")]), 81_000);
+    assert_eq!(of(&[total("1s")]), 900);
+    assert_eq!(of(&[total("1h")]), 120_000);
+    assert_eq!(of(&[total("1m"), idle("30s")]), 30_000);
+    assert!(resolve(&[total("1m"), idle("2m")]).is_err());
+    let short = Layer::file("drive.toml", "[spawn]\ntotal_timeout = \"1m\"\n");
+    assert!(resolve(&[short]).is_err());
+}
+
+#[test]
 fn the_defaults_alone_are_settings() {
     let settings = resolve(&[]).unwrap().settings;
     assert_eq!(settings.spawn.agent, "claude-code");
