@@ -78,8 +78,8 @@ fn text(run: &Run, changes: Option<&DiffStats>) -> String {
         let seconds = outcome.ended_at.duration_since(from).as_secs();
         let spent = run.spent_in_all();
         let cost = spent.cost.map_or(String::new(), |cost| format!(", {cost}"));
-        let tokens = spent.usage.counted();
-        let _ = writeln!(text, "used     {seconds} s, {tokens} tokens{cost}");
+        let tokens = spent.usage.describe();
+        let _ = writeln!(text, "used     {seconds} s, {tokens}{cost}");
     }
     let _ = writeln!(text, "log      drive runs logs {}", run.id);
     text

@@ -95,7 +95,7 @@ pub(crate) struct CruiseSummary {
     #[schemars(range(min = 0))]
     cost_usd: Option<f64>,
     /// Tokens, without those read from the model's cache.
-    tokens: u64,
+    tokens: Option<u64>,
     /// How it ended; null while it has not.
     status: Option<RunStatus>,
 }
@@ -172,7 +172,7 @@ impl CruiseSummary {
             rounds: status.map_or(0, |status| status.rounds),
             pending_comments: status.map_or(0, |status| status.pending_comments),
             cost_usd: run.spent_in_all().cost.map(|cost| cost.usd()),
-            tokens: run.spent_in_all().usage.counted(),
+            tokens: run.spent_in_all().usage.reported(),
             status: run.outcome.as_ref().map(|outcome| outcome.status.into()),
         }
     }

@@ -151,7 +151,7 @@ pub(crate) struct RunSummary {
     /// Fixer rounds of a cruise, reviews of a team, agent jobs of a spawn.
     rounds: u32,
     /// Tokens, without those read from the model's cache; with those of child runs.
-    tokens: u64,
+    tokens: Option<u64>,
     #[schemars(range(min = 0))]
     cost_usd: Option<f64>,
     duration_ms: u64,
@@ -282,7 +282,7 @@ impl From<&Run> for RunSummary {
             merged_sha: phase.and_then(|phase| phase.merged.as_ref()).map(Sha::new),
             record: run.flow.record().map(RecordDocument::from),
             rounds: rounds(run).unwrap_or(jobs),
-            tokens: spent.usage.counted(),
+            tokens: spent.usage.reported(),
             cost_usd: spent.cost.map(|cost| cost.usd()),
             duration_ms: duration,
             kept: run.kept.iter().map(|kept| kept.reference.clone()).collect(),

@@ -20,6 +20,19 @@ impl Usage {
         self.input.saturating_add(self.output)
     }
 
+    /// The same, or `None` where no agent reported anything: that is unknown, not nothing.
+    pub fn reported(&self) -> Option<u64> {
+        (*self != Usage::default()).then(|| self.counted())
+    }
+
+    /// The tokens as people read them.
+    pub fn describe(&self) -> String {
+        match self.reported() {
+            Some(tokens) => format!("{tokens} tokens"),
+            None => "tokens unknown".to_owned(),
+        }
+    }
+
     /// Adds two values.
     #[must_use]
     pub fn plus(self, other: Usage) -> Usage {
@@ -311,5 +324,26 @@ impl fmt::Display for Overrun {
                 write!(f, "spent {used} (limit {allowed})")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_that_was_not_reported_is_unknown_and_not_zero() {
+        assert_eq!(Usage::default().reported(), None);
+        assert_eq!(Usage::default().describe(), "tokens unknown");
+        let cached = Usage {
+            cached: 5,
+            ..Usage::default()
+        };
+        assert_eq!(cached.reported(), Some(0));
+        let some = Usage {
+            output: 7,
+            ..cached
+        };
+        assert_eq!(some.describe(), "7 tokens");
     }
 }

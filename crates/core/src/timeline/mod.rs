@@ -149,13 +149,13 @@ fn describe_result(effect: &Effect, result: &EffectResult, run: &Run) -> Option<
         }
         (Effect::RunAgent { job, .. }, EffectResult::AgentEnded { outcome, .. }) => {
             let agent = &job.agent;
-            let tokens = outcome.usage.counted();
+            let tokens = outcome.usage.describe();
             let cost = outcome
                 .cost
                 .map_or(String::new(), |cost| format!(", {cost}"));
             let end = outcome.problem(agent).map(|problem| problem.message);
             let end = end.unwrap_or_else(|| format!("{agent}: done"));
-            format!("{end} ({tokens} tokens{cost})")
+            format!("{end} ({tokens}{cost})")
         }
         (_, EffectResult::BranchMoved { .. }) => {
             "not pushed: the branch has commits of others".to_owned()

@@ -2,6 +2,7 @@
 
 use super::html::{Html, clip, newest};
 use super::page::left_out;
+use drive_core::agent::Usage;
 use drive_core::agent::answer::Verdict;
 use drive_core::run::{JobRecord, Record, ReviewRecord};
 
@@ -55,7 +56,7 @@ fn rows<T>(html: &mut Html, all: &[T], row: impl Fn(&mut Html, &T)) -> usize {
 fn job(html: &mut Html, job: &JobRecord) {
     html.element("td", &job.agent).element("td", job.role);
     html.element("td", job.round);
-    html.element("td", job.usage.counted());
+    html.element("td", tokens(job.usage));
     html.element(
         "td",
         job.cost.map(|cost| cost.to_string()).unwrap_or_default(),
@@ -74,4 +75,11 @@ fn review(html: &mut Html, review: &ReviewRecord) {
     html.element("td", of).element("td", review.round);
     html.element("td", verdict);
     html.element("td", review.suggestions.len());
+}
+
+/// Tokens as people read them in a table.
+pub(super) fn tokens(usage: Usage) -> String {
+    usage
+        .reported()
+        .map_or("unknown".to_owned(), |tokens| tokens.to_string())
 }

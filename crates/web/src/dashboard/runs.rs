@@ -2,7 +2,7 @@
 
 use super::html::{Html, clip, newest};
 use super::page::{Refresh, instant, left_out, page};
-use super::record::tell_record;
+use super::record::{tell_record, tokens};
 use drive_core::Problem;
 use drive_core::ids::RunId;
 use drive_core::phase::PhaseName;
@@ -110,7 +110,7 @@ fn facts(html: &mut Html, run: &Run) {
     pull_request(html, run);
     html.raw("</dd>\n");
     html.fact("cost", cost(run));
-    html.fact("tokens", Some(run.spent_in_all().usage.counted()));
+    html.fact("tokens", Some(tokens(run.spent_in_all().usage)));
     html.fact("started", run.started_at.map(instant));
     html.fact("ended", outcome.map(|outcome| instant(outcome.ended_at)));
     for kept in &run.kept {

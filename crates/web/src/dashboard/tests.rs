@@ -74,7 +74,7 @@ fn a_record_is_told_in_full_and_as_text() {
         format!(
             "<h2>Agents</h2>\n\
              <table>\n<tr><th>agent<th>role<th>round<th>tokens<th>cost<th>failure</tr>\n\
-             <tr><td>a1 {evil}</td><td>reviewer</td><td>1</td><td>0</td><td></td><td>{evil}</td></tr>\n\
+             <tr><td>a1 {evil}</td><td>reviewer</td><td>1</td><td>unknown</td><td></td><td>{evil}</td></tr>\n\
              </table>\n\
              <h2>Reviews</h2>\n\
              <table>\n<tr><th>domain<th>round<th>verdict<th>findings</tr>\n\

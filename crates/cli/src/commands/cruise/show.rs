@@ -152,7 +152,7 @@ fn at_a_glance(run: &Run, status: &CruiseStatus, owner: Option<&Owner>, now: Tim
     let cost = spent.cost.map_or(String::new(), |cost| format!(", {cost}"));
     let _ = writeln!(
         text,
-        "rounds   {}, {} open comment{}, {} tokens{cost}",
+        "rounds   {}, {} open comment{}, {}{cost}",
         status.rounds,
         status.pending_comments,
         if status.pending_comments == 1 {
@@ -160,7 +160,7 @@ fn at_a_glance(run: &Run, status: &CruiseStatus, owner: Option<&Owner>, now: Tim
         } else {
             "s"
         },
-        spent.usage.counted()
+        spent.usage.describe()
     );
     match (owner, &run.outcome) {
         (_, Some(_)) => {}

@@ -81,7 +81,7 @@ fn a_person_is_told_what_changed_what_it_took_and_where_the_log_is() {
              commit   {short} Change things\n\
              changes  3 files, +1 -1\n           a.txt +0 -1\n           blob binary\n           made.txt +1 -0\n\
              pull     #1 local://{git_dir}/pull/1\n\
-             used     {seconds} s, 0 tokens\n\
+             used     {seconds} s, tokens unknown\n\
              log      drive runs logs {id}\n",
             short = &head[..10],
             git_dir = git_dir.display(),

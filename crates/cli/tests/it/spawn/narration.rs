@@ -51,7 +51,7 @@ fn what_happened_is_told_afterwards_in_the_same_words_and_without_names_of_event
             "requested: Add a file",
             &format!("creating sandbox {id}"),
             "script: coding",
-            "script: done (0 tokens)",
+            "script: done (tokens unknown)",
             "committing changes",
             "opening a pull request from b to main",
             &format!("pull request #1 is open: {url}"),

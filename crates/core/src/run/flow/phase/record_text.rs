@@ -59,7 +59,7 @@ fn tell_roles(record: &Record, text: &mut String) {
         let _ = writeln!(
             text,
             "| total | {role} | {seconds} s | {} | {cost} | jobs: {count} |",
-            usage.counted()
+            tokens(usage)
         );
     }
 }
@@ -173,8 +173,14 @@ fn job_row(job: &JobRecord) -> String {
     format!(
         "| {} | {role} | {time} | {} | {cost} | {end} |\n",
         cell(&job.agent),
-        job.usage.counted()
+        tokens(job.usage)
     )
+}
+
+fn tokens(usage: Usage) -> String {
+    usage
+        .reported()
+        .map_or("unknown".to_owned(), |tokens| tokens.to_string())
 }
 
 /// Other people's text as one short line that breaks no table, code span or block.
