@@ -28,7 +28,7 @@ pub(super) const COMMIT: [&str; 7] = [
 ];
 
 /// What many forges refuse: the size of one file in bytes.
-const LARGE_FILE: u64 = 100 << 20;
+const LARGE_FILE: u64 = 50_000_000;
 
 /// Commits what is left over, unless something is half done, and tells what is there then.
 pub(super) fn collect(

@@ -233,8 +233,8 @@ impl World<'_> {
 
 fn told_large(file: &LargeFile) -> String {
     format!(
-        "`{}` has {} MiB; many forges refuse files over 100 MB",
+        "`{}` has {} MB; GitHub warns over 50 MB and refuses files over 100 MB",
         file.path.display(),
-        file.bytes >> 20
+        file.bytes / 1_000_000
     )
 }

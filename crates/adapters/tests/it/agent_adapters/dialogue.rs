@@ -61,12 +61,13 @@ fn a_permission_is_answered_over_the_open_input_and_recorded() {
 }
 
 #[test]
-fn without_a_rule_the_same_request_is_denied() {
+fn without_a_rule_the_same_request_is_denied_and_the_run_goes_on() {
     let stage = Stage::new();
     stage.program("claude", ASKING_CLAUDE);
     let config = of_kind(AgentKind::ClaudeCode, "claude");
     let played = stage.play(&config, &stage.request(Role::Coder));
     assert_eq!(played.outcome().text, "denied");
+    assert_eq!(played.outcome().ending, Ending::Succeeded);
 }
 
 #[test]

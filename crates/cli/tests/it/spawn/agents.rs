@@ -180,7 +180,7 @@ fn one_that_writes_a_gigabyte_has_it_committed_and_is_told_that_forges_refuse_it
     assert_eq!(run["changes"]["listed"][0]["insertions"], Value::Null);
     assert_eq!(
         warnings(&run),
-        "`big.bin` has 1024 MiB; many forges refuse files over 100 MB"
+        "`big.bin` has 1073 MB; GitHub warns over 50 MB and refuses files over 100 MB"
     );
 }
 
