@@ -77,6 +77,7 @@ pub fn request(
         base_branch,
         branch,
         agent: order.agent,
+        model: None,
         idle_timeout: settings.spawn.idle_timeout.get(),
         total_timeout: settings.spawn.total_timeout.get(),
         budget: settings.budget.of_run(),

@@ -17,8 +17,8 @@ use crate::git::address_of;
 use crate::tool_paths;
 use drive_core::agent::stream::StreamSetup;
 use drive_core::agent::{
-    AgentConfig, AgentEvent, AgentKind, AgentOutcome, Secrets, allowed_env, secret_held_by,
-    secret_values, withheld_values,
+    AgentConfig, AgentEvent, AgentKind, AgentOutcome, Secrets, allowed_env, config_dir_variable,
+    secret_held_by, secret_values, withheld_values,
 };
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{Layer, LayerName, LayerState, LeakPolicy, Limits, ProcessReport};
@@ -181,14 +181,23 @@ impl AnyAgent {
         let env = self.allowed();
         let (program, first_args) = self.program(&env)?;
         let real_home = self.real_home();
-        let folders = prepare(&request.scratch, real_home.as_deref(), &self.home_entries())?;
+        let mut folders = prepare(&request.scratch, real_home.as_deref(), &self.home_entries())?;
+        // A settings folder elsewhere is used like the one in the home.
+        let elsewhere = config_dir_variable(self.config.kind)
+            .and_then(|name| env.get(OsStr::new(name)))
+            .map(PathBuf::from);
+        let is_usable = |folder: &PathBuf| folder.is_absolute() && folder.is_dir();
+        folders.passed.extend(elsewhere.filter(is_usable));
         make_workplace(request)?;
         let data = write_input(request)?;
         let launch = self.recipe.launch(&Job {
             name: &self.name,
             request,
             input: data.as_deref(),
-            model: request.model.as_deref().or(self.config.model.as_deref()),
+            model: request
+                .model
+                .as_deref()
+                .or_else(|| self.config.model_for(request.role)),
             folders: &folders,
             real_home: real_home.as_deref(),
             setup: self.setup(request, secrets),

@@ -39,6 +39,10 @@ pub(super) struct SpawnOptions {
     #[arg(long)]
     no_pr: bool,
 
+    /// Model for the agent that does the work [default: from the settings]
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+
     #[command(flatten)]
     timeouts: TimeoutArgs,
 }
@@ -50,7 +54,7 @@ pub(super) struct TimeoutArgs {
     #[arg(long, value_name = "TIME")]
     idle_timeout: Option<String>,
 
-    /// Stop an agent after this long
+    /// Stop an agent after this long; alone, it shortens a longer idle timeout too
     #[arg(long, value_name = "TIME")]
     total_timeout: Option<String>,
 }
@@ -148,7 +152,8 @@ impl SpawnOptions {
                 AfterEnd::Remove
             },
         };
-        let request = start::request(order, settings, &id, &wiring.git)?;
+        let mut request = start::request(order, settings, &id, &wiring.git)?;
+        request.model.clone_from(&self.model);
         wiring.require_agent(&request.agent, &request.task, app)?;
         for other in others.iter().filter(|other| **other != request.agent) {
             wiring.require_agent(other, &request.task, app)?;

@@ -1,5 +1,6 @@
 use super::permission::PermissionRules;
 use super::redact::MIN_SECRET;
+use super::role::Role;
 use crate::problem::{Kind, Problem};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -84,7 +85,10 @@ pub struct AgentConfig {
     /// The model it is told to use; its own default when left out.
     #[serde(default)]
     pub model: Option<String>,
-    /// Variables let through; everything else is withheld.
+    /// The model for a role, where it differs.
+    #[serde(default)]
+    pub models: BTreeMap<Role, String>,
+    /// Variables let through besides those of the kind; everything else is withheld.
     #[serde(default)]
     pub env: Vec<String>,
     /// Files and folders of the user's home it may use, besides its own settings folder.
@@ -102,7 +106,8 @@ impl AgentConfig {
             kind,
             command: Vec::new(),
             model: None,
-            env: default_env(kind).iter().map(|s| (*s).to_owned()).collect(),
+            models: BTreeMap::new(),
+            env: Vec::new(),
             home: Vec::new(),
             permissions: PermissionRules::default(),
         }
@@ -169,6 +174,21 @@ impl AgentConfig {
         Ok(())
     }
 
+    /// The variables that are let through besides those that every agent gets.
+    fn variables(&self) -> impl Iterator<Item = &str> {
+        let own = kind_env(self.kind);
+        let more = self.env.iter().map(String::as_str);
+        own.iter()
+            .copied()
+            .chain(more.filter(|name| !own.contains(name)))
+    }
+
+    /// The model for a role.
+    pub fn model_for(&self, role: Role) -> Option<&str> {
+        let of_role = self.models.get(&role).or(self.model.as_ref());
+        of_role.map(String::as_str)
+    }
+
     /// The program and its first arguments; `None` when there is none.
     pub fn command_line(&self) -> Option<(String, Vec<String>)> {
         match self.command.split_first() {
@@ -182,18 +202,75 @@ impl AgentConfig {
     }
 }
 
-/// The variables each agent's own login by key uses.
-fn default_env(kind: AgentKind) -> &'static [&'static str] {
+/// The variables that a kind's own program reads: its login by key, its address, its settings.
+fn kind_env(kind: AgentKind) -> &'static [&'static str] {
     match kind {
-        AgentKind::ClaudeCode => &["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"],
-        AgentKind::GeminiCli => &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-        AgentKind::Codex => &["OPENAI_API_KEY", "CODEX_API_KEY"],
+        AgentKind::ClaudeCode => &[
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "ANTHROPIC_BASE_URL",
+            "ANTHROPIC_CUSTOM_HEADERS",
+            "ANTHROPIC_MODEL",
+            "ANTHROPIC_SMALL_FAST_MODEL",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "CLAUDE_CONFIG_DIR",
+        ],
+        AgentKind::GeminiCli => &[
+            "GEMINI_API_KEY",
+            "GOOGLE_API_KEY",
+            "GEMINI_MODEL",
+            "GOOGLE_GEMINI_BASE_URL",
+            "GOOGLE_VERTEX_BASE_URL",
+            "GOOGLE_CLOUD_PROJECT",
+            "GOOGLE_CLOUD_LOCATION",
+            "GOOGLE_GENAI_USE_VERTEXAI",
+        ],
+        AgentKind::Codex => &[
+            "OPENAI_API_KEY",
+            "CODEX_API_KEY",
+            "OPENAI_BASE_URL",
+            "OPENAI_ORGANIZATION",
+            "OPENAI_PROJECT",
+            "CODEX_HOME",
+        ],
         AgentKind::Acp | AgentKind::Command => &[],
     }
 }
 
-/// Variables every agent gets when the caller has them.
-const ALWAYS: [&str; 5] = ["PATH", "LANG", "LC_ALL", "TERM", "TZ"];
+/// The variable that names the folder of a kind's settings.
+pub fn config_dir_variable(kind: AgentKind) -> Option<&'static str> {
+    match kind {
+        AgentKind::ClaudeCode => Some("CLAUDE_CONFIG_DIR"),
+        AgentKind::Codex => Some("CODEX_HOME"),
+        AgentKind::GeminiCli | AgentKind::Acp | AgentKind::Command => None,
+    }
+}
+
+/// Variables every agent gets when the caller has them: without a proxy and the certificates of its
+/// owner, nothing behind one works. curl and wget read the lower-case names only.
+const ALWAYS: &[&str] = &[
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "TERM",
+    "TZ",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "CARGO_HTTP_CAINFO",
+    "PIP_CERT",
+    "GIT_SSL_CAINFO",
+];
 
 /// Variables no agent gets: with one of these, a read-only role could write to the forge.
 const NEVER: [&str; 5] = [
@@ -226,7 +303,7 @@ pub fn allowed_env(
     ALWAYS
         .iter()
         .copied()
-        .chain(config.env.iter().map(String::as_str))
+        .chain(config.variables())
         .filter(|name| !is_withheld(name, forge_token_env))
         .filter_map(|name| caller.get_key_value(OsStr::new(name)))
         .map(|(name, value)| (name.clone(), value.clone()))
@@ -234,15 +311,22 @@ pub fn allowed_env(
 }
 
 /// The values among `env` that are secrets: those let through by name, and no ordinary settings
-/// such as a locale or an address.
+/// such as a locale or an address, except for the password in one.
 pub fn secret_values(config: &AgentConfig, env: &BTreeMap<OsString, OsString>) -> Vec<String> {
-    config
-        .env
-        .iter()
+    let named = config
+        .variables()
         .filter(|name| looks_secret(name))
-        .filter_map(|name| env.get(OsStr::new(name)))
-        .filter_map(|value| value.to_str().map(str::to_owned))
-        .collect()
+        .filter_map(|name| env.get(OsStr::new(name))?.to_str());
+    let passwords = env.values().filter_map(|value| password(value.to_str()?));
+    named.chain(passwords).map(str::to_owned).collect()
+}
+
+/// The password in an address such as `http://me:password@proxy:8080`.
+fn password(address: &str) -> Option<&str> {
+    let (_, rest) = address.split_once("://")?;
+    let host = rest.split('/').next()?;
+    let (user, _) = host.rsplit_once('@')?;
+    user.split_once(':').map(|(_, password)| password)
 }
 
 /// The values that no agent gets, and that nobody may read in what one says either.
@@ -264,8 +348,7 @@ pub fn secret_held_by<'a>(
     caller: &BTreeMap<OsString, OsString>,
     forge_token_env: &'a str,
 ) -> Option<&'a str> {
-    let listed = config.env.iter().map(String::as_str);
-    let listed = listed.filter(|name| looks_secret(name));
+    let listed = config.variables().filter(|name| looks_secret(name));
     let mut names = listed.chain(NEVER).chain([forge_token_env]);
     names.find(|name| {
         let value = caller
@@ -322,6 +405,48 @@ mod tests {
             allowed_env(&config(&["ANTHROPIC_API_KEY", "ABSENT"]), &caller, ""),
             environment(&[("PATH", "/bin"), ("LANG", "C"), ("ANTHROPIC_API_KEY", "k")])
         );
+    }
+
+    #[test]
+    fn what_a_kind_needs_passes_whatever_else_is_listed() {
+        let caller = environment(&[
+            ("ANTHROPIC_API_KEY", "k"),
+            ("ANTHROPIC_BASE_URL", "http://gateway"),
+            ("CLAUDE_CONFIG_DIR", "/c"),
+            ("OPENAI_API_KEY", "other"),
+            ("https_proxy", "http://me:pass@proxy:3128"),
+            ("NO_PROXY", "localhost"),
+            ("SSL_CERT_FILE", "/ca.pem"),
+            ("NODE_EXTRA_CA_CERTS", "/ca.pem"),
+            ("MINE", "1"),
+            ("NOT_MINE", "2"),
+        ]);
+        let config = config(&["MINE"]);
+        let env = allowed_env(&config, &caller, "");
+        let expected = environment(&[
+            ("ANTHROPIC_API_KEY", "k"),
+            ("ANTHROPIC_BASE_URL", "http://gateway"),
+            ("CLAUDE_CONFIG_DIR", "/c"),
+            ("https_proxy", "http://me:pass@proxy:3128"),
+            ("NO_PROXY", "localhost"),
+            ("SSL_CERT_FILE", "/ca.pem"),
+            ("NODE_EXTRA_CA_CERTS", "/ca.pem"),
+            ("MINE", "1"),
+        ]);
+        assert_eq!(env, expected);
+        assert_eq!(secret_values(&config, &env), ["k", "pass"]);
+        assert_eq!(secret_held_by("k-k-k-k", &config, &caller, ""), None);
+    }
+
+    #[test]
+    fn the_model_of_a_role_wins_over_the_agents() {
+        let config = AgentConfig {
+            model: Some("large".to_owned()),
+            models: BTreeMap::from([(Role::Reviewer, "small".to_owned())]),
+            ..AgentConfig::of_kind(AgentKind::Codex)
+        };
+        assert_eq!(config.model_for(Role::Reviewer), Some("small"));
+        assert_eq!(config.model_for(Role::Coder), Some("large"));
     }
 
     #[test]

@@ -11,7 +11,8 @@ pub mod stream;
 mod usage;
 
 pub use config::{
-    AgentConfig, AgentKind, allowed_env, secret_held_by, secret_values, withheld_values,
+    AgentConfig, AgentKind, allowed_env, config_dir_variable, secret_held_by, secret_values,
+    withheld_values,
 };
 pub use event::{AgentEvent, Wait};
 pub use outcome::{AgentOutcome, Ending, Failure, Ignored, Session};

@@ -3,7 +3,8 @@
 mod outages;
 
 use crate::common::{
-    self, agent_ended, at, committed, good, identity, kept, problem, request, run_id, sandbox,
+    self, agent_ended, at, committed, good, identity, kept, problem, pull_request, request, run_id,
+    sandbox,
 };
 use drive_core::agent::Failure;
 use drive_core::ids::{CommitSha, EffectKey, PrNumber};
@@ -417,4 +418,29 @@ proptest! {
         prop_assert!(run.outcome.is_some());
         prop_assert!(order.len() < 16, "bounded: {order:?}");
     }
+}
+
+#[test]
+fn the_model_a_person_asked_for_is_the_coders() {
+    let mut asked = request(pull_request(), AfterEnd::Remove);
+    asked.model = Some("large".to_owned());
+    let requested = Event::Requested {
+        request: Box::new(asked),
+    };
+    let run = fold(run_id(), [(requested, at(0))]).unwrap();
+    let (key, effect) = run.pending.first_key_value().unwrap();
+    let made = Event::EffectEnded {
+        key: key.clone(),
+        result: good(effect),
+    };
+    let run = step(run, made, at(1)).unwrap().0;
+    let models: Vec<Option<String>> = run
+        .pending
+        .values()
+        .filter_map(|effect| match effect {
+            Effect::RunAgent { job, .. } => Some(job.model.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(models, [Some("large".to_owned())]);
 }

@@ -63,6 +63,7 @@ pub fn request() -> Request {
         base_branch: Some(BranchName::parse("main").unwrap()),
         branch: BranchName::parse("drive/do-it").unwrap(),
         agent: "scripted".into(),
+        model: None,
         idle_timeout: Duration::from_secs(5),
         total_timeout: Duration::from_secs(10),
         budget: Budget::default(),

@@ -140,6 +140,7 @@ fn request(
         base_branch: Some(pull_request.base),
         branch: pull_request.branch,
         agent: settings.spawn_team.primary_llm.clone(),
+        model: None,
         idle_timeout: settings.spawn.idle_timeout.get(),
         total_timeout: settings.spawn.total_timeout.get(),
         budget: settings.budget.of_run(),

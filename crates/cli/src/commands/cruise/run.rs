@@ -83,6 +83,10 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "N")]
     max_iterations: Option<u32>,
 
+    /// Model for the agent that writes the plan [default: from the settings]
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+
     #[command(flatten)]
     timeouts: TimeoutArgs,
 }
@@ -155,7 +159,8 @@ pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
         after_end: AfterEnd::Remove,
     };
     let id = host.wiring.new_run()?;
-    let request = start::request(order, &settings, &id, &host.wiring.git)?;
+    let mut request = start::request(order, &settings, &id, &host.wiring.git)?;
+    request.model.clone_from(&args.model);
     for agent in &crew {
         host.wiring.require_agent(agent, &request.task, app)?;
     }

@@ -48,6 +48,7 @@ fn enter(world: &World, tasks: &[(&str, &[&str])]) {
         base_branch: Some(BranchName::parse("main").unwrap()),
         branch: BranchName::parse(&format!("task-{task}")).unwrap(),
         agent: "script".into(),
+        model: None,
         idle_timeout: Duration::from_secs(120),
         total_timeout: Duration::from_secs(300),
         budget: Budget::default(),

@@ -4,7 +4,7 @@ use super::super::model::{
     AgentJob, BranchAt, Effect, ForgeAct, JobInput, OutcomeStatus, Publish, Request, Run,
 };
 use super::shutdown;
-use crate::agent::{Overrun, Role};
+use crate::agent::{Access, Overrun, Role};
 use crate::ids::{BranchName, CommitSha, RemoteName};
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
@@ -48,12 +48,18 @@ impl<S, T> Context<'_, S, T> {
                 pull_request: self.run.work.pull_request.clone(),
                 ..JobInput::default()
             },
-            model: None,
+            model: self.model_for(agent, role),
             idle: self.request.idle_timeout,
             total: self.request.total_timeout,
             budget: self.run.budget().minus(spent.usage, spent.cost),
             max_escalations: self.request.max_escalations,
         }
+    }
+
+    /// The model that a person asked for is for the agent that does the work.
+    fn model_for(&self, agent: &str, role: Role) -> Option<String> {
+        let is_meant = agent == self.request.agent && role.access() == Access::Write;
+        self.request.model.clone().filter(|_| is_meant)
     }
 
     /// The remote that the branch is pushed to.

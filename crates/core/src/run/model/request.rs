@@ -31,6 +31,9 @@ pub struct Request {
     pub branch: BranchName,
     /// The agent that does the work, by its name in the settings.
     pub agent: String,
+    /// The model it uses, where it is not the one of the settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// How long the agent may be silent.
     pub idle_timeout: Duration,
     /// How long the agent may work.

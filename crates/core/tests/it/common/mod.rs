@@ -48,6 +48,7 @@ pub fn request(publish: Publish, after_end: AfterEnd) -> Request {
         base_branch: Some(BranchName::parse("main").unwrap()),
         branch: BranchName::parse("drive/fix-the-login").unwrap(),
         agent: "claude-code".into(),
+        model: None,
         idle_timeout: Duration::from_secs(120),
         total_timeout: Duration::from_secs(1800),
         budget: Budget {

@@ -17,6 +17,7 @@ pub fn spawn_request(world: &FakeWorld) -> Request {
         base_branch: Some(BranchName::parse("main").unwrap()),
         branch: BranchName::parse("fix-login").unwrap(),
         agent: "coder".into(),
+        model: None,
         idle_timeout: Duration::from_secs(120),
         total_timeout: Duration::from_secs(1800),
         budget: Budget {
