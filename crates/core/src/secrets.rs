@@ -38,8 +38,7 @@ impl SecretPolicy {
         })
     }
 
-    /// Refuses a patch that adds a secret. `patch` is what
-    /// [`VersionControl::unpublished`](../../drive_engine/ports/trait.VersionControl.html) returns.
+    /// Refuses a patch that adds a secret: what `VersionControl::unpublished` of the engine returns.
     pub fn require_clean(&self, patch: &[u8]) -> Result<(), Problem> {
         let is_allowed = |path: &str| self.allow.iter().any(|glob| glob.is_match(path));
         let places = patch::find_secrets(patch, &self.guarded, &is_allowed)?;
@@ -74,7 +73,7 @@ impl SecretPolicy {
 }
 
 /// The matcher of a glob in the settings: `*` stays within a folder, `**` does not.
-pub(crate) fn matcher(glob: &str) -> Result<GlobMatcher, Problem> {
+fn matcher(glob: &str) -> Result<GlobMatcher, Problem> {
     let built = GlobBuilder::new(glob).literal_separator(true).build();
     built.map(|glob| glob.compile_matcher()).map_err(|error| {
         Problem::new(

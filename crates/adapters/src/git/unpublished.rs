@@ -40,9 +40,11 @@ pub(super) fn unpublished(
     if count > MOST_COMMITS {
         return Err(too_much(push).cause(format!("{count} commits; the limit is {MOST_COMMITS}")));
     }
+    // Without a line of context git counts wrongly where a merge drops the end of a file (2.47 prints
+    // a range of 2^64 - 1 lines).
     let answer = call(git, location)
         .args(["diff-tree", "--stdin", "-r", "-p", "-c", "--root"])
-        .args(["--always", FORMAT, "--text", "--unified=0", "--no-color"])
+        .args(["--always", FORMAT, "--text", "--unified=1", "--no-color"])
         .args(["--no-renames", "--no-ext-diff", "--no-textconv"])
         .args(["--src-prefix=a/", "--dst-prefix=b/"])
         .stdin(commits)

@@ -159,3 +159,26 @@ fn what_the_remote_has_is_not_checked_and_what_it_lacks_is() {
     before.world.git(["push", "-q", "origin", "main"]);
     assert_eq!(before.check(), Ok(()));
 }
+
+#[test]
+fn a_merge_that_drops_the_ends_of_both_sides_is_read() {
+    for merged in ["a\nc\nd\ne\n", "", "a"] {
+        let checked = Checked::new();
+        checked.world.write("both.txt", "a\nb\nc\nd\ne\nf\n");
+        checked.world.commit("Ours");
+        checked
+            .world
+            .git(["checkout", "-q", "-b", "other", &checked.base]);
+        checked.world.write("both.txt", "a\nx\nc\nd\ne\ny\n");
+        checked.world.commit("Theirs");
+        checked.world.git(["checkout", "-q", "feature"]);
+        let _ = checked
+            .world
+            .command(&checked.world.repo, ["merge", "-q", "other"])
+            .output()
+            .unwrap();
+        checked.world.write("both.txt", merged);
+        checked.world.commit("Merge");
+        assert_eq!(checked.check(), Ok(()), "{merged:?}");
+    }
+}
