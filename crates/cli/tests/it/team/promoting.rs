@@ -141,9 +141,10 @@ fn the_rules_of_the_candidate_do_not_count(arena: Arena) {
     let primary = PRIMARY.replace("coder)", &format!("coder) {lenient};"));
     arena.cast(&primary, APPROVES);
     let ended = merges(&arena, "sequential");
+    // A change of the settings waits for a person before it is verified.
     assert_eq!(
-        (&ended.document["verification"]["overall"], ended.code),
-        (&json!("fail"), Some(1)),
+        (&ended.document["failure"]["kind"], ended.code),
+        (&json!("steeringUnapproved"), Some(1)),
         "{ended:?}"
     );
     assert!(!arena.seen().is_merged);
