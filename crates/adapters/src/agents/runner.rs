@@ -401,6 +401,10 @@ impl AnyAgent {
         tools.push(tool_paths::of_program(&program.root, &program.path, home));
         let named = args.iter().chain(env.values()).map(PathBuf::from);
         tools.extend(named.filter(|path| tool_paths::is_narrow(path, home)));
+        // What an interpreter runs is a program as well, which may need what lies beside it.
+        let script = args.first().map(Path::new).filter(|path| path.is_file());
+        let folder = script.and_then(|script| Some((script.parent()?, script)));
+        tools.extend(folder.map(|(root, script)| tool_paths::of_program(root, script, home)));
         tools
     }
 

@@ -138,7 +138,8 @@ impl World {
             simulator.api_url()
         );
         let stage = Stage::clone_of(&simulator.git_url(REPO), &settings, "", APPROVES);
-        let next = stage.path("next");
+        // Beside its script, where an agent sees it.
+        let next = stage.path("agents/next");
         stage.script(
             "primary",
             &PRIMARY.replace("@NEXT@", next.to_str().unwrap()),
@@ -152,9 +153,9 @@ impl World {
 
     /// Says which kill comes next; a fixer that waits for an earlier one goes on, if it lives.
     fn announce(&self, number: usize, place: &str) {
-        let new = self.stage.path("new");
+        let new = self.stage.path("agents/new");
         fs::write(&new, format!("{number} {place}\n")).unwrap();
-        fs::rename(new, self.stage.path("next")).unwrap();
+        fs::rename(new, self.stage.path("agents/next")).unwrap();
     }
 
     fn ask(&mut self) {

@@ -54,7 +54,7 @@ fn a_run_is_shown_with_its_record_and_every_word_of_others_is_text() {
         HARMLESS,
         "<dt>state</dt><dd>succeeded</dd>",
         "<dt>kind</dt><dd>spawn</dd>",
-        "<dt>tokens</dt><dd>0</dd>",
+        "<dt>tokens</dt><dd>unknown</dd>",
         &format!("<dt>branch</dt><dd>{}</dd>", text(&run["branch"])),
         &format!("<dd>#1 {}</dd>", text(&run["prUrl"])),
         &format!("<li>{}… Add &lt;b&gt;c&lt;/b&gt;</li>", &commit[..10]),
