@@ -207,7 +207,7 @@ const KERNEL: [Attack; 11] = [
     ),
     of_root(
         "a mount",
-        r#"libc.mount(b"none", (T + "/work").encode(), b"tmpfs", 0, None) == 0"#,
+        r#"libc.mount(b"none", (T + "/box").encode(), b"tmpfs", 0, None) == 0"#,
     ),
     of_root("another root", r#"libc.chroot(b"/usr") == 0"#),
     of_root(
@@ -266,7 +266,7 @@ const FILES: [Attack; 14] = [
     ),
     of_root(
         "a device of its own",
-        r#"os.mknod(T + "/work/null", stat.S_IFCHR | 0o600, os.makedev(1, 3)) is None"#,
+        r#"os.mknod(T + "/box/null", stat.S_IFCHR | 0o600, os.makedev(1, 3)) is None"#,
     ),
 ];
 
@@ -290,7 +290,7 @@ impl World {
         let secret = scene.token.replace("token", "secret");
         let target = scene.path().canonicalize().unwrap();
         let tmux = Path::new("/tmp").join(format!("tmux-{}", secret));
-        for folder in ["work", "shown", "beside/.git", "home/.ssh", "tmp"] {
+        for folder in ["box", "shown", "beside/.git", "home/.ssh", "tmp"] {
             fs::create_dir_all(target.join(folder)).unwrap();
         }
         fs::create_dir(&tmux).unwrap();
@@ -367,13 +367,13 @@ impl World {
             .scene
             .command("/usr/bin/python3")
             .args(["-c", &Self::code(attack)]);
-        spec.cwd = self.target.join("work");
+        spec.cwd = self.target.join("box");
         for (name, value) in self.variables() {
             spec = spec.env(name, value);
         }
         spec = spec.env("CONFINED", "1");
         spec.isolation = Isolation {
-            writes: Writes::Only(vec![self.target.join("work")]),
+            writes: Writes::Only(vec![self.target.join("box")]),
             tmp: Some(self.target.join("tmp")),
             shown: vec![self.target.join("shown")],
             hidden: vec![self.target.join("home")],
@@ -394,7 +394,7 @@ impl World {
     fn control(&self, attack: &Attack) -> String {
         let output = Command::new("/usr/bin/python3")
             .args(["-c", &Self::code(attack)])
-            .current_dir(self.target.join("work"))
+            .current_dir(self.target.join("box"))
             .env_clear()
             .envs(self.variables())
             .output()

@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
+use std::process::Child;
+use std::thread::sleep;
+use std::time::Duration;
 
 on_both_forges!(
     an_approved_pull_request_that_passes_is_merged_when_asked,
@@ -40,12 +43,13 @@ fn reports(arena: &Arena) -> Vec<(String, String)> {
         .collect()
 }
 
-fn workspaces(arena: &Arena) -> usize {
+fn workspaces(arena: &Arena) -> Vec<PathBuf> {
     let found = fs::read_dir(state(arena).join("sandboxes"));
-    let names = found.into_iter().flatten().flatten();
-    names
+    let entries = found.into_iter().flatten().flatten();
+    entries
         .filter(|entry| entry.file_name().to_string_lossy().starts_with("verify-"))
-        .count()
+        .map(|entry| entry.path())
+        .collect()
 }
 
 fn merges(arena: &Arena, mode: &str) -> Ended {
@@ -80,7 +84,7 @@ fn an_approved_pull_request_that_passes_is_merged_when_asked(arena: Arena) {
         arena.stage.git(&["show", &format!("{base}:greet.txt")]),
         "one\ntwo\nthree"
     );
-    assert_eq!(workspaces(&arena), 0);
+    assert!(workspaces(&arena).is_empty());
 }
 
 /// It was merged once although `drive verify` would have refused it.
@@ -131,7 +135,7 @@ fn what_does_not_pass_verification_is_not_merged_in_any_mode(arena: Arena) {
         }
     }
     assert_eq!(arena.published("main"), before);
-    assert_eq!(workspaces(&arena), 0);
+    assert!(workspaces(&arena).is_empty());
 }
 
 fn the_rules_of_the_candidate_do_not_count(arena: Arena) {
@@ -152,15 +156,24 @@ fn the_rules_of_the_candidate_do_not_count(arena: Arena) {
 
 /// Stages that last until [`Arena::go`], a minute at most.
 fn rule_that_waits(arena: &Arena) {
-    let go = arena.stage.path("agents/go");
-    let waits = format!(
-        "n=0; while [ ! -e {} ] && [ $n -lt 600 ]; do n=$((n + 1)); sleep 0.1; done",
-        go.display()
-    );
+    // A stage sees its workspace alone.
+    let waits = "n=0; while [ ! -e go ] && [ $n -lt 600 ]; do n=$((n + 1)); sleep 0.1; done";
     rule(
         arena,
         &format!("compile = [\"sh\", \"-c\", {waits:?}]\ntargeted_tests = [\"true\"]"),
     );
+}
+
+/// Lets every verification go on until the team has ended.
+fn let_go(arena: &Arena, mut team: Child) -> Ended {
+    while team.try_wait().unwrap().is_none() {
+        for workspace in workspaces(arena) {
+            // One that is being made or removed is met again, or gone.
+            let _ = fs::write(workspace.join("go"), "");
+        }
+        sleep(Duration::from_millis(20));
+    }
+    ended(team)
 }
 
 fn a_base_that_moves_during_the_verification_is_verified_against_anew(arena: Arena) {
@@ -169,16 +182,15 @@ fn a_base_that_moves_during_the_verification_is_verified_against_anew(arena: Are
     let before = arena.published("main");
     let args = ["spawn-team", TASK, "--mode", "pingpong", "--auto-merge"];
     let team = arena.stage.start(&args);
-    until("the verification", || workspaces(&arena) > 0);
+    until("the verification", || !workspaces(&arena).is_empty());
     let moved = arena.commit_to_base("other.txt", "theirs\n");
-    arena.go();
-    let ended = arena.checked(ended(team));
+    let ended = arena.checked(let_go(&arena, team));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(arena.seen().is_merged);
     let pass = |base: String| ("pass".to_owned(), base);
     assert_eq!(reports(&arena), [pass(before), pass(moved.clone())]);
     assert_eq!(ended.document["verification"]["baseSha"], moved.as_str());
-    assert_eq!(workspaces(&arena), 0);
+    assert!(workspaces(&arena).is_empty());
 }
 
 #[test]
@@ -189,11 +201,11 @@ fn a_team_that_is_killed_while_it_verifies_merges_nothing_and_leaves_no_workspac
     let before = arena.published("main");
     let args = ["spawn-team", TASK, "--mode", "pingpong", "--auto-merge"];
     let mut team = arena.stage.start(&args);
-    until("the verification", || workspaces(&arena) > 0);
+    until("the verification", || !workspaces(&arena).is_empty());
     team.kill().unwrap();
     team.wait().unwrap();
     // Whoever verified for it sees that nobody waits any more, long before its stage would end.
-    until("the end of the verifier", || workspaces(&arena) == 0);
+    until("the end of the verifier", || workspaces(&arena).is_empty());
     arena.go();
     let shown = arena.stage.drive(&["runs", "list"]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
@@ -220,10 +232,9 @@ fn two_teams_that_merge_at_once_merge_only_what_passed_on_the_very_base() {
         arena.stage.start(&args)
     };
     let teams = [start("one"), start("two")];
-    until("both verifications", || workspaces(&arena) == 2);
-    arena.go();
+    until("both verifications", || workspaces(&arena).len() == 2);
     for team in teams {
-        let ended = ended(team);
+        let ended = let_go(&arena, team);
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert!(ended.document["mergedSha"].is_string(), "{ended:?}");
     }
