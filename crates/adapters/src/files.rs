@@ -26,6 +26,19 @@ pub fn load_from(path: &Path, start: u64, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The first bytes of a plain file, at most `most` of them. Nothing else is opened: a link may lead
+/// anywhere, and a pipe may never answer.
+pub fn load_plain(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Replaces a file: after a crash at any instant the old or the new content is there, never a part.
 /// A link is followed, so that what it points at is replaced.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {

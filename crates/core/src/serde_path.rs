@@ -32,6 +32,28 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf
     })
 }
 
+/// The same for a list of paths.
+pub mod list {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::path::PathBuf;
+
+    #[derive(Serialize, Deserialize)]
+    struct One(#[serde(with = "super")] PathBuf);
+
+    /// For `#[serde(with = "…")]`.
+    pub fn serialize<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(paths.iter().map(|path| One(path.clone())))
+    }
+
+    /// For `#[serde(with = "…")]`.
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<PathBuf>, D::Error> {
+        let all = Vec::<One>::deserialize(deserializer)?;
+        Ok(all.into_iter().map(|One(path)| path).collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,14 +63,18 @@ mod tests {
     struct Holder {
         #[serde(with = "super")]
         path: PathBuf,
+        #[serde(with = "super::list")]
+        more: Vec<PathBuf>,
     }
 
     proptest! {
         #[test]
         fn any_path_survives_a_round_trip(bytes: Vec<u8>) {
             let path = PathBuf::from(OsString::from_vec(bytes));
-            let json = serde_json::to_string(&Holder { path: path.clone() }).unwrap();
+            let holder = Holder { path: path.clone(), more: vec![path.clone()] };
+            let json = serde_json::to_string(&holder).unwrap();
             let back: Holder = serde_json::from_str(&json).unwrap();
+            prop_assert_eq!(back.more, vec![path.clone()]);
             prop_assert_eq!(back.path, path);
         }
     }

@@ -21,7 +21,6 @@ mod session;
 mod transcript;
 mod version;
 
-pub(crate) use confine::repository_reads;
 pub use home::discard_homes;
 pub use runner::{AgentHost, AnyAgent, agent};
 pub use transcript::TRANSCRIPT;

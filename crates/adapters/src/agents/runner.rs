@@ -13,7 +13,6 @@ use super::version::{find_version, warning};
 use crate::Environment;
 use crate::environment::{HOME, PATH};
 use crate::files::replace;
-use crate::git::address_of;
 use crate::tool_paths;
 use drive_core::agent::stream::StreamSetup;
 use drive_core::agent::{
@@ -463,7 +462,7 @@ fn not_held(agent: &str) -> Problem {
 /// Who commits when the agent does it by itself: the private home names nobody.
 fn identity(agent: &str) -> impl Iterator<Item = (OsString, OsString)> {
     let name = OsString::from(agent);
-    let email = OsString::from(address_of(agent));
+    let email = OsString::from(format!("{agent}@localhost"));
     [
         ("GIT_AUTHOR_NAME", name.clone()),
         ("GIT_AUTHOR_EMAIL", email.clone()),

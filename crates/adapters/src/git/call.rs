@@ -1,9 +1,13 @@
-use super::{Git, Location, config, stale_lock};
+use super::object_folders::as_variable;
+use super::{Confined, Git, Location, config, stale_lock};
 use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{End, LeakPolicy, Limits};
 use drive_engine::CancelToken;
-use drive_engine::ports::{Collect, CommandSpec, Containment, OrphanPolicy, Started, Stdin};
+use drive_engine::ports::{
+    Collect, CommandSpec, Containment, Isolation, NetworkAccess, OrphanPolicy, Started, Stdin,
+    Writes,
+};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
@@ -126,7 +130,9 @@ impl<'a> Call<'a> {
         let overrides = self.overrides()?;
         self.config.splice(0..0, overrides.pairs);
         let mut answer = self.start(started)?;
-        if answer.code != 0 && stale_lock::remove_stale(&answer, &self.location) {
+        // What git says in a sandbox, an agent may have made it say.
+        let is_own_word = self.location.confined.is_none();
+        if answer.code != 0 && is_own_word && stale_lock::remove_stale(&answer, &self.location) {
             answer = self.start(started)?;
         }
         answer.withheld = overrides.withheld;
@@ -174,6 +180,10 @@ impl<'a> Call<'a> {
     }
 
     fn overrides(&mut self) -> Result<config::Overrides, Problem> {
+        // What the settings of a sandbox start is confined like git itself.
+        if self.location.confined.is_some() {
+            return Ok(config::Overrides::default());
+        }
         let entries = match self.touches {
             Touches::Objects => return Ok(config::Overrides::default()),
             Touches::Files | Touches::Network => match self.entries.take() {
@@ -246,7 +256,13 @@ impl<'a> Call<'a> {
         spec.args = self.args.clone();
         spec.env = self.environment();
         spec.stdin = self.stdin.clone();
-        spec.containment = Containment::Light;
+        spec.containment = match &self.location.confined {
+            None => Containment::Light,
+            Some(confined) => {
+                spec.isolation = self.isolation(confined);
+                Containment::Full
+            }
+        };
         spec.leaks = LeakPolicy::Kill;
         spec.orphans = OrphanPolicy::End;
         spec.limits = Limits {
@@ -258,6 +274,22 @@ impl<'a> Call<'a> {
         spec
     }
 
+    fn isolation(&self, confined: &Confined) -> Isolation {
+        Isolation {
+            writes: Writes::Only(vec![confined.folder.clone()]),
+            hidden: self.git.home.iter().cloned().collect(),
+            shown: self
+                .git
+                .tools
+                .iter()
+                .chain(&confined.objects)
+                .cloned()
+                .collect(),
+            network: NetworkAccess::Off,
+            ..Isolation::default()
+        }
+    }
+
     fn deadline(&self) -> Duration {
         match self.touches {
             Touches::Objects => self.git.deadlines.quick,
@@ -267,9 +299,10 @@ impl<'a> Call<'a> {
     }
 
     fn environment(&self) -> Vec<(OsString, OsString)> {
-        let mut env = match self.touches {
-            Touches::Objects | Touches::Files => self.git.local.clone(),
-            Touches::Network => self.git.network.clone(),
+        let mut env = match (self.touches, &self.location.confined) {
+            (_, Some(_)) => self.git.confined.clone(),
+            (Touches::Objects | Touches::Files, None) => self.git.local.clone(),
+            (Touches::Network, None) => self.git.network.clone(),
         };
         let mut set = |name: &str, value: &OsStr| env.push((name.into(), value.to_owned()));
         if let Some(pinned) = &self.location.pinned {
@@ -278,6 +311,10 @@ impl<'a> Call<'a> {
             if let Some(work_tree) = &pinned.work_tree {
                 set("GIT_WORK_TREE", work_tree.as_os_str());
             }
+        }
+        if let Some(confined) = &self.location.confined {
+            let borrowed = as_variable(&confined.objects);
+            set("GIT_ALTERNATE_OBJECT_DIRECTORIES", &borrowed);
         }
         // Settings travel by environment: a key may hold `=`, and arguments can be read by anyone.
         let work_tree = self.location.pinned.as_ref();
@@ -364,7 +401,11 @@ impl Answer {
 }
 
 /// All settings in force at a place.
-pub(super) fn load_config(git: &Git, location: &Location) -> Result<Vec<config::Entry>, Problem> {
+/// Those of a sandbox are the user's: what its own file says, an agent may have written.
+pub(crate) fn load_config(git: &Git, location: &Location) -> Result<Vec<config::Entry>, Problem> {
+    if let Some(confined) = &location.confined {
+        return load_config(git, &Location::bare(&confined.users));
+    }
     git.config_cache.get_or_load(location, || {
         let answer = Call::new(git, location.clone(), Touches::Objects)
             .args(["config", "--list", "--show-scope", "-z", "--includes"])

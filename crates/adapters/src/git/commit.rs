@@ -3,13 +3,12 @@
 use super::call::load_config;
 use super::lock::ref_problem;
 use super::stage::stage;
-use super::tracked::{Tracked, declared, has_entry};
-use super::{Call, Git, IgnoredFiles, Index, Location, Status, Touches, config, history, state};
+use super::{Call, Git, IgnoredFiles, Location, Status, Touches, config, history, state};
 use drive_core::ids::{BranchName, CommitSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{Brought, InProgress, RUN_TRAILER};
 use drive_core::time::Timestamp;
-use drive_engine::ports::{CollectedWork, LargeFile, Leftovers};
+use drive_engine::ports::{CollectedWork, LargeFile, Leftovers, Place};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -30,21 +29,22 @@ pub(super) const COMMIT: [&str; 7] = [
 /// What many forges refuse: the size of one file in bytes.
 const LARGE_FILE: u64 = 50_000_000;
 
-/// Commits what is left over, unless something is half done, and tells what is there then.
+/// Commits what is left over, unless something is half done, and tells what is there then. What is
+/// there of a sandbox is taken over first.
 pub(super) fn collect(
     git: &Git,
-    location: &Location,
+    place: Place<'_>,
     leftovers: &Leftovers,
-    brought: &[Brought],
     base: &str,
 ) -> Result<CollectedWork, Problem> {
-    let mut settled = settle(git, location, leftovers, brought)?;
-    let (commits, has_base) = history::commits_on(git, location, base)?;
-    let head_sha = match (commits.last(), settled.status.head.take()) {
-        (Some(newest), _) => newest.sha.clone(),
-        (None, Some(head)) => head,
-        (None, None) => history::resolve(git, location, "HEAD")?,
-    };
+    let location = Location::of(place);
+    let settled = settle(git, &location, leftovers, super::brought(place))?;
+    let head_sha = history::resolve(git, &location, "HEAD")?;
+    if let Place::Sandbox(sandbox) = place {
+        super::bring_out(git, sandbox, &location, &head_sha)?;
+    }
+    let at = Location::history_of(place);
+    let (commits, has_base) = history::commits_since(git, &at, base, &head_sha)?;
     let builds_on_base = has_base.unwrap_or(head_sha.as_str() == base);
     let state = state::work_state(head_sha, &settled.status, settled.in_progress);
     Ok(CollectedWork {
@@ -90,7 +90,7 @@ fn settle(
     let in_progress = state::load_in_progress(git, location, &git_dir)?;
     let mut large = Vec::new();
     if in_progress.is_none() {
-        refuse_nested(git, location, &git_dir, &status)?;
+        refuse_nested(&status)?;
         if !status.is_clean() {
             large = large_files(&location.dir, &status);
             commit(git, location, &entries, leftovers, &status)?;
@@ -111,37 +111,25 @@ fn make_readable(location: &Location) -> bool {
     folder.is_some_and(|folder| crate::files::make_readable(folder).is_ok())
 }
 
-/// Refuses repositories inside the worktree that are no submodules, added to it or not: a commit would
-/// hold their names only.
-fn refuse_nested(
-    git: &Git,
-    location: &Location,
-    git_dir: &Path,
-    status: &Status,
-) -> Result<(), Problem> {
-    let mut nested = status.nested.first().cloned();
-    // An index that is read without git's help has none.
-    let is_plain = || matches!(Index::load(&git_dir.join("index")), Ok(Some(_)));
-    if nested.is_none() && !is_plain() {
-        let tracked = Tracked::by_index(git.call_at(location.clone(), Touches::Objects))?;
-        let mut links = tracked.links;
-        links.retain(|path| has_entry(&location.dir.join(path), ".git"));
-        if !links.is_empty() {
-            let declared = declared(git, location)?;
-            nested = links.into_iter().find(|path| !declared.contains(path));
-        }
+/// Refuses repositories inside the folder that are no submodules: a commit would hold their names
+/// only.
+fn refuse_nested(status: &Status) -> Result<(), Problem> {
+    match status.nested.first() {
+        None => Ok(()),
+        Some(nested) => Err(nested_repository(nested)),
     }
-    let Some(nested) = nested else {
-        return Ok(());
-    };
-    Err(Problem::new(
+}
+
+/// A commit would hold the name of a repository, and nothing of what is in it.
+pub(super) fn nested_repository(nested: &Path) -> Problem {
+    Problem::new(
         Kind::NestedRepository,
         format!(
             "`{}` is a nested repository and cannot be committed",
             nested.display()
         ),
     )
-    .hint("remove it, ignore it, or make it a submodule"))
+    .hint("remove it, ignore it, or make it a submodule")
 }
 
 fn commit(
@@ -157,11 +145,7 @@ fn commit(
         make_readable(location);
         add()?.require()?;
     }
-    let answer = identity(entries)
-        .iter()
-        .fold(files(git, location, entries), |call, (key, value)| {
-            call.config(key, value)
-        })
+    let answer = signed_by(entries, location, files(git, location, entries))
         .args(COMMIT)
         .stdin(signed(leftovers))
         .run()?;
@@ -233,10 +217,8 @@ pub(crate) fn commit_tree_at(
     time: Option<Timestamp>,
 ) -> Result<CommitSha, Problem> {
     let entries = load_config(git, location)?;
-    let call = identity(&entries).iter().fold(
-        git.call_at(location.clone(), Touches::Objects),
-        |call, (key, value)| call.config(key, value),
-    );
+    let call = git.call_at(location.clone(), Touches::Objects);
+    let call = signed_by(&entries, location, call);
     let time = time.map(|time| format!("@{} +0000", time.as_second()));
     let dates = ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"].into_iter();
     let call = dates
@@ -253,12 +235,17 @@ pub(crate) fn commit_tree_at(
         .sha()
 }
 
-/// Settings that name a committer where the user's own do not.
-pub(super) fn identity(entries: &[config::Entry]) -> &'static [(&'static str, &'static str)] {
-    let has = |key: &str| config::last(entries, key).is_some_and(|value| !value.is_empty());
-    if has("user.name") && has("user.email") {
-        &[]
-    } else {
-        &FALLBACK
+/// The call with a committer: drive where the user has not said who they are. A sandbox is told who
+/// the user is, because it does not see their settings.
+pub(super) fn signed_by<'a>(entries: &[config::Entry], at: &Location, call: Call<'a>) -> Call<'a> {
+    let own = |key: &str| config::last(entries, key).filter(|value| !value.is_empty());
+    match (own("user.name"), own("user.email")) {
+        (Some(name), Some(email)) if at.confined.is_some() => {
+            call.config("user.name", name).config("user.email", email)
+        }
+        (Some(_), Some(_)) => call,
+        (_, _) => FALLBACK
+            .iter()
+            .fold(call, |call, (key, value)| call.config(key, value)),
     }
 }

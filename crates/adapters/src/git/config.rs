@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 /// One setting as git lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     scope: Scope,
-    key: String,
-    value: String,
+    pub(crate) key: String,
+    pub(crate) value: String,
 }
 
 impl Entry {
@@ -142,7 +142,7 @@ pub(super) fn includes_others(entries: &[Entry]) -> bool {
 }
 
 /// The last value of a key.
-pub(super) fn last<'a>(entries: &'a [Entry], key: &str) -> Option<&'a str> {
+pub(crate) fn last<'a>(entries: &'a [Entry], key: &str) -> Option<&'a str> {
     entries
         .iter()
         .rev()

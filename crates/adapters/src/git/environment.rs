@@ -67,6 +67,24 @@ pub(super) fn local(environment: &Environment) -> Pairs {
     all
 }
 
+/// Git in a sandbox: nothing of the user's own settings is in its view.
+pub(super) fn confined(environment: &Environment) -> Pairs {
+    let mut all = local(environment);
+    all.retain(
+        |(name, _)| !matches!(name.to_str(), Some(own) if own != "PATH" && LOCAL.contains(&own)),
+    );
+    let none = [
+        ("GIT_CONFIG_NOSYSTEM", "1"),
+        ("GIT_CONFIG_GLOBAL", "/dev/null"),
+        ("GIT_ATTR_NOSYSTEM", "1"),
+        ("GIT_NO_REPLACE_OBJECTS", "1"),
+        ("GIT_GRAFT_FILE", "/dev/null"),
+        ("HOME", "/nowhere"),
+    ];
+    all.extend(none.map(|(name, value)| (name.into(), value.into())));
+    all
+}
+
 pub(super) fn network(environment: &Environment) -> Pairs {
     let mut all = local(environment);
     // A partial clone may fetch what it lacks when the network is asked for anyway.

@@ -41,39 +41,36 @@ pub(super) fn commits(
     list(git, location, &[format!("{base}..{head}")])
 }
 
-/// The same for what is checked out, and whether it builds on the base; `None` where the base has
-/// all of it.
-pub(super) fn commits_on(
+/// The same, and whether the head builds on the base; `None` where the base has all of it.
+pub(super) fn commits_since(
     git: &Git,
     location: &Location,
     base: &str,
+    head: &str,
 ) -> Result<(Vec<CommitSummary>, Option<bool>), Problem> {
-    let rows = rows(git, location, &[format!("{base}..HEAD")])?;
+    let rows = rows(git, location, &[format!("{base}..{head}")])?;
     // Somewhere on the way from a commit back to the base is a child of it, which is in the list.
     let builds_on_base = match rows.len() {
         0 => None,
-        LIST_LIMIT => Some(is_ancestor(git, location, base, "HEAD")?),
+        LIST_LIMIT => Some(is_ancestor(git, location, base, head)?),
         _ => Some(rows.iter().any(|row| row.has_parent(base))),
     };
     let commits = rows.into_iter().map(|row| row.commit).collect();
     Ok((commits, builds_on_base))
 }
 
-/// Commits of the checkout that are safe nowhere else. `own` is the branch made for the worktree:
-/// it and the branch checked out do not count as somewhere else.
+/// Commits up to `head` that are safe nowhere else. `own` is the branch made for them, which does not
+/// count as somewhere else.
 pub(crate) fn unpushed(
     git: &Git,
     location: &Location,
+    head: &str,
     own: Option<&BranchName>,
-    base: Option<&str>,
+    base: &str,
 ) -> Result<Vec<CommitSummary>, Problem> {
-    let current = super::head_branch(git, location)?;
-    let mut args = vec!["HEAD".to_owned(), "--not".to_owned()];
-    args.extend(base.map(str::to_owned));
-    for branch in [own, current.as_ref()].into_iter().flatten() {
-        // A pattern, relative to `refs/heads/`. No name of a branch holds a wildcard.
-        args.push(format!("--exclude={branch}"));
-    }
+    let mut args = [head, "--not", base].map(str::to_owned).to_vec();
+    // A pattern, relative to `refs/heads/`. No name of a branch holds a wildcard.
+    args.extend(own.map(|branch| format!("--exclude={branch}")));
     args.extend(["--branches", "--remotes", "--tags"].map(str::to_owned));
     list_among_refs(git, location, &args)
 }

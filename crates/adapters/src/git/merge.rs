@@ -68,12 +68,10 @@ pub(super) fn merge(
         return Ok(Merged::Done);
     }
     let entries = load_config(git, location)?;
-    let call = commit::identity(&entries).iter().fold(
-        git.call_at(location.clone(), Touches::Files)
-            .knowing(&entries),
-        |call, (key, value)| call.config(key, value),
-    );
-    let answer = call
+    let call = git
+        .call_at(location.clone(), Touches::Files)
+        .knowing(&entries);
+    let answer = commit::signed_by(&entries, location, call)
         .config("merge.conflictStyle", "merge")
         .config("rerere.enabled", "false")
         .args(["merge", "--quiet", "--ff", "--commit", "--no-squash"])
@@ -135,9 +133,7 @@ pub(super) fn conclude(
             .knowing(&entries)
     };
     stage(&status, call)?.require()?;
-    commit::identity(&entries)
-        .iter()
-        .fold(call(), |call, (key, value)| call.config(key, value))
+    commit::signed_by(&entries, location, call())
         .args(commit::COMMIT)
         .stdin(commit::signed(leftovers))
         .ok()?;
@@ -207,7 +203,7 @@ fn resolved_tree(
     status: &Status,
 ) -> Result<String, Problem> {
     let index = ScratchIndex::fresh(git_dir, "merge")?;
-    std::fs::copy(git_dir.join("index"), index.path()).map_err(|error| {
+    index.copy_own().map_err(|error| {
         Problem::new(
             Kind::IndexUnreadable,
             format!("cannot copy the index in `{}`", git_dir.display()),

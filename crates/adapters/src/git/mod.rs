@@ -12,34 +12,36 @@ mod discover;
 mod environment;
 mod history;
 mod ignored_files;
-mod index;
-mod index_flags;
 mod lock;
 mod merge;
-mod refs_snapshot;
+mod object_folders;
 mod remote;
+mod sandbox;
 mod scratch;
 mod stage;
 mod stale_lock;
 mod state;
+mod take;
 mod tracked;
 mod unpublished;
 
 pub use call::{Answer, Call, Touches};
 pub use config::Overrides;
+pub(crate) use config::{Entry as Setting, last as last_setting};
 use config_cache::ConfigCache;
 use drive_core::ids::{BranchName, CommitSha, RemoteName};
-pub(crate) use index::{Index, Stamp};
 
 use crate::Environment;
+use crate::environment::{HOME, PATH};
+use crate::tool_paths;
 use drive_core::Problem;
 use drive_core::process::ProcessIdentity;
 use drive_core::run::CommitSummary;
-use drive_core::sandbox::{Brought, Sandbox};
+use drive_core::sandbox::Brought;
 use drive_engine::CancelToken;
 use drive_engine::ports::{
     CollectedWork, DiffStats, DiffText, Leftovers, Merged, Place, ProcessRunner, Push, Pushed,
-    Repository, Tips, VersionControl, WorkState,
+    Repository, VersionControl, WorkState,
 };
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -72,10 +74,15 @@ impl Default for Deadlines {
 pub struct Git {
     runner: Arc<dyn ProcessRunner>,
     local: Vec<(OsString, OsString)>,
+    confined: Vec<(OsString, OsString)>,
     network: Vec<(OsString, OsString)>,
     deadlines: Deadlines,
     cancel: CancelToken,
     config_cache: ConfigCache,
+    /// The user's home, which confined git does not see.
+    home: Option<PathBuf>,
+    /// The folders of the search path, where git itself may be.
+    tools: Vec<PathBuf>,
 }
 
 impl Git {
@@ -84,6 +91,12 @@ impl Git {
         Self {
             runner,
             local: environment::local(environment),
+            confined: environment::confined(environment),
+            tools: tool_paths::of_search_path(
+                environment.get(PATH).unwrap_or_default(),
+                environment.absolute_path(HOME).as_deref(),
+            ),
+            home: environment.absolute_path(HOME),
             network: environment::network(environment),
             deadlines: Deadlines::default(),
             cancel: CancelToken::new(),
@@ -116,6 +129,22 @@ impl Git {
         self.runner.end(identity).map(drop)
     }
 
+    /// The user's home.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    /// Where git looks for the user's own files by itself.
+    pub(crate) fn settings_folder(&self) -> PathBuf {
+        let named = self
+            .local
+            .iter()
+            .find(|(name, _)| name == "XDG_CONFIG_HOME");
+        let below = named.map(|(_, folder)| PathBuf::from(folder));
+        let home = || self.home.clone().unwrap_or_default().join(".config");
+        below.unwrap_or_else(home).join("git")
+    }
+
     /// A call at explicit folders, for worktrees on their way in or out.
     pub(crate) fn call_at(&self, location: Location, touches: Touches) -> Call<'_> {
         Call::new(self, location, touches)
@@ -129,6 +158,19 @@ pub(crate) struct Location {
     pub(crate) dir: PathBuf,
     /// The folders git must not look up by itself.
     pub(crate) pinned: Option<Pinned>,
+    /// For the repository of a sandbox, which an agent can write: what git may see besides it.
+    pub(crate) confined: Option<Confined>,
+}
+
+/// The only folders that confined git sees, besides the system's own.
+#[derive(Clone, Debug)]
+pub(crate) struct Confined {
+    /// The sandbox, the only folder it may write.
+    pub(crate) folder: PathBuf,
+    /// The git folder of the user's repository, which it does not see.
+    pub(crate) users: PathBuf,
+    /// The objects of that repository, which the sandbox borrows.
+    pub(crate) objects: Vec<PathBuf>,
 }
 
 /// Git folders known from our own record rather than from a file in the worktree.
@@ -141,17 +183,46 @@ pub(crate) struct Pinned {
 }
 
 impl Location {
+    /// Where the files of a place are.
     fn of(place: Place<'_>) -> Self {
         match place {
             Place::Checkout(dir) => Self::checkout(dir),
-            Place::Sandbox(sandbox) => Self {
-                dir: sandbox.path.clone(),
-                pinned: Some(Pinned {
-                    git_dir: sandbox.admin_dir.clone(),
-                    common_dir: sandbox.git_dir.clone(),
-                    work_tree: Some(sandbox.path.clone()),
-                }),
-            },
+            Place::Sandbox(sandbox) => Self::inside(&sandbox.path, &sandbox.git_dir),
+        }
+    }
+
+    /// Where the history of a place is. That of a sandbox is what was taken out of it.
+    fn history_of(place: Place<'_>) -> Self {
+        match place {
+            Place::Checkout(dir) => Self::checkout(dir),
+            Place::Sandbox(sandbox) => Self::bare(&sandbox.git_dir),
+        }
+    }
+
+    /// The repository in a sandbox's folder, which borrows from the user's git folder.
+    pub(crate) fn inside(folder: &Path, users: &Path) -> Self {
+        let own = folder.join(".git");
+        Self {
+            dir: folder.to_path_buf(),
+            pinned: Some(Pinned {
+                git_dir: own.clone(),
+                common_dir: own,
+                work_tree: Some(folder.to_path_buf()),
+            }),
+            confined: Some(Confined {
+                folder: folder.to_path_buf(),
+                users: users.to_path_buf(),
+                objects: object_folders(users),
+            }),
+        }
+    }
+
+    /// A git folder in a sandbox, confined like the sandbox's own.
+    pub(crate) fn nested(&self, git_dir: &Path) -> Self {
+        Self {
+            dir: self.dir.clone(),
+            confined: self.confined.clone(),
+            ..Self::bare(git_dir)
         }
     }
 
@@ -164,6 +235,7 @@ impl Location {
                 common_dir: git_dir.to_path_buf(),
                 work_tree: None,
             }),
+            confined: None,
         }
     }
 
@@ -171,8 +243,14 @@ impl Location {
         Self {
             dir: dir.to_path_buf(),
             pinned: None,
+            confined: None,
         }
     }
+}
+
+/// Whether objects may be missing in a repository and come from a remote when they are needed.
+pub(crate) fn is_partial(git: &Git, location: &Location) -> Result<bool, Problem> {
+    load_settings(git, location).map(|settings| config::is_partial_clone(&settings))
 }
 
 /// What lies in a place and is nobody's work there.
@@ -189,11 +267,14 @@ impl VersionControl for Git {
     }
 
     fn resolve(&self, place: Place<'_>, revision: &str) -> Result<CommitSha, Problem> {
-        history::resolve(self, &Location::of(place), revision)
+        history::resolve(self, &Location::history_of(place), revision)
     }
 
     fn state(&self, place: Place<'_>) -> Result<WorkState, Problem> {
-        state::load(self, &Location::of(place))
+        match place {
+            Place::Checkout(_) => state::load(self, &Location::of(place)),
+            Place::Sandbox(sandbox) => sandbox::load_state(self, sandbox),
+        }
     }
 
     fn collect_work(
@@ -202,7 +283,7 @@ impl VersionControl for Git {
         leftovers: &Leftovers,
         base: &str,
     ) -> Result<CollectedWork, Problem> {
-        commit::collect(self, &Location::of(place), leftovers, brought(place), base)
+        commit::collect(self, place, leftovers, base)
     }
 
     fn commits(
@@ -211,19 +292,11 @@ impl VersionControl for Git {
         base: &str,
         head: &str,
     ) -> Result<Vec<CommitSummary>, Problem> {
-        history::commits(self, &Location::of(place), base, head)
-    }
-
-    fn unpushed(&self, place: Place<'_>) -> Result<Vec<CommitSummary>, Problem> {
-        let (own, base) = match place {
-            Place::Checkout(_) => (None, None),
-            Place::Sandbox(sandbox) => (sandbox.branch.as_ref(), Some(sandbox.base_sha.as_str())),
-        };
-        history::unpushed(self, &Location::of(place), own, base)
+        history::commits(self, &Location::history_of(place), base, head)
     }
 
     fn diff_stats(&self, place: Place<'_>, base: &str, head: &str) -> Result<DiffStats, Problem> {
-        history::diff_stats(self, &Location::of(place), base, head)
+        history::diff_stats(self, &Location::history_of(place), base, head)
     }
 
     fn diff(
@@ -233,7 +306,7 @@ impl VersionControl for Git {
         head: &str,
         limit: usize,
     ) -> Result<DiffText, Problem> {
-        history::diff(self, &Location::of(place), base, head, limit)
+        history::diff(self, &Location::history_of(place), base, head, limit)
     }
 
     fn read_file(
@@ -243,7 +316,7 @@ impl VersionControl for Git {
         path: &str,
         limit: u64,
     ) -> Result<Option<String>, Problem> {
-        history::read_file(self, &Location::of(place), commit, path, limit)
+        history::read_file(self, &Location::history_of(place), commit, path, limit)
     }
 
     fn changed_paths(
@@ -252,11 +325,11 @@ impl VersionControl for Git {
         base: &str,
         head: &str,
     ) -> Result<Vec<PathBuf>, Problem> {
-        history::changed_paths(self, &Location::of(place), base, head)
+        history::changed_paths(self, &Location::history_of(place), base, head)
     }
 
     fn merge_base(&self, place: Place<'_>, a: &str, b: &str) -> Result<Option<CommitSha>, Problem> {
-        history::merge_base(self, &Location::of(place), a, b)
+        history::merge_base(self, &Location::history_of(place), a, b)
     }
 
     fn is_ancestor(
@@ -265,7 +338,7 @@ impl VersionControl for Git {
         ancestor: &str,
         descendant: &str,
     ) -> Result<bool, Problem> {
-        history::is_ancestor(self, &Location::of(place), ancestor, descendant)
+        history::is_ancestor(self, &Location::history_of(place), ancestor, descendant)
     }
 
     fn advance_branch(
@@ -275,36 +348,28 @@ impl VersionControl for Git {
         from: &CommitSha,
         to: &CommitSha,
     ) -> Result<(), Problem> {
-        self.call(place, Touches::Objects)
-            .args(["update-ref", "--no-deref", &branch.full(), to, from])
-            .ok()
-            .map(drop)
-    }
-
-    fn tips(&self, sandbox: &Sandbox) -> Result<Tips, Problem> {
-        refs_snapshot::read(self, sandbox)
-    }
-
-    fn is_all_by(
-        &self,
-        agent: &str,
-        sandbox: &Sandbox,
-        from: &str,
-        to: &str,
-    ) -> Result<bool, Problem> {
-        refs_snapshot::is_all_by(self, agent, sandbox, from, to)
-    }
-
-    fn may_be_made_by(&self, agent: &str, sandbox: &Sandbox, name: &str) -> bool {
-        refs_snapshot::may_be_made_by(self, agent, sandbox, name)
+        let call = self.call(place, Touches::Objects).args([
+            "update-ref",
+            "--no-deref",
+            &branch.full(),
+            to,
+        ]);
+        match place {
+            Place::Checkout(_) => call.arg(from.as_str()).ok().map(drop),
+            // The agent may have renamed or deleted its own one.
+            Place::Sandbox(sandbox) => {
+                call.ok()?;
+                sandbox::put_branch(self, sandbox, to)
+            }
+        }
     }
 
     fn remote_url(&self, place: Place<'_>, remote: &RemoteName) -> Result<Option<String>, Problem> {
-        remote::url(self, &Location::of(place), remote)
+        remote::url(self, &Location::history_of(place), remote)
     }
 
     fn fetch(&self, place: Place<'_>, remote: &RemoteName) -> Result<(), Problem> {
-        remote::fetch(self, &Location::of(place), remote)
+        remote::fetch(self, &Location::history_of(place), remote)
     }
 
     fn fetch_branch(
@@ -313,7 +378,7 @@ impl VersionControl for Git {
         remote: &RemoteName,
         branch: &BranchName,
     ) -> Result<Option<CommitSha>, Problem> {
-        remote::fetch_branch(self, &Location::of(place), remote, branch)
+        remote::fetch_branch(self, &Location::history_of(place), remote, branch)
     }
 
     fn conflicts(
@@ -322,7 +387,7 @@ impl VersionControl for Git {
         ours: &CommitSha,
         theirs: &CommitSha,
     ) -> Result<Vec<PathBuf>, Problem> {
-        merge::conflicts(self, &Location::of(place), ours, theirs)
+        merge::conflicts(self, &Location::history_of(place), ours, theirs)
     }
 
     fn merge(
@@ -363,7 +428,7 @@ impl VersionControl for Git {
         remote: &RemoteName,
         branch: &BranchName,
     ) -> Result<Option<CommitSha>, Problem> {
-        remote::head(self, &Location::of(place), remote, branch)
+        remote::head(self, &Location::history_of(place), remote, branch)
     }
 
     fn unpublished(
@@ -373,26 +438,25 @@ impl VersionControl for Git {
         base: &CommitSha,
         merged: Option<&CommitSha>,
     ) -> Result<Vec<u8>, Problem> {
-        unpublished::unpublished(self, &Location::of(place), push, base, merged)
+        unpublished::unpublished(self, &Location::history_of(place), push, base, merged)
     }
 
     fn push(&self, place: Place<'_>, push: &Push) -> Result<Pushed, Problem> {
-        remote::push(self, &Location::of(place), push)
+        remote::push(self, &Location::history_of(place), push)
     }
 }
 
-pub(crate) use call::path_from;
+pub(crate) use call::{load_config as load_settings, path_from};
 pub(crate) use commit::{commit_tree, commit_tree_at};
 pub(crate) use discover::{Look, filters_of, look_at, tree_bytes};
 pub(crate) use history::{is_ancestor, resolve, unbranched, unpushed};
 pub(crate) use ignored_files::{IgnoredFiles, stamp_of};
-pub(crate) use index_flags::may_hide;
 pub(crate) use lock::ref_problem;
-pub(crate) use refs_snapshot::address_of;
+pub(crate) use object_folders::{as_file, object_folders};
+pub(crate) use sandbox::{bring_out, head_of, own_tip, pin_of, put_branch, take};
 pub(crate) use scratch::ScratchIndex;
 pub(crate) use stage::stage;
 pub(crate) use stale_lock::remove_if_stale;
-pub(crate) use state::{
-    Status, has_reftable, head_branch, in_progress, load_head, load_in_progress, status,
-};
+pub(crate) use state::{Status, head_branch, in_progress, load_head, load_in_progress, status};
+pub(crate) use take::{Held, Take};
 pub(crate) use tracked::{Tracked, has_entry};

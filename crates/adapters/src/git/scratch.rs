@@ -1,11 +1,19 @@
 //! A temporary index that leaves the real one unchanged.
 
+use crate::files::FOLDER;
 use drive_core::Problem;
+use drive_core::problem::Kind;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, unlinkat};
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// The file goes with the value.
 pub(crate) struct ScratchIndex {
     path: PathBuf,
+    folder: OwnedFd,
+    name: String,
 }
 
 impl ScratchIndex {
@@ -13,27 +21,64 @@ impl ScratchIndex {
     /// same purpose is removed: a lock among it would stop git for ever.
     pub(crate) fn fresh(git_dir: &Path, purpose: &str) -> Result<Self, Problem> {
         let prefix = format!("drive-{purpose}");
-        let entries = std::fs::read_dir(git_dir).into_iter().flatten().flatten();
-        for entry in entries {
-            if entry.file_name().to_string_lossy().starts_with(&prefix) {
-                // What cannot be removed does not stand in the way of another name.
-                let _ = std::fs::remove_file(entry.path());
-            }
-        }
+        let folder = open_plain(git_dir, &prefix).map_err(|error| unusable(git_dir, &error))?;
         let number = crate::entropy::random_u32()?;
+        let name = format!("{prefix}-{number:08x}.index");
         Ok(Self {
-            path: git_dir.join(format!("{prefix}-{number:08x}.index")),
+            path: git_dir.join(&name),
+            folder,
+            name,
         })
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
+
+    /// Copies the folder's own index, with the time it was written: from that git tells which files
+    /// may have changed in the same moment, and looks into those. An agent may have put anything in
+    /// its place: only a plain file is read.
+    pub(crate) fn copy_own(&self) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let own = openat(&self.folder, "index", flags, Mode::empty())?;
+        if FileType::from_raw_mode(fstat(&own)?.st_mode) != FileType::RegularFile {
+            return Err(io::Error::other("the index is no file"));
+        }
+        let mut own = File::from(own);
+        // A copy that was made before goes: what stands there is not written through.
+        let _ = unlinkat(&self.folder, &self.name, AtFlags::empty());
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        let mode = Mode::from_raw_mode(0o644);
+        let copy = openat(&self.folder, &self.name, flags | OFlags::CLOEXEC, mode)?;
+        let mut copy = File::from(copy);
+        io::copy(&mut own, &mut copy)?;
+        copy.set_modified(own.metadata()?.modified()?)
+    }
+}
+
+/// Opens a folder that is no link, and removes the files in it whose names begin with `prefix`.
+fn open_plain(git_dir: &Path, prefix: &str) -> io::Result<OwnedFd> {
+    let folder = openat(CWD, git_dir, FOLDER, Mode::empty())?;
+    for entry in Dir::read_from(&folder)?.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(prefix) {
+            // What cannot be removed does not stand in the way of another name.
+            let _ = unlinkat(&folder, entry.file_name(), AtFlags::empty());
+        }
+    }
+    Ok(folder)
 }
 
 impl Drop for ScratchIndex {
     fn drop(&mut self) {
         // A stray copy goes with the next one, or with the git folder at the latest.
-        let _ = std::fs::remove_file(&self.path);
+        let _ = unlinkat(&self.folder, &self.name, AtFlags::empty());
     }
+}
+
+fn unusable(git_dir: &Path, error: &io::Error) -> Problem {
+    Problem::new(
+        Kind::IndexUnreadable,
+        format!("cannot use `{}`", git_dir.display()),
+    )
+    .because(error)
 }

@@ -1,7 +1,7 @@
 //! Tracked folders and submodules of an index.
 
 use super::call::path_from;
-use super::{Answer, Call, Git, Location, Touches};
+use super::{Answer, Call};
 use drive_core::Problem;
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -52,15 +52,14 @@ impl Tracked {
     }
 }
 
-/// The paths that a work tree declares as submodules.
-pub(super) fn declared(git: &Git, location: &Location) -> Result<BTreeSet<PathBuf>, Problem> {
-    let answer = git
-        .call_at(location.clone(), Touches::Objects)
-        .args(["config", "-z", "--no-includes", "--file"])
-        .arg(location.dir.join(".gitmodules"))
+/// The paths that a commit declares as submodules, asked by a call that can read it.
+pub(super) fn declared(call: Call<'_>, commit: &str) -> Result<BTreeSet<PathBuf>, Problem> {
+    let answer = call
+        .args(["config", "-z", "--no-includes"])
+        .arg(format!("--blob={commit}:.gitmodules"))
         .args(["--get-regexp", r"^submodule\..*\.path$"])
         .run()?;
-    // With 1 there is none. A file that git cannot read declares nothing either.
+    // With another code there is none. A file that git cannot read declares nothing either.
     let value = |field: &[u8]| {
         let at = field.iter().position(|byte| *byte == b'\n')?;
         Some(path_from(&field[at + 1..]))

@@ -14,9 +14,11 @@ const MOST_BYTES: u32 = 64 << 20;
 /// Everything the helper needs to go on alone.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Request {
+    #[serde(with = "drive_core::serde_path")]
     pub(super) executable: PathBuf,
     pub(super) arg0: OsString,
     pub(super) args: Vec<OsString>,
+    #[serde(with = "drive_core::serde_path")]
     pub(super) cwd: PathBuf,
     pub(super) env: Vec<(OsString, OsString)>,
     pub(super) limits: Limits,

@@ -102,7 +102,6 @@ pub(super) struct Seal {
     repo: PathBuf,
     entries: Vec<Entry>,
     folders: BTreeSet<PathBuf>,
-    pointer: Vec<u8>,
 }
 
 const LINK: u32 = 0o120_000;
@@ -155,7 +154,6 @@ impl Seal {
             repo: repo.to_path_buf(),
             entries,
             folders,
-            pointer: std::fs::read(root.join(".git"))?,
         })
     }
 
@@ -170,9 +168,6 @@ impl Seal {
             .because(error)
         })?;
         let mut broken: BTreeSet<String> = BTreeSet::new();
-        if std::fs::read(self.root.join(".git")).ok().as_ref() != Some(&self.pointer) {
-            broken.insert(".git".to_owned());
-        }
         for folder in &self.folders {
             // A link in place of a folder would let every file below it live elsewhere.
             let is_folder = self

@@ -1,9 +1,8 @@
 use super::liveness::{Alive, Liveness};
 use super::seal::{Seal, TreeEntry, load_tree};
 use super::{environment, inside, private, seed_times};
-use crate::agents::repository_reads;
 use crate::environment::{HOME, PATH};
-use crate::git::Git;
+use crate::git::{Git, object_folders};
 use crate::{Environment, files, tool_paths};
 use drive_core::ids::{CommitSha, RunId, SandboxId};
 use drive_core::problem::{Kind, Problem};
@@ -139,7 +138,7 @@ impl VerifyWorkspaces {
     /// The repository that the worktree belongs to, and the tools.
     fn shown(&self, repo: &Path, home: Option<&Path>, toolchains: Vec<PathBuf>) -> Vec<PathBuf> {
         let found = self.git.discover(repo).ok();
-        let repository = found.map(|found| repository_reads(&found.common_dir));
+        let repository = found.map(|found| object_folders(&found.common_dir));
         let search = self.environment.get(PATH).unwrap_or_default();
         let tools = tool_paths::of_search_path(search, home);
         let all = repository.into_iter().flatten().chain(toolchains);

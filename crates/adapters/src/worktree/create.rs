@@ -1,25 +1,27 @@
-//! Creates a sandbox: registers it under the repository's lock and checks it out without the lock.
+//! Creates a sandbox: its refs in the user's repository, its folder, a repository in it, its files.
 
-use super::record::{self, Record, fresh_token};
+use super::record::{Record, folder_id, fresh_token};
+use super::repository::OwnRepository;
 use super::steps::Step;
-use super::{Worktrees, bring, disk_full, refs, remove, root_problem, storage_problem};
+use super::{Worktrees, bring, disk_full, refs, remove, root_problem};
 use crate::files;
 use crate::git::{self, Location, Look, Touches};
-use drive_core::ids::BranchName;
+use drive_core::ids::{BranchName, CommitSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{
-    BringPattern, Lifetime, Sandbox, SandboxNote, SandboxSpec, Stage, check_folder_name,
+    BringPattern, Sandbox, SandboxNote, SandboxSpec, Stage, check_folder_name,
 };
 use drive_engine::ports::{Repository, VersionControl};
-use std::path::{Path, PathBuf};
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How often registering is tried again when something else disturbs it, such as a prune.
-const TRIES: u32 = 5;
 /// Starting workers costs more than it saves for fewer files.
 const WORKER_FILES: &str = "1000";
-/// What no commit of ours may contain, be it a folder or what somebody put in its place.
-const EXCLUDED: &str = "/.cruise";
-
+/// What no disk knows a folder by.
+const NOT_OURS: &str = "not made by drive";
+/// How much older the files of a new sandbox are made.
+const OLDER: Duration = Duration::from_secs(10);
 /// Everything that can be checked before anything is touched.
 struct Plan {
     repository: Repository,
@@ -27,6 +29,8 @@ struct Plan {
     branch: Option<BranchName>,
     /// The branch, where it is to be made.
     new_branch: Option<BranchName>,
+    /// Whether objects may be missing in the user's repository.
+    is_partial: bool,
     copy: Vec<BringPattern>,
     seed: Vec<BringPattern>,
 }
@@ -96,7 +100,9 @@ fn plan(all: &Worktrees, spec: &SandboxSpec) -> Result<Plan, Problem> {
         &spec.base,
         branch.as_ref(),
     )?;
+    let is_partial = git::is_partial(&all.git, &Location::bare(&repository.common_dir))?;
     Ok(Plan {
+        is_partial,
         repository,
         look,
         new_branch,
@@ -161,12 +167,6 @@ fn sandbox(all: &Worktrees, spec: &SandboxSpec, plan: &Plan) -> Sandbox {
         lifetime: spec.lifetime,
         path: all.root.join(spec.id.as_str()),
         git_dir: plan.repository.common_dir.clone(),
-        // Git may choose another name; the real one is recorded once it is known.
-        admin_dir: plan
-            .repository
-            .common_dir
-            .join("worktrees")
-            .join(spec.id.as_str()),
         base_sha: plan.look.base_sha.clone(),
         branch: spec.branch.clone(),
         created_at: all.clock.now(),
@@ -176,11 +176,21 @@ fn sandbox(all: &Worktrees, spec: &SandboxSpec, plan: &Plan) -> Sandbox {
 }
 
 fn make(all: &Worktrees, plan: &Plan, record: &mut Record) -> Result<(), Problem> {
-    register(all, plan, record)?;
-    check_out(all, record)?;
+    let head = head(all, plan, record)?;
+    make_refs(all, plan, &head, record)?;
+    all.steps.done(Step::RefsMade);
+    make_folder(all, record)?;
+    let repository = OwnRepository {
+        git: &all.git,
+        sandbox: &record.sandbox,
+        head: &head,
+    };
+    repository.write()?;
+    all.steps.done(Step::RepositoryWritten);
+    check_out(all, plan, &head, record)?;
     all.steps.done(Step::CheckedOut);
     if let Some(top) = &plan.repository.top {
-        let to = all.location_of(record);
+        let to = all.inside(record);
         let brought = bring::bring(&all.git, top, &to, &plan.copy, &plan.seed)?;
         record.sandbox.brought = brought.things;
         record.sandbox.notes.extend(brought.notes);
@@ -192,43 +202,33 @@ fn make(all: &Worktrees, plan: &Plan, record: &mut Record) -> Result<(), Problem
     Ok(())
 }
 
-/// Everything that touches what all worktrees share.
-fn register(all: &Worktrees, plan: &Plan, record: &mut Record) -> Result<(), Problem> {
-    let common = Location::bare(&record.sandbox.git_dir);
-    let what = format!("creating sandbox `{}`", record.sandbox.id);
-    let _lock = all.lock_repository(&record.sandbox.git_dir, &what)?;
-    if record.sandbox.lifetime != Lifetime::Disposable {
-        exclude(&record.sandbox.git_dir)?;
+/// The commit a sandbox begins at: its branch's, where that exists already.
+fn head(all: &Worktrees, plan: &Plan, record: &Record) -> Result<CommitSha, Problem> {
+    match (&plan.branch, &plan.new_branch) {
+        (Some(branch), None) => {
+            let users = Location::bare(&record.sandbox.git_dir);
+            git::resolve(&all.git, &users, &branch.full())
+        }
+        (_, _) => Ok(plan.look.base_sha.clone()),
     }
-    all.steps.done(Step::Excluded);
-    make_refs(all, &common, plan, record)?;
-    all.steps.done(Step::RefsMade);
-    add(all, &common, plan, record)?;
-    all.steps.done(Step::Added);
-    record.sandbox.admin_dir = load_admin_dir(&record.sandbox.path)?;
-    let token = record.sandbox.admin_dir.join(record::TOKEN_FILE);
-    files::replace(&token, record.token.as_bytes())
-        .map_err(|error| storage_problem(&token, &error))?;
-    all.steps.done(Step::TokenWritten);
-    Ok(())
 }
 
-/// The pin and the branch, both or none.
+/// The pins and the branch, all or none.
 fn make_refs(
     all: &Worktrees,
-    common: &Location,
     plan: &Plan,
+    head: &CommitSha,
     record: &mut Record,
 ) -> Result<(), Problem> {
-    let pin = refs::pin_of(&record.sandbox.id);
+    let users = Location::bare(&record.sandbox.git_dir);
+    let id = &record.sandbox.id;
+    let pins = [
+        (git::pin_of(id), &plan.look.base_sha),
+        (git::head_of(id), head),
+    ];
     let branch = plan.new_branch.as_ref().map(BranchName::full);
-    let answer = refs::pin_and_create(
-        &all.git,
-        common,
-        &pin,
-        branch.as_deref(),
-        &plan.look.base_sha,
-    )?;
+    let new = branch.as_deref().map(|name| (name, head));
+    let answer = refs::pin_and_create(&all.git, &users, &pins, new)?;
     if answer.code == 0 {
         return Ok(());
     }
@@ -236,66 +236,100 @@ fn make_refs(
     record.owns_branch = false;
     all.records.save(record)?;
     if let Some(branch) = &plan.new_branch {
-        refs::require_free(&all.git, common, branch)?;
+        refs::require_free(&all.git, &users, branch)?;
     }
-    let names: Vec<&str> = [Some(pin.as_str()), branch.as_deref()]
-        .into_iter()
-        .flatten()
-        .collect();
-    Err(git::ref_problem(&answer, common, &names))
+    let names: Vec<&str> = pins.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<&str> = names.into_iter().chain(branch.as_deref()).collect();
+    Err(git::ref_problem(&answer, &users, &names))
 }
 
-fn add(all: &Worktrees, common: &Location, plan: &Plan, record: &Record) -> Result<(), Problem> {
-    let start = match &plan.branch {
-        Some(branch) => branch.as_str(),
-        None => &plan.look.base_sha,
-    };
-    for attempt in 1.. {
-        let mut call = all
-            .git
-            .call_at(common.clone(), Touches::Objects)
-            .config("worktree.useRelativePaths", "false")
-            .config("worktree.guessRemote", "false")
-            .args(["worktree", "add", "--quiet", "--no-checkout"])
-            // Locked, so that no prune by anyone takes its git folder.
-            .args(["--lock", "--reason", "a sandbox of drive"]);
-        if plan.branch.is_none() {
-            call = call.arg("--detach");
+fn make_folder(all: &Worktrees, record: &mut Record) -> Result<(), Problem> {
+    let path = &record.sandbox.path;
+    match std::fs::create_dir(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            // Somebody was faster: it is theirs, and an undo must not take it.
+            record.folder = Some(NOT_OURS.to_owned());
+            all.records.save(record)?;
+            return require_no_folder(&record.sandbox.path);
         }
-        let answer = call.arg(&record.sandbox.path).arg(start).run()?;
-        if answer.code == 0 {
-            return Ok(());
-        }
-        if attempt >= TRIES || files::is_full(&all.root) || !is_writable(&all.root) {
-            return Err(if is_writable(&all.root) {
-                answer.problem()
-            } else {
-                root_problem(&all.root, &std::io::ErrorKind::PermissionDenied.into())
-            });
-        }
-        remove::deregister(record)?;
-        files::remove_tree(&record.sandbox.path)
-            .map_err(|error| storage_problem(&record.sandbox.path, &error))?;
+        made => made.map_err(|error| root_problem(&all.root, &error))?,
     }
+    all.steps.done(Step::FolderMade);
+    record.folder = folder_id(path).found();
+    all.records.save(record)?;
+    all.steps.done(Step::FolderRecorded);
     Ok(())
 }
 
-fn check_out(all: &Worktrees, record: &mut Record) -> Result<(), Problem> {
-    let call = all
-        .git
-        .call_at(all.location_of(record), Touches::Files)
+fn check_out(
+    all: &Worktrees,
+    plan: &Plan,
+    head: &CommitSha,
+    record: &mut Record,
+) -> Result<(), Problem> {
+    let inside = all.inside(record);
+    let call = if plan.is_partial {
+        // What is missing comes from the remote, which only the user's own git can reach.
+        let mut users = Location::bare(&record.sandbox.git_dir);
+        if let Some(pinned) = &mut users.pinned {
+            pinned.work_tree = Some(record.sandbox.path.clone());
+        }
+        all.git
+            .call_at(users, Touches::Files)
+            .env("GIT_INDEX_FILE", record.sandbox.path.join(".git/index"))
+            .args(["read-tree", "-m", "-u", head.as_str()])
+    } else {
+        all.git.call_at(inside.clone(), Touches::Files).args([
+            "reset",
+            "--hard",
+            "--quiet",
+            "--no-recurse-submodules",
+        ])
+    };
+    let call = call
         .config("checkout.workers", checkout_workers())
-        .config("checkout.thresholdForParallelism", WORKER_FILES)
-        .args(["reset", "--hard", "--quiet", "--no-recurse-submodules"]);
+        .config("checkout.thresholdForParallelism", WORKER_FILES);
     let answer = call.run_recorded(&mut |identity| {
         record.process = Some(identity.clone());
         all.records.save(record)
     })?;
     record.process = None;
-    match answer.code {
-        0 => Ok(()),
-        _ => Err(answer.problem()),
+    answer.require()?;
+    backdate(&record.sandbox.path).map_err(|error| root_problem(&all.root, &error))?;
+    all.git
+        .call_at(inside, Touches::Files)
+        .args(["update-index", "--refresh", "-q"])
+        .run()
+        .map(drop)
+}
+
+/// Makes the files older than the index. Git looks into a file that is as young as its index, and
+/// would copy what it finds into the sandbox's own objects.
+fn backdate(folder: &Path) -> std::io::Result<()> {
+    let then = SystemTime::now() - OLDER;
+    let then = then.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let then = Timespec {
+        tv_sec: i64::try_from(then.as_secs()).unwrap_or_default(),
+        tv_nsec: 0,
+    };
+    let times = Timestamps {
+        last_access: then,
+        last_modification: then,
+    };
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(&folder)?.flatten() {
+            if entry.file_name() == ".git" {
+                continue;
+            }
+            if entry.file_type()?.is_dir() {
+                open.push(entry.path());
+            } else {
+                utimensat(CWD, &entry.path(), &times, AtFlags::SYMLINK_NOFOLLOW)?;
+            }
+        }
     }
+    Ok(())
 }
 
 /// One worker for each core saves a quarter of the time on an idle machine, and costs a third more
@@ -305,40 +339,6 @@ fn checkout_workers() -> &'static str {
     let cores = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
     let load = rustix::system::sysinfo().loads[0] as u64 / FIXED_POINT;
     if load < cores { "0" } else { "1" }
-}
-
-/// The git folder of a worktree that was just made: nobody has worked in it yet, so its own file is
-/// believed this once.
-fn load_admin_dir(path: &Path) -> Result<PathBuf, Problem> {
-    let file = path.join(".git");
-    let bytes = std::fs::read(&file).map_err(|error| storage_problem(&file, &error))?;
-    let line = bytes.trim_ascii_end();
-    let line = line.strip_prefix(b"gitdir: ").unwrap_or(line);
-    Ok(git::path_from(line))
-}
-
-/// Adds our folder to the exclude file all worktrees share.
-fn exclude(common_dir: &Path) -> Result<(), Problem> {
-    let path = common_dir.join("info/exclude");
-    let mut content = match std::fs::read(&path) {
-        Ok(content) => content,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(storage_problem(&path, &error)),
-    };
-    if content
-        .split(|byte| *byte == b'\n')
-        .any(|line| line == EXCLUDED.as_bytes())
-    {
-        return Ok(());
-    }
-    if !content.is_empty() && !content.ends_with(b"\n") {
-        content.push(b'\n');
-    }
-    content.extend_from_slice(EXCLUDED.as_bytes());
-    content.push(b'\n');
-    std::fs::create_dir_all(common_dir.join("info"))
-        .and_then(|()| files::replace(&path, &content))
-        .map_err(|error| storage_problem(&path, &error))
 }
 
 fn require_no_folder(path: &Path) -> Result<(), Problem> {
@@ -353,8 +353,4 @@ fn require_no_folder(path: &Path) -> Result<(), Problem> {
         ),
     )
     .hint("check it, then move it away"))
-}
-
-fn is_writable(path: &Path) -> bool {
-    rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }

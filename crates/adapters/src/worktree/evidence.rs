@@ -1,12 +1,10 @@
 //! Collects the evidence needed before a sandbox is removed.
 
 use super::Worktrees;
-use super::record::{Record, load_token};
+use super::record::{Record, folder_id};
 use drive_core::ids::SandboxId;
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{Evidence, Probe, Refusal};
-use std::io;
-use std::path::Path;
 
 pub(super) fn gather(all: &Worktrees, loaded: &Probe<Record>) -> Evidence {
     let record = match loaded {
@@ -14,30 +12,19 @@ pub(super) fn gather(all: &Worktrees, loaded: &Probe<Record>) -> Evidence {
         Probe::Absent => {
             return Evidence {
                 record: Probe::Absent,
-                token: Probe::Absent,
                 folder: Probe::Absent,
             };
         }
         Probe::Failed(why) => {
             return Evidence {
                 record: Probe::Failed(why.clone()),
-                token: Probe::Absent,
                 folder: Probe::Absent,
             };
         }
     };
     Evidence {
         record: Probe::Found(record.fact()),
-        token: load_token(&record.sandbox.admin_dir),
-        folder: exists(&all.folder_of(record)),
-    }
-}
-
-fn exists(path: &Path) -> Probe<()> {
-    match path.symlink_metadata() {
-        Ok(_) => Probe::Found(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Probe::Absent,
-        Err(error) => Probe::Failed(error.to_string()),
+        folder: folder_id(&all.folder_of(record)),
     }
 }
 
@@ -47,11 +34,7 @@ pub(super) fn refused(id: &SandboxId, refusal: &Refusal) -> Problem {
         Refusal::NotOurs => (Kind::SandboxNotOurs, "drive has no record of it".to_owned()),
         Refusal::SomebodyElses => (
             Kind::SandboxNotOurs,
-            "another worktree has replaced it".to_owned(),
-        ),
-        Refusal::NoToken => (
-            Kind::SandboxNotOurs,
-            "its ownership file in the git folder is missing".to_owned(),
+            "another folder has taken its place".to_owned(),
         ),
         Refusal::OutsideRoot => (
             Kind::SandboxNotOurs,

@@ -31,6 +31,46 @@ pub(super) fn write(top: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
     Err(io::ErrorKind::InvalidInput.into())
 }
 
+/// Removes a file at a path relative to `top`, and the folders above it that are empty then. Fine when
+/// there is none. The path may be anything that an agent made up: it does not leave `top`.
+pub(super) fn remove(top: &Path, path: &Path) -> io::Result<()> {
+    let mut folders: Vec<OwnedFd> = vec![openat(CWD, top, FOLDER, Mode::empty())?];
+    let mut names = Vec::new();
+    for part in path.components() {
+        let Component::Normal(name) = part else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        names.push(name);
+    }
+    let Some((file, above)) = names.split_last() else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    for name in above {
+        let Some(last) = folders.last() else {
+            break;
+        };
+        match openat(last, *name, FOLDER, Mode::empty()) {
+            Ok(folder) => folders.push(folder),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let Some(last) = folders.pop() else {
+        return Ok(());
+    };
+    match unlinkat(&last, *file, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(error) => return Err(error.into()),
+    }
+    drop(last);
+    for (folder, name) in folders.iter().zip(above).rev() {
+        if unlinkat(folder, *name, AtFlags::REMOVEDIR).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
 /// However this process ends, the old or the new content is there, never a part; `durably` also
 /// when the power fails. What stands in the file's place is replaced itself, whatever it is, and
 /// never written through.

@@ -1,32 +1,38 @@
 //! Saves the work of a sandbox that exists nowhere else.
 
 use super::record::Record;
-use super::untouched::is_untouched;
+use super::repository::OwnRepository;
 use super::{Worktrees, kept, nested, refs};
 use crate::files;
-use crate::git::{
-    self, Git, IgnoredFiles, Index, Location, ScratchIndex, Status, Touches, Tracked,
-};
+use crate::git::{self, Git, IgnoredFiles, Location, ScratchIndex, Status, Touches, Tracked};
 use drive_core::ids::{CommitSha, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{InProgress, KEPT_PREFIX, KeptAbout, KeptWork, Lifetime, Stage};
 use std::cell::OnceCell;
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// How many refs one run may need.
 const REFS_LIMIT: u32 = 10_000;
+/// How many commits on refs of its own one sandbox may leave.
+const MOST_ELSEWHERE: usize = 50;
+/// More than the name of a commit is long.
+const NAME_BYTES: u64 = 200;
 /// The changes that a merge put aside before it began.
 const AUTOSTASH: &str = "MERGE_AUTOSTASH";
 
 /// Saves what would be lost with the sandbox. Its branch stays, and so does what is on it.
 pub(super) fn keep(all: &Worktrees, record: &Record) -> Result<Option<KeptWork>, Problem> {
-    if is_all_on_its_branch(all, record) {
-        return Ok(None);
+    if record.sandbox.lifetime != Lifetime::Disposable && record.stage != Stage::Creating {
+        let inside = all.inside(record);
+        // What cannot be put on its branch is saved below.
+        let _ = git::resolve(&all.git, &inside, "HEAD")
+            .and_then(|head| git::bring_out(&all.git, &record.sandbox, &inside, &head));
     }
-    keep_but(all, record, |saver, status| {
-        // What is checked out by the name of its branch is on that branch.
-        let is_on_branch = status.branch.is_some() && status.branch == record.sandbox.branch;
-        Ok(is_on_branch || git::unbranched(&all.git, &saver.at, saver.head()?)?.is_empty())
+    keep_unless(all, record, |saver| {
+        let safe = git::unbranched(&all.git, &saver.users, saver.head()?);
+        // A commit that the user's repository does not have is not safe there.
+        Ok(safe.is_ok_and(|unsafe_ones| unsafe_ones.is_empty()))
     })
 }
 
@@ -36,37 +42,94 @@ pub(super) fn keep_after(
     record: &Record,
     to: &str,
 ) -> Result<Option<KeptWork>, Problem> {
-    keep_but(all, record, |saver, _| {
+    keep_unless(all, record, |saver| {
         git::is_ancestor(&all.git, &saver.at, saver.head()?, to)
     })
+}
+
+/// Whether a sandbox shows a commit on its own branch, and nothing else.
+pub(super) fn shows(all: &Worktrees, record: &Record, commit: &str) -> Result<bool, Problem> {
+    let mut saver = Saver::new(all, record)?;
+    let status = saver.survey()?;
+    let is_finished = saver.in_progress()?.is_none() && !saver.has_autostash()?;
+    let is_there = status.head.as_deref() == Some(commit) && status.branch == record.sandbox.branch;
+    Ok(is_there && is_finished && status.is_clean())
+}
+
+/// Saves. Where the commits of the sandbox cannot be taken, its files are the work: they are saved in
+/// a new repository.
+fn keep_unless(
+    all: &Worktrees,
+    record: &Record,
+    is_safe: impl Fn(&Saver<'_>) -> Result<bool, Problem>,
+) -> Result<Option<KeptWork>, Problem> {
+    let nobodys = record.sandbox.lifetime == Lifetime::Disposable;
+    let folder = all.folder_of(record);
+    // A link in its place leads to files that are not the sandbox's.
+    let is_there = folder.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+    if nobodys || record.stage == Stage::Creating || !is_there {
+        return Ok(None);
+    }
+    match keep_but(all, record, &is_safe) {
+        Err(problem) if problem.kind == Kind::WorkRefused => {
+            let sandbox = drive_core::sandbox::Sandbox {
+                path: folder,
+                ..record.sandbox.clone()
+            };
+            let own = sandbox.path.join(".git");
+            let aside = all.trash.repository_of(record);
+            files::remove_tree(&aside)
+                .and_then(|()| std::fs::rename(&own, &aside))
+                .map_err(|error| super::storage_problem(&own, &error))?;
+            let new = OwnRepository {
+                git: &all.git,
+                sandbox: &sandbox,
+                head: &sandbox.base_sha,
+            };
+            let kept = new.write().and_then(|()| keep_but(all, record, &is_safe));
+            if kept.is_err() {
+                // As it was, for the next try.
+                let _ = files::remove_tree(&own).and_then(|()| std::fs::rename(&aside, &own));
+            }
+            kept
+        }
+        other => other,
+    }
 }
 
 fn keep_but(
     all: &Worktrees,
     record: &Record,
-    is_safe: impl Fn(&Saver<'_>, &Status) -> Result<bool, Problem>,
+    is_safe: &impl Fn(&Saver<'_>) -> Result<bool, Problem>,
 ) -> Result<Option<KeptWork>, Problem> {
-    let nobodys = record.sandbox.lifetime == Lifetime::Disposable;
-    if nobodys || record.stage == Stage::Creating {
-        return Ok(None);
-    }
     let mut saver = Saver::new(all, record)?;
     let status = saver.survey()?;
     let in_progress = saver.in_progress()?;
     let is_finished = in_progress.is_none() && !saver.has_autostash()?;
-    if status.is_clean() && is_finished && is_safe(&saver, &status)? {
+    let elsewhere = saver.elsewhere()?;
+    if status.is_clean() && is_finished && elsewhere.is_empty() && is_safe(&saver)? {
         return Ok(None);
     }
-    let own = record.sandbox.branch.as_ref();
-    let base = Some(record.sandbox.base_sha.as_str());
-    let unpushed = git::unpushed(&all.git, &saver.at, own, base)?;
+    let sandbox = &record.sandbox;
+    let head = saver.head()?;
+    let _held = git::take(saver.git, sandbox, &saver.at, std::slice::from_ref(head))?;
+    let own = sandbox.branch.as_ref();
+    let unpushed = git::unpushed(
+        &all.git,
+        &saver.users,
+        saver.head()?,
+        own,
+        &sandbox.base_sha,
+    )?;
     let tree = saver.tree(&status)?;
-    let parents = saver.parents(&tree, is_finished)?;
+    let mut parents = saver.parents(&tree, is_finished)?;
+    let more = elsewhere.iter().map(CommitSha::to_string);
+    parents.extend(more.filter(|sha| *sha != parents[0]).collect::<Vec<_>>());
     if let Some(same) = saver.already_kept(&tree, &parents)? {
         return Ok(Some(same));
     }
     let about = KeptAbout {
-        run: record.sandbox.run.clone(),
+        run: sandbox.run.clone(),
         kept_at: all.clock.now(),
         branch: git::head_branch(&all.git, &saver.at)?,
         dirty_files: status.dirty_files(),
@@ -74,6 +137,7 @@ fn keep_but(
         in_progress,
     };
     let sha = git::commit_tree(&all.git, &saver.at, &tree, &parents, &about.message())?;
+    let _held = git::take(saver.git, sandbox, &saver.at, std::slice::from_ref(&sha))?;
     let reference = saver.publish(&sha)?;
     Ok(Some(KeptWork {
         reference,
@@ -82,42 +146,15 @@ fn keep_but(
     }))
 }
 
-/// Whether everything is on the sandbox's own branch: that is checked out, it is what the index
-/// says, and the files are as the index says. A no means only that it takes a closer look.
-pub(super) fn is_all_on_its_branch(all: &Worktrees, record: &Record) -> bool {
-    let (at, admin) = (all.location_of(record), &record.sandbox.admin_dir);
-    let folder = at.pinned.as_ref().and_then(|it| it.work_tree.clone());
-    let (Some(folder), Some(branch)) = (folder, &record.sandbox.branch) else {
-        return false;
-    };
-    let is_half_done = git::in_progress(admin).is_some() || admin.join(AUTOSTASH).exists();
-    if is_half_done || git::has_reftable(admin) || admin.join("modules").exists() {
-        return false;
-    }
-    let Ok(Some(index)) = Index::load(&admin.join("index")) else {
-        return false;
-    };
-    let Some(tree) = &index.tree else {
-        return false;
-    };
-    std::thread::scope(|scope| {
-        let files = scope.spawn(|| is_untouched(&folder, &index, &record.sandbox.brought));
-        let checked_out = all
-            .git
-            .call_at(at, Touches::Objects)
-            .args(["for-each-ref", "--format=%(HEAD)%(tree)"])
-            .arg(branch.full())
-            .optional_line();
-        let is_same = checked_out == Ok(Some(format!("*{tree}")));
-        files.join().unwrap_or(false) && is_same
-    })
-}
-
 /// One saving: the folders, and the commit everything is measured against.
 struct Saver<'a> {
     git: &'a Git,
     record: &'a Record,
+    /// The sandbox's own git folder.
+    own: PathBuf,
     at: Location,
+    /// The user's repository.
+    users: Location,
     head: OnceCell<CommitSha>,
     /// Changed before anything is read, so that the sandbox's own index stays as it is.
     index: ScratchIndex,
@@ -125,16 +162,19 @@ struct Saver<'a> {
 
 impl<'a> Saver<'a> {
     fn new(all: &'a Worktrees, record: &'a Record) -> Result<Self, Problem> {
+        let own = all.folder_of(record).join(".git");
         Ok(Self {
             git: &all.git,
             record,
-            at: all.location_of(record),
+            index: ScratchIndex::fresh(&own, "keep")?,
+            own,
+            at: all.inside(record),
+            users: Location::bare(&record.sandbox.git_dir),
             head: OnceCell::new(),
-            index: ScratchIndex::fresh(&record.sandbox.admin_dir, "keep")?,
         })
     }
 
-    fn head(&self) -> Result<&str, Problem> {
+    fn head(&self) -> Result<&CommitSha, Problem> {
         if let Some(head) = self.head.get() {
             return Ok(head);
         }
@@ -145,13 +185,12 @@ impl<'a> Saver<'a> {
     }
 
     fn in_progress(&self) -> Result<Option<InProgress>, Problem> {
-        git::load_in_progress(self.git, &self.at, &self.record.sandbox.admin_dir)
+        git::load_in_progress(self.git, &self.at, &self.own)
     }
 
     /// Whether a merge put changes aside and has not brought them back.
     fn has_autostash(&self) -> Result<bool, Problem> {
-        let admin = &self.record.sandbox.admin_dir;
-        git::load_head(self.git, &self.at, admin, AUTOSTASH)
+        git::load_head(self.git, &self.at, &self.own, AUTOSTASH)
     }
 
     /// What is dirty, without what was brought along; a problem when something cannot be saved.
@@ -208,16 +247,17 @@ impl<'a> Saver<'a> {
             return Err(cannot_keep(id, &what));
         }
         let tracked = Tracked::by_index(self.call(Touches::Objects))?;
-        let modules = self.record.sandbox.admin_dir.join("modules");
-        if let Some(what) = nested::find_unsavable(self.git, &tracked, folder, &modules)? {
+        let modules = self.own.join("modules");
+        if let Some(what) = nested::find_unsavable(self.git, &self.at, &tracked, folder, &modules)?
+        {
             return Err(cannot_keep(id, &what));
         }
         self.require_pushed()
     }
 
     fn require_pushed(&self) -> Result<(), Problem> {
-        let modules = self.record.sandbox.admin_dir.join("modules");
-        match nested::find_unpushed(self.git, &modules)? {
+        let modules = self.own.join("modules");
+        match nested::find_unpushed(self.git, &self.at, &modules)? {
             Some(what) => Err(cannot_keep(&self.record.sandbox.id, &what)),
             None => Ok(()),
         }
@@ -226,7 +266,7 @@ impl<'a> Saver<'a> {
     /// A copy of the index without the flags that hide changes. A fresh one where there is none to
     /// copy.
     fn copy_index(&self) -> Result<(), Problem> {
-        let copied = self.take_index().is_ok() && self.unhide().is_ok();
+        let copied = self.index.copy_own().is_ok() && self.unhide().is_ok();
         if copied {
             return Ok(());
         }
@@ -236,24 +276,7 @@ impl<'a> Saver<'a> {
             .map(drop)
     }
 
-    /// With the time it was written: from that git tells which files may have changed in the same
-    /// moment, and looks into those.
-    fn take_index(&self) -> std::io::Result<()> {
-        let own = self.record.sandbox.admin_dir.join("index");
-        let written = std::fs::metadata(&own)?.modified()?;
-        std::fs::copy(&own, self.index.path())?;
-        let copy = std::fs::File::options()
-            .write(true)
-            .open(self.index.path())?;
-        copy.set_modified(written)
-    }
-
     fn unhide(&self) -> Result<(), Problem> {
-        let name_bytes = self.record.sandbox.base_sha.len() / 2;
-        let is_plain = |index: Vec<u8>| !git::may_hide(&index, name_bytes);
-        if std::fs::read(self.index.path()).is_ok_and(is_plain) {
-            return Ok(());
-        }
         let answer = self
             .call(Touches::Objects)
             .args(["ls-files", "-v", "-z"])
@@ -305,7 +328,7 @@ impl<'a> Saver<'a> {
     }
 
     fn parents(&self, tree: &str, is_finished: bool) -> Result<Vec<String>, Problem> {
-        let mut parents = vec![self.head()?.to_owned()];
+        let mut parents = vec![self.head()?.to_string()];
         parents.extend(self.staged(tree)?);
         if !is_finished {
             parents.extend(self.half_done().iter().map(CommitSha::to_string));
@@ -317,7 +340,7 @@ impl<'a> Saver<'a> {
 
     /// A commit of what was staged, where that is neither the head nor what lies in the folder.
     fn staged(&self, tree: &str) -> Result<Option<String>, Problem> {
-        if self.take_index().is_err() {
+        if self.index.copy_own().is_err() {
             return Ok(None);
         }
         let answer = self.call(Touches::Files).arg("write-tree").run()?;
@@ -326,7 +349,7 @@ impl<'a> Saver<'a> {
         if answer.code != 0 || staged == tree || staged == self.tree_of(self.head()?)? {
             return Ok(None);
         }
-        let parents = [self.head()?.to_owned()];
+        let parents = [self.head()?.to_string()];
         let message = "What was staged\n";
         // Saved again after a crash, it must be the same commit.
         let time = Some(self.record.sandbox.created_at);
@@ -336,7 +359,6 @@ impl<'a> Saver<'a> {
 
     /// The commits an unfinished operation was about, and the changes it put aside before.
     fn half_done(&self) -> Vec<CommitSha> {
-        let admin = &self.record.sandbox.admin_dir;
         let originals = [
             "rebase-merge/orig-head",
             "rebase-apply/orig-head",
@@ -345,7 +367,8 @@ impl<'a> Saver<'a> {
         ];
         let originals = originals
             .into_iter()
-            .filter_map(|name| std::fs::read_to_string(admin.join(name)).ok());
+            .filter_map(|name| files::load_plain(&self.own.join(name), NAME_BYTES).ok())
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let heads = [
             "MERGE_HEAD",
             "CHERRY_PICK_HEAD",
@@ -360,9 +383,36 @@ impl<'a> Saver<'a> {
             .collect()
     }
 
+    /// Commits that an agent left on branches, tags or a stash of its own in the sandbox.
+    fn elsewhere(&self) -> Result<Vec<CommitSha>, Problem> {
+        let tips = |at: &Location| -> Result<BTreeSet<CommitSha>, Problem> {
+            let answer = self
+                .git
+                .call_at(at.clone(), Touches::Objects)
+                .args(["for-each-ref", "--format=%(objectname)"])
+                .ok()?;
+            let text = String::from_utf8_lossy(&answer.stdout);
+            Ok(text.lines().filter_map(CommitSha::parse).collect())
+        };
+        let mut own = tips(&self.at)?;
+        own.remove(self.head()?);
+        let known = tips(&self.users)?;
+        let new = own.difference(&known);
+        let commits = new.filter_map(|sha| git::resolve(self.git, &self.at, sha).ok());
+        // What the user's repository has may be there without a name, and be collected some day.
+        let is_safe = |sha: &CommitSha| {
+            let lost = git::unbranched(self.git, &self.users, sha);
+            lost.is_ok_and(|lost| lost.is_empty())
+        };
+        Ok(commits
+            .filter(|sha| !is_safe(sha))
+            .take(MOST_ELSEWHERE)
+            .collect())
+    }
+
     /// The same work saved before: a crash came between saving it and removing the sandbox.
     fn already_kept(&self, tree: &str, parents: &[String]) -> Result<Option<KeptWork>, Problem> {
-        let found = kept::load(self.git, &self.at, &self.prefix())?;
+        let found = kept::load(self.git, &self.users, &self.prefix())?;
         Ok(found
             .into_iter()
             .find(|one| one.tree == tree && one.parents == parents)
@@ -370,10 +420,10 @@ impl<'a> Saver<'a> {
     }
 
     fn publish(&self, sha: &str) -> Result<String, Problem> {
-        let taken = kept::load(self.git, &self.at, &self.prefix())?.len();
+        let taken = kept::load(self.git, &self.users, &self.prefix())?.len();
         for number in count(taken) + 1..REFS_LIMIT {
             let name = format!("{}{number}", self.prefix());
-            if refs::create(self.git, &self.at, &name, sha)? {
+            if refs::create(self.git, &self.users, &name, sha)? {
                 return Ok(name);
             }
         }

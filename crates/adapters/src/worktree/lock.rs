@@ -5,8 +5,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -53,13 +52,6 @@ impl FileLock {
             .and_then(|()| write!(file, "process {}, {what}", std::process::id()));
         Ok(Some(Self { _file: file }))
     }
-}
-
-/// The lock file of a repository: named by the folder itself, however its path is spelt.
-pub(super) fn repository_lock(dir: &Path, common_dir: &Path) -> Result<PathBuf, Problem> {
-    let meta = std::fs::metadata(common_dir)
-        .map_err(|error| super::storage_problem(common_dir, &error))?;
-    Ok(dir.join(format!("repo-{:x}-{:x}.lock", meta.dev(), meta.ino())))
 }
 
 fn held(path: &Path, wait: Duration) -> Problem {

@@ -1,4 +1,4 @@
-//! Sandboxes as git worktrees.
+//! Sandboxes: folders with a repository of their own that borrows the objects of the user's.
 //!
 //! Each step is recorded outside the sandbox before it is performed, so that after a crash the next
 //! sweep can finish or undo it.
@@ -16,16 +16,16 @@ mod phase_files;
 mod record;
 mod refs;
 mod remove;
+mod repository;
 mod roll_back;
 mod steps;
 mod sweep;
 mod trash;
-mod untouched;
 
 pub use steps::Step;
 
 use crate::files;
-use crate::git::{Git, Location, Pinned};
+use crate::git::{Git, Location};
 use drive_core::ids::{BranchName, CommitSha, RunId, SandboxId};
 use drive_core::phase::PhaseState;
 use drive_core::problem::{Kind, Problem};
@@ -106,11 +106,6 @@ impl Worktrees {
         self.locks.join(format!("sandbox-{id}.lock"))
     }
 
-    fn lock_repository(&self, common_dir: &Path, what: &str) -> Result<FileLock, Problem> {
-        let path = lock::repository_lock(&self.locks, common_dir)?;
-        FileLock::acquire(&path, what, self.lock_wait)
-    }
-
     /// Where a sandbox's files are now: in place, or moved aside.
     fn folder_of(&self, record: &Record) -> PathBuf {
         match record.stage {
@@ -127,23 +122,9 @@ impl Worktrees {
         }
     }
 
-    /// Git folders from the record: whoever works in the sandbox can write its `.git` file.
-    fn location_of(&self, record: &Record) -> Location {
-        let folder = self.folder_of(record);
-        // A link in its place leads to files that are not the sandbox's.
-        let exists = folder.symlink_metadata().is_ok_and(|meta| meta.is_dir());
-        Location {
-            dir: if exists {
-                folder.clone()
-            } else {
-                record.sandbox.git_dir.clone()
-            },
-            pinned: Some(Pinned {
-                git_dir: record.sandbox.admin_dir.clone(),
-                common_dir: record.sandbox.git_dir.clone(),
-                work_tree: exists.then_some(folder),
-            }),
-        }
+    /// The repository in a sandbox's folder, wherever that is now.
+    fn inside(&self, record: &Record) -> Location {
+        Location::inside(&self.folder_of(record), &record.sandbox.git_dir)
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 /// What the repositories in a sandbox's folder hold that cannot be saved.
 pub(super) fn find_unsavable(
     git: &Git,
+    at: &Location,
     tracked: &Tracked,
     folder: &Path,
     modules: &Path,
@@ -19,7 +20,7 @@ pub(super) fn find_unsavable(
         return Ok(Some(own_repository(path)));
     }
     for link in &tracked.links {
-        if let Some(what) = unsavable_at(git, link, &folder.join(link), modules)? {
+        if let Some(what) = unsavable_at(git, at, link, &folder.join(link), modules)? {
             return Ok(Some(what));
         }
     }
@@ -27,11 +28,15 @@ pub(super) fn find_unsavable(
 }
 
 /// A submodule that was fetched and has something no remote has.
-pub(super) fn find_unpushed(git: &Git, modules: &Path) -> Result<Option<String>, Problem> {
+pub(super) fn find_unpushed(
+    git: &Git,
+    at: &Location,
+    modules: &Path,
+) -> Result<Option<String>, Problem> {
     let mut folders = vec![modules.to_path_buf()];
     while let Some(folder) = folders.pop() {
         if folder.join("HEAD").is_file() {
-            if has_unpushed(git, &folder)? {
+            if has_unpushed(git, at, &folder)? {
                 let module = folder.strip_prefix(modules).unwrap_or(&folder);
                 return Ok(Some(format!(
                     "commits of submodule `{}` that are not on its remote",
@@ -54,6 +59,7 @@ pub(super) fn find_unpushed(git: &Git, modules: &Path) -> Result<Option<String>,
 /// What cannot be saved of the place of another repository.
 fn unsavable_at(
     git: &Git,
+    at: &Location,
     link: &Path,
     place: &Path,
     modules: &Path,
@@ -73,7 +79,7 @@ fn unsavable_at(
         }));
     };
     let is_safe = if meta.is_dir() {
-        !has_unpushed(git, &own)? && find_unpushed(git, &own.join("modules"))?.is_none()
+        !has_unpushed(git, at, &own)? && find_unpushed(git, at, &own.join("modules"))?.is_none()
     } else {
         // One that was fetched lies with git's own files of the sandbox, and is looked at there.
         leads_into(&own, place, modules)
@@ -83,9 +89,9 @@ fn unsavable_at(
 
 /// Whether a repository has commits that no remote of it has: on branches, on none, tagged or stashed.
 /// One that git cannot read may have.
-fn has_unpushed(git: &Git, git_dir: &Path) -> Result<bool, Problem> {
+fn has_unpushed(git: &Git, at: &Location, git_dir: &Path) -> Result<bool, Problem> {
     let answer = git
-        .call_at(Location::bare(git_dir), Touches::Objects)
+        .call_at(at.nested(git_dir), Touches::Objects)
         .args(["rev-list", "--max-count=1", "--all", "--not", "--remotes"])
         .run()?;
     Ok(answer.code != 0 || !answer.stdout.is_empty())

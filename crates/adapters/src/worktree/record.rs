@@ -5,6 +5,8 @@ use drive_core::ids::SandboxId;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::ProcessIdentity;
 use drive_core::sandbox::{KeptWork, Probe, RecordFact, Sandbox, Stage};
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,15 +16,17 @@ pub(super) const TRASH: &str = ".trash";
 
 /// The version of the format written.
 const VERSION: u32 = 1;
-/// The file with the token in the worktree's own git folder.
-pub(super) const TOKEN_FILE: &str = "drive-owner";
-
 /// One record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Record {
     pub(super) version: u32,
+    /// Names its place in the trash.
     pub(super) token: String,
+    /// The folder itself, as the disk knows it, once it is made. Nobody who works in it can change
+    /// that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) folder: Option<String>,
     pub(super) stage: Stage,
     pub(super) sandbox: Sandbox,
     /// Whether the branch was made by us, and not found.
@@ -40,6 +44,7 @@ impl Record {
         Self {
             version: VERSION,
             token,
+            folder: None,
             stage: Stage::Creating,
             sandbox,
             owns_branch: false,
@@ -51,7 +56,7 @@ impl Record {
     /// What the decision about a removal needs of it.
     pub(super) fn fact(&self) -> RecordFact {
         RecordFact {
-            token: self.token.clone(),
+            folder: self.folder.clone(),
             lifetime: self.sandbox.lifetime,
             stage: self.stage,
             inside_root: root_of(&self.sandbox).is_some(),
@@ -143,11 +148,17 @@ fn parse(bytes: &[u8]) -> Result<Record, String> {
     Ok(record)
 }
 
-/// Reads the token of a worktree's git folder.
-pub(super) fn load_token(admin_dir: &Path) -> Probe<String> {
-    match std::fs::read_to_string(admin_dir.join(TOKEN_FILE)) {
-        Ok(token) => Probe::Found(token),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Probe::Absent,
+/// What the disk knows a folder by: its number, and when it was made, where the disk tells that. A
+/// folder that takes its place has another one.
+pub(super) fn folder_id(path: &Path) -> Probe<String> {
+    let wanted = StatxFlags::INO | StatxFlags::BTIME;
+    match statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, wanted) {
+        Ok(found) => {
+            let born = found.stx_btime;
+            let (inode, seconds, nanos) = (found.stx_ino, born.tv_sec, born.tv_nsec);
+            Probe::Found(format!("{inode}-{seconds}.{nanos}"))
+        }
+        Err(Errno::NOENT) => Probe::Absent,
         Err(error) => Probe::Failed(error.to_string()),
     }
 }
@@ -184,6 +195,7 @@ mod tests {
         Record {
             version: 1,
             token: "00112233445566778899aabbccddeeff".to_owned(),
+            folder: Some("42-1790000000.5".to_owned()),
             stage: Stage::Kept,
             sandbox: Sandbox {
                 id: SandboxId::new("x"),
@@ -191,7 +203,6 @@ mod tests {
                 lifetime: Lifetime::Persistent,
                 path: "/state/sandboxes/x".into(),
                 git_dir: "/repo/.git".into(),
-                admin_dir: "/repo/.git/worktrees/x".into(),
                 base_sha: CommitSha::new("a".repeat(40)),
                 branch: Some(BranchName::parse("drive/x").unwrap()),
                 created_at: "2026-11-15T09:42:00Z".parse().unwrap(),

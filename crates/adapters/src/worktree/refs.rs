@@ -1,28 +1,24 @@
 //! Refs of a sandbox: its pin and its branch.
 
 use crate::git::{Answer, Git, Location, Touches, ref_problem};
-use drive_core::ids::BranchName;
-use drive_core::ids::SandboxId;
+use drive_core::ids::{BranchName, CommitSha};
 use drive_core::problem::{Kind, Problem};
 
-/// The ref that keeps a sandbox's base commit from being collected as garbage.
-pub(super) fn pin_of(id: &SandboxId) -> String {
-    format!("refs/drive/pin/{id}")
-}
-
-/// Points the pin at a commit, whatever it pointed at before, and creates the branch there: both, or
-/// neither where the branch exists.
+/// Points a sandbox's own refs at a commit, whatever they pointed at before, and creates the branch
+/// there: all, or none where the branch exists.
 pub(super) fn pin_and_create(
     git: &Git,
     at: &Location,
-    pin: &str,
-    branch: Option<&str>,
-    sha: &str,
+    pins: &[(String, &CommitSha)],
+    branch: Option<(&str, &CommitSha)>,
 ) -> Result<Answer, Problem> {
-    let create = branch.map_or(String::new(), |name| format!("create {name}\0{sha}\0"));
+    let pins = pins
+        .iter()
+        .map(|(name, sha)| format!("update {name}\0{sha}\0\0"));
+    let create = branch.map(|(name, sha)| format!("create {name}\0{sha}\0"));
     git.call_at(at.clone(), Touches::Objects)
         .args(["update-ref", "--no-deref", "--stdin", "-z"])
-        .stdin(format!("update {pin}\0{sha}\0\0{create}"))
+        .stdin(pins.chain(create).collect::<String>())
         .run()
 }
 

@@ -2,18 +2,18 @@
 //! last.
 
 use super::evidence::{gather, refused};
-use super::record::{Record, load_token};
+use super::record::{Record, folder_id};
 use super::steps::Step;
 use super::{Worktrees, keep, mend, refs, storage_problem};
 use crate::files;
 use crate::git::{self, Location};
-use drive_core::Problem;
 use drive_core::ids::SandboxId;
+use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{
-    Asker, KeptWork, Probe, Refusal, Stage, Verdict, check_folder_name, may_remove,
+    Asker, KeptWork, Lifetime, Probe, Refusal, Stage, Verdict, check_folder_name, may_remove,
 };
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Moves a sandbox aside.
 pub(super) fn retire(all: &Worktrees, id: &SandboxId) -> Result<bool, Problem> {
@@ -70,11 +70,13 @@ pub(super) fn settle_locked(all: &Worktrees, record: Record) -> Result<Option<Ke
 }
 
 fn set_aside(all: &Worktrees, mut record: Record) -> Result<Record, Problem> {
+    let is_disposable = record.sandbox.lifetime == Lifetime::Disposable;
+    if record.stage == Stage::Ready && !is_disposable && !record.sandbox.git_dir.is_dir() {
+        return Err(repository_gone(&record));
+    }
     // What cannot be put right is found out, and said, when the work is saved.
-    let _ = mend::mend_head(all, &record, None);
-    if record.stage == Stage::Ready && record.sandbox.admin_dir.join("modules").is_dir() {
-        // Submodules know their git folder by a relative path, which a move would break.
-        return save_work(all, record);
+    if is_ours(all, &record) {
+        let _ = mend::mend_repository(all, &record, None);
     }
     if record.stage == Stage::Ready {
         record.stage = Stage::Removing;
@@ -96,15 +98,11 @@ fn save_work(all: &Worktrees, mut record: Record) -> Result<Record, Problem> {
     if record.stage == Stage::Kept {
         return Ok(record);
     }
-    // With the git folder gone there is nothing to save from, and the branch is still there.
-    if load_token(&record.sandbox.admin_dir) != Probe::Absent {
-        match keep::keep(all, &record) {
-            Ok(kept) => record.kept = kept,
-            Err(problem) if record.stage == Stage::Ready => return Err(problem),
-            Err(problem) => {
-                put_back(all, record)?;
-                return Err(problem);
-            }
+    match keep::keep(all, &record) {
+        Ok(kept) => record.kept = kept,
+        Err(problem) => {
+            put_back(all, record)?;
+            return Err(problem);
         }
     }
     all.steps.done(Step::WorkKept);
@@ -125,21 +123,18 @@ fn put_back(all: &Worktrees, mut record: Record) -> Result<(), Problem> {
 /// Removes every trace but the files, which are left to the background.
 fn dismantle(all: &Worktrees, record: &Record) -> Result<(), Problem> {
     let aside = all.trash.place(record);
-    let is_proven = load_token(&record.sandbox.admin_dir) == Probe::Found(record.token.clone());
-    if is_proven && !aside.exists() {
+    if !aside.exists() && is_ours(all, record) {
         rename(&record.sandbox.path, &aside)?;
     }
     if record.sandbox.git_dir.is_dir() {
-        let what = format!("removing sandbox `{}`", record.sandbox.id);
-        let _lock = all.lock_repository(&record.sandbox.git_dir, &what)?;
-        deregister(record)?;
-        all.steps.done(Step::Deregistered);
         drop_refs(all, record)?;
         all.steps.done(Step::RefsDropped);
     }
-    all.trash
-        .mark_dead(&aside)
-        .map_err(|error| storage_problem(&aside, &error))?;
+    for remains in [&aside, &all.trash.repository_of(record)] {
+        all.trash
+            .mark_dead(remains)
+            .map_err(|error| storage_problem(remains, &error))?;
+    }
     all.steps.done(Step::MarkedDead);
     all.records.delete(&record.sandbox.id)?;
     all.steps.done(Step::Forgotten);
@@ -154,73 +149,45 @@ pub(super) fn undo(all: &Worktrees, record: &Record) -> Result<(), Problem> {
     }
     let path = &record.sandbox.path;
     if record.sandbox.git_dir.is_dir() {
-        let what = format!("undoing sandbox `{}`", record.sandbox.id);
-        let _lock = all.lock_repository(&record.sandbox.git_dir, &what)?;
-        deregister(record)?;
         drop_refs(all, record)?;
     }
-    files::remove_tree(path).map_err(|error| storage_problem(path, &error))?;
+    // A folder that stands there without having been recorded was made in the moment before the crash,
+    // or by somebody else: only one of ours is removed.
+    if record.folder.is_none() || is_ours(all, record) {
+        files::remove_tree(path).map_err(|error| storage_problem(path, &error))?;
+    }
     all.records.delete(&record.sandbox.id)
 }
 
-/// Removes the worktree's git folder: only ours, so never by a prune, which takes everybody's.
-pub(super) fn deregister(record: &Record) -> Result<(), Problem> {
-    let trash = record.sandbox.git_dir.join("drive-trash");
-    for (number, admin) in own_admin_dirs(record)?.into_iter().enumerate() {
-        let aside = trash.join(format!("{}-{number}", record.token));
-        let moved = std::fs::create_dir_all(&trash)
-            .and_then(|()| files::remove_tree(&aside))
-            .and_then(|()| std::fs::rename(&admin, &aside));
-        moved.map_err(|error| storage_problem(&admin, &error))?;
-    }
-    clear(&trash, &record.token).map_err(|error| storage_problem(&trash, &error))
+/// Its work is saved in the user's repository: without that there is nowhere to save it.
+fn repository_gone(record: &Record) -> Problem {
+    Problem::new(
+        Kind::WorkCannotBeKept,
+        format!(
+            "sandbox `{}` is not removed: its repository `{}` is gone",
+            record.sandbox.id,
+            record.sandbox.git_dir.display()
+        ),
+    )
+    .hint(format!(
+        "copy what you need out of `{}`, then delete it",
+        record.sandbox.path.display()
+    ))
 }
 
-/// Git folders with our token, and those of a half-made worktree that point at our folder.
-fn own_admin_dirs(record: &Record) -> Result<Vec<PathBuf>, Problem> {
-    let dir = record.sandbox.git_dir.join("worktrees");
-    let entries = match std::fs::read_dir(&dir) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(storage_problem(&dir, &error)),
-    };
-    let target = record.sandbox.path.join(".git");
-    let is_ours = |admin: &PathBuf| match load_token(admin) {
-        Probe::Found(token) => token == record.token,
-        Probe::Absent => {
-            record.stage == Stage::Creating
-                && std::fs::read(admin.join("gitdir"))
-                    .is_ok_and(|bytes| git::path_from(bytes.trim_ascii_end()) == target)
-        }
-        Probe::Failed(_) => false,
-    };
-    Ok(entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(is_ours)
-        .collect())
+/// Whether the folder is the one that was made.
+fn is_ours(all: &Worktrees, record: &Record) -> bool {
+    let found = folder_id(&all.folder_of(record)).found();
+    found.is_some() && found == record.folder
 }
 
-fn clear(trash: &Path, token: &str) -> io::Result<()> {
-    let entries = match std::fs::read_dir(trash) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    for entry in entries.flatten() {
-        if entry.file_name().to_string_lossy().starts_with(token) {
-            files::remove_tree(&entry.path())?;
-        }
-    }
-    // Another sandbox may be using it.
-    let _ = std::fs::remove_dir(trash);
-    Ok(())
-}
-
-/// The pin goes; so does a branch of ours that nobody committed to.
+/// The pins go; so does a branch of ours that nobody committed to.
 fn drop_refs(all: &Worktrees, record: &Record) -> Result<(), Problem> {
     let common = Location::bare(&record.sandbox.git_dir);
-    refs::delete_any(&all.git, &common, &refs::pin_of(&record.sandbox.id))?;
+    let id = &record.sandbox.id;
+    for pin in [git::pin_of(id), git::head_of(id)] {
+        refs::delete_any(&all.git, &common, &pin)?;
+    }
     if let (true, Some(branch)) = (record.owns_branch, &record.sandbox.branch) {
         let full = branch.full();
         if points_elsewhere(record, &full) {

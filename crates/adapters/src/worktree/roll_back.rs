@@ -2,14 +2,12 @@
 
 use super::mend::clear_lock;
 use super::record::Record;
-use super::{Worktrees, gone, keep, refs, storage_problem};
+use super::{Worktrees, gone, inside, keep, refs, storage_problem};
 use crate::git::{self, Call, IgnoredFiles, Location, Touches};
 use drive_core::Problem;
 use drive_core::ids::BranchName;
 use drive_core::sandbox::{InProgress, KeptWork, Stage};
 use std::ffi::OsString;
-use std::io;
-use std::path::Path;
 
 /// Saves what comes after `to`, then makes branch, index and files what they were there. Doing it
 /// again finds nothing to save.
@@ -21,17 +19,19 @@ pub(super) fn roll_back(
     if record.stage != Stage::Ready {
         return Err(gone(&record.sandbox.id));
     }
-    let at = all.location_of(record);
+    let at = all.inside(record);
     let to = git::resolve(&all.git, &at, to)?;
-    let admin = &record.sandbox.admin_dir;
+    let _held = git::take(&all.git, &record.sandbox, &at, std::slice::from_ref(&to))?;
+    let own = record.sandbox.path.join(".git");
     // A stale lock would stop the next agent. A lock that is held fails the calls below.
-    clear_lock(&admin.join("index.lock"), &at)?;
-    if is_there(all, record, &at, &to) {
+    clear_lock(&own.join("index.lock"), &at)?;
+    if keep::shows(all, record, &to)? {
+        git::put_branch(&all.git, &record.sandbox, &to)?;
         return Ok(None);
     }
     let mut kept = keep::keep_after(all, record, &to)?;
     let call = || all.git.call_at(at.clone(), Touches::Files);
-    if let Some(quit) = git::load_in_progress(&all.git, &at, admin)?.and_then(quitting) {
+    if let Some(quit) = git::load_in_progress(&all.git, &at, &own)?.and_then(quitting) {
         call().args(quit).ok()?;
     }
     let safe: Vec<&str> = kept
@@ -50,16 +50,8 @@ pub(super) fn roll_back(
     let uncovered = keep::keep_after(all, record, &to)?;
     kept = kept.or(uncovered);
     clean(all, record, &at)?;
+    git::put_branch(&all.git, &record.sandbox, &to)?;
     Ok(kept)
-}
-
-/// Whether the sandbox shows the commit and nothing else: the common case, told by two calls of git.
-fn is_there(all: &Worktrees, record: &Record, at: &Location, to: &str) -> bool {
-    let Some(branch) = &record.sandbox.branch else {
-        return false;
-    };
-    let tip = refs::value_of(&all.git, at, &branch.full());
-    tip.is_ok_and(|tip| tip.as_deref() == Some(to)) && keep::is_all_on_its_branch(all, record)
 }
 
 /// The sandbox's branch, where something else is checked out and the branch holds commits that none
@@ -93,14 +85,8 @@ fn clean(all: &Worktrees, record: &Record, at: &Location) -> Result<(), Problem>
     let ignored = IgnoredFiles::of(&record.sandbox.brought);
     status.retain_work(|path| !ignored.covers(&at.dir, path));
     for path in &status.untracked {
-        let file = at.dir.join(path);
-        unlink(&file)?;
-        for folder in path.ancestors().skip(1) {
-            let is_top = folder.as_os_str().is_empty();
-            if is_top || std::fs::remove_dir(at.dir.join(folder)).is_err() {
-                break;
-            }
-        }
+        inside::remove(&at.dir, path)
+            .map_err(|error| storage_problem(&at.dir.join(path), &error))?;
     }
     Ok(())
 }
@@ -125,13 +111,5 @@ fn quitting(what: InProgress) -> Option<[&'static str; 2]> {
         InProgress::CherryPick => Some(["cherry-pick", "--quit"]),
         InProgress::Revert => Some(["revert", "--quit"]),
         InProgress::Merge => None,
-    }
-}
-
-fn unlink(file: &Path) -> Result<(), Problem> {
-    match std::fs::remove_file(file) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(storage_problem(file, &error)),
     }
 }

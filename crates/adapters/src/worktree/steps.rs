@@ -8,14 +8,14 @@ use std::sync::Arc;
 pub enum Step {
     /// The record of what is about to be made is on disk.
     RecordWritten,
-    /// `.cruise/` is excluded.
-    Excluded,
     /// The base commit is pinned, and the branch exists.
     RefsMade,
-    /// The worktree is registered and has its folder.
-    Added,
-    /// The token is beside it.
-    TokenWritten,
+    /// Its folder exists.
+    FolderMade,
+    /// The record names the folder.
+    FolderRecorded,
+    /// It has a repository of its own.
+    RepositoryWritten,
     /// Its files are there.
     CheckedOut,
     /// Untracked files were brought along.
@@ -30,8 +30,6 @@ pub enum Step {
     WorkKept,
     /// The record says so.
     KeptWritten,
-    /// The worktree is no longer registered.
-    Deregistered,
     /// Pin and unused branch are gone.
     RefsDropped,
     /// The remains are marked as rubble.
@@ -44,22 +42,21 @@ impl Step {
     /// All steps of making one, in order.
     pub const CREATE: [Self; 8] = [
         Self::RecordWritten,
-        Self::Excluded,
         Self::RefsMade,
-        Self::Added,
-        Self::TokenWritten,
+        Self::FolderMade,
+        Self::FolderRecorded,
+        Self::RepositoryWritten,
         Self::CheckedOut,
         Self::Brought,
         Self::Ready,
     ];
 
     /// All steps of removing one, in order.
-    pub const REMOVE: [Self; 8] = [
+    pub const REMOVE: [Self; 7] = [
         Self::RemovalWritten,
         Self::MovedAside,
         Self::WorkKept,
         Self::KeptWritten,
-        Self::Deregistered,
         Self::RefsDropped,
         Self::MarkedDead,
         Self::Forgotten,

@@ -38,6 +38,13 @@ impl Trash {
         beside.as_deref().unwrap_or(&self.dir).join(name)
     }
 
+    /// Where the repository of a sandbox waits whose commits could not be taken.
+    pub(super) fn repository_of(&self, record: &Record) -> PathBuf {
+        let mut name = self.place(record).into_os_string();
+        name.push(".git");
+        name.into()
+    }
+
     /// Marks remains whose work is saved, so that they need no record any more.
     pub(super) fn mark_dead(&self, place: &Path) -> io::Result<()> {
         let Some(name) = place.file_name() else {

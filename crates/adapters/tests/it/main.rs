@@ -39,6 +39,7 @@ mod sandbox_nested;
 mod sandbox_reftable;
 mod sandbox_roll_back;
 mod sandbox_settings;
+mod sandbox_take;
 mod sandbox_untouched;
 mod sandbox_whole;
 mod store_database;

@@ -5,7 +5,7 @@ use drive_adapters::worktree::Worktrees;
 use drive_core::ids::{BranchName, CommitSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{OwnerState, Refusal, Sandbox, SandboxNote, SandboxSpec};
-use drive_engine::ports::{Sandboxes, VersionControl, WhyLeft};
+use drive_engine::ports::{Place, Sandboxes, VersionControl, WhyLeft};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -215,7 +215,9 @@ fn a_sandbox_folder_deleted_by_hand_keeps_its_commits() {
     write(&sandbox.path.join("new.txt"), "new");
     world.git_in(&sandbox.path, ["add", "-A"]);
     world.git_in(&sandbox.path, ["commit", "-qm", "work"]);
-    let head = world.git_in(&sandbox.path, ["rev-parse", "HEAD"]);
+    // Drive takes over what an agent committed as soon as that ends.
+    let state = world.builder().state(Place::Sandbox(&sandbox)).unwrap();
+    let head = state.head_sha.to_string();
     std::fs::remove_dir_all(&sandbox.path).unwrap();
 
     let again = sandboxes.create(&world.spec("one")).unwrap_err();
@@ -227,13 +229,12 @@ fn a_sandbox_folder_deleted_by_hand_keeps_its_commits() {
 }
 
 #[test]
-fn somebody_elses_worktree_in_the_place_of_ours_is_not_touched() {
+fn somebody_elses_folder_in_the_place_of_ours_is_not_touched() {
     let world = World::new();
     let sandboxes = world.worktrees();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let path = sandbox.path.to_str().unwrap();
-    world.git(["worktree", "unlock", path]);
-    world.git(["worktree", "remove", "--force", path]);
+    std::fs::remove_dir_all(path).unwrap();
     world.git(["worktree", "add", "-q", "--detach", path]);
     write(&sandbox.path.join("theirs.txt"), "theirs");
     let problem = sandboxes.remove(&sandbox).unwrap_err();

@@ -111,17 +111,20 @@ fn what_a_kill_during_the_saving_left_stops_no_later_one() {
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("untracked.txt"), "u");
     for name in ["drive-keep.index", "drive-keep.index.lock"] {
-        write(&sandbox.admin_dir.join(name), "half");
+        write(&sandbox.path.join(".git").join(name), "half");
     }
     assert!(sandboxes.keep(&sandbox).unwrap().is_some());
-    let left: Vec<_> = std::fs::read_dir(&sandbox.admin_dir)
+    let left: Vec<_> = std::fs::read_dir(&sandbox.path.join(".git"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .filter(|name| name.to_string_lossy().starts_with("drive-keep"))
         .collect();
     assert_eq!(left, Vec::<std::ffi::OsString>::new());
 
-    write(&sandbox.admin_dir.join("drive-keep.index.lock"), "half");
+    write(
+        &sandbox.path.join(".git").join("drive-keep.index.lock"),
+        "half",
+    );
     let report = sandboxes.sweep(&|_| OwnerState::Dead).unwrap();
     assert_eq!(report.left, Vec::new());
     assert_eq!(
@@ -156,11 +159,12 @@ fn a_lock_that_somebody_still_holds_is_named_with_what_to_do() {
 #[test]
 fn a_lock_of_a_killed_git_is_removed_and_the_work_is_committed() {
     let world = World::new();
-    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let locks = [
         sandbox.git_dir.join("refs/heads/drive/one.lock"),
-        sandbox.admin_dir.join("index.lock"),
-        sandbox.admin_dir.join("HEAD.lock"),
+        sandbox.path.join(".git").join("index.lock"),
+        sandbox.path.join(".git").join("HEAD.lock"),
     ];
     let git = world.builder();
     let place = Place::Sandbox(&sandbox);
@@ -171,6 +175,8 @@ fn a_lock_of_a_killed_git_is_removed_and_the_work_is_committed() {
             run: RunId::new("r-one"),
             message: format!("leftovers {number}"),
         };
+        // As before every look at what an agent did.
+        sandboxes.mend(&sandbox, None).unwrap();
         let work = git
             .collect_work(place, &leftovers, &sandbox.base_sha)
             .unwrap();
@@ -188,15 +194,13 @@ fn git_at_work(world: &World, folder: &std::path::Path) -> std::process::Child {
 }
 
 #[test]
-fn a_lock_of_the_repository_is_left_while_a_git_works_in_any_of_its_worktrees() {
+fn a_lock_of_the_users_repository_is_left_while_a_git_works_in_it() {
     let world = World::new();
     let sandboxes = world.worktrees();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
-    let other = sandboxes.create(&world.spec("two")).unwrap();
-    let shared = ["refs/heads/drive/one.lock", "packed-refs.lock"];
-    let shared = shared.map(|name| sandbox.git_dir.join(name));
-    // One in the folder of a worktree cannot be a lock of a git that works in another one.
-    let own = ["index.lock", "HEAD.lock"].map(|name| sandbox.admin_dir.join(name));
+    let shared = [sandbox.git_dir.join("refs/heads/drive/one.lock")];
+    // One in the sandbox cannot be a lock of a git that works outside of it.
+    let own = ["index.lock", "HEAD.lock"].map(|name| sandbox.path.join(".git").join(name));
     for lock in shared.iter().chain(&own) {
         write(lock, "");
     }
@@ -205,7 +209,7 @@ fn a_lock_of_the_repository_is_left_while_a_git_works_in_any_of_its_worktrees() 
         let all = shared.iter().chain(&own);
         all.filter(|lock| lock.exists()).collect()
     };
-    let mut at_work = git_at_work(&world, &other.path);
+    let mut at_work = git_at_work(&world, &world.repo);
     assert_eq!(left(), shared.iter().collect::<Vec<_>>());
     at_work.kill().unwrap();
     at_work.wait().unwrap();
@@ -214,7 +218,7 @@ fn a_lock_of_the_repository_is_left_while_a_git_works_in_any_of_its_worktrees() 
 
 #[test]
 fn a_live_owner_is_not_swept_however_far_it_has_come() {
-    for step in [Step::RecordWritten, Step::Added, Step::Ready] {
+    for step in [Step::RecordWritten, Step::FolderMade, Step::Ready] {
         let world = World::new();
         die(&world, step, false);
         let before = world.remains();

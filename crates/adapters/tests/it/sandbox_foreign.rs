@@ -83,13 +83,16 @@ fn inherited_git_variables_do_not_redirect_a_call() {
     assert_eq!(found.top, Some(world.repo.clone()));
 }
 
-/// A fact about git that an agent's isolation has to take into account.
 #[test]
-fn git_config_in_a_worktree_writes_the_shared_config() {
+fn settings_written_in_a_sandbox_stay_in_it() {
     let world = World::new();
     let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let before = std::fs::read(world.repo.join(".git/config")).unwrap();
     world.git_in(&sandbox.path, ["config", "alias.evil", "!touch /nowhere"]);
-    assert_eq!(world.git(["config", "alias.evil"]), "!touch /nowhere");
+    let own = world.git_in(&sandbox.path, ["config", "alias.evil"]);
+    assert_eq!(own, "!touch /nowhere");
+    let after = std::fs::read(world.repo.join(".git/config")).unwrap();
+    assert_eq!(after, before);
 }
 
 #[test]
@@ -111,7 +114,7 @@ fn gc_with_prune_now_does_not_drop_a_pinned_candidate() {
 }
 
 #[test]
-fn cruise_files_are_excluded_once_and_the_users_lines_stay() {
+fn cruise_files_are_excluded_in_the_sandbox_only() {
     let world = World::new();
     write(&world.repo.join(".git/info/exclude"), "mine");
     let sandboxes = world.worktrees();
@@ -121,7 +124,7 @@ fn cruise_files_are_excluded_once_and_the_users_lines_stay() {
         assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
     }
     let content = std::fs::read_to_string(world.repo.join(".git/info/exclude")).unwrap();
-    assert_eq!(content, "mine\n/.cruise\n");
+    assert_eq!(content, "mine");
 }
 
 #[test]
@@ -349,7 +352,8 @@ fn a_link_in_place_of_the_whole_sandbox_is_not_followed() {
     ] {
         assert_eq!(looked.unwrap_err().kind, Kind::SandboxReplaced);
     }
-    assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
+    let refused = sandboxes.remove(&sandbox).unwrap_err();
+    assert_eq!(refused.kind, Kind::SandboxNotOurs);
     sandboxes.finish_deletions();
     let mut entries = std::fs::read_dir(&outside).unwrap();
     assert_eq!(entries.next().unwrap().unwrap().file_name(), "mine.txt");

@@ -1,11 +1,11 @@
 //! A sandbox's life: made, worked in, kept, removed.
 
 use crate::support::{FixedClock, World, write};
-use drive_core::ids::{BranchName, CommitSha, RunId};
+use drive_core::ids::{BranchName, CommitSha, RemoteName, RunId};
 use drive_core::problem::Kind;
 use drive_core::sandbox::{InProgress, KeptAbout, KeptWork, Lifetime, OwnerState};
 use drive_engine::SandboxGuard;
-use drive_engine::ports::{Clock, Removal, Sandboxes};
+use drive_engine::ports::{Clock, Place, Push, Pushed, Removal, Sandboxes, VersionControl};
 
 fn about(run: &str, branch: &str) -> KeptAbout {
     KeptAbout {
@@ -177,7 +177,16 @@ fn commits_that_a_remote_has_are_not_kept_again() {
     write(&sandbox.path.join("new.txt"), "new");
     world.git_in(&sandbox.path, ["add", "-A"]);
     world.git_in(&sandbox.path, ["commit", "-qm", "pushed"]);
-    world.git_in(&sandbox.path, ["push", "-q", "origin", "HEAD"]);
+    let head = world.git_in(&sandbox.path, ["rev-parse", "HEAD"]);
+    let push = Push {
+        remote: RemoteName::parse("origin").unwrap(),
+        branch: BranchName::parse("drive/one").unwrap(),
+        sha: CommitSha::new(head),
+        expected: None,
+    };
+    let (git, place) = (world.builder(), Place::Sandbox(&sandbox));
+    git.state(place).unwrap();
+    assert_eq!(git.push(place, &push).unwrap(), Pushed::Done);
     assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
 }
 
@@ -219,9 +228,9 @@ fn a_rebase_left_half_done_is_kept_with_what_it_was_about() {
     agent(&["commit", "-qam", "agent"]);
     let original = agent(&["rev-parse", "HEAD"]);
     world.write("a.txt", "upstream\n");
-    world.commit("upstream");
+    let upstream = world.commit("upstream");
     let rebase = world
-        .command(&sandbox.path, ["rebase", "-q", "main"])
+        .command(&sandbox.path, ["rebase", "-q", &upstream])
         .output()
         .unwrap();
     assert!(!rebase.status.success(), "the rebase must conflict");
@@ -238,9 +247,9 @@ fn a_rebase_left_half_done_is_kept_with_what_it_was_about() {
 #[test]
 fn changes_that_an_unfinished_operation_put_aside_are_kept() {
     for operation in [
-        &["rebase", "-q", "--autostash", "main"][..],
-        &["rebase", "-q", "--apply", "--autostash", "main"],
-        &["merge", "-q", "--autostash", "main"],
+        &["rebase", "-q", "--autostash"][..],
+        &["rebase", "-q", "--apply", "--autostash"],
+        &["merge", "-q", "--autostash"],
     ] {
         let world = World::new();
         let sandboxes = world.worktrees();
@@ -248,9 +257,10 @@ fn changes_that_an_unfinished_operation_put_aside_are_kept() {
         write(&sandbox.path.join("a.txt"), "agent\n");
         world.git_in(&sandbox.path, ["commit", "-qam", "agent"]);
         world.write("a.txt", "upstream\n");
-        world.commit("upstream");
+        let upstream = world.commit("upstream");
         write(&sandbox.path.join("src/b.txt"), "put aside\n");
-        let command = world.command(&sandbox.path, operation).output().unwrap();
+        let with = operation.iter().copied().chain([upstream.as_str()]);
+        let command = world.command(&sandbox.path, with).output().unwrap();
         assert!(!command.status.success(), "{operation:?} must conflict");
         let put_aside = fs_text(&sandbox.path.join("src/b.txt")) == "b\n";
         assert!(put_aside, "{operation:?}");
@@ -272,7 +282,7 @@ fn changes_that_a_killed_merge_put_aside_are_kept_although_nothing_else_shows_it
     let stash = world.git_in(&sandbox.path, ["stash", "create"]);
     world.git_in(&sandbox.path, ["reset", "-q", "--hard"]);
     write(
-        &sandbox.admin_dir.join("MERGE_AUTOSTASH"),
+        &sandbox.path.join(".git").join("MERGE_AUTOSTASH"),
         &format!("{stash}\n"),
     );
     let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
@@ -372,6 +382,7 @@ fn a_git_file_that_points_elsewhere_is_not_believed() {
     let other = World::new();
     let sandboxes = world.worktrees();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    std::fs::remove_dir_all(sandbox.path.join(".git")).unwrap();
     write(
         &sandbox.path.join(".git"),
         &format!("gitdir: {}\n", other.repo.join(".git").display()),

@@ -121,7 +121,7 @@ fn a_repository_that_only_the_sandbox_has_holds_up_the_removal() {
 }
 
 #[test]
-fn a_clone_that_has_nothing_of_its_own_goes_with_the_sandbox() {
+fn a_clone_that_has_nothing_of_its_own_goes_with_the_sandbox_and_its_name_is_saved() {
     let world = World::new();
     let origin = world.path().join("origin");
     repository(&world, &origin);
@@ -131,7 +131,10 @@ fn a_clone_that_has_nothing_of_its_own_goes_with_the_sandbox() {
     world.git_in(&sandbox.path, ["clone", "-q", from, "app"]);
     world.git_in(&sandbox.path, ["add", "-A"]);
     world.git_in(&sandbox.path, ["commit", "-qm", "add app"]);
-    assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
+    let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+    let listed = world.git(["ls-tree", "--name-only", &format!("{}^", kept.sha), "app"]);
+    assert_eq!(listed, "app");
+    assert_eq!(world.git(["for-each-ref", "refs/heads/drive/"]), "");
 }
 
 #[test]
@@ -218,7 +221,10 @@ fn a_submodule_that_git_cannot_read_holds_up_the_removal() {
     // Its folder is gone, so nothing but its own files can tell what it had.
     fs::remove_dir_all(sandbox.path.join("lib")).unwrap();
     fs::create_dir(sandbox.path.join("lib")).unwrap();
-    write(&sandbox.admin_dir.join("modules/lib/config"), "[core\n");
+    write(
+        &sandbox.path.join(".git").join("modules/lib/config"),
+        "[core\n",
+    );
     let problem = sandboxes.remove(&sandbox).unwrap_err();
     assert_eq!(problem.kind, Kind::WorkCannotBeKept);
 }

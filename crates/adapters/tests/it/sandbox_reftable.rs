@@ -19,7 +19,7 @@ fn tabled() -> Option<World> {
 }
 
 /// Leaves an operation half done, after a conflict in `a.txt`.
-fn clash(world: &World, sandbox: &Sandbox, operation: &[&str]) {
+fn clash(world: &World, sandbox: &Sandbox, operation: &[String]) {
     let output = world.command(&sandbox.path, operation).output().unwrap();
     assert!(!output.status.success(), "{operation:?} must conflict");
     let text = std::fs::read_to_string(sandbox.path.join("a.txt")).unwrap();
@@ -29,9 +29,9 @@ fn clash(world: &World, sandbox: &Sandbox, operation: &[&str]) {
 #[test]
 fn what_was_left_half_done_is_seen_and_kept_and_no_marker_is_committed() {
     for (operation, what) in [
-        (&["cherry-pick", "main"][..], InProgress::CherryPick),
+        (&["cherry-pick", "UPSTREAM"][..], InProgress::CherryPick),
         (&["revert", "--no-edit", "HEAD^"], InProgress::Revert),
-        (&["merge", "-q", "main"], InProgress::Merge),
+        (&["merge", "-q", "UPSTREAM"], InProgress::Merge),
     ] {
         let Some(world) = tabled() else {
             return;
@@ -44,7 +44,11 @@ fn what_was_left_half_done_is_seen_and_kept_and_no_marker_is_committed() {
         }
         world.write("a.txt", "upstream\n");
         let upstream = world.commit("upstream");
-        clash(&world, &sandbox, operation);
+        let operation: Vec<String> = operation
+            .iter()
+            .map(|word| word.replace("UPSTREAM", &upstream))
+            .collect();
+        clash(&world, &sandbox, &operation);
         let leftovers = Leftovers {
             run: RunId::new("r-one"),
             message: "leftovers".into(),
@@ -78,9 +82,10 @@ fn changes_that_a_merge_put_aside_are_kept() {
     world.git_in(&sandbox.path, ["add", "-A"]);
     world.git_in(&sandbox.path, ["commit", "-qm", "agent"]);
     world.write("a.txt", "upstream\n");
-    world.commit("upstream");
+    let upstream = world.commit("upstream");
     write(&sandbox.path.join("b.txt"), "put aside\n");
-    clash(&world, &sandbox, &["merge", "-q", "--autostash", "main"]);
+    let merge = ["merge", "-q", "--autostash", &upstream].map(str::to_owned);
+    clash(&world, &sandbox, &merge);
     let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
     let parents = world.git(["show", "-s", "--format=%P", &kept.sha]);
     let has_it = |parent: &str| {
@@ -116,8 +121,7 @@ fn a_sound_head_is_left_alone_and_one_that_is_gone_is_set_again() {
             .unwrap(),
         nothing
     );
-    world.git_in(&sandbox.path, ["symbolic-ref", "HEAD", "refs/heads/none"]);
-    std::fs::remove_file(sandbox.admin_dir.join("HEAD")).unwrap();
+    std::fs::remove_file(sandbox.path.join(".git").join("HEAD")).unwrap();
     assert_eq!(
         sandboxes
             .mend(&sandbox, Some(&CommitSha::new(&tip)))

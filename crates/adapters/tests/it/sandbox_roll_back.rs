@@ -80,7 +80,9 @@ fn half_work_and_its_commits_are_kept_and_taken_away() {
         scene.git(&["rev-parse", &format!("{}^1", kept.sha)]),
         commit
     );
-    let saved = scene.git(&["ls-tree", "-r", "--name-only", &kept.reference]);
+    let saved = scene
+        .world
+        .git(["ls-tree", "-r", "--name-only", &kept.reference]);
     assert_eq!(
         saved.lines().collect::<Vec<_>>(),
         [".gitignore", "a.txt", "new/untracked.txt", "src/b.txt"]
@@ -159,7 +161,7 @@ fn a_merge_in_progress_is_kept_with_what_was_resolved_so_far() {
         "half resolved"
     );
     assert_eq!(scene.git(&["rev-parse", "HEAD"]), ours);
-    assert!(!scene.sandbox.admin_dir.join("MERGE_HEAD").exists());
+    assert!(!scene.sandbox.path.join(".git").join("MERGE_HEAD").exists());
     assert_eq!(scene.git(&["status", "--porcelain"]), "?? brought.txt");
 }
 
@@ -174,7 +176,7 @@ fn a_rebase_a_switch_and_a_lock_of_somebody_who_was_killed_are_undone() {
         .command(&scene.sandbox.path, ["rebase", "-q", &theirs])
         .output();
     assert!(!rebase.unwrap().status.success());
-    write(&scene.sandbox.admin_dir.join("index.lock"), "");
+    write(&scene.sandbox.path.join(".git").join("index.lock"), "");
     let kept = scene
         .world
         .worktrees()
@@ -196,7 +198,7 @@ fn a_rebase_a_switch_and_a_lock_of_somebody_who_was_killed_are_undone() {
 fn a_lock_of_the_index_that_somebody_holds_is_left_to_them() {
     let scene = Scene::new();
     scene.write("a.txt", "dirty\n");
-    let lock = scene.sandbox.admin_dir.join("index.lock");
+    let lock = scene.sandbox.path.join(".git").join("index.lock");
     write(&lock, "");
     let holder = std::fs::File::open(&lock).unwrap();
     let worktrees = scene.world.worktrees();
@@ -245,7 +247,7 @@ fn the_same_holds_for_an_ordinary_user() {
 #[test]
 fn what_stands_in_the_place_of_a_lock_and_is_none_is_removed() {
     let scene = Scene::new();
-    let lock = scene.sandbox.admin_dir.join("index.lock");
+    let lock = scene.sandbox.path.join(".git").join("index.lock");
     let base = CommitSha::new(&scene.base);
     let sandboxes = scene.world.worktrees();
     let makers: [fn(&std::path::Path); 2] = [

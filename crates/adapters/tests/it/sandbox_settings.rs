@@ -24,13 +24,6 @@ const SETTINGS: &[Setting] = &[
         },
         "dos.txt",
     ),
-    (
-        "case that means nothing",
-        |world, _| {
-            world.git(["config", "core.ignoreCase", "true"]);
-        },
-        "A.TXT",
-    ),
 ];
 
 #[test]

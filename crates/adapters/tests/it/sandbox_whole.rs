@@ -3,19 +3,18 @@
 
 use crate::support::{World, write};
 use drive_core::ids::CommitSha;
-use drive_core::problem::Kind;
 use drive_core::sandbox::Sandbox;
-use drive_engine::ports::Sandboxes;
+use drive_engine::ports::{Place, Sandboxes, VersionControl};
 use std::fs;
 
-/// A sandbox with one commit of its own.
+/// A sandbox with one commit of its own, which drive has seen.
 fn worked_in(world: &World, sandboxes: &dyn Sandboxes) -> (Sandbox, String) {
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("new.txt"), "work\n");
     world.git_in(&sandbox.path, ["add", "new.txt"]);
     world.git_in(&sandbox.path, ["commit", "--quiet", "--message=Mine"]);
-    let head = world.git_in(&sandbox.path, ["rev-parse", "HEAD"]);
-    (sandbox, head)
+    let state = world.builder().state(Place::Sandbox(&sandbox)).unwrap();
+    (sandbox, state.head_sha.to_string())
 }
 
 /// Nothing is missing, and git in there sees nothing to do.
@@ -76,20 +75,6 @@ fn a_folder_that_is_gone_or_empty_is_filled_from_its_branch() {
 }
 
 #[test]
-fn one_that_git_has_forgotten_is_known_to_it_again() {
-    let world = World::new();
-    let sandboxes = world.worktrees();
-    let (sandbox, head) = worked_in(&world, &sandboxes);
-    let path = sandbox.path.to_str().unwrap();
-    world.git(["worktree", "remove", "--force", "--force", path]);
-    sandboxes
-        .make_whole(&sandbox, Some(&CommitSha::new(&head)))
-        .unwrap();
-    is_whole(&world, &sandbox, &head);
-    assert!(world.git(["worktree", "list"]).contains(path));
-}
-
-#[test]
 fn a_branch_that_is_gone_is_made_again_where_it_was() {
     let world = World::new();
     let sandboxes = world.worktrees();
@@ -102,34 +87,21 @@ fn a_branch_that_is_gone_is_made_again_where_it_was() {
     world.git(["update-ref", "-d", "refs/heads/drive/one"]);
     assert_eq!(sandboxes.make_whole(&sandbox, None).unwrap(), told(&head));
     is_whole(&world, &sandbox, &head);
-    // Without a log of where it was, the caller's word counts, as long as it builds on the base.
-    for (known, tip) in [
-        (head.as_str(), head.as_str()),
-        (&"0".repeat(40), &sandbox.base_sha),
+    // Gone in both, it is where the sandbox's log, or the caller, knows it; else where it began.
+    for (has_log, known, tip) in [
+        (true, None, head.as_str()),
+        (false, Some(head.as_str()), head.as_str()),
+        (false, None, &sandbox.base_sha),
     ] {
         world.git(["update-ref", "-d", "refs/heads/drive/one"]);
-        let _ = fs::remove_file(sandbox.admin_dir.join("logs/HEAD"));
-        let notes = sandboxes
-            .make_whole(&sandbox, Some(&CommitSha::new(known)))
-            .unwrap();
-        assert_eq!(notes, told(tip));
+        world.git_in(&sandbox.path, ["update-ref", "-d", "refs/heads/drive/one"]);
+        if !has_log {
+            let _ = fs::remove_file(sandbox.path.join(".git/logs/HEAD"));
+        }
+        let known = known.map(CommitSha::new);
+        let notes = sandboxes.make_whole(&sandbox, known.as_ref()).unwrap();
+        assert_eq!(notes[0], "the agent left no commit checked out");
+        assert_eq!(notes[1..], told(tip));
+        assert_eq!(world.git(["rev-parse", "drive/one"]), tip);
     }
-}
-
-#[test]
-fn one_whose_git_folder_is_somebody_elses_now_is_refused() {
-    let world = World::new();
-    let sandboxes = world.worktrees();
-    let (sandbox, head) = worked_in(&world, &sandboxes);
-    let path = sandbox.path.to_str().unwrap();
-    world.git(["worktree", "remove", "--force", "--force", path]);
-    let other = world.git(["rev-parse", "--show-toplevel"]) + "-other/one";
-    world.git(["worktree", "add", "--quiet", "--detach", &other]);
-    assert!(sandbox.admin_dir.is_dir(), "git gave the name to another");
-    let refused = sandboxes
-        .make_whole(&sandbox, Some(&CommitSha::new(&head)))
-        .unwrap_err();
-    assert_eq!(refused.kind, Kind::SandboxGone);
-    let link = fs::read_to_string(sandbox.admin_dir.join("gitdir")).unwrap();
-    assert_eq!(link.trim_end(), format!("{other}/.git"));
 }

@@ -44,9 +44,9 @@ use clap::Subcommand;
 /// The commands of drive.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run one agent on a task in a temporary worktree
+    /// Run one agent on a task in a temporary sandbox
     Spawn(spawn::SpawnArgs),
-    /// Run one agent on a task and another to review it, in one temporary worktree
+    /// Run one agent on a task and another to review it, in one temporary sandbox
     SpawnTeam(spawn_team::SpawnTeamArgs),
     /// Plan a task on a pull request and watch it until it is merged, closed or inactive
     Cruise(cruise::CruiseArgs),
@@ -58,7 +58,7 @@ pub(crate) enum Command {
     Pr(pr::PrArgs),
     /// Serve the dashboard and receive webhooks
     Serve(serve::ServeArgs),
-    /// Verify a commit in an isolated worktree with resource limits
+    /// Verify a commit in an isolated checkout with resource limits
     Verify(verify::VerifyArgs),
     /// Demonstrate a planning cruise on a temporary repository with scripted agents
     Demo(demo::DemoArgs),

@@ -1,4 +1,4 @@
-//! `drive spawn`: one agent in a temporary worktree.
+//! `drive spawn`: one agent in a temporary sandbox.
 
 use super::spawn_options::{Assignment, SpawnOptions, layers};
 use crate::answer::Outcome;

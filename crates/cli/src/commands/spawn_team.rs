@@ -1,4 +1,4 @@
-//! `drive spawn-team`: a primary and a reviewer in one temporary worktree.
+//! `drive spawn-team`: a primary and a reviewer in one temporary sandbox.
 
 use super::phase_terms::usual_terms;
 use super::spawn_options::{Assignment, SpawnOptions, layers};

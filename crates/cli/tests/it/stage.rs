@@ -148,6 +148,14 @@ impl Stage {
         command
     }
 
+    /// The names of the sandboxes that are there.
+    pub(crate) fn sandboxes(&self) -> Vec<String> {
+        let state = self.path("home/.local/state/infinite-improbability-drive/sandboxes");
+        let entries = std::fs::read_dir(state).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name != ".trash").collect()
+    }
+
     pub(crate) fn git(&self, args: &[&str]) -> String {
         let output = self.try_git(args);
         output.unwrap_or_else(|stderr| panic!("{args:?}: {stderr}"))

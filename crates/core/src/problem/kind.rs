@@ -217,6 +217,7 @@ kinds! {
         StorageFailed: "storageFailed", Environment, "A file or folder cannot be used.", "Check who owns it and whether the disk is mounted read-only.";
         DiskFull: "diskFull", Environment, "The disk is full.", "Free some space and run the command again.";
         WorkCannotBeKept: "workCannotBeKept", Work, "The sandbox stays because something in it cannot be saved.", "Save or remove that by hand, then remove the sandbox.";
+        WorkRefused: "workRefused", Work, "Commits of a sandbox are damaged or unsafe and do not reach the repository.", "Look at what was saved with `drive kept list`.";
         TooMuchKept: "tooMuchKept", Environment, "The run has too many saved states.", "Drop some with `drive kept drop`.";
         UnknownKeptWork: "unknownKeptWork", Usage, "No saved work has that name.", "List it with `drive kept list`.";
     }

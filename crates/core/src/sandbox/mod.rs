@@ -1,4 +1,4 @@
-//! A sandbox: a git worktree made for one run.
+//! A sandbox: a folder with a repository of its own, made for one run.
 
 mod bring;
 mod kept;
@@ -67,16 +67,12 @@ pub struct Sandbox {
     pub run: RunId,
     /// When the sandbox is removed.
     pub lifetime: Lifetime,
-    /// The worktree.
+    /// Its folder, with a repository of its own in `.git`, which an agent can write.
     #[serde(with = "crate::serde_path")]
     pub path: PathBuf,
-    /// The repository's common git folder.
+    /// The git folder of the user's repository, whose objects it borrows and which gets its commits.
     #[serde(with = "crate::serde_path")]
     pub git_dir: PathBuf,
-    /// The worktree's own git folder. It is recorded because an agent inside can make the `.git`
-    /// file point anywhere.
-    #[serde(with = "crate::serde_path")]
-    pub admin_dir: PathBuf,
     /// The full hash it started at.
     pub base_sha: CommitSha,
     /// The branch created in it. An agent may have switched to another since.
@@ -95,7 +91,7 @@ pub struct Sandbox {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Brought {
-    /// Relative to the worktree.
+    /// Relative to the sandbox.
     #[serde(with = "crate::serde_path")]
     pub path: PathBuf,
     /// Size in bytes and time of the last change in nanoseconds of a file, to see whether it was worked

@@ -14,6 +14,16 @@ pub enum Probe<T> {
     Failed(String),
 }
 
+impl<T> Probe<T> {
+    /// What was found; `None` where nothing was, or where it could not be told.
+    pub fn found(self) -> Option<T> {
+        match self {
+            Probe::Found(found) => Some(found),
+            Probe::Absent | Probe::Failed(_) => None,
+        }
+    }
+}
+
 /// How far a sandbox has come, as written in its ownership record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -31,8 +41,8 @@ pub enum Stage {
 /// What the ownership record outside the sandbox says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordFact {
-    /// The secret written both here and beside the worktree.
-    pub token: String,
+    /// What the disk knew the folder by when it was made; `None` before.
+    pub folder: Option<String>,
     /// When the sandbox is removed.
     pub lifetime: Lifetime,
     /// The stage of its lifecycle.
@@ -57,10 +67,8 @@ pub enum OwnerState {
 pub struct Evidence {
     /// The record in the state directory.
     pub record: Probe<RecordFact>,
-    /// The token in the worktree's own git folder.
-    pub token: Probe<String>,
-    /// Whether the worktree's folder, or its remains in the trash, still exist.
-    pub folder: Probe<()>,
+    /// What the disk knows the folder by, or its remains in the trash.
+    pub folder: Probe<String>,
 }
 
 /// Who requests the removal.
@@ -79,7 +87,7 @@ pub enum Verdict {
     Remove,
     /// Nothing was done in it: undo its creation.
     Undo,
-    /// Folder and git folder are gone already: only the bookkeeping is left.
+    /// The folder is gone already: only the bookkeeping is left.
     Forget,
     /// The sandbox must not be touched.
     Refuse(Refusal),
@@ -91,10 +99,8 @@ pub enum Verdict {
 pub enum Refusal {
     /// Drive has no record of it.
     NotOurs,
-    /// The ownership token differs: another worktree has replaced it.
+    /// Another folder has taken its place.
     SomebodyElses,
-    /// The token is missing while the folder is there.
-    NoToken,
     /// The record points outside of any sandbox root.
     OutsideRoot,
     /// A probe failed, which proves nothing.
@@ -120,11 +126,14 @@ pub fn may_remove(evidence: &Evidence, asker: Asker) -> Verdict {
     if let Some(refusal) = refused_to(asker, record) {
         return Verdict::Refuse(refusal);
     }
-    match &evidence.token {
-        Probe::Failed(why) => Verdict::Refuse(Refusal::CannotTell(why.clone())),
-        Probe::Found(token) if *token != record.token => Verdict::Refuse(Refusal::SomebodyElses),
-        Probe::Found(_) => proven(record.stage),
-        Probe::Absent => without_token(record.stage, &evidence.folder),
+    match (&evidence.folder, &record.folder) {
+        (Probe::Failed(why), _) => Verdict::Refuse(Refusal::CannotTell(why.clone())),
+        (Probe::Absent, _) if record.stage == Stage::Creating => Verdict::Undo,
+        (Probe::Absent, _) => Verdict::Forget,
+        // The folder is recorded after it is made: in between it is not known yet.
+        (Probe::Found(_), None) if record.stage == Stage::Creating => Verdict::Undo,
+        (Probe::Found(found), Some(known)) if found == known => proven(record.stage),
+        (Probe::Found(_), _) => Verdict::Refuse(Refusal::SomebodyElses),
     }
 }
 
@@ -152,25 +161,13 @@ fn proven(stage: Stage) -> Verdict {
     }
 }
 
-fn without_token(stage: Stage, folder: &Probe<()>) -> Verdict {
-    match (stage, folder) {
-        (_, Probe::Failed(why)) => Verdict::Refuse(Refusal::CannotTell(why.clone())),
-        // The token is written after the folder: between the two steps there is none yet.
-        (Stage::Creating, Probe::Found(()) | Probe::Absent) => Verdict::Undo,
-        // The git folder goes before the remains do, and only after the work was saved.
-        (Stage::Kept, Probe::Found(())) => Verdict::Remove,
-        (Stage::Ready | Stage::Removing, Probe::Found(())) => Verdict::Refuse(Refusal::NoToken),
-        (Stage::Ready | Stage::Removing | Stage::Kept, Probe::Absent) => Verdict::Forget,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn record(lifetime: Lifetime, stage: Stage) -> Probe<RecordFact> {
         Probe::Found(RecordFact {
-            token: "t".into(),
+            folder: Some("f".into()),
             lifetime,
             stage,
             inside_root: true,
@@ -180,13 +177,12 @@ mod tests {
     fn proven_evidence(lifetime: Lifetime, stage: Stage) -> Evidence {
         Evidence {
             record: record(lifetime, stage),
-            token: Probe::Found("t".into()),
-            folder: Probe::Found(()),
+            folder: Probe::Found("f".into()),
         }
     }
 
     #[test]
-    fn a_command_removes_what_record_and_token_prove_ours() {
+    fn a_command_removes_what_record_and_folder_prove_ours() {
         for lifetime in [
             Lifetime::Transient,
             Lifetime::Persistent,
@@ -244,16 +240,11 @@ mod tests {
             record: Probe::Failed("io".into()),
             ..good.clone()
         };
-        let failed_token = Evidence {
-            token: Probe::Failed("io".into()),
-            ..good.clone()
-        };
         let failed_folder = Evidence {
-            token: Probe::Absent,
             folder: Probe::Failed("io".into()),
             ..good
         };
-        for evidence in [failed_record, failed_token, failed_folder] {
+        for evidence in [failed_record, failed_folder] {
             assert_eq!(may_remove(&evidence, Asker::Command), cannot);
             assert_eq!(
                 may_remove(&evidence, Asker::Sweep(OwnerState::Dead)),
@@ -263,17 +254,12 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_without_our_token_is_never_ours_to_remove() {
+    fn a_folder_in_the_place_of_ours_is_never_ours_to_remove() {
         let mut evidence = proven_evidence(Lifetime::Transient, Stage::Ready);
-        evidence.token = Probe::Found("other".into());
+        evidence.folder = Probe::Found("other".into());
         assert_eq!(
             may_remove(&evidence, Asker::Command),
             Verdict::Refuse(Refusal::SomebodyElses)
-        );
-        evidence.token = Probe::Absent;
-        assert_eq!(
-            may_remove(&evidence, Asker::Command),
-            Verdict::Refuse(Refusal::NoToken)
         );
         evidence.record = Probe::Absent;
         assert_eq!(
@@ -286,7 +272,7 @@ mod tests {
     fn a_record_that_points_elsewhere_is_not_followed() {
         let mut evidence = proven_evidence(Lifetime::Transient, Stage::Ready);
         evidence.record = Probe::Found(RecordFact {
-            token: "t".into(),
+            folder: Some("f".into()),
             lifetime: Lifetime::Transient,
             stage: Stage::Ready,
             inside_root: false,
@@ -301,7 +287,6 @@ mod tests {
     fn what_is_gone_is_forgotten_and_what_is_half_made_undone() {
         let gone = |stage| Evidence {
             record: record(Lifetime::Transient, stage),
-            token: Probe::Absent,
             folder: Probe::Absent,
         };
         let table = [
@@ -316,5 +301,20 @@ mod tests {
                 verdict
             );
         }
+    }
+
+    #[test]
+    fn a_folder_that_is_made_and_not_yet_recorded_is_undone() {
+        let record = RecordFact {
+            folder: None,
+            lifetime: Lifetime::Transient,
+            stage: Stage::Creating,
+            inside_root: true,
+        };
+        let evidence = Evidence {
+            record: Probe::Found(record),
+            folder: Probe::Found("f".into()),
+        };
+        assert_eq!(may_remove(&evidence, Asker::Command), Verdict::Undo);
     }
 }

@@ -60,7 +60,6 @@ impl Sandboxes for FakeRepository {
             lifetime: spec.lifetime,
             path: PathBuf::from(SANDBOX_ROOT).join(spec.id.as_str()),
             git_dir: spec.repo.join(".git"),
-            admin_dir: spec.repo.join(".git/worktrees").join(spec.id.as_str()),
             base_sha: CommitSha::new(base.clone()),
             branch: spec.branch.clone(),
             created_at: self.clock.now(),

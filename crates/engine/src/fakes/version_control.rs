@@ -1,7 +1,7 @@
 use super::repository::{CONFLICT, FakeHead, FakeRepository, Files, MAIN, RepositoryState, full};
 use crate::ports::{
     CollectedWork, DiffStats, DiffText, FileChange, Leftovers, Merged, Place, Push, Pushed,
-    Repository, Tip, Tips, VersionControl, WorkState,
+    Repository, VersionControl, WorkState,
 };
 use drive_core::ids::{BranchName, CommitSha, RemoteName};
 use drive_core::problem::{Kind, Problem};
@@ -60,24 +60,6 @@ impl VersionControl for FakeRepository {
         let state = self.alive()?;
         require(&state, &[base, head])?;
         Ok(state.between(base, head))
-    }
-
-    fn unpushed(&self, place: Place<'_>) -> Result<Vec<CommitSummary>, Problem> {
-        let state = self.alive()?;
-        let found = state_of(&state, place)?;
-        let own = found.branch.as_ref().map(BranchName::full);
-        let others = state
-            .refs
-            .iter()
-            .filter(|(name, _)| Some(*name) != own.as_ref());
-        let remotes = state
-            .remotes
-            .values()
-            .flat_map(|branches| branches.values());
-        let tips = others.map(|(_, sha)| sha).chain(remotes);
-        let safe: BTreeSet<String> = tips.flat_map(|tip| state.ancestors(tip)).collect();
-        let all = state.ancestors(&found.head_sha);
-        Ok(state.summaries(all.difference(&safe)))
     }
 
     fn diff_stats(&self, _: Place<'_>, base: &str, head: &str) -> Result<DiffStats, Problem> {
@@ -188,35 +170,6 @@ impl VersionControl for FakeRepository {
         }
         state.refs.insert(branch.full(), to.to_owned().to_string());
         Ok(())
-    }
-
-    fn tips(&self, sandbox: &Sandbox) -> Result<Tips, Problem> {
-        let state = self.alive()?;
-        let tip = |(name, sha): (&String, &String)| {
-            let mut others = state
-                .worktrees
-                .values()
-                .filter(|one| one.sandbox.id != sandbox.id);
-            let in_other_sandbox = others.any(|one| match &one.head {
-                FakeHead::Branch(branch) => branch.full() == *name,
-                FakeHead::Detached(_) => false,
-            });
-            let tip = Tip {
-                sha: sha.clone(),
-                follows: None,
-                in_other_sandbox,
-            };
-            (name.clone(), tip)
-        };
-        Ok(state.refs.iter().map(tip).collect())
-    }
-
-    fn is_all_by(&self, _: &str, _: &Sandbox, _: &str, _: &str) -> Result<bool, Problem> {
-        Ok(true)
-    }
-
-    fn may_be_made_by(&self, _: &str, _: &Sandbox, _: &str) -> bool {
-        true
     }
 
     fn remote_url(&self, _: Place<'_>, remote: &RemoteName) -> Result<Option<String>, Problem> {

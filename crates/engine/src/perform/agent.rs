@@ -41,7 +41,7 @@ impl World<'_> {
             .filter(|_| job.role == Role::Reviewer && task.run.work.head_sha.is_some());
         // The reviewer before it may have been killed in the middle of something.
         if let Some(sandbox) = &reviewed {
-            self.put_back(task, sandbox, job)?;
+            self.put_back(task, sandbox)?;
         }
         let scratch = self.runs_dir.join(task.run.id.as_str()).join(format!(
             "{}-{}",
@@ -76,8 +76,6 @@ impl World<'_> {
             count: Cell::new(0),
             used: Cell::new(Spent::default()),
         };
-        let beside = sandbox.filter(|_| job.role.access() == Access::Write);
-        let before = beside.and_then(|own| Some((self.remember_tips(&own)?, own)));
         let outcome = agent.run(
             &request,
             task.cancel,
@@ -88,14 +86,6 @@ impl World<'_> {
             },
         );
         self.agents.tidy(&scratch);
-        for message in before
-            .iter()
-            .flat_map(|(tips, own)| self.changed_tips(&job.agent, own, tips))
-        {
-            notes.warn(&message);
-            let event = AgentEvent::Warning { message };
-            self.observer.agent(&task.run.id, &task.claimed.key, &event);
-        }
         if let Some(sandbox) = &reviewed {
             // What it used counts even where the sandbox cannot be put back.
             if let Ok(outcome) = &outcome {
@@ -104,7 +94,7 @@ impl World<'_> {
             }
             self.sandboxes
                 .mend(sandbox, task.run.work.head_sha.as_ref())?;
-            if let Some(kept) = self.put_back(task, sandbox, job)? {
+            if let Some(kept) = self.put_back(task, sandbox)? {
                 let message = strayed(job, &kept);
                 notes.warn(&message);
                 let event = AgentEvent::Warning { message };

@@ -7,7 +7,6 @@ mod promotion;
 mod publish;
 mod put_back;
 mod steering;
-mod tips;
 mod work;
 
 use self::merge::Merging;

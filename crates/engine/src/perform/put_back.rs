@@ -18,35 +18,22 @@ impl World<'_> {
         &self,
         task: &Task<'_>,
         sandbox: &Sandbox,
-        job: &AgentJob,
     ) -> Result<Option<KeptWork>, Problem> {
         let Some(head) = task.run.work.head_sha.as_ref() else {
             return Ok(None);
         };
-        self.require_own_tip(sandbox, job, head)?;
+        self.require_own_tip(sandbox, head)?;
         self.sandboxes.roll_back(sandbox, head)
     }
 
-    fn require_own_tip(
-        &self,
-        sandbox: &Sandbox,
-        job: &AgentJob,
-        head: &CommitSha,
-    ) -> Result<(), Problem> {
+    fn require_own_tip(&self, sandbox: &Sandbox, head: &CommitSha) -> Result<(), Problem> {
         let Some(branch) = &sandbox.branch else {
             return Ok(());
         };
         let tip = self
             .history
             .resolve(Place::Sandbox(sandbox), &branch.full())?;
-        let place = Place::Sandbox(sandbox);
-        let is_own = || {
-            Ok::<bool, Problem>(
-                self.history.is_ancestor(place, head, &tip)?
-                    && self.history.is_all_by(&job.agent, sandbox, head, &tip)?,
-            )
-        };
-        if tip == *head || is_own()? {
+        if tip == *head {
             return Ok(());
         }
         // The files may still be those of the commit before: left as they are, they would look like a

@@ -36,5 +36,5 @@ pub use store::{
 };
 pub use version_control::{
     CollectedWork, DiffStats, DiffText, FileChange, LargeFile, Leftovers, Merged, Place, Push,
-    Pushed, Repository, Tip, Tips, VersionControl, WorkState,
+    Pushed, Repository, VersionControl, WorkState,
 };

@@ -123,7 +123,7 @@ pub enum Writes {
     Anywhere,
     /// In these folders and below, and in the private temporary folder; an empty list is a
     /// read-only role.
-    Only(Vec<PathBuf>),
+    Only(#[serde(with = "drive_core::serde_path::list")] Vec<PathBuf>),
 }
 
 /// What happens to the tree when drive itself dies.

@@ -3,7 +3,6 @@ use drive_core::ids::{BranchName, CommitSha, RemoteName, RunId};
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::{InProgress, Sandbox};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Where a question about history is asked.
@@ -11,7 +10,8 @@ use std::path::{Path, PathBuf};
 pub enum Place<'a> {
     /// A person's checkout, or a bare repository.
     Checkout(&'a Path),
-    /// One of our sandboxes. Its `.git` file is not believed.
+    /// One of our sandboxes. What it looks like is read in it, confined; history is read in the
+    /// user's repository, which has every commit that was taken out of it.
     Sandbox(&'a Sandbox),
 }
 
@@ -155,20 +155,6 @@ pub struct DiffText {
     pub cut: bool,
 }
 
-/// The refs of a repository and their targets, without remote-tracking refs.
-pub type Tips = BTreeMap<String, Tip>;
-
-/// The target of a ref.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tip {
-    /// The commit, or whatever else it is.
-    pub sha: String,
-    /// The target of a symbolic ref.
-    pub follows: Option<String>,
-    /// Whether it is checked out in another sandbox than the one that was asked about.
-    pub in_other_sandbox: bool,
-}
-
 /// History as the services need it.
 pub trait VersionControl: Send + Sync {
     /// The repository a path lies in.
@@ -196,9 +182,6 @@ pub trait VersionControl: Send + Sync {
         base: &str,
         head: &str,
     ) -> Result<Vec<CommitSummary>, Problem>;
-
-    /// Commits of the checkout that no remote, no tag and no other branch has, oldest first.
-    fn unpushed(&self, place: Place<'_>) -> Result<Vec<CommitSummary>, Problem>;
 
     /// How much `head` changes against `base`.
     fn diff_stats(&self, place: Place<'_>, base: &str, head: &str) -> Result<DiffStats, Problem>;
@@ -249,22 +232,6 @@ pub trait VersionControl: Send + Sync {
         from: &CommitSha,
         to: &CommitSha,
     ) -> Result<(), Problem>;
-
-    /// What the names of a sandbox's repository point at now. The sandbox itself may be gone.
-    fn tips(&self, sandbox: &Sandbox) -> Result<Tips, Problem>;
-
-    /// Whether the agent may have created this ref; `false` only if another process is known to
-    /// have done it.
-    fn may_be_made_by(&self, agent: &str, sandbox: &Sandbox, name: &str) -> bool;
-
-    /// Whether that agent committed everything that `to` has and `from` has not.
-    fn is_all_by(
-        &self,
-        agent: &str,
-        sandbox: &Sandbox,
-        from: &str,
-        to: &str,
-    ) -> Result<bool, Problem>;
 
     /// Whether the repository knows a remote of that name.
     fn remote_url(&self, place: Place<'_>, remote: &RemoteName) -> Result<Option<String>, Problem>;

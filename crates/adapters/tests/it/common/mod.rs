@@ -85,7 +85,6 @@ pub fn sandbox() -> Sandbox {
         lifetime: Lifetime::Transient,
         path: "/sandboxes/r1".into(),
         git_dir: "/repo/.git".into(),
-        admin_dir: "/repo/.git/worktrees/r1".into(),
         base_sha: CommitSha::new("a".repeat(40)),
         branch: Some(BranchName::parse("drive/do-it").unwrap()),
         created_at: at(1),

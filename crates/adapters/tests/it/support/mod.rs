@@ -10,6 +10,7 @@ use drive_core::time::Timestamp;
 use drive_engine::ports::{Clock, ProcessRunner};
 use rustix::mount::{MountFlags, UnmountFlags};
 use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -93,7 +94,7 @@ impl World {
     }
 
     pub fn runner() -> Arc<dyn ProcessRunner> {
-        Arc::new(BoundedRunner::new())
+        Arc::new(BoundedRunner::with_helper(helper()))
     }
 
     pub fn builder(&self) -> Git {
@@ -167,15 +168,10 @@ impl World {
         self.git(["rev-parse", "HEAD"])
     }
 
-    /// All refs below `refs/drive/`, and the registered worktrees besides the first.
+    /// All refs below `refs/drive/`.
     pub fn traces(&self) -> Vec<String> {
         let refs = self.git(["for-each-ref", "--format=%(refname)", "refs/drive/"]);
-        let worktrees = self.git(["worktree", "list", "--porcelain"]);
-        let worktrees = worktrees
-            .lines()
-            .filter_map(|line| line.strip_prefix("worktree "))
-            .skip(1);
-        refs.lines().chain(worktrees).map(str::to_owned).collect()
+        refs.lines().map(str::to_owned).collect()
     }
 
     /// Everything left in the sandbox root, its trash and the records.
@@ -184,8 +180,6 @@ impl World {
             self.root.clone(),
             self.root.join(".trash"),
             self.state.join("worktrees/records"),
-            self.repo.join(".git/worktrees"),
-            self.repo.join(".git/drive-trash"),
         ];
         let mut all: Vec<PathBuf> = folders
             .iter()
@@ -197,6 +191,13 @@ impl World {
         all.sort();
         all
     }
+}
+
+/// Where the helper is, for tests that run as a user who cannot see where it was built.
+const HELPER: &str = "DRIVE_TEST_HELPER";
+
+pub fn helper() -> std::ffi::OsString {
+    std::env::var_os(HELPER).unwrap_or_else(|| env!("CARGO_BIN_EXE_drive-supervise").into())
 }
 
 pub fn write(path: &Path, content: &str) {
@@ -211,6 +212,7 @@ pub fn child_test(name: &str, environment: &[(&str, &OsStr)]) -> Command {
         .args(["--exact", name, "--ignored", "--nocapture"])
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap())
+        .env(HELPER, helper())
         .envs(environment.iter().copied());
     command
 }
@@ -258,6 +260,10 @@ pub fn again_as_ordinary_user(module: &str) {
         return;
     }
     let (_, module) = module.split_once("::").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    let helper = folder.path().join("helper");
+    std::fs::copy(env!("CARGO_BIN_EXE_drive-supervise"), &helper).unwrap();
     // One thread: a child that another test forks holds this test's `flock` until it executes, and a
     // sweep then skips the sandbox as busy.
     let output = Command::new("/proc/self/exe")
@@ -269,6 +275,7 @@ pub fn again_as_ordinary_user(module: &str) {
         .arg(format!("{module}::"))
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap())
+        .env(HELPER, &helper)
         .current_dir("/")
         .uid(ORDINARY)
         .gid(ORDINARY)

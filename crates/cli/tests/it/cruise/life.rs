@@ -56,7 +56,7 @@ fn a_late_comment_is_answered_once_with_a_commit_and_an_approval_ends_the_cruise
         "{last}"
     );
     assert_eq!(find_state(&stage), None, "the sandbox is gone");
-    assert_eq!(stage.git(&["worktree", "list"]).lines().count(), 1);
+    assert_eq!(stage.sandboxes(), Vec::<String>::new());
 }
 
 fn find_state(stage: &Stage) -> Option<std::path::PathBuf> {
@@ -98,7 +98,7 @@ fn a_comment_from_the_command_line_is_shown_and_answered_with_and_without_an_own
         (Some(0), &"cancelled".into()),
         "{cleaned:?}"
     );
-    assert_eq!(stage.git(&["worktree", "list"]).lines().count(), 1);
+    assert_eq!(stage.sandboxes(), Vec::<String>::new());
     assert_eq!(stage.pull_request()["state"], "open");
 }
 
@@ -180,5 +180,5 @@ fn silence_that_lasted_while_nobody_watched_ends_the_cruise_of_the_next_owner() 
             &"open".into()
         ),
     );
-    assert_eq!(stage.git(&["worktree", "list"]).lines().count(), 1);
+    assert_eq!(stage.sandboxes(), Vec::<String>::new());
 }

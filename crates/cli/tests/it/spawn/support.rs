@@ -153,12 +153,11 @@ impl World {
             .replace('\n', " ")
     }
 
-    /// No process, no worktree, no pin, no sandbox: whatever happened, only work stays.
+    /// No process, no pin, no sandbox: whatever happened, only work stays.
     pub(crate) fn assert_nothing_is_left(&self) {
         assert_eq!(self.survivors(), Vec::<String>::new());
         assert_eq!(self.sandboxes(), Vec::<PathBuf>::new());
-        assert_eq!(self.git("worktree list | wc -l"), "1");
-        assert_eq!(self.git("for-each-ref refs/drive/pin"), "");
+        assert_eq!(self.git("for-each-ref refs/drive/pin refs/drive/head"), "");
         assert_eq!(self.git("status --porcelain"), "");
         assert_eq!(self.git("symbolic-ref HEAD"), "refs/heads/main");
     }

@@ -50,7 +50,7 @@ fn stopped(arena: &Arena, domain: &str) -> String {
         hint.contains(&format!("`drive runs resume {id}`")),
         "{hint}"
     );
-    assert_eq!(arena.stage.git(&["worktree", "list"]).lines().count(), 1);
+    assert_eq!(arena.stage.sandboxes(), Vec::<String>::new());
     id
 }
 
@@ -87,7 +87,7 @@ fn a_stopped_team_goes_on_with_runs_resume(arena: Arena) {
         run["headSha"].as_str().unwrap()
     );
     assert_eq!(run["commits"].as_array().unwrap().len(), 1);
-    assert_eq!(arena.stage.git(&["worktree", "list"]).lines().count(), 1);
+    assert_eq!(arena.stage.sandboxes(), Vec::<String>::new());
 }
 
 fn a_stopped_teams_draft_pull_request_says_so(arena: Arena) {

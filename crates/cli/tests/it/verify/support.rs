@@ -203,13 +203,9 @@ impl Scene {
         }
     }
 
-    /// No process, no worktree, no ref, no file of a verification.
+    /// No process, no ref, no file of a verification.
     pub(crate) fn assert_nothing_is_left(&self) {
         assert_eq!(self.survivors(), Vec::<String>::new());
-        assert_eq!(
-            self.shell("cd repo && git worktree list --porcelain | grep -c ^worktree"),
-            "1"
-        );
         assert_eq!(self.shell("cd repo && git for-each-ref refs/drive"), "");
         let left = |dir: &str| -> Vec<String> {
             let entries = std::fs::read_dir(self.path(dir))

@@ -159,7 +159,6 @@ pub fn sandbox() -> Sandbox {
         lifetime: Lifetime::Transient,
         path: "/state/sandboxes/x".into(),
         git_dir: "/repo/.git".into(),
-        admin_dir: "/repo/.git/worktrees/x".into(),
         base_sha: CommitSha::new("a".repeat(40)),
         branch: Some(BranchName::parse("drive/fix-the-login").unwrap()),
         created_at: at(1),

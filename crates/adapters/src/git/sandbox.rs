@@ -1,0 +1,213 @@
+//! A sandbox's own repository, seen from the user's: what is committed in it is taken over, and the
+//! user's branch follows the sandbox's.
+
+use super::take::Paths;
+use super::{Git, Held, Location, Take, Touches, history, ref_problem, state};
+use drive_core::ids::{BranchName, CommitSha, SandboxId};
+use drive_core::problem::{Kind, Problem};
+use drive_core::sandbox::Sandbox;
+use drive_engine::ports::WorkState;
+
+/// The ref that keeps a sandbox's base commit from being collected as garbage.
+pub(crate) fn pin_of(id: &SandboxId) -> String {
+    format!("refs/drive/pin/{id}")
+}
+
+/// The ref that tells where drive last put the branch of a sandbox. A branch that is elsewhere was
+/// moved by somebody else.
+pub(crate) fn head_of(id: &SandboxId) -> String {
+    format!("refs/drive/head/{id}")
+}
+
+/// What a sandbox looks like now. Its commit can be looked at in the user's repository then.
+pub(super) fn load_state(git: &Git, sandbox: &Sandbox) -> Result<WorkState, Problem> {
+    let inside = Location::inside(&sandbox.path, &sandbox.git_dir);
+    let state = state::load(git, &inside)?;
+    bring_out(git, sandbox, &inside, &state.head_sha)?;
+    Ok(state)
+}
+
+/// Takes what is checked out in a sandbox, and what is on its branch, which the user's follows.
+pub(crate) fn bring_out(
+    git: &Git,
+    sandbox: &Sandbox,
+    inside: &Location,
+    head: &CommitSha,
+) -> Result<(), Problem> {
+    let tip = match &sandbox.branch {
+        Some(branch) => own_tip(git, inside, branch)?,
+        None => None,
+    };
+    let wanted: Vec<CommitSha> = tip.iter().chain([head]).cloned().collect();
+    let _held = take_with(git, sandbox, inside, &wanted, Paths::Checked)?;
+    match (&sandbox.branch, tip) {
+        (Some(branch), Some(tip)) => publish(git, sandbox, branch, &tip),
+        (Some(_), None) | (None, _) => Ok(()),
+    }
+}
+
+/// Takes commits to be saved. They are safe from collection until a ref names them and the answer is
+/// dropped.
+pub(crate) fn take(
+    git: &Git,
+    sandbox: &Sandbox,
+    inside: &Location,
+    wanted: &[CommitSha],
+) -> Result<Held, Problem> {
+    take_with(git, sandbox, inside, wanted, Paths::Any)
+}
+
+fn take_with(
+    git: &Git,
+    sandbox: &Sandbox,
+    inside: &Location,
+    wanted: &[CommitSha],
+    paths: Paths,
+) -> Result<Held, Problem> {
+    let at = Location::bare(&sandbox.git_dir);
+    let last = history::resolve(git, &at, &head_of(&sandbox.id)).ok();
+    let since: Vec<CommitSha> = [sandbox.base_sha.clone()].into_iter().chain(last).collect();
+    let take = Take {
+        git,
+        from: inside,
+        to: &sandbox.git_dir,
+        since: &since,
+        paths,
+    };
+    take.commits(wanted)
+}
+
+/// What a branch points at in a sandbox.
+pub(crate) fn own_tip(
+    git: &Git,
+    inside: &Location,
+    branch: &BranchName,
+) -> Result<Option<CommitSha>, Problem> {
+    let answer = git
+        .call_at(inside.clone(), Touches::Objects)
+        .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
+        .arg(format!("{}^{{commit}}", branch.full()))
+        .run()?;
+    // A branch that is gone, or that leads to no commit, is put right where it is looked at.
+    Ok(CommitSha::parse(&answer.line()).filter(|_| answer.code == 0))
+}
+
+/// Where the user's repository has a sandbox's branch.
+struct Branch {
+    /// Where it is; `None` when it was deleted.
+    current: Option<CommitSha>,
+    /// Where drive put it.
+    known: CommitSha,
+    /// The checkout that shows it.
+    checkout: Option<String>,
+}
+
+/// Moves the user's branch to where the sandbox's is.
+fn publish(
+    git: &Git,
+    sandbox: &Sandbox,
+    branch: &BranchName,
+    tip: &CommitSha,
+) -> Result<(), Problem> {
+    let at = Location::bare(&sandbox.git_dir);
+    let there = load_branch(git, sandbox, branch, &at)?;
+    if *tip == there.known {
+        return Ok(());
+    }
+    if let Some(current) = &there.current
+        && *current != there.known
+        && !history::is_ancestor(git, &at, current, tip)?
+    {
+        return Err(Problem::new(
+            Kind::BranchMoved,
+            format!("`{branch}` got commits from somebody else while the agent worked"),
+        )
+        .hint(format!("drive keeps both: its own are at {tip}")));
+    }
+    set_branch(git, sandbox, branch, tip, &there, &at)
+}
+
+/// Moves the user's branch of a sandbox to a commit, unless somebody else moved it: that is theirs,
+/// and is looked at next.
+pub(crate) fn put_branch(git: &Git, sandbox: &Sandbox, tip: &CommitSha) -> Result<(), Problem> {
+    let Some(branch) = &sandbox.branch else {
+        return Ok(());
+    };
+    let at = Location::bare(&sandbox.git_dir);
+    let there = load_branch(git, sandbox, branch, &at)?;
+    let is_theirs = |current: &CommitSha| *current != there.known && current != tip;
+    if there.current.as_ref().is_some_and(is_theirs) {
+        return Ok(());
+    }
+    set_branch(git, sandbox, branch, tip, &there, &at)
+}
+
+fn set_branch(
+    git: &Git,
+    sandbox: &Sandbox,
+    branch: &BranchName,
+    tip: &CommitSha,
+    there: &Branch,
+    at: &Location,
+) -> Result<(), Problem> {
+    let is_there = there.current.as_ref() == Some(tip);
+    if is_there && there.known == *tip {
+        return Ok(());
+    }
+    if let Some(checkout) = there.checkout.as_ref().filter(|_| !is_there) {
+        return Err(Problem::new(
+            Kind::BranchCheckedOut,
+            format!("branch `{branch}` is checked out at `{checkout}`, so drive does not move it"),
+        )
+        .hint(format!(
+            "check out another branch there: `git -C '{checkout}' switch -`"
+        )));
+    }
+    let (full, head) = (branch.full(), head_of(&sandbox.id));
+    let moved = match &there.current {
+        Some(current) => format!("update {full}\0{tip}\0{current}\0"),
+        None => format!("create {full}\0{tip}\0"),
+    };
+    let answer = git
+        .call_at(at.clone(), Touches::Objects)
+        .args(["update-ref", "--no-deref", "--stdin", "-z"])
+        .stdin(format!("{moved}update {head}\0{tip}\0\0"))
+        .run()?;
+    match answer.code {
+        0 => Ok(()),
+        _ => Err(ref_problem(&answer, at, &[&full, &head])),
+    }
+}
+
+fn load_branch(
+    git: &Git,
+    sandbox: &Sandbox,
+    branch: &BranchName,
+    at: &Location,
+) -> Result<Branch, Problem> {
+    let (full, head) = (branch.full(), head_of(&sandbox.id));
+    let answer = git
+        .call_at(at.clone(), Touches::Objects)
+        .args(["for-each-ref"])
+        .arg("--format=%(refname)%00%(objectname)%00%(worktreepath)")
+        .args([&full, &head])
+        .ok()?;
+    let text = String::from_utf8_lossy(&answer.stdout);
+    let mut there = Branch {
+        current: None,
+        known: sandbox.base_sha.clone(),
+        checkout: None,
+    };
+    for row in text.lines() {
+        let mut fields = row.split('\0');
+        let (name, sha) = (fields.next(), fields.next().and_then(CommitSha::parse));
+        if name == Some(&full) {
+            there.current = sha;
+            let checkout = fields.next().filter(|path| !path.is_empty());
+            there.checkout = checkout.map(str::to_owned);
+        } else if let (true, Some(sha)) = (name == Some(&head), sha) {
+            there.known = sha;
+        }
+    }
+    Ok(there)
+}

@@ -1,0 +1,396 @@
+//! Takes commits out of a sandbox's own repository into the user's.
+//!
+//! Git in the sandbox packs them, confined; git outside gives every object its name anew, in a folder
+//! of its own, and checks that the history is complete and its paths are harmless. Only then do the
+//! objects join the repository's. Nothing that the sandbox says about itself is believed.
+
+use super::commit::nested_repository;
+use super::object_folders::{as_variable, object_folders};
+use super::tracked::declared;
+use super::{Call, Git, Location, Touches, path_from};
+use crate::files;
+use drive_core::ids::CommitSha;
+use drive_core::problem::{Kind, Problem};
+use rustix::fs::{Mode, OFlags};
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// The most bytes that one pack may have.
+const PACK_BYTES: u64 = 8 << 30;
+/// Where git in the sandbox packs, in the sandbox's own git folder.
+const PACKING: &str = "drive-take";
+/// Where new objects wait for their check, below the repository's objects. Git's own clean-up knows
+/// the beginning of the name.
+const WAITING: &str = "tmp_objdir-drive";
+/// The name of a pack until its own is known.
+const NEW: &str = "pack-new";
+const LINK: &str = "160000";
+
+/// Commits on their way from a sandbox's repository to the user's.
+pub(crate) struct Take<'a> {
+    pub(crate) git: &'a Git,
+    /// The sandbox's own repository.
+    pub(crate) from: &'a Location,
+    /// The git folder of the user's repository.
+    pub(crate) to: &'a Path,
+    /// Commits that both have, from which the others are told.
+    pub(crate) since: &'a [CommitSha],
+    pub(crate) paths: Paths,
+}
+
+/// What paths the commits may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Paths {
+    /// Those that can be checked out everywhere: for a branch.
+    Checked,
+    /// Whatever git itself takes: for work that is only saved.
+    Any,
+}
+
+/// Keeps the new objects from being collected until it is dropped, when a ref names them.
+#[derive(Debug, Default)]
+pub(crate) struct Held(Option<PathBuf>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(keep) = self.0.take() {
+            // One that stays costs a little space: a repack leaves its objects where they are.
+            let _ = std::fs::remove_file(keep);
+        }
+    }
+}
+
+impl Take<'_> {
+    /// Takes these commits, with everything that they need.
+    pub(crate) fn commits(&self, wanted: &[CommitSha]) -> Result<Held, Problem> {
+        let missing = self.missing(wanted)?;
+        if missing.is_empty() {
+            if self.paths == Paths::Checked {
+                for commit in wanted {
+                    self.check_paths(None, commit)?;
+                }
+            }
+            return Ok(Held::default());
+        }
+        let waiting = Waiting::make(self.to)?;
+        let pack = waiting.folder.join("pack").join(format!("{NEW}.pack"));
+        let packed = self.pack(&missing, &pack)?;
+        let name = self.index(&waiting, &pack)?;
+        for commit in &missing {
+            self.check_kind(&waiting, commit)?;
+        }
+        self.check_count(&waiting, &missing, packed)?;
+        if self.paths == Paths::Checked {
+            for commit in &missing {
+                self.check_paths(Some(&waiting), commit)?;
+            }
+        }
+        waiting.join_repository(&name)
+    }
+
+    /// Those of the commits that the repository does not have.
+    fn missing(&self, wanted: &[CommitSha]) -> Result<Vec<CommitSha>, Problem> {
+        let list: String = wanted.iter().map(|sha| format!("{sha}\n")).collect();
+        let answer = self
+            .outside(Touches::Objects)
+            .args(["cat-file", "--batch-check=%(objectname) %(objecttype)"])
+            .stdin(list)
+            .ok()?;
+        let text = String::from_utf8_lossy(&answer.stdout);
+        let there: HashSet<&str> = text
+            .lines()
+            .filter_map(|line| line.strip_suffix(" commit"))
+            .collect();
+        let mut missing: Vec<CommitSha> = wanted.to_vec();
+        missing.retain(|sha| !there.contains(sha.as_str()));
+        missing.dedup();
+        Ok(missing)
+    }
+
+    /// Lets git in the sandbox write a pack, copies it to where it is checked, and tells how many
+    /// objects it says to have.
+    fn pack(&self, wanted: &[CommitSha], to: &Path) -> Result<u32, Problem> {
+        let folder = self.from.dir.join(".git").join(PACKING);
+        let clear = || files::remove_tree(&folder).map_err(|error| unwritable(&folder, &error));
+        clear()?;
+        std::fs::create_dir(&folder).map_err(|error| unwritable(&folder, &error))?;
+        let wanted = wanted.iter().map(|sha| format!("{sha}\n"));
+        let known = self.since.iter().map(|sha| format!("^{sha}\n"));
+        let answer = self
+            .git
+            .call_at(self.from.clone(), Touches::Files)
+            .config("pack.useBitmaps", "false")
+            .config("core.commitGraph", "false")
+            .config("pack.threads", "1")
+            .config("pack.packSizeLimit", "0")
+            // The sparse way packs objects that the other side has.
+            .config("pack.useSparse", "false")
+            .args(["pack-objects", "--revs", "--quiet", "--delta-base-offset"])
+            .arg(folder.join("pack"))
+            .stdin(wanted.chain(known).collect::<String>())
+            .run()?;
+        if answer.code != 0 {
+            return Err(refused("git cannot read its commits").cause(answer.complaint()));
+        }
+        let name = answer.line();
+        if CommitSha::parse(&name).is_none() {
+            return Err(refused("git cannot pack its commits"));
+        }
+        let made = folder.join(format!("pack-{name}.pack"));
+        let packed = copy_pack(&made, to)?;
+        clear()?;
+        Ok(packed)
+    }
+
+    /// Names every object anew, and tells the name of the pack, which follows from them.
+    fn index(&self, waiting: &Waiting, pack: &Path) -> Result<String, Problem> {
+        let answer = self
+            .checking(waiting)
+            .args(["index-pack", "--strict", "--keep=drive takes it"])
+            .arg(pack)
+            .run()?;
+        let line = answer.line();
+        let name = line.rsplit('\t').next().unwrap_or(&line);
+        if answer.code != 0 || CommitSha::parse(name).is_none() {
+            return Err(refused("its objects are damaged").cause(answer.complaint()));
+        }
+        Ok(name.to_owned())
+    }
+
+    fn check_kind(&self, waiting: &Waiting, commit: &CommitSha) -> Result<(), Problem> {
+        let kind = self
+            .checking(waiting)
+            .args(["cat-file", "-t", commit])
+            .run()?;
+        if kind.code != 0 || kind.line() != "commit" {
+            return Err(refused(&format!("{commit} is not a commit in it")));
+        }
+        Ok(())
+    }
+
+    /// The history is complete, and nothing came along that does not belong to it.
+    fn check_count(
+        &self,
+        waiting: &Waiting,
+        wanted: &[CommitSha],
+        packed: u32,
+    ) -> Result<(), Problem> {
+        let answer = self
+            .checking(waiting)
+            .args(["rev-list", "--objects", "--no-object-names"])
+            .args(wanted.iter().map(CommitSha::as_str))
+            .arg("--not")
+            .args(self.since.iter().map(CommitSha::as_str))
+            .run()?;
+        if answer.code != 0 {
+            return Err(refused("its history is incomplete").cause(answer.complaint()));
+        }
+        let needed = answer.stdout.iter().filter(|byte| **byte == b'\n').count();
+        if packed as usize > needed {
+            return Err(refused("it holds objects that no commit of it needs"));
+        }
+        Ok(())
+    }
+
+    /// What git's own check lets through, and what a checkout elsewhere would trip over: in every
+    /// commit, not only in the last.
+    fn check_paths(&self, waiting: Option<&Waiting>, commit: &CommitSha) -> Result<(), Problem> {
+        let commits = self
+            .checking(waiting)
+            .args(["rev-list", commit.as_str(), "--not"])
+            .args(self.since.iter().map(CommitSha::as_str))
+            .ok()?;
+        let answer = self
+            .checking(waiting)
+            .args(["diff-tree", "--stdin", "-r", "-z", "-m", "--root"])
+            .args(["--no-renames", "--no-commit-id"])
+            .stdin(commits.stdout)
+            .ok()?;
+        let mut fields = answer.fields();
+        let (mut added, mut links) = (Vec::new(), Vec::new());
+        while let (Some(about), Some(path)) = (fields.next(), fields.next()) {
+            let about = String::from_utf8_lossy(about);
+            let mut words = about.trim_start_matches(':').split(' ');
+            let (old, new) = (words.next(), words.next());
+            if path.iter().any(|byte| *byte < b' ' || *byte == 0x7f) {
+                let path = String::from_utf8_lossy(path);
+                let path = path.escape_debug();
+                return Err(refused(&format!("`{path}` has a control character")));
+            }
+            if new == Some(LINK) && old != Some(LINK) {
+                links.push(path_from(path));
+            } else if old == Some("000000") {
+                added.push(path.to_vec());
+            }
+        }
+        if !links.is_empty() {
+            let declared = declared(self.checking(waiting), commit)?;
+            if let Some(nested) = links.iter().find(|link| !declared.contains(*link)) {
+                return Err(nested_repository(nested));
+            }
+        }
+        if added.is_empty() {
+            return Ok(());
+        }
+        self.check_case(waiting, commit, &added)
+    }
+
+    /// Two new names that differ only in case are one file on many disks.
+    fn check_case(
+        &self,
+        waiting: Option<&Waiting>,
+        commit: &CommitSha,
+        added: &[Vec<u8>],
+    ) -> Result<(), Problem> {
+        let answer = self
+            .checking(waiting)
+            .args(["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit])
+            .ok()?;
+        let mut names: HashMap<Vec<u8>, &[u8]> = HashMap::new();
+        let added: HashSet<&[u8]> = added.iter().map(Vec::as_slice).collect();
+        for path in answer.fields().chain(added.iter().copied()) {
+            // A folder clashes with a file or a link as well as a file does.
+            let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+            let ends = ends.map(|(at, _)| at).chain([path.len()]);
+            for part in ends.map(|end| &path[..end]) {
+                let folded = match std::str::from_utf8(part) {
+                    Ok(text) => text.to_lowercase().into_bytes(),
+                    Err(_) => part.to_ascii_lowercase(),
+                };
+                let other = *names.entry(folded).or_insert(part);
+                let is_new = |part: &[u8]| {
+                    added.iter().any(|new| {
+                        new.strip_prefix(part)
+                            .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+                    })
+                };
+                if other != part && (is_new(part) || is_new(other)) {
+                    return Err(refused(&format!(
+                        "`{}` and `{}` differ only in case",
+                        path_from(other).display(),
+                        path_from(part).display()
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn outside(&self, touches: Touches) -> Call<'_> {
+        self.git
+            .call_at(Location::bare(self.to), touches)
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .env("GIT_GRAFT_FILE", "/dev/null")
+            .config("core.commitGraph", "false")
+    }
+
+    fn checking<'w>(&self, waiting: impl Into<Option<&'w Waiting>>) -> Call<'_> {
+        let call = self.outside(Touches::Files);
+        let Some(waiting) = waiting.into() else {
+            return call;
+        };
+        call.env("GIT_OBJECT_DIRECTORY", &waiting.folder)
+            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", &waiting.known)
+    }
+}
+
+/// A folder for objects that are not checked yet. It goes with the value.
+struct Waiting {
+    folder: PathBuf,
+    objects: PathBuf,
+    /// The objects that the repository has, as git reads the list.
+    known: OsString,
+}
+
+impl Waiting {
+    fn make(git_dir: &Path) -> Result<Self, Problem> {
+        let objects = git_dir.join("objects");
+        let number = crate::entropy::random_u32()?;
+        let folder = objects.join(format!("{WAITING}-{}-{number:08x}", std::process::id()));
+        std::fs::create_dir_all(folder.join("pack"))
+            .map_err(|error| unwritable(&folder, &error))?;
+        Ok(Self {
+            known: as_variable(&object_folders(git_dir)),
+            folder,
+            objects,
+        })
+    }
+
+    /// Moves the pack over; with its index, which comes last, git sees it. One of the same name is the
+    /// same pack.
+    fn join_repository(self, name: &str) -> Result<Held, Problem> {
+        let from = self.folder.join("pack");
+        let to = self.objects.join("pack");
+        let moved = || -> io::Result<Held> {
+            std::fs::create_dir_all(&to)?;
+            let new = |ending: &str| from.join(format!("{NEW}.{ending}"));
+            let there = |ending: &str| to.join(format!("pack-{name}.{ending}"));
+            if there("idx").exists() {
+                return Ok(Held::default());
+            }
+            let held = Held(Some(there("keep")));
+            for ending in ["keep", "pack", "rev", "idx"] {
+                let file = match File::open(new(ending)) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    opened => opened?,
+                };
+                file.sync_all()?;
+                std::fs::rename(new(ending), there(ending))?;
+            }
+            files::sync_dir(&to)?;
+            Ok(held)
+        };
+        moved().map_err(|error| unwritable(&to, &error))
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        // What stays is removed by git's own clean-up.
+        let _ = files::remove_tree(&self.folder);
+    }
+}
+
+/// Copies a pack out of a sandbox, and tells how many objects it says to have. An agent may have left
+/// a process that puts something else in its place: only a plain file is read, and only once.
+fn copy_pack(from: &Path, to: &Path) -> Result<u32, Problem> {
+    let unreadable = |error: io::Error| refused("its pack cannot be read").because(error);
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(from, flags, Mode::empty());
+    let pack = File::from(opened.map_err(|error| unreadable(error.into()))?);
+    let meta = pack.metadata().map_err(unreadable)?;
+    if !meta.is_file() {
+        return Err(refused("its pack is no file"));
+    }
+    if meta.len() > PACK_BYTES {
+        let limit = PACK_BYTES >> 30;
+        return Err(refused(&format!("its commits have more than {limit} GiB")));
+    }
+    let mut copy = File::create_new(to).map_err(|error| unwritable(to, &error))?;
+    let mut pack = pack.take(meta.len());
+    io::copy(&mut pack, &mut copy).map_err(|error| unwritable(to, &error))?;
+    let mut head = [0; 12];
+    let copy = File::open(to).and_then(|mut copy| copy.read_exact(&mut head));
+    copy.map_err(unreadable)?;
+    Ok(u32::from_be_bytes([head[8], head[9], head[10], head[11]]))
+}
+
+fn refused(why: &str) -> Problem {
+    Problem::new(
+        Kind::WorkRefused,
+        format!("the sandbox's commits are refused: {why}"),
+    )
+    .hint("its files are saved: `drive kept list`")
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Problem {
+    Problem::new(
+        Kind::StorageFailed,
+        format!("cannot write to `{}`", path.display()),
+    )
+    .because(error)
+    .hint("check free space, and who owns the repository")
+}

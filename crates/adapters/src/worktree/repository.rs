@@ -1,0 +1,326 @@
+//! Writes the repository of a sandbox: refs, settings and a link to the user's objects.
+//!
+//! Nothing is copied but names and what git needs to behave as in the user's checkout: who commits,
+//! line ends, ignored files, remotes without their credentials. What names a program stays behind.
+
+use super::storage_problem;
+use crate::files;
+use crate::git::{self, Git, Location, Setting, Touches};
+use drive_core::Problem;
+use drive_core::ids::CommitSha;
+use drive_core::sandbox::Sandbox;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What no commit of ours may contain, be it a folder or what somebody put in its place.
+const EXCLUDED: &[u8] = b"/.cruise\n";
+/// The most that is taken over of a file with patterns.
+const PATTERN_BYTES: u64 = 4 << 20;
+
+/// Settings that travel into a sandbox.
+const SETTINGS: [&str; 17] = [
+    "user.name",
+    "user.email",
+    "author.name",
+    "author.email",
+    "committer.name",
+    "committer.email",
+    "core.autocrlf",
+    "core.eol",
+    "core.filemode",
+    "core.symlinks",
+    "core.precomposeunicode",
+    "core.sparsecheckout",
+    "core.sparsecheckoutcone",
+    "init.defaultbranch",
+    "merge.conflictstyle",
+    "i18n.commitencoding",
+    "index.sparse",
+];
+
+/// Files of the user's git folder that travel as they are.
+const FILES: [&str; 2] = ["shallow", "info/sparse-checkout"];
+
+/// One sandbox's repository to be written.
+pub(super) struct OwnRepository<'a> {
+    pub(super) git: &'a Git,
+    pub(super) sandbox: &'a Sandbox,
+    /// The commit its branch is at.
+    pub(super) head: &'a CommitSha,
+}
+
+impl OwnRepository<'_> {
+    /// Writes it anew, in place of whatever is there.
+    pub(super) fn write(&self) -> Result<(), Problem> {
+        let own = self.own();
+        files::remove_tree(&own).map_err(|error| storage_problem(&own, &error))?;
+        self.write_settings()?;
+        self.write_refs()
+    }
+
+    /// Writes what an agent has no reason to change, and leaves refs, index and objects as they are.
+    pub(super) fn write_settings(&self) -> Result<(), Problem> {
+        let (own, users) = (self.own(), &self.sandbox.git_dir);
+        for name in [
+            "",
+            "objects",
+            "objects/info",
+            "objects/pack",
+            "refs",
+            "info",
+        ] {
+            plain_folder(&own.join(name))?;
+        }
+        for name in ["commondir", "gitdir", "config.worktree", "hooks"] {
+            discard(&own.join(name))?;
+        }
+        let settings = git::load_settings(self.git, &Location::bare(users))?;
+        put(&own.join("config"), config(&settings).as_bytes())?;
+        let objects = git::object_folders(users);
+        put(
+            &own.join("objects/info/alternates"),
+            &git::as_file(&objects),
+        )?;
+        for name in FILES {
+            if let Ok(content) = std::fs::read(users.join(name)) {
+                put(&own.join(name), &content)?;
+            }
+        }
+        let mut ignored = patterns(&users.join("info/exclude"));
+        ignored.extend(patterns(&self.users_file(
+            &settings,
+            "core.excludesfile",
+            "ignore",
+        )));
+        ignored.extend_from_slice(EXCLUDED);
+        put(&own.join("info/exclude"), &ignored)?;
+        let mut attributes =
+            patterns(&self.users_file(&settings, "core.attributesfile", "attributes"));
+        attributes.extend(patterns(&users.join("info/attributes")));
+        put(&own.join("info/attributes"), &attributes)?;
+        self.write_head()
+    }
+
+    /// Points the head at the branch, or at the commit where there is none.
+    pub(super) fn write_head(&self) -> Result<(), Problem> {
+        let head = match &self.sandbox.branch {
+            Some(branch) => format!("ref: {}\n", branch.full()),
+            None => format!("{}\n", self.head),
+        };
+        put(&self.own().join("HEAD"), head.as_bytes())
+    }
+
+    /// Branches, tags and remote branches as the user has them now.
+    fn write_refs(&self) -> Result<(), Problem> {
+        let own = self.own();
+        let answer = self
+            .git
+            .call_at(Location::bare(&self.sandbox.git_dir), Touches::Objects)
+            .args([
+                "for-each-ref",
+                "--format=%(objectname) %(refname) %(symref)",
+            ])
+            .args(["refs/heads", "refs/tags", "refs/remotes"])
+            .ok()?;
+        let branch = self.sandbox.branch.as_ref().map(|branch| branch.full());
+        let mut packed = b"# pack-refs with: sorted \n".to_vec();
+        for line in answer.stdout.split(|byte| *byte == b'\n') {
+            let mut words = line.splitn(3, |byte| *byte == b' ');
+            let (Some(sha), Some(name)) = (words.next(), words.next()) else {
+                continue;
+            };
+            let followed = words.next().unwrap_or_default();
+            if branch.as_ref().is_some_and(|own| own.as_bytes() == name) {
+                continue;
+            }
+            if followed.is_empty() {
+                packed.extend([sha, b" ", name, b"\n"].concat());
+            } else {
+                let content = [b"ref: ", followed, b"\n"].concat();
+                put_below(&own, &git::path_from(name), &content)?;
+            }
+        }
+        put(&own.join("packed-refs"), &packed)?;
+        match branch {
+            Some(branch) => self.write_branch(&branch),
+            None => Ok(()),
+        }
+    }
+
+    /// Points the branch at the commit, and the head at the branch.
+    pub(super) fn write_own_branch(&self) -> Result<(), Problem> {
+        if let Some(branch) = &self.sandbox.branch {
+            self.write_branch(&branch.full())?;
+        }
+        self.write_head()
+    }
+
+    fn write_branch(&self, branch: &str) -> Result<(), Problem> {
+        let content = format!("{}\n", self.head);
+        put_below(&self.own(), Path::new(branch), content.as_bytes())
+    }
+
+    /// The sandbox's own git folder.
+    fn own(&self) -> PathBuf {
+        self.sandbox.path.join(".git")
+    }
+
+    /// A file that the user's settings name, or where git looks for it by itself.
+    fn users_file(&self, settings: &[Setting], key: &str, name: &str) -> PathBuf {
+        let home = self.git.home().map(Path::to_path_buf).unwrap_or_default();
+        match git::last_setting(settings, key) {
+            Some(path) => match path.strip_prefix("~/") {
+                Some(below) => home.join(below),
+                None => home.join(path),
+            },
+            None => self.git.settings_folder().join(name),
+        }
+    }
+}
+
+/// The lines of a file with patterns; none where there is no such file.
+fn patterns(path: &Path) -> Vec<u8> {
+    let mut lines = files::load_from(path, 0, PATTERN_BYTES).unwrap_or_default();
+    if !lines.is_empty() && !lines.ends_with(b"\n") {
+        lines.push(b'\n');
+    }
+    lines
+}
+
+fn config(settings: &[Setting]) -> String {
+    let format = git::last_setting(settings, "extensions.objectformat");
+    let mut out = format!(
+        "[core]\n\trepositoryformatversion = {}\n\tbare = false\n\tlogallrefupdates = true\n",
+        u8::from(format.is_some())
+    );
+    if let Some(format) = format {
+        line(&mut out, "extensions.objectformat", format);
+    }
+    for key in SETTINGS {
+        if let Some(value) = git::last_setting(settings, key) {
+            line(&mut out, key, value);
+        }
+    }
+    let remotes = settings.iter().filter_map(|one| {
+        let (name, last) = one.key.strip_prefix("remote.")?.rsplit_once('.')?;
+        let value = match last {
+            "url" => public_address(&one.value)?,
+            "fetch" => one.value.clone(),
+            _ => return None,
+        };
+        Some((format!("remote.{name}.{last}"), value))
+    });
+    for (key, value) in remotes {
+        line(&mut out, &key, &value);
+    }
+    out
+}
+
+/// The address of a remote without its credentials; `None` for a folder of this machine, which the
+/// sandbox cannot see.
+fn public_address(url: &str) -> Option<String> {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        let (host, path) = url.split_once(':')?;
+        let is_host = !host.contains('/') && !path.is_empty();
+        return is_host.then(|| url.to_owned());
+    };
+    if scheme == "file" {
+        return None;
+    }
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let host = match host.rsplit_once('@') {
+        // `ssh://git@host`: who logs in is no secret, and the server needs it.
+        Some((user, host)) if scheme.contains("ssh") && !user.contains(':') => {
+            format!("{user}@{host}")
+        }
+        Some((_, host)) => host.to_owned(),
+        None => host.to_owned(),
+    };
+    Some(format!("{scheme}://{host}/{path}"))
+}
+
+/// One setting with a section of its own.
+fn line(out: &mut String, key: &str, value: &str) {
+    let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
+    let Some((section, name)) = key.rsplit_once('.') else {
+        return;
+    };
+    let section = match section.split_once('.') {
+        Some((section, below)) => format!("{section} \"{}\"", quoted(below)),
+        None => section.to_owned(),
+    };
+    let value = quoted(value).replace('\n', "\\n").replace('\t', "\\t");
+    out.push_str(&format!("[{section}]\n\t{name} = \"{value}\"\n"));
+}
+
+/// Makes sure that a path is a folder and no link to one.
+fn plain_folder(path: &Path) -> Result<(), Problem> {
+    let failed = |error: io::Error| storage_problem(path, &error);
+    if !path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+        discard(path)?;
+        std::fs::create_dir(path).map_err(failed)?;
+    }
+    files::make_usable(path).map_err(failed)
+}
+
+/// Writes a file below a folder, with the folders on the way, none of which is a link.
+fn put_below(top: &Path, path: &Path, content: &[u8]) -> Result<(), Problem> {
+    let mut folder = top.to_path_buf();
+    for part in path.parent().into_iter().flat_map(Path::components) {
+        folder.push(part);
+        plain_folder(&folder)?;
+    }
+    put(&top.join(path), content)
+}
+
+/// Writes a file anew. A link in its place is removed, not followed.
+fn put(path: &Path, content: &[u8]) -> Result<(), Problem> {
+    discard(path)?;
+    std::fs::File::create_new(path)
+        .and_then(|mut file| io::Write::write_all(&mut file, content))
+        .map_err(|error| storage_problem(path, &error))
+}
+
+fn discard(path: &Path) -> Result<(), Problem> {
+    files::remove_tree(path).map_err(|error| storage_problem(path, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_of_a_remote_loses_its_credentials_and_a_folder_stays_behind() {
+        let table = [
+            ("https://github.com/a/b", Some("https://github.com/a/b")),
+            (
+                "https://me:token@github.com/a",
+                Some("https://github.com/a"),
+            ),
+            (
+                "https://token@github.com/a/b",
+                Some("https://github.com/a/b"),
+            ),
+            ("ssh://git@host:22/a.git", Some("ssh://git@host:22/a.git")),
+            ("ssh://git:secret@host/a", Some("ssh://host/a")),
+            ("git@github.com:a/b.git", Some("git@github.com:a/b.git")),
+            ("file:///srv/a", None),
+            ("/srv/a", None),
+            ("../a", None),
+            ("./a:b", None),
+        ];
+        for (url, expected) in table {
+            assert_eq!(public_address(url).as_deref(), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_setting_is_written_so_that_it_stays_one_value() {
+        let mut out = String::new();
+        line(&mut out, "remote.o\"x.url", "a\\b \"c\"\n[core]\n\tx = y");
+        assert_eq!(
+            out,
+            "[remote \"o\\\"x\"]\n\turl = \"a\\\\b \\\"c\\\"\\n[core]\\n\\tx = y\"\n"
+        );
+    }
+}

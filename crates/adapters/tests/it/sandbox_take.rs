@@ -1,0 +1,466 @@
+//! What comes out of a sandbox's repository, and what is refused: the user's repository stays as it is,
+//! and the work is saved as files.
+
+use crate::support::{World, write};
+use drive_core::Problem;
+use drive_core::ids::{CommitSha, RunId};
+use drive_core::problem::Kind;
+use drive_core::sandbox::Sandbox;
+use drive_engine::ports::{CollectedWork, Leftovers, Place, Sandboxes, VersionControl};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+fn collect(world: &World, sandbox: &Sandbox) -> Result<CollectedWork, Problem> {
+    let leftovers = Leftovers {
+        run: RunId::new("r-one"),
+        message: "leftovers".into(),
+    };
+    let place = Place::Sandbox(sandbox);
+    let git = world.builder();
+    git.collect_work(place, &leftovers, &sandbox.base_sha)
+}
+
+/// Every file of a folder with its content.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            if entry.file_type().unwrap().is_dir() {
+                open.push(entry.path());
+            } else {
+                all.insert(entry.path(), std::fs::read(entry.path()).unwrap());
+            }
+        }
+    }
+    all
+}
+
+/// A commit of one file on the sandbox's branch, whose path no work tree could hold.
+fn commit_path(world: &World, sandbox: &Sandbox, mode: &str, path: &str) {
+    let git = |args: &[&str]| world.git_in(&sandbox.path, args);
+    let blob = git(&["hash-object", "-w", "a.txt"]);
+    let mut names: Vec<&str> = path.split('/').collect();
+    let name = names.pop().unwrap();
+    let base = git(&["ls-tree", "HEAD"]);
+    let mut tree = make_tree(world, sandbox, &format!("{mode} {blob}\t{name}"), "blob");
+    while let Some(folder) = names.pop() {
+        tree = make_tree(world, sandbox, &format!("040000 {tree}\t{folder}"), "tree");
+    }
+    let whole = match path.split_once('/') {
+        Some((top, _)) => {
+            let inner = git(&["ls-tree", &tree]);
+            let inner = inner.split_whitespace().nth(2).unwrap().to_owned();
+            format!("{base}\n040000 tree {inner}\t{top}")
+        }
+        None => format!("{base}\n{mode} blob {blob}\t{name}"),
+    };
+    let root = raw_tree(world, sandbox, &whole);
+    let commit = git(&["commit-tree", "-p", "HEAD", "-m", "odd", &root]);
+    git(&["update-ref", "HEAD", &commit]);
+}
+
+fn make_tree(world: &World, sandbox: &Sandbox, entry: &str, kind: &str) -> String {
+    let (mode, rest) = entry.split_once(' ').unwrap();
+    raw_tree(world, sandbox, &format!("{mode} {kind} {rest}"))
+}
+
+/// Writes a tree object by its bytes: `git mktree` would refuse some of these.
+fn raw_tree(world: &World, sandbox: &Sandbox, listing: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut entries: Vec<(String, Vec<u8>)> = Vec::new();
+    for line in listing.lines().filter(|line| !line.is_empty()) {
+        let (about, name) = line.split_once('\t').unwrap();
+        let mut words = about.split(' ');
+        let mode = words.next().unwrap().trim_start_matches('0');
+        let sha = words.next_back().unwrap();
+        let raw: Vec<u8> = (0..sha.len() / 2)
+            .map(|at| u8::from_str_radix(&sha[2 * at..2 * at + 2], 16).unwrap())
+            .collect();
+        let key = if mode == "40000" {
+            format!("{name}/")
+        } else {
+            name.to_owned()
+        };
+        let entry = [format!("{mode} {name}\0").as_bytes(), &raw].concat();
+        entries.push((key, entry));
+    }
+    entries.sort();
+    for (_, entry) in entries {
+        bytes.extend(entry);
+    }
+    let file = world.path().join("tree");
+    std::fs::write(&file, bytes).unwrap();
+    let file = file.to_str().unwrap();
+    let hash = ["hash-object", "--literally", "-w", "-t", "tree", file];
+    world.git_in(&sandbox.path, hash)
+}
+
+#[test]
+fn commits_and_leftovers_reach_the_users_branch() {
+    let world = World::new();
+    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    write(&sandbox.path.join("new.txt"), "new\n");
+    world.git_in(&sandbox.path, ["add", "-A"]);
+    world.git_in(&sandbox.path, ["commit", "-qm", "mine"]);
+    write(&sandbox.path.join("left.txt"), "left\n");
+    let work = collect(&world, &sandbox).unwrap();
+    assert_eq!(work.commits.len(), 2);
+    let tip = world.git(["rev-parse", "drive/one"]);
+    assert_eq!(tip, work.state.head_sha.as_str());
+    assert_eq!(world.git(["show", "drive/one:left.txt"]), "left");
+    world.git(["fsck", "--strict", "--connectivity-only"]);
+    let keeps = files(&world.repo.join(".git/objects"));
+    let is_rest = |path: &&PathBuf| {
+        let path = path.to_string_lossy();
+        path.ends_with(".keep") || path.contains("tmp_objdir")
+    };
+    assert_eq!(keeps.keys().find(is_rest), None, "nothing stays behind");
+}
+
+#[test]
+fn a_path_that_no_checkout_should_have_is_refused_and_its_files_are_saved() {
+    for (path, why) in [
+        ("x/.git/config", "its objects are damaged"),
+        ("..", "its objects are damaged"),
+        ("a\u{1}b", "has a control character"),
+        ("A.TXT", "differ only in case"),
+    ] {
+        let world = World::new();
+        let sandboxes = world.worktrees();
+        let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+        write(&sandbox.path.join("work.txt"), "the work\n");
+        world.git_in(&sandbox.path, ["add", "-A"]);
+        world.git_in(&sandbox.path, ["commit", "-qm", "work"]);
+        commit_path(&world, &sandbox, "100644", path);
+        let before = files(&world.repo);
+        let refused = collect(&world, &sandbox).unwrap_err();
+        assert_eq!(refused.kind, Kind::WorkRefused, "{path:?}");
+        assert!(
+            refused.message.contains(why),
+            "{path:?}: {}",
+            refused.message
+        );
+        assert_eq!(files(&world.repo), before, "{path:?}");
+        let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+        let saved = world.git(["show", &format!("{}:work.txt", kept.sha)]);
+        assert_eq!(saved, "the work", "{path:?}");
+        assert_eq!(world.git(["for-each-ref", "refs/heads/drive"]), "");
+    }
+}
+
+#[test]
+fn a_forged_object_is_refused() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    write(&sandbox.path.join("a.txt"), "honest\n");
+    world.git_in(&sandbox.path, ["commit", "-qam", "honest"]);
+    // The content of the blob is another one than its name says.
+    let blob = world.git_in(&sandbox.path, ["rev-parse", "HEAD:a.txt"]);
+    write(&sandbox.path.join("b"), "forged\n");
+    let other = world.git_in(&sandbox.path, ["hash-object", "-w", "b"]);
+    let object = |sha: &str| {
+        let (folder, name) = sha.split_at(2);
+        sandbox.path.join(".git/objects").join(folder).join(name)
+    };
+    std::fs::remove_file(object(&blob)).unwrap();
+    std::fs::copy(object(&other), object(&blob)).unwrap();
+    let before = files(&world.repo);
+    let refused = collect(&world, &sandbox).unwrap_err();
+    assert_eq!(refused.kind, Kind::WorkRefused);
+    assert_eq!(files(&world.repo), before);
+    let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+    let saved = world.git(["show", &format!("{}:a.txt", kept.sha)]);
+    assert_eq!(saved, "honest");
+}
+
+#[test]
+fn replacements_and_grafts_deceive_nobody_outside() {
+    let world = World::new();
+    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let git = |args: &[&str]| world.git_in(&sandbox.path, args);
+    write(&sandbox.path.join("a.txt"), "evil\n");
+    git(&["commit", "-qam", "evil"]);
+    let evil = git(&["rev-parse", "HEAD"]);
+    write(&sandbox.path.join("a.txt"), "nice\n");
+    git(&["commit", "-qam", "nice", "--amend"]);
+    let nice = git(&["rev-parse", "HEAD"]);
+    git(&["update-ref", "refs/heads/drive/one", &evil]);
+    git(&["replace", &evil, &nice]);
+    assert_eq!(
+        git(&["show", "HEAD:a.txt"]),
+        "nice",
+        "the control: it works inside"
+    );
+    let work = collect(&world, &sandbox).unwrap();
+    let shown = world.git(["show", &format!("{}:a.txt", work.state.head_sha)]);
+    assert_eq!(
+        shown,
+        world.git(["show", "drive/one:a.txt"]),
+        "what is told is what is on the branch"
+    );
+    assert_eq!(world.git(["for-each-ref", "refs/replace"]), "");
+}
+
+#[test]
+fn a_fifo_in_place_of_a_git_file_hangs_nobody() {
+    for name in [
+        "HEAD",
+        "index",
+        "config",
+        "packed-refs",
+        "objects/info/alternates",
+    ] {
+        let world = World::new();
+        let sandboxes = world.worktrees();
+        let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+        write(&sandbox.path.join("work.txt"), "the work\n");
+        let path = sandbox.path.join(".git").join(name);
+        let _ = std::fs::remove_file(&path);
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        sandboxes.mend(&sandbox, None).unwrap();
+        collect(&world, &sandbox).unwrap();
+        let saved = world.git(["show", "drive/one:work.txt"]);
+        assert_eq!(saved, "the work", "{name}");
+        sandboxes.remove(&sandbox).unwrap();
+    }
+}
+
+#[test]
+fn a_link_out_of_the_git_folder_is_written_through_by_nobody() {
+    for name in [
+        "HEAD", "index", "config", "objects", "refs", "logs", "info", "",
+    ] {
+        let world = World::new();
+        let sandboxes = world.worktrees();
+        let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+        let outside = world.path().join("outside");
+        write(&outside.join("mine"), "mine\n");
+        let before = files(&outside);
+        let users = files(&world.repo);
+        let path = match name {
+            "" => sandbox.path.join(".git"),
+            name => sandbox.path.join(".git").join(name),
+        };
+        let _ = std::fs::remove_dir_all(&path);
+        let _ = std::fs::remove_file(&path);
+        std::os::unix::fs::symlink(&outside, &path).unwrap();
+        // Whatever drive makes of it, it is not done outside.
+        let _ = sandboxes.mend(&sandbox, None);
+        let _ = collect(&world, &sandbox);
+        assert_eq!(files(&outside), before, "{name}");
+        let kept = |all: BTreeMap<PathBuf, Vec<u8>>| -> Vec<PathBuf> {
+            all.into_keys()
+                .filter(|path| path.components().any(|part| part.as_os_str() == "config"))
+                .collect()
+        };
+        assert_eq!(kept(files(&world.repo)), kept(users), "{name}");
+        sandboxes.remove(&sandbox).unwrap();
+        assert_eq!(files(&outside), before, "{name}");
+    }
+}
+
+#[test]
+fn a_program_that_the_sandboxs_settings_name_sees_nothing_of_the_home() {
+    let world = World::new();
+    let secret = world.home().join("secret");
+    write(&secret, "the secret\n");
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    let program = sandbox.path.join(".git/filter");
+    let stolen = sandbox.path.join("stolen.txt");
+    let script = format!(
+        "#!/bin/sh\ncat {} > {} 2>&1\ncp {0} {}\ncat\n",
+        secret.display(),
+        stolen.display(),
+        world.path().join("out").display()
+    );
+    write(&program, &script);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, mode).unwrap();
+    let set = ["config", "filter.f.clean", program.to_str().unwrap()];
+    world.git_in(&sandbox.path, set);
+    write(&sandbox.path.join(".gitattributes"), "*.txt filter=f\n");
+    write(&sandbox.path.join("new.txt"), "new\n");
+    let _ = collect(&world, &sandbox);
+    let text = std::fs::read_to_string(&stolen).unwrap_or_default();
+    assert!(!text.contains("the secret"), "{text}");
+    assert!(!world.path().join("out").exists());
+    // The control: the same filter steals where nothing confines it.
+    write(&sandbox.path.join("new.txt"), "newer\n");
+    world.git_in(&sandbox.path, ["add", "-A"]);
+    let text = std::fs::read_to_string(&stolen).unwrap();
+    assert!(text.contains("the secret"), "{text}");
+}
+
+#[test]
+fn a_branch_that_the_user_has_checked_out_is_not_moved() {
+    let world = World::new();
+    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    world.git(["checkout", "-q", "drive/one"]);
+    write(&sandbox.path.join("new.txt"), "new\n");
+    let refused = collect(&world, &sandbox).unwrap_err();
+    assert_eq!(refused.kind, Kind::BranchCheckedOut);
+    assert_eq!(world.git(["status", "--porcelain"]), "");
+    world.git(["checkout", "-q", "main"]);
+    collect(&world, &sandbox).unwrap();
+    assert_eq!(world.git(["show", "drive/one:new.txt"]), "new");
+}
+
+#[test]
+fn a_branch_that_somebody_else_moved_is_not_overwritten() {
+    let world = World::new();
+    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let tree = world.git(["rev-parse", "main^{tree}"]);
+    let theirs = world.git(["commit-tree", "-p", "main", "-m", "theirs", &tree]);
+    world.git(["update-ref", "refs/heads/drive/one", &theirs]);
+    write(&sandbox.path.join("new.txt"), "new\n");
+    let refused = collect(&world, &sandbox).unwrap_err();
+    assert_eq!(refused.kind, Kind::BranchMoved);
+    assert_eq!(world.git(["rev-parse", "drive/one"]), theirs);
+}
+
+#[test]
+fn what_an_agent_left_on_branches_of_its_own_is_saved_with_the_rest() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    let git = |args: &[&str]| world.git_in(&sandbox.path, args);
+    git(&["checkout", "-q", "-b", "mine"]);
+    write(&sandbox.path.join("mine.txt"), "mine\n");
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "mine"]);
+    let mine = git(&["rev-parse", "HEAD"]);
+    git(&["checkout", "-q", "drive/one"]);
+    write(&sandbox.path.join("a.txt"), "stashed\n");
+    git(&["stash", "-q"]);
+    let stash = git(&["rev-parse", "stash"]);
+    let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+    for commit in [mine, stash] {
+        let is_saved = ["merge-base", "--is-ancestor", &commit, &kept.sha];
+        world.git(is_saved);
+    }
+}
+
+#[test]
+fn a_history_that_shares_nothing_with_the_base_is_taken_whole() {
+    let world = World::new();
+    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let git = |args: &[&str]| world.git_in(&sandbox.path, args);
+    git(&["checkout", "-q", "--orphan", "new"]);
+    git(&["commit", "-qm", "from nothing"]);
+    git(&["branch", "-f", "drive/one", "new"]);
+    git(&["checkout", "-q", "drive/one"]);
+    let work = collect(&world, &sandbox).unwrap();
+    assert!(!work.builds_on_base);
+    assert_eq!(
+        CommitSha::new(world.git(["rev-parse", "drive/one"])),
+        work.state.head_sha
+    );
+}
+
+#[test]
+fn what_was_taken_first_stays_when_more_is_taken() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let mut tips = Vec::new();
+    for id in ["one", "two"] {
+        let sandbox = sandboxes.create(&world.spec(id)).unwrap();
+        for text in ["first\n", "second\n"] {
+            write(&sandbox.path.join("a.txt"), &format!("{id} {text}"));
+            tips.push(collect(&world, &sandbox).unwrap().state.head_sha);
+        }
+        let kept = sandboxes.roll_back(&sandbox, &sandbox.base_sha).unwrap();
+        tips.push(kept.unwrap().sha);
+        write(&sandbox.path.join("a.txt"), &format!("{id} third\n"));
+        tips.push(collect(&world, &sandbox).unwrap().state.head_sha);
+    }
+    for tip in &tips {
+        world.git(["rev-list", "--objects", "--quiet", tip]);
+    }
+    world.git(["fsck", "--strict", "--full"]);
+}
+
+#[test]
+fn a_link_and_a_folder_that_differ_only_in_case_are_refused() {
+    let world = World::new();
+    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    std::os::unix::fs::symlink("src", sandbox.path.join("x")).unwrap();
+    write(&sandbox.path.join("X/hook"), "evil\n");
+    let refused = collect(&world, &sandbox).unwrap_err();
+    assert_eq!(refused.kind, Kind::WorkRefused);
+    assert!(
+        refused.message.contains("differ only in case"),
+        "{}",
+        refused.message
+    );
+}
+
+#[test]
+fn work_that_was_refused_once_is_refused_again_when_it_was_saved_meanwhile() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    write(&sandbox.path.join("A.TXT"), "clash\n");
+    assert_eq!(
+        collect(&world, &sandbox).unwrap_err().kind,
+        Kind::WorkRefused
+    );
+    let evil = world.git_in(&sandbox.path, ["rev-parse", "HEAD"]);
+    sandboxes.roll_back(&sandbox, &sandbox.base_sha).unwrap();
+    world.git(["cat-file", "-e", &evil]);
+    world.git_in(&sandbox.path, ["reset", "-q", "--hard", &evil]);
+    assert_eq!(
+        collect(&world, &sandbox).unwrap_err().kind,
+        Kind::WorkRefused
+    );
+    assert_eq!(
+        world.git(["rev-parse", "drive/one"]),
+        sandbox.base_sha.as_str()
+    );
+}
+
+#[test]
+fn commits_that_were_taken_without_a_name_are_saved_with_the_sandbox() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    let git = |args: &[&str]| world.git_in(&sandbox.path, args);
+    git(&["checkout", "-q", "-b", "mine"]);
+    write(&sandbox.path.join("mine.txt"), "mine\n");
+    let mine = collect(&world, &sandbox).unwrap().state.head_sha;
+    git(&["checkout", "-q", "drive/one"]);
+    let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+    world.git(["merge-base", "--is-ancestor", &mine, &kept.sha]);
+}
+
+#[test]
+fn a_file_name_that_git_was_made_to_say_removes_nothing_outside() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    let mine = world.path().join("mine.txt");
+    write(&mine, "mine\n");
+    // A filter that writes a row of its own into the answer of git.
+    let filter = sandbox.path.join(".git/filter");
+    let row = format!("? {}", mine.display());
+    write(
+        &filter,
+        &format!("#!/bin/sh\nprintf '{row}\\0' > /proc/$PPID/fd/1\ncat\n"),
+    );
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&filter, mode).unwrap();
+    let set = ["config", "filter.f.clean", filter.to_str().unwrap()];
+    world.git_in(&sandbox.path, set);
+    write(&sandbox.path.join(".gitattributes"), "a.txt filter=f\n");
+    write(&sandbox.path.join("a.txt"), "b\n");
+    let _ = sandboxes.roll_back(&sandbox, &sandbox.base_sha);
+    assert!(mine.is_file());
+}
+
+#[test]
+fn the_same_holds_for_an_ordinary_user() {
+    crate::support::again_as_ordinary_user(module_path!());
+}
