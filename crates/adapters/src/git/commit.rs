@@ -40,13 +40,15 @@ pub(super) fn collect(
     let location = Location::of(place);
     let settled = settle(git, &location, leftovers, super::brought(place))?;
     let head_sha = history::resolve(git, &location, "HEAD")?;
-    if let Place::Sandbox(sandbox) = place {
-        super::bring_out(git, sandbox, &location, &head_sha)?;
-    }
+    let own = match place {
+        Place::Sandbox(sandbox) => super::bring_out(git, sandbox, &location, &head_sha)?,
+        Place::Checkout(_) => None,
+    };
     let at = Location::history_of(place);
     let (commits, has_base) = history::commits_since(git, &at, base, &head_sha)?;
     let builds_on_base = has_base.unwrap_or(head_sha.as_str() == base);
-    let state = state::work_state(head_sha, &settled.status, settled.in_progress);
+    let mut state = state::work_state(head_sha, &settled.status, settled.in_progress);
+    state.own = own;
     Ok(CollectedWork {
         state,
         commits,

@@ -37,7 +37,7 @@ use crate::tool_paths;
 use drive_core::Problem;
 use drive_core::process::ProcessIdentity;
 use drive_core::run::CommitSummary;
-use drive_core::sandbox::Brought;
+use drive_core::sandbox::{Brought, Sandbox};
 use drive_engine::CancelToken;
 use drive_engine::ports::{
     CollectedWork, DiffStats, DiffText, Leftovers, Merged, Place, ProcessRunner, Push, Pushed,
@@ -339,6 +339,10 @@ impl VersionControl for Git {
         descendant: &str,
     ) -> Result<bool, Problem> {
         history::is_ancestor(self, &Location::history_of(place), ancestor, descendant)
+    }
+
+    fn users_tip(&self, sandbox: &Sandbox, head: &CommitSha) -> Result<Option<CommitSha>, Problem> {
+        sandbox::users_tip(self, sandbox, head)
     }
 
     fn advance_branch(

@@ -4,9 +4,9 @@
 use super::take::Paths;
 use super::{Git, Held, Location, Take, Touches, history, ref_problem, state};
 use drive_core::ids::{BranchName, CommitSha, SandboxId};
-use drive_core::problem::{Kind, Problem};
+use drive_core::problem::Problem;
 use drive_core::sandbox::Sandbox;
-use drive_engine::ports::WorkState;
+use drive_engine::ports::{OwnBranch, UsersBranch, WorkState};
 
 /// The ref that keeps a sandbox's base commit from being collected as garbage.
 pub(crate) fn pin_of(id: &SandboxId) -> String {
@@ -22,8 +22,8 @@ pub(crate) fn head_of(id: &SandboxId) -> String {
 /// What a sandbox looks like now. Its commit can be looked at in the user's repository then.
 pub(super) fn load_state(git: &Git, sandbox: &Sandbox) -> Result<WorkState, Problem> {
     let inside = Location::inside(&sandbox.path, &sandbox.git_dir);
-    let state = state::load(git, &inside)?;
-    bring_out(git, sandbox, &inside, &state.head_sha)?;
+    let mut state = state::load(git, &inside)?;
+    state.own = bring_out(git, sandbox, &inside, &state.head_sha)?;
     Ok(state)
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn bring_out(
     sandbox: &Sandbox,
     inside: &Location,
     head: &CommitSha,
-) -> Result<(), Problem> {
+) -> Result<Option<OwnBranch>, Problem> {
     let tip = match &sandbox.branch {
         Some(branch) => own_tip(git, inside, branch)?,
         None => None,
@@ -41,8 +41,11 @@ pub(crate) fn bring_out(
     let wanted: Vec<CommitSha> = tip.iter().chain([head]).cloned().collect();
     let _held = take_with(git, sandbox, inside, &wanted, Paths::Checked)?;
     match (&sandbox.branch, tip) {
-        (Some(branch), Some(tip)) => publish(git, sandbox, branch, &tip),
-        (Some(_), None) | (None, _) => Ok(()),
+        (Some(branch), Some(tip)) => {
+            let users = publish(git, sandbox, branch, &tip)?;
+            Ok(Some(OwnBranch { tip, users }))
+        }
+        (Some(_), None) | (None, _) => Ok(None),
     }
 }
 
@@ -102,29 +105,50 @@ struct Branch {
     checkout: Option<String>,
 }
 
-/// Moves the user's branch to where the sandbox's is.
+/// Moves the user's branch to where the sandbox's is, if it may: nobody else's commits are dropped,
+/// and no checkout is made to look changed. The new commits have a ref of drive's in any case.
 fn publish(
     git: &Git,
     sandbox: &Sandbox,
     branch: &BranchName,
     tip: &CommitSha,
-) -> Result<(), Problem> {
+) -> Result<UsersBranch, Problem> {
     let at = Location::bare(&sandbox.git_dir);
     let there = load_branch(git, sandbox, branch, &at)?;
-    if *tip == there.known {
-        return Ok(());
+    let users = match (&there.current, &there.checkout) {
+        (Some(current), _) if current == tip => UsersBranch::Follows,
+        (Some(current), checkout) => {
+            if !is_ours(git, &at, current, &[&there.known, tip])? {
+                let to = current.clone();
+                UsersBranch::Moved { to }
+            } else if let Some(folder) = checkout.clone() {
+                UsersBranch::CheckedOut { folder }
+            } else {
+                UsersBranch::Follows
+            }
+        }
+        (None, _) => UsersBranch::Follows,
+    };
+    let moves = users == UsersBranch::Follows;
+    set_branch(git, sandbox, moves.then_some(branch), tip, &there, &at)?;
+    Ok(users)
+}
+
+/// Where the user's branch of a sandbox is, if somebody else committed to it.
+pub(super) fn users_tip(
+    git: &Git,
+    sandbox: &Sandbox,
+    head: &CommitSha,
+) -> Result<Option<CommitSha>, Problem> {
+    let Some(branch) = &sandbox.branch else {
+        return Ok(None);
+    };
+    let at = Location::bare(&sandbox.git_dir);
+    let there = load_branch(git, sandbox, branch, &at)?;
+    match there.current {
+        Some(current) if !is_ours(git, &at, &current, &[&there.known, head])? => Ok(Some(current)),
+        Some(_) | None => Ok(None),
     }
-    if let Some(current) = &there.current
-        && *current != there.known
-        && !history::is_ancestor(git, &at, current, tip)?
-    {
-        return Err(Problem::new(
-            Kind::BranchMoved,
-            format!("`{branch}` got commits from somebody else while the agent worked"),
-        )
-        .hint(format!("drive keeps both: its own are at {tip}")));
-    }
-    set_branch(git, sandbox, branch, tip, &there, &at)
 }
 
 /// Moves the user's branch of a sandbox to a commit, unless somebody else moved it: that is theirs,
@@ -135,47 +159,67 @@ pub(crate) fn put_branch(git: &Git, sandbox: &Sandbox, tip: &CommitSha) -> Resul
     };
     let at = Location::bare(&sandbox.git_dir);
     let there = load_branch(git, sandbox, branch, &at)?;
-    let is_theirs = |current: &CommitSha| *current != there.known && current != tip;
-    if there.current.as_ref().is_some_and(is_theirs) {
-        return Ok(());
+    if let Some(current) = &there.current
+        && current != tip
+    {
+        if !is_ours(git, &at, current, &[&there.known])? {
+            return Ok(());
+        }
+        if there.checkout.is_some() {
+            return set_branch(git, sandbox, None, tip, &there, &at);
+        }
     }
-    set_branch(git, sandbox, branch, tip, &there, &at)
+    set_branch(git, sandbox, Some(branch), tip, &there, &at)
 }
 
+/// Whether a branch has nothing but what is in one of these: one that a checkout kept from following
+/// is behind, not somebody else's.
+fn is_ours(
+    git: &Git,
+    at: &Location,
+    current: &CommitSha,
+    known: &[&CommitSha],
+) -> Result<bool, Problem> {
+    for known in known {
+        if current == *known || history::is_ancestor(git, at, current, known)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Moves drive's own ref of a sandbox, and with it the branch.
 fn set_branch(
     git: &Git,
     sandbox: &Sandbox,
-    branch: &BranchName,
+    branch: Option<&BranchName>,
     tip: &CommitSha,
     there: &Branch,
     at: &Location,
 ) -> Result<(), Problem> {
-    let is_there = there.current.as_ref() == Some(tip);
-    if is_there && there.known == *tip {
+    let full = branch.map(BranchName::full);
+    let head = head_of(&sandbox.id);
+    let moved = match (&full, &there.current) {
+        (Some(_), Some(current)) if current == tip => None,
+        (Some(full), Some(current)) => Some(format!("update {full}\0{tip}\0{current}\0")),
+        (Some(full), None) => Some(format!("create {full}\0{tip}\0")),
+        (None, _) => None,
+    };
+    if moved.is_none() && there.known == *tip {
         return Ok(());
     }
-    if let Some(checkout) = there.checkout.as_ref().filter(|_| !is_there) {
-        return Err(Problem::new(
-            Kind::BranchCheckedOut,
-            format!("branch `{branch}` is checked out at `{checkout}`, so drive does not move it"),
-        )
-        .hint(format!(
-            "check out another branch there: `git -C '{checkout}' switch -`"
-        )));
-    }
-    let (full, head) = (branch.full(), head_of(&sandbox.id));
-    let moved = match &there.current {
-        Some(current) => format!("update {full}\0{tip}\0{current}\0"),
-        None => format!("create {full}\0{tip}\0"),
-    };
     let answer = git
         .call_at(at.clone(), Touches::Objects)
         .args(["update-ref", "--no-deref", "--stdin", "-z"])
-        .stdin(format!("{moved}update {head}\0{tip}\0\0"))
+        .stdin(format!(
+            "{}update {head}\0{tip}\0\0",
+            moved.unwrap_or_default()
+        ))
         .run()?;
+    let refs: Vec<&str> = full.as_deref().into_iter().chain([head.as_str()]).collect();
     match answer.code {
         0 => Ok(()),
-        _ => Err(ref_problem(&answer, at, &[&full, &head])),
+        _ => Err(ref_problem(&answer, at, &refs)),
     }
 }
 

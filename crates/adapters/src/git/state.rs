@@ -50,6 +50,7 @@ pub(super) fn work_state(
         branch: status.branch.clone(),
         in_progress,
         dirty_files: status.dirty_files(),
+        own: None,
     }
 }
 

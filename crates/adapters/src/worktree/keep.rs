@@ -21,9 +21,11 @@ const NAME_BYTES: u64 = 200;
 /// The changes that a merge put aside before it began.
 const AUTOSTASH: &str = "MERGE_AUTOSTASH";
 
-/// Saves what would be lost with the sandbox. Its branch stays, and so does what is on it.
+/// Saves what would be lost with the sandbox. Its branch stays, and so does what is on it. One that
+/// outlives its agents has brought out what they committed: what else is on its branch is saved, and
+/// does not follow what people have approved.
 pub(super) fn keep(all: &Worktrees, record: &Record) -> Result<Option<KeptWork>, Problem> {
-    if record.sandbox.lifetime != Lifetime::Disposable && record.stage != Stage::Creating {
+    if record.sandbox.lifetime == Lifetime::Transient && record.stage != Stage::Creating {
         let inside = all.inside(record);
         // What cannot be put on its branch is saved below.
         let _ = git::resolve(&all.git, &inside, "HEAD")

@@ -67,12 +67,12 @@ pub(super) fn mend(
     let path = &record.sandbox.path;
     require_plain(path)?;
     let (record, was_absent) = with_folder(all, record)?;
-    let mut notes = Vec::new();
-    if was_absent {
-        notes.push("the agent deleted its whole folder".to_owned());
-    }
     files::make_usable(path).map_err(|error| storage_problem(path, &error))?;
-    notes.extend(mend_repository(all, &record, head)?);
+    let notes = mend_repository(all, &record, head)?;
+    if was_absent {
+        // That tells all that is missing.
+        return Ok(vec!["the agent deleted its whole folder".to_owned()]);
+    }
     Ok(notes)
 }
 

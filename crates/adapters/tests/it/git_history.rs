@@ -74,6 +74,7 @@ fn leftovers_become_one_commit_with_the_runs_trailer() {
             branch: Some(BranchName::parse("main").unwrap()),
             in_progress: None,
             dirty_files,
+            own: None,
         },
         commits,
         builds_on_base: true,
@@ -157,6 +158,7 @@ fn a_rebase_in_progress_is_seen_and_its_leftovers_are_left() {
         branch: None,
         in_progress: Some(InProgress::Rebase),
         dirty_files: 1,
+        own: None,
     };
     assert_eq!(git.state(place).unwrap(), state);
     let collected = git.collect_work(place, &leftovers(), &upstream).unwrap();

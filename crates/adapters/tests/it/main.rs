@@ -30,6 +30,7 @@ mod local_forge;
 mod phase_files;
 mod process_runner;
 mod sandbox_bad_input;
+mod sandbox_branch;
 mod sandbox_bring;
 mod sandbox_crash;
 mod sandbox_foreign;

@@ -183,11 +183,12 @@ kinds! {
         BranchKeepsMoving: "branchKeepsMoving", Environment, "The branch changed every time it was fetched.", "Find out who rewrites it, then try again.";
         BranchDeleted: "branchDeleted", Environment, "The branch was deleted on the remote.", "Restore it there; the commits are on the local branch.";
         BaseGone: "baseGone", Environment, "The base branch does not exist any more.", "Choose another base for the pull request.";
-        BranchMoved: "branchMoved", Work, "The branch on the remote has commits that the run does not have.", "Take the work from the local branch, and pass another `--branch` next time.";
+        BranchMoved: "branchMoved", Work, "The branch has commits that the run does not have.", "Take the work from the local branch or `drive kept list`, and pass another `--branch` next time.";
         BranchExists: "branchExists", Usage, "The branch exists already.", "Pass `--branch` with another name.";
         BranchConflict: "branchConflict", Usage, "The branch's name and the name of another branch exclude each other, as `main/x` and `main` do.", "Pass `--branch` with another name.";
         BranchTaken: "branchTaken", Usage, "The branch name and all similar names are taken.", "Pass `--branch` with another name.";
-        BranchCheckedOut: "branchCheckedOut", Usage, "The branch is checked out in another worktree.", "Pass `--branch` with another name.";
+        BranchCheckedOut: "branchCheckedOut", Usage, "The branch is checked out somewhere.", "Pass `--branch` with another name.";
+        BranchInUse: "branchInUse", Environment, "The run's branch is checked out, so drive does not move it.", "Check out another branch there; a cruise then continues by itself.";
         BranchNotFound: "branchNotFound", Usage, "The branch does not exist.", "List branches with `git branch`.";
         BadBranchName: "badBranchName", Usage, "Git does not allow the branch name.", "Use letters, digits, `-`, `_`, `.` and `/`, such as `feat/login`.";
         NoBranch: "noBranch", Usage, "No branch is checked out.", "Name the branch: `drive pr open BRANCH`.";

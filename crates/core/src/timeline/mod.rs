@@ -158,7 +158,7 @@ fn describe_result(effect: &Effect, result: &EffectResult, run: &Run) -> Option<
             format!("{end} ({tokens}{cost})")
         }
         (_, EffectResult::BranchMoved { .. }) => {
-            "not pushed: the branch has commits of others".to_owned()
+            "the branch has commits of others; it was not moved".to_owned()
         }
         (_, EffectResult::Conflicted { files, .. }) => {
             format!("conflicts in {}", files.join(", "))

@@ -1,7 +1,7 @@
 use super::repository::{CONFLICT, FakeHead, FakeRepository, Files, MAIN, RepositoryState, full};
 use crate::ports::{
-    CollectedWork, DiffStats, DiffText, FileChange, Leftovers, Merged, Place, Push, Pushed,
-    Repository, VersionControl, WorkState,
+    CollectedWork, DiffStats, DiffText, FileChange, Leftovers, Merged, OwnBranch, Place, Push,
+    Pushed, Repository, UsersBranch, VersionControl, WorkState,
 };
 use drive_core::ids::{BranchName, CommitSha, RemoteName};
 use drive_core::problem::{Kind, Problem};
@@ -146,6 +146,14 @@ impl VersionControl for FakeRepository {
         let state = self.alive()?;
         require(&state, &[ancestor, descendant])?;
         Ok(state.ancestors(descendant).contains(ancestor))
+    }
+
+    fn users_tip(&self, sandbox: &Sandbox, head: &CommitSha) -> Result<Option<CommitSha>, Problem> {
+        let state = self.alive()?;
+        let branch = sandbox.branch.as_ref();
+        let tip = branch.and_then(|branch| state.refs.get(&branch.full()));
+        let is_theirs = |tip: &&String| **tip != head.as_str();
+        Ok(tip.filter(is_theirs).cloned().map(CommitSha::new))
     }
 
     fn advance_branch(
@@ -340,6 +348,7 @@ fn state_of(state: &RepositoryState, place: Place<'_>) -> Result<WorkState, Prob
             branch: Some(BranchName::parse(MAIN)?),
             in_progress: None,
             dirty_files: 0,
+            own: None,
         });
     };
     let worktree = state.worktree(sandbox)?;
@@ -351,6 +360,13 @@ fn state_of(state: &RepositoryState, place: Place<'_>) -> Result<WorkState, Prob
         },
         in_progress: worktree.merging.as_ref().map(|_| InProgress::Merge),
         dirty_files: state.dirty(worktree),
+        own: sandbox.branch.as_ref().and_then(|branch| {
+            let tip = state.refs.get(&branch.full())?;
+            Some(OwnBranch {
+                tip: CommitSha::new(tip.clone()),
+                users: UsersBranch::Follows,
+            })
+        }),
     })
 }
 

@@ -119,6 +119,10 @@ impl World<'_> {
         let place = merging.place();
         let mut warnings = Vec::new();
         let state = self.history.state(place)?;
+        if let Some(own) = &state.own {
+            // What others committed meanwhile is found with the next commit.
+            self.users_branch(merging.task, merging.sandbox, own, &mut warnings)?;
+        }
         let head_sha = self.bring_to_branch(merging.sandbox, &state, &mut warnings)?;
         let started_at = &merging.sandbox.base_sha;
         let base_sha = self.base_of(merging, &head_sha);

@@ -1,8 +1,8 @@
 //! Puts a sandbox back on the run's branch after an agent strayed from it.
 
 use super::World;
+use super::work::is_pushed;
 use crate::executor::Task;
-use crate::ports::Place;
 use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::AgentJob;
@@ -22,20 +22,24 @@ impl World<'_> {
         let Some(head) = task.run.work.head_sha.as_ref() else {
             return Ok(None);
         };
-        self.require_own_tip(sandbox, head)?;
+        self.require_own_tip(task, sandbox, head)?;
         self.sandboxes.roll_back(sandbox, head)
     }
 
-    fn require_own_tip(&self, sandbox: &Sandbox, head: &CommitSha) -> Result<(), Problem> {
+    fn require_own_tip(
+        &self,
+        task: &Task<'_>,
+        sandbox: &Sandbox,
+        head: &CommitSha,
+    ) -> Result<(), Problem> {
         let Some(branch) = &sandbox.branch else {
             return Ok(());
         };
-        let tip = self
-            .history
-            .resolve(Place::Sandbox(sandbox), &branch.full())?;
-        if tip == *head {
-            return Ok(());
-        }
+        // What a person has here of a branch that is pushed is theirs.
+        let tip = match self.history.users_tip(sandbox, head)? {
+            Some(tip) if !is_pushed(task) => tip,
+            Some(_) | None => return Ok(()),
+        };
         // The files may still be those of the commit before: left as they are, they would look like a
         // change that takes the new commits back.
         let put_back = self.sandboxes.roll_back(sandbox, &tip);

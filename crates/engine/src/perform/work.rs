@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::executor::Task;
-use crate::ports::{LargeFile, Leftovers, Place, WorkState};
+use crate::ports::{LargeFile, Leftovers, OwnBranch, Place, UsersBranch, WorkState};
 use drive_core::ids::{BranchName, CommitSha, RemoteName, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::EffectResult;
@@ -49,6 +49,11 @@ impl World<'_> {
                 what.name()
             ));
         }
+        if let Some(own) = &work.state.own
+            && let Some(moved) = self.users_branch(task, &sandbox, own, &mut warnings)?
+        {
+            return Ok(moved);
+        }
         let head_sha = self.bring_to_branch(&sandbox, &work.state, &mut warnings)?;
         let is_astray = work.state.in_progress.is_some() || work.state.branch != sandbox.branch;
         let kind = task.run.request.as_ref().map(|request| &request.kind);
@@ -79,6 +84,52 @@ impl World<'_> {
             commits,
             warnings,
         })
+    }
+
+    /// Looks whether the user's branch could follow. Where it is pushed to a remote, what a person has
+    /// of it here is theirs. Where it is not, it is what the pull request shows: commits of theirs are
+    /// merged, and a checkout of it is waited for.
+    pub(super) fn users_branch(
+        &self,
+        task: &Task<'_>,
+        sandbox: &Sandbox,
+        own: &OwnBranch,
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<EffectResult>, Problem> {
+        let Some(branch) = &sandbox.branch else {
+            return Ok(None);
+        };
+        let tip = &own.tip;
+        match (&own.users, is_pushed(task)) {
+            (UsersBranch::Follows, _) => Ok(None),
+            (UsersBranch::CheckedOut { folder }, true) => {
+                warnings.push(format!(
+                    "branch `{branch}` is checked out at `{folder}` and was not moved there; to \
+                     update it: `git -C '{folder}' merge --ff-only {tip}`"
+                ));
+                Ok(None)
+            }
+            (UsersBranch::Moved { to }, true) => {
+                warnings.push(format!(
+                    "branch `{branch}` has other commits here ({to}) and was not moved; the run's \
+                     are at {tip}"
+                ));
+                Ok(None)
+            }
+            (UsersBranch::CheckedOut { folder }, false) => Err(Problem::new(
+                Kind::BranchInUse,
+                format!(
+                    "branch `{branch}` is checked out at `{folder}`, so drive does not move it to \
+                     {tip}"
+                ),
+            )
+            .hint(format!(
+                "check out another branch there: `git -C '{folder}' switch -`"
+            ))),
+            (UsersBranch::Moved { to }, false) => Ok(Some(EffectResult::BranchMoved {
+                remote_head: Some(to.clone()),
+            })),
+        }
     }
 
     /// The problem of a branch that no longer contains its base commit. A branch that shares no
@@ -214,7 +265,10 @@ impl World<'_> {
         if state.branch.as_ref() == Some(branch) {
             return Ok(head.clone());
         }
-        let tip = self.history.resolve(place, &branch.full())?;
+        let tip = match &state.own {
+            Some(own) => own.tip.clone(),
+            None => self.history.resolve(place, &branch.full())?,
+        };
         let elsewhere = state.branch.as_deref().unwrap_or("no branch");
         if state.in_progress.is_none() && self.history.is_ancestor(place, &tip, head)? {
             self.history.advance_branch(place, branch, &tip, head)?;
@@ -229,6 +283,12 @@ impl World<'_> {
         ));
         Ok(tip)
     }
+}
+
+/// Whether the run's branch is pushed to a remote.
+pub(super) fn is_pushed(task: &Task<'_>) -> bool {
+    let request = task.run.request.as_ref();
+    request.is_some_and(|request| request.publish.remote().is_some())
 }
 
 fn told_large(file: &LargeFile) -> String {

@@ -43,6 +43,34 @@ pub struct WorkState {
     pub in_progress: Option<InProgress>,
     /// Files that are dirty or untracked.
     pub dirty_files: u32,
+    /// The sandbox's own branch; `None` in a person's checkout, and where it has none.
+    pub own: Option<OwnBranch>,
+}
+
+/// The branch of a sandbox, in its own repository and in the user's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnBranch {
+    /// Its newest commit in the sandbox, which the user's repository has then.
+    pub tip: CommitSha,
+    /// The branch of the same name in the user's repository.
+    pub users: UsersBranch,
+}
+
+/// The user's branch that follows a sandbox's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UsersBranch {
+    /// It is where the sandbox's is.
+    Follows,
+    /// It has none but the sandbox's commits, yet a checkout shows it: it stays.
+    CheckedOut {
+        /// Where.
+        folder: String,
+    },
+    /// Somebody else committed to it: it stays.
+    Moved {
+        /// Its newest commit.
+        to: CommitSha,
+    },
 }
 
 /// How to commit uncommitted changes.
@@ -223,6 +251,10 @@ pub trait VersionControl: Send + Sync {
         ancestor: &str,
         descendant: &str,
     ) -> Result<bool, Problem>;
+
+    /// Where the user's branch of a sandbox is, if it has commits that neither the sandbox nor `head`
+    /// has: a person's.
+    fn users_tip(&self, sandbox: &Sandbox, head: &CommitSha) -> Result<Option<CommitSha>, Problem>;
 
     /// Moves a branch forward, as long as it is still where it is expected and is not checked out.
     fn advance_branch(

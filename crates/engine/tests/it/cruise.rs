@@ -154,7 +154,7 @@ fn assert_saved_work_is_told(scene: &Scene, when: &str) -> usize {
     for work in &saved {
         let is_told = turns
             .iter()
-            .any(|turn| turn.prompt.contains(&work.reference));
+            .any(|turn| turn.prompt.contains(work.sha.as_str()));
         assert!(is_told, "{when}: nobody was told of {}", work.reference);
     }
     saved.len()

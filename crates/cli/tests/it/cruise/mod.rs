@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod branches;
+mod checkouts;
 mod closing;
 mod comments;
 mod crew;

@@ -91,20 +91,24 @@ fn a_fixer_that_empties_its_sandbox_takes_nothing_from_the_branch() {
 }
 
 #[test]
-fn what_a_person_commits_in_the_sandbox_and_approves_ends_the_cruise_there() {
+fn what_a_person_commits_in_the_sandbox_and_nobody_saw_is_kept_when_the_cruise_ends() {
     let (stage, owner) = on_local();
     let folder = sandbox(&stage);
     fs::write(folder.join("mine.txt"), "by ann\n").unwrap();
     let folder = folder.to_str().unwrap();
     stage.git(&["-C", folder, "add", "mine.txt"]);
     stage.git(&["-C", folder, "commit", "--quiet", "--message=Mine"]);
-    let theirs = stage.git(&["rev-parse", "user-auth"]);
+    let theirs = stage.git(&["-C", folder, "rev-parse", "HEAD"]);
+    let shown = stage.git(&["rev-parse", "user-auth"]);
     let approved = stage.drive(&["pr", "approve", "1"]);
     assert_eq!(approved.code, Some(0), "{approved:?}");
     let ended = ended(owner);
     assert_eq!(
         (&ended.document["status"], &ended.document["headSha"]),
-        (&"succeeded".into(), &theirs.into()),
+        (&"succeeded".into(), &shown.clone().into()),
         "{ended:?}"
     );
+    assert_ne!(theirs, shown);
+    let kept = stage.git(&["log", "--format=%H", "--glob=refs/drive/kept"]);
+    assert!(kept.contains(&theirs), "{kept}");
 }

@@ -43,7 +43,8 @@ fn assert_it_goes_on(world: &World, id: &str, kept: &str) {
     // The agent knows what is on the branch and what is not.
     let told = fs::read_to_string(world.path("told")).unwrap();
     assert!(told.starts_with("Work long"), "{told}");
-    assert!(told.contains(&format!("`git show {kept}`")), "{told}");
+    let saved = world.git(&format!("rev-parse {kept}"));
+    assert!(told.contains(&format!("`git show {saved}`")), "{told}");
     assert!(told.contains("..HEAD` lists them"), "{told}");
     world.assert_nothing_is_left();
 }

@@ -74,27 +74,19 @@ fn one_that_deletes_the_runs_branch_has_its_work_on_it_again() {
     assert_eq!(code, Some(0), "{run:#}");
     assert_eq!(world.files("mine"), "a.txt src/b.txt x.txt y.txt");
     assert_eq!(world.git("log --format=%s main..mine"), "Do it\nMy own");
-    let own = world.git("rev-parse mine~1");
-    assert_eq!(
-        warnings(&run),
-        format!("branch `mine` was deleted; it was recreated at {own}")
-    );
+    assert_eq!(warnings(&run), "the agent left no commit checked out");
 }
 
 #[test]
-fn one_that_renames_the_runs_branch_has_its_commits_on_both() {
+fn one_that_renames_the_runs_branch_has_its_commits_on_the_runs_branch_alone() {
     let script = format!("git branch -m mine theirs; echo x > x.txt; {COMMIT} 'Elsewhere'");
     let (world, code, run) = flown_with(UNCONFINED, &script);
     assert_eq!(code, Some(0), "{run:#}");
     assert_eq!(world.git("log --format=%s main..mine"), "Elsewhere");
-    assert_eq!(world.git("log --format=%s main..theirs"), "Elsewhere");
-    let tip = world.git("rev-parse mine");
+    assert_eq!(world.git("branch --list theirs"), "");
     assert_eq!(
         warnings(&run),
-        format!(
-            "branch `mine` was deleted; it was recreated at {tip}\n\
-             the agent switched to theirs; its commits are now on `mine`"
-        )
+        "the agent switched to theirs; its commits are now on `mine`"
     );
 }
 
@@ -116,7 +108,6 @@ fn one_that_wipes_gits_own_files_of_its_folder_has_its_work_committed() {
         (
             "rm -rf \"$(git rev-parse --git-dir)\"/*",
             "the agent deleted the git files of its folder\n\
-             the agent left no commit checked out\n\
              the agent damaged git's index",
         ),
         (
@@ -168,100 +159,53 @@ fn one_that_ends_on_an_unrelated_history_has_it_left_alone_and_named() {
     let (world, code, run) = flown(&script);
     let failure = (code, text(&run["failure"]["kind"]));
     assert_eq!(failure, (Some(1), "nothingOnBranch".into()), "{run:#}");
-    let tip = world.git("rev-parse x");
     assert_eq!(
         warnings(&run),
-        format!(
-            "while the agent ran, `refs/heads/x` was created at {tip}; to remove it: `git update-ref -d refs/heads/x {tip}`\n\
-             the agent ended on x, which does not contain `mine`; its work there is saved separately"
-        )
+        "the agent ended on x, which does not contain `mine`; its work there is saved separately"
     );
-    assert_eq!(world.git("log --format=%s x"), "Unrelated");
+    assert_eq!(world.git("branch --list x"), "");
+    let kept = text(&run["kept"][0]);
+    assert_eq!(world.git(&format!("log --format=%s {kept}^1")), "Unrelated");
 }
 
+/// Goes for everything that its own repository names of the user's.
+const GREEDY: &str = "git update-ref refs/heads/main $(git commit-tree -m evil HEAD^{tree} -p HEAD)
+git update-ref -d refs/heads/side; git branch idea; git tag v1; git stash list
+git config --local remote.origin.url evil; git config --local core.hooksPath evil
+rm -rf \"$(git rev-parse --git-common-dir)/refs/drive\"; echo new > new.txt";
+
 #[test]
-fn one_that_moves_a_branch_of_the_user_is_told_of_with_the_way_back() {
+fn one_that_moves_branches_makes_some_and_changes_settings_does_so_in_its_own_repository_only() {
     for settings in ["", UNCONFINED] {
-        let world = World::with_agent(
-            "git update-ref refs/heads/main $(git commit-tree -m evil HEAD^{tree} -p HEAD)
-rm \"$(git rev-parse --git-common-dir)/refs/heads/side\"; echo new > new.txt",
-        );
+        let world = World::with_agent(GREEDY);
         world.settings(settings);
         world.git("branch side");
-        let was = world.git("rev-parse main");
+        world.git("update-ref refs/drive/kept/r/1 main");
+        let refs = "for-each-ref --format='%(refname)%(objectname)' refs/heads refs/tags refs/drive/kept/r/";
+        let before = (world.git(refs), world.git("config --local --list"));
         let (code, run) = world.spawn(&["Do it", "--branch", "mine"]);
-        assert_eq!(code, Some(0), "{run:#}");
-        let is = world.git("rev-parse main");
-        assert_ne!(is, was);
-        let back = [
-            format!("update-ref refs/heads/main {was} {is}"),
-            format!("update-ref refs/heads/side {was}"),
-        ];
-        assert_eq!(
-            warnings(&run),
-            format!(
-                "while the agent ran, `refs/heads/main` moved from {was} to {is}; \
-                 to undo: `git {}`\n\
-                 while the agent ran, `refs/heads/side` was deleted (it was at {was}); \
-                 to restore it: `git {}`",
-                back[0], back[1]
-            )
-        );
-        back.iter().for_each(|command| drop(world.git(command)));
-        assert_eq!(world.git("rev-parse main side"), format!("{was}\n{was}"));
+        assert_eq!((code, warnings(&run)), (Some(0), String::new()), "{run:#}");
+        assert_eq!(world.files("mine"), "a.txt new.txt src/b.txt");
+        world.git("branch -D mine");
+        let after = (world.git(refs), world.git("config --local --list"));
+        assert_eq!(after, before, "{settings}");
+        // What it committed elsewhere is saved.
+        let kept = text(&run["kept"][0]);
+        let saved = world.git(&format!("log --format=%s {kept}"));
+        assert!(saved.contains("evil"), "{saved}");
     }
 }
 
-/// Goes for work that an earlier run kept.
-const FORGET: &str =
-    "rm -r \"$(git rev-parse --git-common-dir)/refs/drive/kept\"; echo new > new.txt";
-
 #[test]
-fn one_that_deletes_kept_work_does_not_get_through() {
-    let world = World::with_agent(FORGET);
-    world.git("update-ref refs/drive/kept/r/1 main");
-    let (code, run) = world.spawn(&["Do it", "--branch", "mine"]);
-    assert_eq!((code, warnings(&run)), (Some(0), String::new()), "{run:#}");
-    assert_eq!(
-        world.git("for-each-ref --format='%(refname)' refs/drive"),
-        "refs/drive/kept/r/1"
-    );
-}
-
-#[test]
-fn one_that_nothing_keeps_from_deleting_kept_work_is_told_of() {
-    let world = World::with_agent(FORGET);
-    world.settings(UNCONFINED);
-    world.git("update-ref refs/drive/kept/r/1 main");
-    let was = world.git("rev-parse main");
-    let (code, run) = world.spawn(&["Do it", "--branch", "mine"]);
-    assert_eq!(code, Some(0), "{run:#}");
-    assert_eq!(
-        warnings(&run),
-        format!(
-            "while the agent ran, `refs/drive/kept/r/1` was deleted (it was at {was}); to restore it: `git update-ref refs/drive/kept/r/1 {was}`"
-        )
-    );
-}
-
-#[test]
-fn a_branch_that_the_user_makes_meanwhile_is_not_the_agents() {
-    let world = World::with_agent(
-        "touch begun.txt; until [ -e go.txt ]; do sleep 0.05; done; git branch idea",
-    );
+fn a_branch_that_the_user_makes_meanwhile_is_nobodys_business() {
+    let world = World::with_agent("touch begun.txt; until [ -e go.txt ]; do sleep 0.05; done");
     let child = world.start(&["spawn", "Do it", "--branch", "mine", "--json"]);
     let begun = world.wait_for_file("begun.txt");
     world.git("branch by-hand");
     std::fs::write(begun.with_file_name("go.txt"), "").unwrap();
     let run = crate::spawn::stops::ended(child).run();
-    let idea = world.git("rev-parse idea");
-    assert_eq!(
-        warnings(&run),
-        format!(
-            "while the agent ran, `refs/heads/idea` was created at {idea}; to remove it: `git update-ref -d refs/heads/idea {idea}`"
-        ),
-        "{run:#}"
-    );
+    assert_eq!(warnings(&run), "", "{run:#}");
+    assert_eq!(world.git("rev-parse by-hand"), world.git("rev-parse main"));
 }
 
 /// Replaces the newest commit by another one.

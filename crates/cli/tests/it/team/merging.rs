@@ -118,30 +118,3 @@ fn a_conflict_with_what_somebody_pushed_to_the_branch_becomes_a_round_of_the_cod
     assert_eq!(show(&head), "theirs\none");
     assert_eq!(show(&theirs), "theirs");
 }
-
-/// Without a remote the branch lives where the team works: git itself guards it.
-#[test]
-fn nobody_can_push_to_the_branch_that_a_team_works_on_where_there_is_no_remote() {
-    let arena = Arena::local();
-    arena.cast(PRIMARY, &arena.waits_in("", APPROVES));
-    let args = ["spawn-team", TASK, "--mode", "pingpong"];
-    let team = arena.stage.start(&args);
-    arena.until_open();
-    let branch = ["rev-parse", "greet-by-name"];
-    let before = arena.stage.git(&branch);
-    for forced in ["main:greet-by-name", "+main:greet-by-name"] {
-        let refused = arena.stage.try_git(&["push", "--quiet", ".", forced]);
-        assert!(refused.is_err(), "{refused:?}");
-    }
-    assert!(
-        arena
-            .stage
-            .try_git(&["branch", "--force", "greet-by-name", "main"])
-            .is_err()
-    );
-    assert_eq!(arena.stage.git(&branch), before);
-    arena.go();
-    let ended = ended(team);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert_eq!(ended.document["headSha"], before.as_str());
-}

@@ -154,7 +154,8 @@ fn a_team_that_was_stopped_in_its_first_round_starts_its_coder_again() {
     let resumed = arena.stage.drive(&["runs", "resume", id]);
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     let told = fs::read_to_string(told).unwrap();
-    assert!(told.contains(&format!("`git show {kept}`")), "{told}");
+    let saved = arena.stage.git(&["rev-parse", kept]);
+    assert!(told.contains(&format!("`git show {saved}`")), "{told}");
 }
 
 #[test]

@@ -134,35 +134,23 @@ fn a_fixer_that_strays_has_its_work_saved_and_the_reviewer_finds_the_branch() {
 const LOOKS_ANY: &str = "[ \"$(git symbolic-ref HEAD)\" = refs/heads/greet-by-name ] && [ -z \"$(git status --porcelain)\" ] && [ ! -e \"$(git rev-parse --git-path MERGE_HEAD)\" ] && [ ! -d \"$(git rev-parse --git-path rebase-merge)\" ]";
 
 on_both_forges!(
-    a_commit_of_a_person_during_a_review_is_taken_in_and_reviewed,
-    a_branch_that_a_person_moves_from_elsewhere_during_a_review_is_taken_in_and_reviewed,
+    a_branch_that_a_person_moves_here_during_a_review_counts_where_it_is_what_is_merged
 );
 
-/// A person commits in the sandbox itself.
-const IN_THE_SANDBOX: &str =
-    "echo hers > hers.txt && git add hers.txt && env $ann git commit -qm hers";
-/// The branch moves under the sandbox, whose files stay as they were.
-const FROM_ELSEWHERE: &str = "blob=$(echo hers | git hash-object -w --stdin) && \
-     tree=$( (git ls-tree HEAD; printf '100644 blob %s\\thers.txt\\n' \"$blob\") | git mktree) && \
-     commit=$(env $ann git commit-tree \"$tree\" -p HEAD -m hers) && \
-     git update-ref refs/heads/greet-by-name \"$commit\"";
-
-fn a_commit_of_a_person_during_a_review_is_taken_in_and_reviewed(arena: Arena) {
-    takes_in(&arena, IN_THE_SANDBOX);
-}
-
-fn a_branch_that_a_person_moves_from_elsewhere_during_a_review_is_taken_in_and_reviewed(
+/// A person commits to the branch in their own repository while its first review approves what was
+/// there before. Without a remote that branch is the pull request's; with one it is theirs until they
+/// push it.
+fn a_branch_that_a_person_moves_here_during_a_review_counts_where_it_is_what_is_merged(
     arena: Arena,
 ) {
-    takes_in(&arena, FROM_ELSEWHERE);
-}
-
-/// A person moves the branch like this while its first review approves what was there before.
-fn takes_in(arena: &Arena, moves: &str) {
-    let moved = arena.stage.path("agents/moved");
+    let (moved, repo) = (arena.stage.path("agents/moved"), arena.stage.path("repo"));
     let ann = "GIT_AUTHOR_NAME=Ann GIT_AUTHOR_EMAIL=ann@example.com GIT_COMMITTER_NAME=Ann GIT_COMMITTER_EMAIL=ann@example.com";
+    let moves = "blob=$(echo hers | git hash-object -w --stdin) && \
+         tree=$( (git ls-tree greet-by-name; printf '100644 blob %s\\thers.txt\\n' \"$blob\") | git mktree) && \
+         commit=$(env $ann git commit-tree \"$tree\" -p greet-by-name -m hers) && \
+         git update-ref refs/heads/greet-by-name \"$commit\"";
     let reviewer = format!(
-        "cat > /dev/null\nann={ann:?}\nif [ ! -e {moved:?} ]; then : > {moved:?}; {moves} || exit 1; fi\n\
+        "cat > /dev/null\nann={ann:?}\nif [ ! -e {moved:?} ]; then : > {moved:?}; (cd {repo:?} && {moves}) || exit 1; fi\n\
          echo '{{\"verdict\": \"approved\"}}'\n"
     );
     arena.stage.unconfine();
@@ -172,16 +160,15 @@ fn takes_in(arena: &Arena, moves: &str) {
         (Some(0), &json!("approved")),
         "{ended:?}"
     );
-    let subjects = arena
-        .stage
-        .git(&["log", "--format=%s", "main..greet-by-name"]);
-    assert_eq!(subjects, "hers\nGreet by name");
-    assert_eq!(arena.stage.git(&["show", "greet-by-name:hers.txt"]), "hers");
-    let tip = arena.stage.git(&["rev-parse", "greet-by-name"]);
-    assert_eq!(arena.published("greet-by-name"), tip);
+    let log = ["log", "--format=%s", "main..greet-by-name"];
+    assert_eq!(arena.stage.git(&log), "hers\nGreet by name");
+    let hers = arena.stage.git(&["rev-parse", "greet-by-name"]);
+    let published = arena.published("greet-by-name");
+    assert_eq!(published == hers, arena.simulator.is_none());
+    assert_eq!(ended.document["headSha"], json!(published));
     let all = reviews(&ended.document);
     assert_eq!(all.len(), 5);
     for review in all {
-        assert_eq!(review, (&json!("approved"), &json!(tip)));
+        assert_eq!(review, (&json!("approved"), &json!(published)));
     }
 }

@@ -156,7 +156,7 @@ everyone! {
         let outside = scene.path("outside");
         let repo = scene.path("repo");
         scene.compile(&format!(
-            "echo x > inside && echo x > \"$TMPDIR/private\" && echo x > \"$HOME/own\" || exit 9\n(echo x > '{0}/file') 2>/dev/null && exit 1\n(echo x > '{1}/.git/hooks/post-commit') 2>/dev/null && exit 2\n(echo x >> '{1}/src/a') 2>/dev/null && exit 3\n(rm -rf '{1}/.git/refs') 2>/dev/null && exit 4\ngit config user.name evil 2>/dev/null && exit 5\ngit update-index --assume-unchanged src/a 2>/dev/null && exit 6\n(echo gitdir: /elsewhere > .git) 2>/dev/null && exit 7\nexit 0",
+            "echo x > inside && echo x > \"$TMPDIR/private\" && echo x > \"$HOME/own\" || exit 9\n(echo x > '{0}/file') 2>/dev/null && exit 1\n(echo x > '{1}/.git/hooks/post-commit') 2>/dev/null && exit 2\n(echo x >> '{1}/src/a') 2>/dev/null && exit 3\n[ -e '{1}/.git/refs' ] && exit 4\ngit config user.name evil 2>/dev/null && exit 5\ngit update-index --assume-unchanged src/a 2>/dev/null && exit 6\n(echo gitdir: /elsewhere > .git) 2>/dev/null && exit 7\nexit 0",
             outside.display(), repo.display()
         ));
         let answer = scene.verify();

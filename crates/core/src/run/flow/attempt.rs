@@ -19,7 +19,7 @@ pub(super) fn earlier_attempt(run: &Run, base: &CommitSha) -> String {
     if let Some(saved) = &resumption.saved {
         let _ = write!(
             text,
-            " Its uncommitted work is saved as `{saved}`; `git show {saved}` shows it."
+            " Its uncommitted work is saved in commit {saved}; `git show {saved}` shows it."
         );
     }
     text.push_str(" Take from it what is right, and finish the task.\n");

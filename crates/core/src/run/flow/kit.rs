@@ -1,7 +1,7 @@
 //! The context of one step: the run, the state of its flow, its request and the time.
 
 use super::super::model::{
-    AgentJob, BranchAt, Effect, ForgeAct, JobInput, OutcomeStatus, Publish, Request, Run,
+    AgentJob, BranchAt, Effect, ForgeAct, JobInput, OutcomeStatus, Request, Run,
 };
 use super::shutdown;
 use crate::agent::{Access, Overrun, Role};
@@ -64,10 +64,7 @@ impl<S, T> Context<'_, S, T> {
 
     /// The remote that the branch is pushed to.
     pub(super) fn remote(&self) -> Option<RemoteName> {
-        match &self.request.publish {
-            Publish::PullRequest { remote } => remote.clone(),
-            Publish::BranchOnly => None,
-        }
+        self.request.publish.remote().cloned()
     }
 
     /// The branch that the pull request goes to.

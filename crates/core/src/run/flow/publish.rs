@@ -50,10 +50,11 @@ pub(super) fn shortened(task: &str) -> String {
 pub(super) fn branch_moved(branch: &BranchName) -> Problem {
     Problem::new(
         Kind::BranchMoved,
-        format!("branch `{branch}` on the remote has commits that the run does not have"),
+        format!("branch `{branch}` has commits of others that the run does not have"),
     )
     .hint(format!(
-        "the work is on the local branch `{branch}`; pass `--branch` with another name next time"
+        "the run's work is on the local branch `{branch}` or in `drive kept list`; pass \
+         `--branch` with another name next time"
     ))
 }
 

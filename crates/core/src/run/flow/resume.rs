@@ -146,7 +146,7 @@ pub(super) fn ended(run: &mut Run, step: ResumeStep, result: EffectResult, now: 
                 Some(resumption),
             ) = (result, &mut run.resumption)
             {
-                resumption.saved = Some(kept.reference);
+                resumption.saved = Some(kept.sha);
             }
             create_sandbox(run, now);
         }

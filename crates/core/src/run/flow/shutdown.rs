@@ -88,7 +88,7 @@ pub(super) fn ended(run: &mut Run, result: &EffectResult, now: Timestamp) {
     } = result
         && let Some(shutdown) = &mut run.shutdown
     {
-        shutdown.saved = Some(kept.reference.clone());
+        shutdown.saved = Some(kept.sha.clone());
     }
     if let (EffectResult::Failed { problem }, Some(step)) = (result, step) {
         let what = match step {

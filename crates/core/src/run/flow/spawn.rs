@@ -113,7 +113,7 @@ impl SpawnFlow<'_> {
                 let resumption = self.run.resumption.get_or_insert_default();
                 // An agent that left nothing has not taken over the work that was saved before it.
                 if let Some(kept) = kept {
-                    resumption.saved = Some(kept.reference);
+                    resumption.saved = Some(kept.sha);
                 }
                 if !self.run.timers.contains_key(&Timer::Hold) {
                     self.start_or_wait();

@@ -151,8 +151,9 @@ fn fits(effect: &Effect, result: &EffectResult) -> bool {
         EffectResult::DiffRead { .. } => matches!(effect, Effect::ReadDiff { .. }),
         EffectResult::Verified { .. } => matches!(effect, Effect::Verify { .. }),
         EffectResult::OnForge { .. } => matches!(effect, Effect::OnForge { .. }),
-        EffectResult::Pushed | EffectResult::BranchMoved { .. } => {
-            matches!(effect, Effect::Push { .. })
+        EffectResult::Pushed => matches!(effect, Effect::Push { .. }),
+        EffectResult::BranchMoved { .. } => {
+            matches!(effect, Effect::Push { .. } | Effect::CommitWork { .. })
         }
         EffectResult::Integrated { .. } | EffectResult::Conflicted { .. } => matches!(
             effect,

@@ -321,7 +321,8 @@ pub enum EffectResult {
     },
     /// The remote has the commit.
     Pushed,
-    /// The remote's branch holds commits that this one does not. Nothing was pushed.
+    /// The branch has commits of others, on the remote or, without one, in the user's repository. It
+    /// was not moved.
     BranchMoved {
         /// Its tip.
         remote_head: Option<CommitSha>,

@@ -73,7 +73,7 @@ pub struct Phase {
     pub tries: u32,
     /// Where the work of an agent that failed was saved, for the next one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub saved: Option<String>,
+    pub saved: Option<CommitSha>,
     /// The verdict of all reviews together, once the phase concludes from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<LastWord>,

@@ -259,6 +259,16 @@ pub enum Publish {
     },
 }
 
+impl Publish {
+    /// The remote that the branch is pushed to.
+    pub fn remote(&self) -> Option<&RemoteName> {
+        match self {
+            Publish::PullRequest { remote } => remote.as_ref(),
+            Publish::BranchOnly => None,
+        }
+    }
+}
+
 /// What becomes of the sandbox when the run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

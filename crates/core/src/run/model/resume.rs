@@ -1,5 +1,6 @@
 //! A run that continues after it was stopped or killed.
 
+use crate::ids::CommitSha;
 use serde::{Deserialize, Serialize};
 
 /// A run that continued after it had ended.
@@ -13,7 +14,7 @@ pub struct Resumption {
     pub step: Option<ResumeStep>,
     /// Where the uncommitted work of the attempt before is saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub saved: Option<String>,
+    pub saved: Option<CommitSha>,
 }
 
 /// A step before the flow continues.

@@ -2,6 +2,7 @@
 
 use super::outcome::OutcomeStatus;
 use crate::Problem;
+use crate::ids::CommitSha;
 use serde::{Deserialize, Serialize};
 
 /// The shutdown of a run: its step, and the outcome that was decided.
@@ -16,7 +17,7 @@ pub struct Shutdown {
     pub failure: Option<Problem>,
     /// Where the uncommitted work in the sandbox was saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub saved: Option<String>,
+    pub saved: Option<CommitSha>,
 }
 
 /// A step of a shutdown.

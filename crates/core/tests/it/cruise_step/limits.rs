@@ -191,8 +191,12 @@ fn a_planner_that_the_budget_stops_plans_again_once_it_is_raised() {
     scene.ask(more(50_000));
     let planner = &scene.jobs[2];
     assert_eq!(planner.role, Role::Planner);
-    let saved = &crate::common::kept().reference;
-    assert!(planner.prompt.contains(saved), "{}", planner.prompt);
+    let saved = crate::common::kept().sha;
+    assert!(
+        planner.prompt.contains(saved.as_str()),
+        "{}",
+        planner.prompt
+    );
     assert!(scene.run.work.pull_request.is_some());
 }
 

@@ -56,7 +56,7 @@ fn a_spawn_waits_for_a_model_that_is_away_and_starts_its_agent_again() {
     let Some(Effect::RunAgent { job, .. }) = third.pending.values().next() else {
         panic!("an agent")
     };
-    assert!(job.prompt.contains(&kept().reference), "{}", job.prompt);
+    assert!(job.prompt.contains(kept().sha.as_str()), "{}", job.prompt);
     let (run, _) = to_the_end(third);
     assert_eq!(status(&run), (OutcomeStatus::Succeeded, None));
 }

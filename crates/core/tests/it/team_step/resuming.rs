@@ -402,8 +402,12 @@ fn a_fixer_that_the_budget_stops_gets_the_same_finding_again_once_more_is_grante
         .collect();
     assert_eq!(fixers.len(), 2);
     assert_eq!(fixers[0].input.comments, fixers[1].input.comments);
-    let saved = &crate::common::kept().reference;
-    assert!(fixers[1].prompt.contains(saved), "{}", fixers[1].prompt);
+    let saved = crate::common::kept().sha;
+    assert!(
+        fixers[1].prompt.contains(saved.as_str()),
+        "{}",
+        fixers[1].prompt
+    );
 }
 
 #[test]
@@ -439,8 +443,8 @@ fn a_budget_that_is_raised_while_an_agent_works_is_there_for_the_next_one() {
     );
     let job = scene.jobs.last().unwrap();
     assert_eq!(job.budget.tokens, Some(1_100 + 50_000 - 1_200));
-    let saved = &crate::common::kept().reference;
-    assert!(job.prompt.contains(saved), "{}", job.prompt);
+    let saved = crate::common::kept().sha;
+    assert!(job.prompt.contains(saved.as_str()), "{}", job.prompt);
 }
 
 #[test]
@@ -485,7 +489,7 @@ fn a_spawn_that_lost_its_owner_starts_its_agent_again_and_tells_it_where_the_wor
         OutcomeStatus::Succeeded
     );
     let told = &scene.jobs.last().unwrap().prompt;
-    let saved = &crate::common::kept().reference;
+    let saved = crate::common::kept().sha;
     assert!(told.starts_with("Fix the login"), "{told}");
     assert!(told.contains(&format!("`git show {saved}`")), "{told}");
 }

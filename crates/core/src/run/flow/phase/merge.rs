@@ -22,14 +22,14 @@ const MOST_MOVES: u32 = 3;
 const MOST_BASE_CHECKS: u32 = 3;
 
 impl PhaseFlow<'_> {
-    /// The remote branch has new commits: they are merged, and the push is retried.
+    /// The branch has commits of others: they are merged, and the push is retried.
     pub(super) fn branch_moved(&mut self, round: Round) {
         let Some(branch) = self.branch() else {
             return self.fail(no_branch());
         };
         if self.state.counts.moves >= MOST_MOVES {
             let problem =
-                branch_moved(&branch).cause(format!("it moved during all {MOST_MOVES} pushes"));
+                branch_moved(&branch).cause(format!("it moved {MOST_MOVES} times in a row"));
             return self.stop(OutcomeStatus::NeedsHuman, problem);
         }
         self.state.counts.moves += 1;

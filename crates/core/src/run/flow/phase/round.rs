@@ -97,8 +97,8 @@ impl PhaseFlow<'_> {
         if let Some(saved) = &self.state.saved {
             let _ = write!(
                 job.prompt,
-                "\n\nAn earlier attempt did not finish. Its unfinished work is saved as \
-                 `{saved}` (see `git show {saved}`). The working tree is at the last commit.\n"
+                "\n\nAn earlier attempt did not finish. Its unfinished work is saved in commit \
+                 {saved}; `git show {saved}` shows it. The working tree is at the last commit.\n"
             );
         }
     }
@@ -210,7 +210,7 @@ impl PhaseFlow<'_> {
             );
             // Only an agent that retries the same work is told of it.
             if costs_time {
-                self.state.saved = Some(kept.reference.clone());
+                self.state.saved = Some(kept.sha.clone());
             }
         }
         let RoundJob::Fix { batch, findings } = &mut round.job else {
@@ -234,7 +234,7 @@ impl PhaseFlow<'_> {
             } else {
                 // An agent that left nothing has not taken over the work that was saved before it.
                 if let Some(kept) = &kept {
-                    self.state.saved = Some(kept.reference.clone());
+                    self.state.saved = Some(kept.sha.clone());
                 }
                 Life::Seen
             };
