@@ -210,6 +210,7 @@ impl Observer for Progress<'_> {
                     SandboxNote::ShallowHistory
                     | SandboxNote::SubmodulesNotFetched
                     | SandboxNote::FiltersNotRun { .. }
+                    | SandboxNote::GitNotConfined { .. }
                     | SandboxNote::NotBrought { .. } => self.output.warn(note),
                 }
             }

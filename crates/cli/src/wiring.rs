@@ -75,7 +75,7 @@ impl Wiring {
         let database = Arc::new(Database::open(&state.database())?);
         let runner = Arc::new(BoundedRunner::new());
         let clock = Arc::new(SystemClock);
-        let git = Git::new(runner.clone(), environment);
+        let git = Git::new(runner.clone(), environment).with_isolation(settings.sandbox.isolation);
         let root = sandbox_root(state, environment, settings, folder)?;
         let sandboxes = Worktrees::open(git.clone(), clock.clone(), &root, state.path())?;
         let credentials = git.credentials(folder);

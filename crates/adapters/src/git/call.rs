@@ -5,8 +5,8 @@ use drive_core::problem::{Kind, Problem};
 use drive_core::process::{End, LeakPolicy, Limits};
 use drive_engine::CancelToken;
 use drive_engine::ports::{
-    Collect, CommandSpec, Containment, Isolation, NetworkAccess, OrphanPolicy, Started, Stdin,
-    Writes,
+    Collect, CommandSpec, Containment, Isolation, IsolationMode, NetworkAccess, OrphanPolicy,
+    Started, Stdin, Writes,
 };
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
@@ -218,6 +218,9 @@ impl<'a> Call<'a> {
             .git
             .runner
             .run(&spec, &self.cancel, started, &mut sink)?;
+        if self.location.confined.is_some() {
+            self.git.note_missing(&report.layers);
+        }
         let code = match report.end {
             End::Exited { code } => code,
             End::Aborted => {
@@ -286,6 +289,7 @@ impl<'a> Call<'a> {
                 .cloned()
                 .collect(),
             network: NetworkAccess::Off,
+            required: self.git.isolation == IsolationMode::Require,
             ..Isolation::default()
         }
     }

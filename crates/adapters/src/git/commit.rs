@@ -238,16 +238,31 @@ pub(crate) fn commit_tree_at(
 }
 
 /// The call with a committer: drive where the user has not said who they are. A sandbox is told who
-/// the user is, because it does not see their settings.
+/// the user is, because it does not see their settings; by variables, which its own settings do not
+/// replace.
 pub(super) fn signed_by<'a>(entries: &[config::Entry], at: &Location, call: Call<'a>) -> Call<'a> {
     let own = |key: &str| config::last(entries, key).filter(|value| !value.is_empty());
-    match (own("user.name"), own("user.email")) {
-        (Some(name), Some(email)) if at.confined.is_some() => {
-            call.config("user.name", name).config("user.email", email)
-        }
-        (Some(_), Some(_)) => call,
-        (_, _) => FALLBACK
-            .iter()
-            .fold(call, |call, (key, value)| call.config(key, value)),
+    let user = match (own("user.name"), own("user.email")) {
+        (Some(name), Some(email)) => Some([name, email]),
+        (_, _) => None,
+    };
+    if at.confined.is_none() {
+        return match user {
+            Some(_) => call,
+            None => FALLBACK
+                .iter()
+                .fold(call, |call, (key, value)| call.config(key, value)),
+        };
     }
+    let [name, email] = user.unwrap_or(FALLBACK.map(|(_, value)| value));
+    [
+        ("GIT_AUTHOR_NAME", "author.name", name),
+        ("GIT_AUTHOR_EMAIL", "author.email", email),
+        ("GIT_COMMITTER_NAME", "committer.name", name),
+        ("GIT_COMMITTER_EMAIL", "committer.email", email),
+    ]
+    .into_iter()
+    .fold(call, |call, (variable, key, user)| {
+        call.env(variable, own(key).unwrap_or(user))
+    })
 }

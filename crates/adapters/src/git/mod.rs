@@ -35,17 +35,18 @@ use crate::Environment;
 use crate::environment::{HOME, PATH};
 use crate::tool_paths;
 use drive_core::Problem;
-use drive_core::process::ProcessIdentity;
+use drive_core::process::{Layer, LayerName, ProcessIdentity, missing_essentials};
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::{Brought, Sandbox};
 use drive_engine::CancelToken;
 use drive_engine::ports::{
-    CollectedWork, DiffStats, DiffText, Leftovers, Merged, Place, ProcessRunner, Push, Pushed,
-    Repository, VersionControl, WorkState,
+    CollectedWork, DiffStats, DiffText, IsolationMode, Leftovers, Merged, Place, ProcessRunner,
+    Push, Pushed, Repository, VersionControl, WorkState,
 };
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long each kind of call may take.
@@ -77,6 +78,8 @@ pub struct Git {
     confined: Vec<(OsString, OsString)>,
     network: Vec<(OsString, OsString)>,
     deadlines: Deadlines,
+    isolation: IsolationMode,
+    missing: Arc<Mutex<BTreeSet<LayerName>>>,
     cancel: CancelToken,
     config_cache: ConfigCache,
     /// The user's home, which confined git does not see.
@@ -99,6 +102,8 @@ impl Git {
             home: environment.absolute_path(HOME),
             network: environment::network(environment),
             deadlines: Deadlines::default(),
+            isolation: IsolationMode::Auto,
+            missing: Arc::default(),
             cancel: CancelToken::new(),
             config_cache: ConfigCache::default(),
         }
@@ -109,6 +114,32 @@ impl Git {
     pub fn with_deadlines(mut self, deadlines: Deadlines) -> Self {
         self.deadlines = deadlines;
         self
+    }
+
+    /// The same git, which refuses to work in a sandbox where isolation is required and a layer of
+    /// it is missing.
+    #[must_use]
+    pub fn with_isolation(mut self, mode: IsolationMode) -> Self {
+        self.isolation = mode;
+        self
+    }
+
+    /// Remembers what git in a sandbox went without. Where no control group counts, limits are
+    /// polled, and hold as well.
+    fn note_missing(&self, layers: &[Layer]) {
+        let missing = missing_essentials(layers, true).map(|layer| layer.name);
+        let mut all = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        all.extend(
+            missing.filter(|name| {
+                !matches!(name, LayerName::CgroupMemory | LayerName::CgroupProcesses)
+            }),
+        );
+    }
+
+    /// The layers that git in sandboxes went without so far.
+    pub(crate) fn missing_layers(&self) -> Vec<LayerName> {
+        let missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        missing.iter().copied().collect()
     }
 
     /// The same git, whose talk with remotes ends when `cancel` asks for it. Everything else is
@@ -461,6 +492,8 @@ pub(crate) use sandbox::{bring_out, head_of, own_tip, pin_of, put_branch, take};
 pub(crate) use scratch::ScratchIndex;
 pub(crate) use stage::stage;
 pub(crate) use stale_lock::remove_if_stale;
-pub(crate) use state::{Status, head_branch, in_progress, load_head, load_in_progress, status};
+pub(crate) use state::{
+    Status, has_reftable, head_branch, in_progress, load_head, load_in_progress, status,
+};
 pub(crate) use take::{Held, Take};
 pub(crate) use tracked::{Tracked, has_entry};

@@ -284,7 +284,10 @@ fn is_telling(note: &drive_core::sandbox::SandboxNote) -> bool {
     use drive_core::sandbox::SandboxNote as Note;
     match note {
         Note::ShallowHistory | Note::NothingMatched { .. } => false,
-        Note::SubmodulesNotFetched | Note::FiltersNotRun { .. } | Note::NotBrought { .. } => true,
+        Note::SubmodulesNotFetched
+        | Note::FiltersNotRun { .. }
+        | Note::GitNotConfined { .. }
+        | Note::NotBrought { .. } => true,
     }
 }
 

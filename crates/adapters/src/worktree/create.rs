@@ -188,6 +188,13 @@ fn make(all: &Worktrees, plan: &Plan, record: &mut Record) -> Result<(), Problem
     repository.write()?;
     all.steps.done(Step::RepositoryWritten);
     check_out(all, plan, &head, record)?;
+    let layers = all.git.missing_layers();
+    if !layers.is_empty() {
+        record
+            .sandbox
+            .notes
+            .push(SandboxNote::GitNotConfined { layers });
+    }
     all.steps.done(Step::CheckedOut);
     if let Some(top) = &plan.repository.top {
         let to = all.inside(record);

@@ -2,7 +2,7 @@
 
 use super::record::Record;
 use super::repository::OwnRepository;
-use super::{Worktrees, kept, nested, refs};
+use super::{Worktrees, kept, mend, nested, refs};
 use crate::files;
 use crate::git::{self, Git, IgnoredFiles, Location, ScratchIndex, Status, Touches, Tracked};
 use drive_core::ids::{CommitSha, SandboxId};
@@ -25,6 +25,9 @@ const AUTOSTASH: &str = "MERGE_AUTOSTASH";
 /// outlives its agents has brought out what they committed: what else is on its branch is saved, and
 /// does not follow what people have approved.
 pub(super) fn keep(all: &Worktrees, record: &Record) -> Result<Option<KeptWork>, Problem> {
+    if record.sandbox.lifetime != Lifetime::Disposable && record.stage != Stage::Creating {
+        mend::renew_settings(all, record)?;
+    }
     if record.sandbox.lifetime == Lifetime::Transient && record.stage != Stage::Creating {
         let inside = all.inside(record);
         // What cannot be put on its branch is saved below.

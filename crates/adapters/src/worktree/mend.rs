@@ -115,6 +115,7 @@ pub(super) fn mend_repository(
         ));
     }
     clear_locks(record, &at)?;
+    renew_settings(all, record)?;
     if let Some(why) = unsound(all, &at, &sandbox.path.join(".git")) {
         // Where it last was, as far as anybody outside knows.
         let head = tip.as_ref().or(known).unwrap_or(&sandbox.base_sha);
@@ -176,6 +177,24 @@ fn remove_odd(own: &Path) -> io::Result<u32> {
         }
     }
     Ok(removed)
+}
+
+/// Writes the settings of a sandbox anew before git works in it. One that has no repository gets
+/// them with it.
+pub(super) fn renew_settings(all: &Worktrees, record: &Record) -> Result<(), Problem> {
+    let sandbox = drive_core::sandbox::Sandbox {
+        path: all.folder_of(record),
+        ..record.sandbox.clone()
+    };
+    let repository = OwnRepository {
+        git: &all.git,
+        sandbox: &sandbox,
+        head: &sandbox.base_sha,
+    };
+    match sandbox.path.join(".git").symlink_metadata() {
+        Ok(meta) if meta.is_dir() => repository.renew_settings(),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// What is wrong with a repository so that git cannot work in it.

@@ -18,7 +18,7 @@ const EXCLUDED: &[u8] = b"/.cruise\n";
 const PATTERN_BYTES: u64 = 4 << 20;
 
 /// Settings that travel into a sandbox.
-const SETTINGS: [&str; 17] = [
+const SETTINGS: [&str; 14] = [
     "user.name",
     "user.email",
     "author.name",
@@ -30,13 +30,20 @@ const SETTINGS: [&str; 17] = [
     "core.filemode",
     "core.symlinks",
     "core.precomposeunicode",
-    "core.sparsecheckout",
-    "core.sparsecheckoutcone",
     "init.defaultbranch",
     "merge.conflictstyle",
     "i18n.commitencoding",
+];
+
+/// Settings of a sparse checkout. An agent may have made its sandbox sparse, or full again: what the
+/// sandbox says goes before what the user says.
+const SPARSE: [&str; 3] = [
+    "core.sparsecheckout",
+    "core.sparsecheckoutcone",
     "index.sparse",
 ];
+/// The most that is read of the settings of a sandbox.
+const CONFIG_BYTES: u64 = 1 << 20;
 
 /// Files of the user's git folder that travel as they are.
 const FILES: [&str; 2] = ["shallow", "info/sparse-checkout"];
@@ -60,6 +67,18 @@ impl OwnRepository<'_> {
 
     /// Writes what an agent has no reason to change, and leaves refs, index and objects as they are.
     pub(super) fn write_settings(&self) -> Result<(), Problem> {
+        self.renew_settings()?;
+        for name in FILES {
+            if let Ok(content) = std::fs::read(self.sandbox.git_dir.join(name)) {
+                put(&self.own().join(name), &content)?;
+            }
+        }
+        self.write_head()
+    }
+
+    /// Writes the settings anew, so that git in the sandbox runs no program and signs with no name
+    /// that an agent wrote into them.
+    pub(super) fn renew_settings(&self) -> Result<(), Problem> {
         let (own, users) = (self.own(), &self.sandbox.git_dir);
         for name in [
             "",
@@ -71,21 +90,17 @@ impl OwnRepository<'_> {
         ] {
             plain_folder(&own.join(name))?;
         }
+        let settings = git::load_settings(self.git, &Location::bare(users))?;
+        let config = config(&settings, &own);
         for name in ["commondir", "gitdir", "config.worktree", "hooks"] {
             discard(&own.join(name))?;
         }
-        let settings = git::load_settings(self.git, &Location::bare(users))?;
-        put(&own.join("config"), config(&settings).as_bytes())?;
+        put(&own.join("config"), config.as_bytes())?;
         let objects = git::object_folders(users);
         put(
             &own.join("objects/info/alternates"),
             &git::as_file(&objects),
         )?;
-        for name in FILES {
-            if let Ok(content) = std::fs::read(users.join(name)) {
-                put(&own.join(name), &content)?;
-            }
-        }
         let mut ignored = patterns(&users.join("info/exclude"));
         ignored.extend(patterns(&self.users_file(
             &settings,
@@ -97,8 +112,7 @@ impl OwnRepository<'_> {
         let mut attributes =
             patterns(&self.users_file(&settings, "core.attributesfile", "attributes"));
         attributes.extend(patterns(&users.join("info/attributes")));
-        put(&own.join("info/attributes"), &attributes)?;
-        self.write_head()
+        put(&own.join("info/attributes"), &attributes)
     }
 
     /// Points the head at the branch, or at the commit where there is none.
@@ -187,14 +201,28 @@ fn patterns(path: &Path) -> Vec<u8> {
     lines
 }
 
-fn config(settings: &[Setting]) -> String {
+/// The settings of the sandbox whose git folder is `own`.
+fn config(settings: &[Setting], own: &Path) -> String {
     let format = git::last_setting(settings, "extensions.objectformat");
+    let has_tables = git::has_reftable(own);
     let mut out = format!(
         "[core]\n\trepositoryformatversion = {}\n\tbare = false\n\tlogallrefupdates = true\n",
-        u8::from(format.is_some())
+        u8::from(format.is_some() || has_tables)
     );
     if let Some(format) = format {
         line(&mut out, "extensions.objectformat", format);
+    }
+    if has_tables {
+        line(&mut out, "extensions.refstorage", "reftable");
+    }
+    let said = ["config", "config.worktree"]
+        .map(|name| files::load_plain(&own.join(name), CONFIG_BYTES).unwrap_or_default());
+    for key in SPARSE {
+        if let Some(is_set) = said_in(&said.concat(), key) {
+            line(&mut out, key, if is_set { "true" } else { "false" });
+        } else if let Some(value) = git::last_setting(settings, key) {
+            line(&mut out, key, value);
+        }
     }
     for key in SETTINGS {
         if let Some(value) = git::last_setting(settings, key) {
@@ -214,6 +242,24 @@ fn config(settings: &[Setting]) -> String {
         line(&mut out, &key, &value);
     }
     out
+}
+
+/// What the text of a config file says about a setting that is on or off. Only as git itself writes
+/// it: nothing else depends on what stands there.
+fn said_in(text: &[u8], key: &str) -> Option<bool> {
+    let (section, name) = key.rsplit_once('.')?;
+    let (mut is_section, mut said) = (false, None);
+    for line in String::from_utf8_lossy(text).to_lowercase().lines() {
+        let line = line.trim();
+        if line.starts_with('[') {
+            is_section = line.strip_prefix('[').and_then(|l| l.strip_suffix(']')) == Some(section);
+        } else if let (true, Some((left, value))) = (is_section, line.split_once('='))
+            && left.trim() == name
+        {
+            said = Some(value.trim().trim_matches('"') == "true");
+        }
+    }
+    said
 }
 
 /// The address of a remote without its credentials; `None` for a folder of this machine, which the
@@ -312,6 +358,15 @@ mod tests {
         for (url, expected) in table {
             assert_eq!(public_address(url).as_deref(), expected, "{url}");
         }
+    }
+
+    #[test]
+    fn whether_a_sandbox_is_sparse_is_read_as_git_writes_it() {
+        let text = b"[core]\n\tsparseCheckout = true\n[index]\n\tsparse = false\n\
+            [core]\n\tsparseCheckoutCone = \"true\"\n[a \"core\"]\n\tsparseCheckout = false\n";
+        let said = SPARSE.map(|key| said_in(text, key));
+        assert_eq!(said, [Some(true), Some(true), Some(false)]);
+        assert_eq!(said_in(b"[core]\n\tbare = false\n", SPARSE[0]), None);
     }
 
     #[test]

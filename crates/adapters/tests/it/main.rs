@@ -32,6 +32,7 @@ mod process_runner;
 mod sandbox_bad_input;
 mod sandbox_branch;
 mod sandbox_bring;
+mod sandbox_confined_git;
 mod sandbox_crash;
 mod sandbox_foreign;
 mod sandbox_life;

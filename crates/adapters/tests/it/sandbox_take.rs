@@ -2,6 +2,7 @@
 //! and the work is saved as files.
 
 use crate::support::{World, write};
+use drive_adapters::git::Touches;
 use drive_core::Problem;
 use drive_core::ids::{CommitSha, RunId};
 use drive_core::problem::Kind;
@@ -284,8 +285,10 @@ fn a_program_that_the_sandboxs_settings_name_sees_nothing_of_the_home() {
     world.git_in(&sandbox.path, set);
     write(&sandbox.path.join(".gitattributes"), "*.txt filter=f\n");
     write(&sandbox.path.join("new.txt"), "new\n");
-    let _ = collect(&world, &sandbox);
-    let text = std::fs::read_to_string(&stolen).unwrap_or_default();
+    let call = world.builder();
+    let call = call.call(Place::Sandbox(&sandbox), Touches::Files);
+    let _ = call.args(["add", "-A"]).run();
+    let text = std::fs::read_to_string(&stolen).unwrap();
     assert!(!text.contains("the secret"), "{text}");
     assert!(!world.path().join("out").exists());
     // The control: the same filter steals where nothing confines it.

@@ -12,6 +12,7 @@ pub use ownership::{
 
 use crate::ids::{BranchName, CommitSha, RunId, SandboxId};
 use crate::problem::{Kind, Problem};
+use crate::process::LayerName;
 use crate::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -112,6 +113,11 @@ pub enum SandboxNote {
         /// The filters, such as `lfs`.
         filters: Vec<String>,
     },
+    /// Git in the sandbox runs without some layers of isolation.
+    GitNotConfined {
+        /// The missing layers.
+        layers: Vec<LayerName>,
+    },
     /// A pattern of `copy` or `seed` matched nothing.
     NothingMatched {
         /// The pattern.
@@ -142,6 +148,14 @@ impl fmt::Display for SandboxNote {
                 "content filters do not run ({}): files they store elsewhere stay pointers",
                 filters.join(", ")
             ),
+            Self::GitNotConfined { layers } => {
+                let names: Vec<&str> = layers.iter().map(|layer| layer.as_str()).collect();
+                write!(
+                    f,
+                    "git works in the sandbox without full isolation (missing: {}); `drive doctor` shows what that means",
+                    names.join(", ")
+                )
+            }
             Self::NothingMatched { pattern } => {
                 write!(f, "`{pattern}` matched no files to copy")
             }

@@ -32,7 +32,8 @@ impl World {
     /// Wires the adapters for the repository the options name.
     pub(super) fn open(app: &App, settings: &Settings) -> Result<Self, Problem> {
         let runner = Arc::clone(app.runner());
-        let git = Git::new(Arc::clone(&runner), app.environment());
+        let git = Git::new(Arc::clone(&runner), app.environment())
+            .with_isolation(settings.sandbox.isolation);
         let found = git.discover(&app.start_dir()?)?;
         let repo = found.top.unwrap_or(found.common_dir);
         let state = app.state_dir()?.path();

@@ -1,0 +1,161 @@
+//! Git in a sandbox: which layers it needs, and that the sandbox's own settings decide nothing.
+
+use crate::support::{FixedClock, World, helper, write};
+use drive_adapters::git::Git;
+use drive_adapters::process::BoundedRunner;
+use drive_adapters::worktree::Worktrees;
+use drive_core::Problem;
+use drive_core::ids::RunId;
+use drive_core::problem::Kind;
+use drive_core::process::LayerName;
+use drive_core::sandbox::{Sandbox, SandboxNote};
+use drive_engine::ports::{
+    CollectedWork, IsolationMode, Leftovers, Place, Sandboxes, VersionControl,
+};
+use std::path::Path;
+use std::sync::Arc;
+
+fn collect_with(git: &Git, sandbox: &Sandbox) -> Result<CollectedWork, Problem> {
+    let leftovers = Leftovers {
+        run: RunId::new("r-one"),
+        message: "leftovers".into(),
+    };
+    git.collect_work(Place::Sandbox(sandbox), &leftovers, &sandbox.base_sha)
+}
+
+/// Git on a machine that lacks a layer.
+fn without(world: &World, layer: LayerName, mode: IsolationMode) -> Git {
+    let runner = BoundedRunner::with_helper(helper()).without(&[layer]);
+    Git::new(Arc::new(runner), &world.environment()).with_isolation(mode)
+}
+
+fn sandboxes_of(world: &World, git: Git) -> Worktrees {
+    Worktrees::open(git, Arc::new(FixedClock), &world.root, &world.state).unwrap()
+}
+
+fn script(path: &Path, text: &str) {
+    write(path, text);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(path, mode).unwrap();
+}
+
+#[test]
+fn git_is_refused_where_a_required_layer_is_missing_and_the_sandbox_stays() {
+    let world = World::new();
+    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    write(&sandbox.path.join("work.txt"), "the work\n");
+    let before = world.git(["for-each-ref"]);
+    let git = without(&world, LayerName::View, IsolationMode::Require);
+    let refused = collect_with(&git, &sandbox).unwrap_err();
+    assert_eq!(refused.kind, Kind::IsolationMissing);
+    let sandboxes = sandboxes_of(&world, git);
+    let refused = sandboxes.create(&world.spec("two")).unwrap_err();
+    assert_eq!(refused.kind, Kind::IsolationMissing);
+    let refused = sandboxes.remove(&sandbox).unwrap_err();
+    assert_eq!(refused.kind, Kind::IsolationMissing);
+    assert!(sandbox.path.join("work.txt").is_file());
+    assert_eq!(world.git(["for-each-ref"]), before);
+}
+
+#[test]
+fn a_missing_layer_is_named_where_none_is_required() {
+    let world = World::new();
+    let git = without(&world, LayerName::View, IsolationMode::Auto);
+    let sandbox = sandboxes_of(&world, git)
+        .create(&world.spec("one"))
+        .unwrap();
+    let layers = vec![LayerName::View];
+    let note = SandboxNote::GitNotConfined { layers };
+    assert!(sandbox.notes.contains(&note), "{:?}", sandbox.notes);
+    let whole = world.worktrees().create(&world.spec("two")).unwrap();
+    let is_missing = |note: &SandboxNote| matches!(note, SandboxNote::GitNotConfined { .. });
+    assert!(!whole.notes.iter().any(is_missing), "{:?}", whole.notes);
+}
+
+#[test]
+fn the_name_under_a_commit_is_the_users_whatever_the_sandboxs_settings_say() {
+    let world = World::new();
+    world.git(["config", "author.name", "Ann the author"]);
+    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    for key in ["user", "author", "committer"] {
+        for part in ["name", "email"] {
+            world.git_in(&sandbox.path, ["config", &format!("{key}.{part}"), "evil"]);
+        }
+    }
+    write(&sandbox.path.join("work.txt"), "the work\n");
+    collect_with(&world.builder(), &sandbox).unwrap();
+    let shown = ["log", "-1", "--format=%an %ae %cn %ce", "drive/one"];
+    assert_eq!(
+        world.git(shown),
+        "Ann the author ann@example.org Ann ann@example.org"
+    );
+}
+
+#[test]
+fn a_filter_that_an_agent_set_does_not_run_once_the_sandbox_was_mended() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    let program = sandbox.path.join(".git/filter");
+    let ran = sandbox.path.join(".git/ran");
+    script(
+        &program,
+        &format!("#!/bin/sh\necho >> {}\ncat\n", ran.display()),
+    );
+    let plant = || {
+        let set = ["config", "filter.f.clean", program.to_str().unwrap()];
+        world.git_in(&sandbox.path, set);
+        write(&sandbox.path.join(".git/info/attributes"), "* filter=f\n");
+        script(
+            &sandbox.path.join(".git/hooks/post-checkout"),
+            "#!/bin/sh\n",
+        );
+    };
+    plant();
+    write(&sandbox.path.join("work.txt"), "the work\n");
+    assert_eq!(
+        sandboxes.mend(&sandbox, None).unwrap(),
+        Vec::<String>::new()
+    );
+    collect_with(&world.builder(), &sandbox).unwrap();
+    assert!(!ran.exists());
+    assert!(!sandbox.path.join(".git/hooks").exists());
+    for save in [
+        |s: &Worktrees, it: &Sandbox| s.roll_back(it, &it.base_sha).map(drop),
+        |s: &Worktrees, it: &Sandbox| s.keep(it).map(drop),
+    ] {
+        plant();
+        write(&sandbox.path.join("work.txt"), "other work\n");
+        save(&sandboxes, &sandbox).unwrap();
+        assert!(!ran.exists());
+    }
+    plant();
+    write(&sandbox.path.join("control.txt"), "runs\n");
+    world.git_in(&sandbox.path, ["add", "-A"]);
+    assert!(ran.exists(), "the control");
+}
+
+#[test]
+fn a_sandbox_that_an_agent_made_sparse_stays_so_and_one_made_full_stays_full() {
+    let world = World::new();
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    let git = |args: &[&str]| world.git_in(&sandbox.path, args);
+    git(&["sparse-checkout", "set", "--cone", "src"]);
+    write(&sandbox.path.join("src/new.txt"), "new\n");
+    sandboxes.mend(&sandbox, None).unwrap();
+    assert_eq!(git(&["sparse-checkout", "list"]), "src");
+    let work = collect_with(&world.builder(), &sandbox).unwrap();
+    assert_eq!(work.state.dirty_files, 1);
+    world.git(["cat-file", "-e", "drive/one:a.txt"]);
+    git(&["sparse-checkout", "disable"]);
+    sandboxes.mend(&sandbox, None).unwrap();
+    git(&["checkout", "-q", "--detach", "main"]);
+    sandboxes.roll_back(&sandbox, &sandbox.base_sha).unwrap();
+    assert!(sandbox.path.join("a.txt").is_file());
+}
+
+#[test]
+fn the_same_holds_for_an_ordinary_user() {
+    crate::support::again_as_ordinary_user(module_path!());
+}
