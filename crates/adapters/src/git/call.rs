@@ -27,6 +27,12 @@ pub enum Touches {
 
 /// The most a call may print before it is ended.
 const OUTPUT_CAP: usize = 256 << 20;
+/// The most memory that git in a sandbox may use, with all that it starts.
+const CONFINED_MEMORY: u64 = 4 << 30;
+/// The most processes that git in a sandbox may have at once.
+const CONFINED_PROCESSES: u32 = 256;
+/// How the system tells a full disk, which git hands on.
+const DISK_FULL: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
 /// How much of its complaint is shown.
 const COMPLAINT_BYTES: usize = 2048;
 
@@ -268,8 +274,11 @@ impl<'a> Call<'a> {
         };
         spec.leaks = LeakPolicy::Kill;
         spec.orphans = OrphanPolicy::End;
+        let is_confined = self.location.confined.is_some();
         spec.limits = Limits {
             wall: self.deadline(),
+            memory_bytes: is_confined.then_some(CONFINED_MEMORY),
+            processes: is_confined.then_some(CONFINED_PROCESSES),
             output_bytes: 2 * OUTPUT_CAP as u64,
             tail_bytes: 4096,
             ..Limits::default()
@@ -387,8 +396,23 @@ impl Answer {
             .to_owned()
     }
 
+    /// Whether a disk had no room for what git wrote. It removes the file that did not fit, so that
+    /// there may be room again.
+    pub(crate) fn met_full_disk(&self) -> bool {
+        let complaint = self.complaint();
+        DISK_FULL.iter().any(|text| complaint.contains(text))
+    }
+
     /// The general problem, where nothing more precise is known.
     pub fn problem(&self) -> Problem {
+        if self.met_full_disk() {
+            return Problem::new(
+                Kind::DiskFull,
+                format!("`git {}` found the disk full", self.asked),
+            )
+            .cause(self.complaint())
+            .hint("free some space, then try again");
+        }
         let problem = Problem::new(
             Kind::GitFailed,
             format!("`git {}` failed (exit code {})", self.asked, self.code),

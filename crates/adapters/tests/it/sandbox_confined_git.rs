@@ -1,19 +1,22 @@
 //! Git in a sandbox: which layers it needs, and that the sandbox's own settings decide nothing.
 
 use crate::support::{FixedClock, World, helper, write};
-use drive_adapters::git::Git;
+use drive_adapters::git::{Git, Touches};
 use drive_adapters::process::BoundedRunner;
 use drive_adapters::worktree::Worktrees;
 use drive_core::Problem;
 use drive_core::ids::RunId;
 use drive_core::problem::Kind;
-use drive_core::process::LayerName;
+use drive_core::process::{Layer, LayerName, Presence, ProcessIdentity, ProcessReport};
 use drive_core::sandbox::{Sandbox, SandboxNote};
+use drive_engine::CancelToken;
 use drive_engine::ports::{
-    CollectedWork, IsolationMode, Leftovers, Place, Sandboxes, VersionControl,
+    CollectedWork, CommandSpec, Containment, IsolationMode, Leftovers, OutputSink, Place,
+    ProcessRunner, Sandboxes, Started, VersionControl,
 };
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 fn collect_with(git: &Git, sandbox: &Sandbox) -> Result<CollectedWork, Problem> {
     let leftovers = Leftovers {
@@ -153,6 +156,90 @@ fn a_sandbox_that_an_agent_made_sparse_stays_so_and_one_made_full_stays_full() {
     git(&["checkout", "-q", "--detach", "main"]);
     sandboxes.roll_back(&sandbox, &sandbox.base_sha).unwrap();
     assert!(sandbox.path.join("a.txt").is_file());
+}
+
+/// Remembers what was run.
+struct Recording {
+    inner: BoundedRunner,
+    specs: Mutex<Vec<CommandSpec>>,
+}
+
+impl ProcessRunner for Recording {
+    fn run(
+        &self,
+        spec: &CommandSpec,
+        cancel: &CancelToken,
+        started: &mut Started<'_>,
+        sink: &mut dyn OutputSink,
+    ) -> Result<ProcessReport, Problem> {
+        self.specs.lock().unwrap().push(spec.clone());
+        self.inner.run(spec, cancel, started, sink)
+    }
+
+    fn inspect(&self, identity: &ProcessIdentity) -> Presence {
+        self.inner.inspect(identity)
+    }
+
+    fn end(&self, identity: &ProcessIdentity) -> Result<u32, Problem> {
+        self.inner.end(identity)
+    }
+
+    fn load_report(&self, identity: &ProcessIdentity) -> Result<Option<ProcessReport>, Problem> {
+        self.inner.load_report(identity)
+    }
+
+    fn probe(&self) -> Vec<Layer> {
+        self.inner.probe()
+    }
+}
+
+#[test]
+fn no_git_in_a_sandbox_is_without_limits() {
+    let world = World::new();
+    let runner = Arc::new(Recording {
+        inner: BoundedRunner::with_helper(helper()),
+        specs: Mutex::default(),
+    });
+    let git = Git::new(runner.clone(), &world.environment());
+    let sandboxes = sandboxes_of(&world, git.clone());
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    write(&sandbox.path.join("work.txt"), "the work\n");
+    collect_with(&git, &sandbox).unwrap();
+    sandboxes.remove(&sandbox).unwrap();
+    let specs = runner.specs.lock().unwrap();
+    let confined = specs
+        .iter()
+        .filter(|spec| spec.containment == Containment::Full);
+    let mut seen = 0;
+    for spec in confined {
+        let limits = &spec.limits;
+        assert!(limits.memory_bytes.is_some(), "{spec:?}");
+        assert!(limits.processes.is_some_and(|most| most <= 512), "{spec:?}");
+        assert!(limits.output_bytes <= 1 << 30, "{spec:?}");
+        assert!(limits.wall <= Duration::from_secs(30 * 60), "{spec:?}");
+        seen += 1;
+    }
+    assert!(seen > 5, "{seen}");
+}
+
+#[test]
+fn processes_that_git_in_a_sandbox_starts_are_limited() {
+    let world = World::new();
+    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let program = sandbox.path.join(".git/filter");
+    script(
+        &program,
+        "#!/bin/sh\ni=0\nwhile [ $i -lt 600 ]; do sleep 20 & i=$((i+1)); done\ncat\n",
+    );
+    let set = ["config", "filter.f.clean", program.to_str().unwrap()];
+    world.git_in(&sandbox.path, set);
+    world.git_in(&sandbox.path, ["config", "filter.f.required", "true"]);
+    write(&sandbox.path.join(".gitattributes"), "*.txt filter=f\n");
+    write(&sandbox.path.join("new.txt"), "new\n");
+    let git = world.builder();
+    let call = git.call(Place::Sandbox(&sandbox), Touches::Files);
+    let ended = call.args(["add", "new.txt"]).run();
+    assert!(!ended.is_ok_and(|answer| answer.code == 0));
 }
 
 #[test]
