@@ -495,5 +495,5 @@ pub(crate) use stale_lock::remove_if_stale;
 pub(crate) use state::{
     Status, has_reftable, head_branch, in_progress, load_head, load_in_progress, status,
 };
-pub(crate) use take::{Held, Take};
+pub(crate) use take::{Held, Take, sweep as sweep_takes};
 pub(crate) use tracked::{Tracked, has_entry};

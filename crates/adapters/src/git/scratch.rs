@@ -5,9 +5,12 @@ use drive_core::Problem;
 use drive_core::problem::Kind;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, unlinkat};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+
+/// The largest index that is copied: one of several million files.
+const MOST_BYTES: u64 = 1 << 30;
 
 /// The file goes with the value.
 pub(crate) struct ScratchIndex {
@@ -45,13 +48,16 @@ impl ScratchIndex {
             return Err(io::Error::other("the index is no file"));
         }
         let mut own = File::from(own);
+        if own.metadata()?.len() > MOST_BYTES {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
         // A copy that was made before goes: what stands there is not written through.
         let _ = unlinkat(&self.folder, &self.name, AtFlags::empty());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let mode = Mode::from_raw_mode(0o644);
         let copy = openat(&self.folder, &self.name, flags | OFlags::CLOEXEC, mode)?;
         let mut copy = File::from(copy);
-        io::copy(&mut own, &mut copy)?;
+        io::copy(&mut (&mut own).take(MOST_BYTES), &mut copy)?;
         copy.set_modified(own.metadata()?.modified()?)
     }
 }
@@ -81,4 +87,22 @@ fn unusable(git_dir: &Path, error: &io::Error) -> Problem {
         format!("cannot use `{}`", git_dir.display()),
     )
     .because(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_larger_than_any_repository_needs_is_not_copied() {
+        let dir = tempfile::tempdir().unwrap();
+        let index = File::create(dir.path().join("index")).unwrap();
+        index.set_len(MOST_BYTES + 1).unwrap();
+        let scratch = ScratchIndex::fresh(dir.path(), "test").unwrap();
+        let refused = scratch.copy_own().unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::FileTooLarge);
+        index.set_len(100).unwrap();
+        scratch.copy_own().unwrap();
+        assert_eq!(scratch.path().metadata().unwrap().len(), 100);
+    }
 }

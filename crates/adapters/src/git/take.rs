@@ -7,7 +7,7 @@
 use super::commit::nested_repository;
 use super::object_folders::{as_variable, object_folders};
 use super::tracked::declared;
-use super::{Call, Git, Location, Touches, path_from};
+use super::{Answer, Call, Git, Location, Touches, path_from};
 use crate::files;
 use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
@@ -22,11 +22,14 @@ use std::path::{Path, PathBuf};
 const PACK_BYTES: u64 = 8 << 30;
 /// Where git in the sandbox packs, in the sandbox's own git folder.
 const PACKING: &str = "drive-take";
-/// Where new objects wait for their check, below the repository's objects. Git's own clean-up knows
-/// the beginning of the name.
-const WAITING: &str = "tmp_objdir-drive";
+/// Where new objects wait for their check, below the repository's objects and so on the same disk.
+/// `git gc --prune=now` removes folders that begin with `tmp_`, in use or not: this is none.
+const WAITING: &str = "drive-take-";
 /// The name of a pack until its own is known.
 const NEW: &str = "pack-new";
+/// What a file beside a new pack says that keeps git from removing it, before the process's number.
+const KEEP: &str = "drive takes it: ";
+const KEEP_BYTES: u64 = 64;
 const LINK: &str = "160000";
 
 /// Commits on their way from a sandbox's repository to the user's.
@@ -76,9 +79,8 @@ impl Take<'_> {
             return Ok(Held::default());
         }
         let waiting = Waiting::make(self.to)?;
-        let pack = waiting.folder.join("pack").join(format!("{NEW}.pack"));
-        let packed = self.pack(&missing, &pack)?;
-        let name = self.index(&waiting, &pack)?;
+        let packed = self.pack(&missing, &waiting.pack())?;
+        let name = self.index(&waiting)?;
         for commit in &missing {
             self.check_kind(&waiting, commit)?;
         }
@@ -113,7 +115,12 @@ impl Take<'_> {
     /// Lets git in the sandbox write a pack, copies it to where it is checked, and tells how many
     /// objects it says to have.
     fn pack(&self, wanted: &[CommitSha], to: &Path) -> Result<u32, Problem> {
-        let folder = self.from.dir.join(".git").join(PACKING);
+        let own = self.from.dir.join(".git");
+        // A link would lead what is written below to somewhere else.
+        if !own.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+            return Err(refused("it has no repository"));
+        }
+        let folder = own.join(PACKING);
         let clear = || files::remove_tree(&folder).map_err(|error| unwritable(&folder, &error));
         clear()?;
         std::fs::create_dir(&folder).map_err(|error| unwritable(&folder, &error))?;
@@ -133,7 +140,7 @@ impl Take<'_> {
             .stdin(wanted.chain(known).collect::<String>())
             .run()?;
         if answer.code != 0 {
-            return Err(refused("git cannot read its commits").cause(answer.complaint()));
+            return Err(failed(&answer, &folder, "git cannot read its commits"));
         }
         let name = answer.line();
         if CommitSha::parse(&name).is_none() {
@@ -146,16 +153,17 @@ impl Take<'_> {
     }
 
     /// Names every object anew, and tells the name of the pack, which follows from them.
-    fn index(&self, waiting: &Waiting, pack: &Path) -> Result<String, Problem> {
+    fn index(&self, waiting: &Waiting) -> Result<String, Problem> {
         let answer = self
             .checking(waiting)
-            .args(["index-pack", "--strict", "--keep=drive takes it"])
-            .arg(pack)
+            .args(["index-pack", "--strict"])
+            .arg(format!("--keep={KEEP}{}", std::process::id()))
+            .arg(waiting.pack())
             .run()?;
         let line = answer.line();
         let name = line.rsplit('\t').next().unwrap_or(&line);
         if answer.code != 0 || CommitSha::parse(name).is_none() {
-            return Err(refused("its objects are damaged").cause(answer.complaint()));
+            return Err(failed(&answer, &waiting.folder, "its objects are damaged"));
         }
         Ok(name.to_owned())
     }
@@ -186,7 +194,11 @@ impl Take<'_> {
             .args(self.since.iter().map(CommitSha::as_str))
             .run()?;
         if answer.code != 0 {
-            return Err(refused("its history is incomplete").cause(answer.complaint()));
+            return Err(failed(
+                &answer,
+                &waiting.folder,
+                "its history is incomplete",
+            ));
         }
         let needed = answer.stdout.iter().filter(|byte| **byte == b'\n').count();
         if packed as usize > needed {
@@ -200,9 +212,13 @@ impl Take<'_> {
     fn check_paths(&self, waiting: Option<&Waiting>, commit: &CommitSha) -> Result<(), Problem> {
         let commits = self
             .checking(waiting)
-            .args(["rev-list", commit.as_str(), "--not"])
+            .args(["rev-list", "--parents", commit.as_str(), "--not"])
             .args(self.since.iter().map(CommitSha::as_str))
             .ok()?;
+        let mut lines = commits.stdout.split(|byte| *byte == b'\n');
+        if lines.any(|line| !line.is_empty() && !line.contains(&b' ')) {
+            self.check_related(waiting, commit)?;
+        }
         let answer = self
             .checking(waiting)
             .args(["diff-tree", "--stdin", "-r", "-z", "-m", "--root"])
@@ -236,6 +252,22 @@ impl Take<'_> {
             return Ok(());
         }
         self.check_case(waiting, commit, &added)
+    }
+
+    /// A history with a beginning of its own can be merged only where it meets the sandbox's.
+    fn check_related(&self, waiting: Option<&Waiting>, commit: &CommitSha) -> Result<(), Problem> {
+        let meets = self.since.iter().try_fold(false, |meets, known| {
+            let call = self.checking(waiting).args(["merge-base", known, commit]);
+            Ok::<_, Problem>(meets || call.optional_line()?.is_some())
+        })?;
+        if meets {
+            return Ok(());
+        }
+        Err(Problem::new(
+            Kind::HistoryUnrelated,
+            format!("the agent rewrote the whole history: {commit} shares no commit with its base"),
+        )
+        .hint("its work is saved when the sandbox is removed: `drive kept list`"))
     }
 
     /// Two new names that differ only in case are one file on many disks.
@@ -309,7 +341,7 @@ impl Waiting {
     fn make(git_dir: &Path) -> Result<Self, Problem> {
         let objects = git_dir.join("objects");
         let number = crate::entropy::random_u32()?;
-        let folder = objects.join(format!("{WAITING}-{}-{number:08x}", std::process::id()));
+        let folder = objects.join(format!("{WAITING}{}-{number:08x}", std::process::id()));
         std::fs::create_dir_all(folder.join("pack"))
             .map_err(|error| unwritable(&folder, &error))?;
         Ok(Self {
@@ -319,9 +351,14 @@ impl Waiting {
         })
     }
 
+    /// The pack that is being checked.
+    fn pack(&self) -> PathBuf {
+        self.folder.join("pack").join(format!("{NEW}.pack"))
+    }
+
     /// Moves the pack over; with its index, which comes last, git sees it. One of the same name is the
     /// same pack.
-    fn join_repository(self, name: &str) -> Result<Held, Problem> {
+    fn join_repository(&self, name: &str) -> Result<Held, Problem> {
         let from = self.folder.join("pack");
         let to = self.objects.join("pack");
         let moved = || -> io::Result<Held> {
@@ -334,7 +371,10 @@ impl Waiting {
             let held = Held(Some(there("keep")));
             for ending in ["keep", "pack", "rev", "idx"] {
                 let file = match File::open(new(ending)) {
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    // An older git writes none.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound && ending == "rev" => {
+                        continue;
+                    }
                     opened => opened?,
                 };
                 file.sync_all()?;
@@ -349,7 +389,7 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        // What stays is removed by git's own clean-up.
+        // What stays is removed by the next sweep.
         let _ = files::remove_tree(&self.folder);
     }
 }
@@ -378,6 +418,55 @@ fn copy_pack(from: &Path, to: &Path) -> Result<u32, Problem> {
     Ok(u32::from_be_bytes([head[8], head[9], head[10], head[11]]))
 }
 
+/// Removes what takes of processes that are gone left among the objects of a repository. What stays
+/// costs a little space.
+pub(crate) fn sweep(git_dir: &Path) {
+    let objects = git_dir.join("objects");
+    let packs = objects.join("pack");
+    let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries(&objects) {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let number = name
+            .strip_prefix(WAITING)
+            .and_then(|rest| rest.split('-').next());
+        if number.is_some_and(is_gone) {
+            let _ = files::remove_tree(&entry.path());
+        }
+    }
+    for entry in entries(&packs) {
+        let path = entry.path();
+        if path.extension().is_some_and(|ending| ending == "keep") {
+            let text = files::load_plain(&path, KEEP_BYTES).unwrap_or_default();
+            let text = String::from_utf8_lossy(&text);
+            if text.trim_end().strip_prefix(KEEP).is_some_and(is_gone) {
+                let _ = std::fs::remove_file(&path);
+            }
+        }
+    }
+}
+
+/// Whether no process has this number now.
+fn is_gone(number: &str) -> bool {
+    let is_number = number.parse::<u32>().is_ok();
+    is_number && !Path::new("/proc").join(number).exists() && Path::new("/proc/self").exists()
+}
+
+/// Git failed: for the sandbox's own fault, unless the disk is full.
+fn failed(answer: &Answer, at: &Path, why: &str) -> Problem {
+    if answer.met_full_disk() || files::is_full(at) {
+        return disk_full(at);
+    }
+    refused(why).cause(answer.complaint())
+}
+
+fn disk_full(at: &Path) -> Problem {
+    Problem::new(
+        Kind::DiskFull,
+        format!("the disk of `{}` is full", at.display()),
+    )
+    .hint("free some space, then try again")
+}
+
 fn refused(why: &str) -> Problem {
     Problem::new(
         Kind::WorkRefused,
@@ -387,10 +476,37 @@ fn refused(why: &str) -> Problem {
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Problem {
+    let is_full =
+        [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded].contains(&error.kind());
+    if is_full || files::is_full(path) {
+        return disk_full(path);
+    }
     Problem::new(
         Kind::StorageFailed,
         format!("cannot write to `{}`", path.display()),
     )
     .because(error)
     .hint("check free space, and who owns the repository")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pack_larger_than_the_limit_and_what_is_no_file_are_not_copied() {
+        let dir = tempfile::tempdir().unwrap();
+        let (huge, to) = (dir.path().join("huge"), dir.path().join("to"));
+        File::create(&huge)
+            .unwrap()
+            .set_len(PACK_BYTES + 1)
+            .unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink("/etc/passwd", &link).unwrap();
+        for from in [huge.as_path(), &link, dir.path()] {
+            let refused = copy_pack(from, &to).unwrap_err();
+            assert_eq!(refused.kind, Kind::WorkRefused, "{from:?}");
+            assert!(!to.exists(), "{from:?}");
+        }
+    }
 }

@@ -222,6 +222,7 @@ impl Seal {
             // Its kind, or whether it can be executed.
             _ if entry.stat.mode & 0o170_100 != stat.mode & 0o170_100 => false,
             EntryKind::Link { target } => std::fs::read_link(&full).is_ok_and(|now| now == *target),
+            EntryKind::Converted { .. } if entry.stat.size != stat.size => false,
             EntryKind::Converted { hash } => hash_of(&full).is_ok_and(|now| now == *hash),
             EntryKind::Blob { .. } if entry.stat.size != stat.size => false,
             EntryKind::Blob { oid } => return Look::Suspect { stat, oid },

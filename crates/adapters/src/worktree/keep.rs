@@ -10,6 +10,7 @@ use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{InProgress, KEPT_PREFIX, KeptAbout, KeptWork, Lifetime, Stage};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// How many refs one run may need.
@@ -26,13 +27,13 @@ const AUTOSTASH: &str = "MERGE_AUTOSTASH";
 /// does not follow what people have approved.
 pub(super) fn keep(all: &Worktrees, record: &Record) -> Result<Option<KeptWork>, Problem> {
     if record.sandbox.lifetime != Lifetime::Disposable && record.stage != Stage::Creating {
-        mend::renew_settings(all, record)?;
-    }
-    if record.sandbox.lifetime == Lifetime::Transient && record.stage != Stage::Creating {
         let inside = all.inside(record);
+        let head =
+            mend::make_safe(all, record).and_then(|_| git::resolve(&all.git, &inside, "HEAD"));
         // What cannot be put on its branch is saved below.
-        let _ = git::resolve(&all.git, &inside, "HEAD")
-            .and_then(|head| git::bring_out(&all.git, &record.sandbox, &inside, &head));
+        if let (Ok(head), Lifetime::Transient) = (head, record.sandbox.lifetime) {
+            let _ = git::bring_out(&all.git, &record.sandbox, &inside, &head);
+        }
     }
     keep_unless(all, record, |saver| {
         let safe = git::unbranched(&all.git, &saver.users, saver.head()?);
@@ -75,8 +76,13 @@ fn keep_unless(
     if nobodys || record.stage == Stage::Creating || !is_there {
         return Ok(None);
     }
-    match keep_but(all, record, &is_safe) {
-        Err(problem) if problem.kind == Kind::WorkRefused => {
+    let kept = match keep_but(all, record, &is_safe) {
+        // It may have been the machine.
+        Err(problem) if problem.kind == Kind::GitFailed => keep_but(all, record, &is_safe),
+        other => other,
+    };
+    match kept {
+        Err(problem) if is_of_the_repository(&problem) => {
             let sandbox = drive_core::sandbox::Sandbox {
                 path: folder,
                 ..record.sandbox.clone()
@@ -84,7 +90,10 @@ fn keep_unless(
             let own = sandbox.path.join(".git");
             let aside = all.trash.repository_of(record);
             files::remove_tree(&aside)
-                .and_then(|()| std::fs::rename(&own, &aside))
+                .and_then(|()| match std::fs::rename(&own, &aside) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                    moved => moved,
+                })
                 .map_err(|error| super::storage_problem(&own, &error))?;
             let new = OwnRepository {
                 git: &all.git,
@@ -102,11 +111,24 @@ fn keep_unless(
     }
 }
 
+/// Whether git cannot work with the repository of a sandbox, so that only its files can be saved.
+fn is_of_the_repository(problem: &Problem) -> bool {
+    [
+        Kind::WorkRefused,
+        Kind::IndexUnreadable,
+        Kind::GitFailed,
+        Kind::GitTimedOut,
+        Kind::GitOutputTooLarge,
+    ]
+    .contains(&problem.kind)
+}
+
 fn keep_but(
     all: &Worktrees,
     record: &Record,
     is_safe: &impl Fn(&Saver<'_>) -> Result<bool, Problem>,
 ) -> Result<Option<KeptWork>, Problem> {
+    mend::make_safe(all, record)?;
     let mut saver = Saver::new(all, record)?;
     let status = saver.survey()?;
     let in_progress = saver.in_progress()?;

@@ -9,9 +9,9 @@ use super::repository::OwnRepository;
 use super::{Worktrees, refs, require_plain, storage_problem};
 use crate::files;
 use crate::git::{self, Location, Touches};
-use drive_core::Problem;
 use drive_core::ids::CommitSha;
 use drive_core::phase::STATE_FOLDER;
+use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::Stage;
 use std::io;
 use std::path::Path;
@@ -107,15 +107,14 @@ pub(super) fn mend_repository(
     };
     let tip = tip.and_then(|tip| CommitSha::parse(&tip));
     let at = all.inside(record);
-    let own = sandbox.path.join(".git");
-    let removed = remove_odd(&own).map_err(|error| storage_problem(&own, &error))?;
+    let removed = make_safe(all, record)?;
     if removed > 0 {
         notes.push(format!(
-            "the agent put {removed} links or pipes among git's files; they were removed"
+            "the agent put {removed} links, pipes or over-long paths among git's files; they were \
+             removed"
         ));
     }
     clear_locks(record, &at)?;
-    renew_settings(all, record)?;
     if let Some(why) = unsound(all, &at, &sandbox.path.join(".git")) {
         // Where it last was, as far as anybody outside knows.
         let head = tip.as_ref().or(known).unwrap_or(&sandbox.base_sha);
@@ -150,12 +149,14 @@ fn is_index(path: &Path) -> bool {
     long_enough && files::load_from(path, 0, 4).is_ok_and(|magic| magic == INDEX_MAGIC)
 }
 
-/// How many entries of a git folder are looked at.
-const MOST_ENTRIES: u32 = 500_000;
+/// How many entries a git folder may have.
+const MOST_ENTRIES: u32 = 2_000_000;
+/// How long the path of a file of git's may be. The kernel takes 4,096 bytes.
+const PATH_BYTES: usize = 3_500;
 
 /// Removes what is neither a file nor a folder: git puts none of it there, a link may lead anywhere,
 /// and a pipe may never answer. Returns how many there were.
-fn remove_odd(own: &Path) -> io::Result<u32> {
+fn remove_odd(own: &Path, most: u32) -> io::Result<u32> {
     let (mut open, mut removed, mut seen) = (vec![own.to_path_buf()], 0, 0);
     while let Some(folder) = open.pop() {
         // The top may be anything; what is wrong with it is found out next.
@@ -166,8 +167,11 @@ fn remove_odd(own: &Path) -> io::Result<u32> {
         for entry in std::fs::read_dir(&folder)?.flatten() {
             seen += 1;
             let kind = entry.file_type()?;
-            if seen > MOST_ENTRIES {
-                return Err(io::Error::other("too many files"));
+            if seen > most {
+                return Err(io::ErrorKind::FileTooLarge.into());
+            } else if entry.path().as_os_str().len() > PATH_BYTES {
+                files::remove_tree(&entry.path())?;
+                removed += 1;
             } else if kind.is_dir() {
                 open.push(entry.path());
             } else if !kind.is_file() {
@@ -179,9 +183,9 @@ fn remove_odd(own: &Path) -> io::Result<u32> {
     Ok(removed)
 }
 
-/// Writes the settings of a sandbox anew before git works in it. One that has no repository gets
-/// them with it.
-pub(super) fn renew_settings(all: &Worktrees, record: &Record) -> Result<(), Problem> {
+/// Makes the repository of a sandbox safe before git works in it: files and folders only, and the
+/// settings as drive writes them. What stands in its place goes. Returns how much was removed.
+pub(super) fn make_safe(all: &Worktrees, record: &Record) -> Result<u32, Problem> {
     let sandbox = drive_core::sandbox::Sandbox {
         path: all.folder_of(record),
         ..record.sandbox.clone()
@@ -191,10 +195,22 @@ pub(super) fn renew_settings(all: &Worktrees, record: &Record) -> Result<(), Pro
         sandbox: &sandbox,
         head: &sandbox.base_sha,
     };
-    match sandbox.path.join(".git").symlink_metadata() {
-        Ok(meta) if meta.is_dir() => repository.renew_settings(),
-        Ok(_) | Err(_) => Ok(()),
+    let own = sandbox.path.join(".git");
+    match own.symlink_metadata() {
+        Ok(meta) if meta.is_dir() => {}
+        // What is done in a folder that a link leads to is done there. There may be no `.git` at all.
+        Ok(_) | Err(_) => return discard(&own).map(|()| 0),
     }
+    let removed = remove_odd(&own, MOST_ENTRIES).map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => Problem::new(
+            Kind::WorkRefused,
+            format!("the sandbox's repository has more than {MOST_ENTRIES} files"),
+        )
+        .hint("its files are saved when it is removed"),
+        _ => storage_problem(&own, &error),
+    })?;
+    repository.renew_settings()?;
+    Ok(removed)
 }
 
 /// What is wrong with a repository so that git cannot work in it.
@@ -327,4 +343,24 @@ fn is_empty(path: &Path) -> bool {
 fn is_absent(path: &Path) -> bool {
     let looked = path.symlink_metadata();
     looked.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests write their own fixtures")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_git_folder_is_not_looked_through_without_end() {
+        let dir = tempfile::tempdir().unwrap();
+        for number in 0..4 {
+            std::fs::write(dir.path().join(number.to_string()), "").unwrap();
+        }
+        std::os::unix::fs::symlink("/", dir.path().join("4")).unwrap();
+        assert_eq!(remove_odd(dir.path(), 5).unwrap(), 1);
+        std::fs::write(dir.path().join("5"), "").unwrap();
+        std::fs::write(dir.path().join("6"), "").unwrap();
+        let refused = remove_odd(dir.path(), 5).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::FileTooLarge);
+    }
 }

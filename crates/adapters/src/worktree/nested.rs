@@ -1,9 +1,15 @@
 //! Finds nested repositories in a sandbox. Git does not track their contents, so work that exists
 //! nowhere else blocks the removal of the sandbox.
 
+use crate::files;
 use crate::git::{self, Git, Location, Touches, Tracked};
 use drive_core::Problem;
 use std::path::{Path, PathBuf};
+
+/// How many folders of submodules are looked through.
+const MOST_FOLDERS: u32 = 10_000;
+/// The most that is read of the file that leads to a git folder.
+const LEAD_BYTES: u64 = 8 << 10;
 
 /// What the repositories in a sandbox's folder hold that cannot be saved.
 pub(super) fn find_unsavable(
@@ -34,8 +40,20 @@ pub(super) fn find_unpushed(
     modules: &Path,
 ) -> Result<Option<String>, Problem> {
     let mut folders = vec![modules.to_path_buf()];
+    let mut seen = 0;
     while let Some(folder) = folders.pop() {
-        if folder.join("HEAD").is_file() {
+        // A link may lead anywhere.
+        if !folder.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+            continue;
+        }
+        seen += 1;
+        if seen > MOST_FOLDERS {
+            return Ok(Some(format!(
+                "more than {MOST_FOLDERS} folders of submodules"
+            )));
+        }
+        let head = folder.join("HEAD").symlink_metadata();
+        if head.is_ok_and(|meta| meta.is_file()) {
             if has_unpushed(git, at, &folder)? {
                 let module = folder.strip_prefix(modules).unwrap_or(&folder);
                 return Ok(Some(format!(
@@ -99,7 +117,7 @@ fn has_unpushed(git: &Git, at: &Location, git_dir: &Path) -> Result<bool, Proble
 
 fn leads_into(file: &Path, place: &Path, modules: &Path) -> bool {
     let target = || -> Option<PathBuf> {
-        let bytes = std::fs::read(file).ok()?;
+        let bytes = files::load_plain(file, LEAD_BYTES).ok()?;
         let path = git::path_from(bytes.strip_prefix(b"gitdir: ")?.trim_ascii_end());
         place.join(path).canonicalize().ok()
     };

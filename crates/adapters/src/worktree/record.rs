@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(super) const TRASH: &str = ".trash";
 
 /// The version of the format written.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// One record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -138,14 +138,26 @@ impl Records {
 }
 
 fn parse(bytes: &[u8]) -> Result<Record, String> {
-    let record: Record = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    if record.version > VERSION {
+    /// What every record of every drive says.
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
+    }
+    let told = |error: serde_json::Error| error.to_string();
+    let found = serde_json::from_slice::<Versioned>(bytes).map_err(told)?;
+    if found.version != VERSION {
+        let whose = if found.version > VERSION {
+            "a newer"
+        } else {
+            "an older"
+        };
         return Err(format!(
-            "written by a newer drive (version {}; this one supports {VERSION})",
-            record.version
+            "written by {whose} drive (version {}; this one supports {VERSION}): remove the \
+             sandbox with that one",
+            found.version
         ));
     }
-    Ok(record)
+    serde_json::from_slice(bytes).map_err(told)
 }
 
 /// What the disk knows a folder by: its number, and when it was made, where the disk tells that. A
@@ -187,13 +199,13 @@ mod tests {
     use drive_core::process::ProcessMark;
     use drive_core::sandbox::{Brought, KeptAbout, Lifetime, SandboxNote};
 
-    const GOLDEN: &str = include_str!("../../tests/golden/sandbox-record-1.json");
+    const GOLDEN: &str = include_str!("../../tests/golden/sandbox-record-2.json");
 
     /// A record with something in every field.
     fn full() -> Record {
         let run = RunId::new("r20261115-0942-k3f9a");
         Record {
-            version: 1,
+            version: 2,
             token: "00112233445566778899aabbccddeeff".to_owned(),
             folder: Some("42-1790000000.5".to_owned()),
             stage: Stage::Kept,
@@ -252,20 +264,22 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_a_newer_drive_is_refused_and_stays() {
-        let dir = tempfile::tempdir().unwrap();
-        let records = Records::new(dir.path().to_owned());
-        let newer = Record {
-            version: VERSION + 1,
-            ..full()
-        };
-        records.save(&newer).unwrap();
-        let problem = records.find(&newer.sandbox.id).unwrap_err();
-        assert_eq!(problem.kind, Kind::SandboxRecordUnreadable);
-        assert_eq!(
-            problem.causes,
-            ["written by a newer drive (version 2; this one supports 1)"]
-        );
-        assert_eq!(records.ids().unwrap(), [newer.sandbox.id]);
+    fn a_record_of_another_drive_is_refused_and_stays() {
+        for (version, whose) in [(VERSION + 1, "a newer"), (VERSION - 1, "an older")] {
+            let dir = tempfile::tempdir().unwrap();
+            let records = Records::new(dir.path().to_owned());
+            let other = Record { version, ..full() };
+            records.save(&other).unwrap();
+            let problem = records.find(&other.sandbox.id).unwrap_err();
+            assert_eq!(problem.kind, Kind::SandboxRecordUnreadable);
+            assert_eq!(
+                problem.causes,
+                [format!(
+                    "written by {whose} drive (version {version}; this one supports 2): remove \
+                     the sandbox with that one"
+                )]
+            );
+            assert_eq!(records.ids().unwrap(), [other.sandbox.id]);
+        }
     }
 }

@@ -80,14 +80,9 @@ impl OwnRepository<'_> {
     /// that an agent wrote into them.
     pub(super) fn renew_settings(&self) -> Result<(), Problem> {
         let (own, users) = (self.own(), &self.sandbox.git_dir);
-        for name in [
-            "",
-            "objects",
-            "objects/info",
-            "objects/pack",
-            "refs",
-            "info",
-        ] {
+        // Without a slash at its end: a link is not followed.
+        plain_folder(&own)?;
+        for name in ["objects", "objects/info", "objects/pack", "refs", "info"] {
             plain_folder(&own.join(name))?;
         }
         let settings = git::load_settings(self.git, &Location::bare(users))?;
@@ -267,7 +262,9 @@ fn said_in(text: &[u8], key: &str) -> Option<bool> {
 fn public_address(url: &str) -> Option<String> {
     let Some((scheme, rest)) = url.split_once("://") else {
         let (host, path) = url.split_once(':')?;
-        let is_host = !host.contains('/') && !path.is_empty();
+        // `name:token@host:path` is not what git takes it for.
+        let has_secret = !host.contains('@') && path.contains('@');
+        let is_host = !host.contains('/') && !path.is_empty() && !has_secret;
         return is_host.then(|| url.to_owned());
     };
     if scheme == "file" {
@@ -350,6 +347,7 @@ mod tests {
             ("ssh://git@host:22/a.git", Some("ssh://git@host:22/a.git")),
             ("ssh://git:secret@host/a", Some("ssh://host/a")),
             ("git@github.com:a/b.git", Some("git@github.com:a/b.git")),
+            ("me:token@github.com:a/b.git", None),
             ("file:///srv/a", None),
             ("/srv/a", None),
             ("../a", None),

@@ -1,6 +1,6 @@
 //! Resets a sandbox to a commit after saving its work.
 
-use super::mend::{clear_lock, renew_settings};
+use super::mend::{clear_lock, make_safe};
 use super::record::Record;
 use super::{Worktrees, gone, inside, keep, refs, storage_problem};
 use crate::git::{self, Call, IgnoredFiles, Location, Touches};
@@ -19,7 +19,7 @@ pub(super) fn roll_back(
     if record.stage != Stage::Ready {
         return Err(gone(&record.sandbox.id));
     }
-    renew_settings(all, record)?;
+    make_safe(all, record)?;
     let at = all.inside(record);
     let to = git::resolve(&all.git, &at, to)?;
     let _held = git::take(&all.git, &record.sandbox, &at, std::slice::from_ref(&to))?;

@@ -3,17 +3,26 @@
 use super::evidence::gather;
 use super::lock::FileLock;
 use super::{Worktrees, remove};
+use crate::git;
 use drive_core::Problem;
 use drive_core::ids::{RunId, SandboxId};
 use drive_core::sandbox::{Asker, OwnerState, Probe, Verdict, may_remove};
 use drive_engine::ports::{Left, SweepReport, Swept, WhyLeft};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 pub(super) fn sweep(
     all: &Worktrees,
     owner: &dyn Fn(&RunId) -> OwnerState,
 ) -> Result<SweepReport, Problem> {
     let mut report = SweepReport::default();
-    for id in all.records.ids()? {
+    let ids = all.records.ids()?;
+    let records = ids.iter().filter_map(|id| all.records.load(id).found());
+    let repositories: BTreeSet<PathBuf> = records.map(|record| record.sandbox.git_dir).collect();
+    for repository in repositories {
+        git::sweep_takes(&repository);
+    }
+    for id in ids {
         match sweep_one(all, &id, owner) {
             Ok(Some(swept)) => report.removed.push(swept),
             Ok(None) => {}
