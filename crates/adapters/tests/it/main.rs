@@ -36,6 +36,7 @@ mod sandbox_confined_git;
 mod sandbox_crash;
 mod sandbox_foreign;
 mod sandbox_hostile;
+mod sandbox_kinds;
 mod sandbox_life;
 mod sandbox_many;
 mod sandbox_nested;

@@ -1,0 +1,301 @@
+//! Every kind of repository: work comes out of a sandbox into it, also with git busy beside, and
+//! however often the program is killed.
+
+use crate::support::{World, child_test, write};
+use drive_adapters::Environment;
+use drive_adapters::git::Git;
+use drive_core::Problem;
+use drive_core::ids::{CommitSha, RunId};
+use drive_core::sandbox::{OwnerState, Sandbox};
+use drive_engine::ports::{CollectedWork, Leftovers, Place, Sandboxes, VersionControl};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn collect_with(git: &Git, sandbox: &Sandbox) -> Result<CollectedWork, Problem> {
+    let leftovers = Leftovers {
+        run: RunId::new("r-one"),
+        message: "leftovers".into(),
+    };
+    git.collect_work(Place::Sandbox(sandbox), &leftovers, &sandbox.base_sha)
+}
+
+/// Makes the repository that a sandbox is made of; `None` where this git does not know the kind.
+type Kind = (&'static str, fn(&World) -> Option<PathBuf>);
+
+fn clone(world: &World, args: &[&str]) -> Option<PathBuf> {
+    let to = world.path().join("other");
+    let url = format!("file://{}", world.repo.display());
+    let all = ["clone", "-q"].iter().chain(args);
+    let all = all.copied().chain([url.as_str(), to.to_str().unwrap()]);
+    world.git(all);
+    Some(to)
+}
+
+fn init(world: &World, option: &str) -> Option<PathBuf> {
+    let to = world.path().join("other");
+    let args = ["init", "-q", "-b", "main", option, to.to_str().unwrap()];
+    if !world.command(&world.repo, args).status().unwrap().success() {
+        eprintln!("skipped: this git does not know {option}");
+        return None;
+    }
+    write(&to.join("a.txt"), "a\n");
+    write(&to.join("src/b.txt"), "b\n");
+    world.git_in(&to, ["add", "-A"]);
+    world.git_in(&to, ["commit", "-qm", "first"]);
+    Some(to)
+}
+
+const KINDS: &[Kind] = &[
+    ("shallow", |world| clone(world, &["--depth=1"])),
+    ("partial", |world| {
+        world.git(["config", "uploadpack.allowFilter", "true"]);
+        clone(world, &["--filter=blob:none"])
+    }),
+    ("bare", |world| clone(world, &["--bare"])),
+    ("borrowing", |world| clone(world, &["--shared"])),
+    ("sha256", |world| init(world, "--object-format=sha256")),
+    ("reftable", |world| init(world, "--ref-format=reftable")),
+    ("linked worktree", |world| {
+        let linked = world.path().join("linked");
+        let to = linked.to_str().unwrap();
+        world.git(["worktree", "add", "-q", "-b", "linked", to]);
+        Some(linked)
+    }),
+    ("sparse", |world| {
+        world.git(["sparse-checkout", "set", "--no-cone", "/src/"]);
+        Some(world.repo.clone())
+    }),
+    ("packed with everything else", |world| {
+        world.git(["repack", "-qadb"]);
+        world.git(["commit-graph", "write", "--reachable"]);
+        world.git(["multi-pack-index", "write"]);
+        Some(world.repo.clone())
+    }),
+];
+
+#[test]
+fn work_comes_out_into_every_kind_of_repository() {
+    for (kind, make) in KINDS {
+        let world = World::new();
+        world.write("a.txt", "second\n");
+        world.commit("second");
+        let Some(repo) = make(&world) else {
+            continue;
+        };
+        let mut spec = world.spec("one");
+        spec.repo = repo.clone();
+        let sandboxes = world.worktrees();
+        let sandbox = sandboxes.create(&spec).unwrap();
+        write(&sandbox.path.join("src/mine.txt"), "mine\n");
+        world.git_in(&sandbox.path, ["add", "-A"]);
+        world.git_in(&sandbox.path, ["commit", "-qm", "mine"]);
+        write(&sandbox.path.join("src/b.txt"), "changed\n");
+        assert_eq!(
+            sandboxes.mend(&sandbox, None).unwrap(),
+            Vec::<String>::new(),
+            "{kind}"
+        );
+        let work = collect_with(&world.builder(), &sandbox).unwrap();
+        assert_eq!(work.commits.len(), 2, "{kind}");
+        assert!(work.builds_on_base, "{kind}");
+        let show = |path: &str| world.git_in(&repo, ["show", &format!("drive/one:{path}")]);
+        assert_eq!(show("src/mine.txt"), "mine", "{kind}");
+        assert_eq!(show("src/b.txt"), "changed", "{kind}");
+        if *kind == "sparse" {
+            assert!(!sandbox.path.join("a.txt").exists(), "{kind}");
+            world.git_in(&repo, ["cat-file", "-e", "drive/one:a.txt"]);
+        }
+        write(&sandbox.path.join("src/b.txt"), "saved\n");
+        let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+        let saved = format!("{}:src/b.txt", kept.sha);
+        assert_eq!(world.git_in(&repo, ["show", &saved]), "saved", "{kind}");
+        if *kind != "partial" {
+            world.git_in(&repo, ["fsck", "--strict", "--connectivity-only"]);
+        }
+    }
+}
+
+#[test]
+fn a_repository_with_two_hundred_thousand_refs_is_borrowed_and_gets_the_work() {
+    let world = World::new();
+    let tip = world.git(["rev-parse", "main"]);
+    let mut packed = String::from("# pack-refs with: peeled fully-peeled sorted \n");
+    for number in 0..200_000 {
+        packed.push_str(&format!("{tip} refs/heads/many/{number:06}\n"));
+    }
+    std::fs::write(world.repo.join(".git/packed-refs"), packed).unwrap();
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    write(&sandbox.path.join("mine.txt"), "mine\n");
+    collect_with(&world.builder(), &sandbox).unwrap();
+    assert_eq!(world.git(["show", "drive/one:mine.txt"]), "mine");
+    assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
+}
+
+#[test]
+fn takes_beside_gc_repack_and_fetch_lose_nothing() {
+    const AT_ONCE: usize = 6;
+    let world = World::new();
+    let remote = world.path().join("remote.git");
+    world.git(["clone", "-q", "--bare", ".", remote.to_str().unwrap()]);
+    world.git(["remote", "add", "origin", remote.to_str().unwrap()]);
+    let done = AtomicBool::new(false);
+    let noises: [&[&str]; 3] = [
+        &["gc", "-q", "--prune=now"],
+        &["repack", "-qad"],
+        &["fetch", "-q", "--prune", "origin"],
+    ];
+    let mut tips: Vec<CommitSha> = Vec::new();
+    std::thread::scope(|scope| {
+        for noise in noises {
+            let (world, done) = (&world, &done);
+            scope.spawn(move || {
+                while !done.load(Ordering::Relaxed) {
+                    // Whether the noise itself succeeds does not matter.
+                    let _ = world.command(&world.repo, noise).output();
+                }
+            });
+        }
+        let workers: Vec<_> = (0..AT_ONCE)
+            .map(|number| {
+                let world = &world;
+                scope.spawn(move || {
+                    let sandboxes = world.worktrees();
+                    let sandbox = sandboxes.create(&world.spec(&format!("s{number}")))?;
+                    let mut tips = Vec::new();
+                    for round in 0..3 {
+                        let text = format!("{number} {round}\n");
+                        write(&sandbox.path.join(format!("{round}.txt")), &text);
+                        tips.push(collect_with(&world.builder(), &sandbox)?.state.head_sha);
+                    }
+                    write(&sandbox.path.join("saved.txt"), &format!("{number}\n"));
+                    let kept = sandboxes.remove(&sandbox)?.kept;
+                    tips.extend(kept.map(|kept| kept.sha));
+                    Ok::<_, Problem>(tips)
+                })
+            })
+            .collect();
+        let made: Vec<_> = workers.into_iter().map(|one| one.join()).collect();
+        done.store(true, Ordering::Relaxed);
+        for one in made {
+            tips.extend(one.unwrap().unwrap());
+        }
+    });
+    assert_eq!(tips.len(), 4 * AT_ONCE);
+    for tip in &tips {
+        world.git(["rev-list", "--objects", "--quiet", tip]);
+    }
+    world.git(["fsck", "--strict", "--full"]);
+}
+
+/// A git first in the search path that kills the program that started it: before or after the call
+/// of this number that is made outside of the sandbox.
+fn deadly_git(world: &World, number: usize, after: bool) -> Environment {
+    let path = std::env::var_os("PATH").unwrap();
+    let real = std::env::split_paths(&path).map(|folder| folder.join("git"));
+    let real = real.into_iter().find(|git| git.is_file()).unwrap();
+    let (tools, calls) = (world.path().join("tools"), world.path().join("calls"));
+    write(&calls, "");
+    let (real, calls) = (real.display(), calls.display());
+    let act = if after {
+        format!("{real} \"$@\"; kill -9 $PPID; exit 1")
+    } else {
+        "kill -9 $PPID; exit 1".to_owned()
+    };
+    // A confined git sees neither this file nor that process.
+    let script = format!(
+        "#!/bin/sh\nif echo \"$1\" 2>/dev/null >> {calls}; then\n\
+         if [ $(wc -l < {calls}) -eq {number} ]; then {act}; fi\nfi\nexec {real} \"$@\"\n"
+    );
+    write(&tools.join("git"), &script);
+    std::fs::set_permissions(tools.join("git"), PermissionsExt::from_mode(0o755)).unwrap();
+    let folders = std::iter::once(tools).chain(std::env::split_paths(&path));
+    Environment::from_pairs([
+        ("PATH", std::env::join_paths(folders).unwrap()),
+        ("HOME", world.home().into_os_string()),
+    ])
+}
+
+/// Runs in a process of its own.
+#[test]
+#[ignore = "started by the tests of this file"]
+fn dies_in_a_take() {
+    let variable = |name: &str| std::env::var(name).unwrap();
+    let world = World::at(Path::new(&variable("WORLD")));
+    let number = variable("NUMBER").parse().unwrap();
+    let environment = deadly_git(&world, number, variable("AFTER") == "yes");
+    let id = world.spec("one").id;
+    let sandbox = world.worktrees().find(&id).unwrap().unwrap();
+    collect_with(&Git::new(World::runner(), &environment), &sandbox).unwrap();
+}
+
+#[test]
+fn a_death_before_or_after_any_git_of_a_take_loses_nothing_and_leaves_nothing() {
+    for after in ["no", "yes"] {
+        let mut deaths = 0;
+        for number in 1..60 {
+            let world = World::new();
+            let sandboxes = world.worktrees();
+            let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+            write(&sandbox.path.join("work.txt"), "the work\n");
+            let output = child_test(
+                "sandbox_kinds::dies_in_a_take",
+                &[
+                    ("WORLD", world.path().as_os_str()),
+                    ("NUMBER", number.to_string().as_ref()),
+                    ("AFTER", after.as_ref()),
+                ],
+            )
+            .output()
+            .unwrap();
+            let is_dead = output.status.signal() == Some(9);
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(is_dead || output.status.success(), "{number}: {said}");
+            let calls = std::fs::read_to_string(world.path().join("calls")).unwrap();
+            let what = format!("call {number}, after: {after}, {calls:?}");
+            sandboxes.mend(&sandbox, None).expect(&what);
+            collect_with(&world.builder(), &sandbox).expect(&what);
+            assert_eq!(
+                world.git(["show", "drive/one:work.txt"]),
+                "the work",
+                "{what}"
+            );
+            sandboxes.sweep(&|_| OwnerState::Alive).unwrap();
+            assert_eq!(rests(&world), Vec::<PathBuf>::new(), "{what}");
+            assert_eq!(
+                sandboxes.remove(&sandbox).expect(&what).kept,
+                None,
+                "{what}"
+            );
+            world.git(["fsck", "--strict", "--full"]);
+            if !is_dead {
+                break;
+            }
+            deaths += 1;
+        }
+        assert!(deaths > 4, "{deaths} deaths");
+    }
+}
+
+/// What a take leaves among the objects while it is under way.
+fn rests(world: &World) -> Vec<PathBuf> {
+    let objects = world.repo.join(".git/objects");
+    let folders = [objects.join("pack"), objects];
+    let entries = folders
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            name.ends_with(".keep") || name.starts_with("drive-take")
+        })
+        .collect()
+}
+
+#[test]
+fn the_same_holds_for_an_ordinary_user() {
+    crate::support::again_as_ordinary_user(module_path!());
+}
