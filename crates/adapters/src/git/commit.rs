@@ -3,12 +3,12 @@
 use super::call::load_config;
 use super::lock::ref_problem;
 use super::stage::stage;
-use super::{Call, Git, IgnoredFiles, Location, Status, Touches, config, history, state};
+use super::{Call, Git, IgnoredFiles, Location, Status, Touches, absorb, config, history, state};
 use drive_core::ids::{BranchName, CommitSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{Brought, InProgress, RUN_TRAILER};
 use drive_core::time::Timestamp;
-use drive_engine::ports::{CollectedWork, LargeFile, Leftovers, Place};
+use drive_engine::ports::{CollectedWork, LargeFile, Leftovers, NestedRepository, Place};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -38,10 +38,24 @@ pub(super) fn collect(
     base: &str,
 ) -> Result<CollectedWork, Problem> {
     let location = Location::of(place);
-    let settled = settle(git, &location, leftovers, super::brought(place))?;
-    let head_sha = history::resolve(git, &location, "HEAD")?;
+    let settle = |has_links| settle(git, &location, leftovers, super::brought(place), has_links);
+    let mut settled = settle(false)?;
+    let mut head_sha = history::resolve(git, &location, "HEAD")?;
     let own = match place {
-        Place::Sandbox(sandbox) => super::bring_out(git, sandbox, &location, &head_sha)?,
+        Place::Sandbox(sandbox) => {
+            let bring_out = |head: &CommitSha| super::bring_out(git, sandbox, &location, head);
+            match bring_out(&head_sha) {
+                Err(problem) if problem.kind == Kind::NestedRepository => {
+                    // The agent committed its name: its files take its place.
+                    let again = settle(true)?;
+                    settled.nested.extend(again.nested);
+                    settled.large.extend(again.large);
+                    head_sha = history::resolve(git, &location, "HEAD")?;
+                    bring_out(&head_sha)?
+                }
+                brought_out => brought_out?,
+            }
+        }
         Place::Checkout(_) => None,
     };
     let at = Location::history_of(place);
@@ -54,6 +68,7 @@ pub(super) fn collect(
         commits,
         builds_on_base,
         large: settled.large,
+        nested: settled.nested,
     })
 }
 
@@ -64,7 +79,7 @@ pub(super) fn leftovers(
     leftovers: &Leftovers,
     brought: &[Brought],
 ) -> Result<(), Problem> {
-    settle(git, location, leftovers, brought).map(drop)
+    settle(git, location, leftovers, brought, false).map(drop)
 }
 
 /// What was found, and committed unless something is half done.
@@ -72,6 +87,7 @@ struct Settled {
     status: state::Status,
     in_progress: Option<InProgress>,
     large: Vec<LargeFile>,
+    nested: Vec<NestedRepository>,
 }
 
 fn settle(
@@ -79,20 +95,29 @@ fn settle(
     location: &Location,
     leftovers: &Leftovers,
     brought: &[Brought],
+    has_links: bool,
 ) -> Result<Settled, Problem> {
     // No foreign code runs in between, so one look at the settings serves all of it.
     let entries = load_config(git, location)?;
-    let mut status = state::status_by(files(git, location, &entries))?;
-    if status.incomplete && make_readable(location) {
-        status = state::status_by(files(git, location, &entries))?;
-    }
     let ignored = IgnoredFiles::of(brought);
-    status.retain_work(|path| !ignored.covers(&location.dir, path));
+    let look = || {
+        let mut status = state::status_by(files(git, location, &entries))?;
+        if status.incomplete && make_readable(location) {
+            status = state::status_by(files(git, location, &entries))?;
+        }
+        status.retain_work(|path| !ignored.covers(&location.dir, path));
+        Ok(status)
+    };
+    let mut status = look()?;
     let git_dir = state::git_dir(git, location)?;
     let in_progress = state::load_in_progress(git, location, &git_dir)?;
-    let mut large = Vec::new();
+    let (mut large, mut nested) = (Vec::new(), Vec::new());
     if in_progress.is_none() {
-        refuse_nested(&status)?;
+        if location.confined.is_none() {
+            refuse_nested(&status)?;
+        } else {
+            nested = absorb::commit_files_of(git, location, &mut status, has_links, look)?;
+        }
         if !status.is_clean() {
             large = large_files(&location.dir, &status);
             commit(git, location, &entries, leftovers, &status)?;
@@ -102,6 +127,7 @@ fn settle(
         status,
         in_progress,
         large,
+        nested,
     })
 }
 

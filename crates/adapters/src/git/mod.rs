@@ -3,6 +3,7 @@
 //! Nothing of the caller's `GIT_*` environment, locale, hooks, monitors, filters or pagers reaches a
 //! call. Answers are read from exit codes and from formats made for programs, never from messages.
 
+mod absorb;
 mod call;
 mod commit;
 mod config;
@@ -481,6 +482,7 @@ impl VersionControl for Git {
     }
 }
 
+pub(crate) use absorb::{absorb, has_unpushed};
 pub(crate) use call::{load_config as load_settings, path_from};
 pub(crate) use commit::{commit_tree, commit_tree_at};
 pub(crate) use discover::{Look, filters_of, look_at, tree_bytes};
@@ -496,4 +498,4 @@ pub(crate) use state::{
     Status, has_reftable, head_branch, in_progress, load_head, load_in_progress, status,
 };
 pub(crate) use take::{Held, Take, sweep as sweep_takes};
-pub(crate) use tracked::{Tracked, has_entry};
+pub(crate) use tracked::{Tracked, declared, has_entry};

@@ -244,8 +244,21 @@ impl Take<'_> {
         }
         if !links.is_empty() {
             let declared = declared(self.checking(waiting), commit)?;
-            if let Some(nested) = links.iter().find(|link| !declared.contains(*link)) {
-                return Err(nested_repository(nested));
+            links.retain(|link| !declared.contains(link));
+        }
+        if !links.is_empty() {
+            // One that a later commit took away again leads to nothing.
+            let names = links.iter().map(|link| link.as_os_str());
+            let answer = self
+                .checking(waiting)
+                .args(["ls-tree", "-z", "--full-tree", commit, "--"])
+                .args(names)
+                .ok()?;
+            let row = answer.fields().find(|row| row.starts_with(LINK.as_bytes()));
+            if let Some(at) = row.and_then(|row| row.iter().position(|byte| *byte == b'\t')) {
+                return Err(nested_repository(&path_from(
+                    &row.unwrap_or_default()[at + 1..],
+                )));
             }
         }
         if added.is_empty() {

@@ -53,7 +53,7 @@ impl Tracked {
 }
 
 /// The paths that a commit declares as submodules, asked by a call that can read it.
-pub(super) fn declared(call: Call<'_>, commit: &str) -> Result<BTreeSet<PathBuf>, Problem> {
+pub(crate) fn declared(call: Call<'_>, commit: &str) -> Result<BTreeSet<PathBuf>, Problem> {
     let answer = call
         .args(["config", "-z", "--no-includes"])
         .arg(format!("--blob={commit}:.gitmodules"))

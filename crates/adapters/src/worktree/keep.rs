@@ -11,6 +11,7 @@ use drive_core::sandbox::{InProgress, KEPT_PREFIX, KeptAbout, KeptWork, Lifetime
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// How many refs one run may need.
@@ -19,6 +20,8 @@ const REFS_LIMIT: u32 = 10_000;
 const MOST_ELSEWHERE: usize = 50;
 /// More than the name of a commit is long.
 const NAME_BYTES: u64 = 200;
+/// How deep repositories may lie in each other.
+const MOST_ROUNDS: u32 = 8;
 /// The changes that a merge put aside before it began.
 const AUTOSTASH: &str = "MERGE_AUTOSTASH";
 
@@ -228,18 +231,61 @@ impl<'a> Saver<'a> {
         };
         let folder = folder.to_path_buf();
         self.copy_index()?;
+        let mut status = self.look(&folder)?;
+        for _ in 0..MOST_ROUNDS {
+            if !self.absorb_nested(&status, &folder)? {
+                break;
+            }
+            status = self.look(&folder)?;
+        }
+        self.require_keepable(&status, &folder)?;
+        Ok(status)
+    }
+
+    fn look(&mut self, folder: &Path) -> Result<Status, Problem> {
         let mut status = git::status(self.git, &self.at, Some(self.index.path()))?;
         if status.incomplete {
-            self.require_reachable(&folder)?;
+            self.require_reachable(folder)?;
             status = git::status(self.git, &self.at, Some(self.index.path()))?;
         }
         if let Some(head) = &status.head {
             self.head = OnceCell::from(head.clone());
         }
         let ignored = IgnoredFiles::of(&self.record.sandbox.brought);
-        status.retain_work(|path| !ignored.covers(&folder, path));
-        self.require_keepable(&status, &folder)?;
+        status.retain_work(|path| !ignored.covers(folder, path));
         Ok(status)
+    }
+
+    /// Makes plain folders of the repositories in the sandbox that are no submodules; whether there
+    /// were any.
+    fn absorb_nested(&self, status: &Status, folder: &Path) -> Result<bool, Problem> {
+        let tracked = Tracked::by_index(self.call(Touches::Objects))?;
+        let has_git = |path: &PathBuf| git::has_entry(&folder.join(path), ".git");
+        let declared = git::declared(self.call(Touches::Objects), "")?;
+        // Where files are tracked, git does not show one. One that was ignored later is only told as
+        // a submodule that is gone.
+        let links = tracked.links.iter().chain(&status.submodules);
+        let links: BTreeSet<PathBuf> = links
+            .filter(|path| has_git(path) && !declared.contains(*path))
+            .cloned()
+            .collect();
+        let folders = tracked.folders.iter().filter(|path| has_git(path));
+        let all: BTreeSet<&PathBuf> = folders.chain(&links).chain(&status.nested).collect();
+        for path in &all {
+            git::absorb(self.git, &self.at, path)?;
+        }
+        if !links.is_empty() {
+            let mut names = Vec::new();
+            for path in &links {
+                names.extend_from_slice(path.as_os_str().as_bytes());
+                names.push(0);
+            }
+            self.call(Touches::Files)
+                .args(["update-index", "--force-remove", "-z", "--stdin"])
+                .stdin(names)
+                .ok()?;
+        }
+        Ok(!all.is_empty())
     }
 
     /// Makes everything readable, and refuses where a file is out of reach that is not ignored.
@@ -269,7 +315,8 @@ impl<'a> Saver<'a> {
             let what = format!("nested repository `{}`", path.display());
             return Err(cannot_keep(id, &what));
         }
-        if let Some(path) = status.submodules.first() {
+        let has_git = |path: &&PathBuf| git::has_entry(&folder.join(path), ".git");
+        if let Some(path) = status.submodules.iter().find(has_git) {
             let what = format!("the changes in submodule `{}`", path.display());
             return Err(cannot_keep(id, &what));
         }

@@ -2,7 +2,7 @@
 //! nowhere else blocks the removal of the sandbox.
 
 use crate::files;
-use crate::git::{self, Git, Location, Touches, Tracked};
+use crate::git::{self, Git, Location, Tracked};
 use drive_core::Problem;
 use std::path::{Path, PathBuf};
 
@@ -19,12 +19,6 @@ pub(super) fn find_unsavable(
     folder: &Path,
     modules: &Path,
 ) -> Result<Option<String>, Problem> {
-    // Where files are tracked, git does not show one: it would be in the way.
-    let hidden = tracked.folders.iter();
-    let mut hidden = hidden.filter(|path| git::has_entry(&folder.join(path), ".git"));
-    if let Some(path) = hidden.next() {
-        return Ok(Some(own_repository(path)));
-    }
     for link in &tracked.links {
         if let Some(what) = unsavable_at(git, at, link, &folder.join(link), modules)? {
             return Ok(Some(what));
@@ -54,7 +48,7 @@ pub(super) fn find_unpushed(
         }
         let head = folder.join("HEAD").symlink_metadata();
         if head.is_ok_and(|meta| meta.is_file()) {
-            if has_unpushed(git, at, &folder)? {
+            if git::has_unpushed(git, at, &folder)? {
                 let module = folder.strip_prefix(modules).unwrap_or(&folder);
                 return Ok(Some(format!(
                     "commits of submodule `{}` that are not on its remote",
@@ -97,22 +91,13 @@ fn unsavable_at(
         }));
     };
     let is_safe = if meta.is_dir() {
-        !has_unpushed(git, at, &own)? && find_unpushed(git, at, &own.join("modules"))?.is_none()
+        !git::has_unpushed(git, at, &own)?
+            && find_unpushed(git, at, &own.join("modules"))?.is_none()
     } else {
         // One that was fetched lies with git's own files of the sandbox, and is looked at there.
         leads_into(&own, place, modules)
     };
     Ok((!is_safe).then(|| own_repository(link)))
-}
-
-/// Whether a repository has commits that no remote of it has: on branches, on none, tagged or stashed.
-/// One that git cannot read may have.
-fn has_unpushed(git: &Git, at: &Location, git_dir: &Path) -> Result<bool, Problem> {
-    let answer = git
-        .call_at(at.nested(git_dir), Touches::Objects)
-        .args(["rev-list", "--max-count=1", "--all", "--not", "--remotes"])
-        .run()?;
-    Ok(answer.code != 0 || !answer.stdout.is_empty())
 }
 
 fn leads_into(file: &Path, place: &Path, modules: &Path) -> bool {

@@ -79,6 +79,7 @@ fn leftovers_become_one_commit_with_the_runs_trailer() {
         commits,
         builds_on_base: true,
         large: Vec::new(),
+        nested: Vec::new(),
     };
     assert_eq!(collect(), work(&base, 0, Vec::new()));
     world.write("a.txt", "changed");
@@ -167,6 +168,7 @@ fn a_rebase_in_progress_is_seen_and_its_leftovers_are_left() {
         commits: Vec::new(),
         builds_on_base: true,
         large: Vec::new(),
+        nested: Vec::new(),
     };
     assert_eq!(collected, untouched);
 }

@@ -231,7 +231,7 @@ fn what_is_done_in_an_ignored_folder_is_no_work_unless_it_was_added_by_hand() {
 }
 
 #[test]
-fn a_repository_made_in_a_brought_folder_holds_up_the_removal() {
+fn the_files_of_a_repository_made_in_a_brought_folder_are_kept() {
     let world = World::new();
     world.write("data/u.txt", "brought");
     let sandboxes = world.worktrees();
@@ -242,9 +242,9 @@ fn a_repository_made_in_a_brought_folder_holds_up_the_removal() {
     std::fs::create_dir(&nested).unwrap();
     world.git_in(&nested, ["init", "-q"]);
     write(&nested.join("x.txt"), "x");
-    let problem = sandboxes.remove(&sandbox).unwrap_err();
-    assert_eq!(problem.kind, Kind::WorkCannotBeKept);
-    assert!(nested.join("x.txt").exists());
+    let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+    let saved = world.git(["show", &format!("{}:data/own/x.txt", kept.sha)]);
+    assert_eq!(saved, "x");
 }
 
 #[test]

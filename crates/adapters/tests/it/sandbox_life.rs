@@ -346,7 +346,7 @@ fn changes_hidden_from_git_by_flags_are_kept() {
 }
 
 #[test]
-fn a_nested_repository_cannot_be_kept_so_the_sandbox_stays() {
+fn the_files_of_a_nested_repository_are_kept() {
     let world = World::new();
     let sandboxes = world.worktrees();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
@@ -354,11 +354,9 @@ fn a_nested_repository_cannot_be_kept_so_the_sandbox_stays() {
     std::fs::create_dir(&nested).unwrap();
     world.git_in(&nested, ["init", "-q"]);
     write(&nested.join("x.txt"), "x");
-    let problem = sandboxes.remove(&sandbox).unwrap_err();
-    assert_eq!(problem.kind, Kind::WorkCannotBeKept);
-    assert!(problem.message.contains("`nested`"), "{problem}");
-    assert!(nested.join("x.txt").exists());
-    assert_eq!(sandboxes.find(&sandbox.id).unwrap(), Some(sandbox));
+    let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+    let saved = world.git(["show", &format!("{}:nested/x.txt", kept.sha)]);
+    assert_eq!(saved, "x");
 }
 
 #[test]

@@ -50,73 +50,59 @@ fn collect(world: &World, sandbox: &Sandbox) -> Result<usize, String> {
 }
 
 /// What somebody does in a sandbox, by its name.
-type Deed = (&'static str, fn(&World, &Sandbox), &'static str);
+type Deed = (&'static str, fn(&World, &Sandbox));
 
 const ADDED: &[Deed] = &[
-    (
-        "added",
-        |world, it| {
-            repository(world, &it.path.join("app"));
-            world.git_in(&it.path, ["add", "-A"]);
-        },
-        "the changes in submodule `app`",
-    ),
-    (
-        "added and committed",
-        |world, it| {
-            repository(world, &it.path.join("app"));
-            world.git_in(&it.path, ["add", "-A"]);
-            world.git_in(&it.path, ["commit", "-qm", "add app"]);
-        },
-        "nested repository `app`",
-    ),
-    (
-        "added and committed, then ignored",
-        |world, it| {
-            repository(world, &it.path.join("app"));
-            world.git_in(&it.path, ["add", "-A"]);
-            world.git_in(&it.path, ["commit", "-qm", "add app"]);
-            world.git_in(&it.path, ["rm", "-q", "--cached", "app"]);
-            write(&it.path.join(".gitignore"), "app\n");
-        },
-        "the changes in submodule `app`",
-    ),
-    (
-        "in a folder with tracked files",
-        |world, it| {
-            let src = it.path.join("src");
-            world.git_in(&src, ["init", "-q", "-b", "main"]);
-            world.git_in(&src, ["commit", "-q", "--allow-empty", "-m", "empty"]);
-            world.git_in(&src, ["checkout", "-q", "-b", "other"]);
-            write(&src.join("work.txt"), "precious");
-            world.git_in(&src, ["add", "work.txt"]);
-            world.git_in(&src, ["commit", "-qm", "inner"]);
-            world.git_in(&src, ["checkout", "-q", "main"]);
-        },
-        "nested repository `src`",
-    ),
+    ("left as it is", |world, it| {
+        repository(world, &it.path.join("app"));
+    }),
+    ("added", |world, it| {
+        repository(world, &it.path.join("app"));
+        world.git_in(&it.path, ["add", "-A"]);
+    }),
+    ("added and committed", |world, it| {
+        repository(world, &it.path.join("app"));
+        world.git_in(&it.path, ["add", "-A"]);
+        world.git_in(&it.path, ["commit", "-qm", "add app"]);
+    }),
+    ("added and committed, then ignored", |world, it| {
+        repository(world, &it.path.join("app"));
+        world.git_in(&it.path, ["add", "-A"]);
+        world.git_in(&it.path, ["commit", "-qm", "add app"]);
+        world.git_in(&it.path, ["rm", "-q", "--cached", "app"]);
+        write(&it.path.join(".gitignore"), "app\n");
+    }),
+    ("in a folder with tracked files", |world, it| {
+        let src = it.path.join("src");
+        world.git_in(&src, ["init", "-q", "-b", "main"]);
+        world.git_in(&src, ["commit", "-q", "--allow-empty", "-m", "empty"]);
+        world.git_in(&src, ["checkout", "-q", "-b", "other"]);
+        write(&src.join("work.txt"), "precious");
+        world.git_in(&src, ["add", "work.txt"]);
+        world.git_in(&src, ["commit", "-qm", "inner"]);
+        world.git_in(&src, ["checkout", "-q", "main"]);
+    }),
 ];
 
 #[test]
-fn a_repository_that_only_the_sandbox_has_holds_up_the_removal() {
-    for (deed, act, what) in ADDED {
+fn what_a_repository_in_the_sandbox_holds_is_saved_with_its_commits() {
+    for (deed, act) in ADDED {
         let world = World::new();
         let sandboxes = world.worktrees();
         let sandbox = sandboxes.create(&world.spec("one")).unwrap();
         act(&world, &sandbox);
-        let problem = sandboxes.remove(&sandbox).unwrap_err();
-        assert_eq!(problem.kind, Kind::WorkCannotBeKept, "{deed}");
-        assert_eq!(
-            problem.message,
-            format!("cannot remove sandbox `one`: {what} cannot be saved"),
-            "{deed}"
-        );
-        let found = sandboxes.find(&sandbox.id).unwrap();
-        assert_eq!(found.as_ref(), Some(&sandbox), "{deed}");
-        let inner = [sandbox.path.join("app"), sandbox.path.join("src")];
-        let inner = inner.iter().find(|path| path.join(".git").exists());
-        let log = world.git_in(inner.unwrap(), ["log", "--all", "--format=%s"]);
-        assert!(log.contains("inner"), "{deed}: {log}");
+        let kept = sandboxes.remove(&sandbox).unwrap().kept.expect(deed);
+        let log = world.git(["log", "--format=%s %H", &kept.sha]);
+        let inner = log.lines().find_map(|line| line.strip_prefix("inner "));
+        let inner = inner.unwrap_or_else(|| panic!("{deed}: {log}"));
+        let saved = world.git(["show", &format!("{inner}:work.txt")]);
+        assert_eq!(saved, "precious", "{deed}");
+        sandboxes.finish_deletions();
+        assert_eq!(world.remains(), Vec::<std::path::PathBuf>::new(), "{deed}");
+        if ["left as it is", "added", "added and committed"].contains(deed) {
+            let files = world.git(["ls-tree", "-r", "--name-only", &kept.sha]);
+            assert!(files.contains("app/work.txt"), "{deed}: {files}");
+        }
     }
 }
 
@@ -138,23 +124,57 @@ fn a_clone_that_has_nothing_of_its_own_goes_with_the_sandbox_and_its_name_is_sav
 }
 
 #[test]
-fn a_repository_that_was_added_is_not_committed() {
-    for commit in [false, true] {
+fn the_files_of_a_repository_that_an_agent_made_are_committed_and_it_is_named() {
+    for (deed, act) in &ADDED[..3] {
         let world = World::new();
         let sandboxes = world.worktrees();
         let sandbox = sandboxes.create(&world.spec("one")).unwrap();
-        repository(&world, &sandbox.path.join("app"));
-        world.git_in(&sandbox.path, ["add", "-A"]);
-        if commit {
-            world.git_in(&sandbox.path, ["commit", "-qm", "add app"]);
-        }
+        act(&world, &sandbox);
+        repository(&world, &sandbox.path.join("app/deep"));
+        let leftovers = Leftovers {
+            run: RunId::new("r-one"),
+            message: "leftovers".into(),
+        };
+        let git = world.builder();
+        let place = Place::Sandbox(&sandbox);
+        let work = git.collect_work(place, &leftovers, &sandbox.base_sha);
+        let named = work.unwrap().nested;
+        let named: Vec<_> = named
+            .iter()
+            .map(|one| (one.path.as_path(), one.is_committed))
+            .collect();
         assert_eq!(
-            collect(&world, &sandbox),
-            Err(
-                "nestedRepository: `app` is a nested repository and cannot be committed".to_owned()
-            )
+            named,
+            [(Path::new("app"), true), (Path::new("app/deep"), true)],
+            "{deed}"
         );
+        let files = world.git(["ls-tree", "-r", "--name-only", "drive/one"]);
+        assert_eq!(
+            files, "a.txt\napp/deep/work.txt\napp/work.txt\nsrc/b.txt",
+            "{deed}"
+        );
+        let kept = sandboxes.remove(&sandbox).unwrap().kept.expect(deed);
+        let log = world.git(["log", "--format=%s", &kept.sha]);
+        assert!(log.contains("inner"), "its history is saved: {deed}: {log}");
     }
+}
+
+#[test]
+fn a_clone_is_not_committed_and_its_files_are_saved() {
+    let world = World::new();
+    let origin = world.path().join("origin");
+    repository(&world, &origin);
+    let sandboxes = world.worktrees();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    let from = origin.to_str().unwrap();
+    world.git_in(&sandbox.path, ["clone", "-q", from, "app"]);
+    write(&sandbox.path.join("mine.txt"), "mine");
+    assert_eq!(collect(&world, &sandbox), Ok(1));
+    let files = world.git(["ls-tree", "-r", "--name-only", "drive/one"]);
+    assert_eq!(files, "a.txt\nmine.txt\nsrc/b.txt");
+    let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+    let saved = world.git(["show", &format!("{}:app/work.txt", kept.sha)]);
+    assert_eq!(saved, "precious");
 }
 
 #[test]

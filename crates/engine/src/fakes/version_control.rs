@@ -52,6 +52,7 @@ impl VersionControl for FakeRepository {
             commits: state.between(base, &found.head_sha),
             builds_on_base: state.ancestors(&found.head_sha).contains(base),
             large: Vec::new(),
+            nested: Vec::new(),
             state: found,
         })
     }

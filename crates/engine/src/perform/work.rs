@@ -2,7 +2,9 @@
 
 use super::World;
 use crate::executor::Task;
-use crate::ports::{LargeFile, Leftovers, OwnBranch, Place, UsersBranch, WorkState};
+use crate::ports::{
+    LargeFile, Leftovers, NestedRepository, OwnBranch, Place, UsersBranch, WorkState,
+};
 use drive_core::ids::{BranchName, CommitSha, RemoteName, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::EffectResult;
@@ -43,6 +45,7 @@ impl World<'_> {
         let base = base.unwrap_or(&sandbox.base_sha);
         let work = self.history.collect_work(place, &leftovers, base)?;
         warnings.extend(work.large.iter().map(told_large));
+        warnings.extend(work.nested.iter().map(told_nested));
         if let Some(what) = work.state.in_progress {
             warnings.push(format!(
                 "the agent left a {} unfinished: its files are saved, not committed",
@@ -289,6 +292,15 @@ impl World<'_> {
 pub(super) fn is_pushed(task: &Task<'_>) -> bool {
     let request = task.run.request.as_ref();
     request.is_some_and(|request| request.publish.remote().is_some())
+}
+
+fn told_nested(nested: &NestedRepository) -> String {
+    let path = nested.path.display();
+    if nested.is_committed {
+        format!("`{path}` was a repository of its own: its files are committed, its history is not")
+    } else {
+        format!("`{path}` is a clone: it is not committed")
+    }
 }
 
 fn told_large(file: &LargeFile) -> String {

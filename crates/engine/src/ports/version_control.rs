@@ -106,6 +106,17 @@ pub struct CollectedWork {
     pub builds_on_base: bool,
     /// Committed just now, and larger than many forges take.
     pub large: Vec<LargeFile>,
+    /// Repositories that lie in it and are no submodules.
+    pub nested: Vec<NestedRepository>,
+}
+
+/// A repository that an agent made or cloned in its worktree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NestedRepository {
+    /// Its path in the worktree.
+    pub path: PathBuf,
+    /// Whether its files were committed. Those of a clone are saved when the worktree is removed.
+    pub is_committed: bool,
 }
 
 /// A file that is larger than many forges take.

@@ -266,19 +266,14 @@ fn file_names_of_an_agent_move_no_cursor_and_reach_no_branch() {
 }
 
 #[test]
-fn a_repository_inside_the_sandbox_cannot_be_committed_so_the_sandbox_stays_and_is_named() {
+fn the_files_of_a_repository_inside_the_sandbox_are_committed_and_it_is_named() {
     let world = World::with_agent("git init -q inner; echo x > inner/x.txt");
-    let (code, run) = world.spawn(&["Do it"]);
-    assert_eq!(
-        (code, text(&run["failure"]["kind"])),
-        (Some(1), "nestedRepository".into()),
-        "{run:#}"
-    );
-    let sandbox = std::path::PathBuf::from(text(&run["sandbox"]));
-    assert!(sandbox.join("inner/x.txt").is_file(), "{run:#}");
+    let (code, run) = world.spawn(&["Do it", "--branch", "mine"]);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(world.files("mine"), "a.txt inner/x.txt src/b.txt");
     assert!(
-        warnings(&run).contains("could not remove the sandbox"),
+        warnings(&run).contains("`inner` was a repository of its own"),
         "{run:#}"
     );
-    assert_eq!(world.survivors(), Vec::<String>::new());
+    world.assert_nothing_is_left();
 }
