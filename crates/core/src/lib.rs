@@ -10,6 +10,7 @@ mod fences;
 pub mod forge;
 pub mod ids;
 mod markdown;
+pub mod network;
 pub mod phase;
 pub mod plan;
 pub mod problem;

@@ -1,0 +1,257 @@
+//! Network by name: which hosts a process may reach, and why another one was refused.
+//!
+//! An allow-list of hosts does not keep a process from sending data to an allowed host.
+
+mod host;
+mod proxy;
+
+pub use host::{AllowedHost, Host, parse_host};
+pub use proxy::Proxy;
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::net::IpAddr;
+
+/// The most hosts that settings may allow: each port of its own is a listening socket.
+pub const MOST_HOSTS: usize = 100;
+
+/// The public package registries: Cargo, npm and Yarn, PyPI, Go, Maven and Gradle, RubyGems, Packagist,
+/// NuGet and Hex, and where their tools come from.
+pub const REGISTRIES: [&str; 27] = [
+    "crates.io",
+    "index.crates.io",
+    "static.crates.io",
+    "static.rust-lang.org",
+    "registry.npmjs.org",
+    "registry.npmjs.com",
+    "registry.yarnpkg.com",
+    "repo.yarnpkg.com",
+    "nodejs.org",
+    "pypi.org",
+    "files.pythonhosted.org",
+    "proxy.golang.org",
+    "sum.golang.org",
+    "go.dev",
+    "dl.google.com",
+    "repo.maven.apache.org",
+    "repo1.maven.org",
+    "plugins.gradle.org",
+    "plugins-artifacts.gradle.org",
+    "services.gradle.org",
+    "downloads.gradle.org",
+    "rubygems.org",
+    "index.rubygems.org",
+    "repo.packagist.org",
+    "api.nuget.org",
+    "repo.hex.pm",
+    "hex.pm",
+];
+
+/// Everything outside that a process may reach. The default is nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reach {
+    /// The hosts.
+    pub hosts: Vec<AllowedHost>,
+    /// The proxy that connections to them go through.
+    pub proxy: Option<Proxy>,
+}
+
+/// How a host may be reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// On these ports.
+    pub ports: Vec<u16>,
+    /// Whether the user named it, so that it may be at an address of the machine or of its network.
+    pub may_be_private: bool,
+}
+
+impl Reach {
+    /// Whether nothing can be reached.
+    pub fn is_nothing(&self) -> bool {
+        self.hosts.is_empty()
+    }
+
+    /// How `name` may be reached; `None` when it may not.
+    pub fn find(&self, name: &str) -> Option<Route> {
+        let mut route = None;
+        for allowed in self.hosts.iter().filter(|allowed| allowed.matches(name)) {
+            let Route {
+                ports,
+                may_be_private,
+            } = route.get_or_insert(Route {
+                ports: Vec::new(),
+                may_be_private: false,
+            });
+            ports.extend(
+                allowed
+                    .ports
+                    .iter()
+                    .filter(|port| !ports.contains(port))
+                    .collect::<Vec<_>>(),
+            );
+            *may_be_private |= allowed.may_be_private();
+        }
+        route
+    }
+}
+
+/// A connection that was not made, as a person should read it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "because")]
+pub enum Refused {
+    /// The settings do not allow it.
+    NotAllowed {
+        /// Its name.
+        host: String,
+    },
+    /// The name leads to an address inside the user's own network, and the user did not name it.
+    PrivateAddress {
+        /// Its name.
+        host: String,
+        /// The address.
+        address: IpAddr,
+    },
+    /// It is allowed, and did not answer.
+    Unreachable {
+        /// Its name.
+        host: String,
+        /// The reason.
+        error: String,
+    },
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::NotAllowed { host } => {
+                write!(f, "wanted `{host}`: add it to `allow_hosts`")
+            }
+            Refused::PrivateAddress { host, address } => write!(
+                f,
+                "wanted `{host}`, which leads to the private address {address}: add `{host}` to \
+                 `allow_hosts`"
+            ),
+            Refused::Unreachable { host, error } => {
+                write!(f, "could not be connected to `{host}`: {error}")
+            }
+        }
+    }
+}
+
+/// Whether an address belongs to the public network, rather than to this machine or the user's own.
+pub fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => {
+            let [first, second, third, _] = v4.octets();
+            let is_shared = first == 100 && second & 0xc0 == 64;
+            let is_test = first == 198 && second & 0xfe == 18;
+            let is_protocol = first == 192 && second == 0 && third == 0;
+            !(first == 0
+                || first >= 240
+                || is_shared
+                || is_test
+                || is_protocol
+                || v4.is_loopback()
+                || v4.is_private()
+                || v4.is_link_local()
+                || v4.is_multicast())
+        }
+        IpAddr::V6(v6) => {
+            let segments = v6.segments();
+            // Addresses that stand for IPv4 ones: mapped, translated, 6to4.
+            let inner = match segments {
+                [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
+                    Some((high, low))
+                }
+                _ => None,
+            };
+            let inner = inner.map(|(high, low)| (u32::from(high) << 16 | u32::from(low)).into());
+            match v6.to_ipv4_mapped().or(inner) {
+                Some(v4) => is_public(IpAddr::V4(v4)),
+                // Global unicast is 2000::/3.
+                None => segments[0] & 0xe000 == 0x2000,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reach(named: &[&str]) -> Reach {
+        Reach {
+            hosts: named
+                .iter()
+                .map(|entry| parse_host(entry).unwrap().named())
+                .chain(REGISTRIES.iter().map(|host| AllowedHost::public(host)))
+                .collect(),
+            proxy: None,
+        }
+    }
+
+    #[test]
+    fn a_host_is_reached_on_the_ports_of_all_its_entries() {
+        let reach = reach(&["api.example", "api.example:8443", "*.example:22"]);
+        let route = reach.find("api.example").unwrap();
+        assert_eq!(route.ports, [443, 80, 8443, 22]);
+        assert!(route.may_be_private);
+        assert_eq!(reach.find("other"), None);
+        assert_eq!(reach.find("example"), None);
+    }
+
+    #[test]
+    fn only_a_host_that_the_user_named_may_be_private() {
+        let reach = reach(&["registry.corp", "*.corp"]);
+        assert!(reach.find("registry.corp").unwrap().may_be_private);
+        assert!(!reach.find("elsewhere.corp").unwrap().may_be_private);
+        assert!(!reach.find("pypi.org").unwrap().may_be_private);
+    }
+
+    #[test]
+    fn addresses_of_the_machine_and_of_its_network_are_not_public() {
+        for private in [
+            "127.0.0.1",
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.1.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "0.0.0.0",
+            "224.0.0.1",
+            "255.255.255.255",
+            "198.18.0.1",
+            "192.0.0.8",
+            "::1",
+            "::",
+            "fe80::1",
+            "fd00::1",
+            "ff02::1",
+            "::ffff:127.0.0.1",
+            "64:ff9b::a01:203",
+            "2002:7f00:1::",
+            "::127.0.0.1",
+        ] {
+            assert!(!is_public(private.parse().unwrap()), "{private}");
+        }
+        for public in [
+            "1.1.1.1",
+            "8.8.8.8",
+            "172.32.0.1",
+            "2606:4700::1111",
+            "::ffff:1.1.1.1",
+        ] {
+            assert!(is_public(public.parse().unwrap()), "{public}");
+        }
+    }
+
+    #[test]
+    fn every_registry_is_a_host() {
+        for registry in REGISTRIES {
+            assert_eq!(
+                parse_host(registry).map(|host| host.to_string()),
+                Ok(registry.to_owned())
+            );
+        }
+    }
+}
