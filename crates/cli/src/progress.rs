@@ -182,7 +182,7 @@ impl Observer for Progress<'_> {
                     request.tool, request.detail
                 ));
             }
-            AgentEvent::Warning { message } => {
+            AgentEvent::Warning { message } | AgentEvent::Network { message } => {
                 self.seen().warned.insert(message.clone());
                 self.output.warn(message);
             }

@@ -1,6 +1,7 @@
 use super::home::AgentFolders;
 use crate::git::object_folders;
-use drive_core::agent::{Access, Role};
+use drive_core::agent::{Access, AgentNetwork, Role};
+use drive_core::network::Reach;
 use drive_engine::ports::{Isolation, IsolationMode, NetworkAccess, Writes};
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,9 @@ pub(super) struct Confined<'a> {
     pub(super) readable: Vec<PathBuf>,
     /// Files of its own settings that steer later runs.
     pub(super) settings: Vec<PathBuf>,
+    pub(super) network: AgentNetwork,
+    /// What it may reach by name.
+    pub(super) reach: Reach,
 }
 
 /// What the kernel lets an agent touch.
@@ -26,10 +30,21 @@ pub(super) struct Confined<'a> {
 /// the objects.
 pub(super) fn isolation(confined: &Confined<'_>) -> Isolation {
     let folders = confined.folders;
+    let (network, reach) = match confined.network {
+        AgentNetwork::Off => (NetworkAccess::Off, Reach::default()),
+        AgentNetwork::Allow => (NetworkAccess::Off, confined.reach.clone()),
+        AgentNetwork::Open => (NetworkAccess::Open, Reach::default()),
+    };
     let required = match confined.mode {
         IsolationMode::Off => {
             return Isolation {
                 tmp: Some(folders.tmp.clone()),
+                // Hosts have names only in a root of its own.
+                network: if reach.is_nothing() {
+                    network
+                } else {
+                    NetworkAccess::Open
+                },
                 ..Isolation::default()
             };
         }
@@ -54,7 +69,8 @@ pub(super) fn isolation(confined: &Confined<'_>) -> Isolation {
         protected,
         hidden: hidden(confined.real_home, confined.state),
         shown,
-        network: NetworkAccess::Open,
+        network,
+        reach,
         required,
     }
 }
@@ -98,6 +114,13 @@ mod tests {
         }
     }
 
+    fn reach() -> Reach {
+        Reach {
+            hosts: vec![drive_core::network::AllowedHost::public("pypi.org")],
+            proxy: None,
+        }
+    }
+
     fn confine(place: &Place, role: Role, mode: IsolationMode) -> Isolation {
         let (sandbox, git, home, state) = (
             place.root.join("box"),
@@ -115,6 +138,8 @@ mod tests {
             folders: &place.folders,
             readable: vec![place.root.join("tool")],
             settings: Vec::new(),
+            network: AgentNetwork::Allow,
+            reach: reach(),
         })
     }
 
@@ -130,7 +155,8 @@ mod tests {
                 protected: Vec::new(),
                 hidden: vec![at("home"), at("state")],
                 shown: vec![at("tool"), at("home/.rustup"), at("home/repo/.git/objects")],
-                network: NetworkAccess::Open,
+                network: NetworkAccess::Off,
+                reach: reach(),
                 required: true,
             }
         );

@@ -16,9 +16,10 @@ use crate::files::replace;
 use crate::tool_paths;
 use drive_core::agent::stream::StreamSetup;
 use drive_core::agent::{
-    AgentConfig, AgentEvent, AgentKind, AgentOutcome, Secrets, allowed_env, config_dir_variable,
-    secret_held_by, secret_values, withheld_values,
+    AgentConfig, AgentEvent, AgentKind, AgentNetwork, AgentOutcome, Secrets, allowed_env,
+    config_dir_variable, reach, secret_held_by, secret_values, withheld_values,
 };
+use drive_core::network::Reach;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{Layer, LayerName, LayerState, LeakPolicy, Limits, ProcessReport};
 use drive_engine::ports::{
@@ -222,6 +223,16 @@ impl AnyAgent {
                 (Stdin::Channel(source), Some(writer))
             }
         };
+        let (reach, unusable_proxy) = reach(&self.config, &env);
+        if let Some(name) = unusable_proxy.filter(|_| self.config.network == AgentNetwork::Allow) {
+            on_event(AgentEvent::Warning {
+                message: format!(
+                    "`{name}` is not an `http://` proxy: agent `{}` is connected to its hosts \
+                     without it",
+                    self.name
+                ),
+            });
+        }
         let spec = CommandSpec {
             args: first_args.into_iter().chain(args).collect(),
             env: environment(env, identity(&self.name).chain(own_env), &folders),
@@ -232,7 +243,7 @@ impl AnyAgent {
                 tail_bytes: 0,
                 ..request.limits.clone()
             },
-            isolation: self.isolation(request, &folders, readable),
+            isolation: self.isolation(request, &folders, readable, reach),
             // They all leave shell children behind, each in a session of its own.
             leaks: LeakPolicy::Kill,
             orphans: OrphanPolicy::End,
@@ -245,6 +256,7 @@ impl AnyAgent {
         let inner = stop.clone();
         let _guard = cancel.on_cancel(move |urgency| inner.cancel(urgency));
         let mut session = Session::new(
+            &self.name,
             stream,
             secrets.clone(),
             transcript,
@@ -253,6 +265,7 @@ impl AnyAgent {
             on_event,
         );
         let report = self.host.runner.run(&spec, &stop, started, &mut session)?;
+        session.lacked_network(&report.layers);
         let outcome = session.finish(&report.end);
         match relies_on {
             Some(layer) if !is_active(&report, layer) => Err(not_held(&self.name)),
@@ -276,6 +289,7 @@ impl AnyAgent {
         request: &AgentRequest,
         folders: &AgentFolders,
         readable: Vec<PathBuf>,
+        reach: Reach,
     ) -> Isolation {
         let real_home = self.real_home();
         let settings = real_home.iter().flat_map(|home| {
@@ -293,6 +307,8 @@ impl AnyAgent {
             folders,
             readable,
             settings: settings.collect(),
+            network: self.config.network,
+            reach,
         })
     }
 

@@ -1,7 +1,8 @@
 use super::transcript::Transcript;
 use drive_core::agent::stream::{AgentStream, Phase};
 use drive_core::agent::{AgentEvent, AgentOutcome, EventRedactor, Secrets};
-use drive_core::process::End;
+use drive_core::network::Refused;
+use drive_core::process::{End, Layer, LayerName, LayerState};
 use drive_engine::cancel::Urgency;
 use drive_engine::ports::{OutputSink, Stream};
 use drive_engine::{CancelToken, StdinWriter};
@@ -15,6 +16,7 @@ const LINGER: Duration = Duration::from_secs(10);
 /// A conversation with a running agent: what it prints is logged and read, what it asks is
 /// answered, and it is stopped when its stream says so.
 pub(super) struct Session<'a> {
+    agent: &'a str,
     stream: Box<dyn AgentStream>,
     redactor: EventRedactor,
     secrets: Secrets,
@@ -27,6 +29,7 @@ pub(super) struct Session<'a> {
 
 impl<'a> Session<'a> {
     pub(super) fn new(
+        agent: &'a str,
         stream: Box<dyn AgentStream>,
         secrets: Secrets,
         transcript: Transcript,
@@ -35,6 +38,7 @@ impl<'a> Session<'a> {
         on_event: &'a mut dyn FnMut(AgentEvent),
     ) -> Self {
         Self {
+            agent,
             stream,
             redactor: EventRedactor::new(secrets.clone()),
             secrets,
@@ -43,6 +47,18 @@ impl<'a> Session<'a> {
             stop,
             linger: None,
             on_event,
+        }
+    }
+
+    /// Says when the machine could not restrict the network.
+    pub(super) fn lacked_network(&mut self, layers: &[Layer]) {
+        let network = layers.iter().find(|layer| layer.name == LayerName::Network);
+        if let Some(LayerState::Missing(why)) = network.map(|layer| &layer.state) {
+            let message = format!(
+                "the network of agent `{}` was not restricted: {why}",
+                self.agent
+            );
+            self.tell(vec![AgentEvent::Network { message }]);
         }
     }
 
@@ -106,6 +122,11 @@ impl OutputSink for Session<'_> {
         self.tell(events);
         self.answer();
         self.follow();
+    }
+
+    fn refused(&mut self, refused: &Refused) {
+        let message = format!("agent `{}` {refused}", self.agent);
+        self.tell(vec![AgentEvent::Network { message }]);
     }
 }
 

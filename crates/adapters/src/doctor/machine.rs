@@ -3,6 +3,7 @@
 use super::{Check, Doctor};
 use crate::StateDir;
 use crate::store::Database;
+use drive_core::agent::AgentNetwork;
 use drive_core::process::{LayerName, LayerState, missing_essentials};
 use drive_core::settings::{ByteSize, IsolationMode};
 use rustix::fs::statvfs;
@@ -67,8 +68,10 @@ fn space(path: &Path) -> Check {
 pub(super) fn layers(doctor: &Doctor<'_>) -> Vec<Check> {
     let isolation = doctor.settings.sandbox.isolation;
     let layers = doctor.runner.probe();
-    // An agent has the machine's network.
-    let refused: Vec<LayerName> = missing_essentials(&layers, false).map(|l| l.name).collect();
+    let mut agents = doctor.settings.agents.values();
+    let own_network = agents.all(|agent| agent.network != AgentNetwork::Open);
+    let refused = missing_essentials(&layers, own_network).map(|layer| layer.name);
+    let refused: Vec<LayerName> = refused.collect();
     layers
         .into_iter()
         .map(|layer| {

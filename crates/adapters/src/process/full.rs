@@ -2,9 +2,9 @@
 
 use super::input::{Feeder, Input};
 use super::wire::{Request, control, event, read_event, write_json};
-use super::{leftover, private_tmp, program};
+use super::{StandIns, leftover, private_tmp, program};
 use drive_core::problem::{Kind, Problem};
-use drive_core::process::{LayerName, Limits, ProcessIdentity, ProcessReport};
+use drive_core::process::{Limits, ProcessIdentity, ProcessReport};
 use drive_engine::CancelToken;
 use drive_engine::cancel::{CancelGuard, Urgency};
 use drive_engine::ports::{CommandSpec, OutputSink, Started, Stream, Writes};
@@ -25,19 +25,19 @@ const HELPER_SLACK: Duration = Duration::from_secs(60);
 /// Runs one command under a helper.
 pub(super) fn run(
     helper: &[OsString],
-    without: &[LayerName],
+    stand_ins: &StandIns,
     spec: &CommandSpec,
     cancel: &CancelToken,
     started: &mut Started<'_>,
     sink: &mut dyn OutputSink,
 ) -> Result<ProcessReport, Problem> {
-    let request = compose(spec, without, sink.wanted())?;
+    let request = compose(spec, stand_ins, sink.wanted())?;
     let helper = Helper::start(helper, spec, &request)?;
     helper.listen(spec, cancel, started, sink)
 }
 
 /// Everything the helper needs, with the private folder made and every path absolute.
-fn compose(spec: &CommandSpec, without: &[LayerName], forward: bool) -> Result<Request, Problem> {
+fn compose(spec: &CommandSpec, stand_ins: &StandIns, forward: bool) -> Result<Request, Problem> {
     let executable = program::resolve(spec)?;
     let isolation = &spec.isolation;
     let mut writes = isolation.writes.clone();
@@ -60,12 +60,14 @@ fn compose(spec: &CommandSpec, without: &[LayerName], forward: bool) -> Result<R
         hidden: bytes(&isolation.hidden),
         shown: bytes(&isolation.shown),
         network: isolation.network,
+        reach: isolation.reach.clone(),
+        pins: stand_ins.pins.clone(),
         required: isolation.required,
         log_dir: spec.log_dir.as_deref().map(absolute).transpose()?,
         leaks: spec.leaks,
         orphans: spec.orphans,
         forward,
-        without: without.to_vec(),
+        without: stand_ins.without.clone(),
     })
 }
 
@@ -159,6 +161,10 @@ impl Helper {
                     let _ = self.control.write_all(&[control::GO]);
                     _waker = Some(self.wake_on(cancel).map_err(|e| self.lost(spec, &e))?);
                     until = Instant::now() + patience;
+                }
+                event::REFUSED => {
+                    let refused = parse(&payload).map_err(|e| self.lost(spec, &e))?;
+                    sink.refused(&refused);
                 }
                 event::REPORT => return self.last_word(spec, &payload),
                 event::PROBLEM => return Err(self.last_word(spec, &payload)?),

@@ -31,6 +31,7 @@ use drive_engine::ports::{
 };
 use std::ffi::OsString;
 use std::fs::DirBuilder;
+use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::time::{Duration, Instant};
 
@@ -56,7 +57,14 @@ fn private_tmp(spec: &CommandSpec) -> Result<Vec<(OsString, OsString)>, Problem>
 #[derive(Clone, Debug)]
 pub struct BoundedRunner {
     helper: Vec<OsString>,
+    stand_ins: StandIns,
+}
+
+/// How the machine differs from the real one.
+#[derive(Clone, Debug, Default)]
+struct StandIns {
     without: Vec<LayerName>,
+    pins: Vec<(String, SocketAddr)>,
 }
 
 impl BoundedRunner {
@@ -70,14 +78,21 @@ impl BoundedRunner {
     pub fn with_helper(program: impl Into<OsString>) -> Self {
         Self {
             helper: vec![program.into(), SUPERVISE.into()],
-            without: Vec::new(),
+            stand_ins: StandIns::default(),
         }
     }
 
     /// The same runner without some layers, as on a machine that has none of them.
     #[must_use]
     pub fn without(mut self, layers: &[LayerName]) -> Self {
-        self.without.extend_from_slice(layers);
+        self.stand_ins.without.extend_from_slice(layers);
+        self
+    }
+
+    /// The same runner with a server that stands for a host, as a public one.
+    #[must_use]
+    pub fn with_host(mut self, name: &str, server: SocketAddr) -> Self {
+        self.stand_ins.pins.push((name.to_owned(), server));
         self
     }
 }
@@ -99,7 +114,7 @@ impl ProcessRunner for BoundedRunner {
         let start = Instant::now();
         let ended = match spec.containment {
             Containment::Full => {
-                full::run(&self.helper, &self.without, spec, cancel, started, sink)
+                full::run(&self.helper, &self.stand_ins, spec, cancel, started, sink)
             }
             Containment::Light => light::run(spec, cancel, started, sink),
         };

@@ -9,6 +9,7 @@ use drive_core::process::LeaderEnd;
 use std::fs::File;
 use std::io::{self, Write};
 use std::mem::MaybeUninit;
+use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// Which side of a fork runs.
@@ -249,20 +250,56 @@ pub(super) fn kill_own_namespace() -> io::Result<()> {
 
 /// Brings the loopback interface of the own network namespace up.
 pub(super) fn loopback_up() -> io::Result<()> {
+    let flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    set_interface("lo", libc::SIOCSIFFLAGS, |request| {
+        request.ifru_flags = flags
+    })
+}
+
+/// Gives the loopback interface of the own network namespace one more address.
+pub(super) fn add_loopback_address(number: usize, address: Ipv4Addr) -> io::Result<()> {
+    let name = format!("lo:{number}");
+    let set = |order, address: Ipv4Addr| {
+        set_interface(&name, order, |request| {
+            // The start of a `sockaddr_in`: family, port, address.
+            request.ifru_addr.sa_family = libc::AF_INET as libc::sa_family_t;
+            let octets = address.octets();
+            for (to, from) in request_address(request).iter_mut().zip(octets) {
+                *to = from as libc::c_char;
+            }
+        })
+    };
+    set(libc::SIOCSIFADDR, address)?;
+    set(libc::SIOCSIFNETMASK, Ipv4Addr::BROADCAST)
+}
+
+fn request_address(request: &mut libc::__c_anonymous_ifr_ifru) -> &mut [libc::c_char] {
+    // SAFETY: every field of the union was set to zero, which is a valid `sockaddr`.
+    unsafe { &mut request.ifru_addr.sa_data[2..6] }
+}
+
+fn set_interface(
+    name: &str,
+    order: libc::c_ulong,
+    fill: impl FnOnce(&mut libc::__c_anonymous_ifr_ifru),
+) -> io::Result<()> {
     let socket = rustix::net::socket(
         rustix::net::AddressFamily::INET,
         rustix::net::SocketType::DGRAM,
         None,
     )?;
-    // SAFETY: an all-zero `ifreq` is valid; the name is shorter than its field and so stays
+    // SAFETY: an all-zero `ifreq` is valid; the name is cut before the end of its field and so stays
     // terminated; the kernel reads the structure during the call only.
     unsafe {
         let mut request = MaybeUninit::<libc::ifreq>::zeroed().assume_init();
-        for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
-            *to = *from as libc::c_char;
+        for (to, from) in request.ifr_name[..libc::IFNAMSIZ - 1]
+            .iter_mut()
+            .zip(name.bytes())
+        {
+            *to = from as libc::c_char;
         }
-        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
-        if libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &request) != 0 {
+        fill(&mut request.ifr_ifru);
+        if libc::ioctl(socket.as_raw_fd(), order as _, &request) != 0 {
             return Err(io::Error::last_os_error());
         }
     }

@@ -1,11 +1,13 @@
 //! Protocol between drive and its helper: a request, single control bytes, and framed events.
 
+use drive_core::network::Reach;
 use drive_core::process::{LayerName, LeakPolicy, Limits};
 use drive_engine::ports::{NetworkAccess, OrphanPolicy, Writes};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// The largest message besides output: a request with a huge environment.
@@ -29,6 +31,9 @@ pub(super) struct Request {
     pub(super) hidden: Vec<OsString>,
     pub(super) shown: Vec<OsString>,
     pub(super) network: NetworkAccess,
+    pub(super) reach: Reach,
+    /// Hosts whose addresses are not looked up.
+    pub(super) pins: Vec<(String, SocketAddr)>,
     pub(super) required: bool,
     pub(super) log_dir: Option<PathBuf>,
     pub(super) leaks: LeakPolicy,
@@ -66,6 +71,8 @@ pub(super) mod event {
     pub(in super::super) const STDERR: u8 = b'e';
     /// The final report.
     pub(in super::super) const REPORT: u8 = b'r';
+    /// A host that was refused.
+    pub(in super::super) const REFUSED: u8 = b'n';
     /// The child never ran, and why.
     pub(in super::super) const PROBLEM: u8 = b'p';
 }

@@ -1,6 +1,7 @@
 use super::permission::PermissionRules;
 use super::redact::MIN_SECRET;
 use super::role::Role;
+use crate::network::{MOST_HOSTS, parse_host};
 use crate::problem::{Kind, Problem};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -73,6 +74,21 @@ impl fmt::Display for AgentKind {
     }
 }
 
+/// What an agent may reach of the network.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentNetwork {
+    /// Nothing but its own servers on loopback.
+    Off,
+    /// Its model's hosts, package registries and `allow_hosts`.
+    #[default]
+    Allow,
+    /// Everything that the machine reaches, and the machine itself.
+    Open,
+}
+
 /// One agent of the settings, `[agents.NAME]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -94,6 +110,13 @@ pub struct AgentConfig {
     /// Files and folders of the user's home it may use, besides its own settings folder.
     #[serde(default)]
     pub home: Vec<String>,
+    /// What it may reach of the network.
+    #[serde(default)]
+    pub network: AgentNetwork,
+    /// Hosts it may reach besides its model's and the package registries: `host`, `host:port` or
+    /// `*.example.com`.
+    #[serde(default)]
+    pub allow_hosts: Vec<String>,
     /// What it may be granted while it runs.
     #[serde(default)]
     pub permissions: PermissionRules,
@@ -109,6 +132,8 @@ impl AgentConfig {
             models: BTreeMap::new(),
             env: Vec::new(),
             home: Vec::new(),
+            network: AgentNetwork::default(),
+            allow_hosts: Vec::new(),
             permissions: PermissionRules::default(),
         }
     }
@@ -147,7 +172,32 @@ impl AgentConfig {
                 "use relative paths such as `.config/tool` in `home` of `[agents.{name}]`"
             )));
         }
+        self.check_network(name)?;
         self.check_permissions(name)
+    }
+
+    fn check_network(&self, name: &str) -> Result<(), Problem> {
+        let wrong = |message: String| Err(Problem::new(Kind::AgentNetwork, message));
+        for entry in &self.allow_hosts {
+            if let Err(why) = parse_host(entry) {
+                let message =
+                    format!("`allow_hosts` of agent `{name}` has the invalid entry `{entry}`");
+                return wrong(message).map_err(|problem| problem.hint(why));
+            }
+        }
+        let hosts = self.allow_hosts.len();
+        if hosts > MOST_HOSTS {
+            let message = format!("`allow_hosts` of agent `{name}` has {hosts} entries");
+            let hint =
+                format!("at most {MOST_HOSTS} are possible: use patterns such as `*.example.com`");
+            return wrong(message).map_err(|problem| problem.hint(hint));
+        }
+        if hosts > 0 && self.network != AgentNetwork::Allow {
+            let message = format!("`allow_hosts` of agent `{name}` has no effect");
+            let hint = format!("remove it, or set `network = \"allow\"` in `[agents.{name}]`");
+            return wrong(message).map_err(|problem| problem.hint(hint));
+        }
+        Ok(())
     }
 
     fn check_permissions(&self, name: &str) -> Result<(), Problem> {
@@ -175,7 +225,7 @@ impl AgentConfig {
     }
 
     /// The variables that are let through besides those that every agent gets.
-    fn variables(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn variables(&self) -> impl Iterator<Item = &str> {
         let own = kind_env(self.kind);
         let more = self.env.iter().map(String::as_str);
         own.iter()

@@ -81,6 +81,11 @@ pub enum AgentEvent {
         /// The text of the warning.
         message: String,
     },
+    /// drive did not connect the agent to a host, or could not restrict its network.
+    Network {
+        /// What happened, and what to do about it.
+        message: String,
+    },
     /// The agent's terminal event.
     Finished {
         /// Whether it says that it succeeded.

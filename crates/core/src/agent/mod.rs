@@ -5,18 +5,20 @@ mod config;
 mod event;
 mod outcome;
 mod permission;
+mod reach;
 mod redact;
 mod role;
 pub mod stream;
 mod usage;
 
 pub use config::{
-    AgentConfig, AgentKind, allowed_env, config_dir_variable, secret_held_by, secret_values,
-    withheld_values,
+    AgentConfig, AgentKind, AgentNetwork, allowed_env, config_dir_variable, secret_held_by,
+    secret_values, withheld_values,
 };
 pub use event::{AgentEvent, Wait};
 pub use outcome::{AgentOutcome, Ending, Failure, Ignored, Session};
 pub use permission::{Decision, PermissionRequest, PermissionRules, decide};
+pub use reach::reach;
 pub use redact::{EventRedactor, REPLACEMENT, Redactor, Secrets};
 pub use role::{Access, Role};
 pub use usage::{Budget, Cost, Meter, Overrun, Scope, SessionTotals, Usage};

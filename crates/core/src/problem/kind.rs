@@ -92,6 +92,7 @@ kinds! {
         UnknownAgent: "unknownAgent", Usage, "The settings have no agent of that name.", "Use one of the names in the hint, or add it under `[agents]`.";
         AgentWithoutCommand: "agentWithoutCommand", Usage, "The agent has no command.", "Set `command` for it under `[agents]`.";
         AgentHomeEntry: "agentHomeEntry", Usage, "An entry of `home` is not a path inside the home folder.", "Use relative paths such as `.config/tool`.";
+        AgentNetwork: "agentNetwork", Usage, "An entry of `allow_hosts` is no host, or would have no effect.", "Write `host`, `host:port` or `*.example.com`, or remove it.";
         AgentPermissions: "agentPermissions", Usage, "A permission rule of the agent is malformed or would have no effect.", "Write `Tool` or `Tool(pattern)`, or remove the rule.";
         AgentSettings: "agentSettings", Usage, "The agent's own settings file is not valid JSON.", "Correct `~/.gemini/settings.json`.";
         ForgeTokenForAgent: "forgeTokenForAgent", Usage, "The agent would receive a secret of the forge.", "Remove that variable from `env` of the agent: drive itself pushes and posts.";

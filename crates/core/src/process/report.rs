@@ -128,8 +128,8 @@ pub enum LayerName {
     Privileges,
     /// It runs as a user who owns nothing outside its folders.
     OwnUser,
-    /// No network but an own loopback.
-    NetworkNamespace,
+    /// No network but an own loopback, and hosts by name.
+    Network,
 }
 
 impl LayerName {
@@ -149,7 +149,7 @@ impl LayerName {
         LayerName::SystemCalls,
         LayerName::Privileges,
         LayerName::OwnUser,
-        LayerName::NetworkNamespace,
+        LayerName::Network,
     ];
 
     /// The stable name used in reports.
@@ -169,7 +169,7 @@ impl LayerName {
             LayerName::SystemCalls => "systemCalls",
             LayerName::Privileges => "privileges",
             LayerName::OwnUser => "ownUser",
-            LayerName::NetworkNamespace => "networkNamespace",
+            LayerName::Network => "network",
         }
     }
 
@@ -199,7 +199,7 @@ impl LayerName {
             LayerName::Privileges => "it keeps capabilities",
             LayerName::OwnUser => "it runs with root's files",
             LayerName::SocketScope => "abstract sockets of other processes can be reached",
-            LayerName::NetworkNamespace => "the network is not restricted",
+            LayerName::Network => "every host and every server of the machine can be reached",
         }
     }
 }
@@ -233,7 +233,7 @@ impl Layer {
 pub fn missing_essentials(layers: &[Layer], own_network: bool) -> impl Iterator<Item = &Layer> {
     let is_missing = |name| layers.iter().any(|l| l.name == name && !l.is_active());
     let sees_others = is_missing(LayerName::PidNamespace);
-    let shares_network = !own_network || is_missing(LayerName::NetworkNamespace);
+    let shares_network = !own_network || is_missing(LayerName::Network);
     layers.iter().filter(move |layer| {
         let is_essential = match layer.name {
             LayerName::CgroupKill | LayerName::OwnUser => false,
@@ -249,7 +249,7 @@ pub fn missing_essentials(layers: &[Layer], own_network: bool) -> impl Iterator<
             | LayerName::IpcNamespace
             | LayerName::SystemCalls
             | LayerName::Privileges
-            | LayerName::NetworkNamespace => true,
+            | LayerName::Network => true,
         };
         is_essential && !layer.is_active()
     })
@@ -282,14 +282,12 @@ mod tests {
             let found = missing_essentials(&layers, own_network).map(|layer| layer.name);
             found.collect::<Vec<_>>()
         };
-        use LayerName::{
-            CgroupKill, NetworkNamespace, OwnUser, PidNamespace, SignalScope, SocketScope,
-        };
+        use LayerName::{CgroupKill, Network, OwnUser, PidNamespace, SignalScope, SocketScope};
         let none: [LayerName; 0] = [];
         assert_eq!(missing(&[CgroupKill, OwnUser, SignalScope], false), none);
         assert_eq!(missing(&[SocketScope], true), none);
         assert_eq!(missing(&[SocketScope], false), [SocketScope]);
-        let both = [NetworkNamespace, SocketScope];
+        let both = [Network, SocketScope];
         assert_eq!(missing(&both, true).len(), 2);
         let both = [PidNamespace, SignalScope];
         assert_eq!(missing(&both, true), both);
@@ -297,10 +295,13 @@ mod tests {
 
     #[test]
     fn a_missing_layer_says_why_and_what_follows() {
-        let layer = Layer::missing(LayerName::NetworkNamespace, "refused by the kernel");
+        let layer = Layer::missing(LayerName::Network, "refused by the kernel");
         assert_eq!(
             layer.state,
-            LayerState::Missing("refused by the kernel; the network is not restricted".into())
+            LayerState::Missing(
+                "refused by the kernel; every host and every server of the machine can be reached"
+                    .into()
+            )
         );
     }
 }

@@ -126,6 +126,9 @@ struct Notes<'a> {
 
 impl Notes<'_> {
     fn keep(&self, event: &AgentEvent) {
+        if let AgentEvent::Network { message } = event {
+            return self.warn(message);
+        }
         let note = match note_of(event) {
             Some(Note::Used { spent }) => self.used(spent),
             note => note.filter(|_| self.count.get() < MOST_NOTES),
@@ -187,6 +190,7 @@ fn note_of(event: &AgentEvent) -> Option<Note> {
         | AgentEvent::FileChange { .. }
         | AgentEvent::Resumed
         | AgentEvent::PermissionAsked { .. }
+        | AgentEvent::Network { .. }
         | AgentEvent::Finished { .. } => None,
     }
 }

@@ -1,5 +1,6 @@
 use crate::{CancelToken, StdinSource};
 use drive_core::Problem;
+use drive_core::network::{Reach, Refused};
 use drive_core::process::{
     Layer, LeakPolicy, Limits, Presence, ProcessIdentity, ProcessReport, Stream,
 };
@@ -110,6 +111,8 @@ pub struct Isolation {
     pub shown: Vec<PathBuf>,
     /// Network access.
     pub network: NetworkAccess,
+    /// Hosts that can be reached by name where the network is off.
+    pub reach: Reach,
     /// Refuse to start when a layer that this command asks for is missing.
     pub required: bool,
 }
@@ -140,6 +143,9 @@ pub enum OrphanPolicy {
 pub trait OutputSink {
     /// Bytes as they came; a chunk may end anywhere.
     fn chunk(&mut self, stream: Stream, bytes: &[u8]);
+
+    /// A host that the child wanted and did not reach.
+    fn refused(&mut self, _: &Refused) {}
 
     /// Whether chunks are wanted at all: without, output goes to the log and the tail only, which
     /// is faster.

@@ -70,6 +70,7 @@ impl StageEnv {
                 shown: self.workspace.shown.clone(),
                 network,
                 required: self.rules.isolation == IsolationMode::Require,
+                ..Isolation::default()
             },
         }
     }

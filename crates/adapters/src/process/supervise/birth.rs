@@ -92,7 +92,9 @@ fn wanted_namespaces(request: &Request) -> i32 {
     if request.is_confined() && on(LayerName::IpcNamespace) {
         wanted |= namespace::IPC;
     }
-    if request.network == NetworkAccess::Off && on(LayerName::NetworkNamespace) {
+    // Hosts have names in files of the tree's own root.
+    let has_names = request.reach.is_nothing() || (request.is_confined() && on(LayerName::View));
+    if request.network == NetworkAccess::Off && on(LayerName::Network) && has_names {
         wanted |= namespace::NETWORK;
     }
     wanted

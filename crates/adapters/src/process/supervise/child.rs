@@ -56,6 +56,8 @@ pub(super) struct ChildLayers<'a> {
     pub(super) process_rlimit: Option<u64>,
     /// Whether it has a root of its own, with only what the request names.
     pub(super) has_root: bool,
+    /// Whether its network is its own, in which no proxy can be reached: the relay goes through it.
+    pub(super) own_network: bool,
 }
 
 /// Never returns: it becomes the program, or ends.
@@ -93,13 +95,25 @@ fn execute(request: &Request, layers: &ChildLayers<'_>) -> io::Error {
         .arg0(&request.arg0)
         .args(&request.args)
         .env_clear()
-        .envs(request.env.iter().map(|(key, value)| {
-            let is_tmp = request.tmp.as_ref().is_some_and(|tmp| tmp == value);
-            // A path of a socket has 107 bytes, and state directories can be deep.
-            let is_short = layers.has_root && is_tmp;
-            (key, if is_short { OsStr::new(TMP) } else { value })
-        }))
+        .envs(
+            request
+                .env
+                .iter()
+                .filter(|(key, _)| !layers.own_network || !is_proxy(key))
+                .map(|(key, value)| {
+                    let is_tmp = request.tmp.as_ref().is_some_and(|tmp| tmp == value);
+                    // A path of a socket has 107 bytes, and state directories can be deep.
+                    let is_short = layers.has_root && is_tmp;
+                    (key, if is_short { OsStr::new(TMP) } else { value })
+                }),
+        )
         .exec()
+}
+
+fn is_proxy(variable: &OsStr) -> bool {
+    ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"]
+        .iter()
+        .any(|name| variable.eq_ignore_ascii_case(name))
 }
 
 type Missing = Vec<(LayerName, String)>;

@@ -7,6 +7,7 @@ use super::super::wire::{Request, control, read_json, write_json};
 use super::super::{procfs, sys::namespace};
 use super::child::{ChildEnds, ChildEvent, ChildLayers, become_program};
 use super::mounts;
+use super::relay::{self, Names};
 use drive_core::process::{LayerName, LeaderEnd};
 use drive_engine::ports::NetworkAccess;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -85,7 +86,10 @@ pub(super) fn init_main(
     if supervisor.read_exact(&mut order).is_err() || order[0] != control::SET_UP {
         exit_now(1);
     }
-    match set_up(request, birth, outside, stdout, stderr) {
+    let network = own_network(request, birth, &supervisor);
+    let prepared =
+        network.and_then(|network| set_up(request, birth, outside, network, stdout, stderr));
+    match prepared {
         Ok((tree, missing)) => {
             let _ = write_json(&mut supervisor, &InitEvent::Ready(missing));
             tree.keep(supervisor);
@@ -110,6 +114,7 @@ fn set_up(
     request: &Request,
     birth: Birth,
     outside: Outside<'_>,
+    network: Network,
     stdout: PipeWriter,
     stderr: PipeWriter,
 ) -> Result<(Tree, Missing), Failure> {
@@ -123,14 +128,17 @@ fn set_up(
     let _ = set_child_subreaper(rustix::process::Pid::from_raw(1));
     let signals = sys::child_signals().map_err(step("watch for ended children"))?;
     let mut missing = Vec::new();
-    if request.network == NetworkAccess::Off {
-        cut_network(birth, &mut missing);
-    }
+    let own_network = network.missing.is_none();
+    missing.extend(network.missing.map(|why| (LayerName::Network, why)));
     if birth.has(namespace::USER) && request.is_confined() {
         // Of this namespace alone. The filter of system calls refuses them too.
         let _ = sys::allow_no_user_namespaces();
     }
-    let (has_root, users) = view_files(request, birth, outside, &mut missing);
+    let (has_root, users) = view_files(request, birth, outside, &network.files, &mut missing);
+    if !has_root && !network.files.is_empty() {
+        let why = missing.pop().map_or_else(String::new, |(_, why)| why);
+        return Err(("name its hosts".to_owned(), io::Error::other(why)));
+    }
     if users.is_some() {
         // Else nobody in the tree could open `/dev/stdout`.
         for end in [stdout.as_fd(), stderr.as_fd(), rustix::stdio::stdin()] {
@@ -140,6 +148,7 @@ fn set_up(
     let layers = ChildLayers {
         process_rlimit: process_rlimit(request, birth, users.is_some()),
         has_root,
+        own_network,
         users,
     };
     let (gate_reader, gate) = io::pipe().map_err(step("open the gate"))?;
@@ -205,6 +214,7 @@ fn view_files<'a>(
     request: &Request,
     birth: Birth,
     outside: Outside<'a>,
+    names: &[(&str, String)],
     missing: &mut Missing,
 ) -> (bool, Option<&'a OwnedFd>) {
     let on = |layer| !request.without.contains(&layer);
@@ -223,7 +233,7 @@ fn view_files<'a>(
         }
         return (false, None);
     }
-    let enter = |users| mounts::enter_root(request, outside.sockets, users, owns_pids);
+    let enter = |users| mounts::enter_root(request, outside.sockets, users, names, owns_pids);
     let entered = detached.and_then(|()| match outside.users.map(|users| enter(Some(users))) {
         Some(Ok(done)) => Ok((done, outside.users)),
         Some(Err(error)) => {
@@ -245,18 +255,45 @@ fn view_files<'a>(
     }
 }
 
-fn cut_network(birth: Birth, missing: &mut Missing) {
-    if !birth.has(namespace::NETWORK) {
-        missing.push((
-            LayerName::NetworkNamespace,
-            "no network namespace".to_owned(),
-        ));
-    } else if let Err(error) = sys::loopback_up() {
-        missing.push((
-            LayerName::NetworkNamespace,
-            format!("loopback stays down: {error}"),
-        ));
+/// The network of the tree.
+struct Network {
+    /// Why it is the machine's.
+    missing: Option<String>,
+    /// The files with the names of the hosts it reaches.
+    files: Vec<(&'static str, String)>,
+}
+
+/// Sets the own network up and hands the sockets of its hosts out. The supervisor waits for them
+/// where hosts are named, so it hears even that there are none.
+fn own_network(
+    request: &Request,
+    birth: Birth,
+    supervisor: &UnixStream,
+) -> Result<Network, Failure> {
+    let step = |name: &'static str| move |error: io::Error| (name.to_owned(), error);
+    let missing = match request.network {
+        NetworkAccess::Open => Some("not asked for".to_owned()),
+        NetworkAccess::Off if !birth.has(namespace::NETWORK) => {
+            Some("no network namespace".to_owned())
+        }
+        NetworkAccess::Off => sys::loopback_up()
+            .err()
+            .map(|error| format!("loopback stays down: {error}")),
+    };
+    let mut files = Vec::new();
+    if !request.reach.is_nothing() {
+        let names = Names::new(&request.reach);
+        let bound = if missing.is_none() {
+            files.extend(names.files(&rustix::system::uname().nodename().to_string_lossy()));
+            relay::bind(&names)
+        } else {
+            Ok(Vec::new())
+        };
+        let sockets = bound.as_deref().unwrap_or_default();
+        relay::send(supervisor, sockets).map_err(step("hand its sockets out"))?;
+        bound.map_err(step("listen for its hosts"))?;
     }
+    Ok(Network { missing, files })
 }
 
 /// In an own user namespace the kernel counts the processes of this tree alone. One more than the

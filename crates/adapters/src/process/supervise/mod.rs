@@ -12,6 +12,7 @@ mod child;
 mod init;
 mod mounts;
 mod outlet;
+mod relay;
 mod restrict;
 mod syscalls;
 mod view;
@@ -29,6 +30,7 @@ use drive_core::process::{
 use drive_engine::ports::NetworkAccess;
 use init::{InitEvent, release_stdin};
 use outlet::Outlet;
+use relay::Relay;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Pid, Signal, set_child_subreaper, setsid};
@@ -113,6 +115,14 @@ struct Prepared {
     streams: Streams,
     signals: OwnedFd,
     layers: Vec<Layer>,
+    relay: Option<Relay>,
+}
+
+/// A tree whose child waits at the gate.
+struct Ready {
+    child: ProcessMark,
+    missing: Vec<(LayerName, String)>,
+    relay: Option<Relay>,
 }
 
 impl Prepared {
@@ -140,7 +150,11 @@ impl Prepared {
         let (mut init, refused) = bear(request, groups.caps_pids(), &outputs).map_err(failed)?;
         drop(outputs);
         let ready = Self::start_init(request, groups, &mut init);
-        let (child, more) = match ready {
+        let Ready {
+            child,
+            missing: more,
+            relay,
+        } = match ready {
             Ok(ready) => ready,
             Err(problem) => {
                 procfs::signal(init.mark, Signal::KILL);
@@ -160,6 +174,7 @@ impl Prepared {
             streams,
             signals,
             layers,
+            relay,
         })
     }
 
@@ -167,10 +182,15 @@ impl Prepared {
         request: &Request,
         groups: &mut Cgroups,
         init: &mut Init,
-    ) -> Result<(ProcessMark, Vec<(LayerName, String)>), Problem> {
+    ) -> Result<Ready, Problem> {
         let failed = |error: io::Error| not_set_up(request, "start the tree", &error);
         let mut missing = groups.attach(init.mark.pid);
         release_stdin_after(init).map_err(failed)?;
+        let sockets = if request.reach.is_nothing() {
+            Vec::new()
+        } else {
+            relay::receive(&init.channel).map_err(failed)?
+        };
         match read_json(&mut init.channel).map_err(failed)? {
             Some(InitEvent::Ready(more)) => missing.extend(more),
             Some(InitEvent::Failed { step, errno }) => {
@@ -188,7 +208,13 @@ impl Prepared {
             .first()
             .map(|stat| stat.mark);
         let child = child.ok_or_else(|| failed(io::Error::other("its child is gone")))?;
-        Ok((child, missing))
+        // Nothing forks after this: the relay has threads.
+        let relay = (!sockets.is_empty()).then(|| Relay::start(request, sockets));
+        Ok(Ready {
+            child,
+            missing,
+            relay: relay.transpose().map_err(failed)?,
+        })
     }
 }
 
@@ -256,7 +282,7 @@ fn judge_layers(
         | LayerName::SystemCalls
         | LayerName::Privileges
         | LayerName::OwnUser => request.is_confined(),
-        LayerName::NetworkNamespace => request.network == NetworkAccess::Off,
+        LayerName::Network => request.network == NetworkAccess::Off,
     };
     let judge = |name: LayerName| match missing.iter().find(|(layer, _)| *layer == name) {
         Some((_, why)) => Layer::missing(name, why),

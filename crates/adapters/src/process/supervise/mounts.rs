@@ -13,7 +13,8 @@ use rustix::mount::{
 };
 use rustix::process::{fchdir, pivot_root};
 use std::ffi::OsStr;
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
@@ -31,6 +32,9 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
     ("/dev/stdout", "/proc/self/fd/1"),
     ("/dev/stderr", "/proc/self/fd/2"),
 ];
+
+/// Where the root keeps files of its own.
+const NAMES: &str = "/run/names";
 
 /// Folders that programs expect, empty.
 const EMPTY: [&str; 6] = ["/run", "/var", "/home", "/root", "/mnt", "/srv"];
@@ -58,9 +62,15 @@ pub(super) fn enter_root(
     request: &Request,
     sockets: &[PathBuf],
     users: Option<&OwnedFd>,
+    names: &[(&str, String)],
     owns_pids: bool,
 ) -> io::Result<Option<String>> {
-    let sources = Sources::open(plan(request, sockets)?, request, users)?;
+    let mut sources = Sources::open(plan(request, sockets)?, request, users)?;
+    // A file that the machine does not have is not needed either.
+    sources.names = names
+        .iter()
+        .filter_map(|(path, text)| Some((Path::new(path).canonicalize().ok()?, text.clone())))
+        .collect();
     let base = [TMP, "/usr", "/etc"].map(Path::new);
     let base = base.iter().find(|path| path.is_dir()).copied();
     let base = base.ok_or_else(|| io::Error::other("no folder to mount on"))?;
@@ -101,6 +111,8 @@ struct Sources {
     null: OwnedFd,
     devices: Vec<(&'static str, OwnedFd)>,
     tmp: Option<OwnedFd>,
+    /// Files that show something else than the machine's.
+    names: Vec<(PathBuf, String)>,
 }
 
 impl Sources {
@@ -142,6 +154,7 @@ impl Sources {
             )?,
             devices,
             tmp,
+            names: Vec::new(),
         })
     }
 }
@@ -223,6 +236,10 @@ impl Root {
         for path in EMPTY {
             self.folder_unless_there(Path::new(path))?;
         }
+        for (number, (path, text)) in sources.names.iter().enumerate() {
+            self.replace(path, text, number)
+                .map_err(|error| about("replace", path, error))?;
+        }
         self.link(Path::new("/var/tmp"), Path::new(TMP))?;
         self.devices(&sources.devices)?;
         let shared = new_fs("tmpfs", &[private], harmless())?;
@@ -275,6 +292,19 @@ impl Root {
         let empty = empty_folder()?;
         attach(&empty, &at)?;
         Ok(Some(empty))
+    }
+
+    /// Covers a file by one with another text.
+    fn replace(&self, path: &Path, text: &str, number: usize) -> io::Result<()> {
+        let (parent, name) = (self.folder(Path::new(NAMES))?, number.to_string());
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+        let file = openat(&parent, &name, flags, Mode::from_raw_mode(0o644))?;
+        File::from(file).write_all(text.as_bytes())?;
+        let own = openat(&parent, &name, PATH, Mode::empty())?;
+        attach(
+            &clone_at(&own, attribute::READ_ONLY)?,
+            &self.walk(path, false)?,
+        )
     }
 
     /// Something of the same kind to mount on.

@@ -9,6 +9,7 @@ use super::super::wire::{Request, control, event, read_json};
 use super::birth::Init;
 use super::init::InitEvent;
 use super::outlet::Outlet;
+use super::relay::Relay;
 use super::{Prepared, identify, next_control, refused};
 use drive_core::Problem;
 use drive_core::process::{
@@ -67,6 +68,7 @@ pub(super) struct Watch<'a> {
     streams: Streams,
     signals: OwnedFd,
     layers: Vec<Layer>,
+    relay: Option<Relay>,
     pub(super) seen: Observed,
     problem: Option<Problem>,
     usage: Usage,
@@ -110,6 +112,7 @@ impl<'a> Watch<'a> {
             streams: prepared.streams,
             signals: prepared.signals,
             layers: prepared.layers,
+            relay: prepared.relay,
             seen: Observed::default(),
             problem: None,
             usage: Usage::default(),
@@ -148,6 +151,7 @@ impl<'a> Watch<'a> {
             self.check_clocks(now);
             self.sample(now);
             self.sweep(now);
+            self.tell_refused();
             if self.seen.infra.is_some() {
                 break;
             }
@@ -165,7 +169,16 @@ impl<'a> Watch<'a> {
             self.reap_all();
         }
         self.drain();
+        self.tell_refused();
         self.read_counters();
+    }
+
+    /// Tells drive which hosts the tree wanted and did not reach.
+    fn tell_refused(&mut self) {
+        for refused in self.relay.iter().flat_map(Relay::news) {
+            let json = serde_json::to_vec(&refused).unwrap_or_default();
+            self.outlet.push(event::REFUSED, &json);
+        }
     }
 
     /// What is left in the pipes, and what a process outside the tree may still write. The clock

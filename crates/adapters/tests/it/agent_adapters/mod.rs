@@ -4,5 +4,6 @@
 mod command;
 mod containment;
 mod dialogue;
+mod network;
 mod stage;
 mod trouble;

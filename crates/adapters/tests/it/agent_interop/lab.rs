@@ -72,6 +72,8 @@ impl Lab {
                 .map(|(name, _)| name.clone())
                 .filter(|name| !matches!(name.as_str(), "HOME" | "TMPDIR" | "CLAUDE_CODE_TMPDIR"))
                 .collect(),
+            // codex names its model's server in its own settings.
+            allow_hosts: vec![self.server.address().to_string()],
             permissions: self.permissions.clone(),
             ..AgentConfig::of_kind(kind)
         }

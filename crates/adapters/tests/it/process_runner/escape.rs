@@ -2,11 +2,12 @@
 //! must fail, and unconfined (the control) it must succeed, else it would prove nothing.
 
 use crate::process_runner::support::{Scene, is_root};
+use drive_core::network::{AllowedHost, REGISTRIES, Reach, parse_host};
 use drive_core::process::{LayerName, LayerState};
 use drive_engine::ports::{Isolation, NetworkAccess, ProcessRunner, Writes};
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
+use std::net::{IpAddr, Ipv4Addr, TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
@@ -17,12 +18,15 @@ const PRELUDE: &str = r#"
 import ctypes, glob, os, platform, socket, stat, struct, sys
 T, TOKEN = os.environ["TARGET"], os.environ["TOKEN"]
 VICTIM, PORT, KEY, TTY = int(os.environ["VICTIM"]), int(os.environ["PORT"]), int(os.environ["KEY"]), os.environ["VICTIM_TTY"]
+ADDRESS, UDP = os.environ["ADDRESS"], int(os.environ["UDP"])
 libc = ctypes.CDLL(None, use_errno=True)
 ARM = platform.machine() == "aarch64"
 def call(x86, arm, *args):
     return libc.syscall(ctypes.c_long(arm if ARM else x86), *args)
 def talk(address):
     s = socket.socket(socket.AF_UNIX); s.settimeout(5); s.connect(address); return True
+def datagram(to, message):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(2); s.sendto(message, to); return len(s.recv(99)) > 0
 def reads(path, what):
     with open(path, "rb") as f: return what.encode() in f.read(1 << 20)
 def opens(path, flags): os.close(os.open(path, flags)); return True
@@ -71,6 +75,8 @@ struct Attack {
     name: &'static str,
     code: &'static str,
     network: NetworkAccess,
+    /// Whether some hosts can be reached by name.
+    by_name: bool,
     /// Who can do it unconfined.
     control: Control,
 }
@@ -88,6 +94,7 @@ const fn attack(name: &'static str, code: &'static str) -> Attack {
         name,
         code,
         network: NetworkAccess::Open,
+        by_name: false,
         control: Control::Everyone,
     }
 }
@@ -96,6 +103,20 @@ const fn offline(name: &'static str, code: &'static str) -> Attack {
     Attack {
         network: NetworkAccess::Off,
         ..attack(name, code)
+    }
+}
+
+const fn named(name: &'static str, code: &'static str) -> Attack {
+    Attack {
+        by_name: true,
+        ..offline(name, code)
+    }
+}
+
+const fn named_if_there(name: &'static str, code: &'static str) -> Attack {
+    Attack {
+        control: Control::WhereTheKernelHasIt,
+        ..named(name, code)
     }
 }
 
@@ -155,6 +176,54 @@ const SERVERS: [Attack; 11] = [
         "raw packets",
         "socket.socket(17, socket.SOCK_RAW, 0) is not None",
     ),
+];
+
+/// While registries and a pattern can be reached by name.
+const NETWORK: [Attack; 11] = [
+    named(
+        "the machine's loopback, as of another run or of drive serve",
+        r#"socket.create_connection(("127.0.0.1", PORT), 5) is not None"#,
+    ),
+    named(
+        "the machine's loopback by another of its addresses",
+        r#"socket.create_connection(("127.1.0.1", PORT), 5) is not None"#,
+    ),
+    named(
+        "the machine's loopback by name",
+        r#"socket.create_connection(("localhost", PORT), 5) is not None"#,
+    ),
+    named_if_there(
+        "the machine's loopback by IPv6",
+        r#"socket.create_connection(("::1", PORT), 5) is not None"#,
+    ),
+    named_if_there(
+        "the machine's loopback in an IPv6 address",
+        r#"socket.create_connection(("::ffff:127.0.0.1", PORT), 5) is not None"#,
+    ),
+    named(
+        "an address without a name",
+        "socket.create_connection((ADDRESS, PORT), 5) is not None",
+    ),
+    named_if_there(
+        "the machine's own name",
+        "socket.create_connection((socket.gethostname(), PORT), 5) is not None",
+    ),
+    named(
+        "a datagram",
+        r#"datagram(("127.0.0.1", UDP), TOKEN.encode())"#,
+    ),
+    named(
+        "a question to a resolver outside",
+        r#"datagram((ADDRESS, UDP), b"\1\2\1\0\0\1\0\0\0\0\0\0\6secret\6tunnel\7example\0\0\1\0\1")"#,
+    ),
+    named("an abstract socket beside names", r#"talk("\0" + TOKEN)"#),
+    Attack {
+        control: Control::Root,
+        ..named(
+            "raw packets beside names",
+            "socket.socket(socket.AF_INET, socket.SOCK_RAW, 1) is not None",
+        )
+    },
 ];
 
 const MEMORY: [Attack; 10] = [
@@ -279,6 +348,8 @@ struct World {
     terminal: String,
     port: u16,
     tmux: PathBuf,
+    address: IpAddr,
+    udp: u16,
     _servers: Vec<UnixListener>,
     _tcp: TcpListener,
 }
@@ -314,7 +385,9 @@ impl World {
             .collect();
         let hidden = SocketAddr::from_abstract_name(&secret).unwrap();
         servers.push(UnixListener::bind_addr(&hidden).unwrap());
-        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let tcp = TcpListener::bind("[::]:0").or_else(|_| TcpListener::bind("0.0.0.0:0"));
+        let tcp = tcp.unwrap();
+        let (address, udp) = (own_address(), echo());
         let mut victim = Command::new("/usr/bin/python3")
             .args(["-c", VICTIM])
             .env("TOKEN", &secret)
@@ -334,6 +407,8 @@ impl World {
             target,
             victim,
             tmux,
+            address,
+            udp,
             _servers: servers,
             _tcp: tcp,
         }
@@ -352,6 +427,8 @@ impl World {
             ("VICTIM_TTY", self.terminal.clone()),
             ("PORT", self.port.to_string()),
             ("KEY", Self::key()),
+            ("ADDRESS", self.address.to_string()),
+            ("UDP", self.udp.to_string()),
         ]
     }
 
@@ -378,6 +455,11 @@ impl World {
             shown: vec![self.target.join("shown")],
             hidden: vec![self.target.join("home")],
             network: attack.network,
+            reach: if attack.by_name {
+                reach()
+            } else {
+                Reach::default()
+            },
             required: true,
             ..Isolation::default()
         };
@@ -402,6 +484,37 @@ impl World {
         let _ = fs::remove_file(Path::new("/tmp").join(&self.secret));
         String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
     }
+}
+
+fn reach() -> Reach {
+    let registries = REGISTRIES.iter().map(|host| AllowedHost::public(host));
+    let pattern = parse_host("*.allowed.example").unwrap().named();
+    Reach {
+        hosts: registries.chain([pattern]).collect(),
+        proxy: None,
+    }
+}
+
+/// An address of the machine that is not its loopback, where it has one. No packet is sent.
+fn own_address() -> IpAddr {
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    match socket.connect("192.0.2.1:9") {
+        Ok(()) => socket.local_addr().unwrap().ip(),
+        Err(_) => Ipv4Addr::LOCALHOST.into(),
+    }
+}
+
+/// A server of datagrams on every address, for as long as the tests run.
+fn echo() -> u16 {
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    let port = socket.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let mut message = [0; 512];
+        while let Ok((length, from)) = socket.recv_from(&mut message) {
+            let _ = socket.send_to(&message[..length], from);
+        }
+    });
+    port
 }
 
 impl Drop for World {
@@ -463,6 +576,10 @@ fn try_all(attacks: &[Attack]) {
 everyone! {
     fn no_server_of_the_machine_can_be_reached() {
         try_all(&SERVERS);
+    }
+
+    fn no_server_can_be_reached_beside_the_hosts_that_have_a_name() {
+        try_all(&NETWORK);
     }
 
     fn no_memory_terminal_key_or_process_of_others_can_be_reached() {

@@ -9,6 +9,7 @@ mod isolation;
 mod leftovers;
 mod light;
 mod memory;
+mod network;
 mod start;
 mod streams;
 mod survivors;

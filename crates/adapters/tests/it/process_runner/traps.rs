@@ -71,7 +71,7 @@ everyone! {
         let mut spec = scene.perl(talk);
         spec.isolation.network = NetworkAccess::Off;
         let report = scene.run(&spec);
-        if !is_active(&report, LayerName::NetworkNamespace) {
+        if !is_active(&report, LayerName::Network) {
             println!("skipped: this user may not make a network namespace");
             return;
         }
@@ -104,7 +104,7 @@ everyone! {
     }
 
     fn a_missing_required_layer_refuses_before_anything_starts() {
-        let scene = Scene::without(&[LayerName::NetworkNamespace]);
+        let scene = Scene::without(&[LayerName::Network]);
         if !is_active(&scene.run(&scene.command("true")), LayerName::PidNamespace) {
             println!("skipped: another layer is missing here, and is named first");
             return;
@@ -114,17 +114,17 @@ everyone! {
         spec.isolation.required = true;
         let problem = scene.try_run(&spec).unwrap_err();
         assert_eq!(problem.kind, Kind::IsolationMissing);
-        assert_eq!(problem.message, "required isolation layer `networkNamespace` is missing");
-        assert_eq!(problem.causes, ["no network namespace; the network is not restricted"]);
+        assert_eq!(problem.message, "required isolation layer `network` is missing");
+        assert_eq!(problem.causes, ["no network namespace; every host and every server of the machine can be reached"]);
         assert!(!scene.path().join("ran").exists());
     }
 
     fn a_missing_layer_that_is_best_effort_is_named_and_the_child_runs() {
-        let scene = Scene::without(&[LayerName::NetworkNamespace]);
+        let scene = Scene::without(&[LayerName::Network]);
         let mut spec = scene.command("true");
         spec.isolation.network = NetworkAccess::Off;
         let report = scene.run(&spec);
         assert_eq!(report.end, End::Exited { code: 0 });
-        assert!(!is_active(&report, LayerName::NetworkNamespace));
+        assert!(!is_active(&report, LayerName::Network));
     }
 }

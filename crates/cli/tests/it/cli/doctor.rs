@@ -82,7 +82,7 @@ fn people_get_a_table() {
     let path = world.private_path();
     let ended = ended(world.command(&["doctor"]).env("PATH", path));
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
-    let codex = "missing   agent.codex             `codex` not found\n";
+    let codex = "missing   agent.codex            `codex` not found\n";
     assert!(ended.stdout.contains(codex), "{}", ended.stdout);
 }
 

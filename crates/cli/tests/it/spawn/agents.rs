@@ -277,3 +277,14 @@ fn the_files_of_a_repository_inside_the_sandbox_are_committed_and_it_is_named() 
     );
     world.assert_nothing_is_left();
 }
+
+#[test]
+fn one_that_wants_a_host_which_is_not_allowed_has_it_named_in_its_run() {
+    let wants = "getent hosts refused.example";
+    let (world, code, run) = flown(&format!("echo x > x.txt; {wants}; {wants}; true"));
+    assert_eq!(code, Some(0), "{run:#}");
+    let told = "agent `script` wanted `refused.example`: add it to `allow_hosts`";
+    assert_eq!(warnings(&run), told);
+    let shown = world.drive(&["runs", "show", &text(&run["runId"])]).stdout;
+    assert!(shown.contains(&format!("warning: {told}")), "{shown}");
+}

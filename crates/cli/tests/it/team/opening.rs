@@ -7,6 +7,7 @@ use drive_testkit::github::Simulator;
 use drive_testkit::interop::{AgentClis, AgentHome, Cli};
 use drive_testkit::model_server::ModelServer;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// An agent that hangs is ended long before the test is.
@@ -103,7 +104,7 @@ pub(crate) fn simulator_of(hub: Hub) -> (Option<Simulator>, String) {
 }
 
 /// The settings of one real agent.
-fn agent(cli: Cli, clis: &AgentClis, variables: &[(String, String)]) -> String {
+fn agent(cli: Cli, clis: &AgentClis, variables: &[(String, String)], model: SocketAddr) -> String {
     let kind = match cli {
         Cli::Claude => "claude-code",
         Cli::Gemini => "gemini-cli",
@@ -118,7 +119,7 @@ fn agent(cli: Cli, clis: &AgentClis, variables: &[(String, String)]) -> String {
     let names = variables.iter().map(|(name, _)| name);
     let env: Vec<&String> = names.filter(|name| !own.contains(&name.as_str())).collect();
     format!(
-        "[agents.{}]\nkind = \"{kind}\"\ncommand = {command:?}\nmodel = \"{}\"\nenv = {env:?}\n",
+        "[agents.{}]\nkind = \"{kind}\"\ncommand = {command:?}\nmodel = \"{}\"\nenv = {env:?}\nallow_hosts = [\"{model}\"]\n",
         cli.name(),
         cli.model()
     )
@@ -140,7 +141,7 @@ impl Real {
         let (mut settings, mut variables) = (String::new(), Vec::new());
         for cli in [Cli::Claude, self.reviewer] {
             let own = self.home.environment(cli, clis, &self.server).unwrap();
-            settings += &agent(cli, clis, &own);
+            settings += &agent(cli, clis, &own, self.server.address());
             variables.extend(own);
         }
         let stage = Stage::of_agents(variables, origin);

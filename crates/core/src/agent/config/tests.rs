@@ -176,3 +176,24 @@ fn a_text_that_holds_the_value_of_a_secret_names_its_variable() {
     assert_eq!(held("port p-123456, abc, k-12345, $MY_KEY"), None);
     assert_eq!(withheld_values(&caller, "FORGE"), ["g-123456", "f-123456"]);
 }
+
+#[test]
+fn hosts_that_are_none_or_have_no_effect_are_refused() {
+    let with = |network, hosts: &[&str]| AgentConfig {
+        network,
+        allow_hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+        ..AgentConfig::of_kind(AgentKind::Codex)
+    };
+    let good = with(AgentNetwork::Allow, &["example.com", "*.example.com:22"]);
+    assert_eq!(good.check("mine", ""), Ok(()));
+    let many: Vec<&str> = vec!["example.com"; MOST_HOSTS + 1];
+    for wrong in [
+        with(AgentNetwork::Allow, &["https://example.com"]),
+        with(AgentNetwork::Allow, &many),
+        with(AgentNetwork::Off, &["example.com"]),
+        with(AgentNetwork::Open, &["example.com"]),
+    ] {
+        let problem = wrong.check("mine", "").unwrap_err();
+        assert_eq!(problem.kind, Kind::AgentNetwork, "{problem}");
+    }
+}

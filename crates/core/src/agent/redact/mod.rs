@@ -141,7 +141,7 @@ fn texts_of(event: &mut AgentEvent) -> Vec<&mut String> {
             let asked = [&mut request.tool, &mut request.detail];
             asked.into_iter().chain(reason).collect()
         }
-        AgentEvent::Warning { message } => vec![message],
+        AgentEvent::Warning { message } | AgentEvent::Network { message } => vec![message],
         AgentEvent::Started { .. }
         | AgentEvent::Usage { .. }
         | AgentEvent::Resumed

@@ -42,6 +42,8 @@ pub fn step(
                 record.note(&note);
             }
             match note {
+                // Every agent of a run may meet the same refused host.
+                Note::Warning { text } if run.warnings.contains(&text) => {}
                 Note::Warning { text } => run.warnings.push(text),
                 Note::Used { spent } => {
                     run.using.insert(key, spent);

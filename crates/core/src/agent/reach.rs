@@ -1,0 +1,155 @@
+//! What an agent may reach by name.
+
+use super::config::{AgentConfig, AgentKind};
+use crate::network::{AllowedHost, Proxy, REGISTRIES, Reach, parse_host};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+
+/// The variables that name a proxy, the most specific one first.
+const PROXIES: [&str; 6] = [
+    "https_proxy",
+    "HTTPS_PROXY",
+    "http_proxy",
+    "HTTP_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+];
+
+/// The variables that name its exceptions.
+const EXCEPTIONS: [&str; 2] = ["no_proxy", "NO_PROXY"];
+
+/// Where the models of a kind and their logins are.
+fn model_hosts(kind: AgentKind) -> &'static [&'static str] {
+    match kind {
+        AgentKind::ClaudeCode => &[
+            "api.anthropic.com",
+            "console.anthropic.com",
+            "platform.claude.com",
+            "claude.ai",
+        ],
+        AgentKind::GeminiCli => &[
+            "generativelanguage.googleapis.com",
+            "cloudcode-pa.googleapis.com",
+            "aiplatform.googleapis.com",
+            "oauth2.googleapis.com",
+            "www.googleapis.com",
+            "accounts.google.com",
+        ],
+        AgentKind::Codex => &["api.openai.com", "chatgpt.com", "auth.openai.com"],
+        AgentKind::Acp | AgentKind::Command => &[],
+    }
+}
+
+/// What an agent with `network = "allow"` may reach, given the variables that it gets: its model's
+/// hosts, package registries, `allow_hosts`, and the host of a base URL that is passed on. Also
+/// returns the variable whose proxy cannot be used.
+pub fn reach(
+    config: &AgentConfig,
+    env: &BTreeMap<OsString, OsString>,
+) -> (Reach, Option<&'static str>) {
+    let value = |name: &str| env.get(OsStr::new(name)).and_then(|value| value.to_str());
+    let named = config
+        .allow_hosts
+        .iter()
+        .filter_map(|entry| parse_host(entry).ok());
+    let base_urls = config
+        .variables()
+        .filter(|name| name.ends_with("BASE_URL"))
+        .filter_map(|name| host_of(value(name)?));
+    let known = model_hosts(config.kind).iter().chain(&REGISTRIES);
+    let hosts = named
+        .chain(base_urls)
+        .map(AllowedHost::named)
+        .chain(known.map(|host| AllowedHost::public(host)))
+        .collect();
+    let exceptions = EXCEPTIONS.iter().find_map(|name| value(name)).unwrap_or("");
+    let chosen = PROXIES
+        .into_iter()
+        .find_map(|name| Some((name, value(name).filter(|address| !address.is_empty())?)));
+    let proxy = chosen.and_then(|(_, address)| Proxy::parse(address, exceptions));
+    let unusable = chosen.filter(|_| proxy.is_none()).map(|(name, _)| name);
+    (Reach { hosts, proxy }, unusable)
+}
+
+/// The host and port of `https://me@host:8443/path`.
+fn host_of(url: &str) -> Option<AllowedHost> {
+    let (scheme, rest) = url.split_once("://")?;
+    let place = rest.split(['/', '?', '#']).next()?;
+    let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
+    let has_port = place
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
+    if has_port {
+        return parse_host(place).ok();
+    }
+    let port = if scheme.eq_ignore_ascii_case("http") {
+        80
+    } else {
+        443
+    };
+    parse_host(&format!("{place}:{port}")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(pairs: &[(&str, &str)]) -> BTreeMap<OsString, OsString> {
+        pairs
+            .iter()
+            .map(|(name, value)| (OsString::from(name), OsString::from(value)))
+            .collect()
+    }
+
+    #[test]
+    fn an_agent_reaches_its_models_the_registries_and_what_is_listed() {
+        let config = AgentConfig {
+            allow_hosts: vec!["*.corp".to_owned()],
+            ..AgentConfig::of_kind(AgentKind::ClaudeCode)
+        };
+        let (reach, _) = reach(&config, &environment(&[]));
+        for (host, allowed) in [
+            ("api.anthropic.com", true),
+            ("api.openai.com", false),
+            ("static.crates.io", true),
+            ("git.corp", true),
+            ("example.com", false),
+        ] {
+            assert_eq!(reach.find(host).is_some(), allowed, "{host}");
+        }
+    }
+
+    #[test]
+    fn the_host_of_a_base_url_that_is_passed_on_counts_as_named_by_the_user() {
+        let config = AgentConfig {
+            env: vec!["MY_BASE_URL".to_owned()],
+            ..AgentConfig::of_kind(AgentKind::ClaudeCode)
+        };
+        let env = environment(&[
+            ("ANTHROPIC_BASE_URL", "http://127.0.0.1:4711/v1"),
+            ("MY_BASE_URL", "https://me:pass@gateway.corp/x?y"),
+            ("OPENAI_BASE_URL", "http://elsewhere"),
+        ]);
+        let (reach, _) = reach(&config, &env);
+        let local = reach.find("127.0.0.1").unwrap();
+        assert_eq!((local.ports, local.may_be_private), (vec![4711], true));
+        assert_eq!(reach.find("gateway.corp").unwrap().ports, [443]);
+        assert_eq!(reach.find("elsewhere"), None);
+    }
+
+    #[test]
+    fn the_users_proxy_is_used_or_named_as_unusable() {
+        let config = AgentConfig::of_kind(AgentKind::Codex);
+        let with = |pairs: &[(&str, &str)]| reach(&config, &environment(pairs));
+        let (both, unusable) = with(&[
+            ("HTTP_PROXY", "http://first:1"),
+            ("HTTPS_PROXY", "http://second:2"),
+            ("NO_PROXY", "corp"),
+        ]);
+        let proxy = both.proxy.unwrap();
+        assert_eq!((proxy.host.as_str(), unusable), ("second", None));
+        assert!(proxy.passes_by("git.corp"));
+        let (none, unusable) = with(&[("ALL_PROXY", "socks5://third:3"), ("https_proxy", "")]);
+        assert_eq!((none.proxy, unusable), (None, Some("ALL_PROXY")));
+    }
+}
