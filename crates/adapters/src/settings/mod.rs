@@ -12,6 +12,7 @@ pub use prompts::{PROMPTS_FOLDER, load_prompts};
 
 use drive_core::Problem;
 use drive_core::settings::{Effective, Findings, Layer, resolve};
+use std::path::Path;
 
 /// Why there are no settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,12 +35,22 @@ impl From<LoadError> for Problem {
 /// Reads the files, lays the flags over them, and checks the whole.
 pub fn load(paths: &SettingsPaths, flags: &[Layer]) -> Result<Effective, LoadError> {
     let mut layers = Vec::new();
+    let mut add = |path: &Path, layer: Layer| {
+        layers.push(if paths.is_of_repository(path) {
+            layer.of_repository()
+        } else {
+            layer
+        });
+    };
     for path in &paths.optional {
-        layers.extend(file::load(path, paths.label(path)).map_err(LoadError::Unreadable)?);
+        let layer = file::load(path, paths.label(path)).map_err(LoadError::Unreadable)?;
+        if let Some(layer) = layer {
+            add(path, layer);
+        }
     }
     if let Some(path) = &paths.required {
         let layer = file::require(path, paths.label(path)).map_err(LoadError::Unreadable)?;
-        layers.push(layer);
+        add(path, layer);
     }
     layers.extend_from_slice(flags);
     resolve(&layers).map_err(LoadError::Mistakes)

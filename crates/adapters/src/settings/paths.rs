@@ -11,6 +11,8 @@ pub struct SettingsPaths {
     pub optional: Vec<PathBuf>,
     /// The file the user named; it lies over the others.
     pub required: Option<PathBuf>,
+    /// The root of the checkout: what lies in it is the repository's, not the user's own.
+    pub checkout: Option<PathBuf>,
     /// The user's home, shown as `~`.
     pub home: Option<PathBuf>,
     /// Where paths are shown from.
@@ -39,9 +41,20 @@ impl SettingsPaths {
         Self {
             optional,
             required: config.map(|path| current.join(path)),
+            checkout: checkout.map(Path::to_path_buf),
             home,
             current: Some(current.to_path_buf()),
         }
+    }
+
+    /// Whether the repository has a file, so that others than the user write it. The user's own file
+    /// is theirs also where their whole home is a checkout.
+    pub(super) fn is_of_repository(&self, path: &Path) -> bool {
+        let Some(root) = &self.checkout else {
+            return false;
+        };
+        path == root.join(REPOSITORY_FILE)
+            || self.required.as_deref() == Some(path) && path.starts_with(root)
     }
 
     /// A path as the user would write it.

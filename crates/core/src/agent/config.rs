@@ -57,6 +57,15 @@ impl AgentKind {
         }
     }
 
+    /// Whether MCP servers of the program's own settings can be passed on. Gemini CLI starts none in
+    /// a folder that it does not trust, and in one that it trusts, the repository's too.
+    pub fn takes_servers(self) -> bool {
+        match self {
+            AgentKind::ClaudeCode | AgentKind::Codex => true,
+            AgentKind::GeminiCli | AgentKind::Acp | AgentKind::Command => false,
+        }
+    }
+
     /// The command when the settings name none.
     pub fn default_command(self) -> Option<&'static str> {
         match self {
@@ -107,7 +116,7 @@ pub struct AgentConfig {
     /// Variables let through besides those of the kind; everything else is withheld.
     #[serde(default)]
     pub env: Vec<String>,
-    /// Files and folders of the user's home it may use, besides its own settings folder.
+    /// Files and folders of the user's home it may use. Never taken from a repository's settings.
     #[serde(default)]
     pub home: Vec<String>,
     /// What it may reach of the network.
@@ -117,6 +126,10 @@ pub struct AgentConfig {
     /// `*.example.com`.
     #[serde(default)]
     pub allow_hosts: Vec<String>,
+    /// MCP servers of the program's own settings it may use, by name. Never taken from a
+    /// repository's settings.
+    #[serde(default)]
+    pub mcp: Vec<String>,
     /// What it may be granted while it runs.
     #[serde(default)]
     pub permissions: PermissionRules,
@@ -134,6 +147,7 @@ impl AgentConfig {
             home: Vec::new(),
             network: AgentNetwork::default(),
             allow_hosts: Vec::new(),
+            mcp: Vec::new(),
             permissions: PermissionRules::default(),
         }
     }
@@ -173,6 +187,16 @@ impl AgentConfig {
             )));
         }
         self.check_network(name)?;
+        if !self.mcp.is_empty() && !self.kind.takes_servers() {
+            return Err(Problem::new(
+                Kind::AgentMcp,
+                format!(
+                    "`mcp` of agent `{name}` has no effect: kind `{}` takes no servers",
+                    self.kind
+                ),
+            )
+            .hint("remove it; kinds `claude-code` and `codex` take servers"));
+        }
         self.check_permissions(name)
     }
 

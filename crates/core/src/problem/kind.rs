@@ -94,7 +94,8 @@ kinds! {
         AgentHomeEntry: "agentHomeEntry", Usage, "An entry of `home` is not a path inside the home folder.", "Use relative paths such as `.config/tool`.";
         AgentNetwork: "agentNetwork", Usage, "An entry of `allow_hosts` is no host, or would have no effect.", "Write `host`, `host:port` or `*.example.com`, or remove it.";
         AgentPermissions: "agentPermissions", Usage, "A permission rule of the agent is malformed or would have no effect.", "Write `Tool` or `Tool(pattern)`, or remove the rule.";
-        AgentSettings: "agentSettings", Usage, "The agent's own settings file is not valid JSON.", "Correct `~/.gemini/settings.json`.";
+        AgentMcp: "agentMcp", Usage, "`mcp` names a server that the agent's own settings do not have, or its kind takes none.", "Name servers of the agent's own settings.";
+        AgentSettings: "agentSettings", Usage, "A settings file of the agent itself cannot be read.", "Correct the file named in the message.";
         ForgeTokenForAgent: "forgeTokenForAgent", Usage, "The agent would receive a secret of the forge.", "Remove that variable from `env` of the agent: drive itself pushes and posts.";
         EmptyPrompt: "emptyPrompt", Usage, "The agent was given an empty prompt.", "Describe what to do.";
         AgentNotInstalled: "agentNotInstalled", Environment, "The agent's program is not installed.", "Install it or set its `command`; `drive doctor` shows what is installed.";

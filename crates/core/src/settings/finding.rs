@@ -106,7 +106,7 @@ fn shown_line(finding: &Finding) -> Option<String> {
 }
 
 fn line_text(layer: &Layer, at: usize) -> Option<String> {
-    if !matches!(layer.source, Source::File(_)) {
+    if !matches!(layer.source, Source::File(_) | Source::Repository(_)) {
         return None;
     }
     let at = layer.text.floor_char_boundary(at);

@@ -14,6 +14,8 @@ pub enum Source {
     Default,
     /// A file, named as the user should see it.
     File(String),
+    /// A file of the repository, which others write as well.
+    Repository(String),
     /// A flag of the command line, such as `--idle-timeout`.
     Flag(String),
 }
@@ -44,6 +46,16 @@ impl Layer {
         }
     }
 
+    /// The same text, as a file of the repository.
+    #[must_use]
+    pub fn of_repository(self) -> Self {
+        let source = match self.source {
+            Source::File(label) => Source::Repository(label),
+            source @ (Source::Default | Source::Repository(_) | Source::Flag(_)) => source,
+        };
+        Self { source, ..self }
+    }
+
     /// One value set by a flag: `Layer::flag("--idle-timeout", "spawn.idle_timeout", "90s")`. The
     /// key is one of the settings' own, so it needs no quoting.
     pub fn flag(flag: &str, key: &str, value: impl Into<toml::Value>) -> Self {
@@ -58,7 +70,7 @@ impl Layer {
         match &self.source {
             Source::Default => Origin::Default,
             Source::Flag(flag) => Origin::Flag { flag: flag.clone() },
-            Source::File(file) => Origin::File {
+            Source::File(file) | Source::Repository(file) => Origin::File {
                 file: file.clone(),
                 line: line_of(&self.text, at),
             },

@@ -3,7 +3,7 @@
 use super::check::{Extent, check};
 use super::finding::{Finding, Findings};
 use super::key_path::KeyPath;
-use super::layer::{Layer, Origin, Place};
+use super::layer::{Layer, Origin, Place, Source};
 use super::model::Settings;
 use super::rules::{self, Broken};
 use super::schema;
@@ -134,6 +134,11 @@ fn merge(
     let mut merged: Option<Node> = None;
     for mut tree in trees {
         findings.extend(set_aside(layers, &mut tree, schema, Extent::Layer));
+        let reserved = reserved(layers, &tree);
+        for finding in &reserved {
+            tree.prune(finding.path.names());
+        }
+        findings.extend(reserved);
         match &mut merged {
             Some(below) => below.overlay(tree),
             None => merged = Some(tree),
@@ -142,6 +147,36 @@ fn merge(
     let mut merged = merged?;
     findings.extend(set_aside(layers, &mut merged, schema, Extent::Whole));
     Some(merged)
+}
+
+/// What an agent gets of the user's home is for the user to say, not for a repository.
+const USERS_OWN: [&str; 2] = ["home", "mcp"];
+
+/// The settings of a repository that only the user's own file may have.
+fn reserved(layers: &[Layer], tree: &Node) -> Vec<Finding> {
+    let layer = layers.get(tree.key.layer).map(|layer| &layer.source);
+    if !matches!(layer, Some(Source::Repository(_))) {
+        return Vec::new();
+    }
+    let agents = KeyPath::default().join("agents");
+    let NodeKind::Table(known) = &tree.nearest(agents.names()).kind else {
+        return Vec::new();
+    };
+    let paths = known.iter().flat_map(|(name, _)| {
+        let agent = agents.join(name);
+        USERS_OWN.map(|key| agent.join(key))
+    });
+    let set = paths.filter_map(|path| {
+        let node = tree.nearest(path.names());
+        let is_set = matches!(&node.kind, NodeKind::List(items) if !items.is_empty());
+        is_set.then(|| {
+            let message = format!("`{path}` counts in your own settings only");
+            Finding::new(layers, &node.key, &path, message).hint(Some(
+                "move it to `~/.config/infinite-improbability-drive/config.toml`".to_owned(),
+            ))
+        })
+    });
+    set.collect()
 }
 
 fn set_aside(layers: &[Layer], tree: &mut Node, schema: &Value, extent: Extent) -> Vec<Finding> {

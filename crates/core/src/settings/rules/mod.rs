@@ -304,8 +304,16 @@ fn agents(settings: &Settings) -> Vec<Broken> {
 
 /// Whatever of these was set last is what made an agent impossible.
 fn agent_culprits(name: &str) -> Vec<KeyPath> {
-    let fields = ["kind", "command", "env", "home", "network", "allow_hosts"]
-        .map(|field| agent_path(name).join(field));
+    let fields = [
+        "kind",
+        "command",
+        "env",
+        "home",
+        "mcp",
+        "network",
+        "allow_hosts",
+    ]
+    .map(|field| agent_path(name).join(field));
     std::iter::once(agent_path(name))
         .chain(fields)
         .chain(["forge.token_env", "forge.webhook_secret_env"].map(KeyPath::dotted))
