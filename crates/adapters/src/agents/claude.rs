@@ -1,5 +1,5 @@
-use super::home::Entry;
 use super::locate::{self, Program};
+use super::projection::CLAUDE_SERVERS;
 use super::prompt::fitted;
 use super::recipe::{Input, Job, Launch, Recipe, args, variable};
 use drive_core::Problem;
@@ -66,21 +66,12 @@ impl Recipe for Claude {
         AgentKind::ClaudeCode
     }
 
-    fn own_home(&self) -> &'static [Entry<'static>] {
-        &[Entry::Whole(".claude"), Entry::Whole(".claude.json")]
+    fn instructions(&self) -> Option<&'static str> {
+        Some(".claude/CLAUDE.md")
     }
 
-    fn own_settings(&self) -> &'static [&'static str] {
-        &[
-            ".claude/settings.json",
-            ".claude/settings.local.json",
-            ".claude/CLAUDE.md",
-            ".claude/agents",
-            ".claude/commands",
-            ".claude/hooks",
-            ".claude/plugins",
-            ".claude/skills",
-        ]
+    fn login_command(&self) -> Option<&'static str> {
+        Some("claude auth login")
     }
 
     fn native(&self, found: Program) -> Program {
@@ -109,7 +100,7 @@ impl Recipe for Claude {
 
     fn launch(&self, job: &Job<'_>) -> Result<Launch, Problem> {
         let prompt = fitted(job.name, &job.request.prompt, MAX_PROMPT, job.folders)?;
-        // Only the user's own settings count: a repository's hooks and servers are foreign code.
+        // Only the private home's settings count: a repository's hooks and servers are foreign code.
         let mut arguments = args(&[
             "-p",
             "--output-format",
@@ -132,6 +123,11 @@ impl Recipe for Claude {
             Access::Write => args(&["--permission-mode", "acceptEdits", "--allowedTools", "Bash"]),
         });
         arguments.extend(denied(job));
+        let servers = job.folders.home.join(CLAUDE_SERVERS);
+        if servers.exists() {
+            arguments.push("--mcp-config".into());
+            arguments.push(servers.into());
+        }
         if let Some(model) = job.model {
             arguments.extend(args(&["--model", model]));
         }

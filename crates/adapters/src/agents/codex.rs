@@ -1,4 +1,3 @@
-use super::home::Entry;
 use super::locate::{self, Program};
 use super::prompt::fitted;
 use super::recipe::{Input, Job, Launch, Recipe, args};
@@ -19,19 +18,12 @@ impl Recipe for Codex {
         AgentKind::Codex
     }
 
-    fn own_home(&self) -> &'static [Entry<'static>] {
-        &[Entry::Whole(".codex")]
+    fn instructions(&self) -> Option<&'static str> {
+        Some(".codex/AGENTS.md")
     }
 
-    fn own_settings(&self) -> &'static [&'static str] {
-        &[
-            ".codex/config.toml",
-            ".codex/AGENTS.md",
-            ".codex/hooks.json",
-            ".codex/prompts",
-            ".codex/rules",
-            ".codex/skills",
-        ]
+    fn login_command(&self) -> Option<&'static str> {
+        Some("codex login")
     }
 
     fn native(&self, found: Program) -> Program {

@@ -1,4 +1,3 @@
-use super::home::Entry;
 use super::recipe::{Input, Job, Launch, Recipe, variable};
 use drive_core::Problem;
 use drive_core::agent::AgentKind;
@@ -10,10 +9,6 @@ pub(super) struct Command;
 impl Recipe for Command {
     fn kind(&self) -> AgentKind {
         AgentKind::Command
-    }
-
-    fn own_home(&self) -> &'static [Entry<'static>] {
-        &[]
     }
 
     fn version_args(&self) -> Option<&'static [&'static str]> {

@@ -16,8 +16,6 @@ pub(super) struct Confined<'a> {
     pub(super) folders: &'a AgentFolders,
     /// What it must be able to read wherever it is: its program, its prompt, its input.
     pub(super) readable: Vec<PathBuf>,
-    /// Files of its own settings that steer later runs.
-    pub(super) settings: Vec<PathBuf>,
     pub(super) network: AgentNetwork,
     /// What it may reach by name.
     pub(super) reach: Reach,
@@ -25,7 +23,7 @@ pub(super) struct Confined<'a> {
 
 /// What the kernel lets an agent touch.
 ///
-/// A reader writes its private folders and its own settings folder; a writer also the sandbox, with the
+/// A reader writes its private folders and what `home` names; a writer also the sandbox, with the
 /// repository in it. Nothing else exists but the system and what is shown: of the user's repository,
 /// the objects.
 pub(super) fn isolation(confined: &Confined<'_>) -> Isolation {
@@ -53,7 +51,8 @@ pub(super) fn isolation(confined: &Confined<'_>) -> Isolation {
     };
     let mut writes = vec![folders.home.clone()];
     writes.extend(folders.passed.iter().cloned());
-    let mut protected = confined.settings.clone();
+    // Also where a folder above them may be written, such as `.cargo`.
+    let mut protected = folders.tools.clone();
     match confined.role.access() {
         Access::ReadOnly => protected.push(confined.sandbox.to_path_buf()),
         Access::Write => {
@@ -137,7 +136,6 @@ mod tests {
             state: &state,
             folders: &place.folders,
             readable: vec![place.root.join("tool")],
-            settings: Vec::new(),
             network: AgentNetwork::Allow,
             reach: reach(),
         })
@@ -152,7 +150,7 @@ mod tests {
             Isolation {
                 writes: Writes::Only(vec![at("run/home"), at("home/.claude"), at("box"),]),
                 tmp: Some(at("run/tmp")),
-                protected: Vec::new(),
+                protected: vec![at("home/.rustup")],
                 hidden: vec![at("home"), at("state")],
                 shown: vec![at("tool"), at("home/.rustup"), at("home/repo/.git/objects")],
                 network: NetworkAccess::Off,

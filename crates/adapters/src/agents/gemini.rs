@@ -1,11 +1,9 @@
-use super::files::{make_private, write_private};
-use super::home::Entry;
+use super::files::write_private;
 use super::prompt::fitted;
 use super::recipe::{Input, Job, Launch, Recipe, args, variable};
+use drive_core::Problem;
 use drive_core::agent::stream::gemini_stream;
 use drive_core::agent::{Access, AgentKind};
-use drive_core::problem::{Kind, Problem};
-use serde_json::{Value, json};
 
 /// Gemini CLI.
 pub(super) struct Gemini;
@@ -49,19 +47,12 @@ impl Recipe for Gemini {
         AgentKind::GeminiCli
     }
 
-    fn own_home(&self) -> &'static [Entry<'static>] {
-        &[Entry::Without(".gemini", "settings.json")]
+    fn instructions(&self) -> Option<&'static str> {
+        Some(".gemini/GEMINI.md")
     }
 
-    fn own_settings(&self) -> &'static [&'static str] {
-        &[
-            ".gemini/settings.json",
-            ".gemini/GEMINI.md",
-            ".gemini/commands",
-            ".gemini/extensions",
-            ".gemini/policies",
-            ".gemini/trustedFolders.json",
-        ]
+    fn login_command(&self) -> Option<&'static str> {
+        Some("gemini")
     }
 
     fn version_args(&self) -> Option<&'static [&'static str]> {
@@ -82,7 +73,6 @@ impl Recipe for Gemini {
 
     fn launch(&self, job: &Job<'_>) -> Result<Launch, Problem> {
         let prompt = fitted(job.name, &job.request.prompt, MAX_PROMPT, job.folders)?;
-        write_settings(job)?;
         let policy = job.folders.scratch.join("gemini-policy.toml");
         let rules = match job.request.role.access() {
             Access::ReadOnly => READER,
@@ -123,107 +113,5 @@ impl Recipe for Gemini {
             relies_on: None,
             stream: gemini_stream(job.setup.clone()),
         })
-    }
-}
-
-/// The user's settings, with the check for trusted folders off: it would refuse to start in one
-/// that is not, and none is.
-fn write_settings(job: &Job<'_>) -> Result<(), Problem> {
-    let real = job.real_home.map(|home| home.join(".gemini/settings.json"));
-    let text = real.and_then(|path| std::fs::read_to_string(path).ok());
-    let mut settings = match text.as_deref().map(str::trim) {
-        None | Some("") => json!({}),
-        Some(text) => serde_json::from_str(&without_comments(text)).map_err(|error| {
-            Problem::new(
-                Kind::AgentSettings,
-                format!("the settings of agent `{}` are not valid JSON", job.name),
-            )
-            .because(error)
-            .hint("correct `~/.gemini/settings.json`")
-        })?,
-    };
-    merge(
-        &mut settings,
-        &json!({
-            "security": {"folderTrust": {"enabled": false}},
-            "general": {"enableAutoUpdate": false},
-        }),
-    );
-    let folder = job.folders.home.join(".gemini");
-    make_private(&folder)?;
-    write_private(
-        &folder.join("settings.json"),
-        settings.to_string().as_bytes(),
-    )
-}
-
-/// `over` wins, key by key.
-fn merge(under: &mut Value, over: &Value) {
-    match (under.as_object_mut(), over.as_object()) {
-        (Some(under), Some(over)) => {
-            for (key, value) in over {
-                merge(under.entry(key.clone()).or_insert(Value::Null), value);
-            }
-        }
-        (Some(_) | None, Some(_) | None) => *under = over.clone(),
-    }
-}
-
-/// JSON with comments, as the agent allows it, without them.
-fn without_comments(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    let mut in_string = false;
-    while let Some(c) = chars.next() {
-        match (in_string, c, chars.peek()) {
-            (true, '\\', Some(_)) => {
-                out.push(c);
-                out.extend(chars.next());
-                continue;
-            }
-            (_, '"', _) => in_string = !in_string,
-            (false, '/', Some('/')) => {
-                while chars.next_if(|c| *c != '\n').is_some() {}
-                continue;
-            }
-            (false, '/', Some('*')) => {
-                let mut last = ' ';
-                for c in chars.by_ref().skip(1) {
-                    if last == '*' && c == '/' {
-                        break;
-                    }
-                    last = c;
-                }
-                continue;
-            }
-            _ => {}
-        }
-        out.push(c);
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn comments_go_and_what_only_looks_like_one_stays() {
-        let text = "{ // one\n \"a\": \"http://x/*y*/\", /* two\n */ \"b\\\"//\": 1 }";
-        let value: Value = serde_json::from_str(&without_comments(text)).unwrap();
-        assert_eq!(value, json!({"a": "http://x/*y*/", "b\"//": 1}));
-    }
-
-    #[test]
-    fn settings_keep_what_is_not_overruled() {
-        let mut settings = json!({"security": {"auth": {"selectedType": "x"}, "folderTrust": {"enabled": true}}, "a": 1});
-        merge(
-            &mut settings,
-            &json!({"security": {"folderTrust": {"enabled": false}}, "b": {"c": 2}}),
-        );
-        assert_eq!(
-            settings,
-            json!({"security": {"auth": {"selectedType": "x"}, "folderTrust": {"enabled": false}}, "a": 1, "b": {"c": 2}})
-        );
     }
 }

@@ -13,28 +13,10 @@ pub(super) struct AgentFolders {
     pub(super) home: PathBuf,
     /// What it takes for the temporary folder.
     pub(super) tmp: PathBuf,
-    /// Folders of the real home it may write: its own settings and what the settings name.
+    /// Folders of the real home it may write: those that the settings name.
     pub(super) passed: Vec<PathBuf>,
     /// Folders of the real home it may read: toolchains.
     pub(super) tools: Vec<PathBuf>,
-}
-
-/// How an entry of the real home is passed on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Entry<'a> {
-    /// As it is: a folder by a link, a file by a copy. Agents replace their files, and would
-    /// replace a link to one.
-    Whole(&'a str),
-    /// A folder of its own with links to everything in it but this one file.
-    Without(&'a str, &'a str),
-}
-
-impl<'a> Entry<'a> {
-    fn name(self) -> &'a str {
-        match self {
-            Entry::Whole(name) | Entry::Without(name, _) => name,
-        }
-    }
 }
 
 /// The private home below a scratch folder.
@@ -43,27 +25,62 @@ const HOME: &str = "home";
 const TMP: &str = "tmp";
 
 /// Toolchains people keep in their home. None of these holds a login.
-const TOOLS: [&str; 9] = [
+const TOOLS: [&str; 11] = [
     ".rustup",
     ".cargo/bin",
     ".nvm",
     ".volta",
     ".pyenv",
+    ".asdf",
+    ".local/share/mise",
     ".local/bin",
     ".bun/bin",
     ".deno/bin",
     "go/bin",
 ];
 
-/// The largest settings file that is copied.
-const MAX_COPY: u64 = 16 * 1024 * 1024;
+/// What a shim reads to know which program it stands for, by the name of the shim's own program.
+/// Settings of mise can hold variables, so nobody else gets them.
+const SHIM_FILES: [(&str, &str); 3] = [
+    ("mise", ".config/mise"),
+    ("asdf", ".tool-versions"),
+    ("asdf", ".asdfrc"),
+];
+
+/// Folders whose files steer later runs of the programs they belong to, and hold logins: never
+/// shown, only copied.
+const COPIED: [&str; 3] = [".claude", ".codex", ".gemini"];
+
+/// The most that is copied into one home.
+const MAX_COPY: u64 = 64 * 1024 * 1024;
+/// The most files and folders that are copied into one home.
+const MAX_COPIES: usize = 10_000;
+
+/// What of the real home is wanted in a private one.
+pub(super) struct Wanted<'a> {
+    pub(super) real_home: Option<&'a Path>,
+    /// Entries that the settings name.
+    pub(super) entries: &'a [String],
+    /// The program to start, wherever links lead.
+    pub(super) program: Option<&'a Path>,
+    /// Whether the home of the conversation before is used again.
+    pub(super) keep: bool,
+}
+
+impl Wanted<'_> {
+    /// An empty home.
+    pub(super) fn nothing() -> Self {
+        Self {
+            real_home: None,
+            entries: &[],
+            program: None,
+            keep: false,
+        }
+    }
+}
 
 /// Makes a home that holds nothing of the real one but what the agent may use.
-pub(super) fn prepare(
-    scratch: &Path,
-    real_home: Option<&Path>,
-    entries: &[Entry<'_>],
-) -> Result<AgentFolders, Problem> {
+pub(super) fn prepare(scratch: &Path, wanted: &Wanted<'_>) -> Result<AgentFolders, Problem> {
     let mut folders = AgentFolders {
         scratch: scratch.to_path_buf(),
         home: scratch.join(HOME),
@@ -71,32 +88,56 @@ pub(super) fn prepare(
         passed: Vec::new(),
         tools: Vec::new(),
     };
+    if !wanted.keep {
+        remove_tree(&folders.home).map_err(|error| unusable(&folders.home).because(error))?;
+    }
     make_private(&folders.home)?;
     make_private(&folders.tmp)?;
-    let Some(real_home) = real_home.filter(|home| *home != Path::new("/")) else {
+    let Some(real_home) = wanted.real_home.filter(|home| *home != Path::new("/")) else {
         return Ok(folders);
     };
-    for entry in entries {
-        let real = real_home.join(entry.name());
-        let private = folders.home.join(entry.name());
-        if real.is_dir() {
-            match entry {
-                Entry::Whole(_) => link(&real, &private)?,
-                Entry::Without(_, file) => spread(&real, &private, file)?,
-            }
+    let mut copier = Copier::default();
+    for entry in wanted.entries {
+        // A dotfile is often a link into another folder, and it is that one which must be visible.
+        let Ok(real) = real_home.join(entry).canonicalize() else {
+            continue;
+        };
+        let private = folders.home.join(entry);
+        let is_copied = COPIED.iter().any(|name| Path::new(entry).starts_with(name));
+        if real.is_dir() && !is_copied {
+            link(&real, &private)?;
             folders.passed.push(real);
-        } else if real.is_file() {
-            copy(&real, &private)?;
+        } else {
+            copier.copy(&real, &private)?;
         }
     }
-    for entry in TOOLS {
+    let of_shim = shim_files(wanted.program);
+    for entry in TOOLS.into_iter().chain(of_shim) {
         let real = real_home.join(entry);
-        if real.is_dir() && !entries.iter().any(|known| known.name() == entry) {
-            link(&real, &folders.home.join(entry))?;
-            folders.tools.push(real);
+        if !real.exists() {
+            continue;
         }
+        let private = folders.home.join(entry);
+        // It is there already where the settings name it, or a folder above it.
+        if !private.exists() {
+            link(&real, &private)?;
+        }
+        folders.tools.push(real);
     }
     Ok(folders)
+}
+
+fn shim_files(program: Option<&Path>) -> impl Iterator<Item = &'static str> {
+    let real = program.and_then(|program| program.canonicalize().ok());
+    let belongs = move |manager: &str| {
+        let Some(real) = &real else { return false };
+        let is_shim = real.file_name().is_some_and(|name| name == manager);
+        // asdf's shims are scripts in a folder of its own.
+        let folder = format!(".{manager}/shims");
+        is_shim || real.parent().is_some_and(|parent| parent.ends_with(folder))
+    };
+    let all = SHIM_FILES.into_iter();
+    all.filter_map(move |(manager, file)| belongs(manager).then_some(file))
 }
 
 /// Removes the private homes and temporary folders that agents left in a folder and in those right
@@ -126,28 +167,42 @@ fn link(real: &Path, private: &Path) -> Result<(), Problem> {
     symlink(real, private).map_err(|error| unusable(private).because(error))
 }
 
-fn spread(real: &Path, private: &Path, except: &str) -> Result<(), Problem> {
-    make_private(private)?;
-    let entries = std::fs::read_dir(real).map_err(|error| unusable(real).because(error))?;
-    for entry in entries
-        .flatten()
-        .filter(|entry| entry.file_name() != except)
-    {
-        link(&entry.path(), &private.join(entry.file_name()))?;
-    }
-    Ok(())
+/// Copies within limits. Links are followed: they are the user's own.
+#[derive(Default)]
+struct Copier {
+    bytes: u64,
+    count: usize,
 }
 
-fn copy(real: &Path, private: &Path) -> Result<(), Problem> {
-    let size = std::fs::metadata(real).map_or(0, |meta| meta.len());
-    if size > MAX_COPY {
-        return Err(unusable(real).cause("it is larger than 16 MiB"));
+impl Copier {
+    fn copy(&mut self, real: &Path, private: &Path) -> Result<(), Problem> {
+        let Ok(meta) = std::fs::metadata(real) else {
+            return Ok(());
+        };
+        self.count += 1;
+        if meta.is_file() {
+            self.bytes += meta.len();
+        }
+        if self.bytes > MAX_COPY || self.count > MAX_COPIES {
+            return Err(unusable(real)
+                .cause("`home` may hold 64 MiB and 10000 files of `.claude`, `.codex`, `.gemini`")
+                .hint("name the parts the agent needs, such as `.claude/skills`"));
+        }
+        if meta.is_dir() {
+            make_private(private)?;
+            let entries = std::fs::read_dir(real).map_err(|e| unusable(real).because(e))?;
+            for entry in entries.flatten() {
+                self.copy(&entry.path(), &private.join(entry.file_name()))?;
+            }
+        } else if meta.is_file() {
+            let bytes = std::fs::read(real).map_err(|error| unusable(real).because(error))?;
+            if let Some(parent) = private.parent() {
+                make_private(parent)?;
+            }
+            write_private(private, &bytes)?;
+        }
+        Ok(())
     }
-    let bytes = std::fs::read(real).map_err(|error| unusable(real).because(error))?;
-    if let Some(parent) = private.parent() {
-        make_private(parent)?;
-    }
-    write_private(private, &bytes)
 }
 
 #[cfg(test)]
@@ -157,97 +212,159 @@ mod tests {
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
+    struct Real {
+        root: tempfile::TempDir,
+    }
+
+    impl Real {
+        fn new(files: &[&str]) -> Self {
+            let real = Self {
+                root: tempfile::tempdir().unwrap(),
+            };
+            for file in files {
+                let path = real.home().join(file);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, format!("the user's {file}")).unwrap();
+            }
+            real
+        }
+
+        fn home(&self) -> PathBuf {
+            self.root.path().canonicalize().unwrap().join("real")
+        }
+
+        fn scratch(&self) -> PathBuf {
+            self.root.path().join("run/agent-1")
+        }
+
+        fn prepare(&self, entries: &[&str], program: &str) -> AgentFolders {
+            let entries: Vec<String> = entries.iter().map(|entry| (*entry).to_owned()).collect();
+            let wanted = Wanted {
+                real_home: Some(&self.home()),
+                entries: &entries,
+                program: Some(&self.home().join(program)),
+                keep: false,
+            };
+            prepare(&self.scratch(), &wanted).unwrap()
+        }
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
     #[test]
     fn the_private_home_holds_the_named_entries_and_nothing_else_of_the_real_one() {
-        let root = tempfile::tempdir().unwrap();
-        let real = root.path().join("real");
-        std::fs::create_dir_all(real.join(".claude")).unwrap();
-        std::fs::create_dir_all(real.join(".ssh")).unwrap();
-        std::fs::create_dir_all(real.join(".cargo/bin")).unwrap();
-        std::fs::write(real.join(".claude/.credentials.json"), "login").unwrap();
-        std::fs::write(real.join(".claude.json"), "state").unwrap();
-        std::fs::write(real.join(".cargo/credentials.toml"), "token").unwrap();
-
-        let scratch = root.path().join("run");
+        let real = Real::new(&[
+            ".claude/.credentials.json",
+            ".claude/skills/a.md",
+            ".robot/login",
+            ".npmrc",
+            ".ssh/id",
+            ".cargo/credentials.toml",
+            ".cargo/bin/cargo",
+        ]);
         for _ in 0..2 {
-            let folders = prepare(
-                &scratch,
-                Some(&real),
-                &[".claude", ".claude.json", ".absent"].map(Entry::Whole),
-            )
-            .unwrap();
-            assert_eq!(folders.passed, [real.join(".claude")]);
-            assert_eq!(folders.tools, [real.join(".cargo/bin")]);
-            let mut names: Vec<String> = std::fs::read_dir(&folders.home)
-                .unwrap()
-                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-                .collect();
-            names.sort();
-            assert_eq!(names, [".cargo", ".claude", ".claude.json"]);
-            let read = |name: &str| std::fs::read_to_string(folders.home.join(name));
-            assert_eq!(read(".claude/.credentials.json").unwrap(), "login");
-            assert_eq!(read(".claude.json").unwrap(), "state");
-            assert!(read(".cargo/credentials.toml").is_err());
+            let folders = real.prepare(&[".claude/skills", ".robot", ".npmrc", ".absent"], "x");
+            assert_eq!(folders.passed, [real.home().join(".robot")]);
+            assert_eq!(folders.tools, [real.home().join(".cargo/bin")]);
+            assert_eq!(
+                names(&folders.home),
+                [".cargo", ".claude", ".npmrc", ".robot"]
+            );
+            assert_eq!(names(&folders.home.join(".claude")), ["skills"]);
+            assert_eq!(names(&folders.home.join(".cargo")), ["bin"]);
+            // Another run may have left this.
+            std::fs::write(folders.home.join(".claude/settings.json"), "planted").unwrap();
         }
     }
 
     #[test]
+    fn what_an_agent_writes_into_its_programs_folders_and_into_files_stays_in_its_home() {
+        let real = Real::new(&[".claude/skills/a.md", ".codex/config.toml", ".npmrc"]);
+        let folders = real.prepare(&[".claude", ".codex/config.toml", ".npmrc"], "x");
+        for file in [".claude/skills/a.md", ".codex/config.toml", ".npmrc"] {
+            let private = folders.home.join(file);
+            let text = format!("the user's {file}");
+            assert_eq!(std::fs::read_to_string(&private).unwrap(), text);
+            std::fs::write(&private, "changed").unwrap();
+            let kept = std::fs::read_to_string(real.home().join(file)).unwrap();
+            assert_eq!(kept, text);
+        }
+        assert_eq!(folders.passed, Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn a_folder_with_tools_in_it_can_be_named() {
+        let real = Real::new(&[".cargo/bin/cargo", ".cargo/registry/x"]);
+        let folders = real.prepare(&[".cargo"], "x");
+        assert_eq!(names(&folders.home.join(".cargo")), ["bin", "registry"]);
+        assert_eq!(folders.passed, [real.home().join(".cargo")]);
+        assert_eq!(folders.tools, [real.home().join(".cargo/bin")]);
+    }
+
+    #[test]
+    fn a_dotfile_that_is_a_link_is_passed_on_as_what_it_points_at() {
+        let real = Real::new(&["dotfiles/tool/config", "dotfiles/npmrc"]);
+        symlink("dotfiles/tool", real.home().join(".tool")).unwrap();
+        symlink("dotfiles/npmrc", real.home().join(".npmrc")).unwrap();
+        let folders = real.prepare(&[".tool", ".npmrc"], "x");
+        assert_eq!(folders.passed, [real.home().join("dotfiles/tool")]);
+        assert_eq!(names(&folders.home.join(".tool")), ["config"]);
+        assert!(folders.home.join(".npmrc").is_file());
+    }
+
+    #[test]
+    fn the_settings_of_mise_are_shown_to_its_shims_only() {
+        let real = Real::new(&[
+            ".local/bin/mise",
+            ".local/share/mise/shims/other",
+            ".config/mise/config.toml",
+        ]);
+        let shim = ".local/share/mise/shims/claude";
+        symlink(real.home().join(".local/bin/mise"), real.home().join(shim)).unwrap();
+        let folders = real.prepare(&[], "plain");
+        assert!(!folders.home.join(".config").exists());
+        let folders = real.prepare(&[], shim);
+        assert!(folders.home.join(".config/mise/config.toml").exists());
+    }
+
+    #[test]
+    fn a_folder_too_large_to_copy_names_what_to_do() {
+        let real = Real::new(&[".claude/a"]);
+        let file = std::fs::File::create(real.home().join(".claude/projects")).unwrap();
+        file.set_len(MAX_COPY + 1).unwrap();
+        let wanted = Wanted {
+            real_home: Some(&real.home()),
+            entries: &[".claude".to_owned()],
+            ..Wanted::nothing()
+        };
+        let problem = prepare(&real.scratch(), &wanted).unwrap_err();
+        assert_eq!(
+            problem.hint.as_deref(),
+            Some("name the parts the agent needs, such as `.claude/skills`")
+        );
+    }
+
+    #[test]
     fn discarding_removes_copies_and_links_and_nothing_they_point_at() {
-        let root = tempfile::tempdir().unwrap();
-        let real = root.path().join("real");
-        std::fs::create_dir_all(real.join(".claude")).unwrap();
-        std::fs::write(real.join(".claude/.credentials.json"), "login").unwrap();
-        std::fs::write(real.join(".claude.json"), "state").unwrap();
-        let scratch = root.path().join("run/agent-1");
-        let entries = [".claude", ".claude.json"].map(Entry::Whole);
-        let folders = prepare(&scratch, Some(&real), &entries).unwrap();
+        let real = Real::new(&[".robot/login", ".npmrc"]);
+        let folders = real.prepare(&[".robot", ".npmrc"], "x");
+        let scratch = real.scratch();
         std::fs::write(scratch.join("agent.log"), "said").unwrap();
         // Agents make folders nobody may enter, too.
         std::fs::create_dir(folders.tmp.join("odd")).unwrap();
         std::fs::set_permissions(folders.tmp.join("odd"), Permissions::from_mode(0o0)).unwrap();
         for folder in ["run", "run/agent-1"] {
-            discard_homes(&root.path().join(folder));
-            let left: Vec<_> = std::fs::read_dir(&scratch)
-                .unwrap()
-                .map(|entry| entry.unwrap().file_name())
-                .collect();
-            assert_eq!(left, ["agent.log"]);
+            discard_homes(&real.root.path().join(folder));
+            assert_eq!(names(&scratch), ["agent.log"]);
         }
-        let login = std::fs::read_to_string(real.join(".claude/.credentials.json"));
-        assert_eq!(login.unwrap(), "login");
-    }
-
-    #[test]
-    fn what_the_agent_writes_into_a_copied_file_stays_in_the_private_home() {
-        let root = tempfile::tempdir().unwrap();
-        std::fs::write(root.path().join(".claude.json"), "mine").unwrap();
-        let scratch = root.path().join("run");
-        let folders =
-            prepare(&scratch, Some(root.path()), &[Entry::Whole(".claude.json")]).unwrap();
-        std::fs::write(folders.home.join(".claude.json"), "changed").unwrap();
-        assert_eq!(
-            std::fs::read_to_string(root.path().join(".claude.json")).unwrap(),
-            "mine"
-        );
-    }
-
-    #[test]
-    fn a_folder_without_one_file_is_linked_entry_by_entry() {
-        let root = tempfile::tempdir().unwrap();
-        let real = root.path().join("real/.gemini");
-        std::fs::create_dir_all(real.join("tmp")).unwrap();
-        std::fs::write(real.join("oauth.json"), "login").unwrap();
-        std::fs::write(real.join("settings.json"), "mine").unwrap();
-        let scratch = root.path().join("run");
-        let entries = [Entry::Without(".gemini", "settings.json")];
-        let folders = prepare(&scratch, Some(&root.path().join("real")), &entries).unwrap();
-        let private = folders.home.join(".gemini");
-        assert_eq!(
-            std::fs::read_to_string(private.join("oauth.json")).unwrap(),
-            "login"
-        );
-        assert!(private.join("tmp").is_dir());
-        assert!(!private.join("settings.json").exists());
-        assert_eq!(folders.passed, [real]);
+        let login = std::fs::read_to_string(real.home().join(".robot/login"));
+        assert_eq!(login.unwrap(), "the user's .robot/login");
     }
 }

@@ -85,7 +85,8 @@ fn program(path: PathBuf) -> Program {
         .filter(|folder| folder.file_name() == Some(OsStr::new("node_modules")))
         .last();
     let root = modules.or(real.parent()).unwrap_or(&real).to_path_buf();
-    Program { path: real, root }
+    // Started under its own name: a shim is a link to a program that goes by it.
+    Program { path, root }
 }
 
 enum Found {
@@ -164,7 +165,7 @@ mod tests {
         std::os::unix::fs::symlink(modules.join("@x/tool/bin/tool.js"), root.join("bin/tool"))
             .unwrap();
         let found = find("mine", "tool", root.join("bin").as_os_str(), &root).unwrap();
-        assert_eq!(found.path, modules.join("@x/tool/bin/tool.js"));
+        assert_eq!(found.path, root.join("bin/tool"));
         assert_eq!(found.root, modules);
         assert_eq!(
             native(found.clone(), "@x/tool-linux", &["@x/tool-linux/bin/tool"]),

@@ -2,8 +2,8 @@
 //!
 //! What differs between the agents is in one file each (`claude`, `gemini`, `codex`, `acp`,
 //! `command`): flags for a role, files they need, the versions that were verified. What is the same
-//! is not: finding the program (`locate`), the private home (`home`), what the kernel lets them
-//! touch (`confine`), and the conversation with its redaction, its log and its stops (`session`).
+//! is not: finding the program (`locate`), the private home (`home`), what it holds of the user's
+//! settings (`projection`, `instructions`), what the kernel lets them touch (`confine`), and the conversation with its redaction, its log and its stops (`session`).
 
 mod acp;
 mod claude;
@@ -13,7 +13,10 @@ mod confine;
 mod files;
 mod gemini;
 mod home;
+mod instructions;
 mod locate;
+mod login;
+mod projection;
 mod prompt;
 mod recipe;
 mod runner;

@@ -49,11 +49,17 @@ pub(super) fn fitted(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agents::home::{Wanted, prepare};
+    use std::path::Path;
+
+    fn folders(scratch: &Path) -> AgentFolders {
+        prepare(scratch, &Wanted::nothing()).unwrap()
+    }
 
     #[test]
     fn what_fits_is_said_and_what_does_not_is_put_into_a_file() {
         let root = tempfile::tempdir().unwrap();
-        let folders = super::super::home::prepare(root.path(), None, &[]).unwrap();
+        let folders = folders(root.path());
         let small = fitted("mine", "do it", 10, &folders).unwrap();
         assert_eq!((small.text.as_str(), small.folder), ("do it", None));
         let large = fitted("mine", "do all of it", 10, &folders).unwrap();
@@ -72,7 +78,7 @@ mod tests {
     #[test]
     fn an_empty_prompt_is_refused() {
         let root = tempfile::tempdir().unwrap();
-        let folders = super::super::home::prepare(root.path(), None, &[]).unwrap();
+        let folders = folders(root.path());
         assert_eq!(
             fitted("mine", " \n", 10, &folders).err().map(|p| p.kind),
             Some(Kind::EmptyPrompt)

@@ -1,4 +1,4 @@
-use super::home::{AgentFolders, Entry};
+use super::home::AgentFolders;
 use super::locate::Program;
 use drive_core::Problem;
 use drive_core::agent::AgentKind;
@@ -13,12 +13,19 @@ pub(super) trait Recipe: Send + Sync {
     /// Which kind.
     fn kind(&self) -> AgentKind;
 
-    /// Entries of the user's home it keeps its login and its settings in.
-    fn own_home(&self) -> &'static [Entry<'static>];
+    /// The file of the home that it takes instructions from.
+    fn instructions(&self) -> Option<&'static str> {
+        None
+    }
 
-    /// Entries among those that steer later runs, and so may not be rewritten by an agent.
-    fn own_settings(&self) -> &'static [&'static str] {
-        &[]
+    /// The command that logs a person in.
+    fn login_command(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// What to tell about a sandbox whose files the agent may execute as soon as it starts there.
+    fn warning(&self, _agent: &str, _sandbox: &Path) -> Option<String> {
+        None
     }
 
     /// The program to start in place of the one that was found: some are wrappers.
@@ -51,8 +58,6 @@ pub(super) struct Job<'a> {
     pub(super) model: Option<&'a str>,
     /// The private folders.
     pub(super) folders: &'a AgentFolders,
-    /// The user's own home.
-    pub(super) real_home: Option<&'a Path>,
     /// What its stream must know.
     pub(super) setup: StreamSetup,
     /// Who starts it.

@@ -3,9 +3,13 @@ use super::claude::Claude;
 use super::codex::Codex;
 use super::command::Command;
 use super::confine::{Confined, isolation};
+use super::files::{make_private, unusable, write_private};
 use super::gemini::Gemini;
-use super::home::{AgentFolders, Entry, prepare};
+use super::home::{AgentFolders, Wanted, prepare};
+use super::instructions::combined;
 use super::locate::{Program, find};
+use super::login::Login;
+use super::projection::{Projection, project};
 use super::recipe::{Input, Job, Launch, Recipe};
 use super::session::Session;
 use super::transcript::Transcript;
@@ -22,6 +26,7 @@ use drive_core::agent::{
 use drive_core::network::Reach;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{Layer, LayerName, LayerState, LeakPolicy, Limits, ProcessReport};
+use drive_core::time::{Timestamp, after};
 use drive_engine::ports::{
     Agent, AgentRequest, AgentVersion, Collect, CommandSpec, Isolation, OrphanPolicy,
     ProcessRunner, Started, Stdin,
@@ -55,15 +60,44 @@ pub struct AgentHost {
 impl AgentHost {
     /// The secrets that an agent with these settings is given, or that are withheld from it.
     pub fn secret_values(&self, config: &AgentConfig) -> Vec<String> {
-        let caller: BTreeMap<OsString, OsString> = self
-            .environment
-            .iter()
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect();
+        let projection = self.projection("", config).unwrap_or_default();
+        self.known_secrets(config, &projection)
+    }
+
+    fn known_secrets(&self, config: &AgentConfig, projection: &Projection) -> Vec<String> {
+        let caller = self.caller(projection);
         let mut values =
             secret_values(config, &allowed_env(config, &caller, &self.forge_token_env));
         values.extend(withheld_values(&caller, &self.forge_token_env));
+        values.extend(projection.secrets.iter().cloned());
         values
+    }
+
+    /// What the files of the agent's program in the user's home come to.
+    fn projection(&self, agent: &str, config: &AgentConfig) -> Result<Projection, Problem> {
+        let folder = config_dir_variable(config.kind)
+            .and_then(|name| self.environment.get(name))
+            .map(PathBuf::from);
+        project(
+            agent,
+            config,
+            self.real_home().as_deref(),
+            folder.as_deref(),
+        )
+    }
+
+    /// The caller's environment over what the program's own files set.
+    fn caller(&self, projection: &Projection) -> BTreeMap<OsString, OsString> {
+        let own = projection.variables.iter();
+        let own = own.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        let caller = self.environment.iter();
+        own.chain(caller.map(|(name, value)| (name.to_owned(), value.to_owned())))
+            .collect()
+    }
+
+    fn real_home(&self) -> Option<PathBuf> {
+        let home = self.environment.absolute_path(HOME)?;
+        Some(home.canonicalize().unwrap_or(home))
     }
 }
 
@@ -82,6 +116,7 @@ pub fn agent(name: &str, config: &AgentConfig, host: &AgentHost) -> Result<AnyAg
         config: config.clone(),
         host: host.clone(),
         recipe,
+        projection: host.projection(name, config)?,
     })
 }
 
@@ -91,6 +126,7 @@ pub struct AnyAgent {
     config: AgentConfig,
     host: AgentHost,
     recipe: Box<dyn Recipe>,
+    projection: Projection,
 }
 
 /// The file that `DRIVE_INPUT` names.
@@ -131,6 +167,10 @@ impl Agent for AnyAgent {
             program: program.path,
             version,
         })
+    }
+
+    fn takes_instructions(&self) -> bool {
+        self.recipe.instructions().is_some()
     }
 
     fn run(
@@ -180,14 +220,33 @@ impl AnyAgent {
     ) -> Result<AgentOutcome, Problem> {
         let env = self.allowed();
         let (program, first_args) = self.program(&env)?;
+        let login = Login {
+            ends: self.projection.login_ends,
+            has_key: !secret_values(&self.config, &env).is_empty(),
+            command: self.recipe.login_command(),
+        };
+        let now = Timestamp::now();
+        if let Some(expired) = login.expired(now) {
+            return Ok(expired);
+        }
+        let warnings = [
+            login.warning(&self.name, after(now, request.limits.wall)),
+            self.recipe.warning(&self.name, &request.sandbox),
+        ];
+        for message in warnings.into_iter().flatten() {
+            on_event(AgentEvent::Warning { message });
+        }
         let real_home = self.real_home();
-        let mut folders = prepare(&request.scratch, real_home.as_deref(), &self.home_entries())?;
-        // A settings folder elsewhere is used like the one in the home.
-        let elsewhere = config_dir_variable(self.config.kind)
-            .and_then(|name| env.get(OsStr::new(name)))
-            .map(PathBuf::from);
-        let is_usable = |folder: &PathBuf| folder.is_absolute() && folder.is_dir();
-        folders.passed.extend(elsewhere.filter(is_usable));
+        let folders = prepare(
+            &request.scratch,
+            &Wanted {
+                real_home: real_home.as_deref(),
+                entries: &self.config.home,
+                program: Some(&program.path),
+                keep: request.resume.is_some(),
+            },
+        )?;
+        self.furnish(&folders, request)?;
         make_workplace(request)?;
         let data = write_input(request)?;
         let launch = self.recipe.launch(&Job {
@@ -199,7 +258,6 @@ impl AnyAgent {
                 .as_deref()
                 .or_else(|| self.config.model_for(request.role)),
             folders: &folders,
-            real_home: real_home.as_deref(),
             setup: self.setup(request, secrets),
             runner: &*self.host.runner,
         })?;
@@ -266,7 +324,7 @@ impl AnyAgent {
         );
         let report = self.host.runner.run(&spec, &stop, started, &mut session)?;
         session.lacked_network(&report.layers);
-        let outcome = session.finish(&report.end);
+        let outcome = login.named(session.finish(&report.end));
         match relies_on {
             Some(layer) if !is_active(&report, layer) => Err(not_held(&self.name)),
             Some(_) | None => Ok(outcome),
@@ -292,11 +350,6 @@ impl AnyAgent {
         reach: Reach,
     ) -> Isolation {
         let real_home = self.real_home();
-        let settings = real_home.iter().flat_map(|home| {
-            let own = self.recipe.own_settings().iter();
-            own.map(|entry| home.join(entry))
-                .filter(|path| path.exists())
-        });
         isolation(&Confined {
             role: request.role,
             mode: request.isolation,
@@ -306,7 +359,6 @@ impl AnyAgent {
             state: &self.host.state,
             folders,
             readable,
-            settings: settings.collect(),
             network: self.config.network,
             reach,
         })
@@ -320,7 +372,7 @@ impl AnyAgent {
         cancel: &CancelToken,
     ) -> Result<String, Problem> {
         let scratch = self.host.scratch.join("check").join(&self.name);
-        let folders = prepare(&scratch, None, &[])?;
+        let folders = prepare(&scratch, &Wanted::nothing())?;
         let spec = CommandSpec {
             args,
             env: environment(env, [], &folders),
@@ -364,19 +416,49 @@ impl AnyAgent {
         ))
     }
 
+    /// Writes what its program's settings come to, and the instructions, into the private home.
+    fn furnish(&self, folders: &AgentFolders, request: &AgentRequest) -> Result<(), Problem> {
+        let write = |name: &str, text: &str| {
+            let path = folders.home.join(name);
+            if let Some(folder) = path.parent() {
+                make_private(folder)?;
+                // In the home of the conversation before, an agent may have put a link in its place.
+                if folder.is_symlink() {
+                    return Err(unusable(folder).cause("it is a link"));
+                }
+            }
+            let _ = std::fs::remove_file(&path);
+            write_private(&path, text.as_bytes())
+        };
+        for (name, text) in &self.projection.files {
+            write(name, text)?;
+        }
+        let Some(place) = self.recipe.instructions() else {
+            return Ok(());
+        };
+        let own = place.rsplit('/').next().unwrap_or(place);
+        let user = self.projection.instructions.as_deref();
+        match combined(own, user, &request.instructions) {
+            Some(text) => write(place, &text),
+            None => Ok(()),
+        }
+    }
+
+    /// The variables it is given. Its settings folder is always the private home's.
     fn allowed(&self) -> BTreeMap<OsString, OsString> {
-        allowed_env(&self.config, &self.caller(), &self.host.forge_token_env)
+        let mut env = allowed_env(&self.config, &self.caller(), &self.host.forge_token_env);
+        if let Some(name) = config_dir_variable(self.config.kind) {
+            env.remove(OsStr::new(name));
+        }
+        env
     }
 
     fn caller(&self) -> BTreeMap<OsString, OsString> {
-        let caller = self.host.environment.iter();
-        caller
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect()
+        self.host.caller(&self.projection)
     }
 
     fn secrets(&self) -> Secrets {
-        let own = self.host.secret_values(&self.config);
+        let own = self.host.known_secrets(&self.config, &self.projection);
         Secrets::new(own.iter().chain(&self.host.secrets))
     }
 
@@ -424,14 +506,7 @@ impl AnyAgent {
     }
 
     fn real_home(&self) -> Option<PathBuf> {
-        let home = self.host.environment.absolute_path(HOME)?;
-        Some(home.canonicalize().unwrap_or(home))
-    }
-
-    fn home_entries(&self) -> Vec<Entry<'_>> {
-        let own = self.recipe.own_home().iter().copied();
-        own.chain(self.config.home.iter().map(|entry| Entry::Whole(entry)))
-            .collect()
+        self.host.real_home()
     }
 }
 

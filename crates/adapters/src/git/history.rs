@@ -138,6 +138,38 @@ pub(super) fn read_file(
     Ok(Some(String::from_utf8_lossy(&answer.stdout).into_owned()))
 }
 
+pub(super) fn plain_files(
+    git: &Git,
+    location: &Location,
+    commit: &str,
+    names: &[&str],
+    limit: u64,
+) -> Result<Vec<(String, String)>, Problem> {
+    let call = || git.call_at(location.clone(), Touches::Objects);
+    let listed = call()
+        .args(["ls-tree", "-z", "-l", "--full-tree", commit, "--"])
+        .args(names.iter().copied())
+        .ok()?;
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let mut found = Vec::new();
+    for entry in listed.split_terminator('\0') {
+        let Some((facts, name)) = entry.split_once('\t') else {
+            continue;
+        };
+        let facts: Vec<&str> = facts.split_whitespace().collect();
+        let [mode, "blob", blob, size] = facts[..] else {
+            continue;
+        };
+        let is_plain = matches!(mode, "100644" | "100755");
+        if is_plain && size.parse::<u64>().is_ok_and(|size| size <= limit) {
+            let answer = call().args(["cat-file", "blob", blob]).ok()?;
+            let text = String::from_utf8_lossy(&answer.stdout).into_owned();
+            found.push((name.to_owned(), text));
+        }
+    }
+    Ok(found)
+}
+
 pub(super) fn diff_stats(
     git: &Git,
     location: &Location,

@@ -351,6 +351,16 @@ impl VersionControl for Git {
         history::read_file(self, &Location::history_of(place), commit, path, limit)
     }
 
+    fn plain_files(
+        &self,
+        place: Place<'_>,
+        commit: &str,
+        names: &[&str],
+        limit: u64,
+    ) -> Result<Vec<(String, String)>, Problem> {
+        history::plain_files(self, &Location::history_of(place), commit, names, limit)
+    }
+
     fn changed_paths(
         &self,
         place: Place<'_>,

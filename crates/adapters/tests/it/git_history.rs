@@ -383,3 +383,22 @@ fn a_remote_that_never_answers_does_not_hold_whoever_asks_for_a_stop() {
 fn the_same_holds_for_an_ordinary_user() {
     crate::support::again_as_ordinary_user(module_path!());
 }
+
+#[test]
+fn plain_files_of_a_commit_are_read_without_links_folders_and_long_ones() {
+    let world = World::new();
+    let repo = &world.repo;
+    write(&repo.join("CLAUDE.md"), "of the base");
+    write(&repo.join("GEMINI.md"), "too long for this");
+    write(&repo.join("sub/AGENTS.md"), "of a folder");
+    std::os::unix::fs::symlink("/etc/passwd", repo.join("AGENTS.md")).unwrap();
+    world.git(["add", "-A"]);
+    world.git(["commit", "-q", "-m", "instructions"]);
+    write(&repo.join("CLAUDE.md"), "not committed");
+    let names = ["CLAUDE.md", "AGENTS.md", "GEMINI.md", "sub"];
+    let files = world
+        .builder()
+        .plain_files(Place::Checkout(repo), "HEAD", &names, 12)
+        .unwrap();
+    assert_eq!(files, [("CLAUDE.md".to_owned(), "of the base".to_owned())]);
+}

@@ -130,6 +130,21 @@ impl VersionControl for FakeRepository {
         }
     }
 
+    fn plain_files(
+        &self,
+        place: Place<'_>,
+        commit: &str,
+        names: &[&str],
+        limit: u64,
+    ) -> Result<Vec<(String, String)>, Problem> {
+        let mut found = Vec::new();
+        for name in names {
+            let text = self.read_file(place, commit, name, limit)?;
+            found.extend(text.map(|text| ((*name).to_owned(), text)));
+        }
+        Ok(found)
+    }
+
     fn changed_paths(&self, _: Place<'_>, base: &str, head: &str) -> Result<Vec<PathBuf>, Problem> {
         let state = self.alive()?;
         require(&state, &[base, head])?;

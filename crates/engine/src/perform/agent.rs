@@ -3,7 +3,7 @@
 use super::World;
 use super::put_back::strayed;
 use crate::executor::Task;
-use crate::ports::AgentRequest;
+use crate::ports::{AgentRequest, INSTRUCTION_FILES, InstructionFile, Place};
 use drive_core::agent::{Access, AgentEvent, Decision, Role};
 use drive_core::ids::SandboxId;
 use drive_core::problem::{Kind, Problem};
@@ -48,7 +48,7 @@ impl World<'_> {
             task.claimed.key.as_str().replace('/', "-"),
             task.claimed.attempt
         ));
-        let request = AgentRequest {
+        let mut request = AgentRequest {
             run: task.run.id.clone(),
             role: job.role,
             round: job.round,
@@ -62,6 +62,7 @@ impl World<'_> {
             scratch: scratch.clone(),
             model: job.model.clone(),
             resume: None,
+            instructions: Vec::new(),
             limits: Limits {
                 wall: job.total,
                 idle: Some(job.idle),
@@ -71,6 +72,9 @@ impl World<'_> {
             max_escalations: job.max_escalations,
             isolation: self.isolation,
         };
+        if sandbox.is_some() && agent.takes_instructions() {
+            request.instructions = self.instructions(task)?;
+        }
         let notes = Notes {
             task,
             count: Cell::new(0),
@@ -106,6 +110,29 @@ impl World<'_> {
             outcome: Box::new(outcome),
             log: Some(scratch),
         })
+    }
+}
+
+/// The largest instruction file that is read.
+const INSTRUCTION_BYTES: u64 = 1024 * 1024;
+
+impl World<'_> {
+    /// What the repository tells agents, from the user's repository at the base: what the run itself
+    /// changes about it counts once a person merged it.
+    fn instructions(&self, task: &Task<'_>) -> Result<Vec<InstructionFile>, Problem> {
+        let Some(request) = &task.run.request else {
+            return Ok(Vec::new());
+        };
+        let files = self.history.plain_files(
+            Place::Checkout(&request.repo),
+            &request.base_sha,
+            &INSTRUCTION_FILES,
+            INSTRUCTION_BYTES,
+        )?;
+        let files = files.into_iter();
+        Ok(files
+            .map(|(name, text)| InstructionFile { name, text })
+            .collect())
     }
 }
 

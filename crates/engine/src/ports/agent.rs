@@ -34,6 +34,8 @@ pub struct AgentRequest {
     pub model: Option<String>,
     /// The conversation to resume.
     pub resume: Option<Session>,
+    /// What the repository tells agents, as it was at the base. Agents read it as text.
+    pub instructions: Vec<InstructionFile>,
     /// The limits.
     pub limits: Limits,
     /// The remaining budget.
@@ -43,6 +45,18 @@ pub struct AgentRequest {
     /// Refuse to run it without the kernel's help.
     pub isolation: IsolationMode,
 }
+
+/// A file with instructions for agents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstructionFile {
+    /// Its name, such as `AGENTS.md`.
+    pub name: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// The names of files that tell agents what to do.
+pub const INSTRUCTION_FILES: [&str; 3] = ["CLAUDE.md", "AGENTS.md", "GEMINI.md"];
 
 /// Facts about an installed agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +78,11 @@ pub trait Agent: Send + Sync {
 
     /// Whether it is installed, and in which version. Starts it, briefly.
     fn check(&self, cancel: &CancelToken) -> Result<AgentVersion, Problem>;
+
+    /// Whether it is told what the repository's instruction files say.
+    fn takes_instructions(&self) -> bool {
+        false
+    }
 
     /// Lets it do one job, to its end.
     ///

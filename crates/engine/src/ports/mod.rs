@@ -13,7 +13,9 @@ mod sandboxes;
 mod store;
 mod version_control;
 
-pub use agent::{Agent, AgentRequest, AgentSource, AgentVersion};
+pub use agent::{
+    Agent, AgentRequest, AgentSource, AgentVersion, INSTRUCTION_FILES, InstructionFile,
+};
 pub use clock::Clock;
 pub use drive_core::process::Stream;
 pub use drive_core::settings::{IsolationMode, NetworkAccess};

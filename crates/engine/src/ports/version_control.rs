@@ -244,6 +244,16 @@ pub trait VersionControl: Send + Sync {
         limit: u64,
     ) -> Result<Option<String>, Problem>;
 
+    /// Those of `names` that are regular files at the root of a commit, as text of at most `limit`
+    /// bytes. Links are left out, and so is what is larger than `limit`.
+    fn plain_files(
+        &self,
+        place: Place<'_>,
+        commit: &str,
+        names: &[&str],
+        limit: u64,
+    ) -> Result<Vec<(String, String)>, Problem>;
+
     /// The paths that differ between two commits.
     fn changed_paths(
         &self,

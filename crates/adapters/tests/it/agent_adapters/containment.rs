@@ -169,6 +169,28 @@ fn tools_of_the_search_path_stay_usable_when_they_are_in_the_home() {
     assert_eq!(played.outcome().text, "helped\n");
 }
 
+/// Shims of mise and volta are links to one program, which goes by the name it is started under.
+#[test]
+fn a_shim_is_started_under_its_own_name() {
+    let mut stage = Stage::new();
+    let shims = stage.root.join("home/.local/share/mise/shims");
+    std::fs::create_dir_all(&shims).unwrap();
+    std::fs::create_dir_all(stage.root.join("home/.config/mise")).unwrap();
+    std::fs::write(
+        stage.root.join("home/.config/mise/config.toml"),
+        "[tools]\n",
+    )
+    .unwrap();
+    stage.program(
+        "mise",
+        "#!/bin/sh\nbasename \"$0\"; cat ~/.config/mise/config.toml\n",
+    );
+    std::os::unix::fs::symlink(stage.root.join("bin/mise"), shims.join("robot")).unwrap();
+    stage.variables[0].1 = format!("{}:/usr/bin:/bin", shims.display());
+    let played = stage.play(&command("robot"), &stage.request(Role::Coder));
+    assert_eq!(played.outcome().text, "robot\n[tools]\n", "{}", stage.log());
+}
+
 #[test]
 fn an_agent_commits_in_its_worktree_by_itself() {
     let stage = Stage::new();

@@ -95,6 +95,7 @@ impl Stage {
             scratch: self.root.join("run"),
             model: None,
             resume: None,
+            instructions: Vec::new(),
             limits: Limits {
                 wall: Duration::from_secs(60),
                 grace: Duration::from_secs(1),

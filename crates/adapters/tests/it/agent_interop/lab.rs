@@ -6,9 +6,11 @@ use drive_core::agent::{
     AgentConfig, AgentEvent, AgentKind, AgentOutcome, Budget, PermissionRules, Role,
 };
 use drive_core::ids::RunId;
-use drive_core::process::Limits;
+use drive_core::process::{LeakPolicy, Limits};
 use drive_engine::CancelToken;
-use drive_engine::ports::{Agent, AgentRequest, IsolationMode};
+use drive_engine::ports::{
+    Agent, AgentRequest, Collect, CommandSpec, IsolationMode, ProcessRunner, Stdin,
+};
 use drive_testkit::interop::{AgentClis, AgentHome, Cli};
 use drive_testkit::model_server::{ModelServer, Script};
 use std::path::PathBuf;
@@ -107,6 +109,7 @@ impl Lab {
             scratch: self.scratch(),
             model: None,
             resume: None,
+            instructions: Vec::new(),
             limits: Limits {
                 wall: Duration::from_secs(120),
                 grace: Duration::from_secs(2),
@@ -141,6 +144,46 @@ impl Lab {
             "a process was left behind"
         );
         Played { events, result }
+    }
+
+    /// Takes a variable away from the caller.
+    pub(crate) fn unset(&mut self, name: &str) {
+        self.variables.retain(|(known, _)| known != name);
+    }
+
+    /// The CLI as a person would start it in the folder, which they trust, with all of their own
+    /// settings.
+    pub(crate) fn by_hand(&self) {
+        let mut command = self.config().command;
+        let work = self.home.work().display().to_string();
+        let trusted = format!("projects={{{work:?}={{trust_level=\"trusted\"}}}}");
+        let own: &[&str] = match self.cli {
+            Cli::Claude => &["-p", "--output-format", "json"],
+            Cli::Gemini => &["--approval-mode", "yolo"],
+            Cli::Codex => &["exec", "--skip-git-repo-check", "-c", &trusted, "-"],
+        };
+        command.extend(own.iter().map(|arg| (*arg).to_owned()));
+        if self.cli == Cli::Gemini {
+            let file = self.home.home().join(".gemini/trustedFolders.json");
+            std::fs::write(file, format!("{{{work:?}: \"TRUST_FOLDER\"}}")).unwrap();
+        }
+        let spec = CommandSpec {
+            args: command[1..].iter().map(Into::into).collect(),
+            env: self
+                .variables
+                .iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+            stdin: Stdin::Bytes(b"please do it".to_vec()),
+            limits: self.request(Role::Coder).limits,
+            leaks: LeakPolicy::Kill,
+            ..CommandSpec::new(&command[0], self.home.work())
+        };
+        let runner = BoundedRunner::with_helper(env!("CARGO_BIN_EXE_drive-supervise"));
+        // Some end with an error once what they were made to run has run.
+        let mut output = Collect::new(64 * 1024);
+        let report = runner.run(&spec, &CancelToken::new(), &mut |_| Ok(()), &mut output);
+        report.unwrap();
     }
 
     /// What the CLI printed, for the message of a test that failed.

@@ -4,6 +4,7 @@
 mod acp;
 mod ends;
 mod faults;
+mod home;
 mod lab;
 mod project;
 mod read_only;

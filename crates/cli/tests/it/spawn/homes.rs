@@ -78,3 +78,51 @@ fn a_home_that_a_killed_drive_left_goes_with_the_next_command() {
         assert_eq!(world.survivors(), Vec::<String>::new());
     }
 }
+
+/// What a Claude Code of the user says to an agent, and what the repository says at the base.
+#[test]
+fn instructions_of_the_user_and_of_the_base_are_in_the_agents_home_and_the_users_stays() {
+    let world = World::with_agent("true");
+    world.program(
+        "script",
+        "[ \"$1\" = --version ] && echo '2.1.325 (Claude Code)' && exit
+read -r prompt
+cat \"$HOME/.claude/CLAUDE.md\" > told.txt; ls \"$HOME/.claude\" > there.txt
+echo planted > \"$HOME/.claude/settings.json\"
+echo '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"done\"}'",
+    );
+    world.all_settings(&format!(
+        "[spawn]\nagent = \"script\"\n[forge]\nkind = \"local\"\n[agents.script]\nkind = \"claude-code\"\ncommand = [{:?}]\n",
+        world.path("bin/script")
+    ));
+    world.shell("cd repo && echo base > CLAUDE.md && ln -s ../home/secret AGENTS.md && git add -A && git commit -qm instructions && echo tree > CLAUDE.md");
+    world.shell("mkdir home/.claude && echo mine > home/.claude/CLAUDE.md && echo '{\"hooks\": {}}' > home/.claude/settings.json && echo hidden > home/secret && touch home/.claude/history.jsonl");
+    let before = contents(&world.path("home"));
+    let (ended, run) = world.spawn(&["Look"]);
+    assert_eq!(ended, Some(0), "{run:#}");
+    let branch = text(&run["branch"]);
+    assert_eq!(
+        world.git(&format!("show {branch}:told.txt")),
+        "mine\n\n\n<!-- CLAUDE.md of the repository -->\nbase"
+    );
+    assert_eq!(
+        world.git(&format!("show {branch}:there.txt")),
+        "CLAUDE.md\nsettings.json"
+    );
+    assert_eq!(contents(&world.path("home")), before);
+}
+
+#[test]
+fn a_repository_that_asks_for_files_of_the_home_is_refused() {
+    let world = World::with_agent("true");
+    world.shell(
+        "echo '[agents.script]' > repo/drive.toml && echo 'home = [\".ssh\"]' >> repo/drive.toml",
+    );
+    let ended = world.drive(&["spawn", "--json", "Look"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let refused = ended.document();
+    assert!(
+        text(&refused["message"]).contains("`agents.script.home` counts in your own settings only"),
+        "{refused:#}"
+    );
+}

@@ -88,6 +88,10 @@ const LOGIN: &[&str] = &[
     "token has expired",
     "refresh token",
     "please set an auth method",
+    "invalid auth method",
+    "must specify the gemini_api_key",
+    "when using vertex ai, you must specify",
+    "could not be refreshed",
     "authentication required",
     "unauthorized",
 ];
@@ -186,6 +190,15 @@ mod tests {
             (
                 "[API Error: {\"error\":{\"message\":\"no\",\"code\":503,\"status\":\"UNAVAILABLE\"}}]",
                 model(Some(503)),
+            ),
+            (
+                "When using Gemini API, you must specify the GEMINI_API_KEY environment variable.",
+                Failure::LoginExpired,
+            ),
+            ("Invalid auth method selected.", Failure::LoginExpired),
+            (
+                "Your access token could not be refreshed. Please log out and sign in again.",
+                Failure::LoginExpired,
             ),
             (
                 "unexpected status 401 Unauthorized: no, url: http://x",

@@ -1,0 +1,112 @@
+use drive_core::agent::{AgentOutcome, Ending, Failure, Ignored, Usage};
+use drive_core::time::Timestamp;
+
+/// What is known about the login of an agent before it starts.
+pub(super) struct Login {
+    /// When the access token that it gets stops working. It cannot get another one by itself.
+    pub(super) ends: Option<Timestamp>,
+    /// Whether it has a key besides.
+    pub(super) has_key: bool,
+    /// The command that logs a person in.
+    pub(super) command: Option<&'static str>,
+}
+
+impl Login {
+    /// The outcome of an agent that need not be started: nothing would answer it.
+    pub(super) fn expired(&self, now: Timestamp) -> Option<AgentOutcome> {
+        let ends = self.token_ends().filter(|ends| *ends <= now)?;
+        Some(self.named(AgentOutcome {
+            ending: Ending::Failed {
+                reason: Failure::LoginExpired,
+                message: format!("its login expired at {ends}"),
+            },
+            text: String::new(),
+            summary: String::new(),
+            usage: Usage::default(),
+            cost: None,
+            session: None,
+            escalations: 0,
+            ignored: Ignored::default(),
+        }))
+    }
+
+    /// What to tell about a login that ends while the agent works.
+    pub(super) fn warning(&self, agent: &str, until: Timestamp) -> Option<String> {
+        let ends = self.token_ends().filter(|ends| *ends < until)?;
+        let command = self.command?;
+        Some(format!(
+            "the login of agent `{agent}` expires at {ends}, before its time limit; renew it with \
+             `{command}`"
+        ))
+    }
+
+    /// The outcome, with the command that logs in where that is what is missing.
+    pub(super) fn named(&self, mut outcome: AgentOutcome) -> AgentOutcome {
+        if let (
+            Ending::Failed {
+                reason: Failure::LoginExpired,
+                message,
+            },
+            Some(command),
+        ) = (&mut outcome.ending, self.command)
+        {
+            let separator = if message.is_empty() { "" } else { "; " };
+            message.push_str(&format!("{separator}log in with `{command}`"));
+        }
+        outcome
+    }
+
+    fn token_ends(&self) -> Option<Timestamp> {
+        self.ends.filter(|_| !self.has_key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn login(ends: &str, has_key: bool) -> Login {
+        Login {
+            ends: Some(ends.parse().unwrap()),
+            has_key,
+            command: Some("codex login"),
+        }
+    }
+
+    #[test]
+    fn an_expired_login_is_an_outcome_that_names_the_command() {
+        let now = "2026-11-16T12:00:00Z".parse().unwrap();
+        let expired = login("2026-11-16T11:59:59Z", false).expired(now).unwrap();
+        assert_eq!(
+            expired.ending,
+            Ending::Failed {
+                reason: Failure::LoginExpired,
+                message: "its login expired at 2026-11-16T11:59:59Z; log in with `codex login`"
+                    .to_owned(),
+            }
+        );
+        assert_eq!(login("2026-11-16T11:59:59Z", true).expired(now), None);
+        assert_eq!(login("2026-11-16T12:00:01Z", false).expired(now), None);
+    }
+
+    #[test]
+    fn a_login_that_ends_before_the_job_may_is_told() {
+        let until = "2026-11-16T12:30:00Z".parse().unwrap();
+        assert_eq!(
+            login("2026-11-16T12:10:00Z", false).warning("mine", until),
+            Some(
+                "the login of agent `mine` expires at 2026-11-16T12:10:00Z, before its time \
+                 limit; renew it with `codex login`"
+                    .to_owned()
+            )
+        );
+        assert_eq!(
+            login("2026-11-16T12:30:00Z", false).warning("mine", until),
+            None
+        );
+        assert_eq!(
+            login("2026-11-16T12:10:00Z", true).warning("mine", until),
+            None
+        );
+    }
+}

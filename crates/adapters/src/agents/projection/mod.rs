@@ -1,0 +1,92 @@
+//! What an agent gets of the files that its program keeps in the user's home.
+//!
+//! The files themselves are neither shown nor copied: their hooks, helpers, plugins and servers
+//! would run, and a refresh token would let an agent log the user out. From each, the part that a
+//! call of the model needs is written anew into the private home.
+
+mod claude;
+mod codex;
+mod dotenv;
+mod gemini;
+mod own_files;
+
+use drive_core::agent::{AgentConfig, AgentKind};
+use drive_core::problem::{Kind, Problem};
+use drive_core::time::Timestamp;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+pub(super) use own_files::OwnFiles;
+
+/// What one program's own files come to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Projection {
+    /// Files of the private home, by their path in it.
+    pub(super) files: Vec<(&'static str, String)>,
+    /// Variables that the files set.
+    pub(super) variables: BTreeMap<String, String>,
+    /// Values that no log may show.
+    pub(super) secrets: Vec<String>,
+    /// When the login that was found stops working, where its file says so.
+    pub(super) login_ends: Option<Timestamp>,
+    /// The user's own instructions to the agent.
+    pub(super) instructions: Option<String>,
+}
+
+/// The file that claude is told to read its servers from.
+pub(super) const CLAUDE_SERVERS: &str = ".claude/drive-mcp.json";
+
+/// The part of the user's own files that an agent with these settings gets.
+pub(super) fn project(
+    agent: &str,
+    config: &AgentConfig,
+    home: Option<&Path>,
+    settings_folder: Option<&Path>,
+) -> Result<Projection, Problem> {
+    let files = |folder| OwnFiles::new(home, folder, settings_folder);
+    let wanted = Servers {
+        agent,
+        names: &config.mcp,
+    };
+    match config.kind {
+        AgentKind::ClaudeCode => claude::project(&files(".claude"), &wanted),
+        AgentKind::Codex => codex::project(&files(".codex"), &wanted),
+        AgentKind::GeminiCli => gemini::project(&files(".gemini")),
+        AgentKind::Acp | AgentKind::Command => Ok(Projection::default()),
+    }
+}
+
+/// The MCP servers that the user passes on.
+struct Servers<'a> {
+    agent: &'a str,
+    names: &'a [String],
+}
+
+impl Servers<'_> {
+    /// Each of them, as `find` gives it from the program's settings.
+    fn take<T>(
+        &self,
+        place: &str,
+        find: impl Fn(&str) -> Option<T>,
+    ) -> Result<Vec<(String, T)>, Problem> {
+        let all = self.names.iter();
+        all.map(|name| match find(name) {
+            Some(server) => Ok((name.clone(), server)),
+            None => Err(Problem::new(
+                Kind::AgentMcp,
+                format!(
+                    "`mcp` of agent `{}` names `{name}`, which `{place}` does not have",
+                    self.agent
+                ),
+            )
+            .hint(format!(
+                "add the server to `{place}`, or remove it from `mcp` in `[agents.{}]`",
+                self.agent
+            ))),
+        })
+        .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;
