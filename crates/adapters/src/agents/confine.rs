@@ -83,7 +83,6 @@ fn hidden(home: Option<&Path>, state: &Path) -> Vec<PathBuf> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests write their own fixtures")]
 mod tests {
     use super::*;
 

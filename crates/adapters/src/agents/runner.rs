@@ -153,6 +153,11 @@ impl Agent for AnyAgent {
     fn check(&self, cancel: &CancelToken) -> Result<AgentVersion, Problem> {
         let env = self.allowed();
         let (program, mut args) = self.program(&env)?;
+        if let Some(expired) = self.login(&env).expired(Timestamp::now())
+            && let Some(problem) = expired.problem(&self.name)
+        {
+            return Err(problem);
+        }
         let version = match self.recipe.version_args() {
             Some(asking) => {
                 args.extend(asking.iter().map(OsString::from));
@@ -220,11 +225,7 @@ impl AnyAgent {
     ) -> Result<AgentOutcome, Problem> {
         let env = self.allowed();
         let (program, first_args) = self.program(&env)?;
-        let login = Login {
-            ends: self.projection.login_ends,
-            has_key: !secret_values(&self.config, &env).is_empty(),
-            command: self.recipe.login_command(),
-        };
+        let login = self.login(&env);
         let now = Timestamp::now();
         if let Some(expired) = login.expired(now) {
             return Ok(expired);
@@ -414,6 +415,14 @@ impl AnyAgent {
             "set `command` and `kind` in `[agents.{}]`",
             self.name
         ))
+    }
+
+    fn login(&self, env: &BTreeMap<OsString, OsString>) -> Login {
+        Login {
+            ends: self.projection.login_ends,
+            has_key: !secret_values(&self.config, env).is_empty(),
+            command: self.recipe.login_command(),
+        }
     }
 
     /// Writes what its program's settings come to, and the instructions, into the private home.

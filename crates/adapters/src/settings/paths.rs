@@ -144,6 +144,31 @@ mod tests {
     }
 
     #[test]
+    fn files_in_the_checkout_are_the_repositorys_and_the_users_file_is_not() {
+        let at = |home: &str, config: Option<&str>| {
+            SettingsPaths::locate(
+                &Environment::from_pairs([("HOME", home)]),
+                Path::new("/repo"),
+                Some(Path::new("/repo")),
+                config.map(Path::new),
+            )
+        };
+        // A home that is a checkout itself.
+        let paths = at("/repo", None);
+        let found: Vec<bool> = paths
+            .optional
+            .iter()
+            .map(|path| paths.is_of_repository(path))
+            .collect();
+        assert_eq!(found, [false, true]);
+        for (config, expected) in [("ci/drive.toml", true), ("/etc/drive.toml", false)] {
+            let paths = at("/home/ann", Some(config));
+            let required = paths.required.clone().unwrap();
+            assert_eq!(paths.is_of_repository(&required), expected, "{config}");
+        }
+    }
+
+    #[test]
     fn the_root_is_found_from_below_also_in_a_linked_worktree() {
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("a/b");

@@ -2,7 +2,9 @@
 
 use crate::agent_interop::lab::{Lab, Played};
 use drive_core::agent::{Ending, Failure, Role};
-use drive_engine::ports::InstructionFile;
+use drive_core::problem::Kind;
+use drive_engine::CancelToken;
+use drive_engine::ports::{Agent, InstructionFile};
 use drive_testkit::interop::Cli;
 use drive_testkit::model_server::{Fault, Script, Turn};
 use std::collections::BTreeMap;
@@ -334,6 +336,13 @@ fn an_expired_login_is_told_before_the_agent_starts() {
     let path = lab.home.home().join(".claude/.credentials.json");
     let text = std::fs::read_to_string(&path).unwrap();
     write(&path, &text.replace("4102444800000", "1577836800000"));
+    let refused = lab.agent(&lab.config()).check(&CancelToken::new());
+    let problem = refused.unwrap_err();
+    assert_eq!(problem.kind, Kind::AgentLoginExpired);
+    assert_eq!(
+        problem.causes,
+        ["its login expired at 2020-01-01T00:00:00Z; log in with `claude auth login`"]
+    );
     let played = lab.play(Role::Coder);
     assert_eq!(
         played.outcome().ending,
