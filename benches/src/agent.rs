@@ -111,6 +111,7 @@ fn request(folder: &Path, sandbox: &Path) -> AgentRequest {
         sandbox: sandbox.to_path_buf(),
         git_dir: None,
         scratch: folder.join("run"),
+        instructions: Vec::new(),
         model: None,
         resume: None,
         limits: Limits {

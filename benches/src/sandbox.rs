@@ -4,7 +4,7 @@
 use crate::table::Row;
 use drive_adapters::git::Git;
 use drive_adapters::process::BoundedRunner;
-use drive_adapters::worktree::Worktrees;
+use drive_adapters::sandbox::GitSandboxes;
 use drive_adapters::{Environment, SystemClock};
 use drive_core::ids::{BranchName, CommitSha, RunId, SandboxId};
 use drive_core::sandbox::{Lifetime, SandboxSpec};
@@ -42,7 +42,7 @@ pub(crate) fn run() -> Vec<Row> {
     let environment = Environment::from_pairs([("PATH", path), ("HOME", home)]);
     let git = Git::new(Arc::new(BoundedRunner::new()), &environment);
     let (root, state) = (dir.path().join("sandboxes"), dir.path().join("state"));
-    let sandboxes = match Worktrees::open(git, Arc::new(SystemClock), &root, &state) {
+    let sandboxes = match GitSandboxes::open(git, Arc::new(SystemClock), &root, &state) {
         Ok(sandboxes) => sandboxes,
         Err(problem) => {
             eprintln!("skipped: {problem}");
@@ -142,7 +142,7 @@ fn look_at_each(sources: &Path) {
     assert_eq!(seen, FOLDERS * FILES, "every file was looked at");
 }
 
-fn ours(repo: &Path, sandboxes: &Worktrees, round: usize, times: &mut Times) {
+fn ours(repo: &Path, sandboxes: &GitSandboxes, round: usize, times: &mut Times) {
     let spec = SandboxSpec {
         id: SandboxId::new(format!("bench-{round}")),
         run: RunId::new("bench"),

@@ -13,6 +13,7 @@ pub mod forge;
 pub mod git;
 pub mod process;
 pub mod run_id;
+pub mod sandbox;
 pub mod settings;
 pub mod signals;
 pub mod state_dir;
@@ -20,7 +21,6 @@ pub mod store;
 pub mod temp_dir;
 mod tool_paths;
 pub mod verify;
-pub mod worktree;
 
 pub use clock::SystemClock;
 pub use environment::Environment;

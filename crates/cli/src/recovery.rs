@@ -2,9 +2,9 @@
 
 use crate::app::App;
 use crate::wiring::{Wiring, sandbox_root};
+use drive_adapters::sandbox::{self, GitSandboxes};
 use drive_adapters::store::{Database, SqliteStore};
 use drive_adapters::verify::VerifyWorkspaces;
-use drive_adapters::worktree::{self, Worktrees};
 use drive_adapters::{StateDir, SystemClock};
 use drive_core::Problem;
 use drive_core::settings::{Findings, Settings, resolve};
@@ -49,7 +49,7 @@ impl<'a> Recovery<'a> {
         let settings = settings(app)?;
         let folder = app.start_dir().unwrap_or_else(|_| state.path().into());
         let root = sandbox_root(state, app.environment(), &settings, &folder)?;
-        let runs = worktree::is_anything_left(&root, state.path()) || has_active_runs(state)?;
+        let runs = sandbox::is_anything_left(&root, state.path()) || has_active_runs(state)?;
         let verifications = VerifyWorkspaces::is_any_dead(&scratch(state));
         let found = Self {
             state,
@@ -78,7 +78,7 @@ impl<'a> Recovery<'a> {
     fn verifications(&self, app: &App, wiring: &Wiring) -> Result<VerifyWorkspaces, Problem> {
         let (state, git) = (self.state.path(), wiring.git.clone());
         let root = self.state.sandboxes();
-        let sandboxes = Worktrees::open(git.clone(), Arc::new(SystemClock), &root, state)?;
+        let sandboxes = GitSandboxes::open(git.clone(), Arc::new(SystemClock), &root, state)?;
         Ok(VerifyWorkspaces::new(
             git,
             Arc::new(sandboxes),

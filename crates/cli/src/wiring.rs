@@ -9,8 +9,8 @@ use drive_adapters::forge::local::LocalForge;
 use drive_adapters::forge::{self, ForgeHost, OpenForge};
 use drive_adapters::git::Git;
 use drive_adapters::process::{BoundedRunner, ThisProcess};
+use drive_adapters::sandbox::GitSandboxes;
 use drive_adapters::store::{Database, SqliteNudges, SqliteStore};
-use drive_adapters::worktree::Worktrees;
 use drive_adapters::{Environment, StateDir};
 use drive_core::agent::AgentConfig;
 use drive_core::forge::trust::Trusted;
@@ -44,7 +44,7 @@ pub(crate) struct Wiring {
     pub(crate) whoami: ThisProcess,
     pub(crate) runner: Arc<BoundedRunner>,
     pub(crate) git: Git,
-    pub(crate) sandboxes: Worktrees,
+    pub(crate) sandboxes: GitSandboxes,
     pub(crate) agents: Roster,
     pub(crate) runs_dir: PathBuf,
     state_dir: PathBuf,
@@ -77,7 +77,7 @@ impl Wiring {
         let clock = Arc::new(SystemClock);
         let git = Git::new(runner.clone(), environment).with_isolation(settings.sandbox.isolation);
         let root = sandbox_root(state, environment, settings, folder)?;
-        let sandboxes = Worktrees::open(git.clone(), clock.clone(), &root, state.path())?;
+        let sandboxes = GitSandboxes::open(git.clone(), clock.clone(), &root, state.path())?;
         let credentials = git.credentials(folder);
         let host = AgentHost {
             runner: runner.clone(),

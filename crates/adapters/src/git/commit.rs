@@ -131,7 +131,7 @@ fn settle(
     })
 }
 
-/// Gives back the right to read what lies in a worktree of ours; whether there was one to ask.
+/// Gives back the right to read what lies in a sandbox; whether there was one to ask.
 /// What still cannot be read is git's to name.
 fn make_readable(location: &Location) -> bool {
     let folder = location.pinned.as_ref();

@@ -1,7 +1,7 @@
 //! Settings of a repository that start programs, and how they are put out of force.
 //!
-//! Whoever works in a worktree can write the config all worktrees share. So what that file says
-//! about programs is foreign code: filters, monitors, hooks, helpers. Settings of the user and of
+//! Whoever prepared a repository may have written its config. So what that file says about programs
+//! is foreign code: filters, monitors, hooks, helpers. Settings of the user and of
 //! the machine are trusted, except filters, which read every file of a foreign tree.
 
 use std::collections::BTreeMap;

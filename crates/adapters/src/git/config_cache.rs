@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Most worktrees in the cache.
+/// Most repositories in the cache.
 const MOST_PLACES: usize = 64;
 
 /// Settings by the git folder they apply to. An agent can edit the config files between two calls, so

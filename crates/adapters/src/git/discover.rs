@@ -6,7 +6,7 @@ use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::Repository;
 use std::path::Path;
 
-/// The repository a path lies in. A bare repository is fine: worktrees do not need a checkout.
+/// The repository a path lies in. A bare repository is fine: sandboxes do not need a checkout.
 pub(super) fn discover(git: &Git, path: &Path) -> Result<Repository, Problem> {
     if !path.is_dir() {
         return Err(not_a_repository(path));
@@ -89,7 +89,7 @@ fn step_by_step(git: &Git, location: &Location, path: &Path) -> Result<Repositor
     })
 }
 
-/// What there is to know before a worktree is made of a commit.
+/// What there is to know before a sandbox is made of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
     /// The full hash of the commit.

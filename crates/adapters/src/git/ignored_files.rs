@@ -1,4 +1,4 @@
-//! Untracked files that are not an agent's work: those copied into the worktree, and drive's state file.
+//! Untracked files that are not an agent's work: those copied into the sandbox, and drive's state file.
 
 use drive_core::phase::{STATE_FILE, STATE_FOLDER};
 use drive_core::sandbox::Brought;
@@ -27,9 +27,9 @@ impl<'a> IgnoredFiles<'a> {
 
     /// Whether an untracked path is ignored: an unchanged copied file, or anything in a copied folder,
     /// which git ignores.
-    pub(crate) fn covers(&self, worktree: &Path, path: &Path) -> bool {
+    pub(crate) fn covers(&self, folder: &Path, path: &Path) -> bool {
         match self.files.get(path) {
-            Some(stamp) => stamp_of(&worktree.join(path)) == Some(*stamp),
+            Some(stamp) => stamp_of(&folder.join(path)) == Some(*stamp),
             None => {
                 path == Path::new(STATE_FOLDER).join(STATE_FILE)
                     || self.folders.iter().any(|folder| path.starts_with(folder))

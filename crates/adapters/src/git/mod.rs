@@ -177,7 +177,7 @@ impl Git {
         below.unwrap_or_else(home).join("git")
     }
 
-    /// A call at explicit folders, for worktrees on their way in or out.
+    /// A call at explicit folders, for sandboxes on their way in or out.
     pub(crate) fn call_at(&self, location: Location, touches: Touches) -> Call<'_> {
         Call::new(self, location, touches)
     }
@@ -205,12 +205,12 @@ pub(crate) struct Confined {
     pub(crate) objects: Vec<PathBuf>,
 }
 
-/// Git folders known from our own record rather than from a file in the worktree.
+/// Git folders known from our own record rather than from a file in the folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Pinned {
     pub(crate) git_dir: PathBuf,
     pub(crate) common_dir: PathBuf,
-    /// `None` when the worktree's folder is gone.
+    /// `None` when the folder is gone.
     pub(crate) work_tree: Option<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! Stages the work of a worktree in an index.
+//! Stages the work of a working tree in an index.
 
 use super::{Answer, Call, Status};
 use drive_core::Problem;

@@ -1,4 +1,4 @@
-//! Reads the current state of a worktree.
+//! Reads the current state of a working tree.
 
 use super::call::path_from;
 use super::{Call, Git, Location, Touches};
@@ -8,7 +8,7 @@ use drive_core::sandbox::InProgress;
 use drive_engine::ports::WorkState;
 use std::path::{Path, PathBuf};
 
-/// What git says about a worktree in one look.
+/// What git says about a working tree in one look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Status {
     /// The commit checked out; `None` before the first one.
@@ -21,7 +21,7 @@ pub(crate) struct Status {
     pub(crate) untracked: Vec<PathBuf>,
     /// Whether there are untracked files besides that are nobody's work.
     pub(crate) has_others: bool,
-    /// Repositories inside the worktree that are no submodules.
+    /// Repositories inside it that are no submodules.
     pub(crate) nested: Vec<PathBuf>,
     /// Submodules with changes or commits of their own.
     pub(crate) submodules: Vec<PathBuf>,

@@ -135,7 +135,7 @@ impl VerifyWorkspaces {
         Ok((workspace, seal))
     }
 
-    /// The repository that the worktree belongs to, and the tools.
+    /// The repository that the sandbox borrows from, and the tools.
     fn shown(&self, repo: &Path, home: Option<&Path>, toolchains: Vec<PathBuf>) -> Vec<PathBuf> {
         let found = self.git.discover(repo).ok();
         let repository = found.map(|found| object_folders(&found.common_dir));

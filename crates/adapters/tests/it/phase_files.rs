@@ -16,7 +16,7 @@ fn made(world: &World, id: &str) -> Sandbox {
         lifetime: Lifetime::Persistent,
         ..world.spec(id)
     };
-    world.worktrees().create(&spec).unwrap()
+    world.sandboxes().create(&spec).unwrap()
 }
 
 fn state(sandbox: &Sandbox) -> PhaseState {
@@ -55,7 +55,7 @@ fn names_in(folder: &Path) -> Vec<String> {
 #[test]
 fn a_state_is_written_read_and_replaced_and_git_does_not_see_it() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = made(&world, "one");
     assert_eq!(sandboxes.read(&sandbox.path), Ok(None));
     let first = state(&sandbox);
@@ -78,7 +78,7 @@ fn a_state_is_written_read_and_replaced_and_git_does_not_see_it() {
 #[test]
 fn the_state_is_not_committed_even_when_the_work_says_it_is_not_ignored() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = made(&world, "one");
     sandboxes.write(&sandbox, &state(&sandbox)).unwrap();
     write(&sandbox.path.join(".gitignore"), "!/.cruise\n");
@@ -100,7 +100,7 @@ fn the_state_is_not_committed_even_when_the_work_says_it_is_not_ignored() {
 #[test]
 fn a_link_in_place_of_the_folder_is_not_followed() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = made(&world, "one");
     let outside = world.path().join("outside");
     std::fs::create_dir(&outside).unwrap();
@@ -125,7 +125,7 @@ fn a_link_in_place_of_the_folder_is_not_followed() {
 #[test]
 fn a_link_in_place_of_the_sandbox_is_not_followed() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = made(&world, "one");
     let outside = world.path().join("outside");
     std::fs::rename(&sandbox.path, &outside).unwrap();
@@ -139,7 +139,7 @@ fn a_link_in_place_of_the_sandbox_is_not_followed() {
 #[test]
 fn what_stands_in_place_of_the_file_is_not_read_and_is_replaced() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = made(&world, "one");
     let file = file_of(&sandbox);
     let secret = world.path().join("secret");
@@ -168,7 +168,7 @@ fn what_stands_in_place_of_the_file_is_not_read_and_is_replaced() {
 #[test]
 fn a_folder_in_place_of_the_file_is_refused_and_leaves_nothing_behind() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = made(&world, "one");
     write(&file_of(&sandbox).join("inner"), "x");
     assert_eq!(
@@ -191,7 +191,7 @@ fn a_folder_in_place_of_the_file_is_refused_and_leaves_nothing_behind() {
 #[test]
 fn a_file_that_is_cut_off_or_endless_is_refused() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = made(&world, "one");
     let text = state(&sandbox).write().unwrap();
     write(&file_of(&sandbox), &text[..text.len() / 2]);
@@ -211,7 +211,7 @@ fn a_file_that_is_cut_off_or_endless_is_refused() {
 #[test]
 fn a_sandbox_that_is_gone_has_no_state_and_takes_none() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = made(&world, "one");
     std::fs::remove_dir_all(&sandbox.path).unwrap();
     assert_eq!(sandboxes.read(&sandbox.path), Ok(None));
@@ -228,7 +228,7 @@ fn a_sandbox_that_is_gone_has_no_state_and_takes_none() {
 #[test]
 fn every_sandbox_that_carries_a_state_is_listed_and_a_damaged_one_too() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let [one, two, three] = ["one", "two", "three"].map(|id| made(&world, id));
     sandboxes.write(&one, &state(&one)).unwrap();
     write(&file_of(&three), "{");
@@ -262,7 +262,7 @@ fn a_full_disk_is_named_and_the_old_state_stays() {
     let Some(_disk) = SmallDisk::mount(&world.root, c"size=1m") else {
         return;
     };
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = made(&world, "one");
     let old = state(&sandbox);
     sandboxes.write(&sandbox, &old).unwrap();

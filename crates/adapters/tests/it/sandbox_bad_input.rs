@@ -1,7 +1,7 @@
 //! Bad input gets a clear error and loses nothing.
 
 use crate::support::{FixedClock, SmallDisk, World, write};
-use drive_adapters::worktree::Worktrees;
+use drive_adapters::sandbox::GitSandboxes;
 use drive_core::ids::{BranchName, CommitSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{OwnerState, Refusal, Sandbox, SandboxNote, SandboxSpec};
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 fn refused(world: &World, spec: &SandboxSpec) -> Problem {
-    let problem = world.worktrees().create(spec).unwrap_err();
+    let problem = world.sandboxes().create(spec).unwrap_err();
     assert_eq!(
         world.remains(),
         Vec::<PathBuf>::new(),
@@ -21,7 +21,7 @@ fn refused(world: &World, spec: &SandboxSpec) -> Problem {
 }
 
 fn made(world: &World) -> Sandbox {
-    world.worktrees().create(&world.spec("one")).unwrap()
+    world.sandboxes().create(&world.spec("one")).unwrap()
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_bare_repository_works() {
     world.git(["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
     let mut spec = world.spec("one");
     spec.repo = bare;
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&spec).unwrap();
     assert!(sandbox.path.join("a.txt").exists());
     assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
@@ -66,7 +66,7 @@ fn a_shallow_clone_works_and_says_so() {
     world.git(["clone", "-q", "--depth=1", &url, clone.to_str().unwrap()]);
     let mut spec = world.spec("one");
     spec.repo = clone;
-    let sandbox = world.worktrees().create(&spec).unwrap();
+    let sandbox = world.sandboxes().create(&spec).unwrap();
     assert_eq!(sandbox.notes, [SandboxNote::ShallowHistory]);
 }
 
@@ -139,7 +139,7 @@ fn submodules_are_left_unfetched_and_that_is_said() {
     let url = library.repo.to_str().unwrap();
     world.git(["submodule", "--quiet", "add", url, "lib"]);
     world.commit("with a submodule");
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     assert_eq!(sandbox.notes, [SandboxNote::SubmodulesNotFetched]);
     assert!(
@@ -161,7 +161,7 @@ fn commits_in_a_submodule_that_its_remote_lacks_hold_the_sandbox() {
     let url = library.repo.to_str().unwrap();
     world.git(["submodule", "--quiet", "add", url, "lib"]);
     world.commit("with a submodule");
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     world.git_in(&sandbox.path, ["submodule", "--quiet", "update", "--init"]);
     let lib = sandbox.path.join("lib");
@@ -192,7 +192,7 @@ fn lfs_pointers_stay_pointers_and_that_is_said() {
     ] {
         world.git(["config", key, value]);
     }
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     assert_eq!(
         sandbox.notes,
@@ -210,7 +210,7 @@ fn lfs_pointers_stay_pointers_and_that_is_said() {
 #[test]
 fn a_sandbox_folder_deleted_by_hand_keeps_its_commits() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("new.txt"), "new");
     world.git_in(&sandbox.path, ["add", "-A"]);
@@ -231,7 +231,7 @@ fn a_sandbox_folder_deleted_by_hand_keeps_its_commits() {
 #[test]
 fn somebody_elses_folder_in_the_place_of_ours_is_not_touched() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let path = sandbox.path.to_str().unwrap();
     std::fs::remove_dir_all(path).unwrap();
@@ -247,7 +247,7 @@ fn somebody_elses_folder_in_the_place_of_ours_is_not_touched() {
 #[test]
 fn a_folder_in_the_way_is_named_and_left_alone() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     write(&world.root.join("one/theirs.txt"), "theirs");
     let problem = sandboxes.create(&world.spec("one")).unwrap_err();
     assert_eq!(problem.kind, Kind::SandboxFolderTaken);
@@ -258,12 +258,12 @@ fn a_folder_in_the_way_is_named_and_left_alone() {
 fn a_record_that_cannot_be_read_proves_nothing() {
     let world = World::new();
     let sandbox = made(&world);
-    let record = world.state.join("worktrees/records/one.json");
+    let record = world.state.join("sandbox-files/records/one.json");
     for content in ["{", "{\"version\": 99}"] {
         std::fs::write(&record, content).unwrap();
-        let problem = world.worktrees().remove(&sandbox).unwrap_err();
+        let problem = world.sandboxes().remove(&sandbox).unwrap_err();
         assert_eq!(problem.kind, Kind::SandboxUnclear);
-        let report = world.worktrees().sweep(&|_| OwnerState::Dead).unwrap();
+        let report = world.sandboxes().sweep(&|_| OwnerState::Dead).unwrap();
         assert_eq!((report.removed.len(), report.left.len()), (0, 1));
         assert!(sandbox.path.join("a.txt").exists());
     }
@@ -274,12 +274,12 @@ fn a_record_that_points_at_a_folder_of_the_users_moves_nothing() {
     let world = World::new();
     let sandbox = made(&world);
     write(&world.path().join("mine/one/file.txt"), "mine");
-    let record = world.state.join("worktrees/records/one.json");
+    let record = world.state.join("sandbox-files/records/one.json");
     let text = std::fs::read_to_string(&record).unwrap();
     let theirs = world.path().join("mine/one");
     let forged = text.replace(sandbox.path.to_str().unwrap(), theirs.to_str().unwrap());
     std::fs::write(&record, forged).unwrap();
-    let report = world.worktrees().sweep(&|_| OwnerState::Dead).unwrap();
+    let report = world.sandboxes().sweep(&|_| OwnerState::Dead).unwrap();
     assert_eq!(report.left[0].why, WhyLeft::Refused(Refusal::OutsideRoot));
     assert_eq!(report.removed, Vec::new());
     assert!(theirs.join("file.txt").exists() && sandbox.path.exists());
@@ -305,7 +305,7 @@ fn a_read_only_sandbox_root_is_named() {
         return;
     };
     disk.make_read_only();
-    let opened = Worktrees::open(
+    let opened = GitSandboxes::open(
         world.builder(),
         Arc::new(FixedClock),
         &world.root,
@@ -320,7 +320,7 @@ fn a_root_that_turns_read_only_later_is_named_too() {
     let Some(disk) = SmallDisk::mount(&world.root, c"size=4m") else {
         return;
     };
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     disk.make_read_only();
     let problem = sandboxes.create(&world.spec("one")).unwrap_err();
     assert_eq!(problem.kind, Kind::SandboxRootUnusable);

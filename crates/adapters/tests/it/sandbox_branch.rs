@@ -41,7 +41,7 @@ fn persons(world: &World) -> CommitSha {
 #[test]
 fn a_checkout_of_the_branch_stays_as_it_is_and_catches_up_once_it_is_left() {
     let world = World::new();
-    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
     world.git(["checkout", "-q", "drive/one"]);
     let before = users(&world);
     let (first, second) = (
@@ -68,20 +68,20 @@ fn a_checkout_of_the_branch_stays_as_it_is_and_catches_up_once_it_is_left() {
 #[test]
 fn a_branch_that_follows_late_counts_as_the_sandboxs_own_when_it_is_put_back() {
     let world = World::new();
-    let worktrees = world.worktrees();
-    let sandbox = worktrees.create(&world.spec("one")).unwrap();
+    let sandboxes = world.sandboxes();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     world.git(["checkout", "-q", "drive/one"]);
     let first = works(&world, &sandbox, "x.txt");
     works(&world, &sandbox, "y.txt");
     world.git(["checkout", "-q", "main"]);
-    worktrees.roll_back(&sandbox, &first.tip).unwrap();
+    sandboxes.roll_back(&sandbox, &first.tip).unwrap();
     assert_eq!(users(&world), first.tip);
 }
 
 #[test]
 fn commits_of_somebody_else_are_told_and_never_dropped() {
     let world = World::new();
-    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
     let first = works(&world, &sandbox, "x.txt");
     let git = world.builder();
     assert_eq!(git.users_tip(&sandbox, &first.tip).unwrap(), None);
@@ -94,11 +94,11 @@ fn commits_of_somebody_else_are_told_and_never_dropped() {
     assert_eq!(second.users, UsersBranch::Moved { to: hers.clone() });
     assert_eq!(users(&world), hers);
     // Nor when the sandbox is put back.
-    let worktrees = world.worktrees();
-    worktrees.roll_back(&sandbox, &first.tip).unwrap();
+    let sandboxes = world.sandboxes();
+    sandboxes.roll_back(&sandbox, &first.tip).unwrap();
     assert_eq!(users(&world), hers);
     // Once the sandbox has them too, the branch follows again.
-    worktrees.roll_back(&sandbox, &hers).unwrap();
+    sandboxes.roll_back(&sandbox, &hers).unwrap();
     let third = works(&world, &sandbox, "z.txt");
     assert_eq!(third.users, UsersBranch::Follows);
     assert_eq!(users(&world), third.tip);

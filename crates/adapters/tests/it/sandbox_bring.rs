@@ -16,7 +16,7 @@ fn files_and_caches_come_along_as_files_of_their_own() {
     let mut spec = world.spec("one");
     spec.copy = vec![".env.*".into()];
     spec.seed = vec!["target".into()];
-    let sandbox = world.worktrees().create(&spec).unwrap();
+    let sandbox = world.sandboxes().create(&spec).unwrap();
     for (path, content) in [(".env.example", "A=1"), ("target/debug/app", "binary")] {
         let copy = sandbox.path.join(path);
         assert_eq!(std::fs::read_to_string(&copy).unwrap(), content);
@@ -45,7 +45,7 @@ fn links_that_lead_out_are_left_out_and_named() {
     symlink("../../secret/key", world.repo.join("data/up")).unwrap();
     let mut spec = world.spec("one");
     spec.copy = vec!["data".into(), "data/out/key".into(), "missing".into()];
-    let sandbox = world.worktrees().create(&spec).unwrap();
+    let sandbox = world.sandboxes().create(&spec).unwrap();
     assert!(
         sandbox
             .path
@@ -74,7 +74,7 @@ fn patterns_that_escape_are_refused_before_anything_is_made() {
     for pattern in ["../secret", "/etc/passwd", "a/../../b", ".git/config"] {
         let mut spec = world.spec("one");
         spec.seed = vec![pattern.into()];
-        let problem = world.worktrees().create(&spec).unwrap_err();
+        let problem = world.sandboxes().create(&spec).unwrap_err();
         assert_eq!(problem.kind, Kind::BadPattern, "{pattern}");
     }
     assert_eq!(world.traces(), Vec::<String>::new());
@@ -86,7 +86,7 @@ fn a_tracked_file_is_not_overwritten() {
     world.write("a.txt", "dirty in the caller's checkout");
     let mut spec = world.spec("one");
     spec.copy = vec!["a.txt".into()];
-    let sandbox = world.worktrees().create(&spec).unwrap();
+    let sandbox = world.sandboxes().create(&spec).unwrap();
     assert_eq!(
         std::fs::read_to_string(sandbox.path.join("a.txt")).unwrap(),
         "a\n"
@@ -101,7 +101,7 @@ fn what_was_brought_is_neither_committed_nor_kept_until_it_was_worked_on() {
     let mut spec = world.spec("one");
     spec.copy = vec!["local.cfg".into()];
     spec.seed = vec!["cache".into()];
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&spec).unwrap();
     let leftovers = Leftovers {
         run: RunId::new("r-one"),
@@ -144,7 +144,7 @@ fn work_in_a_brought_folder_is_kept_and_committed_and_what_was_brought_is_not() 
         for name in ["u.txt", "same.txt", "sub/same.txt"] {
             world.write(&format!("{folder}/{name}"), "brought");
         }
-        let sandboxes = world.worktrees();
+        let sandboxes = world.sandboxes();
         let make = |id: &str| {
             let mut spec = world.spec(id);
             match how {
@@ -188,7 +188,7 @@ fn work_in_a_brought_folder_is_kept_and_committed_and_what_was_brought_is_not() 
 fn a_change_of_a_brought_file_with_its_time_set_back_is_work() {
     let world = World::new();
     world.write("data/u.txt", "brought");
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let mut spec = world.spec("one");
     spec.copy = vec!["data".into()];
     let sandbox = sandboxes.create(&spec).unwrap();
@@ -208,7 +208,7 @@ fn what_is_done_in_an_ignored_folder_is_no_work_unless_it_was_added_by_hand() {
     world.write(".gitignore", "target\n");
     world.commit("ignore");
     world.write("target/app", "binary");
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let make = |id: &str| {
         let mut spec = world.spec(id);
         spec.seed = vec!["target".into()];
@@ -234,7 +234,7 @@ fn what_is_done_in_an_ignored_folder_is_no_work_unless_it_was_added_by_hand() {
 fn the_files_of_a_repository_made_in_a_brought_folder_are_kept() {
     let world = World::new();
     world.write("data/u.txt", "brought");
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let mut spec = world.spec("one");
     spec.copy = vec!["data".into()];
     let sandbox = sandboxes.create(&spec).unwrap();
@@ -253,7 +253,7 @@ fn a_folder_with_too_many_files_that_git_does_not_ignore_is_left_out_and_named()
     for number in 0..5_001 {
         world.write(&format!("cache/{}/{number}", number % 50), "x");
     }
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let mut spec = world.spec("one");
     spec.seed = vec!["cache".into()];
     let sandbox = sandboxes.create(&spec).unwrap();
@@ -278,7 +278,7 @@ fn a_tracked_link_on_the_way_leads_nothing_out_of_the_sandbox() {
     world.write("data/local.cfg", "mine");
     let mut spec = world.spec("one");
     spec.copy = vec!["data/local.cfg".into()];
-    let sandbox = world.worktrees().create(&spec).unwrap();
+    let sandbox = world.sandboxes().create(&spec).unwrap();
     assert!(outside.read_dir().unwrap().next().is_none());
     let notes: Vec<String> = sandbox.notes.iter().map(SandboxNote::to_string).collect();
     assert_eq!(

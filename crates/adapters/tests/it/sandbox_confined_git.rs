@@ -3,7 +3,7 @@
 use crate::support::{FixedClock, World, helper, write};
 use drive_adapters::git::{Git, Touches};
 use drive_adapters::process::BoundedRunner;
-use drive_adapters::worktree::Worktrees;
+use drive_adapters::sandbox::GitSandboxes;
 use drive_core::Problem;
 use drive_core::ids::RunId;
 use drive_core::problem::Kind;
@@ -32,8 +32,8 @@ fn without(world: &World, layer: LayerName, mode: IsolationMode) -> Git {
     Git::new(Arc::new(runner), &world.environment()).with_isolation(mode)
 }
 
-fn sandboxes_of(world: &World, git: Git) -> Worktrees {
-    Worktrees::open(git, Arc::new(FixedClock), &world.root, &world.state).unwrap()
+fn sandboxes_of(world: &World, git: Git) -> GitSandboxes {
+    GitSandboxes::open(git, Arc::new(FixedClock), &world.root, &world.state).unwrap()
 }
 
 fn script(path: &Path, text: &str) {
@@ -45,7 +45,7 @@ fn script(path: &Path, text: &str) {
 #[test]
 fn git_is_refused_where_a_required_layer_is_missing_and_the_sandbox_stays() {
     let world = World::new();
-    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("work.txt"), "the work\n");
     let before = world.git(["for-each-ref"]);
     let git = without(&world, LayerName::View, IsolationMode::Require);
@@ -70,7 +70,7 @@ fn a_missing_layer_is_named_where_none_is_required() {
     let layers = vec![LayerName::View];
     let note = SandboxNote::GitNotConfined { layers };
     assert!(sandbox.notes.contains(&note), "{:?}", sandbox.notes);
-    let whole = world.worktrees().create(&world.spec("two")).unwrap();
+    let whole = world.sandboxes().create(&world.spec("two")).unwrap();
     let is_missing = |note: &SandboxNote| matches!(note, SandboxNote::GitNotConfined { .. });
     assert!(!whole.notes.iter().any(is_missing), "{:?}", whole.notes);
 }
@@ -79,7 +79,7 @@ fn a_missing_layer_is_named_where_none_is_required() {
 fn the_name_under_a_commit_is_the_users_whatever_the_sandboxs_settings_say() {
     let world = World::new();
     world.git(["config", "author.name", "Ann the author"]);
-    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
     for key in ["user", "author", "committer"] {
         for part in ["name", "email"] {
             world.git_in(&sandbox.path, ["config", &format!("{key}.{part}"), "evil"]);
@@ -97,7 +97,7 @@ fn the_name_under_a_commit_is_the_users_whatever_the_sandboxs_settings_say() {
 #[test]
 fn a_filter_that_an_agent_set_does_not_run_once_the_sandbox_was_mended() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let program = sandbox.path.join(".git/filter");
     let ran = sandbox.path.join(".git/ran");
@@ -124,8 +124,8 @@ fn a_filter_that_an_agent_set_does_not_run_once_the_sandbox_was_mended() {
     assert!(!ran.exists());
     assert!(!sandbox.path.join(".git/hooks").exists());
     for save in [
-        |s: &Worktrees, it: &Sandbox| s.roll_back(it, &it.base_sha).map(drop),
-        |s: &Worktrees, it: &Sandbox| s.keep(it).map(drop),
+        |s: &GitSandboxes, it: &Sandbox| s.roll_back(it, &it.base_sha).map(drop),
+        |s: &GitSandboxes, it: &Sandbox| s.keep(it).map(drop),
     ] {
         plant();
         write(&sandbox.path.join("work.txt"), "other work\n");
@@ -141,7 +141,7 @@ fn a_filter_that_an_agent_set_does_not_run_once_the_sandbox_was_mended() {
 #[test]
 fn a_sandbox_that_an_agent_made_sparse_stays_so_and_one_made_full_stays_full() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let git = |args: &[&str]| world.git_in(&sandbox.path, args);
     git(&["sparse-checkout", "set", "--cone", "src"]);
@@ -225,7 +225,7 @@ fn no_git_in_a_sandbox_is_without_limits() {
 #[test]
 fn processes_that_git_in_a_sandbox_starts_are_limited() {
     let world = World::new();
-    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
     let program = sandbox.path.join(".git/filter");
     script(
         &program,

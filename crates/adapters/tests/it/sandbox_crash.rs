@@ -1,7 +1,7 @@
 //! The program dies between any two steps: the next sweep leaves no leak and loses no work.
 
 use crate::support::{World, child_test, write};
-use drive_adapters::worktree::Step;
+use drive_adapters::sandbox::Step;
 use drive_core::ids::RunId;
 use drive_core::problem::Kind;
 use drive_core::sandbox::OwnerState;
@@ -16,7 +16,7 @@ fn dies_at_a_step() {
     let variable = |name: &str| std::env::var(name).unwrap();
     let world = World::at(Path::new(&variable("WORLD")));
     let fatal = variable("STEP");
-    let sandboxes = world.worktrees().watched(move |step| {
+    let sandboxes = world.sandboxes().watched(move |step| {
         if format!("{step:?}") == fatal {
             let own = rustix::process::getpid();
             let _ = rustix::process::kill_process(own, rustix::process::Signal::KILL);
@@ -52,7 +52,7 @@ fn a_death_after_any_step_of_making_one_leaks_nothing() {
     for step in Step::CREATE {
         let world = World::new();
         die(&world, step, false);
-        let sandboxes = world.worktrees();
+        let sandboxes = world.sandboxes();
         let report = sandboxes.sweep(&|_| OwnerState::Dead).unwrap();
         assert_eq!(report.removed.len(), 1, "{step:?}: {report:?}");
         assert_eq!(report.left, Vec::new(), "{step:?}");
@@ -68,7 +68,7 @@ fn after_a_death_at_any_step_the_same_request_is_finished() {
     for step in Step::CREATE {
         let world = World::new();
         die(&world, step, false);
-        let sandboxes = world.worktrees();
+        let sandboxes = world.sandboxes();
         let sandbox = sandboxes.create(&world.spec("one")).unwrap();
         assert_eq!(world.git_in(&sandbox.path, ["status", "--porcelain"]), "");
         assert_eq!(
@@ -84,7 +84,7 @@ fn after_a_death_at_any_step_the_same_request_is_finished() {
 fn a_death_after_any_step_of_removing_one_leaks_nothing_and_loses_no_work() {
     for step in Step::REMOVE {
         let world = World::new();
-        let sandboxes = world.worktrees();
+        let sandboxes = world.sandboxes();
         let sandbox = sandboxes.create(&world.spec("one")).unwrap();
         write(&sandbox.path.join("committed.txt"), "c");
         world.git_in(&sandbox.path, ["add", "-A"]);
@@ -107,7 +107,7 @@ fn a_death_after_any_step_of_removing_one_leaks_nothing_and_loses_no_work() {
 #[test]
 fn what_a_kill_during_the_saving_left_stops_no_later_one() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("untracked.txt"), "u");
     for name in ["drive-keep.index", "drive-keep.index.lock"] {
@@ -136,7 +136,7 @@ fn what_a_kill_during_the_saving_left_stops_no_later_one() {
 #[test]
 fn a_lock_that_somebody_still_holds_is_named_with_what_to_do() {
     let world = World::new();
-    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("new.txt"), "new");
     let lock = sandbox.git_dir.join("refs/heads/drive/one.lock");
     write(&lock, "");
@@ -159,7 +159,7 @@ fn a_lock_that_somebody_still_holds_is_named_with_what_to_do() {
 #[test]
 fn a_lock_of_a_killed_git_is_removed_and_the_work_is_committed() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let locks = [
         sandbox.git_dir.join("refs/heads/drive/one.lock"),
@@ -196,7 +196,7 @@ fn git_at_work(world: &World, folder: &std::path::Path) -> std::process::Child {
 #[test]
 fn a_lock_of_the_users_repository_is_left_while_a_git_works_in_it() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let shared = [sandbox.git_dir.join("refs/heads/drive/one.lock")];
     // One in the sandbox cannot be a lock of a git that works outside of it.
@@ -222,7 +222,7 @@ fn a_live_owner_is_not_swept_however_far_it_has_come() {
         let world = World::new();
         die(&world, step, false);
         let before = world.remains();
-        let report = world.worktrees().sweep(&|_| OwnerState::Alive).unwrap();
+        let report = world.sandboxes().sweep(&|_| OwnerState::Alive).unwrap();
         assert_eq!(report.removed, Vec::new());
         assert_eq!(world.remains(), before, "{step:?}");
     }

@@ -22,7 +22,7 @@ fn a_post_checkout_hook_does_not_run() {
     let body = format!("touch '{}'", proof.display());
     script(&world.repo.join(".git/hooks/post-checkout"), &body);
     script(&world.repo.join(".git/hooks/reference-transaction"), &body);
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("new.txt"), "new");
     sandboxes.remove(&sandbox).unwrap();
@@ -47,7 +47,7 @@ fn filters_and_monitors_of_the_repository_do_not_run() {
     ] {
         world.git(["config", key, evil]);
     }
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("a.txt"), "changed");
     let git = world.builder();
@@ -86,7 +86,7 @@ fn inherited_git_variables_do_not_redirect_a_call() {
 #[test]
 fn settings_written_in_a_sandbox_stay_in_it() {
     let world = World::new();
-    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
     let before = std::fs::read(world.repo.join(".git/config")).unwrap();
     world.git_in(&sandbox.path, ["config", "alias.evil", "!touch /nowhere"]);
     let own = world.git_in(&sandbox.path, ["config", "alias.evil"]);
@@ -103,7 +103,7 @@ fn gc_with_prune_now_does_not_drop_a_pinned_candidate() {
     let mut spec = world.spec("one");
     spec.base = CommitSha::new(candidate.clone());
     spec.branch = None;
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&spec).unwrap();
     world.git_in(&sandbox.path, ["checkout", "-q", "--detach", "main"]);
     world.git(["reflog", "expire", "--expire=now", "--all"]);
@@ -117,7 +117,7 @@ fn gc_with_prune_now_does_not_drop_a_pinned_candidate() {
 fn cruise_files_are_excluded_in_the_sandbox_only() {
     let world = World::new();
     write(&world.repo.join(".git/info/exclude"), "mine");
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     for id in ["one", "two"] {
         let sandbox = sandboxes.create(&world.spec(id)).unwrap();
         write(&sandbox.path.join(".cruise/phase-state.json"), "{}");
@@ -137,7 +137,7 @@ fn a_repository_in_a_folder_that_is_no_text_works() {
     std::fs::rename(&world.repo, &odd).unwrap();
     let mut spec = world.spec("one");
     spec.repo = odd.clone();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&spec).unwrap();
     let file = sandbox
         .path
@@ -152,7 +152,7 @@ fn a_repository_in_a_folder_that_is_no_text_works() {
 #[test]
 fn folders_nobody_may_enter_are_removed_and_their_files_kept() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("locked/inner/file.txt"), "kept");
     for path in ["locked/inner/file.txt", "locked/inner", "locked"] {
@@ -180,7 +180,7 @@ fn lock_up(folder: &Path, paths: &[&str]) {
 #[test]
 fn a_sandbox_that_nobody_may_write_and_files_that_nobody_may_read_are_kept_and_go() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("locked.txt"), "kept");
     lock_up(&sandbox.path, &["locked.txt"]);
@@ -194,7 +194,7 @@ fn a_sandbox_that_nobody_may_write_and_files_that_nobody_may_read_are_kept_and_g
 #[test]
 fn work_that_nobody_may_read_is_committed() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("locked/inner/file.txt"), "deep");
     write(&sandbox.path.join("locked.txt"), "plain");
@@ -268,7 +268,7 @@ fn a_sandbox_with_over_long_paths_goes_when_they_are_ignored_or_empty() {
     let world = World::new();
     world.write(".gitignore", "/ignored/\n");
     world.commit("ignore");
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     for folder in ["ignored", "empty"] {
         std::fs::create_dir(sandbox.path.join(folder)).unwrap();
@@ -289,7 +289,7 @@ fn a_sandbox_with_over_long_paths_goes_when_they_are_ignored_or_empty() {
 #[test]
 fn a_file_no_path_can_reach_is_never_lost_silently() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     make_file(
         &make_deep(&sandbox.path, 1500, "a-folder-with-a-long-name"),
@@ -310,7 +310,7 @@ fn a_file_is_written_in_place_of_a_link_and_never_through_one() {
     symlink(outside.join("mine.txt"), world.repo.join("plan.md")).unwrap();
     symlink(&outside, world.repo.join("docs")).unwrap();
     world.commit("links");
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     sandboxes
         .write_file(&sandbox, "plan.md", "the plan")
@@ -342,7 +342,7 @@ fn a_link_in_place_of_the_whole_sandbox_is_not_followed() {
     let world = World::new();
     let outside = world.path().join("outside");
     write(&outside.join("mine.txt"), "the user's");
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     std::fs::remove_dir_all(&sandbox.path).unwrap();
     symlink(&outside, &sandbox.path).unwrap();

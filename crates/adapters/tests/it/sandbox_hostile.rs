@@ -82,13 +82,13 @@ fn work_beside_a_git_folder_that_is_gone_is_committed_and_that_is_told() {
     for (what, put) in REPLACED {
         let world = World::new();
         let users = world.repo.join(".git");
-        let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+        let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
         write(&sandbox.path.join("work.txt"), "the work\n");
         let own = sandbox.path.join(".git");
         std::fs::remove_dir_all(&own).unwrap();
         put(&own, &users);
         let before = files(&world.repo);
-        let sandboxes = world.worktrees();
+        let sandboxes = world.sandboxes();
         let (git, moved) = (world.builder(), sandbox.clone());
         // Without mending first it may fail, but not hang, and it changes nothing.
         within(move || drop(collect_with(&git, &moved)));
@@ -131,7 +131,7 @@ fn assert_unchanged(
 fn work_beside_a_git_folder_that_is_gone_is_saved_without_mending() {
     for (what, put) in REPLACED {
         let world = World::new();
-        let sandboxes = world.worktrees();
+        let sandboxes = world.sandboxes();
         let sandbox = sandboxes.create(&world.spec("one")).unwrap();
         write(&sandbox.path.join("work.txt"), "the work\n");
         let own = sandbox.path.join(".git");
@@ -148,7 +148,7 @@ fn work_beside_a_git_folder_that_is_gone_is_saved_without_mending() {
 #[test]
 fn a_truncated_pack_is_refused_and_its_files_are_saved() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let git = |args: &[&str]| world.git_in(&sandbox.path, args);
     for number in 0..20 {
@@ -183,7 +183,7 @@ fn a_truncated_pack_is_refused_and_its_files_are_saved() {
 fn folders_nested_deeper_than_any_path_among_gits_files_are_removed() {
     use rustix::fs::{Mode, OFlags};
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("work.txt"), "the work\n");
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -214,7 +214,7 @@ fn a_link_among_the_git_files_of_a_submodule_is_not_followed_and_a_pipe_hangs_no
     // A folder outside that looks like a repository with commits of its own.
     let outside = world.path().join("outside");
     write(&outside.join("HEAD"), "ref: refs/heads/main\n");
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let lib = sandbox.path.join("lib");
     std::fs::remove_dir(&lib).unwrap();
@@ -232,7 +232,7 @@ fn a_link_among_the_git_files_of_a_submodule_is_not_followed_and_a_pipe_hangs_no
 #[test]
 fn a_history_that_shares_nothing_with_the_base_is_refused_and_saved() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let git = |args: &[&str]| world.git_in(&sandbox.path, args);
     git(&["checkout", "-q", "--orphan", "new"]);
@@ -251,7 +251,7 @@ fn a_history_that_shares_nothing_with_the_base_is_refused_and_saved() {
 #[test]
 fn a_root_that_is_merged_with_the_base_is_taken() {
     let world = World::new();
-    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
     let git = |args: &[&str]| world.git_in(&sandbox.path, args);
     git(&["checkout", "-q", "--orphan", "new"]);
     git(&["commit", "-qm", "from nothing"]);
@@ -277,7 +277,7 @@ fn a_full_disk_of_the_repository_is_named_and_nothing_is_refused_for_it() {
     let small = world.path().join("small/repo");
     world.git(["clone", "-q", ".", small.to_str().unwrap()]);
     world.repo = small;
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     std::fs::write(sandbox.path.join("noise"), noise(4 << 20)).unwrap();
     let problem = collect_with(&world.builder(), &sandbox).unwrap_err();
@@ -302,7 +302,7 @@ fn a_full_disk_of_the_sandbox_is_named_and_nothing_is_refused_for_it() {
         return;
     };
     world.root = world.path().join("small/sandboxes");
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     std::fs::write(sandbox.path.join("noise"), noise(3_500_000)).unwrap();
     world.git_in(&sandbox.path, ["add", "-A"]);
@@ -333,7 +333,7 @@ fn git_that(world: &World, before: &str) -> Environment {
 #[test]
 fn a_cleanup_of_the_users_repository_leaves_what_waits_for_its_check() {
     let world = World::new();
-    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("work.txt"), "the work\n");
     let (mark, users) = (world.path().join("mark"), world.repo.join(".git"));
     let clean = format!(
@@ -351,7 +351,7 @@ fn a_cleanup_of_the_users_repository_leaves_what_waits_for_its_check() {
 #[test]
 fn what_a_killed_take_left_is_swept_and_that_of_a_live_one_stays() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let _sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let mut child = Command::new("true").spawn().unwrap();
     let dead = child.id();

@@ -86,7 +86,7 @@ fn work_comes_out_into_every_kind_of_repository() {
         };
         let mut spec = world.spec("one");
         spec.repo = repo.clone();
-        let sandboxes = world.worktrees();
+        let sandboxes = world.sandboxes();
         let sandbox = sandboxes.create(&spec).unwrap();
         write(&sandbox.path.join("src/mine.txt"), "mine\n");
         world.git_in(&sandbox.path, ["add", "-A"]);
@@ -126,7 +126,7 @@ fn a_repository_with_two_hundred_thousand_refs_is_borrowed_and_gets_the_work() {
         packed.push_str(&format!("{tip} refs/heads/many/{number:06}\n"));
     }
     std::fs::write(world.repo.join(".git/packed-refs"), packed).unwrap();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("mine.txt"), "mine\n");
     collect_with(&world.builder(), &sandbox).unwrap();
@@ -162,7 +162,7 @@ fn takes_beside_gc_repack_and_fetch_lose_nothing() {
             .map(|number| {
                 let world = &world;
                 scope.spawn(move || {
-                    let sandboxes = world.worktrees();
+                    let sandboxes = world.sandboxes();
                     let sandbox = sandboxes.create(&world.spec(&format!("s{number}")))?;
                     let mut tips = Vec::new();
                     for round in 0..3 {
@@ -227,7 +227,7 @@ fn dies_in_a_take() {
     let number = variable("NUMBER").parse().unwrap();
     let environment = deadly_git(&world, number, variable("AFTER") == "yes");
     let id = world.spec("one").id;
-    let sandbox = world.worktrees().find(&id).unwrap().unwrap();
+    let sandbox = world.sandboxes().find(&id).unwrap().unwrap();
     collect_with(&Git::new(World::runner(), &environment), &sandbox).unwrap();
 }
 
@@ -237,7 +237,7 @@ fn a_death_before_or_after_any_git_of_a_take_loses_nothing_and_leaves_nothing() 
         let mut deaths = 0;
         for number in 1..60 {
             let world = World::new();
-            let sandboxes = world.worktrees();
+            let sandboxes = world.sandboxes();
             let sandbox = sandboxes.create(&world.spec("one")).unwrap();
             write(&sandbox.path.join("work.txt"), "the work\n");
             let output = child_test(

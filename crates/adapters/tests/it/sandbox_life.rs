@@ -25,7 +25,7 @@ fn fs_text(path: &std::path::Path) -> String {
 #[test]
 fn a_sandbox_has_the_files_of_its_base_on_its_own_branch() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     assert_eq!(
         std::fs::read_to_string(sandbox.path.join("src/b.txt")).unwrap(),
@@ -50,7 +50,7 @@ fn a_sandbox_has_the_files_of_its_base_on_its_own_branch() {
 #[test]
 fn asking_again_returns_the_same_sandbox() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let first = sandboxes.create(&world.spec("one")).unwrap();
     write(&first.path.join("new.txt"), "work");
     assert_eq!(sandboxes.create(&world.spec("one")).unwrap(), first);
@@ -60,7 +60,7 @@ fn asking_again_returns_the_same_sandbox() {
 #[test]
 fn asking_for_something_else_under_the_same_name_is_refused() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     sandboxes.create(&world.spec("one")).unwrap();
     let mut other = world.spec("one");
     other.lifetime = Lifetime::Persistent;
@@ -73,7 +73,7 @@ fn asking_for_something_else_under_the_same_name_is_refused() {
 #[test]
 fn removing_a_clean_sandbox_keeps_nothing_and_leaves_nothing() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let removal = sandboxes.remove(&sandbox).unwrap();
     assert_eq!(
@@ -92,7 +92,7 @@ fn removing_a_clean_sandbox_keeps_nothing_and_leaves_nothing() {
 #[test]
 fn removing_what_is_already_gone_is_fine() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     sandboxes.remove(&sandbox).unwrap();
     let again = sandboxes.remove(&sandbox).unwrap();
@@ -108,7 +108,7 @@ fn removing_what_is_already_gone_is_fine() {
 #[test]
 fn dirty_untracked_and_unpushed_work_is_kept_in_one_commit() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("committed.txt"), "c");
     world.git_in(&sandbox.path, ["add", "-A"]);
@@ -145,7 +145,7 @@ fn dirty_untracked_and_unpushed_work_is_kept_in_one_commit() {
 #[test]
 fn kept_work_is_listed_restored_and_dropped() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("new.txt"), "new");
     let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
@@ -172,7 +172,7 @@ fn commits_that_a_remote_has_are_not_kept_again() {
     let remote = world.path().join("remote.git");
     world.git(["init", "-q", "--bare", remote.to_str().unwrap()]);
     world.git(["remote", "add", "origin", remote.to_str().unwrap()]);
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("new.txt"), "new");
     world.git_in(&sandbox.path, ["add", "-A"]);
@@ -193,7 +193,7 @@ fn commits_that_a_remote_has_are_not_kept_again() {
 #[test]
 fn commits_on_the_branch_of_the_sandbox_are_not_kept_a_second_time() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("new.txt"), "new");
     world.git_in(&sandbox.path, ["add", "-A"]);
@@ -206,7 +206,7 @@ fn commits_on_the_branch_of_the_sandbox_are_not_kept_a_second_time() {
 #[test]
 fn commits_on_no_branch_are_kept() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     world.git_in(&sandbox.path, ["checkout", "-q", "--detach"]);
     write(&sandbox.path.join("new.txt"), "new");
@@ -221,7 +221,7 @@ fn commits_on_no_branch_are_kept() {
 #[test]
 fn a_rebase_left_half_done_is_kept_with_what_it_was_about() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let agent = |args: &[&str]| world.git_in(&sandbox.path, args);
     write(&sandbox.path.join("a.txt"), "agent\n");
@@ -252,7 +252,7 @@ fn changes_that_an_unfinished_operation_put_aside_are_kept() {
         &["merge", "-q", "--autostash"],
     ] {
         let world = World::new();
-        let sandboxes = world.worktrees();
+        let sandboxes = world.sandboxes();
         let sandbox = sandboxes.create(&world.spec("one")).unwrap();
         write(&sandbox.path.join("a.txt"), "agent\n");
         world.git_in(&sandbox.path, ["commit", "-qam", "agent"]);
@@ -276,7 +276,7 @@ fn changes_that_an_unfinished_operation_put_aside_are_kept() {
 #[test]
 fn changes_that_a_killed_merge_put_aside_are_kept_although_nothing_else_shows_it() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("a.txt"), "put aside\n");
     let stash = world.git_in(&sandbox.path, ["stash", "create"]);
@@ -293,7 +293,7 @@ fn changes_that_a_killed_merge_put_aside_are_kept_although_nothing_else_shows_it
 #[test]
 fn a_second_save_that_differs_in_what_was_staged_is_another_one() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let stage = |text: &str| {
         write(&sandbox.path.join("staged.txt"), text);
@@ -313,7 +313,7 @@ fn a_second_save_that_differs_in_what_was_staged_is_another_one() {
 #[test]
 fn what_was_staged_and_then_deleted_is_kept_too() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("staged.txt"), "only staged");
     world.git_in(&sandbox.path, ["add", "staged.txt"]);
@@ -328,7 +328,7 @@ fn what_was_staged_and_then_deleted_is_kept_too() {
 #[test]
 fn changes_hidden_from_git_by_flags_are_kept() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     for (flag, file) in [
         ("--assume-unchanged", "a.txt"),
@@ -348,7 +348,7 @@ fn changes_hidden_from_git_by_flags_are_kept() {
 #[test]
 fn the_files_of_a_nested_repository_are_kept() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let nested = sandbox.path.join("nested");
     std::fs::create_dir(&nested).unwrap();
@@ -362,7 +362,7 @@ fn the_files_of_a_nested_repository_are_kept() {
 #[test]
 fn a_transient_sandbox_goes_with_its_scope_also_on_panic() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let guard = SandboxGuard::create(&sandboxes, &world.spec("one")).unwrap();
         write(&guard.sandbox().unwrap().path.join("new.txt"), "new");
@@ -378,7 +378,7 @@ fn a_transient_sandbox_goes_with_its_scope_also_on_panic() {
 fn a_git_file_that_points_elsewhere_is_not_believed() {
     let world = World::new();
     let other = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     std::fs::remove_dir_all(sandbox.path.join(".git")).unwrap();
     write(
@@ -394,7 +394,7 @@ fn a_git_file_that_points_elsewhere_is_not_believed() {
 #[test]
 fn a_sweep_removes_transient_sandboxes_of_dead_runs_only() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let dead = sandboxes.create(&world.spec("dead")).unwrap();
     write(&dead.path.join("new.txt"), "new");
     let alive = sandboxes.create(&world.spec("alive")).unwrap();

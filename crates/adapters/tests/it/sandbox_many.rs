@@ -13,7 +13,7 @@ fn twenty_at_once(world: &World, round: usize) {
             .map(|number| {
                 scope.spawn(move || {
                     let spec = world.spec(&format!("s{round}-{number}"));
-                    world.worktrees().create(&spec)
+                    world.sandboxes().create(&spec)
                 })
             })
             .collect();
@@ -33,7 +33,7 @@ fn remove_all(world: &World, round: usize) {
     std::thread::scope(|scope| {
         for number in 0..AT_ONCE {
             scope.spawn(move || {
-                let sandboxes = world.worktrees();
+                let sandboxes = world.sandboxes();
                 let id = SandboxId::new(format!("s{round}-{number}"));
                 let sandbox = sandboxes.find(&id).unwrap().unwrap();
                 assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);

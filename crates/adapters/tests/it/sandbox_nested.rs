@@ -88,7 +88,7 @@ const ADDED: &[Deed] = &[
 fn what_a_repository_in_the_sandbox_holds_is_saved_with_its_commits() {
     for (deed, act) in ADDED {
         let world = World::new();
-        let sandboxes = world.worktrees();
+        let sandboxes = world.sandboxes();
         let sandbox = sandboxes.create(&world.spec("one")).unwrap();
         act(&world, &sandbox);
         let kept = sandboxes.remove(&sandbox).unwrap().kept.expect(deed);
@@ -111,7 +111,7 @@ fn a_clone_that_has_nothing_of_its_own_goes_with_the_sandbox_and_its_name_is_sav
     let world = World::new();
     let origin = world.path().join("origin");
     repository(&world, &origin);
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let from = origin.to_str().unwrap();
     world.git_in(&sandbox.path, ["clone", "-q", from, "app"]);
@@ -127,7 +127,7 @@ fn a_clone_that_has_nothing_of_its_own_goes_with_the_sandbox_and_its_name_is_sav
 fn the_files_of_a_repository_that_an_agent_made_are_committed_and_it_is_named() {
     for (deed, act) in &ADDED[..3] {
         let world = World::new();
-        let sandboxes = world.worktrees();
+        let sandboxes = world.sandboxes();
         let sandbox = sandboxes.create(&world.spec("one")).unwrap();
         act(&world, &sandbox);
         repository(&world, &sandbox.path.join("app/deep"));
@@ -164,7 +164,7 @@ fn a_clone_is_not_committed_and_its_files_are_saved() {
     let world = World::new();
     let origin = world.path().join("origin");
     repository(&world, &origin);
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let from = origin.to_str().unwrap();
     world.git_in(&sandbox.path, ["clone", "-q", from, "app"]);
@@ -180,7 +180,7 @@ fn a_clone_is_not_committed_and_its_files_are_saved() {
 #[test]
 fn a_submodule_is_committed_and_goes_with_the_sandbox_when_its_remote_has_it_all() {
     let world = with_submodule();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     fetch_submodule(&world, &sandbox);
     write(&sandbox.path.join("new.txt"), "new");
@@ -216,7 +216,7 @@ const HIDDEN: &[HiddenDeed] = &[
 fn what_only_a_submodule_in_the_sandbox_has_holds_up_the_removal() {
     for (deed, act) in HIDDEN {
         let world = with_submodule();
-        let sandboxes = world.worktrees();
+        let sandboxes = world.sandboxes();
         let sandbox = sandboxes.create(&world.spec("one")).unwrap();
         fetch_submodule(&world, &sandbox);
         act(&world, &sandbox.path.join("lib"));
@@ -235,7 +235,7 @@ fn what_only_a_submodule_in_the_sandbox_has_holds_up_the_removal() {
 #[test]
 fn a_submodule_that_git_cannot_read_holds_up_the_removal() {
     let world = with_submodule();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     fetch_submodule(&world, &sandbox);
     // Its folder is gone, so nothing but its own files can tell what it had.
@@ -252,7 +252,7 @@ fn a_submodule_that_git_cannot_read_holds_up_the_removal() {
 #[test]
 fn files_in_the_place_of_a_submodule_that_was_not_fetched_hold_up_the_removal() {
     let world = with_submodule();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("lib/work.txt"), "precious");
     assert_eq!(world.git_in(&sandbox.path, ["status", "--porcelain"]), "");
@@ -267,7 +267,7 @@ fn nothing_is_brought_into_the_place_of_a_submodule() {
     let world = with_submodule();
     world.write("lib/.env", "mine");
     world.write("lib/target/app", "binary");
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let mut spec = world.spec("one");
     spec.copy = vec!["lib/.env".into()];
     spec.seed = vec!["lib/target".into()];

@@ -36,7 +36,7 @@ fn what_was_left_half_done_is_seen_and_kept_and_no_marker_is_committed() {
         let Some(world) = tabled() else {
             return;
         };
-        let sandboxes = world.worktrees();
+        let sandboxes = world.sandboxes();
         let sandbox = sandboxes.create(&world.spec("one")).unwrap();
         for text in ["agent\n", "agent again\n"] {
             write(&sandbox.path.join("a.txt"), text);
@@ -75,7 +75,7 @@ fn changes_that_a_merge_put_aside_are_kept() {
     let Some(world) = tabled() else {
         return;
     };
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("a.txt"), "agent\n");
     write(&sandbox.path.join("b.txt"), "b\n");
@@ -101,7 +101,7 @@ fn a_sound_head_is_left_alone_and_one_that_is_gone_is_set_again() {
     let Some(world) = tabled() else {
         return;
     };
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let head = || world.git_in(&sandbox.path, ["symbolic-ref", "HEAD"]);
     write(&sandbox.path.join("a.txt"), "agent\n");

@@ -20,7 +20,7 @@ impl Scene {
         world.write("brought.txt", "the user's");
         let mut spec = world.spec("x");
         spec.copy = vec!["brought.txt".into()];
-        let sandbox = world.worktrees().create(&spec).unwrap();
+        let sandbox = world.sandboxes().create(&spec).unwrap();
         let base = world.git(["rev-parse", "HEAD"]);
         Self {
             world,
@@ -70,8 +70,8 @@ fn half_work_and_its_commits_are_kept_and_taken_away() {
     scene.write("src/b.txt", "dirty\n");
     scene.write("new/untracked.txt", "untracked\n");
     scene.write("ignored.txt", "a cache\n");
-    let worktrees = scene.world.worktrees();
-    let kept = worktrees
+    let sandboxes = scene.world.sandboxes();
+    let kept = sandboxes
         .roll_back(&scene.sandbox, &CommitSha::new(&scene.base))
         .unwrap();
     let kept = kept.unwrap();
@@ -91,7 +91,7 @@ fn half_work_and_its_commits_are_kept_and_taken_away() {
     assert!(scene.sandbox.path.join("ignored.txt").exists());
     // Once more finds nothing to do.
     assert_eq!(
-        worktrees.roll_back(&scene.sandbox, &CommitSha::new(&scene.base)),
+        sandboxes.roll_back(&scene.sandbox, &CommitSha::new(&scene.base)),
         Ok(None)
     );
     scene.assert_at_base();
@@ -102,7 +102,7 @@ fn a_file_that_only_the_works_own_gitignore_covered_is_kept() {
     let scene = Scene::new();
     scene.write(".gitignore", "ignored.txt\nnotes/\n");
     scene.write("notes/found.txt", "hours of work\n");
-    let sandboxes = scene.world.worktrees();
+    let sandboxes = scene.world.sandboxes();
     let base = CommitSha::new(&scene.base);
     sandboxes.roll_back(&scene.sandbox, &base).unwrap().unwrap();
     scene.assert_at_base();
@@ -129,7 +129,7 @@ fn commits_alone_are_kept_although_they_are_on_the_branch() {
     let commit = scene.commit("half");
     let kept = scene
         .world
-        .worktrees()
+        .sandboxes()
         .roll_back(&scene.sandbox, &CommitSha::new(&scene.base))
         .unwrap()
         .unwrap();
@@ -151,7 +151,7 @@ fn a_merge_in_progress_is_kept_with_what_was_resolved_so_far() {
     scene.write("a.txt", "half resolved\n");
     let kept = scene
         .world
-        .worktrees()
+        .sandboxes()
         .roll_back(&scene.sandbox, &CommitSha::new(&ours))
         .unwrap()
         .unwrap();
@@ -179,16 +179,16 @@ fn a_rebase_a_switch_and_a_lock_of_somebody_who_was_killed_are_undone() {
     write(&scene.sandbox.path.join(".git").join("index.lock"), "");
     let kept = scene
         .world
-        .worktrees()
+        .sandboxes()
         .roll_back(&scene.sandbox, &CommitSha::new(&scene.base))
         .unwrap()
         .unwrap();
     assert_eq!(kept.about.in_progress, Some(InProgress::Rebase));
     scene.assert_at_base();
     scene.git(&["checkout", "-q", "--detach"]);
-    let worktrees = scene.world.worktrees();
+    let sandboxes = scene.world.sandboxes();
     assert_eq!(
-        worktrees.roll_back(&scene.sandbox, &CommitSha::new(&scene.base)),
+        sandboxes.roll_back(&scene.sandbox, &CommitSha::new(&scene.base)),
         Ok(None)
     );
     scene.assert_at_base();
@@ -201,10 +201,10 @@ fn a_lock_of_the_index_that_somebody_holds_is_left_to_them() {
     let lock = scene.sandbox.path.join(".git").join("index.lock");
     write(&lock, "");
     let holder = std::fs::File::open(&lock).unwrap();
-    let worktrees = scene.world.worktrees();
-    let roll_back = || worktrees.roll_back(&scene.sandbox, &CommitSha::new(&scene.base));
+    let sandboxes = scene.world.sandboxes();
+    let roll_back = || sandboxes.roll_back(&scene.sandbox, &CommitSha::new(&scene.base));
     assert!(roll_back().is_err());
-    assert!(worktrees.mend(&scene.sandbox, None).is_ok());
+    assert!(sandboxes.mend(&scene.sandbox, None).is_ok());
     assert!(lock.exists());
     assert_eq!(scene.git(&["show", ":a.txt"]), "a");
     drop(holder);
@@ -220,11 +220,11 @@ fn work_in_a_brought_folder_is_kept_and_taken_away_and_what_was_brought_stays() 
     world.write("data/u.txt", "the user's");
     let mut spec = world.spec("x");
     spec.copy = vec!["data".into()];
-    let worktrees = world.worktrees();
-    let sandbox = worktrees.create(&spec).unwrap();
+    let sandboxes = world.sandboxes();
+    let sandbox = sandboxes.create(&spec).unwrap();
     write(&sandbox.path.join("data/deep/new.txt"), "work");
     write(&sandbox.path.join("data/u.txt"), "worked on");
-    let kept = worktrees.roll_back(&sandbox, &sandbox.base_sha).unwrap();
+    let kept = sandboxes.roll_back(&sandbox, &sandbox.base_sha).unwrap();
     let kept = kept.unwrap().sha;
     assert_eq!(
         world.git(["diff", "--name-only", &format!("{kept}^1"), &kept]),
@@ -234,7 +234,7 @@ fn work_in_a_brought_folder_is_kept_and_taken_away_and_what_was_brought_stays() 
     assert_eq!(world.git_in(&sandbox.path, status), "?? data/same.txt");
     assert!(!sandbox.path.join("data/deep").exists());
     assert_eq!(
-        worktrees.roll_back(&sandbox, &sandbox.base_sha).unwrap(),
+        sandboxes.roll_back(&sandbox, &sandbox.base_sha).unwrap(),
         None
     );
 }
@@ -249,7 +249,7 @@ fn what_stands_in_the_place_of_a_lock_and_is_none_is_removed() {
     let scene = Scene::new();
     let lock = scene.sandbox.path.join(".git").join("index.lock");
     let base = CommitSha::new(&scene.base);
-    let sandboxes = scene.world.worktrees();
+    let sandboxes = scene.world.sandboxes();
     let makers: [fn(&std::path::Path); 2] = [
         |lock| symlink("nowhere", lock).unwrap(),
         |lock| std::fs::create_dir(lock).unwrap(),

@@ -30,7 +30,7 @@ const SETTINGS: &[Setting] = &[
 fn a_new_file_is_committed_whatever_the_settings_say() {
     for (setting, set, file) in SETTINGS {
         let world = World::new();
-        let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+        let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
         set(&world, &sandbox);
         write(&sandbox.path.join(file), "one\r\ntwo\r\n");
         let leftovers = Leftovers {

@@ -100,7 +100,7 @@ fn raw_tree(world: &World, sandbox: &Sandbox, listing: &str) -> String {
 #[test]
 fn commits_and_leftovers_reach_the_users_branch() {
     let world = World::new();
-    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("new.txt"), "new\n");
     world.git_in(&sandbox.path, ["add", "-A"]);
     world.git_in(&sandbox.path, ["commit", "-qm", "mine"]);
@@ -128,7 +128,7 @@ fn a_path_that_no_checkout_should_have_is_refused_and_its_files_are_saved() {
         ("A.TXT", "differ only in case"),
     ] {
         let world = World::new();
-        let sandboxes = world.worktrees();
+        let sandboxes = world.sandboxes();
         let sandbox = sandboxes.create(&world.spec("one")).unwrap();
         write(&sandbox.path.join("work.txt"), "the work\n");
         world.git_in(&sandbox.path, ["add", "-A"]);
@@ -153,7 +153,7 @@ fn a_path_that_no_checkout_should_have_is_refused_and_its_files_are_saved() {
 #[test]
 fn a_forged_object_is_refused() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("a.txt"), "honest\n");
     world.git_in(&sandbox.path, ["commit", "-qam", "honest"]);
@@ -179,7 +179,7 @@ fn a_forged_object_is_refused() {
 #[test]
 fn replacements_and_grafts_deceive_nobody_outside() {
     let world = World::new();
-    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
     let git = |args: &[&str]| world.git_in(&sandbox.path, args);
     write(&sandbox.path.join("a.txt"), "evil\n");
     git(&["commit", "-qam", "evil"]);
@@ -214,7 +214,7 @@ fn a_fifo_in_place_of_a_git_file_hangs_nobody() {
         "objects/info/alternates",
     ] {
         let world = World::new();
-        let sandboxes = world.worktrees();
+        let sandboxes = world.sandboxes();
         let sandbox = sandboxes.create(&world.spec("one")).unwrap();
         write(&sandbox.path.join("work.txt"), "the work\n");
         let path = sandbox.path.join(".git").join(name);
@@ -235,7 +235,7 @@ fn a_link_out_of_the_git_folder_is_written_through_by_nobody() {
         "HEAD", "index", "config", "objects", "refs", "logs", "info", "",
     ] {
         let world = World::new();
-        let sandboxes = world.worktrees();
+        let sandboxes = world.sandboxes();
         let sandbox = sandboxes.create(&world.spec("one")).unwrap();
         let outside = world.path().join("outside");
         write(&outside.join("mine"), "mine\n");
@@ -268,7 +268,7 @@ fn a_program_that_the_sandboxs_settings_name_sees_nothing_of_the_home() {
     let world = World::new();
     let secret = world.home().join("secret");
     write(&secret, "the secret\n");
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let program = sandbox.path.join(".git/filter");
     let stolen = sandbox.path.join("stolen.txt");
@@ -301,7 +301,7 @@ fn a_program_that_the_sandboxs_settings_name_sees_nothing_of_the_home() {
 #[test]
 fn a_branch_that_the_user_has_checked_out_is_not_moved() {
     let world = World::new();
-    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
     world.git(["checkout", "-q", "drive/one"]);
     write(&sandbox.path.join("new.txt"), "new\n");
     let refused = collect(&world, &sandbox).unwrap_err();
@@ -315,7 +315,7 @@ fn a_branch_that_the_user_has_checked_out_is_not_moved() {
 #[test]
 fn a_branch_that_somebody_else_moved_is_not_overwritten() {
     let world = World::new();
-    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
     let tree = world.git(["rev-parse", "main^{tree}"]);
     let theirs = world.git(["commit-tree", "-p", "main", "-m", "theirs", &tree]);
     world.git(["update-ref", "refs/heads/drive/one", &theirs]);
@@ -328,7 +328,7 @@ fn a_branch_that_somebody_else_moved_is_not_overwritten() {
 #[test]
 fn what_an_agent_left_on_branches_of_its_own_is_saved_with_the_rest() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let git = |args: &[&str]| world.git_in(&sandbox.path, args);
     git(&["checkout", "-q", "-b", "mine"]);
@@ -350,7 +350,7 @@ fn what_an_agent_left_on_branches_of_its_own_is_saved_with_the_rest() {
 #[test]
 fn what_was_taken_first_stays_when_more_is_taken() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let mut tips = Vec::new();
     for id in ["one", "two"] {
         let sandbox = sandboxes.create(&world.spec(id)).unwrap();
@@ -372,7 +372,7 @@ fn what_was_taken_first_stays_when_more_is_taken() {
 #[test]
 fn a_link_and_a_folder_that_differ_only_in_case_are_refused() {
     let world = World::new();
-    let sandbox = world.worktrees().create(&world.spec("one")).unwrap();
+    let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
     std::os::unix::fs::symlink("src", sandbox.path.join("x")).unwrap();
     write(&sandbox.path.join("X/hook"), "evil\n");
     let refused = collect(&world, &sandbox).unwrap_err();
@@ -387,7 +387,7 @@ fn a_link_and_a_folder_that_differ_only_in_case_are_refused() {
 #[test]
 fn work_that_was_refused_once_is_refused_again_when_it_was_saved_meanwhile() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("A.TXT"), "clash\n");
     assert_eq!(
@@ -411,7 +411,7 @@ fn work_that_was_refused_once_is_refused_again_when_it_was_saved_meanwhile() {
 #[test]
 fn commits_that_were_taken_without_a_name_are_saved_with_the_sandbox() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let git = |args: &[&str]| world.git_in(&sandbox.path, args);
     git(&["checkout", "-q", "-b", "mine"]);
@@ -425,7 +425,7 @@ fn commits_that_were_taken_without_a_name_are_saved_with_the_sandbox() {
 #[test]
 fn a_file_name_that_git_was_made_to_say_removes_nothing_outside() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let mine = world.path().join("mine.txt");
     write(&mine, "mine\n");

@@ -183,7 +183,7 @@ fn let_time_pass(sandbox: &Sandbox) {
 fn whatever_was_done_is_kept_and_nothing_else_is() {
     for (deed, act, expected) in DEEDS {
         let world = World::new();
-        let sandboxes = world.worktrees();
+        let sandboxes = world.sandboxes();
         let sandbox = sandboxes.create(&world.spec("one")).unwrap();
         let_time_pass(&sandbox);
         act(&world, &sandbox);
@@ -205,7 +205,7 @@ fn a_sandbox_of_many_folders_is_looked_at_in_full() {
         world.write(&format!("many/{}/{number}.txt", number % 30), "x\n");
     }
     world.commit("many");
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     for (id, deed) in [
         ("one", None),
         ("two", Some("many/29/299.txt")),

@@ -38,7 +38,7 @@ fn filled(sandbox: &Sandbox) -> String {
 #[test]
 fn one_that_nobody_touched_stays_as_it_is_with_what_is_not_committed() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let (sandbox, head) = worked_in(&world, &sandboxes);
     write(&sandbox.path.join("new.txt"), "changed\n");
     let nothing: Vec<String> = Vec::new();
@@ -55,7 +55,7 @@ fn one_that_nobody_touched_stays_as_it_is_with_what_is_not_committed() {
 #[test]
 fn a_folder_that_is_gone_or_empty_is_filled_from_its_branch() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let (sandbox, head) = worked_in(&world, &sandboxes);
     fs::remove_dir_all(&sandbox.path).unwrap();
     let notes = sandboxes
@@ -77,7 +77,7 @@ fn a_folder_that_is_gone_or_empty_is_filled_from_its_branch() {
 #[test]
 fn a_branch_that_is_gone_is_made_again_where_it_was() {
     let world = World::new();
-    let sandboxes = world.worktrees();
+    let sandboxes = world.sandboxes();
     let (sandbox, head) = worked_in(&world, &sandboxes);
     let told = |tip: &str| {
         vec![format!(

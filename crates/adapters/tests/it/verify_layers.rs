@@ -6,10 +6,10 @@ use drive_adapters::Environment;
 use drive_adapters::SystemClock;
 use drive_adapters::git::Git;
 use drive_adapters::process::BoundedRunner;
+use drive_adapters::sandbox::GitSandboxes;
 use drive_adapters::verify::{
     FileReports, FileSlots, GitCandidates, ProjectReader, VerifyWorkspaces,
 };
-use drive_adapters::worktree::Worktrees;
 use drive_core::ids::RunId;
 use drive_core::process::LayerName;
 use drive_core::settings::{IsolationMode, NetworkAccess};
@@ -53,12 +53,13 @@ fn verify(without: &[LayerName], isolation: IsolationMode) -> Verified {
     let environment = Environment::from_pairs([("PATH", "/usr/local/bin:/usr/bin:/bin")]);
     let git = Git::new(Arc::clone(&runner), &environment);
     let clock = Arc::new(SystemClock);
-    let worktrees = Worktrees::open(git.clone(), clock.clone(), &world.root, &world.state).unwrap();
+    let sandboxes =
+        GitSandboxes::open(git.clone(), clock.clone(), &world.root, &world.state).unwrap();
     let scratch = world.state.join("verify");
     std::fs::create_dir_all(&scratch).unwrap();
     let workspaces = VerifyWorkspaces::new(
         git.clone(),
-        Arc::new(worktrees),
+        Arc::new(sandboxes),
         environment,
         &world.state,
         &scratch,

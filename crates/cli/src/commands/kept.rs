@@ -6,7 +6,7 @@ use crate::documents::{KeptDocument, KeptWorkDocument};
 use crate::wiring::Wiring;
 use clap::{Args, Subcommand};
 use drive_adapters::git::Git;
-use drive_adapters::worktree::kept;
+use drive_adapters::sandbox::kept;
 use drive_core::Problem;
 use drive_core::ids::BranchName;
 use drive_core::sandbox::{KEPT_PREFIX, KeptWork};

@@ -106,7 +106,7 @@ pub struct Evidence<'a> {
     /// The folder of all sandboxes, without links in it.
     pub sandboxes_root: &'a Path,
     /// The branch checked out there; `None` for none.
-    pub worktree_branch: Option<&'a BranchName>,
+    pub sandbox_branch: Option<&'a BranchName>,
     /// What the forge knows under the number that the file names; `None` for nothing.
     pub pull_request: Option<&'a PullRequest>,
     /// The current time.
@@ -189,11 +189,11 @@ impl PhaseState {
     }
 
     fn check_branch(&self, evidence: &Evidence<'_>) -> Result<(), Problem> {
-        if evidence.worktree_branch == Some(&self.branch_name) {
+        if evidence.sandbox_branch == Some(&self.branch_name) {
             return Ok(());
         }
         let there = evidence
-            .worktree_branch
+            .sandbox_branch
             .map_or_else(|| "no branch".to_owned(), |name| format!("`{name}`"));
         Err(contradicted(
             Kind::PhaseStateBranch,

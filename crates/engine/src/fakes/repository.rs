@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The files of a commit or of a worktree, by path.
+/// The files of a commit or of a checkout, by path.
 pub type Files = BTreeMap<String, String>;
 
 /// The branch that the person's own checkout is on.
@@ -36,7 +36,7 @@ pub(super) struct RepositoryState {
     pub(super) refs: BTreeMap<String, String>,
     /// Branches of each remote.
     pub(super) remotes: BTreeMap<String, BTreeMap<String, String>>,
-    pub(super) worktrees: BTreeMap<SandboxId, FakeWorktree>,
+    pub(super) sandboxes: BTreeMap<SandboxId, FakeSandbox>,
     pub(super) kept: Vec<KeptWork>,
     kept_count: u32,
 }
@@ -47,7 +47,7 @@ struct FakeCommit {
     subject: String,
 }
 
-pub(super) struct FakeWorktree {
+pub(super) struct FakeSandbox {
     pub(super) sandbox: Sandbox,
     pub(super) head: FakeHead,
     pub(super) files: Files,
@@ -169,7 +169,7 @@ impl FakeRepository {
 
     /// The sandboxes that exist.
     pub fn sandboxes(&self) -> Vec<SandboxId> {
-        lock(&self.state).worktrees.keys().cloned().collect()
+        lock(&self.state).sandboxes.keys().cloned().collect()
     }
 
     /// Saved work, oldest first.
@@ -180,17 +180,17 @@ impl FakeRepository {
     /// The files of the sandbox in this folder, and whether they differ from its commit.
     pub(super) fn look_into(&self, folder: &Path) -> Option<(Files, bool)> {
         let state = lock(&self.state);
-        let worktree = state.in_folder(folder)?;
-        let is_dirty = state.dirty(worktree) > 0 || worktree.merging.is_some();
-        Some((worktree.files.clone(), is_dirty))
+        let checkout = state.in_folder(folder)?;
+        let is_dirty = state.dirty(checkout) > 0 || checkout.merging.is_some();
+        Some((checkout.files.clone(), is_dirty))
     }
 
     /// An agent writes a file.
     pub(super) fn agent_writes(&self, folder: &Path, path: &str, text: &str) {
         let mut state = lock(&self.state);
-        let mut all = state.worktrees.values_mut();
-        if let Some(worktree) = all.find(|one| one.sandbox.path == folder) {
-            worktree.files.insert(path.to_owned(), text.to_owned());
+        let mut all = state.sandboxes.values_mut();
+        if let Some(checkout) = all.find(|one| one.sandbox.path == folder) {
+            checkout.files.insert(path.to_owned(), text.to_owned());
         }
     }
 
@@ -199,7 +199,7 @@ impl FakeRepository {
         let mut state = lock(&self.state);
         let id = state.in_folder(folder).map(|one| one.sandbox.id.clone());
         if let Some(id) = id {
-            state.commit_worktree(&id, subject);
+            state.commit_sandbox(&id, subject);
         }
     }
 }
@@ -274,58 +274,58 @@ impl RepositoryState {
         a.intersection(&b).last().cloned()
     }
 
-    pub(super) fn head_of(&self, worktree: &FakeWorktree) -> String {
-        match &worktree.head {
+    pub(super) fn head_of(&self, checkout: &FakeSandbox) -> String {
+        match &checkout.head {
             FakeHead::Branch(branch) => self.refs.get(&full(branch)).cloned().unwrap_or_default(),
             FakeHead::Detached(sha) => sha.clone(),
         }
     }
 
     /// How many files differ from the commit.
-    pub(super) fn dirty(&self, worktree: &FakeWorktree) -> u32 {
-        let committed = self.files(&self.head_of(worktree));
-        let paths: BTreeSet<&String> = committed.keys().chain(worktree.files.keys()).collect();
+    pub(super) fn dirty(&self, checkout: &FakeSandbox) -> u32 {
+        let committed = self.files(&self.head_of(checkout));
+        let paths: BTreeSet<&String> = committed.keys().chain(checkout.files.keys()).collect();
         let differ = paths
             .into_iter()
-            .filter(|path| committed.get(*path) != worktree.files.get(*path));
+            .filter(|path| committed.get(*path) != checkout.files.get(*path));
         u32::try_from(differ.count()).unwrap_or(u32::MAX)
     }
 
-    pub(super) fn worktree(&self, sandbox: &Sandbox) -> Result<&FakeWorktree, Problem> {
-        let found = self.worktrees.get(&sandbox.id);
+    pub(super) fn sandbox_at(&self, sandbox: &Sandbox) -> Result<&FakeSandbox, Problem> {
+        let found = self.sandboxes.get(&sandbox.id);
         found
             .filter(|one| !one.retired)
             .ok_or_else(|| gone(sandbox))
     }
 
-    fn in_folder(&self, folder: &Path) -> Option<&FakeWorktree> {
-        let mut all = self.worktrees.values();
+    fn in_folder(&self, folder: &Path) -> Option<&FakeSandbox> {
+        let mut all = self.sandboxes.values();
         all.find(|one| one.sandbox.path == folder)
     }
 
     /// Commits what differs; nothing when nothing does. Concludes a merge that is in progress.
-    pub(super) fn commit_worktree(&mut self, id: &SandboxId, subject: &str) {
-        let Some(worktree) = self.worktrees.get(id) else {
+    pub(super) fn commit_sandbox(&mut self, id: &SandboxId, subject: &str) {
+        let Some(checkout) = self.sandboxes.get(id) else {
             return;
         };
-        if self.dirty(worktree) == 0 && worktree.merging.is_none() {
+        if self.dirty(checkout) == 0 && checkout.merging.is_none() {
             return;
         }
-        let mut parents = vec![self.head_of(worktree)];
-        parents.extend(worktree.merging.clone());
-        let sha = self.add(parents, worktree.files.clone(), subject);
+        let mut parents = vec![self.head_of(checkout)];
+        parents.extend(checkout.merging.clone());
+        let sha = self.add(parents, checkout.files.clone(), subject);
         self.move_head(id, &sha);
-        if let Some(worktree) = self.worktrees.get_mut(id) {
-            worktree.merging = None;
+        if let Some(checkout) = self.sandboxes.get_mut(id) {
+            checkout.merging = None;
         }
     }
 
     /// Moves what is checked out, the branch with it.
     pub(super) fn move_head(&mut self, id: &SandboxId, sha: &str) {
-        let Some(worktree) = self.worktrees.get_mut(id) else {
+        let Some(checkout) = self.sandboxes.get_mut(id) else {
             return;
         };
-        match &mut worktree.head {
+        match &mut checkout.head {
             FakeHead::Branch(branch) => {
                 self.refs.insert(full(branch), sha.to_owned());
             }
@@ -381,7 +381,9 @@ impl RepositoryState {
         if revision == "HEAD" {
             return match place {
                 Place::Checkout(_) => self.refs.get(&full(MAIN)).cloned(),
-                Place::Sandbox(sandbox) => self.worktree(sandbox).ok().map(|one| self.head_of(one)),
+                Place::Sandbox(sandbox) => {
+                    self.sandbox_at(sandbox).ok().map(|one| self.head_of(one))
+                }
             };
         }
         if self.knows(revision) {

@@ -1,4 +1,4 @@
-use super::repository::{FakeHead, FakeRepository, FakeWorktree, RepositoryState, full, gone};
+use super::repository::{FakeHead, FakeRepository, FakeSandbox, RepositoryState, full, gone};
 use crate::ports::{Clock, Place, Sandboxes, SweepReport, Swept};
 use drive_core::ids::{BranchName, CommitSha, RunId, SandboxId};
 use drive_core::problem::{Kind, Problem};
@@ -14,7 +14,7 @@ pub(super) const SANDBOX_ROOT: &str = "/sandboxes";
 impl Sandboxes for FakeRepository {
     fn create(&self, spec: &SandboxSpec) -> Result<Sandbox, Problem> {
         let mut state = self.alive()?;
-        if let Some(known) = state.worktrees.get(&spec.id) {
+        if let Some(known) = state.sandboxes.get(&spec.id) {
             let known = &known.sandbox;
             return if known.run == spec.run && known.branch == spec.branch {
                 Ok(known.clone())
@@ -70,25 +70,25 @@ impl Sandboxes for FakeRepository {
             FakeHead::Branch(branch) => state.refs.get(&full(branch)).cloned(),
             FakeHead::Detached(_) => None,
         };
-        let worktree = FakeWorktree {
+        let checkout = FakeSandbox {
             sandbox: sandbox.clone(),
             head,
             files: state.files(tip.as_ref().unwrap_or(&base)),
             merging: None,
             retired: false,
         };
-        state.worktrees.insert(spec.id.clone(), worktree);
+        state.sandboxes.insert(spec.id.clone(), checkout);
         Ok(sandbox)
     }
 
     fn find(&self, id: &SandboxId) -> Result<Option<Sandbox>, Problem> {
         let state = self.alive()?;
-        let found = state.worktrees.get(id).filter(|one| !one.retired);
+        let found = state.sandboxes.get(id).filter(|one| !one.retired);
         Ok(found.map(|one| one.sandbox.clone()))
     }
 
     fn mend(&self, sandbox: &Sandbox, _: Option<&CommitSha>) -> Result<Vec<String>, Problem> {
-        self.alive()?.worktree(sandbox).map(|_| Vec::new())
+        self.alive()?.sandbox_at(sandbox).map(|_| Vec::new())
     }
 
     fn make_whole(
@@ -101,27 +101,27 @@ impl Sandboxes for FakeRepository {
 
     fn write_file(&self, sandbox: &Sandbox, name: &str, text: &str) -> Result<(), Problem> {
         let mut state = self.alive()?;
-        let found = state.worktrees.get_mut(&sandbox.id);
-        let worktree = found.ok_or_else(|| gone(sandbox))?;
-        worktree.files.insert(name.to_owned(), text.to_owned());
+        let found = state.sandboxes.get_mut(&sandbox.id);
+        let checkout = found.ok_or_else(|| gone(sandbox))?;
+        checkout.files.insert(name.to_owned(), text.to_owned());
         Ok(())
     }
 
     fn keep(&self, sandbox: &Sandbox) -> Result<Option<KeptWork>, Problem> {
         let mut state = self.alive()?;
-        state.worktree(sandbox)?;
+        state.sandbox_at(sandbox)?;
         Ok(state.keep(&sandbox.id, None, self.clock.now()))
     }
 
     fn roll_back(&self, sandbox: &Sandbox, to: &CommitSha) -> Result<Option<KeptWork>, Problem> {
         let mut state = self.alive()?;
-        state.worktree(sandbox)?;
+        state.sandbox_at(sandbox)?;
         let kept = state.keep(&sandbox.id, Some(to), self.clock.now());
         let files = state.files(to);
-        if let Some(worktree) = state.worktrees.get_mut(&sandbox.id) {
-            worktree.files = files;
-            worktree.merging = None;
-            worktree.head = match &sandbox.branch {
+        if let Some(checkout) = state.sandboxes.get_mut(&sandbox.id) {
+            checkout.files = files;
+            checkout.merging = None;
+            checkout.head = match &sandbox.branch {
                 Some(branch) => FakeHead::Branch(branch.clone()),
                 None => FakeHead::Detached(to.to_owned().to_string()),
             };
@@ -132,8 +132,8 @@ impl Sandboxes for FakeRepository {
 
     fn retire(&self, sandbox: &Sandbox) -> Result<bool, Problem> {
         let mut state = self.alive()?;
-        let found = state.worktrees.get_mut(&sandbox.id);
-        Ok(found.is_some_and(|worktree| !std::mem::replace(&mut worktree.retired, true)))
+        let found = state.sandboxes.get_mut(&sandbox.id);
+        Ok(found.is_some_and(|checkout| !std::mem::replace(&mut checkout.retired, true)))
     }
 
     fn settle(&self, id: &SandboxId) -> Result<Option<KeptWork>, Problem> {
@@ -147,10 +147,10 @@ impl Sandboxes for FakeRepository {
         let mut state = self.alive()?;
         let mut report = SweepReport::default();
         let mut dead = Vec::new();
-        for worktree in state.worktrees.values() {
-            let sandbox = &worktree.sandbox;
+        for checkout in state.sandboxes.values() {
+            let sandbox = &checkout.sandbox;
             let is_transient = sandbox.lifetime != Lifetime::Persistent;
-            if worktree.retired || is_transient && owner(&sandbox.run) == OwnerState::Dead {
+            if checkout.retired || is_transient && owner(&sandbox.run) == OwnerState::Dead {
                 dead.push(sandbox.clone());
             }
         }
@@ -187,7 +187,7 @@ impl Sandboxes for FakeRepository {
 impl RepositoryState {
     /// Removes a sandbox, and its branch where nobody committed to it.
     fn forget(&mut self, id: &SandboxId) {
-        let Some(gone) = self.worktrees.remove(id) else {
+        let Some(gone) = self.sandboxes.remove(id) else {
             return;
         };
         if let Some(branch) = &gone.sandbox.branch {
@@ -200,28 +200,28 @@ impl RepositoryState {
 
     /// Saves what would be lost with the sandbox, or by going back to `to`.
     fn keep(&mut self, id: &SandboxId, to: Option<&str>, now: Timestamp) -> Option<KeptWork> {
-        let worktree = self.worktrees.get(id)?;
-        let (head, dirty) = (self.head_of(worktree), self.dirty(worktree));
-        let is_safe = match (to, &worktree.head) {
+        let checkout = self.sandboxes.get(id)?;
+        let (head, dirty) = (self.head_of(checkout), self.dirty(checkout));
+        let is_safe = match (to, &checkout.head) {
             (Some(to), _) => self.ancestors(to).contains(&head),
-            (None, FakeHead::Branch(branch)) => Some(branch) == worktree.sandbox.branch.as_ref(),
+            (None, FakeHead::Branch(branch)) => Some(branch) == checkout.sandbox.branch.as_ref(),
             (None, FakeHead::Detached(sha)) => {
                 let mut tips = self.refs.values();
                 tips.any(|tip| self.ancestors(tip).contains(sha))
             }
         };
-        if is_safe && dirty == 0 && worktree.merging.is_none() {
+        if is_safe && dirty == 0 && checkout.merging.is_none() {
             return None;
         }
         let about = KeptAbout {
-            run: worktree.sandbox.run.clone(),
+            run: checkout.sandbox.run.clone(),
             kept_at: now,
-            branch: worktree.sandbox.branch.clone(),
+            branch: checkout.sandbox.branch.clone(),
             dirty_files: dirty,
             unpushed_commits: 0,
-            in_progress: worktree.merging.as_ref().map(|_| InProgress::Merge),
+            in_progress: checkout.merging.as_ref().map(|_| InProgress::Merge),
         };
-        let files = worktree.files.clone();
+        let files = checkout.files.clone();
         let sha = self.add(vec![head], files, "Work kept from a sandbox");
         let reference = self.kept_name(&about.run);
         self.refs.insert(reference.clone(), sha.clone());

@@ -45,7 +45,7 @@ impl VersionControl for FakeRepository {
         if let Place::Sandbox(sandbox) = place
             && found.in_progress.is_none()
         {
-            state.commit_worktree(&sandbox.id, &leftovers.message);
+            state.commit_sandbox(&sandbox.id, &leftovers.message);
         }
         found.head_sha = state_of(&state, place)?.head_sha;
         Ok(CollectedWork {
@@ -185,7 +185,7 @@ impl VersionControl for FakeRepository {
             .get(&branch.full())
             .is_some_and(|now| now == from.as_str());
         let is_forward = state.ancestors(to).contains(from.as_str());
-        let is_free = !state.worktrees.values().any(|one| is_on(&one.head, branch));
+        let is_free = !state.sandboxes.values().any(|one| is_on(&one.head, branch));
         if !(is_expected && is_forward && is_free) {
             return Err(Problem::new(
                 Kind::BranchMoved,
@@ -235,34 +235,34 @@ impl VersionControl for FakeRepository {
     ) -> Result<Merged, Problem> {
         let mut state = self.alive()?;
         let sandbox = require_sandbox(place)?;
-        let worktree = state.worktree(sandbox)?;
-        if let Some(begun) = worktree.merging.clone() {
-            let files = unresolved(&worktree.files);
+        let checkout = state.sandbox_at(sandbox)?;
+        if let Some(begun) = checkout.merging.clone() {
+            let files = unresolved(&checkout.files);
             return Ok(Merged::Conflicts {
                 theirs: CommitSha::new(begun),
                 files,
             });
         }
         require(&state, &[theirs])?;
-        let ours = state.head_of(worktree);
+        let ours = state.head_of(checkout);
         if state.ancestors(&ours).contains(theirs.as_str()) {
             return Ok(Merged::Done);
         }
-        if state.dirty(worktree) == 0 && state.ancestors(theirs).contains(&ours) {
+        if state.dirty(checkout) == 0 && state.ancestors(theirs).contains(&ours) {
             let files = state.files(theirs);
-            if let Some(worktree) = state.worktrees.get_mut(&sandbox.id) {
-                worktree.files = files;
+            if let Some(checkout) = state.sandboxes.get_mut(&sandbox.id) {
+                checkout.files = files;
             }
             state.move_head(&sandbox.id, theirs);
             return Ok(Merged::Done);
         }
-        let (files, conflicts) = state.merged_files(&worktree.files, &ours, theirs);
-        if let Some(worktree) = state.worktrees.get_mut(&sandbox.id) {
-            worktree.files = files;
-            worktree.merging = Some(theirs.to_string());
+        let (files, conflicts) = state.merged_files(&checkout.files, &ours, theirs);
+        if let Some(checkout) = state.sandboxes.get_mut(&sandbox.id) {
+            checkout.files = files;
+            checkout.merging = Some(theirs.to_string());
         }
         if conflicts.is_empty() {
-            state.commit_worktree(&sandbox.id, &leftovers.message);
+            state.commit_sandbox(&sandbox.id, &leftovers.message);
             return Ok(Merged::Done);
         }
         Ok(Merged::Conflicts {
@@ -280,20 +280,20 @@ impl VersionControl for FakeRepository {
     ) -> Result<Merged, Problem> {
         let mut state = self.alive()?;
         let sandbox = require_sandbox(place)?;
-        let worktree = state.worktree(sandbox)?;
-        let files = unresolved(&worktree.files);
+        let checkout = state.sandbox_at(sandbox)?;
+        let files = unresolved(&checkout.files);
         if !files.is_empty() {
             let theirs = theirs.to_owned();
             return Ok(Merged::Conflicts { theirs, files });
         }
-        let head = state.head_of(worktree);
+        let head = state.head_of(checkout);
         let is_given_up =
-            worktree.merging.is_none() && !state.ancestors(&head).contains(theirs.as_str());
+            checkout.merging.is_none() && !state.ancestors(&head).contains(theirs.as_str());
         if is_given_up {
             drop(state);
             return self.merge(place, theirs, leftovers);
         }
-        state.commit_worktree(&sandbox.id, &leftovers.message);
+        state.commit_sandbox(&sandbox.id, &leftovers.message);
         Ok(Merged::Done)
     }
 
@@ -367,15 +367,15 @@ fn state_of(state: &RepositoryState, place: Place<'_>) -> Result<WorkState, Prob
             own: None,
         });
     };
-    let worktree = state.worktree(sandbox)?;
+    let checkout = state.sandbox_at(sandbox)?;
     Ok(WorkState {
-        head_sha: CommitSha::new(state.head_of(worktree)),
-        branch: match &worktree.head {
+        head_sha: CommitSha::new(state.head_of(checkout)),
+        branch: match &checkout.head {
             FakeHead::Branch(branch) => Some(branch.clone()),
             FakeHead::Detached(_) => None,
         },
-        in_progress: worktree.merging.as_ref().map(|_| InProgress::Merge),
-        dirty_files: state.dirty(worktree),
+        in_progress: checkout.merging.as_ref().map(|_| InProgress::Merge),
+        dirty_files: state.dirty(checkout),
         own: sandbox.branch.as_ref().and_then(|branch| {
             let tip = state.refs.get(&branch.full())?;
             Some(OwnBranch {

@@ -18,7 +18,7 @@ pub enum Place<'a> {
 /// A repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repository {
-    /// The git folder all worktrees share.
+    /// The git folder all checkouts share.
     pub common_dir: PathBuf,
     /// The git folder of this checkout.
     pub git_dir: PathBuf,
@@ -32,7 +32,7 @@ pub struct Repository {
     pub branch: Option<BranchName>,
 }
 
-/// What a worktree looks like now, whatever its agent did in it.
+/// What a working tree looks like now, whatever its agent did in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkState {
     /// The commit checked out.
@@ -95,10 +95,10 @@ pub struct Push {
     pub expected: Option<CommitSha>,
 }
 
-/// What a worktree holds after its leftovers were committed.
+/// What a working tree holds after its leftovers were committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollectedWork {
-    /// The worktree: its commit is the newest one, its dirty files are those that were found.
+    /// The working tree: its commit is the newest one, its dirty files are those that were found.
     pub state: WorkState,
     /// Commits in it that the base does not have, oldest first, at most 1,000.
     pub commits: Vec<CommitSummary>,
@@ -113,16 +113,16 @@ pub struct CollectedWork {
 /// A repository that an agent made or cloned in its worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NestedRepository {
-    /// Its path in the worktree.
+    /// Its path in the working tree.
     pub path: PathBuf,
-    /// Whether its files were committed. Those of a clone are saved when the worktree is removed.
+    /// Whether its files were committed. Those of a clone are saved when the working tree is removed.
     pub is_committed: bool,
 }
 
 /// A file that is larger than many forges take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LargeFile {
-    /// Its path in the worktree.
+    /// Its path in the working tree.
     pub path: PathBuf,
     /// Its size.
     pub bytes: u64,
@@ -202,7 +202,7 @@ pub trait VersionControl: Send + Sync {
     /// The full hash of the commit a revision names.
     fn resolve(&self, place: Place<'_>, revision: &str) -> Result<CommitSha, Problem>;
 
-    /// What a worktree looks like now.
+    /// What a working tree looks like now.
     fn state(&self, place: Place<'_>) -> Result<WorkState, Problem>;
 
     /// Commits everything dirty or untracked on whatever is checked out, unless a rebase, merge or

@@ -3,7 +3,7 @@
 use super::LocalForge;
 use super::pulls::PullRow;
 use crate::git::{Answer, Location, Touches, commit_tree, filters_of, in_progress};
-use crate::worktree::lock::FileLock;
+use crate::sandbox::lock::FileLock;
 use drive_core::Problem;
 use drive_core::forge::PrState;
 use drive_core::ids::{BranchName, CommitSha, PrNumber};

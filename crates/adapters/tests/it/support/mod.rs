@@ -3,7 +3,7 @@
 use drive_adapters::Environment;
 use drive_adapters::git::Git;
 use drive_adapters::process::BoundedRunner;
-use drive_adapters::worktree::Worktrees;
+use drive_adapters::sandbox::GitSandboxes;
 use drive_core::ids::{BranchName, CommitSha, RunId, SandboxId};
 use drive_core::sandbox::{Lifetime, SandboxSpec};
 use drive_core::time::Timestamp;
@@ -101,8 +101,8 @@ impl World {
         Git::new(Self::runner(), &self.environment())
     }
 
-    pub fn worktrees(&self) -> Worktrees {
-        Worktrees::open(
+    pub fn sandboxes(&self) -> GitSandboxes {
+        GitSandboxes::open(
             self.builder(),
             Arc::new(FixedClock),
             &self.root,
@@ -179,7 +179,7 @@ impl World {
         let folders = [
             self.root.clone(),
             self.root.join(".trash"),
-            self.state.join("worktrees/records"),
+            self.state.join("sandbox-files/records"),
         ];
         let mut all: Vec<PathBuf> = folders
             .iter()

@@ -105,7 +105,7 @@ fn request(
     state.check(&Evidence {
         read_from: path,
         sandboxes_root: wiring.sandboxes.root(),
-        worktree_branch: branch.as_ref(),
+        sandbox_branch: branch.as_ref(),
         pull_request: Some(&pull_request),
         now: app.now(),
     })?;

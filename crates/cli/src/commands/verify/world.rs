@@ -5,10 +5,10 @@ use crate::recovery::scratch;
 use crate::wiring::sandbox_root;
 use drive_adapters::SystemClock;
 use drive_adapters::git::Git;
+use drive_adapters::sandbox::GitSandboxes;
 use drive_adapters::verify::{
     FileReports, FileSlots, GitCandidates, ProjectReader, VerifyWorkspaces,
 };
-use drive_adapters::worktree::Worktrees;
 use drive_core::problem::{Kind, Problem};
 use drive_core::settings::Settings;
 use drive_engine::ports::{ProcessRunner, VersionControl};
@@ -21,7 +21,7 @@ pub(super) struct World {
     pub(super) repo: PathBuf,
     pub(super) reports: FileReports,
     pub(super) workspaces: VerifyWorkspaces,
-    worktrees: Arc<Worktrees>,
+    sandboxes: Arc<GitSandboxes>,
     runner: Arc<dyn ProcessRunner>,
     candidates: GitCandidates,
     projects: ProjectReader,
@@ -40,13 +40,18 @@ impl World {
         let scratch = made(scratch(app.state_dir()?))?;
         let root = sandbox_root(app.state_dir()?, app.environment(), settings, &repo)?;
         let clock = Arc::new(SystemClock);
-        let worktrees = Arc::new(Worktrees::open(git.clone(), clock.clone(), &root, state)?);
+        let sandboxes = Arc::new(GitSandboxes::open(
+            git.clone(),
+            clock.clone(),
+            &root,
+            state,
+        )?);
         let environment = app.environment().clone();
         Ok(Self {
             reports: FileReports::new(&made(state.join("verifications"))?),
             workspaces: VerifyWorkspaces::new(
                 git.clone(),
-                worktrees.clone(),
+                sandboxes.clone(),
                 environment,
                 state,
                 &scratch,
@@ -54,7 +59,7 @@ impl World {
             candidates: GitCandidates::new(git, &scratch),
             projects: ProjectReader::new(Arc::clone(&runner)),
             slots: FileSlots::new(&scratch, clock),
-            worktrees,
+            sandboxes,
             runner,
             repo,
         })
@@ -76,7 +81,7 @@ impl World {
 impl Drop for World {
     fn drop(&mut self) {
         // Files are deleted in the background; what a verification made must be gone when it ends.
-        self.worktrees.finish_deletions();
+        self.sandboxes.finish_deletions();
     }
 }
 

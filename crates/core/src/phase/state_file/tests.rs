@@ -51,7 +51,7 @@ fn evidence(pull_request: &PullRequest) -> Evidence<'_> {
     Evidence {
         read_from: Path::new("/state/sandboxes/r20261115-0942-k3f9a"),
         sandboxes_root: Path::new("/state/sandboxes"),
-        worktree_branch: Some(&pull_request.branch),
+        sandbox_branch: Some(&pull_request.branch),
         pull_request: Some(pull_request),
         now: time("2026-11-15T18:42:00Z"),
     }
@@ -324,7 +324,7 @@ fn a_state_that_git_or_the_forge_contradict_is_refused() {
     let main = BranchName::parse("main").unwrap();
     for branch in [None, Some(&main)] {
         let elsewhere = Evidence {
-            worktree_branch: branch,
+            sandbox_branch: branch,
             ..good()
         };
         assert_eq!(kind(state(), elsewhere), Kind::PhaseStateBranch);

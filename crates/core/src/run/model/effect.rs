@@ -156,7 +156,7 @@ pub enum Effect {
         /// The commit.
         to: CommitSha,
     },
-    /// Verify a commit in a clean worktree. Repeating it gives a new report.
+    /// Verify a commit in a fresh sandbox. Repeating it gives a new report.
     Verify {
         /// The commit.
         head: CommitSha,

@@ -2,7 +2,7 @@
 
 use super::evidence::gather;
 use super::lock::FileLock;
-use super::{Worktrees, remove};
+use super::{GitSandboxes, remove};
 use crate::git;
 use drive_core::Problem;
 use drive_core::ids::{RunId, SandboxId};
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 pub(super) fn sweep(
-    all: &Worktrees,
+    all: &GitSandboxes,
     owner: &dyn Fn(&RunId) -> OwnerState,
 ) -> Result<SweepReport, Problem> {
     let mut report = SweepReport::default();
@@ -34,7 +34,7 @@ pub(super) fn sweep(
 }
 
 fn sweep_one(
-    all: &Worktrees,
+    all: &GitSandboxes,
     id: &SandboxId,
     owner: &dyn Fn(&RunId) -> OwnerState,
 ) -> Result<Option<Swept>, WhyLeft> {

@@ -1,12 +1,12 @@
 //! Collects the evidence needed before a sandbox is removed.
 
-use super::Worktrees;
+use super::GitSandboxes;
 use super::record::{Record, folder_id};
 use drive_core::ids::SandboxId;
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{Evidence, Probe, Refusal};
 
-pub(super) fn gather(all: &Worktrees, loaded: &Probe<Record>) -> Evidence {
+pub(super) fn gather(all: &GitSandboxes, loaded: &Probe<Record>) -> Evidence {
     let record = match loaded {
         Probe::Found(record) => record,
         Probe::Absent => {

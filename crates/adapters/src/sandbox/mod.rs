@@ -41,13 +41,13 @@ use steps::Steps;
 use trash::Trash;
 
 /// Drive's own files on sandboxes, below the state directory.
-const OWN: &str = "worktrees";
+const OWN: &str = "sandbox-files";
 const RECORDS: &str = "records";
 /// How long one process waits for another at a repository or a sandbox.
 const LOCK_WAIT: Duration = Duration::from_secs(120);
 
 /// Sandboxes below one root.
-pub struct Worktrees {
+pub struct GitSandboxes {
     git: Git,
     clock: Arc<dyn Clock>,
     root: PathBuf,
@@ -58,7 +58,7 @@ pub struct Worktrees {
     lock_wait: Duration,
 }
 
-impl Worktrees {
+impl GitSandboxes {
     /// Sandboxes in `root`, with their records in `state`. Both are made when absent.
     pub fn open(
         git: Git,
@@ -128,7 +128,7 @@ impl Worktrees {
     }
 }
 
-impl Sandboxes for Worktrees {
+impl Sandboxes for GitSandboxes {
     fn create(&self, spec: &SandboxSpec) -> Result<Sandbox, Problem> {
         create::create(self, spec)
     }
@@ -235,7 +235,7 @@ pub fn is_anything_left(root: &Path, state: &Path) -> bool {
     has_entries(&state.join(OWN).join(RECORDS)) || trash::has_dead(&root.join(record::TRASH))
 }
 
-impl PhaseFiles for Worktrees {
+impl PhaseFiles for GitSandboxes {
     fn write(&self, sandbox: &Sandbox, state: &PhaseState) -> Result<(), Problem> {
         phase_files::write(&sandbox.path, state)
     }

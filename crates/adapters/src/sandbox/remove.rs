@@ -4,7 +4,7 @@
 use super::evidence::{gather, refused};
 use super::record::{Record, folder_id};
 use super::steps::Step;
-use super::{Worktrees, keep, mend, refs, storage_problem};
+use super::{GitSandboxes, keep, mend, refs, storage_problem};
 use crate::files;
 use crate::git::{self, Location};
 use drive_core::ids::SandboxId;
@@ -16,7 +16,7 @@ use std::io;
 use std::path::Path;
 
 /// Moves a sandbox aside.
-pub(super) fn retire(all: &Worktrees, id: &SandboxId) -> Result<bool, Problem> {
+pub(super) fn retire(all: &GitSandboxes, id: &SandboxId) -> Result<bool, Problem> {
     check_folder_name(id)?;
     let _lock = all.lock_sandbox(id, "being removed")?;
     let loaded = all.records.load(id);
@@ -40,7 +40,7 @@ pub(super) fn retire(all: &Worktrees, id: &SandboxId) -> Result<bool, Problem> {
 }
 
 /// Saves the work of a sandbox that was moved aside, and removes what is left of it.
-pub(super) fn settle(all: &Worktrees, id: &SandboxId) -> Result<Option<KeptWork>, Problem> {
+pub(super) fn settle(all: &GitSandboxes, id: &SandboxId) -> Result<Option<KeptWork>, Problem> {
     check_folder_name(id)?;
     let _lock = all.lock_sandbox(id, "being removed")?;
     let loaded = all.records.load(id);
@@ -62,14 +62,17 @@ pub(super) fn settle(all: &Worktrees, id: &SandboxId) -> Result<Option<KeptWork>
 }
 
 /// The same, by somebody who holds the sandbox's lock and has seen the evidence.
-pub(super) fn settle_locked(all: &Worktrees, record: Record) -> Result<Option<KeptWork>, Problem> {
+pub(super) fn settle_locked(
+    all: &GitSandboxes,
+    record: Record,
+) -> Result<Option<KeptWork>, Problem> {
     let record = set_aside(all, record)?;
     let record = save_work(all, record)?;
     dismantle(all, &record)?;
     Ok(record.kept)
 }
 
-fn set_aside(all: &Worktrees, mut record: Record) -> Result<Record, Problem> {
+fn set_aside(all: &GitSandboxes, mut record: Record) -> Result<Record, Problem> {
     let is_disposable = record.sandbox.lifetime == Lifetime::Disposable;
     if record.stage == Stage::Ready && !is_disposable && !record.sandbox.git_dir.is_dir() {
         return Err(repository_gone(&record));
@@ -94,7 +97,7 @@ fn set_aside(all: &Worktrees, mut record: Record) -> Result<Record, Problem> {
     Ok(record)
 }
 
-fn save_work(all: &Worktrees, mut record: Record) -> Result<Record, Problem> {
+fn save_work(all: &GitSandboxes, mut record: Record) -> Result<Record, Problem> {
     if record.stage == Stage::Kept {
         return Ok(record);
     }
@@ -113,7 +116,7 @@ fn save_work(all: &Worktrees, mut record: Record) -> Result<Record, Problem> {
 }
 
 /// The work could not be saved: the sandbox stands again where it was.
-fn put_back(all: &Worktrees, mut record: Record) -> Result<(), Problem> {
+fn put_back(all: &GitSandboxes, mut record: Record) -> Result<(), Problem> {
     let aside = all.trash.place(&record);
     rename(&aside, &record.sandbox.path)?;
     record.stage = Stage::Ready;
@@ -121,7 +124,7 @@ fn put_back(all: &Worktrees, mut record: Record) -> Result<(), Problem> {
 }
 
 /// Removes every trace but the files, which are left to the background.
-fn dismantle(all: &Worktrees, record: &Record) -> Result<(), Problem> {
+fn dismantle(all: &GitSandboxes, record: &Record) -> Result<(), Problem> {
     let aside = all.trash.place(record);
     if !aside.exists() && is_ours(all, record) {
         rename(&record.sandbox.path, &aside)?;
@@ -143,7 +146,7 @@ fn dismantle(all: &Worktrees, record: &Record) -> Result<(), Problem> {
 }
 
 /// Undoes a sandbox nobody has worked in.
-pub(super) fn undo(all: &Worktrees, record: &Record) -> Result<(), Problem> {
+pub(super) fn undo(all: &GitSandboxes, record: &Record) -> Result<(), Problem> {
     if let Some(process) = &record.process {
         all.git.end(process)?;
     }
@@ -176,13 +179,13 @@ fn repository_gone(record: &Record) -> Problem {
 }
 
 /// Whether the folder is the one that was made.
-fn is_ours(all: &Worktrees, record: &Record) -> bool {
+fn is_ours(all: &GitSandboxes, record: &Record) -> bool {
     let found = folder_id(&all.folder_of(record)).found();
     found.is_some() && found == record.folder
 }
 
 /// The pins go; so does a branch of ours that nobody committed to.
-fn drop_refs(all: &Worktrees, record: &Record) -> Result<(), Problem> {
+fn drop_refs(all: &GitSandboxes, record: &Record) -> Result<(), Problem> {
     let common = Location::bare(&record.sandbox.git_dir);
     let id = &record.sandbox.id;
     for pin in [git::pin_of(id), git::head_of(id)] {

@@ -2,7 +2,7 @@
 
 use super::mend::{clear_lock, make_safe};
 use super::record::Record;
-use super::{Worktrees, gone, inside, keep, refs, storage_problem};
+use super::{GitSandboxes, gone, inside, keep, refs, storage_problem};
 use crate::git::{self, Call, IgnoredFiles, Location, Touches};
 use drive_core::Problem;
 use drive_core::ids::BranchName;
@@ -12,7 +12,7 @@ use std::ffi::OsString;
 /// Saves what comes after `to`, then makes branch, index and files what they were there. Doing it
 /// again finds nothing to save.
 pub(super) fn roll_back(
-    all: &Worktrees,
+    all: &GitSandboxes,
     record: &Record,
     to: &str,
 ) -> Result<Option<KeptWork>, Problem> {
@@ -58,7 +58,7 @@ pub(super) fn roll_back(
 /// The sandbox's branch, where something else is checked out and the branch holds commits that none
 /// of these has: they are not saved with the head.
 fn branch_left_behind<'a>(
-    all: &Worktrees,
+    all: &GitSandboxes,
     record: &'a Record,
     at: &Location,
     safe: &[&str],
@@ -81,7 +81,7 @@ fn branch_left_behind<'a>(
 }
 
 /// Removes the untracked files that are work, with the folders that are empty then.
-fn clean(all: &Worktrees, record: &Record, at: &Location) -> Result<(), Problem> {
+fn clean(all: &GitSandboxes, record: &Record, at: &Location) -> Result<(), Problem> {
     let mut status = git::status(&all.git, at, None)?;
     let ignored = IgnoredFiles::of(&record.sandbox.brought);
     status.retain_work(|path| !ignored.covers(&at.dir, path));

@@ -2,7 +2,7 @@
 
 use super::record::Record;
 use super::repository::OwnRepository;
-use super::{Worktrees, kept, mend, nested, refs};
+use super::{GitSandboxes, kept, mend, nested, refs};
 use crate::files;
 use crate::git::{self, Git, IgnoredFiles, Location, ScratchIndex, Status, Touches, Tracked};
 use drive_core::ids::{CommitSha, SandboxId};
@@ -28,7 +28,7 @@ const AUTOSTASH: &str = "MERGE_AUTOSTASH";
 /// Saves what would be lost with the sandbox. Its branch stays, and so does what is on it. One that
 /// outlives its agents has brought out what they committed: what else is on its branch is saved, and
 /// does not follow what people have approved.
-pub(super) fn keep(all: &Worktrees, record: &Record) -> Result<Option<KeptWork>, Problem> {
+pub(super) fn keep(all: &GitSandboxes, record: &Record) -> Result<Option<KeptWork>, Problem> {
     if record.sandbox.lifetime != Lifetime::Disposable && record.stage != Stage::Creating {
         let inside = all.inside(record);
         let head =
@@ -47,7 +47,7 @@ pub(super) fn keep(all: &Worktrees, record: &Record) -> Result<Option<KeptWork>,
 
 /// Saves what would be lost when the sandbox's branch goes back to a commit.
 pub(super) fn keep_after(
-    all: &Worktrees,
+    all: &GitSandboxes,
     record: &Record,
     to: &str,
 ) -> Result<Option<KeptWork>, Problem> {
@@ -57,7 +57,7 @@ pub(super) fn keep_after(
 }
 
 /// Whether a sandbox shows a commit on its own branch, and nothing else.
-pub(super) fn shows(all: &Worktrees, record: &Record, commit: &str) -> Result<bool, Problem> {
+pub(super) fn shows(all: &GitSandboxes, record: &Record, commit: &str) -> Result<bool, Problem> {
     let mut saver = Saver::new(all, record)?;
     let status = saver.survey()?;
     let is_finished = saver.in_progress()?.is_none() && !saver.has_autostash()?;
@@ -68,7 +68,7 @@ pub(super) fn shows(all: &Worktrees, record: &Record, commit: &str) -> Result<bo
 /// Saves. Where the commits of the sandbox cannot be taken, its files are the work: they are saved in
 /// a new repository.
 fn keep_unless(
-    all: &Worktrees,
+    all: &GitSandboxes,
     record: &Record,
     is_safe: impl Fn(&Saver<'_>) -> Result<bool, Problem>,
 ) -> Result<Option<KeptWork>, Problem> {
@@ -127,7 +127,7 @@ fn is_of_the_repository(problem: &Problem) -> bool {
 }
 
 fn keep_but(
-    all: &Worktrees,
+    all: &GitSandboxes,
     record: &Record,
     is_safe: &impl Fn(&Saver<'_>) -> Result<bool, Problem>,
 ) -> Result<Option<KeptWork>, Problem> {
@@ -191,7 +191,7 @@ struct Saver<'a> {
 }
 
 impl<'a> Saver<'a> {
-    fn new(all: &'a Worktrees, record: &'a Record) -> Result<Self, Problem> {
+    fn new(all: &'a GitSandboxes, record: &'a Record) -> Result<Self, Problem> {
         let own = all.folder_of(record).join(".git");
         Ok(Self {
             git: &all.git,

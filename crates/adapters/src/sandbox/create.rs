@@ -3,7 +3,7 @@
 use super::record::{Record, folder_id, fresh_token};
 use super::repository::OwnRepository;
 use super::steps::Step;
-use super::{Worktrees, bring, disk_full, refs, remove, root_problem};
+use super::{GitSandboxes, bring, disk_full, refs, remove, root_problem};
 use crate::files;
 use crate::git::{self, Location, Look, Touches};
 use drive_core::ids::{BranchName, CommitSha};
@@ -35,7 +35,7 @@ struct Plan {
     seed: Vec<BringPattern>,
 }
 
-pub(super) fn create(all: &Worktrees, spec: &SandboxSpec) -> Result<Sandbox, Problem> {
+pub(super) fn create(all: &GitSandboxes, spec: &SandboxSpec) -> Result<Sandbox, Problem> {
     check_folder_name(&spec.id)?;
     let plan = plan(all, spec)?;
     let _lock = all.lock_sandbox(&spec.id, "being created")?;
@@ -72,14 +72,14 @@ pub(super) fn create(all: &Worktrees, spec: &SandboxSpec) -> Result<Sandbox, Pro
 
 /// Whether the disk is the reason. Git removes the file that did not fit, so a full disk may have
 /// room again: then the size of the whole tree tells.
-fn has_no_room(all: &Worktrees, record: &Record) -> bool {
+fn has_no_room(all: &GitSandboxes, record: &Record) -> bool {
     let common = Location::bare(&record.sandbox.git_dir);
     files::is_full(&all.root)
         || git::tree_bytes(&all.git, &common, &record.sandbox.base_sha)
             .is_ok_and(|needed| files::free_bytes(&all.root).is_some_and(|free| needed > free))
 }
 
-fn plan(all: &Worktrees, spec: &SandboxSpec) -> Result<Plan, Problem> {
+fn plan(all: &GitSandboxes, spec: &SandboxSpec) -> Result<Plan, Problem> {
     let branch = spec.branch.clone();
     let new_branch = branch.clone().filter(|_| !spec.on_existing_branch);
     let new_branch = new_branch.map(BranchName::for_new).transpose()?;
@@ -114,7 +114,7 @@ fn plan(all: &Worktrees, spec: &SandboxSpec) -> Result<Plan, Problem> {
 
 /// Returns the sandbox when it is there already, and clears away what a crash left of it.
 fn finish_earlier(
-    all: &Worktrees,
+    all: &GitSandboxes,
     spec: &SandboxSpec,
     plan: &Plan,
 ) -> Result<Option<Sandbox>, Problem> {
@@ -149,7 +149,7 @@ fn is_same(made: &Sandbox, spec: &SandboxSpec, plan: &Plan) -> bool {
         && made.branch == spec.branch
 }
 
-fn sandbox(all: &Worktrees, spec: &SandboxSpec, plan: &Plan) -> Sandbox {
+fn sandbox(all: &GitSandboxes, spec: &SandboxSpec, plan: &Plan) -> Sandbox {
     let mut notes = Vec::new();
     if plan.repository.shallow {
         notes.push(SandboxNote::ShallowHistory);
@@ -175,7 +175,7 @@ fn sandbox(all: &Worktrees, spec: &SandboxSpec, plan: &Plan) -> Sandbox {
     }
 }
 
-fn make(all: &Worktrees, plan: &Plan, record: &mut Record) -> Result<(), Problem> {
+fn make(all: &GitSandboxes, plan: &Plan, record: &mut Record) -> Result<(), Problem> {
     let head = head(all, plan, record)?;
     make_refs(all, plan, &head, record)?;
     all.steps.done(Step::RefsMade);
@@ -210,7 +210,7 @@ fn make(all: &Worktrees, plan: &Plan, record: &mut Record) -> Result<(), Problem
 }
 
 /// The commit a sandbox begins at: its branch's, where that exists already.
-fn head(all: &Worktrees, plan: &Plan, record: &Record) -> Result<CommitSha, Problem> {
+fn head(all: &GitSandboxes, plan: &Plan, record: &Record) -> Result<CommitSha, Problem> {
     match (&plan.branch, &plan.new_branch) {
         (Some(branch), None) => {
             let users = Location::bare(&record.sandbox.git_dir);
@@ -222,7 +222,7 @@ fn head(all: &Worktrees, plan: &Plan, record: &Record) -> Result<CommitSha, Prob
 
 /// The pins and the branch, all or none.
 fn make_refs(
-    all: &Worktrees,
+    all: &GitSandboxes,
     plan: &Plan,
     head: &CommitSha,
     record: &mut Record,
@@ -250,7 +250,7 @@ fn make_refs(
     Err(git::ref_problem(&answer, &users, &names))
 }
 
-fn make_folder(all: &Worktrees, record: &mut Record) -> Result<(), Problem> {
+fn make_folder(all: &GitSandboxes, record: &mut Record) -> Result<(), Problem> {
     let path = &record.sandbox.path;
     match std::fs::create_dir(path) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
@@ -269,7 +269,7 @@ fn make_folder(all: &Worktrees, record: &mut Record) -> Result<(), Problem> {
 }
 
 fn check_out(
-    all: &Worktrees,
+    all: &GitSandboxes,
     plan: &Plan,
     head: &CommitSha,
     record: &mut Record,

@@ -6,7 +6,7 @@
 
 use super::record::{Record, folder_id};
 use super::repository::OwnRepository;
-use super::{Worktrees, refs, require_plain, storage_problem};
+use super::{GitSandboxes, refs, require_plain, storage_problem};
 use crate::files;
 use crate::git::{self, Location, Touches};
 use drive_core::ids::CommitSha;
@@ -23,7 +23,7 @@ const INDEX_MAGIC: &[u8] = b"DIRC";
 /// Makes a sandbox whole before somebody works in it. One whose folder was removed or emptied is
 /// filled from its branch; what was not committed there is gone with it.
 pub(super) fn make_whole(
-    all: &Worktrees,
+    all: &GitSandboxes,
     record: &Record,
     head: Option<&CommitSha>,
 ) -> Result<Vec<String>, Problem> {
@@ -57,7 +57,7 @@ pub(super) fn make_whole(
 
 /// Makes a sandbox whole after an agent worked in it, and tells what was missing.
 pub(super) fn mend(
-    all: &Worktrees,
+    all: &GitSandboxes,
     record: &Record,
     head: Option<&CommitSha>,
 ) -> Result<Vec<String>, Problem> {
@@ -77,7 +77,7 @@ pub(super) fn mend(
 }
 
 /// The record of a sandbox whose folder exists; whether it had to be made again.
-fn with_folder(all: &Worktrees, record: &Record) -> Result<(Record, bool), Problem> {
+fn with_folder(all: &GitSandboxes, record: &Record) -> Result<(Record, bool), Problem> {
     let mut record = record.clone();
     let path = &record.sandbox.path;
     if !is_absent(path) {
@@ -91,7 +91,7 @@ fn with_folder(all: &Worktrees, record: &Record) -> Result<(Record, bool), Probl
 
 /// Makes head, branch and index readable again.
 pub(super) fn mend_repository(
-    all: &Worktrees,
+    all: &GitSandboxes,
     record: &Record,
     known: Option<&CommitSha>,
 ) -> Result<Vec<String>, Problem> {
@@ -185,7 +185,7 @@ fn remove_odd(own: &Path, most: u32) -> io::Result<u32> {
 
 /// Makes the repository of a sandbox safe before git works in it: files and folders only, and the
 /// settings as drive writes them. What stands in its place goes. Returns how much was removed.
-pub(super) fn make_safe(all: &Worktrees, record: &Record) -> Result<u32, Problem> {
+pub(super) fn make_safe(all: &GitSandboxes, record: &Record) -> Result<u32, Problem> {
     let sandbox = drive_core::sandbox::Sandbox {
         path: all.folder_of(record),
         ..record.sandbox.clone()
@@ -214,7 +214,7 @@ pub(super) fn make_safe(all: &Worktrees, record: &Record) -> Result<u32, Problem
 }
 
 /// What is wrong with a repository so that git cannot work in it.
-fn unsound(all: &Worktrees, at: &Location, own: &Path) -> Option<&'static str> {
+fn unsound(all: &GitSandboxes, at: &Location, own: &Path) -> Option<&'static str> {
     let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
     let is_file = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_file());
     if !is_folder(own) || !is_folder(&own.join("objects")) {
@@ -231,7 +231,7 @@ fn unsound(all: &Worktrees, at: &Location, own: &Path) -> Option<&'static str> {
 
 /// Repairs as little as helps: the settings and the head, the branch, and at last everything.
 fn repair(
-    all: &Worktrees,
+    all: &GitSandboxes,
     record: &Record,
     at: &Location,
     head: &CommitSha,
@@ -266,7 +266,7 @@ fn repair(
 }
 
 /// Whether a commit builds on where the sandbox began.
-fn is_whole(all: &Worktrees, at: &Location, base: &str, tip: &str) -> bool {
+fn is_whole(all: &GitSandboxes, at: &Location, base: &str, tip: &str) -> bool {
     git::is_ancestor(&all.git, at, base, tip).unwrap_or(false)
 }
 
