@@ -158,10 +158,13 @@ fn move_aside(top: &Path, path: &Path, name: &str) -> io::Result<()> {
     let aside = open(&own, ASIDE.as_ref())?;
     let mut folder = top;
     for part in path.components() {
-        match part {
-            Component::Normal(name) if name != ".git" => folder = open(&folder, name)?,
-            _ => return Err(io::ErrorKind::InvalidInput.into()),
+        let Component::Normal(name) = part else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        if name == ".git" {
+            return Err(io::ErrorKind::InvalidInput.into());
         }
+        folder = open(&folder, name)?;
     }
     if path.as_os_str().is_empty() {
         return Err(io::ErrorKind::InvalidInput.into());

@@ -271,6 +271,15 @@ impl Location {
         }
     }
 
+    /// The git folder of a linked worktree, beside the one that all share.
+    pub(crate) fn linked(git_dir: &Path, common_dir: &Path) -> Self {
+        let mut linked = Self::bare(git_dir);
+        if let Some(pinned) = &mut linked.pinned {
+            pinned.common_dir = common_dir.to_path_buf();
+        }
+        linked
+    }
+
     pub(crate) fn checkout(dir: &Path) -> Self {
         Self {
             dir: dir.to_path_buf(),
@@ -442,6 +451,9 @@ impl VersionControl for Git {
         theirs: &CommitSha,
         leftovers: &Leftovers,
     ) -> Result<Merged, Problem> {
+        if let Place::Sandbox(sandbox) = place {
+            sandbox::pin_theirs(self, sandbox, theirs)?;
+        }
         merge::merge(
             self,
             &Location::of(place),
@@ -500,7 +512,7 @@ pub(crate) use history::{is_ancestor, resolve, unbranched, unpushed};
 pub(crate) use ignored_files::{IgnoredFiles, stamp_of};
 pub(crate) use lock::ref_problem;
 pub(crate) use object_folders::{as_file, object_folders};
-pub(crate) use sandbox::{bring_out, head_of, own_tip, pin_of, put_branch, take};
+pub(crate) use sandbox::{bring_out, head_of, own_tip, pin_of, put_branch, take, theirs_of};
 pub(crate) use scratch::ScratchIndex;
 pub(crate) use stage::stage;
 pub(crate) use stale_lock::remove_if_stale;

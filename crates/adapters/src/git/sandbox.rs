@@ -19,6 +19,20 @@ pub(crate) fn head_of(id: &SandboxId) -> String {
     format!("refs/drive/head/{id}")
 }
 
+/// The ref that keeps what was last merged into a sandbox from being collected: it may come from a
+/// remote, and no branch of the user's names it.
+pub(crate) fn theirs_of(id: &SandboxId) -> String {
+    format!("refs/drive/theirs/{id}")
+}
+
+/// Keeps a commit that a sandbox is about to merge.
+pub(super) fn pin_theirs(git: &Git, sandbox: &Sandbox, theirs: &CommitSha) -> Result<(), Problem> {
+    git.call_at(Location::bare(&sandbox.git_dir), Touches::Objects)
+        .args(["update-ref", "--no-deref", &theirs_of(&sandbox.id), theirs])
+        .ok()
+        .map(drop)
+}
+
 /// What a sandbox looks like now. Its commit can be looked at in the user's repository then.
 pub(super) fn load_state(git: &Git, sandbox: &Sandbox) -> Result<WorkState, Problem> {
     let inside = Location::inside(&sandbox.path, &sandbox.git_dir);
@@ -39,7 +53,7 @@ pub(crate) fn bring_out(
         None => None,
     };
     let wanted: Vec<CommitSha> = tip.iter().chain([head]).cloned().collect();
-    let _held = take_with(git, sandbox, inside, &wanted, Paths::Checked)?;
+    let _held = take_with(git, sandbox, inside, &wanted, Paths::Checked, tip.as_ref())?;
     match (&sandbox.branch, tip) {
         (Some(branch), Some(tip)) => {
             let users = publish(git, sandbox, branch, &tip)?;
@@ -57,7 +71,7 @@ pub(crate) fn take(
     inside: &Location,
     wanted: &[CommitSha],
 ) -> Result<Held, Problem> {
-    take_with(git, sandbox, inside, wanted, Paths::Any)
+    take_with(git, sandbox, inside, wanted, Paths::Any, None)
 }
 
 fn take_with(
@@ -66,16 +80,26 @@ fn take_with(
     inside: &Location,
     wanted: &[CommitSha],
     paths: Paths,
+    tip: Option<&CommitSha>,
 ) -> Result<Held, Problem> {
-    let at = Location::bare(&sandbox.git_dir);
-    let last = history::resolve(git, &at, &head_of(&sandbox.id)).ok();
-    let since: Vec<CommitSha> = [sandbox.base_sha.clone()].into_iter().chain(last).collect();
+    let known = git
+        .call_at(Location::bare(&sandbox.git_dir), Touches::Objects)
+        .args(["for-each-ref", "--format=%(objectname)"])
+        .args([head_of(&sandbox.id), theirs_of(&sandbox.id)])
+        .ok()?;
+    let known = String::from_utf8_lossy(&known.stdout).into_owned();
+    let known = known.lines().filter_map(CommitSha::parse);
+    let since: Vec<CommitSha> = [sandbox.base_sha.clone()]
+        .into_iter()
+        .chain(known)
+        .collect();
     let take = Take {
         git,
         from: inside,
         to: &sandbox.git_dir,
         since: &since,
         paths,
+        tip,
     };
     take.commits(wanted)
 }

@@ -42,6 +42,8 @@ pub(crate) struct Take<'a> {
     /// Commits that both have, from which the others are told.
     pub(crate) since: &'a [CommitSha],
     pub(crate) paths: Paths,
+    /// Where the sandbox's branch is: it must have a commit in common with the user's.
+    pub(crate) tip: Option<&'a CommitSha>,
 }
 
 /// What paths the commits may have.
@@ -216,7 +218,8 @@ impl Take<'_> {
             .args(self.since.iter().map(CommitSha::as_str))
             .ok()?;
         let mut lines = commits.stdout.split(|byte| *byte == b'\n');
-        if lines.any(|line| !line.is_empty() && !line.contains(&b' ')) {
+        let has_root = lines.any(|line| !line.is_empty() && !line.contains(&b' '));
+        if has_root && self.tip == Some(commit) {
             self.check_related(waiting, commit)?;
         }
         let answer = self

@@ -42,7 +42,8 @@ pub(super) fn create(all: &GitSandboxes, spec: &SandboxSpec) -> Result<Sandbox, 
     if let Some(existing) = finish_earlier(all, spec, &plan)? {
         return Ok(existing);
     }
-    let mut record = Record::new(sandbox(all, spec, &plan), fresh_token()?);
+    let checkout = plan.repository.git_dir.clone();
+    let mut record = Record::new(sandbox(all, spec, &plan), checkout, fresh_token()?);
     require_no_folder(&record.sandbox.path)?;
     let checkout = Location::checkout(&spec.repo);
     match plan.branch.as_ref() {
@@ -183,6 +184,7 @@ fn make(all: &GitSandboxes, plan: &Plan, record: &mut Record) -> Result<(), Prob
     let repository = OwnRepository {
         git: &all.git,
         sandbox: &record.sandbox,
+        checkout: &record.checkout,
         head: &head,
     };
     repository.write()?;
@@ -332,7 +334,7 @@ fn backdate(folder: &Path) -> std::io::Result<()> {
             if entry.file_type()?.is_dir() {
                 open.push(entry.path());
             } else {
-                utimensat(CWD, &entry.path(), &times, AtFlags::SYMLINK_NOFOLLOW)?;
+                utimensat(CWD, entry.path(), &times, AtFlags::SYMLINK_NOFOLLOW)?;
             }
         }
     }

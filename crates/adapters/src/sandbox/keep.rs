@@ -101,6 +101,7 @@ fn keep_unless(
             let new = OwnRepository {
                 git: &all.git,
                 sandbox: &sandbox,
+                checkout: &record.checkout,
                 head: &sandbox.base_sha,
             };
             let kept = new.write().and_then(|()| keep_but(all, record, &is_safe));
@@ -119,6 +120,8 @@ fn is_of_the_repository(problem: &Problem) -> bool {
     [
         Kind::WorkRefused,
         Kind::IndexUnreadable,
+        // Not even the base, which the user's repository has.
+        Kind::UnknownRevision,
         Kind::GitFailed,
         Kind::GitTimedOut,
         Kind::GitOutputTooLarge,

@@ -193,6 +193,7 @@ pub(super) fn make_safe(all: &GitSandboxes, record: &Record) -> Result<u32, Prob
     let repository = OwnRepository {
         git: &all.git,
         sandbox: &sandbox,
+        checkout: &record.checkout,
         head: &sandbox.base_sha,
     };
     let own = sandbox.path.join(".git");
@@ -201,15 +202,20 @@ pub(super) fn make_safe(all: &GitSandboxes, record: &Record) -> Result<u32, Prob
         // What is done in a folder that a link leads to is done there. There may be no `.git` at all.
         Ok(_) | Err(_) => return discard(&own).map(|()| 0),
     }
-    let removed = remove_odd(&own, MOST_ENTRIES).map_err(|error| match error.kind() {
-        io::ErrorKind::FileTooLarge => Problem::new(
+    let removed = remove_odd(&own, MOST_ENTRIES).map_err(|error| {
+        if error.kind() != io::ErrorKind::FileTooLarge {
+            return storage_problem(&own, &error);
+        }
+        Problem::new(
             Kind::WorkRefused,
             format!("the sandbox's repository has more than {MOST_ENTRIES} files"),
         )
-        .hint("its files are saved when it is removed"),
-        _ => storage_problem(&own, &error),
+        .hint("its files are saved when it is removed")
     })?;
-    repository.renew_settings()?;
+    // Without objects there is no repository that could have settings.
+    if own.join("objects").is_dir() {
+        repository.renew_settings()?;
+    }
     Ok(removed)
 }
 
@@ -239,6 +245,7 @@ fn repair(
     let repository = OwnRepository {
         git: &all.git,
         sandbox: &record.sandbox,
+        checkout: &record.checkout,
         head,
     };
     let own = record.sandbox.path.join(".git");

@@ -29,6 +29,10 @@ pub(super) struct Record {
     pub(super) folder: Option<String>,
     pub(super) stage: Stage,
     pub(super) sandbox: Sandbox,
+    /// The git folder of the checkout it was made from: that of a linked worktree has settings of its
+    /// own.
+    #[serde(with = "drive_core::serde_path")]
+    pub(super) checkout: PathBuf,
     /// Whether the branch was made by us, and not found.
     pub(super) owns_branch: bool,
     /// The git that is filling it, so that a sweep can end one that outlived its drive.
@@ -40,13 +44,14 @@ pub(super) struct Record {
 }
 
 impl Record {
-    pub(super) fn new(sandbox: Sandbox, token: String) -> Self {
+    pub(super) fn new(sandbox: Sandbox, checkout: PathBuf, token: String) -> Self {
         Self {
             version: VERSION,
             token,
             folder: None,
             stage: Stage::Creating,
             sandbox,
+            checkout,
             owns_branch: false,
             process: None,
             kept: None,
@@ -226,6 +231,7 @@ mod tests {
                     stamp: Some((12, 1_790_000_000_000_000_000)),
                 }],
             },
+            checkout: "/repo/.git/worktrees/y".into(),
             owns_branch: true,
             process: Some(ProcessIdentity {
                 child: ProcessMark {

@@ -22,12 +22,19 @@ pub(super) fn pin_and_create(
         .run()
 }
 
-/// Deletes a ref, whatever it points at. Fine when there is none.
-pub(super) fn delete_any(git: &Git, at: &Location, name: &str) -> Result<(), Problem> {
-    git.call_at(at.clone(), Touches::Objects)
-        .args(["update-ref", "--no-deref", "-d", name])
-        .run()
-        .and_then(|answer| done(&answer, at, name))
+/// Deletes refs, whatever they point at. Fine when there are none.
+pub(super) fn delete_any(git: &Git, at: &Location, names: &[String]) -> Result<(), Problem> {
+    let rows = names.iter().map(|name| format!("delete {name}\0\0"));
+    let answer = git
+        .call_at(at.clone(), Touches::Objects)
+        .args(["update-ref", "--no-deref", "--stdin", "-z"])
+        .stdin(rows.collect::<String>())
+        .run()?;
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    match answer.code {
+        0 => Ok(()),
+        _ => Err(ref_problem(&answer, at, &names)),
+    }
 }
 
 /// Creates a ref; `false` when it exists already.

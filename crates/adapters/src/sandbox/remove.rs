@@ -188,9 +188,8 @@ fn is_ours(all: &GitSandboxes, record: &Record) -> bool {
 fn drop_refs(all: &GitSandboxes, record: &Record) -> Result<(), Problem> {
     let common = Location::bare(&record.sandbox.git_dir);
     let id = &record.sandbox.id;
-    for pin in [git::pin_of(id), git::head_of(id)] {
-        refs::delete_any(&all.git, &common, &pin)?;
-    }
+    let pins = [git::pin_of(id), git::head_of(id), git::theirs_of(id)];
+    refs::delete_any(&all.git, &common, &pins)?;
     if let (true, Some(branch)) = (record.owns_branch, &record.sandbox.branch) {
         let full = branch.full();
         if points_elsewhere(record, &full) {

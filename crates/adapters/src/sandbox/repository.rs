@@ -42,16 +42,17 @@ const SPARSE: [&str; 3] = [
     "core.sparsecheckoutcone",
     "index.sparse",
 ];
+/// The patterns of a sparse checkout, in the git folder of each checkout.
+const SPARSE_FILE: &str = "info/sparse-checkout";
 /// The most that is read of the settings of a sandbox.
 const CONFIG_BYTES: u64 = 1 << 20;
-
-/// Files of the user's git folder that travel as they are.
-const FILES: [&str; 2] = ["shallow", "info/sparse-checkout"];
 
 /// One sandbox's repository to be written.
 pub(super) struct OwnRepository<'a> {
     pub(super) git: &'a Git,
     pub(super) sandbox: &'a Sandbox,
+    /// The git folder of the checkout that it takes settings from.
+    pub(super) checkout: &'a Path,
     /// The commit its branch is at.
     pub(super) head: &'a CommitSha,
 }
@@ -68,8 +69,9 @@ impl OwnRepository<'_> {
     /// Writes what an agent has no reason to change, and leaves refs, index and objects as they are.
     pub(super) fn write_settings(&self) -> Result<(), Problem> {
         self.renew_settings()?;
-        for name in FILES {
-            if let Ok(content) = std::fs::read(self.sandbox.git_dir.join(name)) {
+        let users = &self.sandbox.git_dir;
+        for (folder, name) in [(users.as_path(), "shallow"), (self.checkout, SPARSE_FILE)] {
+            if let Ok(content) = std::fs::read(folder.join(name)) {
                 put(&self.own().join(name), &content)?;
             }
         }
@@ -85,7 +87,7 @@ impl OwnRepository<'_> {
         for name in ["objects", "objects/info", "objects/pack", "refs", "info"] {
             plain_folder(&own.join(name))?;
         }
-        let settings = git::load_settings(self.git, &Location::bare(users))?;
+        let settings = git::load_settings(self.git, &self.settings_of())?;
         let config = config(&settings, &own);
         for name in ["commondir", "gitdir", "config.worktree", "hooks"] {
             discard(&own.join(name))?;
@@ -108,6 +110,16 @@ impl OwnRepository<'_> {
             patterns(&self.users_file(&settings, "core.attributesfile", "attributes"));
         attributes.extend(patterns(&users.join("info/attributes")));
         put(&own.join("info/attributes"), &attributes)
+    }
+
+    /// Where the user's settings are: a linked worktree may be gone by now.
+    fn settings_of(&self) -> Location {
+        let users = &self.sandbox.git_dir;
+        if self.checkout.is_dir() {
+            Location::linked(self.checkout, users)
+        } else {
+            Location::bare(users)
+        }
     }
 
     /// Points the head at the branch, or at the commit where there is none.

@@ -44,6 +44,7 @@ mod sandbox_reftable;
 mod sandbox_roll_back;
 mod sandbox_settings;
 mod sandbox_take;
+mod sandbox_take_crash;
 mod sandbox_untouched;
 mod sandbox_whole;
 mod store_database;

@@ -114,7 +114,7 @@ fn what_a_kill_during_the_saving_left_stops_no_later_one() {
         write(&sandbox.path.join(".git").join(name), "half");
     }
     assert!(sandboxes.keep(&sandbox).unwrap().is_some());
-    let left: Vec<_> = std::fs::read_dir(&sandbox.path.join(".git"))
+    let left: Vec<_> = std::fs::read_dir(sandbox.path.join(".git"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .filter(|name| name.to_string_lossy().starts_with("drive-keep"))

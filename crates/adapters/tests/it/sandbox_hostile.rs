@@ -65,6 +65,7 @@ type Deed = (&'static str, fn(&Path, &Path));
 /// What an agent may put in the place of its `.git`.
 const REPLACED: &[Deed] = &[
     ("deleted", |_, _| {}),
+    ("emptied", |own, _| std::fs::create_dir(own).unwrap()),
     ("a file", |own, _| write(own, "no repository\n")),
     ("a file that leads to the user's", |own, users| {
         write(own, &format!("gitdir: {}\n", users.display()));
@@ -244,6 +245,25 @@ fn a_history_that_shares_nothing_with_the_base_is_refused_and_saved() {
     let refused = collect_with(&world.builder(), &sandbox).unwrap_err();
     assert_eq!(refused.kind, Kind::HistoryUnrelated);
     assert_eq!(files(&world.repo), before);
+    let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+    world.git(["merge-base", "--is-ancestor", &tip, &kept.sha]);
+}
+
+#[test]
+fn a_history_beside_the_branch_that_shares_nothing_with_it_is_saved() {
+    let world = World::new();
+    let sandboxes = world.sandboxes();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    let git = |args: &[&str]| world.git_in(&sandbox.path, args);
+    git(&["checkout", "-q", "--orphan", "new"]);
+    git(&["commit", "-qm", "from nothing"]);
+    let tip = git(&["rev-parse", "HEAD"]);
+    let work = collect_with(&world.builder(), &sandbox).unwrap();
+    assert_eq!(work.state.head_sha.as_str(), tip);
+    assert_eq!(
+        world.git(["rev-parse", "drive/one"]),
+        sandbox.base_sha.as_str()
+    );
     let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
     world.git(["merge-base", "--is-ancestor", &tip, &kept.sha]);
 }

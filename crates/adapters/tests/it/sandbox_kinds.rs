@@ -1,17 +1,12 @@
-//! Every kind of repository: work comes out of a sandbox into it, also with git busy beside, and
-//! however often the program is killed.
+//! Every kind of repository: work comes out of a sandbox into it.
 
-use crate::support::{World, child_test, write};
-use drive_adapters::Environment;
+use crate::support::{World, write};
 use drive_adapters::git::Git;
 use drive_core::Problem;
 use drive_core::ids::{CommitSha, RunId};
-use drive_core::sandbox::{OwnerState, Sandbox};
+use drive_core::sandbox::Sandbox;
 use drive_engine::ports::{CollectedWork, Leftovers, Place, Sandboxes, VersionControl};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::PathBuf;
 
 fn collect_with(git: &Git, sandbox: &Sandbox) -> Result<CollectedWork, Problem> {
     let leftovers = Leftovers {
@@ -47,7 +42,7 @@ fn init(world: &World, option: &str) -> Option<PathBuf> {
     Some(to)
 }
 
-const KINDS: &[Kind] = &[
+const CLONED: &[Kind] = &[
     ("shallow", |world| clone(world, &["--depth=1"])),
     ("partial", |world| {
         world.git(["config", "uploadpack.allowFilter", "true"]);
@@ -55,6 +50,9 @@ const KINDS: &[Kind] = &[
     }),
     ("bare", |world| clone(world, &["--bare"])),
     ("borrowing", |world| clone(world, &["--shared"])),
+];
+
+const MADE: &[Kind] = &[
     ("sha256", |world| init(world, "--object-format=sha256")),
     ("reftable", |world| init(world, "--ref-format=reftable")),
     ("linked worktree", |world| {
@@ -76,44 +74,81 @@ const KINDS: &[Kind] = &[
 ];
 
 #[test]
+fn work_comes_out_into_every_kind_of_clone() {
+    for kind in CLONED {
+        work_comes_out_into(kind);
+    }
+}
+
+#[test]
 fn work_comes_out_into_every_kind_of_repository() {
-    for (kind, make) in KINDS {
-        let world = World::new();
-        world.write("a.txt", "second\n");
-        world.commit("second");
-        let Some(repo) = make(&world) else {
-            continue;
-        };
-        let mut spec = world.spec("one");
-        spec.repo = repo.clone();
-        let sandboxes = world.sandboxes();
+    for kind in MADE {
+        work_comes_out_into(kind);
+    }
+}
+
+fn work_comes_out_into((kind, make): &Kind) {
+    let world = World::new();
+    world.write("a.txt", "second\n");
+    world.commit("second");
+    let Some(repo) = make(&world) else {
+        return;
+    };
+    let mut spec = world.spec("one");
+    spec.repo = repo.clone();
+    let sandboxes = world.sandboxes();
+    let sandbox = sandboxes.create(&spec).unwrap();
+    write(&sandbox.path.join("src/mine.txt"), "mine\n");
+    world.git_in(&sandbox.path, ["add", "-A"]);
+    world.git_in(&sandbox.path, ["commit", "-qm", "mine"]);
+    write(&sandbox.path.join("src/b.txt"), "changed\n");
+    assert_eq!(
+        sandboxes.mend(&sandbox, None).unwrap(),
+        Vec::<String>::new(),
+        "{kind}"
+    );
+    let work = collect_with(&world.builder(), &sandbox).unwrap();
+    assert_eq!(work.commits.len(), 2, "{kind}");
+    assert!(work.builds_on_base, "{kind}");
+    let show = |path: &str| world.git_in(&repo, ["show", &format!("drive/one:{path}")]);
+    assert_eq!(show("src/mine.txt"), "mine", "{kind}");
+    assert_eq!(show("src/b.txt"), "changed", "{kind}");
+    if *kind == "sparse" {
+        assert!(!sandbox.path.join("a.txt").exists(), "{kind}");
+        world.git_in(&repo, ["cat-file", "-e", "drive/one:a.txt"]);
+    }
+    write(&sandbox.path.join("src/b.txt"), "saved\n");
+    let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+    let saved = format!("{}:src/b.txt", kept.sha);
+    assert_eq!(world.git_in(&repo, ["show", &saved]), "saved", "{kind}");
+    if *kind != "partial" {
+        world.git_in(&repo, ["fsck", "--strict", "--connectivity-only"]);
+    }
+}
+
+#[test]
+fn a_linked_worktree_gives_its_own_settings_to_a_sandbox() {
+    let world = World::new();
+    world.git(["config", "extensions.worktreeConfig", "true"]);
+    let linked = world.path().join("linked");
+    let to = linked.to_str().unwrap();
+    world.git(["worktree", "add", "-q", "-b", "linked", to]);
+    let sparse = ["sparse-checkout", "set", "--no-cone", "/src/"];
+    world.git_in(&linked, sparse);
+    world.git_in(&linked, ["config", "--worktree", "core.autocrlf", "input"]);
+    let sandboxes = world.sandboxes();
+    let mut spec = world.spec("one");
+    spec.repo = linked;
+    for (spec, is_linked) in [(spec, true), (world.spec("two"), false)] {
         let sandbox = sandboxes.create(&spec).unwrap();
-        write(&sandbox.path.join("src/mine.txt"), "mine\n");
-        world.git_in(&sandbox.path, ["add", "-A"]);
-        world.git_in(&sandbox.path, ["commit", "-qm", "mine"]);
-        write(&sandbox.path.join("src/b.txt"), "changed\n");
-        assert_eq!(
-            sandboxes.mend(&sandbox, None).unwrap(),
-            Vec::<String>::new(),
-            "{kind}"
-        );
-        let work = collect_with(&world.builder(), &sandbox).unwrap();
-        assert_eq!(work.commits.len(), 2, "{kind}");
-        assert!(work.builds_on_base, "{kind}");
-        let show = |path: &str| world.git_in(&repo, ["show", &format!("drive/one:{path}")]);
-        assert_eq!(show("src/mine.txt"), "mine", "{kind}");
-        assert_eq!(show("src/b.txt"), "changed", "{kind}");
-        if *kind == "sparse" {
-            assert!(!sandbox.path.join("a.txt").exists(), "{kind}");
-            world.git_in(&repo, ["cat-file", "-e", "drive/one:a.txt"]);
-        }
-        write(&sandbox.path.join("src/b.txt"), "saved\n");
-        let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
-        let saved = format!("{}:src/b.txt", kept.sha);
-        assert_eq!(world.git_in(&repo, ["show", &saved]), "saved", "{kind}");
-        if *kind != "partial" {
-            world.git_in(&repo, ["fsck", "--strict", "--connectivity-only"]);
-        }
+        assert_eq!(sandbox.path.join("a.txt").exists(), !is_linked);
+        write(&sandbox.path.join("src/dos.txt"), "one\r\n");
+        sandboxes.mend(&sandbox, None).unwrap();
+        collect_with(&world.builder(), &sandbox).unwrap();
+        let name = format!("{}:src/dos.txt", sandbox.branch.as_deref().unwrap());
+        let size = world.git(["cat-file", "-s", &name]);
+        assert_eq!(size, if is_linked { "4" } else { "5" });
+        world.git(["cat-file", "-e", &name.replace("src/dos", "a")]);
     }
 }
 
@@ -135,164 +170,49 @@ fn a_repository_with_two_hundred_thousand_refs_is_borrowed_and_gets_the_work() {
 }
 
 #[test]
-fn takes_beside_gc_repack_and_fetch_lose_nothing() {
-    const AT_ONCE: usize = 6;
+fn what_is_merged_into_a_sandbox_survives_a_cleanup_before_it_is_taken() {
     let world = World::new();
-    let remote = world.path().join("remote.git");
-    world.git(["clone", "-q", "--bare", ".", remote.to_str().unwrap()]);
-    world.git(["remote", "add", "origin", remote.to_str().unwrap()]);
-    let done = AtomicBool::new(false);
-    let noises: [&[&str]; 3] = [
-        &["gc", "-q", "--prune=now"],
-        &["repack", "-qad"],
-        &["fetch", "-q", "--prune", "origin"],
-    ];
-    let mut tips: Vec<CommitSha> = Vec::new();
-    std::thread::scope(|scope| {
-        for noise in noises {
-            let (world, done) = (&world, &done);
-            scope.spawn(move || {
-                while !done.load(Ordering::Relaxed) {
-                    // Whether the noise itself succeeds does not matter.
-                    let _ = world.command(&world.repo, noise).output();
-                }
-            });
-        }
-        let workers: Vec<_> = (0..AT_ONCE)
-            .map(|number| {
-                let world = &world;
-                scope.spawn(move || {
-                    let sandboxes = world.sandboxes();
-                    let sandbox = sandboxes.create(&world.spec(&format!("s{number}")))?;
-                    let mut tips = Vec::new();
-                    for round in 0..3 {
-                        let text = format!("{number} {round}\n");
-                        write(&sandbox.path.join(format!("{round}.txt")), &text);
-                        tips.push(collect_with(&world.builder(), &sandbox)?.state.head_sha);
-                    }
-                    write(&sandbox.path.join("saved.txt"), &format!("{number}\n"));
-                    let kept = sandboxes.remove(&sandbox)?.kept;
-                    tips.extend(kept.map(|kept| kept.sha));
-                    Ok::<_, Problem>(tips)
-                })
-            })
-            .collect();
-        let made: Vec<_> = workers.into_iter().map(|one| one.join()).collect();
-        done.store(true, Ordering::Relaxed);
-        for one in made {
-            tips.extend(one.unwrap().unwrap());
-        }
-    });
-    assert_eq!(tips.len(), 4 * AT_ONCE);
-    for tip in &tips {
-        world.git(["rev-list", "--objects", "--quiet", tip]);
+    let sandboxes = world.sandboxes();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    let mine = write_commit(&world, &sandbox);
+    // As a fetch leaves it: no ref names it.
+    let blob = world.git(["hash-object", "-w", "a.txt"]);
+    let tree = world.path().join("index");
+    let index = |args: &[&str]| {
+        let mut command = world.command(&world.repo, args);
+        let output = command.env("GIT_INDEX_FILE", &tree).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    index(&["read-tree", "main"]);
+    let entry = format!("100644,{blob},theirs.txt");
+    index(&["update-index", "--add", "--cacheinfo", &entry]);
+    let tree = index(&["write-tree"]);
+    let theirs = world.git(["commit-tree", "-p", "main", "-m", "theirs", &tree]);
+    let leftovers = Leftovers {
+        run: RunId::new("r-one"),
+        message: "merge".into(),
+    };
+    let git = world.builder();
+    let theirs = CommitSha::new(theirs);
+    git.merge(Place::Sandbox(&sandbox), &theirs, &leftovers)
+        .unwrap();
+    world.git(["reflog", "expire", "--expire=now", "--all"]);
+    world.git(["gc", "-q", "--prune=now"]);
+    let work = collect_with(&git, &sandbox).unwrap();
+    assert_eq!(work.commits.len(), 3);
+    for commit in [mine.as_str(), &theirs] {
+        world.git(["merge-base", "--is-ancestor", commit, "drive/one"]);
     }
     world.git(["fsck", "--strict", "--full"]);
+    assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
+    assert_eq!(world.traces(), Vec::<String>::new());
 }
 
-/// A git first in the search path that kills the program that started it: before or after the call
-/// of this number that is made outside of the sandbox.
-fn deadly_git(world: &World, number: usize, after: bool) -> Environment {
-    let path = std::env::var_os("PATH").unwrap();
-    let real = std::env::split_paths(&path).map(|folder| folder.join("git"));
-    let real = real.into_iter().find(|git| git.is_file()).unwrap();
-    let (tools, calls) = (world.path().join("tools"), world.path().join("calls"));
-    write(&calls, "");
-    let (real, calls) = (real.display(), calls.display());
-    let act = if after {
-        format!("{real} \"$@\"; kill -9 $PPID; exit 1")
-    } else {
-        "kill -9 $PPID; exit 1".to_owned()
-    };
-    // A confined git sees neither this file nor that process.
-    let script = format!(
-        "#!/bin/sh\nif echo \"$1\" 2>/dev/null >> {calls}; then\n\
-         if [ $(wc -l < {calls}) -eq {number} ]; then {act}; fi\nfi\nexec {real} \"$@\"\n"
-    );
-    write(&tools.join("git"), &script);
-    std::fs::set_permissions(tools.join("git"), PermissionsExt::from_mode(0o755)).unwrap();
-    let folders = std::iter::once(tools).chain(std::env::split_paths(&path));
-    Environment::from_pairs([
-        ("PATH", std::env::join_paths(folders).unwrap()),
-        ("HOME", world.home().into_os_string()),
-    ])
-}
-
-/// Runs in a process of its own.
-#[test]
-#[ignore = "started by the tests of this file"]
-fn dies_in_a_take() {
-    let variable = |name: &str| std::env::var(name).unwrap();
-    let world = World::at(Path::new(&variable("WORLD")));
-    let number = variable("NUMBER").parse().unwrap();
-    let environment = deadly_git(&world, number, variable("AFTER") == "yes");
-    let id = world.spec("one").id;
-    let sandbox = world.sandboxes().find(&id).unwrap().unwrap();
-    collect_with(&Git::new(World::runner(), &environment), &sandbox).unwrap();
-}
-
-#[test]
-fn a_death_before_or_after_any_git_of_a_take_loses_nothing_and_leaves_nothing() {
-    for after in ["no", "yes"] {
-        let mut deaths = 0;
-        for number in 1..60 {
-            let world = World::new();
-            let sandboxes = world.sandboxes();
-            let sandbox = sandboxes.create(&world.spec("one")).unwrap();
-            write(&sandbox.path.join("work.txt"), "the work\n");
-            let output = child_test(
-                "sandbox_kinds::dies_in_a_take",
-                &[
-                    ("WORLD", world.path().as_os_str()),
-                    ("NUMBER", number.to_string().as_ref()),
-                    ("AFTER", after.as_ref()),
-                ],
-            )
-            .output()
-            .unwrap();
-            let is_dead = output.status.signal() == Some(9);
-            let said = String::from_utf8_lossy(&output.stdout).into_owned();
-            assert!(is_dead || output.status.success(), "{number}: {said}");
-            let calls = std::fs::read_to_string(world.path().join("calls")).unwrap();
-            let what = format!("call {number}, after: {after}, {calls:?}");
-            sandboxes.mend(&sandbox, None).expect(&what);
-            collect_with(&world.builder(), &sandbox).expect(&what);
-            assert_eq!(
-                world.git(["show", "drive/one:work.txt"]),
-                "the work",
-                "{what}"
-            );
-            sandboxes.sweep(&|_| OwnerState::Alive).unwrap();
-            assert_eq!(rests(&world), Vec::<PathBuf>::new(), "{what}");
-            assert_eq!(
-                sandboxes.remove(&sandbox).expect(&what).kept,
-                None,
-                "{what}"
-            );
-            world.git(["fsck", "--strict", "--full"]);
-            if !is_dead {
-                break;
-            }
-            deaths += 1;
-        }
-        assert!(deaths > 4, "{deaths} deaths");
-    }
-}
-
-/// What a take leaves among the objects while it is under way.
-fn rests(world: &World) -> Vec<PathBuf> {
-    let objects = world.repo.join(".git/objects");
-    let folders = [objects.join("pack"), objects];
-    let entries = folders
-        .iter()
-        .flat_map(|folder| std::fs::read_dir(folder).unwrap());
-    entries
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| {
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            name.ends_with(".keep") || name.starts_with("drive-take")
-        })
-        .collect()
+fn write_commit(world: &World, sandbox: &Sandbox) -> String {
+    write(&sandbox.path.join("mine.txt"), "mine\n");
+    world.git_in(&sandbox.path, ["add", "-A"]);
+    world.git_in(&sandbox.path, ["commit", "-qm", "mine"]);
+    world.git_in(&sandbox.path, ["rev-parse", "HEAD"])
 }
 
 #[test]
