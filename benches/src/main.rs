@@ -15,6 +15,7 @@ mod forge;
 mod journal;
 mod place;
 mod process;
+mod relay;
 mod sandbox;
 mod simulation;
 mod spawn;
@@ -58,6 +59,7 @@ const BENCHES: &[Bench] = &[
     ("forge", forge::run),
     ("journal", journal::run),
     ("output", process::output),
+    ("relay", relay::run),
     ("sandbox", sandbox::run),
     ("simulation", simulation::run),
     ("spawn", spawn::run),
@@ -71,6 +73,11 @@ fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
     if wanted == [forge::SERVE] {
         return forge::serve();
+    }
+    if let [order, place] = &wanted[..]
+        && order == relay::CLIENT
+    {
+        return relay::receive(place);
     }
     let mut rows = Vec::new();
     for (name, run) in BENCHES {
