@@ -25,16 +25,14 @@ const MOST_ROUNDS: u32 = 8;
 /// The changes that a merge put aside before it began.
 const AUTOSTASH: &str = "MERGE_AUTOSTASH";
 
-/// Saves what would be lost with the sandbox. Its branch stays, and so does what is on it. One that
-/// outlives its agents has brought out what they committed: what else is on its branch is saved, and
-/// does not follow what people have approved.
+/// Saves what would be lost with the sandbox. Its branch stays, and so does what is on it.
 pub(super) fn keep(all: &GitSandboxes, record: &Record) -> Result<Option<KeptWork>, Problem> {
     if record.sandbox.lifetime != Lifetime::Disposable && record.stage != Stage::Creating {
         let inside = all.inside(record);
         let head =
             mend::make_safe(all, record).and_then(|_| git::resolve(&all.git, &inside, "HEAD"));
         // What cannot be put on its branch is saved below.
-        if let (Ok(head), Lifetime::Transient) = (head, record.sandbox.lifetime) {
+        if let Ok(head) = head {
             let _ = git::bring_out(&all.git, &record.sandbox, &inside, &head);
         }
     }

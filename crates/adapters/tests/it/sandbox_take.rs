@@ -299,33 +299,6 @@ fn a_program_that_the_sandboxs_settings_name_sees_nothing_of_the_home() {
 }
 
 #[test]
-fn a_branch_that_the_user_has_checked_out_is_not_moved() {
-    let world = World::new();
-    let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
-    world.git(["checkout", "-q", "drive/one"]);
-    write(&sandbox.path.join("new.txt"), "new\n");
-    let refused = collect(&world, &sandbox).unwrap_err();
-    assert_eq!(refused.kind, Kind::BranchCheckedOut);
-    assert_eq!(world.git(["status", "--porcelain"]), "");
-    world.git(["checkout", "-q", "main"]);
-    collect(&world, &sandbox).unwrap();
-    assert_eq!(world.git(["show", "drive/one:new.txt"]), "new");
-}
-
-#[test]
-fn a_branch_that_somebody_else_moved_is_not_overwritten() {
-    let world = World::new();
-    let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
-    let tree = world.git(["rev-parse", "main^{tree}"]);
-    let theirs = world.git(["commit-tree", "-p", "main", "-m", "theirs", &tree]);
-    world.git(["update-ref", "refs/heads/drive/one", &theirs]);
-    write(&sandbox.path.join("new.txt"), "new\n");
-    let refused = collect(&world, &sandbox).unwrap_err();
-    assert_eq!(refused.kind, Kind::BranchMoved);
-    assert_eq!(world.git(["rev-parse", "drive/one"]), theirs);
-}
-
-#[test]
 fn what_an_agent_left_on_branches_of_its_own_is_saved_with_the_rest() {
     let world = World::new();
     let sandboxes = world.sandboxes();

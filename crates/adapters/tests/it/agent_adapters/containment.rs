@@ -32,24 +32,17 @@ fn git(folder: &Path, args: &[&str]) {
     );
 }
 
-/// A repository in the user's home, with a worktree as the sandbox.
-fn in_a_worktree(stage: &Stage, role: Role) -> AgentRequest {
+/// A repository in the user's home, and a sandbox with a repository of its own that borrows from it.
+fn in_a_sandbox(stage: &Stage, role: Role) -> AgentRequest {
     let repo = stage.root.join("home/repo");
     std::fs::create_dir_all(&repo).unwrap();
     git(&repo, &["init", "-q"]);
     git(&repo, &["commit", "-q", "--allow-empty", "-m", "base"]);
     let work = stage.root.join("home/box");
-    git(
-        &repo,
-        &[
-            "worktree",
-            "add",
-            "-q",
-            "-b",
-            "work",
-            work.to_str().unwrap(),
-        ],
-    );
+    let borrows = ["clone", "-q", "--shared", "repo", "box"];
+    git(&stage.root.join("home"), &borrows);
+    git(&work, &["config", "user.name", "mine"]);
+    git(&work, &["config", "user.email", "mine@example.org"]);
     let mut request = stage.request(role);
     request.sandbox = work;
     request.git_dir = Some(repo.join(".git"));
@@ -76,27 +69,26 @@ fn wrote(text: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_writer_writes_its_sandbox_and_nothing_that_git_would_run_or_follow() {
+fn a_writer_writes_its_sandbox_and_nothing_of_the_users() {
     if !holds(LayerName::WriteScope) || !holds(LayerName::View) {
         return;
     }
     let stage = Stage::new();
-    let request = in_a_worktree(&stage, Role::Coder);
+    let request = in_a_sandbox(&stage, Role::Coder);
     let repo = stage.root.join("home/repo");
     let allowed = [
         request.sandbox.join("new.txt"),
         stage.root.join("run/home/x"),
         stage.root.join("run/tmp/x"),
-        repo.join(".git/objects/x"),
-        repo.join(".git/refs/heads/x"),
+        request.sandbox.join(".git/config"),
     ];
     let refused = [
         repo.join(".git/config"),
         repo.join(".git/hooks/post-commit"),
         repo.join(".git/HEAD"),
+        repo.join(".git/objects/x"),
+        repo.join(".git/refs/heads/x"),
         repo.join("stray.txt"),
-        request.sandbox.join(".git"),
-        repo.join(".git/worktrees/box/commondir"),
         stage.root.join("home/.ssh/id"),
         stage.root.join("home/.bashrc"),
         stage.root.join("outside.txt"),
@@ -116,7 +108,7 @@ fn a_reader_writes_nothing_but_its_private_folders() {
     }
     for role in [Role::Reviewer, Role::Validator, Role::Namer] {
         let stage = Stage::new();
-        let request = in_a_worktree(&stage, role);
+        let request = in_a_sandbox(&stage, role);
         std::fs::write(request.sandbox.join("old.txt"), "old").unwrap();
         let private = [stage.root.join("run/home/x"), stage.root.join("run/tmp/x")];
         let mut places = private.to_vec();
@@ -192,9 +184,9 @@ fn a_shim_is_started_under_its_own_name() {
 }
 
 #[test]
-fn an_agent_commits_in_its_worktree_by_itself() {
+fn an_agent_commits_in_its_sandbox_by_itself() {
     let stage = Stage::new();
-    let request = in_a_worktree(&stage, Role::Coder);
+    let request = in_a_sandbox(&stage, Role::Coder);
     stage.program(
         "robot",
         "#!/bin/sh\ncat > /dev/null\necho x > a.txt\n\

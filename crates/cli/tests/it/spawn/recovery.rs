@@ -70,31 +70,32 @@ fn every_command_that_meets_the_state_sweeps_first_and_tells_it_once() {
 
 #[test]
 fn a_sandbox_that_cannot_be_swept_is_named_by_every_command_until_it_can() {
-    let world = World::with_agent(
-        "mkdir app; cd app; git init -q; echo precious > work.txt; cd ..; echo ready > ready.txt; sleep 300",
-    );
-    let mut child = world.start(&["spawn", "Make a repository"]);
+    let world = World::with_agent("echo precious > work.txt; echo ready > ready.txt; sleep 300");
+    let mut child = world.start(&["spawn", "Make a file"]);
     world.wait_for_file("ready.txt");
     kill(&mut child);
     let id = the_run(&world);
     let left = world.sandboxes();
     let name = left[0].file_name().unwrap().to_str().unwrap();
-    let still_there = format!(
-        "warning: could not remove the left-over sandbox `{name}`: cannot remove sandbox `{name}`: nested repository `app` cannot be saved (save or remove it by hand, then remove the sandbox again)\n"
-    );
+    // No ref for saved work can be made beside a file of that name.
+    let in_the_way = world.path("repo/.git/refs/drive/kept");
+    fs::write(&in_the_way, "").unwrap();
+    let still_there = format!("warning: could not remove the left-over sandbox `{name}`: ");
     let told = format!(
         "warning: cleaned up run `{id}` after its process was killed; its sandbox was not removed; continue it with `drive runs resume {id}`\n"
     );
-    assert_eq!(
-        world.drive(&["runs", "list"]).stderr,
-        format!("{told}{still_there}")
+    let first = world.drive(&["runs", "list"]).stderr;
+    assert!(
+        first.starts_with(&format!("{told}{still_there}")),
+        "{first}"
     );
-    assert_eq!(world.drive(&["runs", "list"]).stderr, still_there);
+    let second = world.drive(&["runs", "list"]).stderr;
+    assert!(second.starts_with(&still_there), "{second}");
     assert_eq!(
-        fs::read_to_string(left[0].join("app/work.txt")).unwrap(),
+        fs::read_to_string(left[0].join("work.txt")).unwrap(),
         "precious\n"
     );
-    fs::remove_dir_all(left[0].join("app/.git")).unwrap();
+    fs::remove_file(in_the_way).unwrap();
     let swept = world.drive(&["runs", "list"]).stderr;
     assert!(swept.contains("its work is saved"), "{swept}");
     world.assert_nothing_is_left();
