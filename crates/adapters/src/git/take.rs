@@ -88,7 +88,8 @@ impl Take<'_> {
         }
         self.check_count(&waiting, &missing, packed)?;
         if self.paths == Paths::Checked {
-            for commit in &missing {
+            // What was only saved before is checked when it comes to a branch.
+            for commit in wanted {
                 self.check_paths(Some(&waiting), commit)?;
             }
         }

@@ -77,12 +77,7 @@ fn keep_unless(
     if nobodys || record.stage == Stage::Creating || !is_there {
         return Ok(None);
     }
-    let kept = match keep_but(all, record, &is_safe) {
-        // It may have been the machine.
-        Err(problem) if problem.kind == Kind::GitFailed => keep_but(all, record, &is_safe),
-        other => other,
-    };
-    match kept {
+    match keep_but(all, record, &is_safe) {
         Err(problem) if is_of_the_repository(&problem) => {
             let sandbox = drive_core::sandbox::Sandbox {
                 path: folder,
@@ -113,16 +108,14 @@ fn keep_unless(
     }
 }
 
-/// Whether git cannot work with the repository of a sandbox, so that only its files can be saved.
+/// Whether git cannot work with the repository of a sandbox, so that only its files can be saved. A git
+/// that was killed or took too long says nothing about the repository: the sandbox stays.
 fn is_of_the_repository(problem: &Problem) -> bool {
     [
         Kind::WorkRefused,
         Kind::IndexUnreadable,
         // Not even the base, which the user's repository has.
         Kind::UnknownRevision,
-        Kind::GitFailed,
-        Kind::GitTimedOut,
-        Kind::GitOutputTooLarge,
     ]
     .contains(&problem.kind)
 }

@@ -115,7 +115,7 @@ pub(super) fn mend_repository(
         ));
     }
     clear_locks(record, &at)?;
-    if let Some(why) = unsound(all, &at, &sandbox.path.join(".git")) {
+    if let Some(why) = unsound(all, &at, &sandbox.path.join(".git"))? {
         // Where it last was, as far as anybody outside knows.
         let head = tip.as_ref().or(known).unwrap_or(&sandbox.base_sha);
         repair(all, record, &at, head)?;
@@ -220,19 +220,28 @@ pub(super) fn make_safe(all: &GitSandboxes, record: &Record) -> Result<u32, Prob
 }
 
 /// What is wrong with a repository so that git cannot work in it.
-fn unsound(all: &GitSandboxes, at: &Location, own: &Path) -> Option<&'static str> {
+fn unsound(all: &GitSandboxes, at: &Location, own: &Path) -> Result<Option<&'static str>, Problem> {
     let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
     let is_file = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_file());
     if !is_folder(own) || !is_folder(&own.join("objects")) {
-        return Some("the agent deleted the git files of its folder");
+        return Ok(Some("the agent deleted the git files of its folder"));
     }
     let is_whole = is_file(&own.join("HEAD"))
         && is_file(&own.join("config"))
         && is_absent(&own.join("commondir"));
-    if is_whole && git::resolve(&all.git, at, "HEAD").is_ok() {
-        return None;
+    if is_whole && has_head(all, at)? {
+        return Ok(None);
     }
-    Some("the agent left no commit checked out")
+    Ok(Some("the agent left no commit checked out"))
+}
+
+/// Whether a commit is checked out. A git that could not run tells nothing about it.
+fn has_head(all: &GitSandboxes, at: &Location) -> Result<bool, Problem> {
+    match git::resolve(&all.git, at, "HEAD") {
+        Ok(_) => Ok(true),
+        Err(problem) if problem.kind == Kind::UnknownRevision => Ok(false),
+        Err(problem) => Err(problem),
+    }
 }
 
 /// Repairs as little as helps: the settings and the head, the branch, and at last everything.
@@ -255,7 +264,7 @@ fn repair(
         .is_ok_and(|meta| meta.is_dir());
     if has_objects {
         repository.write_settings()?;
-        if git::resolve(&all.git, at, "HEAD").is_ok() {
+        if has_head(all, at)? {
             return Ok(());
         }
         let logged = logged_head(&own.join("logs/HEAD"));
@@ -265,7 +274,7 @@ fn repair(
             ..repository
         };
         branch.write_own_branch()?;
-        if git::resolve(&all.git, at, "HEAD").is_ok() {
+        if has_head(all, at)? {
             return Ok(());
         }
     }

@@ -46,6 +46,9 @@ fn script(path: &Path, text: &str) {
 fn git_is_refused_where_a_required_layer_is_missing_and_the_sandbox_stays() {
     let world = World::new();
     let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
+    let own = |args: &[&str]| world.git_in(&sandbox.path, args);
+    own(&["commit", "-q", "--allow-empty", "-m", "not taken yet"]);
+    let commit = own(&["rev-parse", "HEAD"]);
     write(&sandbox.path.join("work.txt"), "the work\n");
     let before = world.git(["for-each-ref"]);
     let git = without(&world, LayerName::View, IsolationMode::Require);
@@ -54,9 +57,12 @@ fn git_is_refused_where_a_required_layer_is_missing_and_the_sandbox_stays() {
     let sandboxes = sandboxes_of(&world, git);
     let refused = sandboxes.create(&world.spec("two")).unwrap_err();
     assert_eq!(refused.kind, Kind::IsolationMissing);
+    let refused = sandboxes.mend(&sandbox, None).unwrap_err();
+    assert_eq!(refused.kind, Kind::IsolationMissing);
     let refused = sandboxes.remove(&sandbox).unwrap_err();
     assert_eq!(refused.kind, Kind::IsolationMissing);
     assert!(sandbox.path.join("work.txt").is_file());
+    assert_eq!(own(&["rev-parse", "HEAD"]), commit);
     assert_eq!(world.git(["for-each-ref"]), before);
 }
 

@@ -1,9 +1,10 @@
 //! Bad input from a sandbox: each is named, the work is saved, and the user's repository stays as it
 //! is.
 
-use crate::support::{SmallDisk, World, write};
+use crate::support::{FixedClock, SmallDisk, World, write};
 use drive_adapters::Environment;
 use drive_adapters::git::Git;
+use drive_adapters::sandbox::GitSandboxes;
 use drive_core::Problem;
 use drive_core::ids::RunId;
 use drive_core::problem::Kind;
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 fn collect_with(git: &Git, sandbox: &Sandbox) -> Result<CollectedWork, Problem> {
@@ -348,6 +350,24 @@ fn git_that(world: &World, before: &str) -> Environment {
         ("PATH", std::env::join_paths(folders).unwrap()),
         ("HOME", world.home().into_os_string()),
     ])
+}
+
+#[test]
+fn a_git_that_is_killed_while_it_saves_costs_no_commit() {
+    let world = World::new();
+    let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
+    let own = |args: &[&str]| world.git_in(&sandbox.path, args);
+    own(&["checkout", "-q", "-b", "mine"]);
+    own(&["commit", "-q", "--allow-empty", "-m", "not taken yet"]);
+    let commit = own(&["rev-parse", "HEAD"]);
+    let killed = git_that(&world, "case \"$*\" in *pack-objects*) kill -9 $$;; esac");
+    let git = Git::new(World::runner(), &killed);
+    let sandboxes = GitSandboxes::open(git, Arc::new(FixedClock), &world.root, &world.state);
+    let refused = sandboxes.unwrap().remove(&sandbox).unwrap_err();
+    assert_eq!(refused.kind, Kind::GitFailed, "{refused}");
+    assert_eq!(own(&["rev-parse", "HEAD"]), commit);
+    let kept = world.sandboxes().remove(&sandbox).unwrap().kept.unwrap();
+    world.git(["merge-base", "--is-ancestor", &commit, &kept.sha]);
 }
 
 #[test]

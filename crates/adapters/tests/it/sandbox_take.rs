@@ -382,6 +382,27 @@ fn work_that_was_refused_once_is_refused_again_when_it_was_saved_meanwhile() {
 }
 
 #[test]
+fn work_that_was_refused_is_refused_on_the_branch_while_something_else_is_checked_out() {
+    let world = World::new();
+    let sandboxes = world.sandboxes();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    write(&sandbox.path.join("A.TXT"), "clash\n");
+    collect(&world, &sandbox).unwrap_err();
+    let evil = world.git_in(&sandbox.path, ["rev-parse", "HEAD"]);
+    sandboxes.roll_back(&sandbox, &sandbox.base_sha).unwrap();
+    let git = |args: &[&str]| world.git_in(&sandbox.path, args);
+    git(&["checkout", "-q", "--detach"]);
+    git(&["update-ref", "refs/heads/drive/one", &evil]);
+    write(&sandbox.path.join("new.txt"), "new\n");
+    let refused = collect(&world, &sandbox).unwrap_err();
+    assert_eq!(refused.kind, Kind::WorkRefused);
+    assert_eq!(
+        world.git(["rev-parse", "drive/one"]),
+        sandbox.base_sha.as_str()
+    );
+}
+
+#[test]
 fn commits_that_were_taken_without_a_name_are_saved_with_the_sandbox() {
     let world = World::new();
     let sandboxes = world.sandboxes();

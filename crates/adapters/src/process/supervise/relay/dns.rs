@@ -77,13 +77,11 @@ impl<'a> Query<'a> {
         self.kind == ADDRESS
     }
 
-    /// Whether the name can be shown to people: a label may hold any byte.
+    /// Whether it is the name of a host: a label may hold any byte.
     pub(super) fn is_plain(&self) -> bool {
-        !self.name.is_empty()
-            && self
-                .name
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+        let is_letter = |b: u8| b.is_ascii_alphanumeric() || b"-_".contains(&b);
+        let is_label = |label: &str| !label.is_empty() && label.bytes().all(is_letter);
+        self.name.split('.').all(is_label)
     }
 
     pub(super) fn answered(&self, answer: &Answer) -> Vec<u8> {

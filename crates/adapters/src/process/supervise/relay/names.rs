@@ -135,6 +135,10 @@ impl Names {
     /// the machine.
     pub(super) fn answer(&mut self, query: &Query<'_>) -> (Answer, Option<Refused>) {
         let name = query.name.as_str();
+        // Anything else would go as it is into a proxy's request and into texts.
+        if !query.is_plain() {
+            return (Answer::NoSuchName, None);
+        }
         let address = if name == "localhost" || name.ends_with(".localhost") {
             Some(IpAddr::V4(Ipv4Addr::LOCALHOST))
         } else if self.addresses.contains_key(name)
@@ -149,7 +153,7 @@ impl Names {
             Some(_) => (Answer::Nothing, None),
             None => {
                 let is_reverse = name.ends_with(".arpa");
-                let refused = (!is_reverse && query.is_plain()).then(|| Refused::NotAllowed {
+                let refused = (!is_reverse).then(|| Refused::NotAllowed {
                     host: name.to_owned(),
                 });
                 (Answer::NoSuchName, refused)
@@ -253,6 +257,23 @@ mod tests {
             ask(&mut names, "x.localhost"),
             (Answer::Address(Ipv4Addr::LOCALHOST), None)
         );
+    }
+
+    #[test]
+    fn a_name_that_is_none_matches_no_pattern() {
+        let mut names = names(&["*.example.com"]);
+        for name in [
+            "evil.net:443 http/1.1\r\nx: .example.com",
+            "a b.example.com",
+            "..example.com",
+            ".example.com",
+        ] {
+            assert_eq!(
+                ask(&mut names, name),
+                (Answer::NoSuchName, None),
+                "{name:?}"
+            );
+        }
     }
 
     #[test]
