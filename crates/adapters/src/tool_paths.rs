@@ -32,6 +32,24 @@ pub(crate) fn is_narrow(path: &Path, home: Option<&Path>) -> bool {
     real.parent().is_some() && !home.is_some_and(|home| home.starts_with(&real))
 }
 
+/// Whether a path may be shown because settings mention it. They may be a repository's: of the home
+/// that is a file outside its hidden folders, which hold keys and logins, and of `state` it is nothing.
+pub(crate) fn is_mentionable(path: &Path, home: Option<&Path>, state: &Path) -> bool {
+    let canonical = |path: &Path| path.canonicalize().ok();
+    let Some(real) = canonical(path).filter(|_| is_narrow(path, home)) else {
+        return false;
+    };
+    if canonical(state).is_some_and(|state| real.starts_with(&state) || state.starts_with(&real)) {
+        return false;
+    }
+    let is_hidden = |part: &OsStr| part.as_encoded_bytes().starts_with(b".");
+    let home = home.and_then(canonical);
+    match home.and_then(|home| real.strip_prefix(home).ok()) {
+        Some(below) => real.is_file() && !below.iter().any(is_hidden),
+        None => true,
+    }
+}
+
 /// What a program needs beside itself: the folder it is in, or the file alone where that folder is the
 /// home, holds it, or is a checkout.
 pub(crate) fn of_program(root: &Path, program: &Path, home: Option<&Path>) -> PathBuf {
@@ -72,6 +90,34 @@ mod tests {
                 root.path().join("tools")
             ]
         );
+    }
+
+    #[test]
+    fn settings_can_mention_files_of_the_home_but_no_folder_and_nothing_hidden() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        for folder in ["home/.ssh", "home/tool", "opt/.x", "box/state/runs"] {
+            std::fs::create_dir_all(at(folder)).unwrap();
+        }
+        for file in ["home/.ssh/id", "home/tool/run.py", "opt/.x/run.py"] {
+            std::fs::write(at(file), "").unwrap();
+        }
+        std::os::unix::fs::symlink(at("home/.ssh/id"), at("home/tool/key")).unwrap();
+        for (name, expected) in [
+            ("home/tool/run.py", true),
+            ("opt/.x/run.py", true),
+            ("opt", true),
+            ("home/tool", false),
+            ("home/tool/key", false),
+            ("home/.ssh/id", false),
+            ("home", false),
+            ("box/state/runs", false),
+            ("box", false),
+            ("absent", false),
+        ] {
+            let is = is_mentionable(&at(name), Some(&at("home")), &at("box/state"));
+            assert_eq!(is, expected, "{name}");
+        }
     }
 
     #[test]

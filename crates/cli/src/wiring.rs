@@ -167,7 +167,7 @@ impl Wiring {
     pub(crate) fn require_agent(&self, name: &str, task: &str, app: &App) -> Result<(), Problem> {
         let agent = self.agents.find(name)?;
         agent.require_no_secret(task)?;
-        let version = agent.check(app.cancel()?)?;
+        let version = agent.check(self.isolation, app.cancel()?)?;
         if let Some(warning) = version.warning {
             app.output().warn(warning);
         }

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 pub(super) struct Confined<'a> {
     pub(super) role: Role,
     pub(super) mode: IsolationMode,
-    pub(super) sandbox: &'a Path,
+    /// Where it works; a program that only says its version has none.
+    pub(super) sandbox: Option<&'a Path>,
     pub(super) git_dir: Option<&'a Path>,
     pub(super) real_home: Option<&'a Path>,
     pub(super) state: &'a Path,
@@ -53,11 +54,10 @@ pub(super) fn isolation(confined: &Confined<'_>) -> Isolation {
     writes.extend(folders.passed.iter().cloned());
     // Also where a folder above them may be written, such as `.cargo`.
     let mut protected = folders.tools.clone();
+    let sandbox = confined.sandbox.map(Path::to_path_buf);
     match confined.role.access() {
-        Access::ReadOnly => protected.push(confined.sandbox.to_path_buf()),
-        Access::Write => {
-            writes.push(confined.sandbox.to_path_buf());
-        }
+        Access::ReadOnly => protected.extend(sandbox),
+        Access::Write => writes.extend(sandbox),
     }
     let mut shown = confined.readable.clone();
     shown.extend(folders.tools.iter().cloned());
@@ -129,7 +129,7 @@ mod tests {
         isolation(&Confined {
             role,
             mode,
-            sandbox: &sandbox,
+            sandbox: Some(&sandbox),
             git_dir: Some(&git),
             real_home: Some(&home),
             state: &state,

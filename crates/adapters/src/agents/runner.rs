@@ -20,7 +20,7 @@ use crate::files::replace;
 use crate::tool_paths;
 use drive_core::agent::stream::StreamSetup;
 use drive_core::agent::{
-    AgentConfig, AgentEvent, AgentKind, AgentNetwork, AgentOutcome, Secrets, allowed_env,
+    AgentConfig, AgentEvent, AgentKind, AgentNetwork, AgentOutcome, Role, Secrets, allowed_env,
     config_dir_variable, reach, secret_held_by, secret_values, withheld_values,
 };
 use drive_core::network::Reach;
@@ -28,8 +28,8 @@ use drive_core::problem::{Kind, Problem};
 use drive_core::process::{Layer, LayerName, LayerState, LeakPolicy, Limits, ProcessReport};
 use drive_core::time::{Timestamp, after};
 use drive_engine::ports::{
-    Agent, AgentRequest, AgentVersion, Collect, CommandSpec, Isolation, OrphanPolicy,
-    ProcessRunner, Started, Stdin,
+    Agent, AgentRequest, AgentVersion, Collect, CommandSpec, Isolation, IsolationMode,
+    OrphanPolicy, ProcessRunner, Started, Stdin,
 };
 use drive_engine::{CancelToken, stdin_channel};
 use std::collections::BTreeMap;
@@ -150,7 +150,7 @@ impl Agent for AnyAgent {
         &self.name
     }
 
-    fn check(&self, cancel: &CancelToken) -> Result<AgentVersion, Problem> {
+    fn check(&self, mode: IsolationMode, cancel: &CancelToken) -> Result<AgentVersion, Problem> {
         let env = self.allowed();
         let (program, mut args) = self.program(&env)?;
         if let Some(expired) = self.login(&env).expired(Timestamp::now())
@@ -161,7 +161,7 @@ impl Agent for AnyAgent {
         let version = match self.recipe.version_args() {
             Some(asking) => {
                 args.extend(asking.iter().map(OsString::from));
-                Some(self.ask_version(&program, args, env, cancel)?)
+                Some(self.ask_version(&program, args, env, mode, cancel)?)
             }
             None => None,
         };
@@ -354,7 +354,7 @@ impl AnyAgent {
         isolation(&Confined {
             role: request.role,
             mode: request.isolation,
-            sandbox: &request.sandbox,
+            sandbox: Some(&request.sandbox),
             git_dir: request.git_dir.as_deref(),
             real_home: real_home.as_deref(),
             state: &self.host.state,
@@ -369,19 +369,33 @@ impl AnyAgent {
         &self,
         program: &Program,
         args: Vec<OsString>,
-        env: BTreeMap<OsString, OsString>,
+        mut env: BTreeMap<OsString, OsString>,
+        mode: IsolationMode,
         cancel: &CancelToken,
     ) -> Result<String, Problem> {
         let scratch = self.host.scratch.join("check").join(&self.name);
         let folders = prepare(&scratch, &Wanted::nothing())?;
+        let real_home = self.real_home();
+        let readable = self.tools(program, &args, &env, real_home.as_deref());
+        // A repository may name the program, and nobody has looked at it yet.
+        let listed: Vec<&str> = self.config.variables().collect();
+        env.retain(|name, _| !listed.iter().any(|one| name == one));
         let spec = CommandSpec {
             args,
             env: environment(env, [], &folders),
             limits: VERSION_LIMITS,
-            isolation: Isolation {
-                tmp: Some(folders.tmp.clone()),
-                ..Isolation::default()
-            },
+            isolation: isolation(&Confined {
+                role: Role::Reviewer,
+                mode,
+                sandbox: None,
+                git_dir: None,
+                real_home: real_home.as_deref(),
+                state: &self.host.state,
+                folders: &folders,
+                readable,
+                network: AgentNetwork::Off,
+                reach: Reach::default(),
+            }),
             leaks: LeakPolicy::Kill,
             ..CommandSpec::new(&program.path, &folders.home)
         };
@@ -505,10 +519,22 @@ impl AnyAgent {
         let search = self.host.environment.get(PATH).unwrap_or_default();
         let mut tools = tool_paths::of_search_path(search, home);
         tools.push(tool_paths::of_program(&program.root, &program.path, home));
-        let named = args.iter().chain(env.values()).map(PathBuf::from);
-        tools.extend(named.filter(|path| tool_paths::is_narrow(path, home)));
+        let is_mentionable = |path: &Path| tool_paths::is_mentionable(path, home, &self.host.state);
+        let listed = |name: &OsStr| self.config.env.iter().any(|one| name == one.as_str());
+        let (listed, usual): (Vec<_>, Vec<_>) = env.iter().partition(|(name, _)| listed(name));
+        let mentioned = args
+            .iter()
+            .chain(listed.into_iter().map(|(_, value)| value));
+        tools.extend(
+            mentioned
+                .map(PathBuf::from)
+                .filter(|path| is_mentionable(path)),
+        );
+        let usual = usual.into_iter().map(|(_, value)| PathBuf::from(value));
+        tools.extend(usual.filter(|path| tool_paths::is_narrow(path, home)));
         // What an interpreter runs is a program as well, which may need what lies beside it.
-        let script = args.first().map(Path::new).filter(|path| path.is_file());
+        let script = args.first().map(Path::new);
+        let script = script.filter(|path| path.is_file() && is_mentionable(path));
         let folder = script.and_then(|script| Some((script.parent()?, script)));
         tools.extend(folder.map(|(root, script)| tool_paths::of_program(root, script, home)));
         tools

@@ -249,7 +249,7 @@ impl AgentConfig {
     }
 
     /// The variables that are let through besides those that every agent gets.
-    pub(super) fn variables(&self) -> impl Iterator<Item = &str> {
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
         let own = kind_env(self.kind);
         let more = self.env.iter().map(String::as_str);
         own.iter()

@@ -4,7 +4,7 @@ use super::lock::lock;
 use super::machine::{DriveProcess, FakeMachine};
 use super::repository::{FakeRepository, Files};
 use crate::cancel::CancelToken;
-use crate::ports::{Agent, AgentRequest, AgentSource, AgentVersion, Started};
+use crate::ports::{Agent, AgentRequest, AgentSource, AgentVersion, IsolationMode, Started};
 use drive_core::agent::{
     AgentEvent, AgentKind, AgentOutcome, Ending, Failure, Ignored, Role, Usage,
 };
@@ -167,7 +167,7 @@ impl Agent for FakeAgent {
         &self.name
     }
 
-    fn check(&self, _: &CancelToken) -> Result<AgentVersion, Problem> {
+    fn check(&self, _: IsolationMode, _: &CancelToken) -> Result<AgentVersion, Problem> {
         self.all.process.check()?;
         Ok(AgentVersion {
             kind: AgentKind::Command,

@@ -76,8 +76,13 @@ pub trait Agent: Send + Sync {
     /// Its name in the settings.
     fn name(&self) -> &str;
 
-    /// Whether it is installed, and in which version. Starts it, briefly.
-    fn check(&self, cancel: &CancelToken) -> Result<AgentVersion, Problem>;
+    /// Whether it is installed, and in which version. Starts it, briefly, without work, secrets or
+    /// network.
+    fn check(
+        &self,
+        isolation: IsolationMode,
+        cancel: &CancelToken,
+    ) -> Result<AgentVersion, Problem>;
 
     /// Whether it is told what the repository's instruction files say.
     fn takes_instructions(&self) -> bool {

@@ -3,7 +3,7 @@ use drive_adapters::agents::agent;
 use drive_core::agent::{AgentConfig, AgentKind, Ending, Failure, Role};
 use drive_core::problem::Kind;
 use drive_engine::CancelToken;
-use drive_engine::ports::Agent;
+use drive_engine::ports::{Agent, IsolationMode};
 
 #[test]
 fn an_agent_that_is_not_installed_is_an_environment_problem_that_names_it() {
@@ -51,7 +51,7 @@ fn another_program_under_an_agents_name_is_found_out_by_its_version() {
     ] {
         let checked = stage
             .agent(&of_kind(kind, "claude"))
-            .check(&CancelToken::new());
+            .check(IsolationMode::Auto, &CancelToken::new());
         let problem = checked.unwrap_err();
         assert_eq!(problem.kind, Kind::AgentWrongProgram, "{kind}");
         assert_eq!(
@@ -59,6 +59,37 @@ fn another_program_under_an_agents_name_is_found_out_by_its_version() {
             ["`--version` prints `cat (GNU coreutils) 9.7`"]
         );
     }
+}
+
+/// A repository can name the program, and it is asked for its version before anything else happens.
+#[test]
+fn a_program_that_is_asked_for_its_version_is_confined_and_holds_no_secret() {
+    let mut stage = Stage::new();
+    let key = (
+        "ANTHROPIC_API_KEY".to_owned(),
+        "sk-ant-1234567890".to_owned(),
+    );
+    stage.variables.push(key);
+    let root = stage.root.display();
+    let script = format!(
+        "#!/bin/sh\nleak() {{ echo \"$1\"; exit 1; }}\n\
+         [ -z \"$ANTHROPIC_API_KEY\" ] || leak key\n\
+         ! echo x > {root}/written || leak \"wrote, read $(cat {root}/home/.ssh/id)\"\n\
+         ! cat {root}/home/.ssh/id || leak\n\
+         echo '2.1.325 (Claude Code)'\n"
+    );
+    stage.program("claude", &script);
+    let claude = of_kind(AgentKind::ClaudeCode, "claude");
+    let check = |mode| stage.agent(&claude).check(mode, &CancelToken::new());
+    for mode in [IsolationMode::Auto, IsolationMode::Require] {
+        assert_eq!(check(mode).unwrap().version.as_deref(), Some("2.1.325"));
+    }
+    // Unconfined it does what it wants; but the key is not there to be had.
+    let control = check(IsolationMode::Off).unwrap_err();
+    assert_eq!(
+        control.causes,
+        ["`--version` prints `wrote, read private key`"]
+    );
 }
 
 #[test]
@@ -84,7 +115,7 @@ fn a_known_version_passes_and_an_unknown_one_warns_with_what_was_verified() {
         stage.program("tool", &format!("#!/bin/sh\necho '{says}'\n"));
         let checked = stage
             .agent(&of_kind(kind, "tool"))
-            .check(&CancelToken::new())
+            .check(IsolationMode::Auto, &CancelToken::new())
             .unwrap();
         assert_eq!(checked.version.as_deref(), Some(version));
         assert_eq!(checked.warning.as_deref(), warning);

@@ -4,7 +4,7 @@ use crate::agent_interop::lab::{Lab, Played};
 use drive_core::agent::{Ending, Failure, Role};
 use drive_core::problem::Kind;
 use drive_engine::CancelToken;
-use drive_engine::ports::{Agent, InstructionFile};
+use drive_engine::ports::{Agent, InstructionFile, IsolationMode};
 use drive_testkit::interop::Cli;
 use drive_testkit::model_server::{Fault, Script, Turn};
 use std::collections::BTreeMap;
@@ -336,7 +336,9 @@ fn an_expired_login_is_told_before_the_agent_starts() {
     let path = lab.home.home().join(".claude/.credentials.json");
     let text = std::fs::read_to_string(&path).unwrap();
     write(&path, &text.replace("4102444800000", "1577836800000"));
-    let refused = lab.agent(&lab.config()).check(&CancelToken::new());
+    let refused = lab
+        .agent(&lab.config())
+        .check(IsolationMode::Auto, &CancelToken::new());
     let problem = refused.unwrap_err();
     assert_eq!(problem.kind, Kind::AgentLoginExpired);
     assert_eq!(

@@ -1,7 +1,7 @@
 use crate::agent_interop::lab::Lab;
 use drive_core::agent::{AgentEvent, Decision, Ending, PermissionRequest, Role};
 use drive_engine::CancelToken;
-use drive_engine::ports::Agent;
+use drive_engine::ports::{Agent, IsolationMode};
 use drive_testkit::interop::Cli;
 use drive_testkit::model_server::{Script, Turn, Usage};
 
@@ -85,7 +85,10 @@ fn the_installed_versions_are_the_verified_ones() {
         let Some(lab) = Lab::new(cli, |_| Script::default()) else {
             return;
         };
-        let checked = lab.agent(&lab.config()).check(&CancelToken::new()).unwrap();
+        let checked = lab
+            .agent(&lab.config())
+            .check(IsolationMode::Auto, &CancelToken::new())
+            .unwrap();
         assert_eq!(checked.warning, None);
         assert!(checked.version.is_some());
     }
