@@ -30,7 +30,7 @@ use drive_engine::ports::{
     WhyLeft,
 };
 use drive_engine::recovery;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -162,14 +162,28 @@ impl Wiring {
         SqliteNudges::new(self.database.clone(), self.clock.clone())
     }
 
-    /// Checks before anything is created that an agent is installed and may receive this task.
-    /// Prints its warnings.
-    pub(crate) fn require_agent(&self, name: &str, task: &str, app: &App) -> Result<(), Problem> {
-        let agent = self.agents.find(name)?;
-        agent.require_no_secret(task)?;
-        let version = agent.check(self.isolation, app.cancel()?)?;
-        if let Some(warning) = version.warning {
-            app.output().warn(warning);
+    /// Checks before anything is created that agents are installed and may receive this task.
+    /// Prints their warnings, and what the repository's settings open to them.
+    pub(crate) fn require_agents<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a str>,
+        task: &str,
+        app: &App,
+    ) -> Result<(), Problem> {
+        let names: BTreeSet<&str> = names.into_iter().collect();
+        for widened in &app.settings()?.widened {
+            let agent = widened.agent.as_deref();
+            if agent.is_none_or(|agent| names.contains(agent)) {
+                app.output().warn(&widened.message);
+            }
+        }
+        for name in names {
+            let agent = self.agents.find(name)?;
+            agent.require_no_secret(task)?;
+            let version = agent.check(self.isolation, app.cancel()?)?;
+            if let Some(warning) = version.warning {
+                app.output().warn(warning);
+            }
         }
         Ok(())
     }

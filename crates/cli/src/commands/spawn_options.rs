@@ -154,10 +154,8 @@ impl SpawnOptions {
         };
         let mut request = start::request(order, settings, &id, &wiring.git)?;
         request.model.clone_from(&self.model);
-        wiring.require_agent(&request.agent, &request.task, app)?;
-        for other in others.iter().filter(|other| **other != request.agent) {
-            wiring.require_agent(other, &request.task, app)?;
-        }
+        let crew = others.iter().chain([&request.agent]);
+        wiring.require_agents(crew.map(String::as_str), &request.task, app)?;
         warn_of_uncommitted_changes(app, &wiring.git, &request);
         let progress = Progress::new(app.output());
         let gate = OwnVerifier::of(app);

@@ -98,6 +98,17 @@ pub enum AgentNetwork {
     Open,
 }
 
+impl AgentNetwork {
+    /// Which of two lets an agent reach less.
+    pub(crate) fn strictness(self) -> u8 {
+        match self {
+            Self::Open => 0,
+            Self::Allow => 1,
+            Self::Off => 2,
+        }
+    }
+}
+
 /// One agent of the settings, `[agents.NAME]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -126,6 +137,9 @@ pub struct AgentConfig {
     /// `*.example.com`.
     #[serde(default)]
     pub allow_hosts: Vec<String>,
+    /// Whether a repository's settings list them. A name in there must lead to a public address.
+    #[serde(skip)]
+    pub hosts_are_of_repository: bool,
     /// MCP servers of the program's own settings it may use, by name. Never taken from a
     /// repository's settings.
     #[serde(default)]
@@ -147,6 +161,7 @@ impl AgentConfig {
             home: Vec::new(),
             network: AgentNetwork::default(),
             allow_hosts: Vec::new(),
+            hosts_are_of_repository: false,
             mcp: Vec::new(),
             permissions: PermissionRules::default(),
         }
@@ -432,7 +447,8 @@ pub fn secret_held_by<'a>(
     })
 }
 
-fn looks_secret(name: &str) -> bool {
+/// Whether a variable of this name is likely to hold a secret.
+pub(crate) fn looks_secret(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     [
         "KEY",

@@ -1,7 +1,7 @@
 //! What an agent may reach by name.
 
 use super::config::{AgentConfig, AgentKind};
-use crate::network::{AllowedHost, Proxy, REGISTRIES, Reach, parse_host};
+use crate::network::{AllowedHost, Proxy, REGISTRIES, Reach, host_of_url, parse_host};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
@@ -48,18 +48,20 @@ pub fn reach(
     env: &BTreeMap<OsString, OsString>,
 ) -> (Reach, Option<&'static str>) {
     let value = |name: &str| env.get(OsStr::new(name)).and_then(|value| value.to_str());
-    let named = config
-        .allow_hosts
-        .iter()
-        .filter_map(|entry| parse_host(entry).ok());
+    let listed = config.allow_hosts.iter();
+    let listed = listed.filter_map(|entry| parse_host(entry).ok());
+    let (named, theirs): (Vec<_>, Vec<_>) =
+        listed.partition(|host| !config.hosts_are_of_repository || host.address().is_some());
     let base_urls = config
         .variables()
         .filter(|name| name.ends_with("BASE_URL"))
-        .filter_map(|name| host_of(value(name)?));
+        .filter_map(|name| host_of_url(value(name)?));
     let known = model_hosts(config.kind).iter().chain(&REGISTRIES);
     let hosts = named
+        .into_iter()
         .chain(base_urls)
         .map(AllowedHost::named)
+        .chain(theirs)
         .chain(known.map(|host| AllowedHost::public(host)))
         .collect();
     let exceptions = EXCEPTIONS.iter().find_map(|name| value(name)).unwrap_or("");
@@ -69,25 +71,6 @@ pub fn reach(
     let proxy = chosen.and_then(|(_, address)| Proxy::parse(address, exceptions));
     let unusable = chosen.filter(|_| proxy.is_none()).map(|(name, _)| name);
     (Reach { hosts, proxy }, unusable)
-}
-
-/// The host and port of `https://me@host:8443/path`.
-fn host_of(url: &str) -> Option<AllowedHost> {
-    let (scheme, rest) = url.split_once("://")?;
-    let place = rest.split(['/', '?', '#']).next()?;
-    let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
-    let has_port = place
-        .rsplit_once(':')
-        .is_some_and(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
-    if has_port {
-        return parse_host(place).ok();
-    }
-    let port = if scheme.eq_ignore_ascii_case("http") {
-        80
-    } else {
-        443
-    };
-    parse_host(&format!("{place}:{port}")).ok()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The ports of a host that is named without one.
 const WEB: [u16; 2] = [443, 80];
@@ -41,6 +41,15 @@ impl AllowedHost {
     pub fn named(mut self) -> Self {
         self.is_named = true;
         self
+    }
+
+    /// The address it is written as; `None` for a name.
+    pub fn address(&self) -> Option<IpAddr> {
+        match &self.host {
+            Host::Exact(host) if host == "localhost" => Some(Ipv4Addr::LOCALHOST.into()),
+            Host::Exact(host) => host.parse().ok(),
+            Host::Below(_) => None,
+        }
     }
 
     /// Whether this entry is about `name`, which is in lower case and without a last dot.
@@ -104,6 +113,25 @@ pub fn parse_host(entry: &str) -> Result<AllowedHost, &'static str> {
         ports,
         is_named: false,
     })
+}
+
+/// The host and port of `https://me@host:8443/path`.
+pub fn host_of_url(url: &str) -> Option<AllowedHost> {
+    let (scheme, rest) = url.split_once("://")?;
+    let place = rest.split(['/', '?', '#']).next()?;
+    let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
+    let has_port = place
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
+    if has_port {
+        return parse_host(place).ok();
+    }
+    let port = if scheme.eq_ignore_ascii_case("http") {
+        80
+    } else {
+        443
+    };
+    parse_host(&format!("{place}:{port}")).ok()
 }
 
 fn split_port(entry: &str) -> Result<(&str, Option<&str>), &'static str> {

@@ -5,7 +5,7 @@
 mod host;
 mod proxy;
 
-pub use host::{AllowedHost, Host, parse_host};
+pub use host::{AllowedHost, Host, host_of_url, parse_host};
 pub use proxy::Proxy;
 
 use serde::{Deserialize, Serialize};

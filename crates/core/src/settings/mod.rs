@@ -10,6 +10,7 @@ mod finding;
 mod key_path;
 mod layer;
 mod model;
+mod repository;
 mod resolve;
 mod rules;
 mod schema;
@@ -26,6 +27,7 @@ pub use model::{
     BudgetSettings, CruiseSettings, ForgeKind, ForgeSettings, IsolationMode, SandboxSettings,
     Settings, SpawnSettings, TeamMode, TeamSettings,
 };
+pub use repository::Widened;
 pub use resolve::{Effective, Entry, resolve};
 pub use schema::published as json_schema;
 pub use units::{ByteSize, NotAUnit, Period};

@@ -191,3 +191,14 @@ pub enum IsolationMode {
     /// No confinement.
     Off,
 }
+
+impl IsolationMode {
+    /// Which of two modes confines more.
+    pub(super) fn strictness(self) -> u8 {
+        match self {
+            Self::Off => 0,
+            Self::Auto => 1,
+            Self::Require => 2,
+        }
+    }
+}

@@ -3,8 +3,9 @@
 use super::check::{Extent, check};
 use super::finding::{Finding, Findings};
 use super::key_path::KeyPath;
-use super::layer::{Layer, Origin, Place, Source};
+use super::layer::{Layer, Origin, Place};
 use super::model::Settings;
+use super::repository::{self, Widened};
 use super::rules::{self, Broken};
 use super::schema;
 use super::tree::{Node, NodeKind};
@@ -18,6 +19,8 @@ pub struct Effective {
     pub settings: Settings,
     /// Every value, in the order of the default file.
     pub entries: Vec<Entry>,
+    /// What the repository's settings open that is closed by default.
+    pub widened: Vec<Widened>,
 }
 
 /// One effective value.
@@ -67,8 +70,9 @@ pub fn resolve(layers: &[Layer]) -> Result<Effective, Findings> {
     let Some(tree) = merge(&all, trees, &schema, &mut findings) else {
         return Err(Findings(findings));
     };
-    let settings: Settings =
+    let mut settings: Settings =
         serde_json::from_value(tree.to_json()).map_err(|error| undecodable(&all, &tree, &error))?;
+    repository::mark_hosts(&all, &tree, &mut settings);
     let mut entries = Vec::new();
     collect(&all, &tree, &mut Vec::new(), &mut entries);
     if let Some(lowered) = lowered_idle_timeout(&settings, &entries) {
@@ -82,7 +86,11 @@ pub fn resolve(layers: &[Layer]) -> Result<Effective, Findings> {
     if !findings.is_empty() {
         return Err(Findings::sorted(findings));
     }
-    Ok(Effective { settings, entries })
+    Ok(Effective {
+        widened: repository::widened(&all, &tree, &settings),
+        settings,
+        entries,
+    })
 }
 
 /// A person who gives `--total-timeout` alone means the idle timeout too where that is longer.
@@ -134,11 +142,11 @@ fn merge(
     let mut merged: Option<Node> = None;
     for mut tree in trees {
         findings.extend(set_aside(layers, &mut tree, schema, Extent::Layer));
-        let reserved = reserved(layers, &tree);
-        for finding in &reserved {
+        let refused = repository::refused(layers, &tree, merged.as_ref());
+        for finding in &refused {
             tree.prune(finding.path.names());
         }
-        findings.extend(reserved);
+        findings.extend(refused);
         match &mut merged {
             Some(below) => below.overlay(tree),
             None => merged = Some(tree),
@@ -147,36 +155,6 @@ fn merge(
     let mut merged = merged?;
     findings.extend(set_aside(layers, &mut merged, schema, Extent::Whole));
     Some(merged)
-}
-
-/// What an agent gets of the user's home is for the user to say, not for a repository.
-const USERS_OWN: [&str; 2] = ["home", "mcp"];
-
-/// The settings of a repository that only the user's own file may have.
-fn reserved(layers: &[Layer], tree: &Node) -> Vec<Finding> {
-    let layer = layers.get(tree.key.layer).map(|layer| &layer.source);
-    if !matches!(layer, Some(Source::Repository(_))) {
-        return Vec::new();
-    }
-    let agents = KeyPath::default().join("agents");
-    let NodeKind::Table(known) = &tree.nearest(agents.names()).kind else {
-        return Vec::new();
-    };
-    let paths = known.iter().flat_map(|(name, _)| {
-        let agent = agents.join(name);
-        USERS_OWN.map(|key| agent.join(key))
-    });
-    let set = paths.filter_map(|path| {
-        let node = tree.nearest(path.names());
-        let is_set = matches!(&node.kind, NodeKind::List(items) if !items.is_empty());
-        is_set.then(|| {
-            let message = format!("`{path}` counts in your own settings only");
-            Finding::new(layers, &node.key, &path, message).hint(Some(
-                "move it to `~/.config/infinite-improbability-drive/config.toml`".to_owned(),
-            ))
-        })
-    });
-    set.collect()
 }
 
 fn set_aside(layers: &[Layer], tree: &mut Node, schema: &Value, extent: Extent) -> Vec<Finding> {

@@ -50,19 +50,30 @@ impl Node {
         let Some((first, rest)) = path.split_first() else {
             return self;
         };
-        let below = match &self.kind {
+        self.below(first).map_or(self, |node| node.nearest(rest))
+    }
+
+    /// The node at a path.
+    pub(super) fn find(&self, path: &[String]) -> Option<&Node> {
+        match path.split_first() {
+            Some((first, rest)) => self.below(first)?.find(rest),
+            None => Some(self),
+        }
+    }
+
+    fn below(&self, name: &str) -> Option<&Node> {
+        match &self.kind {
             NodeKind::Table(entries) => entries
                 .iter()
-                .find(|(name, _)| name == first)
+                .find(|(known, _)| known == name)
                 .map(|(_, node)| node),
-            NodeKind::List(items) => first.parse::<usize>().ok().and_then(|at| items.get(at)),
+            NodeKind::List(items) => name.parse::<usize>().ok().and_then(|at| items.get(at)),
             NodeKind::Text(_)
             | NodeKind::Integer(_)
             | NodeKind::Float(_)
             | NodeKind::Bool(_)
             | NodeKind::Foreign(_) => None,
-        };
-        below.map_or(self, |node| node.nearest(rest))
+        }
     }
 
     /// Takes the value at a path out, and the table that lacks it if it is not there; of a list, the list as a whole, since its items have no

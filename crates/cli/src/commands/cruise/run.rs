@@ -161,9 +161,8 @@ pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
     let id = host.wiring.new_run()?;
     let mut request = start::request(order, &settings, &id, &host.wiring.git)?;
     request.model.clone_from(&args.model);
-    for agent in &crew {
-        host.wiring.require_agent(agent, &request.task, app)?;
-    }
+    let names = crew.iter().map(String::as_str);
+    host.wiring.require_agents(names, &request.task, app)?;
     if let Some(choice) = &host.choice {
         warn_without_token(app, &settings, choice);
     }

@@ -53,9 +53,7 @@ pub(super) fn go_on(app: &App, run: &Run, granted: Option<Budget>) -> Outcome {
             Some(wiring.conversation(&open, &settings)?)
         }
     };
-    for agent in agents(&request) {
-        wiring.require_agent(agent, &request.task, app)?;
-    }
+    wiring.require_agents(agents(&request), &request.task, app)?;
     let progress = Progress::new(app.output());
     let gate = OwnVerifier::of(app);
     let world = World {

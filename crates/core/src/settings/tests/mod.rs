@@ -2,6 +2,7 @@
 
 mod mistakes;
 mod properties;
+mod repository;
 
 use super::*;
 use crate::agent::AgentKind;

@@ -140,27 +140,6 @@ fn a_mistake_in_one_field_of_a_built_in_agent_is_shown_on_its_line() {
 }
 
 #[test]
-fn a_repository_cannot_say_what_of_the_users_home_an_agent_gets() {
-    for (key, value) in [("home", "[\".ssh\"]"), ("mcp", "[\"files\"]")] {
-        let text = format!("[agents.codex]\n{key} = {value}\n");
-        assert!(resolve(&[file(&text)]).is_ok(), "{text}");
-        let findings = resolve(&[file(&text).of_repository()]).unwrap_err().0;
-        let shown: Vec<String> = findings
-            .iter()
-            .map(|f| format!("{}: {}", f.origin, f.message))
-            .collect();
-        assert_eq!(
-            shown,
-            [format!(
-                "drive.toml:2: `agents.codex.{key}` counts in your own settings only"
-            )]
-        );
-    }
-    let empty = "[agents.codex]\nhome = []\nmcp = []\n";
-    assert!(resolve(&[file(empty).of_repository()]).is_ok());
-}
-
-#[test]
 fn servers_for_a_kind_that_takes_none_are_refused() {
     assert_mistake(
         "[agents.mine]\nkind = \"acp\"\ncommand = [\"x\"]\nmcp = [\"files\"]\n",

@@ -1,0 +1,189 @@
+//! What the settings of a repository may say. Others write them as well, so they cannot take what is
+//! the user's to give, and what they open is told.
+
+use super::finding::Finding;
+use super::key_path::KeyPath;
+use super::layer::{Layer, Source};
+use super::model::{IsolationMode, Settings};
+use super::tree::{Node, NodeKind};
+use crate::agent::{AgentConfig, AgentNetwork, looks_secret};
+use crate::network::{Host, host_of_url, parse_host};
+use serde::de::DeserializeOwned;
+
+/// Something that a repository's settings open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Widened {
+    /// For which agent; `None` for all.
+    pub agent: Option<String>,
+    /// What, and where it is written.
+    pub message: String,
+}
+
+/// What an agent gets of the user's home is for the user to say.
+const USERS_OWN: [&str; 2] = ["home", "mcp"];
+
+const OWN_FILE: &str = "`~/.config/infinite-improbability-drive/config.toml`";
+
+/// What counts in the user's own settings only. `tree` is one layer, `below` what it lies over.
+pub(super) fn refused(layers: &[Layer], tree: &Node, below: Option<&Node>) -> Vec<Finding> {
+    if !is_of_repository(layers, tree) {
+        return Vec::new();
+    }
+    let refuse = |path: &KeyPath, message: String, hint: String| {
+        let node = tree.nearest(path.names());
+        Finding::new(layers, &node.key, path, message).hint(Some(hint))
+    };
+    let agents = agents(tree);
+    let own = agents.iter().flat_map(|(_, agent)| {
+        let paths = USERS_OWN.map(|key| agent.join(key)).into_iter();
+        paths
+            .filter(|path| matches!(kind(tree, path), Some(NodeKind::List(all)) if !all.is_empty()))
+    });
+    let mut findings: Vec<Finding> = own
+        .map(|path| {
+            let message = format!("`{path}` counts in your own settings only");
+            refuse(&path, message, format!("move it to {OWN_FILE}"))
+        })
+        .collect();
+    // Settings of the user's own that this layer would weaken.
+    let isolation = KeyPath::dotted("sandbox.isolation");
+    let networks = agents.iter().map(|(_, agent)| agent.join("network"));
+    let weaker = std::iter::once(isolation)
+        .filter(|path| is_weakened(layers, tree, below, path, IsolationMode::strictness))
+        .chain(
+            networks
+                .filter(|path| is_weakened(layers, tree, below, path, AgentNetwork::strictness)),
+        );
+    findings.extend(weaker.map(|path| {
+        let message = format!("`{path}` is weaker than in your own settings");
+        refuse(
+            &path,
+            message,
+            "a repository can only be stricter".to_owned(),
+        )
+    }));
+    let api = KeyPath::dotted("forge.api_url");
+    if let Some(NodeKind::Text(url)) = kind(tree, &api)
+        && !is_harmless_server(url)
+    {
+        let message = format!("`{api}` names a server that your token would be sent to");
+        findings.push(refuse(
+            &api,
+            message,
+            format!("if you trust it, set it in {OWN_FILE}"),
+        ));
+    }
+    findings
+}
+
+/// Notes which agents reach hosts that a repository lists.
+pub(super) fn mark_hosts(layers: &[Layer], tree: &Node, settings: &mut Settings) {
+    for (name, path) in agents(tree) {
+        let hosts = tree.find(path.join("allow_hosts").names());
+        let is_theirs = hosts.is_some_and(|node| is_of_repository(layers, node));
+        if let Some(config) = settings.agents.get_mut(&name) {
+            config.hosts_are_of_repository = is_theirs;
+        }
+    }
+}
+
+/// What the repository's settings open, in the order of the agents.
+pub(super) fn widened(layers: &[Layer], tree: &Node, settings: &Settings) -> Vec<Widened> {
+    let mut all = Vec::new();
+    let mut note = |agent: Option<&str>, path: &KeyPath, what: String| {
+        let node = tree.find(path.names());
+        let Some(node) = node.filter(|node| is_of_repository(layers, node)) else {
+            return;
+        };
+        let place = layers[node.value.layer].origin(node.key.span.start);
+        all.push(Widened {
+            agent: agent.map(str::to_owned),
+            message: format!("{place}: this repository {what}"),
+        });
+    };
+    if settings.sandbox.isolation == IsolationMode::Off {
+        let path = KeyPath::dotted("sandbox.isolation");
+        note(
+            None,
+            &path,
+            "switches the isolation of agents off".to_owned(),
+        );
+    }
+    for (name, path) in agents(tree) {
+        let Some(config) = settings.agents.get(&name) else {
+            continue;
+        };
+        if config.network == AgentNetwork::Open {
+            let what = format!("opens the whole network to agent `{name}`");
+            note(Some(&name), &path.join("network"), what);
+        }
+        for entry in config.allow_hosts.iter().filter(|entry| is_literal(entry)) {
+            let what = format!("lets agent `{name}` reach `{entry}`");
+            note(Some(&name), &path.join("allow_hosts"), what);
+        }
+        for variable in secrets_besides_its_own(config) {
+            let what = format!("passes `{variable}` of your environment to agent `{name}`");
+            note(Some(&name), &path.join("env"), what);
+        }
+    }
+    all
+}
+
+fn is_of_repository(layers: &[Layer], node: &Node) -> bool {
+    let layer = layers.get(node.value.layer).map(|layer| &layer.source);
+    matches!(layer, Some(Source::Repository(_)))
+}
+
+/// Every agent with the path of its table.
+fn agents(tree: &Node) -> Vec<(String, KeyPath)> {
+    let agents = KeyPath::dotted("agents");
+    match kind(tree, &agents) {
+        Some(NodeKind::Table(known)) => known
+            .iter()
+            .map(|(name, _)| (name.clone(), agents.join(name)))
+            .collect(),
+        Some(_) | None => Vec::new(),
+    }
+}
+
+fn kind<'a>(tree: &'a Node, path: &KeyPath) -> Option<&'a NodeKind> {
+    tree.find(path.names()).map(|node| &node.kind)
+}
+
+fn is_weakened<T: DeserializeOwned>(
+    layers: &[Layer],
+    tree: &Node,
+    below: Option<&Node>,
+    path: &KeyPath,
+    strictness: fn(T) -> u8,
+) -> bool {
+    let value = |node: &Node| serde_json::from_value(node.to_json()).ok().map(strictness);
+    let theirs = tree.find(path.names()).and_then(value);
+    let own = below.and_then(|below| below.find(path.names()));
+    let own = own.filter(|node| {
+        let layer = layers.get(node.value.layer).map(|layer| &layer.source);
+        matches!(layer, Some(Source::File(_)))
+    });
+    theirs
+        .zip(own.and_then(value))
+        .is_some_and(|(theirs, own)| theirs < own)
+}
+
+/// GitHub itself, and this machine.
+fn is_harmless_server(api_url: &str) -> bool {
+    host_of_url(api_url).is_some_and(|host| match host.address() {
+        Some(address) => address.is_loopback(),
+        None => host.host == Host::Exact("api.github.com".to_owned()),
+    })
+}
+
+fn is_literal(entry: &str) -> bool {
+    parse_host(entry).is_ok_and(|host| host.address().is_some())
+}
+
+/// The variables among `env` that hold secrets, and that the kind's program does not read itself.
+fn secrets_besides_its_own(config: &AgentConfig) -> impl Iterator<Item = &str> {
+    let of_kind = AgentConfig::of_kind(config.kind);
+    let listed = config.env.iter().map(String::as_str);
+    listed.filter(move |name| looks_secret(name) && !of_kind.variables().any(|own| own == *name))
+}
