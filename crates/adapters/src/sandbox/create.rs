@@ -188,6 +188,7 @@ fn make(all: &GitSandboxes, plan: &Plan, record: &mut Record) -> Result<(), Prob
         head: &head,
     };
     repository.write()?;
+    all.records.note_tips(&record.sandbox)?;
     all.steps.done(Step::RepositoryWritten);
     check_out(all, plan, &head, record)?;
     let layers = all.git.missing_layers();

@@ -2,14 +2,14 @@
 
 use super::record::Record;
 use super::repository::OwnRepository;
-use super::{GitSandboxes, kept, mend, nested, refs};
+use super::{GitSandboxes, elsewhere, kept, mend, nested, refs};
 use crate::files;
 use crate::git::{self, Git, IgnoredFiles, Location, ScratchIndex, Status, Touches, Tracked};
 use drive_core::ids::{CommitSha, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{InProgress, KEPT_PREFIX, KeptAbout, KeptWork, Lifetime, Stage};
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// How many refs one run may need.
 const REFS_LIMIT: u32 = 10_000;
 /// How many commits on refs of its own one sandbox may leave.
-const MOST_ELSEWHERE: usize = 50;
+const MOST_ELSEWHERE: usize = 1_000;
 /// More than the name of a commit is long.
 const NAME_BYTES: u64 = 200;
 /// How deep repositories may lie in each other.
@@ -97,7 +97,10 @@ fn keep_unless(
                 checkout: &record.checkout,
                 head: &sandbox.base_sha,
             };
-            let kept = new.write().and_then(|()| keep_but(all, record, &is_safe));
+            let kept = new
+                .write()
+                .and_then(|()| all.records.note_tips(&sandbox))
+                .and_then(|()| keep_but(all, record, &is_safe));
             if kept.is_err() {
                 // As it was, for the next try.
                 let _ = files::remove_tree(&own).and_then(|()| std::fs::rename(&aside, &own));
@@ -130,7 +133,7 @@ fn keep_but(
     let status = saver.survey()?;
     let in_progress = saver.in_progress()?;
     let is_finished = in_progress.is_none() && !saver.has_autostash()?;
-    let elsewhere = saver.elsewhere()?;
+    let elsewhere = saver.elsewhere(&all.records.tips(&record.sandbox.id))?;
     if status.is_clean() && is_finished && elsewhere.is_empty() && is_safe(&saver)? {
         return Ok(None);
     }
@@ -147,8 +150,10 @@ fn keep_but(
     )?;
     let tree = saver.tree(&status)?;
     let mut parents = saver.parents(&tree, is_finished)?;
-    let more = elsewhere.iter().map(CommitSha::to_string);
-    parents.extend(more.filter(|sha| *sha != parents[0]).collect::<Vec<_>>());
+    let own_tree = saver.tree_of(saver.head()?)?;
+    let time = sandbox.created_at;
+    let more = elsewhere::joined(saver.git, &saver.at, &own_tree, time, &elsewhere)?;
+    parents.extend(more);
     if let Some(same) = saver.already_kept(&tree, &parents)? {
         return Ok(Some(same));
     }
@@ -401,7 +406,7 @@ impl<'a> Saver<'a> {
         if !is_finished {
             parents.extend(self.half_done().iter().map(CommitSha::to_string));
         }
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         parents.retain(|sha| seen.insert(sha.clone()));
         Ok(parents)
     }
@@ -452,30 +457,15 @@ impl<'a> Saver<'a> {
     }
 
     /// Commits that an agent left on branches, tags or a stash of its own in the sandbox.
-    fn elsewhere(&self) -> Result<Vec<CommitSha>, Problem> {
-        let tips = |at: &Location| -> Result<BTreeSet<CommitSha>, Problem> {
-            let answer = self
-                .git
-                .call_at(at.clone(), Touches::Objects)
-                .args(["for-each-ref", "--format=%(objectname)"])
-                .ok()?;
-            let text = String::from_utf8_lossy(&answer.stdout);
-            Ok(text.lines().filter_map(CommitSha::parse).collect())
-        };
-        let mut own = tips(&self.at)?;
-        own.remove(self.head()?);
-        let known = tips(&self.users)?;
-        let new = own.difference(&known);
-        let commits = new.filter_map(|sha| git::resolve(self.git, &self.at, sha).ok());
-        // What the user's repository has may be there without a name, and be collected some day.
-        let is_safe = |sha: &CommitSha| {
-            let lost = git::unbranched(self.git, &self.users, sha);
-            lost.is_ok_and(|lost| lost.is_empty())
-        };
-        Ok(commits
-            .filter(|sha| !is_safe(sha))
-            .take(MOST_ELSEWHERE)
-            .collect())
+    fn elsewhere(&self, written: &HashSet<CommitSha>) -> Result<Vec<CommitSha>, Problem> {
+        let mut found = elsewhere::tips(self.git, &self.at, &self.users, written)?;
+        let head = self.head()?;
+        found.retain(|sha| sha != head);
+        if found.len() > MOST_ELSEWHERE {
+            let what = format!("its {} branches, tags and stashes", found.len());
+            return Err(cannot_keep(&self.record.sandbox.id, &what));
+        }
+        Ok(found)
     }
 
     /// The same work saved before: a crash came between saving it and removing the sandbox.

@@ -278,7 +278,8 @@ fn repair(
             return Ok(());
         }
     }
-    repository.write()
+    repository.write()?;
+    all.records.note_tips(&record.sandbox)
 }
 
 /// Whether a commit builds on where the sandbox began.

@@ -5,6 +5,7 @@
 
 mod bring;
 mod create;
+mod elsewhere;
 mod evidence;
 mod inside;
 mod keep;

@@ -1,14 +1,16 @@
 //! Ownership records of sandboxes, stored where agents cannot write.
 
 use crate::files;
-use drive_core::ids::SandboxId;
+use drive_core::ids::{CommitSha, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::ProcessIdentity;
 use drive_core::sandbox::{KeptWork, Probe, RecordFact, Sandbox, Stage};
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
-use std::io;
+use std::collections::HashSet;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Its name below the sandbox root.
@@ -118,8 +120,34 @@ impl Records {
     }
 
     pub(super) fn delete(&self, id: &SandboxId) -> Result<(), Problem> {
-        let path = self.path(id);
-        files::remove_file(&path).map_err(|error| super::storage_problem(&path, &error))
+        for path in [self.tips_path(id), self.path(id)] {
+            files::remove_file(&path).map_err(|error| super::storage_problem(&path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Notes what the branches and tags that were just written into a sandbox point at: no agent made
+    /// these commits, wherever the user's own branches go meanwhile.
+    pub(super) fn note_tips(&self, sandbox: &Sandbox) -> Result<(), Problem> {
+        let path = self.tips_path(&sandbox.id);
+        let note = || {
+            let written = std::fs::read(sandbox.path.join(".git/packed-refs"))?;
+            let mut notes = OpenOptions::new().create(true).append(true).open(&path)?;
+            notes.write_all(&written)
+        };
+        note().map_err(|error| super::storage_problem(&path, &error))
+    }
+
+    /// All commits that were noted for a sandbox.
+    pub(super) fn tips(&self, id: &SandboxId) -> HashSet<CommitSha> {
+        let notes = std::fs::read(self.tips_path(id)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&notes);
+        let words = text.lines().filter_map(|line| line.split(' ').next());
+        words.filter_map(CommitSha::parse).collect()
+    }
+
+    fn tips_path(&self, id: &SandboxId) -> PathBuf {
+        self.dir.join(format!("{id}.tips"))
     }
 
     /// All recorded names, sorted.

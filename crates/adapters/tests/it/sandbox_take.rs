@@ -321,6 +321,60 @@ fn what_an_agent_left_on_branches_of_its_own_is_saved_with_the_rest() {
 }
 
 #[test]
+fn branches_that_the_user_moved_meanwhile_are_not_taken_for_an_agents() {
+    let world = World::new();
+    world.git(["branch", "theirs"]);
+    world.git(["checkout", "-q", "theirs"]);
+    world.git(["commit", "-q", "--allow-empty", "-m", "before"]);
+    let before = world.git(["rev-parse", "HEAD"]);
+    world.git(["checkout", "-q", "-"]);
+    let sandboxes = world.sandboxes();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    world.git(["branch", "-f", "theirs", "HEAD"]);
+    assert_eq!(
+        world.git_in(&sandbox.path, ["rev-parse", "theirs"]),
+        before,
+        "the control: the sandbox still has it"
+    );
+    assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
+}
+
+#[test]
+fn any_number_of_branches_is_saved_or_the_sandbox_stays() {
+    let world = World::new();
+    let sandboxes = world.sandboxes();
+    let many = |id: &str, count: usize| {
+        let sandbox = sandboxes.create(&world.spec(id)).unwrap();
+        let tree = world.git_in(&sandbox.path, ["rev-parse", "HEAD^{tree}"]);
+        let script = format!(
+            "for n in $(seq {count}); do echo \"create refs/heads/b$n $(git commit-tree -m $n \
+             {tree})\"; done | git update-ref --stdin; echo 'ref: refs/nowhere/x' > .git/refs/odd"
+        );
+        let status = std::process::Command::new("sh")
+            .args(["-ec", &script])
+            .current_dir(&sandbox.path)
+            .envs(["AUTHOR", "COMMITTER"].map(|who| (format!("GIT_{who}_NAME"), "a")))
+            .envs(["AUTHOR", "COMMITTER"].map(|who| (format!("GIT_{who}_EMAIL"), "a@b")))
+            .status();
+        assert!(status.unwrap().success());
+        sandbox
+    };
+    let some = many("some", 120);
+    let last = world.git_in(&some.path, ["rev-parse", "b120"]);
+    let kept = sandboxes.remove(&some).unwrap().kept.unwrap();
+    let saved = world.git(["rev-list", "--count", &kept.sha, "--not", "HEAD"]);
+    assert_eq!(
+        saved, "124",
+        "120 of the agent's, 3 that join them, and the work"
+    );
+    world.git(["merge-base", "--is-ancestor", &last, &kept.sha]);
+    let bomb = many("bomb", 1_001);
+    let problem = sandboxes.remove(&bomb).unwrap_err();
+    assert_eq!(problem.kind, Kind::WorkCannotBeKept, "{problem:?}");
+    assert!(bomb.path.exists());
+}
+
+#[test]
 fn what_was_taken_first_stays_when_more_is_taken() {
     let world = World::new();
     let sandboxes = world.sandboxes();
