@@ -5,6 +5,7 @@
 
 mod absorb;
 mod call;
+mod case_clash;
 mod commit;
 mod config;
 mod config_cache;

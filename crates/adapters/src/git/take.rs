@@ -7,12 +7,12 @@
 use super::commit::nested_repository;
 use super::object_folders::{as_variable, object_folders};
 use super::tracked::declared;
-use super::{Answer, Call, Git, Location, Touches, path_from};
+use super::{Answer, Call, Git, Location, Touches, case_clash, path_from};
 use crate::files;
 use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use rustix::fs::{Mode, OFlags};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 
 /// The most bytes that one pack may have.
 const PACK_BYTES: u64 = 8 << 30;
+/// The most that git outside reserves for one object of it: a small difference can name a huge result.
+const MOST_MEMORY: &str = "1g";
 /// Where git in the sandbox packs, in the sandbox's own git folder.
 const PACKING: &str = "drive-take";
 /// Where new objects wait for their check, below the repository's objects and so on the same disk.
@@ -298,34 +300,15 @@ impl Take<'_> {
             .checking(waiting)
             .args(["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit])
             .ok()?;
-        let mut names: HashMap<Vec<u8>, &[u8]> = HashMap::new();
         let added: HashSet<&[u8]> = added.iter().map(Vec::as_slice).collect();
-        for path in answer.fields().chain(added.iter().copied()) {
-            // A folder clashes with a file or a link as well as a file does.
-            let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-            let ends = ends.map(|(at, _)| at).chain([path.len()]);
-            for part in ends.map(|end| &path[..end]) {
-                let folded = match std::str::from_utf8(part) {
-                    Ok(text) => text.to_lowercase().into_bytes(),
-                    Err(_) => part.to_ascii_lowercase(),
-                };
-                let other = *names.entry(folded).or_insert(part);
-                let is_new = |part: &[u8]| {
-                    added.iter().any(|new| {
-                        new.strip_prefix(part)
-                            .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
-                    })
-                };
-                if other != part && (is_new(part) || is_new(other)) {
-                    return Err(refused(&format!(
-                        "`{}` and `{}` differ only in case",
-                        path_from(other).display(),
-                        path_from(part).display()
-                    )));
-                }
-            }
+        match case_clash::find(answer.fields(), &added) {
+            Some((one, other)) => Err(refused(&format!(
+                "`{}` and `{}` differ only in case",
+                path_from(one).display(),
+                path_from(other).display()
+            ))),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn outside(&self, touches: Touches) -> Call<'_> {
@@ -341,7 +324,8 @@ impl Take<'_> {
         let Some(waiting) = waiting.into() else {
             return call;
         };
-        call.env("GIT_OBJECT_DIRECTORY", &waiting.folder)
+        call.env("GIT_ALLOC_LIMIT", MOST_MEMORY)
+            .env("GIT_OBJECT_DIRECTORY", &waiting.folder)
             .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", &waiting.known)
     }
 }

@@ -126,13 +126,13 @@ impl fmt::Display for Refused {
             Refused::NotAllowed { host } => {
                 write!(f, "wanted `{host}`: add it to `allow_hosts`")
             }
+            // No word of how to allow it: whoever answers for the name chooses the address.
             Refused::PrivateAddress { host, address } => write!(
                 f,
-                "wanted `{host}`, which leads to the private address {address}: add `{host}` to \
-                 `allow_hosts`"
+                "wanted `{host}`, whose name leads to {address} in your own network"
             ),
             Refused::Unreachable { host, error } => {
-                write!(f, "could not be connected to `{host}`: {error}")
+                write!(f, "could not reach `{host}`: {error}")
             }
         }
     }

@@ -216,7 +216,7 @@ answer = stream.recv(99); print(answer[5] & 15)
         assert_eq!(told.stdout, "ConnectionResetError\n");
         assert_eq!(
             told.refused(),
-            ["wanted `127.0.0.1`, which leads to the private address 127.0.0.1: add `127.0.0.1` to `allow_hosts`"]
+            ["wanted `127.0.0.1`, whose name leads to 127.0.0.1 in your own network"]
         );
     }
 
@@ -226,7 +226,7 @@ answer = stream.recv(99); print(answer[5] & 15)
         let code = r#"print(refused("registry.example", 443))"#;
         let Some((printed, refused)) = printed(&scene, &[], code) else { return };
         assert_eq!(printed, "ConnectionResetError\n");
-        assert!(refused[0].starts_with("could not be connected to `registry.example:443`: "), "{refused:?}");
+        assert!(refused[0].starts_with("could not reach `registry.example:443`: "), "{refused:?}");
     }
 
     fn its_own_servers_work_beside_the_hosts() {

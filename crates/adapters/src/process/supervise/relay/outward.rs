@@ -4,7 +4,7 @@ use super::names::Target;
 use drive_core::network::{Proxy, Refused, is_public};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 /// How long one address may take to answer.
@@ -42,8 +42,21 @@ impl Outward {
         }
         let found = resolve(&target.host, target.port).map_err(unreachable)?;
         let allowed = permitted(target, found)?;
-        connect_first(&allowed).map_err(unreachable)
+        let stream = connect_first(&allowed).map_err(unreachable)?;
+        match own_address(&stream).filter(|_| !target.may_be_private) {
+            Some(address) => Err(Refused::PrivateAddress {
+                host: target.host.clone(),
+                address,
+            }),
+            None => Ok(stream),
+        }
     }
+}
+
+/// The address of a connection that this machine answers itself: it may have a public one.
+fn own_address(stream: &TcpStream) -> Option<IpAddr> {
+    let (near, far) = (stream.local_addr().ok()?, stream.peer_addr().ok()?);
+    (near.ip() == far.ip()).then_some(far.ip())
 }
 
 /// The addresses that may be connected to.
@@ -61,10 +74,19 @@ fn permitted(target: &Target, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>,
 }
 
 fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-    Ok((host, port)
-        .to_socket_addrs()?
-        .take(MOST_ADDRESSES)
-        .collect())
+    let all = (host, port).to_socket_addrs()?;
+    // By turns: where one family does not work, the other one has its chance.
+    let (fours, sixes): (Vec<_>, Vec<_>) = all.partition(SocketAddr::is_ipv4);
+    let mut mixed = Vec::new();
+    let (mut sixes, mut fours) = (sixes.into_iter(), fours.into_iter());
+    while mixed.len() < MOST_ADDRESSES {
+        let both = [sixes.next(), fours.next()];
+        if both == [None, None] {
+            break;
+        }
+        mixed.extend(both.into_iter().flatten());
+    }
+    Ok(mixed)
 }
 
 fn connect_first(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
@@ -130,9 +152,28 @@ mod tests {
         let refused = permitted(&target(false), vec![at("169.254.169.254:80")]);
         assert_eq!(
             refused.unwrap_err().to_string(),
-            "wanted `api.example`, which leads to the private address 169.254.169.254: add \
-             `api.example` to `allow_hosts`"
+            "wanted `api.example`, whose name leads to 169.254.169.254 in your own network"
         );
+    }
+
+    #[test]
+    fn a_connection_that_this_machine_answers_itself_is_recognised() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = listener.local_addr().unwrap();
+        let own = TcpStream::connect(at).unwrap();
+        assert_eq!(own_address(&own), Some(at.ip()));
+        // As from another machine: the two ends have different addresses.
+        let other = std::net::TcpListener::bind("127.0.0.2:0").unwrap();
+        let socket = rustix::net::socket(
+            rustix::net::AddressFamily::INET,
+            rustix::net::SocketType::STREAM,
+            None,
+        )
+        .unwrap();
+        let near = "127.0.0.1:0".parse::<SocketAddr>().unwrap();
+        rustix::net::bind(&socket, &near).unwrap();
+        rustix::net::connect(&socket, &other.local_addr().unwrap()).unwrap();
+        assert_eq!(own_address(&TcpStream::from(socket)), None);
     }
 
     fn behind(answer: &'static str) -> (Result<TcpStream, Refused>, String) {
