@@ -100,7 +100,7 @@ mod tests {
             std::fs::create_dir_all(at(folder)).unwrap();
         }
         for file in ["home/.ssh/id", "home/tool/run.py", "opt/.x/run.py"] {
-            std::fs::write(at(file), "").unwrap();
+            std::fs::File::create(at(file)).unwrap();
         }
         std::os::unix::fs::symlink(at("home/.ssh/id"), at("home/tool/key")).unwrap();
         for (name, expected) in [

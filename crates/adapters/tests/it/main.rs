@@ -34,6 +34,7 @@ mod sandbox_branch;
 mod sandbox_bring;
 mod sandbox_confined_git;
 mod sandbox_crash;
+mod sandbox_escape;
 mod sandbox_foreign;
 mod sandbox_hostile;
 mod sandbox_kinds;
