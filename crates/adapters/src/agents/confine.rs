@@ -70,6 +70,7 @@ pub(super) fn isolation(confined: &Confined<'_>) -> Isolation {
         shown,
         network,
         reach,
+        reports_names: false,
         required,
     }
 }
@@ -154,6 +155,7 @@ mod tests {
                 shown: vec![at("tool"), at("home/.rustup"), at("home/repo/.git/objects")],
                 network: NetworkAccess::Off,
                 reach: reach(),
+                reports_names: false,
                 required: true,
             }
         );

@@ -61,6 +61,7 @@ fn compose(spec: &CommandSpec, stand_ins: &StandIns, forward: bool) -> Result<Re
         shown: bytes(&isolation.shown),
         network: isolation.network,
         reach: isolation.reach.clone(),
+        reports_names: isolation.reports_names,
         pins: stand_ins.pins.clone(),
         required: isolation.required,
         log_dir: spec.log_dir.as_deref().map(absolute).transpose()?,

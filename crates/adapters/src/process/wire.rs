@@ -32,6 +32,7 @@ pub(super) struct Request {
     pub(super) shown: Vec<OsString>,
     pub(super) network: NetworkAccess,
     pub(super) reach: Reach,
+    pub(super) reports_names: bool,
     /// Hosts whose addresses are not looked up.
     pub(super) pins: Vec<(String, SocketAddr)>,
     pub(super) required: bool,
@@ -46,6 +47,11 @@ impl Request {
     /// Whether it names what may be touched; else the child sees and writes what its user may.
     pub(super) fn is_confined(&self) -> bool {
         self.writes != Writes::Anywhere
+    }
+
+    /// Whether its questions about names are answered.
+    pub(super) fn answers_names(&self) -> bool {
+        self.reports_names || !self.reach.is_nothing()
     }
 }
 

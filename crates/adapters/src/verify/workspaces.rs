@@ -5,6 +5,7 @@ use crate::environment::{HOME, PATH};
 use crate::git::{Git, object_folders};
 use crate::{Environment, files, tool_paths};
 use drive_core::ids::{CommitSha, RunId, SandboxId};
+use drive_core::network::Reach;
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{Lifetime, Sandbox, SandboxSpec};
 use drive_core::verify::Rules;
@@ -112,6 +113,16 @@ impl VerifyWorkspaces {
             .map(|file| sandbox.path.join(&file.path))
             .collect();
         environment::settle_cargo(&mut env, &lock_files, &tmp);
+        let (registries, unusable_proxy) =
+            Reach::registries(|name| self.environment.get(name)?.to_str());
+        let notes = sandbox.notes.iter().filter(|note| is_telling(note));
+        let notes = notes.map(ToString::to_string);
+        let proxy = unusable_proxy.filter(|_| rules.reaches_registries());
+        let proxy = proxy.map(|name| {
+            format!(
+                "`{name}` is not an `http://` proxy: stages are connected to registries without it"
+            )
+        });
         let workspace = Workspace {
             id: run.to_string(),
             repo: repo.to_path_buf(),
@@ -121,16 +132,12 @@ impl VerifyWorkspaces {
             protected: vec![sandbox.path.join(".git")],
             hidden: private::hidden(home.as_deref(), &self.state, &toolchains),
             shown: self.shown(repo, home.as_deref(), toolchains),
+            registries,
             files: tree
                 .iter()
                 .map(|file| file.path.to_string_lossy().into_owned())
                 .collect(),
-            notes: sandbox
-                .notes
-                .iter()
-                .filter(|note| is_telling(note))
-                .map(ToString::to_string)
-                .collect(),
+            notes: notes.chain(proxy).collect(),
         };
         Ok((workspace, seal))
     }

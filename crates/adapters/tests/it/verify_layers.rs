@@ -12,23 +12,25 @@ use drive_adapters::verify::{
 };
 use drive_core::ids::RunId;
 use drive_core::process::LayerName;
-use drive_core::settings::{IsolationMode, NetworkAccess};
+use drive_core::settings::{IsolationMode, StageNetwork};
 use drive_core::verify::{
     FailureCategory, Overall, Route, Rule, Rules, StageCommand, StageEnd, StageName, promotable,
 };
 use drive_engine::CancelToken;
 use drive_engine::ports::ProcessRunner;
 use drive_engine::verify::{Verified, Verifier, VerifyRequest};
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-fn rules(isolation: IsolationMode) -> Rules {
+fn rules(isolation: IsolationMode, network: StageNetwork, script: &str) -> Rules {
     let command = StageCommand {
-        argv: ["sh", "-c", "cat a.txt"].map(str::to_owned).to_vec(),
+        argv: ["sh", "-c", script].map(str::to_owned).to_vec(),
         dir: String::new(),
         env: Vec::new(),
         timeout: Duration::from_secs(60),
-        network: Some(NetworkAccess::Open),
+        network: Some(network),
         ready: None,
     };
     Rules {
@@ -42,14 +44,22 @@ fn rules(isolation: IsolationMode) -> Rules {
     }
 }
 
-/// Verifies the second commit of a fresh repository against the first.
+/// Verifies with layers switched off.
 fn verify(without: &[LayerName], isolation: IsolationMode) -> Verified {
+    let runner = runner().without(without);
+    verify_with(runner, rules(isolation, StageNetwork::Open, "cat a.txt"))
+}
+
+fn runner() -> BoundedRunner {
+    BoundedRunner::with_helper(env!("CARGO_BIN_EXE_drive-supervise"))
+}
+
+/// Verifies the second commit of a fresh repository against the first.
+fn verify_with(runner: BoundedRunner, rules: Rules) -> Verified {
     let world = World::new();
     world.write("a.txt", "changed\n");
     world.commit("second");
-    let helper = env!("CARGO_BIN_EXE_drive-supervise");
-    let runner: Arc<dyn ProcessRunner> =
-        Arc::new(BoundedRunner::with_helper(helper).without(without));
+    let runner: Arc<dyn ProcessRunner> = Arc::new(runner);
     let environment = Environment::from_pairs([("PATH", "/usr/local/bin:/usr/bin:/bin")]);
     let git = Git::new(Arc::clone(&runner), &environment);
     let clock = Arc::new(SystemClock);
@@ -78,7 +88,7 @@ fn verify(without: &[LayerName], isolation: IsolationMode) -> Verified {
         repo: world.repo.clone(),
         revision: "HEAD".to_owned(),
         base: Some("HEAD~1".to_owned()),
-        rules: rules(isolation),
+        rules,
         startup_helper: Vec::new(),
     };
     verifier.verify(&request, &CancelToken::new(), &mut |_| {})
@@ -124,4 +134,73 @@ fn where_every_layer_is_required_a_missing_one_refuses_to_run() {
         report.candidate.base_sha.clone(),
     );
     assert!(!promotable(&report, &head.unwrap(), &base.unwrap()));
+}
+
+/// A stage that asks a registry and another host.
+const ASKING: &str = r#"python3 -c '
+import socket
+for host in ("registry.npmjs.org", "x.example"):
+    try:
+        stream = socket.create_connection((host, 443), 20)
+        print(stream.recv(99).decode())
+    except OSError as error:
+        print(type(error).__name__)
+'"#;
+
+/// Says its name to everybody who connects.
+fn registry() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let _ = stream.unwrap().write_all(b"registry");
+        }
+    });
+    address
+}
+
+#[test]
+fn a_stage_reaches_registries_only_where_its_route_says_so_and_refused_hosts_are_named() {
+    let verified = |network| {
+        let runner = runner().with_host("registry.npmjs.org", registry());
+        let report = verify_with(runner, rules(IsolationMode::Auto, network, ASKING)).report;
+        assert_eq!(report.overall, Overall::Pass, "{report:#?}");
+        (report.stages[0].stdout_tail.clone(), report.notes)
+    };
+    let note = |host: &str, wider: &str| {
+        format!("compile of route `all` wanted `{host}`: set `network = \"{wider}\"` in its route")
+    };
+    assert_eq!(
+        verified(StageNetwork::Registries),
+        (
+            "registry\ngaierror\n".to_owned(),
+            vec![note("x.example", "open")]
+        )
+    );
+    assert_eq!(
+        verified(StageNetwork::Off),
+        (
+            "gaierror\ngaierror\n".to_owned(),
+            vec![
+                note("registry.npmjs.org", "registries"),
+                note("x.example", "open")
+            ]
+        )
+    );
+}
+
+#[test]
+fn registries_without_a_network_of_its_own_are_named_or_refused() {
+    let verified = |isolation| {
+        let runner = runner().without(&[LayerName::Network]);
+        let rules = rules(isolation, StageNetwork::Registries, "cat a.txt");
+        verify_with(runner, rules).report
+    };
+    let report = verified(IsolationMode::Auto);
+    assert_eq!(report.overall, Overall::Pass, "{report:#?}");
+    let missing = &report.workspace.missing;
+    let network = missing.iter().find(|layer| layer.name == "network");
+    let consequence = &network.unwrap().consequence;
+    assert!(consequence.contains("every host"), "{consequence}");
+    assert_eq!(verified(IsolationMode::Require).overall, Overall::Error);
 }

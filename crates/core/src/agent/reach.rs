@@ -5,19 +5,6 @@ use crate::network::{AllowedHost, Proxy, REGISTRIES, Reach, host_of_url, parse_h
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-/// The variables that name a proxy, the most specific one first.
-const PROXIES: [&str; 6] = [
-    "https_proxy",
-    "HTTPS_PROXY",
-    "http_proxy",
-    "HTTP_PROXY",
-    "all_proxy",
-    "ALL_PROXY",
-];
-
-/// The variables that name its exceptions.
-const EXCEPTIONS: [&str; 2] = ["no_proxy", "NO_PROXY"];
-
 /// Where the models of a kind and their logins are.
 fn model_hosts(kind: AgentKind) -> &'static [&'static str] {
     match kind {
@@ -64,12 +51,7 @@ pub fn reach(
         .chain(theirs)
         .chain(known.map(|host| AllowedHost::public(host)))
         .collect();
-    let exceptions = EXCEPTIONS.iter().find_map(|name| value(name)).unwrap_or("");
-    let chosen = PROXIES
-        .into_iter()
-        .find_map(|name| Some((name, value(name).filter(|address| !address.is_empty())?)));
-    let proxy = chosen.and_then(|(_, address)| Proxy::parse(address, exceptions));
-    let unusable = chosen.filter(|_| proxy.is_none()).map(|(name, _)| name);
+    let (proxy, unusable) = Proxy::of_variables(value);
     (Reach { hosts, proxy }, unusable)
 }
 

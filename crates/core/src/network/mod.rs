@@ -47,6 +47,17 @@ pub const REGISTRIES: [&str; 27] = [
     "hex.pm",
 ];
 
+/// Network access of a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum NetworkAccess {
+    /// Whatever the machine can reach.
+    #[default]
+    Open,
+    /// Its own loopback, and hosts by name.
+    Off,
+}
+
 /// Everything outside that a process may reach. The default is nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reach {
@@ -66,6 +77,16 @@ pub struct Route {
 }
 
 impl Reach {
+    /// The package registries, through the proxy that the variables name. Also returns the variable
+    /// whose proxy cannot be used.
+    pub fn registries<'a>(
+        variable: impl Fn(&str) -> Option<&'a str>,
+    ) -> (Self, Option<&'static str>) {
+        let (proxy, unusable) = Proxy::of_variables(variable);
+        let hosts = REGISTRIES.map(AllowedHost::public).to_vec();
+        (Self { hosts, proxy }, unusable)
+    }
+
     /// Whether nothing can be reached.
     pub fn is_nothing(&self) -> bool {
         self.hosts.is_empty()
@@ -120,21 +141,41 @@ pub enum Refused {
     },
 }
 
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Refused {
+    /// Its name, with the port where that is known.
+    pub fn host(&self) -> &str {
         match self {
-            Refused::NotAllowed { host } => {
-                write!(f, "wanted `{host}`: add it to `allow_hosts`")
-            }
+            Refused::NotAllowed { host }
+            | Refused::PrivateAddress { host, .. }
+            | Refused::Unreachable { host, .. } => host,
+        }
+    }
+
+    /// What happened, and what makes the host reachable.
+    pub fn with_remedy(&self, remedy: &str) -> String {
+        match self {
+            Refused::NotAllowed { host } => format!("wanted `{host}`: {remedy}"),
             // No word of how to allow it: whoever answers for the name chooses the address.
-            Refused::PrivateAddress { host, address } => write!(
-                f,
-                "wanted `{host}`, whose name leads to {address} in your own network"
-            ),
+            Refused::PrivateAddress { host, address } => {
+                format!("wanted `{host}`, whose name leads to {address} in your own network")
+            }
             Refused::Unreachable { host, error } => {
-                write!(f, "could not reach `{host}`: {error}")
+                format!("could not reach `{host}`: {error}")
             }
         }
+    }
+}
+
+/// As an agent's user reads it.
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let remedy = match self {
+            Refused::NotAllowed { .. } => "add it to `allow_hosts`".to_owned(),
+            Refused::PrivateAddress { host, .. } | Refused::Unreachable { host, .. } => {
+                format!("add `{host}` to `allow_hosts`")
+            }
+        };
+        f.write_str(&self.with_remedy(&remedy))
     }
 }
 

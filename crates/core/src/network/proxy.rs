@@ -1,6 +1,19 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// The variables that name a proxy, the most specific one first.
+const PROXIES: [&str; 6] = [
+    "https_proxy",
+    "HTTPS_PROXY",
+    "http_proxy",
+    "HTTP_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+];
+
+/// The variables that name its exceptions.
+const EXCEPTIONS: [&str; 2] = ["no_proxy", "NO_PROXY"];
+
 /// An HTTP proxy that connects to a host when it is asked to (`CONNECT`).
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proxy {
@@ -22,6 +35,23 @@ impl fmt::Debug for Proxy {
 }
 
 impl Proxy {
+    /// The proxy that the variables name, and the variable whose proxy cannot be used.
+    pub fn of_variables<'a>(
+        variable: impl Fn(&str) -> Option<&'a str>,
+    ) -> (Option<Self>, Option<&'static str>) {
+        let exceptions = EXCEPTIONS
+            .iter()
+            .find_map(|name| variable(name))
+            .unwrap_or("");
+        let chosen = PROXIES.into_iter().find_map(|name| {
+            let address = variable(name).filter(|address| !address.is_empty())?;
+            Some((name, address))
+        });
+        let proxy = chosen.and_then(|(_, address)| Self::parse(address, exceptions));
+        let unusable = chosen.filter(|_| proxy.is_none()).map(|(name, _)| name);
+        (proxy, unusable)
+    }
+
     /// Reads a proxy from the value of `HTTPS_PROXY` and of `NO_PROXY`; `None` when it is no HTTP
     /// proxy that is spoken to without encryption.
     pub fn parse(address: &str, exceptions: &str) -> Option<Self> {

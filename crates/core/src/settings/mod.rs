@@ -32,6 +32,6 @@ pub use resolve::{Effective, Entry, resolve};
 pub use schema::published as json_schema;
 pub use units::{ByteSize, NotAUnit, Period};
 pub use verify::{
-    LeakedProcesses, NetworkAccess, ReadyProbe, StageTimeouts, VerifyLimits, VerifyRoute,
+    LeakedProcesses, ReadyProbe, StageNetwork, StageTimeouts, VerifyLimits, VerifyRoute,
     VerifySettings,
 };

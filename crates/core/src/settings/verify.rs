@@ -11,7 +11,7 @@ pub struct VerifySettings {
     /// For all stages together.
     pub deadline: Period,
     /// Network access of the stages; a route may override it.
-    pub network: NetworkAccess,
+    pub network: StageNetwork,
     /// Verifications at once on this machine; others wait.
     pub max_parallel: u32,
     /// Limits for one stage and every process it starts.
@@ -49,12 +49,14 @@ pub enum LeakedProcesses {
 /// Network access of a stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum NetworkAccess {
-    /// Whatever the machine can reach.
-    #[default]
-    Open,
+pub enum StageNetwork {
     /// Its own loopback only.
+    #[default]
     Off,
+    /// The public package registries by name.
+    Registries,
+    /// Whatever the machine can reach.
+    Open,
 }
 
 /// `[[verify.routes]]`: what to run when one of these paths changed.
@@ -76,7 +78,7 @@ pub struct VerifyRoute {
     /// program that exits with 0 passes with and without a probe.
     pub ready: Option<ReadyProbe>,
     /// Network access of its stages; default: `verify.network`.
-    pub network: Option<NetworkAccess>,
+    pub network: Option<StageNetwork>,
     /// How long each stage may take; default: the deadline.
     #[serde(default)]
     pub timeout: StageTimeouts,

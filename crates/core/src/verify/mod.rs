@@ -12,6 +12,7 @@ mod rules;
 mod sequence;
 mod tests_ran;
 pub mod text;
+mod wanted;
 
 pub use envelope::{
     Candidate, Failure, FailureCategory, MissingLayer, Overall, SCHEMA, Stage, StageEnd, StageName,
@@ -25,3 +26,4 @@ pub use route::{Route, RouteProblem, Rule, Scope, plan_routes};
 pub use rules::Rules;
 pub use sequence::{Next, Sequence, Turn};
 pub use tests_ran::{TestScan, TestsRan};
+pub use wanted::wanted;

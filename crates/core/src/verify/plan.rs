@@ -2,7 +2,7 @@
 
 use super::envelope::StageName;
 use super::ready::Ready;
-use crate::settings::NetworkAccess;
+use crate::settings::StageNetwork;
 use std::time::Duration;
 
 /// One stage to run, or a stage that has nothing to run and says why.
@@ -37,7 +37,7 @@ pub struct StageCommand {
     /// The time limit.
     pub timeout: Duration,
     /// Network access; `None` inherits the setting of all stages.
-    pub network: Option<NetworkAccess>,
+    pub network: Option<StageNetwork>,
     /// The readiness condition of a startup smoke test that keeps running.
     pub ready: Option<Ready>,
 }

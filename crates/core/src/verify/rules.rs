@@ -7,7 +7,7 @@ use super::ready::Ready;
 use super::route::{Route, Rule};
 use crate::process::LeakPolicy;
 use crate::settings::{
-    IsolationMode, LeakedProcesses, NetworkAccess, Period, ReadyProbe, Settings, VerifyRoute,
+    IsolationMode, LeakedProcesses, Period, ReadyProbe, Settings, StageNetwork, VerifyRoute,
 };
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub struct Rules {
     /// How leaked processes are treated.
     pub leaks: LeakPolicy,
     /// Network access of stages whose route does not say.
-    pub network: NetworkAccess,
+    pub network: StageNetwork,
     /// How much the kernel must help.
     pub isolation: IsolationMode,
     /// Verifications at once on this machine.
@@ -63,6 +63,18 @@ impl Rules {
             copy: settings.sandbox.copy.clone(),
             seed: settings.sandbox.seed.clone(),
         }
+    }
+
+    /// Whether a stage may reach the package registries by name.
+    pub fn reaches_registries(&self) -> bool {
+        let commands = self.routes.iter().flat_map(|route| match &route.rule {
+            Rule::Run(commands) => commands.as_slice(),
+            Rule::Skip(_) => &[],
+        });
+        let own = commands.filter_map(|(_, command)| command.network);
+        std::iter::once(self.network)
+            .chain(own)
+            .any(|network| network == StageNetwork::Registries)
     }
 
     /// What the detectors bound their stages by.
@@ -141,7 +153,7 @@ impl Default for Rules {
             tail_bytes: 64 << 10,
             output_bytes: 1 << 30,
             leaks: LeakPolicy::Fail,
-            network: NetworkAccess::Open,
+            network: StageNetwork::Off,
             isolation: IsolationMode::Auto,
             max_parallel: 2,
             routes: Vec::new(),
@@ -174,7 +186,7 @@ mod tests {
             seed = ["target"]
             [verify]
             deadline = "5m"
-            network = "off"
+            network = "registries"
             [verify.limits]
             memory = "1GiB"
             leaked_processes = "kill"
@@ -195,7 +207,7 @@ mod tests {
             dir: String::new(),
             env: Vec::new(),
             timeout: Duration::from_secs(seconds),
-            network: Some(NetworkAccess::Open),
+            network: Some(StageNetwork::Open),
             ready,
         };
         let health = Ready::Http {
@@ -222,7 +234,7 @@ mod tests {
             deadline: Duration::from_secs(300),
             memory_bytes: 1 << 30,
             leaks: LeakPolicy::Kill,
-            network: NetworkAccess::Off,
+            network: StageNetwork::Registries,
             isolation: IsolationMode::Require,
             routes: vec![api, docs],
             seed: vec!["target".to_owned()],

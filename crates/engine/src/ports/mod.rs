@@ -17,8 +17,9 @@ pub use agent::{
     Agent, AgentRequest, AgentSource, AgentVersion, INSTRUCTION_FILES, InstructionFile,
 };
 pub use clock::Clock;
+pub use drive_core::network::NetworkAccess;
 pub use drive_core::process::Stream;
-pub use drive_core::settings::{IsolationMode, NetworkAccess};
+pub use drive_core::settings::IsolationMode;
 pub use forge::{
     CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
     Posted, PostedReview, Reaction, Since, StatusState,

@@ -1,10 +1,9 @@
 use crate::{CancelToken, StdinSource};
 use drive_core::Problem;
-use drive_core::network::{Reach, Refused};
+use drive_core::network::{NetworkAccess, Reach, Refused};
 use drive_core::process::{
     Layer, LeakPolicy, Limits, Presence, ProcessIdentity, ProcessReport, Stream,
 };
-use drive_core::settings::NetworkAccess;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -113,6 +112,8 @@ pub struct Isolation {
     pub network: NetworkAccess,
     /// Hosts that can be reached by name where the network is off.
     pub reach: Reach,
+    /// Report the names it looks up also where it reaches no host.
+    pub reports_names: bool,
     /// Refuse to start when a layer that this command asks for is missing.
     pub required: bool,
 }

@@ -5,6 +5,7 @@ use super::ports::{Candidates, Projects, Reports, Slot, Slots, Workspace, Worksp
 use crate::CancelToken;
 use crate::ports::{Clock, CommandSpec, OutputSink, ProcessRunner, Started, Stream};
 use drive_core::ids::{CommitSha, RunId};
+use drive_core::network::{Reach, Refused};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{
     End, Layer, LayerName, Presence, ProcessIdentity, ProcessReport, Resources, StreamReport,
@@ -31,6 +32,7 @@ pub(super) struct World {
     pub(super) no_slot: bool,
     pub(super) ends: Vec<(&'static str, End)>,
     pub(super) output: &'static str,
+    pub(super) wants: Option<&'static str>,
     pub(super) missing: Vec<LayerName>,
     pub(super) log: Mutex<Vec<String>>,
 }
@@ -97,6 +99,7 @@ impl Workspaces for World {
             protected: vec!["/w/.git".into()],
             hidden: Vec::new(),
             shown: Vec::new(),
+            registries: Reach::registries(|_| None).0,
             files: Vec::new().into(),
             notes: Vec::new(),
         })
@@ -187,6 +190,10 @@ impl ProcessRunner for World {
         }
         self.note(format!("run {program}"));
         sink.chunk(Stream::Stdout, self.output.as_bytes());
+        if let Some(host) = self.wants.filter(|_| spec.isolation.reports_names) {
+            let host = host.to_owned();
+            sink.refused(&Refused::NotAllowed { host });
+        }
         let own = self
             .ends
             .iter()

@@ -4,6 +4,7 @@ use super::StageEnv;
 use crate::CancelToken;
 use drive_core::Problem;
 use drive_core::ids::{CommitSha, RunId};
+use drive_core::network::Reach;
 use drive_core::time::Timestamp;
 use drive_core::verify::detect::Project;
 use drive_core::verify::{Rules, Verification};
@@ -43,6 +44,8 @@ pub struct Workspace {
     pub hidden: Vec<PathBuf>,
     /// Paths outside the tree that a stage may read: tool chains and the repository.
     pub shown: Vec<PathBuf>,
+    /// The package registries, as a stage reaches them that may.
+    pub registries: Reach,
     /// The files of the commit.
     pub files: Arc<[String]>,
     /// Notes for the report.

@@ -202,8 +202,13 @@ impl Verifier<'_> {
                 turn.route,
                 turn.command.argv.join(" ")
             ));
-            let (stage, layers) = stages.run(&turn);
+            let (stage, layers, hosts) = stages.run(&turn);
             draft.held_by(&layers);
+            for host in hosts {
+                let note = format!("{} of route `{}` {host}", stage.name.words(), stage.route);
+                progress(&note);
+                draft.notes.push(note);
+            }
             if stage.status == StageStatus::Pass && stage.leaked_processes > 0 {
                 let count = stage.leaked_processes;
                 let left = match count {

@@ -2,6 +2,7 @@ use super::super::fake_world::{BASE, HEAD, World};
 use super::*;
 use drive_core::ids::CommitSha;
 use drive_core::process::{End, LayerName};
+use drive_core::settings::StageNetwork;
 use drive_core::verify::{Route, Rule, StageCommand, StageEnd, StageName, promotable};
 use std::time::Duration;
 
@@ -345,4 +346,25 @@ fn without_a_base_nothing_is_promotable() {
     let verified = verify(&world(), &request);
     assert_eq!(verified.report.overall, Overall::Pass);
     assert!(!promoted(&verified.report, HEAD, BASE));
+}
+
+#[test]
+fn a_host_that_a_stage_wanted_is_in_the_notes_with_the_setting_that_allows_it() {
+    let world = World {
+        wants: Some("registry.npmjs.org"),
+        ..world()
+    };
+    let routes = vec![route(&[(StageName::Compile, "build")])];
+    let notes = |network| {
+        let mut request = request(routes.clone());
+        request.rules.network = network;
+        verify(&world, &request).report.notes
+    };
+    let note = |wider: &str| {
+        let stage = "compile of route `all` wanted `registry.npmjs.org`";
+        vec![format!("{stage}: set `network = \"{wider}\"` in its route")]
+    };
+    assert_eq!(notes(StageNetwork::Off), note("registries"));
+    assert_eq!(notes(StageNetwork::Registries), note("open"));
+    assert_eq!(notes(StageNetwork::Open), Vec::<String>::new());
 }

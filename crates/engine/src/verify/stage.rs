@@ -4,10 +4,12 @@ use super::StageEnv;
 use super::ports::Workspaces;
 use crate::CancelToken;
 use crate::ports::{CommandSpec, OutputSink, ProcessRunner};
+use drive_core::network::Refused;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{End, Layer, ProcessReport, Stream, StreamReport};
 use drive_core::verify::{
     Judgement, Observation, Stage, StageName, StageResource, TestScan, TestsRan, Turn, judge, text,
+    wanted,
 };
 use std::ffi::OsString;
 
@@ -24,26 +26,32 @@ pub(super) struct StageRunner<'a> {
 }
 
 impl StageRunner<'_> {
-    /// Runs one stage to its end. The layers that held it come along.
-    pub(super) fn run(&self, turn: &Turn) -> (Stage, Vec<Layer>) {
+    /// Runs one stage to its end. The layers that held it come along, and which hosts it wanted.
+    pub(super) fn run(&self, turn: &Turn) -> (Stage, Vec<Layer>, Vec<String>) {
         let mut scan = Scan {
             tests: TestScan::default(),
+            refused: Vec::new(),
             wanted: turn.name == StageName::TargetedTests,
         };
         let spec = match self.spec(turn) {
             Ok(spec) => spec,
-            Err(problem) => return (self.refused(turn, &problem), Vec::new()),
+            Err(problem) => return (self.refused(turn, &problem), Vec::new(), Vec::new()),
         };
         let ran = self
             .runner
             .run(&spec, self.cancel, &mut |_| Ok(()), &mut scan);
+        let rules = &self.stage_env.rules;
+        let network = turn.command.network.unwrap_or(rules.network);
+        let hosts = scan.refused.iter();
+        let hosts = hosts.map(|refused| wanted(refused, network, !rules.routes.is_empty()));
+        let hosts = hosts.collect();
         match ran {
             Ok(mut report) => {
                 let layers = std::mem::take(&mut report.layers);
                 let stage = self.judged(turn, &spec, report, scan.tests.finish());
-                (stage, layers)
+                (stage, layers, hosts)
             }
-            Err(problem) => (self.refused(turn, &problem), Vec::new()),
+            Err(problem) => (self.refused(turn, &problem), Vec::new(), hosts),
         }
     }
 
@@ -67,7 +75,7 @@ impl StageRunner<'_> {
             spec.env.push((name.into(), value.into()));
         }
         if let Some(network) = command.network {
-            spec.isolation.network = network;
+            self.stage_env.connect(&mut spec.isolation, network);
         }
         if let Some(ready) = &command.ready {
             let ready = serde_json::to_string(ready).unwrap_or_default();
@@ -180,12 +188,17 @@ fn no_helper() -> Problem {
 /// Parses the output of a test runner; other stages are not parsed.
 struct Scan {
     tests: TestScan,
+    refused: Vec<Refused>,
     wanted: bool,
 }
 
 impl OutputSink for Scan {
     fn chunk(&mut self, stream: Stream, bytes: &[u8]) {
         self.tests.push(stream, bytes);
+    }
+
+    fn refused(&mut self, refused: &Refused) {
+        self.refused.push(refused.clone());
     }
 
     fn wanted(&self) -> bool {

@@ -1,9 +1,10 @@
 //! Environment of a verification's commands: working folder, variables, limits and isolation.
 
 use super::Workspace;
-use crate::ports::{CommandSpec, Isolation, Writes};
+use crate::ports::{CommandSpec, Isolation, NetworkAccess, Writes};
+use drive_core::network::Reach;
 use drive_core::process::Limits;
-use drive_core::settings::IsolationMode;
+use drive_core::settings::{IsolationMode, StageNetwork};
 use drive_core::verify::Rules;
 use std::path::Path;
 use std::time::Duration;
@@ -35,8 +36,19 @@ impl StageEnv {
         spec.env = self.workspace.env.clone();
         spec.limits = self.limits(wall);
         spec.isolation = self.isolation();
+        self.connect(&mut spec.isolation, self.rules.network);
         spec.leaks = self.rules.leaks;
         spec
+    }
+
+    /// Gives a command this network.
+    pub(super) fn connect(&self, isolation: &mut Isolation, network: StageNetwork) {
+        (isolation.network, isolation.reach) = match network {
+            StageNetwork::Off => (NetworkAccess::Off, Reach::default()),
+            StageNetwork::Registries => (NetworkAccess::Off, self.workspace.registries.clone()),
+            StageNetwork::Open => (NetworkAccess::Open, Reach::default()),
+        };
+        isolation.reports_names = network != StageNetwork::Open;
     }
 
     fn limits(&self, wall: Duration) -> Limits {
@@ -55,11 +67,9 @@ impl StageEnv {
 
     fn isolation(&self) -> Isolation {
         let tmp = Some(self.workspace.tmp.clone());
-        let network = self.rules.network;
         match self.rules.isolation {
             IsolationMode::Off => Isolation {
                 tmp,
-                network,
                 ..Isolation::default()
             },
             IsolationMode::Auto | IsolationMode::Require => Isolation {
@@ -68,7 +78,6 @@ impl StageEnv {
                 protected: self.workspace.protected.clone(),
                 hidden: self.workspace.hidden.clone(),
                 shown: self.workspace.shown.clone(),
-                network,
                 required: self.rules.isolation == IsolationMode::Require,
                 ..Isolation::default()
             },

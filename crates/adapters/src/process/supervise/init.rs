@@ -135,7 +135,7 @@ fn set_up(
         let _ = sys::allow_no_user_namespaces();
     }
     let (has_root, users) = view_files(request, birth, outside, &network.files, &mut missing);
-    if !has_root && !network.files.is_empty() {
+    if !has_root && own_network && !request.reach.is_nothing() {
         let why = missing.pop().map_or_else(String::new, |(_, why)| why);
         return Err(("name its hosts".to_owned(), io::Error::other(why)));
     }
@@ -281,10 +281,14 @@ fn own_network(
             .map(|error| format!("loopback stays down: {error}")),
     };
     let mut files = Vec::new();
-    if !request.reach.is_nothing() {
+    if request.answers_names() {
         let names = Names::new(&request.reach);
         let bound = if missing.is_none() {
             files.extend(names.files(&rustix::system::uname().nodename().to_string_lossy()));
+            if request.reach.is_nothing() {
+                // Hosts that the user gave addresses of the loopback keep them.
+                files.retain(|(path, _)| *path != "/etc/hosts");
+            }
             relay::bind(&names)
         } else {
             Ok(Vec::new())

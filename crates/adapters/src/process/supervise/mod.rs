@@ -186,10 +186,10 @@ impl Prepared {
         let failed = |error: io::Error| not_set_up(request, "start the tree", &error);
         let mut missing = groups.attach(init.mark.pid);
         release_stdin_after(init).map_err(failed)?;
-        let sockets = if request.reach.is_nothing() {
-            Vec::new()
-        } else {
+        let sockets = if request.answers_names() {
             relay::receive(&init.channel).map_err(failed)?
+        } else {
+            Vec::new()
         };
         match read_json(&mut init.channel).map_err(failed)? {
             Some(InitEvent::Ready(more)) => missing.extend(more),

@@ -5,11 +5,13 @@ mod cargo;
 mod go;
 mod node;
 
+use drive_core::network::Refused;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::End;
 use drive_core::verify::detect::{Makefile, Project, ProjectKind, PythonProject, make_targets};
+use drive_core::verify::wanted;
 use drive_engine::CancelToken;
-use drive_engine::ports::{Collect, ProcessRunner};
+use drive_engine::ports::{Collect, OutputSink, ProcessRunner, Stream};
 use drive_engine::verify::{Projects, StageEnv};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,6 +58,22 @@ impl Projects for ProjectReader {
         projects.extend(python(&tree));
         projects.extend(make(&tree));
         Ok(projects)
+    }
+}
+
+/// What a tool prints, and which hosts it wanted.
+struct Description {
+    output: Collect,
+    refused: Vec<Refused>,
+}
+
+impl OutputSink for Description {
+    fn chunk(&mut self, stream: Stream, bytes: &[u8]) {
+        self.output.chunk(stream, bytes);
+    }
+
+    fn refused(&mut self, refused: &Refused) {
+        self.refused.push(refused.clone());
     }
 }
 
@@ -113,15 +131,18 @@ impl Tree<'_> {
         let spec = self
             .stage_env
             .command(argv[0], &args, &self.path(dir), DESCRIBE);
-        let mut output = Collect::new(DESCRIPTION_BYTES);
+        let mut said = Description {
+            output: Collect::new(DESCRIPTION_BYTES),
+            refused: Vec::new(),
+        };
         let report = self
             .runner
-            .run(&spec, self.cancel, &mut |_| Ok(()), &mut output)?;
-        if report.end == (End::Exited { code: 0 }) && output.dropped_bytes == 0 {
-            return Ok(output.stdout);
+            .run(&spec, self.cancel, &mut |_| Ok(()), &mut said)?;
+        if report.end == (End::Exited { code: 0 }) && said.output.dropped_bytes == 0 {
+            return Ok(said.output.stdout);
         }
         let complaint = drive_core::verify::text::one_line(&report.stderr.tail_text());
-        Err(Problem::new(
+        let problem = Problem::new(
             Kind::ProjectUnreadable,
             format!(
                 "`{}` cannot describe the project in `{}`",
@@ -129,7 +150,12 @@ impl Tree<'_> {
                 shown(dir)
             ),
         )
-        .cause(complaint))
+        .cause(complaint);
+        let network = self.stage_env.rules.network;
+        Err(match said.refused.first() {
+            Some(refused) => problem.hint(format!("it {}", wanted(refused, network, false))),
+            None => problem,
+        })
     }
 }
 

@@ -287,6 +287,34 @@ print("all")
         assert!(printed.ends_with("all\n"), "{printed}");
     }
 
+    fn a_command_that_reaches_no_host_reports_the_names_it_wanted() {
+        let code = format!(r#"{PRELUDE}
+print(refused("registry.example", 443)); print(refused("127.0.0.1", 443))
+listener = socket.create_server(("127.0.0.1", 8080))
+def serve():
+    stream, _ = listener.accept(); stream.recv(99); stream.close()
+threading.Thread(target=serve).start(); print(repr(ask("localhost", 8080)))
+"#);
+        for reports_names in [true, false] {
+            let scene = Scene::new();
+            let mut spec = scene.command("/usr/bin/python3").args(["-c", &code]);
+            spec.isolation = Isolation {
+                writes: Writes::Only(Vec::new()),
+                network: NetworkAccess::Off,
+                reports_names,
+                ..Isolation::default()
+            };
+            let mut told = Told::default();
+            let report = scene.runner.run(&spec, &CancelToken::new(), &mut |_| Ok(()), &mut told).unwrap();
+            if !has_networks(&report) {
+                return;
+            }
+            assert_eq!(told.stdout, "gaierror\nConnectionRefusedError\n''\n", "{}", told.stderr);
+            let expected: &[Refused] = &[Refused::NotAllowed { host: "registry.example".to_owned() }];
+            assert_eq!(told.refused, if reports_names { expected } else { &[] });
+        }
+    }
+
     fn without_a_network_namespace_hosts_are_not_restricted_and_that_is_named_or_refused() {
         for gone in [LayerName::Network, LayerName::View] {
             let scene = Scene::without(&[gone]);

@@ -325,13 +325,32 @@ fn no_network_means_only_an_own_loopback() {
     );
     let script = toml::Value::from(connect);
     let compile = format!("compile = [\"sh\", \"-c\", {script}]");
-    assert_eq!(prepared(&route(&compile)).verify().verdict(), PASS);
-    let answer = prepared(&route(&format!("{compile}\nnetwork = \"off\""))).verify();
+    let open = prepared(&route(&format!("{compile}\nnetwork = \"open\"")));
+    assert_eq!(open.verify().verdict(), PASS);
+    let answer = prepared(&route(&compile)).verify();
     assert_eq!(
         answer.report["stages"][0]["exitCode"], 7,
         "{}",
         answer.report
     );
+}
+
+#[test]
+fn a_stage_that_fails_offline_says_which_host_it_wanted_and_what_allows_it() {
+    let script = "perl -e 'exit(gethostbyname(\"registry.npmjs.org\") ? 0 : 7)'";
+    let compile = format!("compile = [\"sh\", \"-c\", {}]", toml::Value::from(script));
+    let scene = prepared(&route(&compile));
+    let note = "compile of route `all` wanted `registry.npmjs.org`: set `network = \"registries\"` in its route";
+    let answer = scene.verify();
+    assert_eq!(
+        answer.report["stages"][0]["exitCode"], 7,
+        "{}",
+        answer.report
+    );
+    assert_eq!(answer.report["notes"], serde_json::json!([note]));
+    let output = scene.drive(&["verify", "--base", "base"]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains(&format!("note: {note}")), "{text}");
 }
 
 #[test]

@@ -69,6 +69,9 @@ impl Names {
     /// Where to listen: at the address of a host for ports of its own, and everywhere for the others,
     /// since names that match a pattern get their addresses later.
     pub(in super::super) fn listeners(&self) -> Vec<SocketAddr> {
+        if self.reach.is_nothing() {
+            return Vec::new();
+        }
         let mut everywhere = WEB.to_vec();
         let patterns = self.reach.hosts.iter();
         let patterns = patterns.filter(|allowed| matches!(allowed.host, Host::Below(_)));
