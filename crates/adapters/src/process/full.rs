@@ -59,6 +59,7 @@ fn compose(spec: &CommandSpec, stand_ins: &StandIns, forward: bool) -> Result<Re
         protected: bytes(&isolation.protected),
         hidden: bytes(&isolation.hidden),
         shown: bytes(&isolation.shown),
+        layered: isolation.layered.clone(),
         network: isolation.network,
         reach: isolation.reach.clone(),
         reports_names: isolation.reports_names,

@@ -22,12 +22,14 @@ mod wire;
 pub use supervise::{NOTHING, SUPERVISE, supervise_if_asked};
 pub use whoami::ThisProcess;
 
+use crate::entropy::random_u32;
+use crate::files;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{Layer, LayerName, Limits, Presence, ProcessIdentity, ProcessReport};
 use drive_engine::CancelToken;
 use drive_engine::ports::{
-    CommandSpec, Containment, Discard, Isolation, NetworkAccess, OutputSink, ProcessRunner,
-    Started, Writes,
+    CommandSpec, Containment, Discard, Isolation, LayeredFolder, NetworkAccess, OutputSink,
+    ProcessRunner, Started, Writes,
 };
 use std::ffi::OsString;
 use std::fs::DirBuilder;
@@ -151,12 +153,27 @@ impl ProcessRunner for BoundedRunner {
             processes: Some(16),
             ..Limits::default()
         };
+        let number = random_u32().unwrap_or(std::process::id());
+        let folder = std::env::temp_dir().join(format!("drive-probe-{number:08x}"));
+        let made = DirBuilder::new().mode(0o700).create(&folder);
+        let shared = folder.join("shared");
+        let _ = std::fs::create_dir(&shared);
         spec.isolation = Isolation {
             writes: Writes::Only(Vec::new()),
+            layered: vec![LayeredFolder {
+                lower: shared.clone(),
+                at: shared,
+                layer: folder.join("layer"),
+                is_useful_read_only: false,
+            }],
             network: NetworkAccess::Off,
             ..Isolation::default()
         };
-        match self.run(&spec, &CancelToken::new(), &mut |_| Ok(()), &mut Discard) {
+        let ran = self.run(&spec, &CancelToken::new(), &mut |_| Ok(()), &mut Discard);
+        if made.is_ok() {
+            let _ = files::remove_tree(&folder);
+        }
+        match ran {
             Ok(report) => report.layers,
             Err(problem) => missing(&problem.to_string()),
         }

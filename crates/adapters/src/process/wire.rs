@@ -2,7 +2,7 @@
 
 use drive_core::network::Reach;
 use drive_core::process::{LayerName, LeakPolicy, Limits};
-use drive_engine::ports::{NetworkAccess, OrphanPolicy, Writes};
+use drive_engine::ports::{LayeredFolder, NetworkAccess, OrphanPolicy, Writes};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -30,6 +30,7 @@ pub(super) struct Request {
     pub(super) protected: Vec<OsString>,
     pub(super) hidden: Vec<OsString>,
     pub(super) shown: Vec<OsString>,
+    pub(super) layered: Vec<LayeredFolder>,
     pub(super) network: NetworkAccess,
     pub(super) reach: Reach,
     pub(super) reports_names: bool,

@@ -130,11 +130,13 @@ pub enum LayerName {
     OwnUser,
     /// No network but an own loopback, and hosts by name.
     Network,
+    /// Shared caches with a private layer over them.
+    Caches,
 }
 
 impl LayerName {
     /// Every layer, the basic ones first.
-    pub const ALL: [LayerName; 15] = [
+    pub const ALL: [LayerName; 16] = [
         LayerName::Subreaper,
         LayerName::PidNamespace,
         LayerName::CgroupMemory,
@@ -150,6 +152,7 @@ impl LayerName {
         LayerName::Privileges,
         LayerName::OwnUser,
         LayerName::Network,
+        LayerName::Caches,
     ];
 
     /// The stable name used in reports.
@@ -170,6 +173,7 @@ impl LayerName {
             LayerName::Privileges => "privileges",
             LayerName::OwnUser => "ownUser",
             LayerName::Network => "network",
+            LayerName::Caches => "caches",
         }
     }
 
@@ -200,6 +204,7 @@ impl LayerName {
             LayerName::OwnUser => "it runs with root's files",
             LayerName::SocketScope => "abstract sockets of other processes can be reached",
             LayerName::Network => "every host and every server of the machine can be reached",
+            LayerName::Caches => "package caches are empty or read-only",
         }
     }
 }
@@ -236,7 +241,7 @@ pub fn missing_essentials(layers: &[Layer], own_network: bool) -> impl Iterator<
     let shares_network = !own_network || is_missing(LayerName::Network);
     layers.iter().filter(move |layer| {
         let is_essential = match layer.name {
-            LayerName::CgroupKill | LayerName::OwnUser => false,
+            LayerName::CgroupKill | LayerName::OwnUser | LayerName::Caches => false,
             LayerName::SignalScope => sees_others,
             LayerName::SocketScope => shares_network,
             LayerName::Subreaper

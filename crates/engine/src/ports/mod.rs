@@ -27,8 +27,8 @@ pub use forge::{
 pub use nudges::{Deliveries, KeptNudge, NudgeLog, Nudges};
 pub use phase_files::{FoundState, PhaseFiles};
 pub use process::{
-    Collect, CommandSpec, Containment, Discard, Isolation, OrphanPolicy, OutputSink, ProcessRunner,
-    Started, Stdin, Writes,
+    Collect, CommandSpec, Containment, Discard, Isolation, LayeredFolder, OrphanPolicy, OutputSink,
+    ProcessRunner, Started, Stdin, Writes,
 };
 pub use promotion::{Promotion, PromotionGate};
 pub use pull_requests::PullRequests;

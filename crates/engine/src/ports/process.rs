@@ -108,6 +108,8 @@ pub struct Isolation {
     pub hidden: Vec<PathBuf>,
     /// These can be read, besides the system, the program, the working folder and what is writable.
     pub shown: Vec<PathBuf>,
+    /// These can be changed without being changed for others.
+    pub layered: Vec<LayeredFolder>,
     /// Network access.
     pub network: NetworkAccess,
     /// Hosts that can be reached by name where the network is off.
@@ -116,6 +118,23 @@ pub struct Isolation {
     pub reports_names: bool,
     /// Refuse to start when a layer that this command asks for is missing.
     pub required: bool,
+}
+
+/// A shared folder that appears with a private layer over it: what is written goes into the layer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LayeredFolder {
+    /// The shared folder, which is only read.
+    #[serde(with = "drive_core::serde_path")]
+    pub lower: PathBuf,
+    /// Where it appears: a folder that exists.
+    #[serde(with = "drive_core::serde_path")]
+    pub at: PathBuf,
+    /// A folder for the layer, which the child does not see; created when absent.
+    #[serde(with = "drive_core::serde_path")]
+    pub layer: PathBuf,
+    /// Whether it is of use where it can only be read; else it is left out there.
+    pub is_useful_read_only: bool,
 }
 
 /// Write access of a child.

@@ -226,6 +226,7 @@ fn view_files<'a>(
     let owns_pids = birth.has(namespace::PID);
     if !request.is_confined() || !on(LayerName::View) {
         if request.is_confined() {
+            missing.push((LayerName::Caches, "no root of its own".to_owned()));
             missing.push((LayerName::View, "switched off".to_owned()));
         }
         if detached.is_ok() && owns_pids {
@@ -244,11 +245,12 @@ fn view_files<'a>(
         None => Ok((enter(None)?, None)),
     });
     match entered {
-        Ok((machines_proc, users)) => {
-            missing.extend(machines_proc.map(|why| (LayerName::OwnProc, why)));
+        Ok((lacks, users)) => {
+            missing.extend(lacks);
             (true, users)
         }
         Err(error) => {
+            missing.push((LayerName::Caches, "no root of its own".to_owned()));
             missing.push((LayerName::View, error.to_string()));
             (false, None)
         }

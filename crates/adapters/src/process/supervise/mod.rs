@@ -10,11 +10,13 @@ mod birth;
 mod caps;
 mod child;
 mod init;
+mod layers;
 mod mounts;
 mod outlet;
 mod relay;
 mod restrict;
 mod syscalls;
+mod trees;
 mod view;
 mod watch;
 
@@ -283,6 +285,7 @@ fn judge_layers(
         | LayerName::Privileges
         | LayerName::OwnUser => request.is_confined(),
         LayerName::Network => request.network == NetworkAccess::Off,
+        LayerName::Caches => request.is_confined() && !request.layered.is_empty(),
     };
     let judge = |name: LayerName| match missing.iter().find(|(layer, _)| *layer == name) {
         Some((_, why)) => Layer::missing(name, why),

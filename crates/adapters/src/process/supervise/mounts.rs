@@ -3,13 +3,15 @@
 
 use super::super::sys::{self, attribute};
 use super::super::wire::Request;
+use super::layers::Layers;
+use super::trees::{PATH, attach, clone_at, clone_tree, harmless};
 use super::view::{Plan, Show, TMP, about, is_system, plan};
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2};
+use drive_core::process::LayerName;
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, mkdirat, openat};
 use rustix::io::Errno;
 use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
-    OpenTreeFlags, UnmountFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen,
-    mount_change, move_mount, open_tree, unmount,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, UnmountFlags,
+    fsconfig_create, fsconfig_set_string, fsmount, fsopen, mount_change, unmount,
 };
 use rustix::process::{fchdir, pivot_root};
 use std::ffi::OsStr;
@@ -56,15 +58,15 @@ pub(super) fn mount_proc() -> io::Result<()> {
     attach(&own_proc()?, &openat(CWD, "/proc", PATH, Mode::empty())?)
 }
 
-/// Enters a root in which only what the request names exists. Returns why `/proc` is still the
-/// machine's, where it is. On an error the old root is left as it was.
+/// Enters a root in which only what the request names exists. Returns what it lacks. On an error the
+/// old root is left as it was.
 pub(super) fn enter_root(
     request: &Request,
     sockets: &[PathBuf],
     users: Option<&OwnedFd>,
     names: &[(&str, String)],
     owns_pids: bool,
-) -> io::Result<Option<String>> {
+) -> io::Result<Vec<(LayerName, String)>> {
     let mut sources = Sources::open(plan(request, sockets)?, request, users)?;
     // A file that the machine does not have is not needed either.
     sources.names = names
@@ -76,32 +78,26 @@ pub(super) fn enter_root(
     let base = base.ok_or_else(|| io::Error::other("no folder to mount on"))?;
     let root = Root {
         fd: empty_folder()?,
+        base,
     };
     attach(&root.fd, &openat(CWD, base, PATH, Mode::empty())?)?;
-    let proc = root.furnish(sources, owns_pids).and_then(|proc| {
+    let lacks = root.furnish(sources, owns_pids).and_then(|lacks| {
         fchdir(&root.fd)?;
         pivot_root(".", ".")?;
         // The old root is stacked on the new one now, and the working directory still means it.
         unmount(".", UnmountFlags::DETACH)?;
-        Ok(proc)
+        Ok(lacks)
     });
-    match proc {
-        Ok(why) => {
+    match lacks {
+        Ok(lacks) => {
             rustix::process::chdir("/")?;
-            Ok(why)
+            Ok(lacks)
         }
         Err(error) => {
             unmount(base, UnmountFlags::DETACH)?;
             Err(error)
         }
     }
-}
-
-const PATH: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
-
-/// What a mount of ours never allows: privileged programs and devices.
-fn harmless() -> MountAttrFlags {
-    MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV
 }
 
 /// Everything that is mounted, taken from the old root before it is covered.
@@ -111,6 +107,7 @@ struct Sources {
     null: OwnedFd,
     devices: Vec<(&'static str, OwnedFd)>,
     tmp: Option<OwnedFd>,
+    layers: Layers,
     /// Files that show something else than the machine's.
     names: Vec<(PathBuf, String)>,
 }
@@ -154,31 +151,10 @@ impl Sources {
             )?,
             devices,
             tmp,
+            layers: Layers::open(request, users),
             names: Vec::new(),
         })
     }
-}
-
-/// A copy of the mounts at and below a path, not attached anywhere yet. The path is a real one: a
-/// link that somebody put in its place meanwhile is not followed.
-fn clone_tree(path: &Path, attributes: u64) -> io::Result<OwnedFd> {
-    let at = openat2(CWD, path, PATH, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
-    clone_at(&at, attributes)
-}
-
-fn clone_at(at: &OwnedFd, attributes: u64) -> io::Result<OwnedFd> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_RECURSIVE
-        | OpenTreeFlags::AT_EMPTY_PATH;
-    let tree = open_tree(at, "", flags)?;
-    sys::set_mount_attributes(&tree, attributes, true)?;
-    Ok(tree)
-}
-
-fn attach(tree: &OwnedFd, at: &OwnedFd) -> io::Result<()> {
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    Ok(move_mount(tree, "", at, "", flags)?)
 }
 
 fn new_fs(kind: &str, options: &[(&str, &str)], attributes: MountAttrFlags) -> io::Result<OwnedFd> {
@@ -204,13 +180,15 @@ fn own_proc() -> io::Result<OwnedFd> {
 }
 
 /// The new root while it is built.
-struct Root {
+struct Root<'a> {
     fd: OwnedFd,
+    /// Where the new root is mounted.
+    base: &'a Path,
 }
 
-impl Root {
-    /// Puts everything in its place; returns why `/proc` is the machine's.
-    fn furnish(&self, sources: Sources, owns_pids: bool) -> io::Result<Option<String>> {
+impl Root<'_> {
+    /// Puts everything in its place; returns what could not be.
+    fn furnish(&self, sources: Sources, owns_pids: bool) -> io::Result<Vec<(LayerName, String)>> {
         let private = ("mode", "1777");
         let tmp = match sources.tmp {
             Some(tmp) => tmp,
@@ -230,6 +208,10 @@ impl Root {
                 .and_then(|done| done)
                 .map_err(|error| about("show", path, error))?;
         }
+        let caches = sources
+            .layers
+            .place(self.base, &|path| self.folder(path))
+            .err();
         for (path, target) in &sources.plan.links {
             self.link(path, target)?;
         }
@@ -244,11 +226,13 @@ impl Root {
         self.devices(&sources.devices)?;
         let shared = new_fs("tmpfs", &[private], harmless())?;
         attach(&shared, &self.folder(Path::new(SHARED_MEMORY))?)?;
-        let why = self.proc(&sources.null, owns_pids)?;
+        let proc = self.proc(&sources.null, owns_pids)?;
         for own in covers.iter().chain([&self.fd]) {
             sys::set_mount_attributes(own, attribute::READ_ONLY, false)?;
         }
-        Ok(why)
+        let caches = caches.map(|why| (LayerName::Caches, why));
+        let proc = proc.map(|why| (LayerName::OwnProc, why));
+        Ok(caches.into_iter().chain(proc).collect())
     }
 
     /// Places below `/tmp` get read-only folders to be in: what is written beside one would look as

@@ -10,7 +10,7 @@ use landlock::{
     RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Without these, nearly nothing runs: they hold no data.
 const DEVICES: [&str; 8] = [
@@ -43,7 +43,11 @@ pub(super) fn apply(
         && !request.without.contains(&LayerName::WriteScope)
     {
         let private: &[&str] = if has_root { &PRIVATE } else { &[] };
-        let status = confine_writes(folders, private)?;
+        // Without a root of its own these are the shared folders themselves.
+        let layered = request.layered.iter().filter(|_| has_root);
+        let layered: Vec<&Path> = layered.map(|folder| folder.at.as_path()).collect();
+        let private = private.iter().map(Path::new).chain(layered);
+        let status = confine_writes(folders, &private.collect::<Vec<_>>())?;
         if status.ruleset == RulesetStatus::NotEnforced && !has_root {
             missing.push((
                 LayerName::WriteScope,
@@ -72,7 +76,7 @@ pub(super) fn apply(
 
 fn confine_writes(
     folders: &[PathBuf],
-    private: &[&str],
+    private: &[&Path],
 ) -> Result<RestrictionStatus, (String, io::Error)> {
     let failed = |error: RulesetError| ("restrict writes".to_owned(), io::Error::other(error));
     let access = AccessFs::from_write(WRITES);
@@ -90,7 +94,7 @@ fn confine_writes(
             .add_rule(PathBeneath::new(fd, access))
             .map_err(failed)?;
     }
-    for path in DEVICES.iter().chain(private) {
+    for path in DEVICES.iter().map(Path::new).chain(private.iter().copied()) {
         if let Ok(fd) = PathFd::new(path) {
             rules = rules
                 .add_rule(PathBeneath::new(fd, access))

@@ -6,6 +6,7 @@ mod support;
 mod ends;
 mod escape;
 mod isolation;
+mod layers;
 mod leftovers;
 mod light;
 mod memory;
