@@ -3,6 +3,7 @@
 //! Each implements a port of `drive_engine::ports` and decides nothing: policy is in `drive_core`.
 
 pub mod agents;
+mod caches;
 pub mod clock;
 pub mod detached;
 pub mod doctor;

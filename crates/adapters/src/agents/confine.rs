@@ -2,7 +2,7 @@ use super::home::AgentFolders;
 use crate::git::object_folders;
 use drive_core::agent::{Access, AgentNetwork, Role};
 use drive_core::network::Reach;
-use drive_engine::ports::{Isolation, IsolationMode, NetworkAccess, Writes};
+use drive_engine::ports::{Isolation, IsolationMode, LayeredFolder, NetworkAccess, Writes};
 use std::path::{Path, PathBuf};
 
 /// What the isolation of one run is made from.
@@ -17,6 +17,8 @@ pub(super) struct Confined<'a> {
     pub(super) folders: &'a AgentFolders,
     /// What it must be able to read wherever it is: its program, its prompt, its input.
     pub(super) readable: Vec<PathBuf>,
+    /// Caches it works with.
+    pub(super) layered: Vec<LayeredFolder>,
     pub(super) network: AgentNetwork,
     /// What it may reach by name.
     pub(super) reach: Reach,
@@ -68,7 +70,7 @@ pub(super) fn isolation(confined: &Confined<'_>) -> Isolation {
         protected,
         hidden: hidden(confined.real_home, confined.state),
         shown,
-        layered: Vec::new(),
+        layered: confined.layered.clone(),
         network,
         reach,
         reports_names: false,
@@ -104,6 +106,7 @@ mod tests {
             scratch: root.join("run"),
             home: root.join("run/home"),
             tmp: root.join("run/tmp"),
+            layers: root.join("run/layers"),
             passed: vec![root.join("home/.claude")],
             tools: vec![root.join("home/.rustup")],
         };
@@ -111,6 +114,15 @@ mod tests {
             root,
             folders,
             _guard: guard,
+        }
+    }
+
+    fn cache() -> LayeredFolder {
+        LayeredFolder {
+            lower: "/home/me/.cargo/registry".into(),
+            at: "/run/home/.cargo/registry".into(),
+            layer: "/run/layers/registry".into(),
+            is_useful_read_only: true,
         }
     }
 
@@ -137,6 +149,7 @@ mod tests {
             state: &state,
             folders: &place.folders,
             readable: vec![place.root.join("tool")],
+            layered: vec![cache()],
             network: AgentNetwork::Allow,
             reach: reach(),
         })
@@ -154,7 +167,7 @@ mod tests {
                 protected: vec![at("home/.rustup")],
                 hidden: vec![at("home"), at("state")],
                 shown: vec![at("tool"), at("home/.rustup"), at("home/repo/.git/objects")],
-                layered: Vec::new(),
+                layered: vec![cache()],
                 network: NetworkAccess::Off,
                 reach: reach(),
                 reports_names: false,

@@ -13,6 +13,8 @@ pub(super) struct AgentFolders {
     pub(super) home: PathBuf,
     /// What it takes for the temporary folder.
     pub(super) tmp: PathBuf,
+    /// The layers over the caches it uses.
+    pub(super) layers: PathBuf,
     /// Folders of the real home it may write: those that the settings name.
     pub(super) passed: Vec<PathBuf>,
     /// Folders of the real home it may read: toolchains.
@@ -21,6 +23,8 @@ pub(super) struct AgentFolders {
 
 /// The private home below a scratch folder.
 const HOME: &str = "home";
+/// The layers over caches below a scratch folder.
+const LAYERS: &str = "layers";
 /// The temporary folder below a scratch folder.
 const TMP: &str = "tmp";
 
@@ -85,11 +89,14 @@ pub(super) fn prepare(scratch: &Path, wanted: &Wanted<'_>) -> Result<AgentFolder
         scratch: scratch.to_path_buf(),
         home: scratch.join(HOME),
         tmp: scratch.join(TMP),
+        layers: scratch.join(LAYERS),
         passed: Vec::new(),
         tools: Vec::new(),
     };
     if !wanted.keep {
-        remove_tree(&folders.home).map_err(|error| unusable(&folders.home).because(error))?;
+        for old in [&folders.home, &folders.layers] {
+            remove_tree(old).map_err(|error| unusable(old).because(error))?;
+        }
     }
     make_private(&folders.home)?;
     make_private(&folders.tmp)?;
@@ -140,12 +147,12 @@ fn shim_files(program: Option<&Path>) -> impl Iterator<Item = &'static str> {
     all.filter_map(move |(manager, file)| belongs(manager).then_some(file))
 }
 
-/// Removes the private homes and temporary folders that agents left in a folder and in those right
+/// Removes the private homes, temporary folders and changes of caches that agents left in a folder and in those right
 /// below it: they may hold copies of logins. Links in them are removed, what they point at stays.
 /// What cannot be removed stays readable for its owner only.
 pub fn discard_homes(folder: &Path) {
     let discard = |scratch: &Path| {
-        for name in [HOME, TMP] {
+        for name in [HOME, TMP, LAYERS] {
             let _ = remove_tree(&scratch.join(name));
         }
     };

@@ -15,6 +15,7 @@ use super::session::Session;
 use super::transcript::Transcript;
 use super::version::{find_version, warning};
 use crate::Environment;
+use crate::caches;
 use crate::environment::{HOME, PATH};
 use crate::files::replace;
 use crate::tool_paths;
@@ -29,7 +30,7 @@ use drive_core::process::{Layer, LayerName, LayerState, LeakPolicy, Limits, Proc
 use drive_core::time::{Timestamp, after};
 use drive_engine::ports::{
     Agent, AgentRequest, AgentVersion, Collect, CommandSpec, Isolation, IsolationMode,
-    OrphanPolicy, ProcessRunner, Started, Stdin,
+    LayeredFolder, OrphanPolicy, ProcessRunner, Started, Stdin,
 };
 use drive_engine::{CancelToken, stdin_channel};
 use std::collections::BTreeMap;
@@ -292,6 +293,9 @@ impl AnyAgent {
                 ),
             });
         }
+        let caches = self.caches(request, &folders, &env);
+        let own_env = own_env.into_iter();
+        let own_env = own_env.chain(caches::variables(&caches, &folders.home));
         let spec = CommandSpec {
             args: first_args.into_iter().chain(args).collect(),
             env: environment(env, identity(&self.name).chain(own_env), &folders),
@@ -302,7 +306,7 @@ impl AnyAgent {
                 tail_bytes: 0,
                 ..request.limits.clone()
             },
-            isolation: self.isolation(request, &folders, readable, reach),
+            isolation: self.isolation(request, &folders, readable, caches, reach),
             // They all leave shell children behind, each in a session of its own.
             leaks: LeakPolicy::Kill,
             orphans: OrphanPolicy::End,
@@ -325,6 +329,7 @@ impl AnyAgent {
         );
         let report = self.host.runner.run(&spec, &stop, started, &mut session)?;
         session.lacked_network(&report.layers);
+        session.lacked_caches(&report.layers);
         let outcome = login.named(session.finish(&report.end));
         match relies_on {
             Some(layer) if !is_active(&report, layer) => Err(not_held(&self.name)),
@@ -348,6 +353,7 @@ impl AnyAgent {
         request: &AgentRequest,
         folders: &AgentFolders,
         readable: Vec<PathBuf>,
+        layered: Vec<LayeredFolder>,
         reach: Reach,
     ) -> Isolation {
         let real_home = self.real_home();
@@ -360,8 +366,32 @@ impl AnyAgent {
             state: &self.host.state,
             folders,
             readable,
+            layered,
             network: self.config.network,
             reach,
+        })
+    }
+
+    /// The caches of package managers that it works with.
+    fn caches(
+        &self,
+        request: &AgentRequest,
+        folders: &AgentFolders,
+        env: &BTreeMap<OsString, OsString>,
+    ) -> Vec<LayeredFolder> {
+        let real_home = self.real_home();
+        let Some(real_home) = real_home.filter(|_| request.isolation != IsolationMode::Off) else {
+            return Vec::new();
+        };
+        let own = |name: &str| env.get(OsStr::new(name)).map(PathBuf::from);
+        caches::find(&caches::Wanted {
+            real_home: &real_home,
+            users: &|name| self.host.environment.absolute_path(name),
+            home: &folders.home,
+            own: &|name| own(name).filter(|path| path.is_absolute()),
+            shared: &self.config.home,
+            state: &self.host.state,
+            layers: &folders.layers,
         })
     }
 

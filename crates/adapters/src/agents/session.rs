@@ -62,6 +62,15 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Says when the package managers had no cache, or one they could not write.
+    pub(super) fn lacked_caches(&mut self, layers: &[Layer]) {
+        let caches = layers.iter().find(|layer| layer.name == LayerName::Caches);
+        if let Some(LayerState::Missing(why)) = caches.map(|layer| &layer.state) {
+            let message = format!("agent `{}` worked without your caches: {why}", self.agent);
+            self.tell(vec![AgentEvent::Warning { message }]);
+        }
+    }
+
     /// The verdict, once the agent is gone.
     pub(super) fn finish(mut self, end: &End) -> AgentOutcome {
         drop(self.linger.take());

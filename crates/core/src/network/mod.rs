@@ -151,7 +151,7 @@ impl Refused {
         }
     }
 
-    /// What happened, and what makes the host reachable.
+    /// What happened, with what allows a host that is not allowed.
     pub fn with_remedy(&self, remedy: &str) -> String {
         match self {
             Refused::NotAllowed { host } => format!("wanted `{host}`: {remedy}"),
@@ -169,13 +169,7 @@ impl Refused {
 /// As an agent's user reads it.
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let remedy = match self {
-            Refused::NotAllowed { .. } => "add it to `allow_hosts`".to_owned(),
-            Refused::PrivateAddress { host, .. } | Refused::Unreachable { host, .. } => {
-                format!("add `{host}` to `allow_hosts`")
-            }
-        };
-        f.write_str(&self.with_remedy(&remedy))
+        f.write_str(&self.with_remedy("add it to `allow_hosts`"))
     }
 }
 

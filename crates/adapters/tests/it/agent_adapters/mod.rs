@@ -1,6 +1,7 @@
 //! The agent adapters with programs that only pretend to be agents: real processes, real kernel
 //! isolation, no network.
 
+mod caches;
 mod command;
 mod containment;
 mod dialogue;
