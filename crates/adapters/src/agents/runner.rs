@@ -425,6 +425,7 @@ impl AnyAgent {
                 readable,
                 network: AgentNetwork::Off,
                 reach: Reach::default(),
+                layered: Vec::new(),
             }),
             leaks: LeakPolicy::Kill,
             ..CommandSpec::new(&program.path, &folders.home)

@@ -3,15 +3,16 @@ use super::seal::{Seal, TreeEntry, load_tree};
 use super::{environment, inside, private, seed_times};
 use crate::environment::{HOME, PATH};
 use crate::git::{Git, object_folders};
-use crate::{Environment, files, tool_paths};
+use crate::{Environment, caches, files, tool_paths};
 use drive_core::ids::{CommitSha, RunId, SandboxId};
 use drive_core::network::Reach;
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{Lifetime, Sandbox, SandboxSpec};
 use drive_core::verify::Rules;
-use drive_engine::ports::{Sandboxes, VersionControl};
+use drive_engine::ports::{LayeredFolder, Sandboxes, VersionControl};
 use drive_engine::verify::{Workspace, Workspaces};
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -72,6 +73,10 @@ impl VerifyWorkspaces {
         self.scratch.join(format!("{run}.tmp"))
     }
 
+    fn layers(&self, run: &RunId) -> PathBuf {
+        self.scratch.join(format!("{run}.layers"))
+    }
+
     /// The sandbox with its caches, sealed.
     fn furnish(
         &self,
@@ -113,6 +118,8 @@ impl VerifyWorkspaces {
             .map(|file| sandbox.path.join(&file.path))
             .collect();
         environment::settle_cargo(&mut env, &lock_files, &tmp);
+        let layered = self.caches(run, home.as_deref(), &env, &tmp.join("home"));
+        env.extend(caches::variables(&layered, &tmp.join("home")));
         let (registries, unusable_proxy) =
             Reach::registries(|name| self.environment.get(name)?.to_str());
         let notes = sandbox.notes.iter().filter(|note| is_telling(note));
@@ -132,6 +139,7 @@ impl VerifyWorkspaces {
             protected: vec![sandbox.path.join(".git")],
             hidden: private::hidden(home.as_deref(), &self.state, &toolchains),
             shown: self.shown(repo, home.as_deref(), toolchains),
+            layered,
             registries,
             files: tree
                 .iter()
@@ -152,6 +160,32 @@ impl VerifyWorkspaces {
         all.chain(tools).collect()
     }
 
+    /// The caches of package managers, at the places where the variables of a stage say.
+    fn caches(
+        &self,
+        run: &RunId,
+        real_home: Option<&Path>,
+        env: &[(OsString, OsString)],
+        home: &Path,
+    ) -> Vec<LayeredFolder> {
+        let Some(real_home) = real_home else {
+            return Vec::new();
+        };
+        let own = |name: &str| {
+            let (_, value) = env.iter().find(|(known, _)| known == name)?;
+            Some(PathBuf::from(value)).filter(|path| path.is_absolute())
+        };
+        caches::find(&caches::Wanted {
+            real_home,
+            users: &|name| self.environment.absolute_path(name),
+            home,
+            own: &own,
+            shared: &[],
+            state: &self.state,
+            layers: &self.layers(run),
+        })
+    }
+
     fn align_times(&self, repo: &Path, sandbox: &Sandbox, tree: &[TreeEntry], rules: &Rules) {
         let is_seeded = rules
             .seed
@@ -165,14 +199,16 @@ impl VerifyWorkspaces {
     }
 
     fn remove_tmp(&self, run: &RunId) -> Result<(), Problem> {
-        let tmp = self.tmp(run);
-        files::remove_tree(&tmp).map_err(|error| {
-            Problem::new(
-                Kind::ScratchStays,
-                format!("cannot remove `{}`", tmp.display()),
-            )
-            .because(error)
-        })
+        for folder in [self.tmp(run), self.layers(run)] {
+            files::remove_tree(&folder).map_err(|error| {
+                Problem::new(
+                    Kind::ScratchStays,
+                    format!("cannot remove `{}`", folder.display()),
+                )
+                .because(error)
+            })?;
+        }
+        Ok(())
     }
 
     fn undo(&self, run: &RunId, sandbox: Option<&Sandbox>) {

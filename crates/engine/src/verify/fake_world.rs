@@ -99,6 +99,7 @@ impl Workspaces for World {
             protected: vec!["/w/.git".into()],
             hidden: Vec::new(),
             shown: Vec::new(),
+            layered: Vec::new(),
             registries: Reach::registries(|_| None).0,
             files: Vec::new().into(),
             notes: Vec::new(),

@@ -2,6 +2,7 @@
 
 use super::StageEnv;
 use crate::CancelToken;
+use crate::ports::LayeredFolder;
 use drive_core::Problem;
 use drive_core::ids::{CommitSha, RunId};
 use drive_core::network::Reach;
@@ -44,6 +45,8 @@ pub struct Workspace {
     pub hidden: Vec<PathBuf>,
     /// Paths outside the tree that a stage may read: tool chains and the repository.
     pub shown: Vec<PathBuf>,
+    /// Caches of package managers, for all stages together.
+    pub layered: Vec<LayeredFolder>,
     /// The package registries, as a stage reaches them that may.
     pub registries: Reach,
     /// The files of the commit.

@@ -78,6 +78,7 @@ impl StageEnv {
                 protected: self.workspace.protected.clone(),
                 hidden: self.workspace.hidden.clone(),
                 shown: self.workspace.shown.clone(),
+                layered: self.workspace.layered.clone(),
                 required: self.rules.isolation == IsolationMode::Require,
                 ..Isolation::default()
             },

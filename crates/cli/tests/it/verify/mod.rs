@@ -4,7 +4,9 @@
 mod support;
 
 mod adversarial;
+mod caches;
 mod detectors;
 mod lives;
 mod tampering;
+
 mod verdicts;
