@@ -8,5 +8,5 @@ mod caches;
 mod detectors;
 mod lives;
 mod tampering;
-
+mod tools;
 mod verdicts;
