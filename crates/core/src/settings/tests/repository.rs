@@ -45,13 +45,13 @@ fn what_of_the_users_home_an_agent_gets_is_not_for_a_repository_to_say() {
 
 #[test]
 fn a_repository_can_be_stricter_than_the_users_own_settings_and_not_weaker() {
-    let isolation = |value: &str| format!("[sandbox]\nisolation = \"{value}\"\n");
-    let network = |value: &str| format!("[agents.codex]\nnetwork = \"{value}\"\n");
-    let all: [(&dyn Fn(&str) -> String, _, _); 2] = [
-        (&isolation, ["off", "auto", "require"], "sandbox.isolation"),
-        (&network, ["open", "allow", "off"], "agents.codex.network"),
+    let all = [
+        ("[sandbox]\nisolation", ["off", "auto", "require"]),
+        ("[agents.codex]\nnetwork", ["open", "allow", "off"]),
     ];
-    for (text, rising, path) in all {
+    for (key, rising) in all {
+        let text = |value: &str| format!("{key} = \"{value}\"\n");
+        let path = key.replace(['[', ']'], "").replace('\n', ".");
         for (at, mine) in rising.iter().enumerate() {
             for (place, other) in rising.iter().enumerate() {
                 let layers = [own(&text(mine)), theirs(&text(other))];
