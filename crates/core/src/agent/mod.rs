@@ -19,7 +19,7 @@ pub use config::{
 pub use event::{AgentEvent, Wait};
 pub use outcome::{AgentOutcome, Ending, Failure, Ignored, Session};
 pub use permission::{Decision, PermissionRequest, PermissionRules, decide};
-pub use reach::reach;
+pub use reach::{proxy_of, reach};
 pub use redact::{EventRedactor, REPLACEMENT, Redactor, Secrets};
 pub use role::{Access, Role};
 pub use usage::{Budget, Cost, Meter, Overrun, Scope, SessionTotals, Usage};

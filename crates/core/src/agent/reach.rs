@@ -1,7 +1,9 @@
 //! What an agent may reach by name.
 
 use super::config::{AgentConfig, AgentKind};
-use crate::network::{AllowedHost, Proxy, REGISTRIES, Reach, host_of_url, parse_host};
+use crate::network::{
+    AllowedHost, Proxy, REGISTRIES, Reach, chosen_proxy, host_of_url, parse_host,
+};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
@@ -53,6 +55,12 @@ pub fn reach(
         .collect();
     let (proxy, unusable) = Proxy::of_variables(value);
     (Reach { hosts, proxy }, unusable)
+}
+
+/// The address of the user's proxy, and its exceptions.
+pub fn proxy_of(env: &BTreeMap<OsString, OsString>) -> Option<(&str, &str)> {
+    let value = |name: &str| env.get(OsStr::new(name)).and_then(|value| value.to_str());
+    chosen_proxy(value).map(|chosen| (chosen.address, chosen.exceptions))
 }
 
 #[cfg(test)]

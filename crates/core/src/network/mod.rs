@@ -6,7 +6,7 @@ mod host;
 mod proxy;
 
 pub use host::{AllowedHost, Host, host_of_url, parse_host};
-pub use proxy::Proxy;
+pub use proxy::{ChosenProxy, Proxy, chosen_proxy};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

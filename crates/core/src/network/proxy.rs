@@ -14,6 +14,28 @@ const PROXIES: [&str; 6] = [
 /// The variables that name its exceptions.
 const EXCEPTIONS: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
+/// The proxy that the user's variables name, whatever it is.
+pub struct ChosenProxy<'a> {
+    /// The variable.
+    pub name: &'static str,
+    /// Its value.
+    pub address: &'a str,
+    /// The hosts that are reached without it.
+    pub exceptions: &'a str,
+}
+
+/// The proxy that the user's variables name.
+pub fn chosen_proxy<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<ChosenProxy<'a>> {
+    let exceptions = EXCEPTIONS.iter().find_map(|name| variable(name));
+    PROXIES.into_iter().find_map(|name| {
+        Some(ChosenProxy {
+            name,
+            address: variable(name).filter(|address| !address.is_empty())?,
+            exceptions: exceptions.unwrap_or(""),
+        })
+    })
+}
+
 /// An HTTP proxy that connects to a host when it is asked to (`CONNECT`).
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proxy {
@@ -39,16 +61,10 @@ impl Proxy {
     pub fn of_variables<'a>(
         variable: impl Fn(&str) -> Option<&'a str>,
     ) -> (Option<Self>, Option<&'static str>) {
-        let exceptions = EXCEPTIONS
-            .iter()
-            .find_map(|name| variable(name))
-            .unwrap_or("");
-        let chosen = PROXIES.into_iter().find_map(|name| {
-            let address = variable(name).filter(|address| !address.is_empty())?;
-            Some((name, address))
-        });
-        let proxy = chosen.and_then(|(_, address)| Self::parse(address, exceptions));
-        let unusable = chosen.filter(|_| proxy.is_none()).map(|(name, _)| name);
+        let chosen = chosen_proxy(variable);
+        let read = |chosen: &ChosenProxy<'_>| Self::parse(chosen.address, chosen.exceptions);
+        let proxy = chosen.as_ref().and_then(read);
+        let unusable = chosen.filter(|_| proxy.is_none()).map(|chosen| chosen.name);
         (proxy, unusable)
     }
 

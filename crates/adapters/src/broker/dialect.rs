@@ -1,0 +1,161 @@
+//! The three protocols of models: which paths a call needs, and where an answer says its tokens.
+
+use axum::http::Method;
+use drive_core::agent::Usage;
+use serde_json::Value;
+
+/// A protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Responses.
+    OpenAi,
+    /// Gemini `generateContent`.
+    Gemini,
+}
+
+impl Dialect {
+    /// Whether a call of a model needs this. An account has other paths, such as for its files,
+    /// batches and keys.
+    pub(super) fn allows(self, method: &Method, path: &str) -> bool {
+        let is_plain = path
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"/._-:".contains(&b));
+        if !is_plain || path.split('/').any(|part| part == "..") {
+            return false;
+        }
+        let posts = *method == Method::POST;
+        let gets = *method == Method::GET;
+        match self {
+            Dialect::Anthropic => match path {
+                "/v1/messages" | "/v1/messages/count_tokens" => posts,
+                "/v1/models" => gets,
+                _ => gets && path.starts_with("/v1/models/"),
+            },
+            Dialect::OpenAi => match path {
+                "/responses" | "/responses/compact" | "/chat/completions" => posts,
+                "/models" => gets,
+                _ => false,
+            },
+            Dialect::Gemini => {
+                let Some((version, model)) = path
+                    .strip_prefix('/')
+                    .and_then(|rest| rest.split_once("/models"))
+                else {
+                    return false;
+                };
+                if !matches!(version, "v1" | "v1alpha" | "v1beta") {
+                    return false;
+                }
+                match model.strip_prefix('/').map(|model| model.split_once(':')) {
+                    None => gets && model.is_empty(),
+                    Some(None) => gets,
+                    Some(Some((_, call))) => posts && GEMINI_CALLS.contains(&call),
+                }
+            }
+        }
+    }
+
+    /// The tokens that one event or one whole answer names.
+    pub(super) fn tokens(self, answer: &Value) -> Option<Usage> {
+        match self {
+            Dialect::Anthropic => {
+                let usage = inner(answer, "message", "usage")?;
+                Some(Usage {
+                    input: number(usage, "input_tokens")
+                        .saturating_add(number(usage, "cache_creation_input_tokens")),
+                    cached: number(usage, "cache_read_input_tokens"),
+                    output: number(usage, "output_tokens"),
+                })
+            }
+            Dialect::OpenAi => {
+                let usage = inner(answer, "response", "usage")?;
+                // The second name of each is of the older protocol.
+                let either = |one, other| number(usage, one).max(number(usage, other));
+                let cached = number(&usage["input_tokens_details"], "cached_tokens")
+                    .max(number(&usage["prompt_tokens_details"], "cached_tokens"));
+                Some(Usage {
+                    input: either("input_tokens", "prompt_tokens").saturating_sub(cached),
+                    cached,
+                    output: either("output_tokens", "completion_tokens"),
+                })
+            }
+            // Without events it sends a list of answers, of which the last one counts.
+            Dialect::Gemini => {
+                let last = answer.as_array().and_then(|all| all.last());
+                let usage = last.unwrap_or(answer).get("usageMetadata")?;
+                let cached = number(usage, "cachedContentTokenCount");
+                Some(Usage {
+                    input: number(usage, "promptTokenCount")
+                        .saturating_add(number(usage, "toolUsePromptTokenCount"))
+                        .saturating_sub(cached),
+                    cached,
+                    output: number(usage, "candidatesTokenCount")
+                        .saturating_add(number(usage, "thoughtsTokenCount")),
+                })
+            }
+        }
+    }
+}
+
+const GEMINI_CALLS: [&str; 4] = [
+    "generateContent",
+    "streamGenerateContent",
+    "countTokens",
+    "embedContent",
+];
+
+/// The member of an event's object, or of the answer itself.
+fn inner<'a>(answer: &'a Value, object: &str, member: &str) -> Option<&'a Value> {
+    let usage = answer[object].get(member).or_else(|| answer.get(member));
+    usage.filter(|usage| usage.is_object())
+}
+
+fn number(of: &Value, name: &str) -> u64 {
+    of[name].as_u64().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_paths_of_a_model_call_are_allowed() {
+        use Dialect::{Anthropic, Gemini, OpenAi};
+        let table = [
+            (Anthropic, "POST", "/v1/messages", true),
+            (Anthropic, "POST", "/v1/messages/count_tokens", true),
+            (Anthropic, "GET", "/v1/models/opus", true),
+            (Anthropic, "GET", "/v1/messages", false),
+            (Anthropic, "POST", "/v1/messages/batches", false),
+            (Anthropic, "GET", "/v1/models/../files", false),
+            (Anthropic, "GET", "/v1/models/%2e%2e/files", false),
+            (Anthropic, "GET", "/v1/organizations/me", false),
+            (OpenAi, "POST", "/responses", true),
+            (OpenAi, "GET", "/models", true),
+            (OpenAi, "POST", "/files", false),
+            (OpenAi, "DELETE", "/models", false),
+            (
+                Gemini,
+                "POST",
+                "/v1beta/models/pro:streamGenerateContent",
+                true,
+            ),
+            (Gemini, "POST", "/v1beta/models/pro:countTokens", true),
+            (Gemini, "GET", "/v1beta/models", true),
+            (Gemini, "POST", "/v1beta/models/pro:delete", false),
+            (Gemini, "POST", "/v1beta/files", false),
+            (
+                Gemini,
+                "POST",
+                "/upload/v1beta/models/pro:generateContent",
+                false,
+            ),
+        ];
+        for (dialect, method, path, allowed) in table {
+            let method = method.parse().unwrap();
+            assert_eq!(dialect.allows(&method, path), allowed, "{method} {path}");
+        }
+    }
+}

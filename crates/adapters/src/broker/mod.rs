@@ -1,0 +1,117 @@
+//! The broker: keys and logins stay with drive, and the agent shows a dummy in their place.
+//!
+//! Each run of an agent has a broker of its own on a free port of loopback. It takes the calls that
+//! a model needs and no other, puts the real key where the dummy was, sends the call on over a
+//! verified connection, and counts the tokens of the answers. Nobody without a dummy of the run
+//! is answered.
+
+mod connections;
+mod count;
+mod dialect;
+mod outside;
+mod serve;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use dialect::Dialect;
+pub(crate) use outside::Outside;
+
+use drive_core::agent::Usage;
+use serve::Shared;
+use std::io;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use tokio::sync::oneshot;
+
+/// What one dummy stands for.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Grant {
+    /// The agent has this.
+    pub(crate) dummy: String,
+    /// The model's server is shown this.
+    pub(crate) real: String,
+    /// The address that paths of calls are appended to, without a last slash.
+    pub(crate) upstream: String,
+    /// Headers that are set on every call.
+    pub(crate) headers: Vec<(String, String)>,
+}
+
+/// Called with the tokens of the run so far whenever more were used.
+pub(crate) type OnUsage = Box<dyn Fn(Usage) + Send + Sync>;
+
+/// A running broker. Dropping it ends every call.
+pub(crate) struct Broker {
+    port: u16,
+    shared: Arc<Shared>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Broker {
+    /// Starts to serve on loopback.
+    pub(crate) fn start(
+        dialect: Dialect,
+        grants: &[Grant],
+        outside: &Outside,
+        on_usage: OnUsage,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        listener.set_nonblocking(true)?;
+        let port = listener.local_addr()?.port();
+        let shared = Arc::new(Shared::new(dialect, grants, outside, on_usage));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .max_blocking_threads(2 * connections::MOST)
+            .enable_all()
+            .build()?;
+        let (stop, stopped) = oneshot::channel();
+        let app = serve::router(shared.clone());
+        let thread = std::thread::Builder::new()
+            .name("broker".to_owned())
+            .spawn(move || {
+                runtime.block_on(async move {
+                    let Ok(listener) = connections::Limited::new(listener) else {
+                        return;
+                    };
+                    tokio::select! {
+                        _ = axum::serve(listener, app).into_future() => {}
+                        _ = stopped => {}
+                    }
+                });
+                // A call that hangs upstream ends by its own timeout; the run does not wait for it.
+                runtime.shutdown_background();
+            })?;
+        Ok(Self {
+            port,
+            shared,
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+
+    /// Where it listens on 127.0.0.1.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The base URL for the agent.
+    pub(crate) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// The tokens counted so far.
+    pub(crate) fn usage(&self) -> Usage {
+        self.shared.usage()
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! How the broker reaches a model: through the user's proxy, trusting the user's certificates.
+
+use drive_core::agent::proxy_of;
+use drive_core::network::Proxy;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use ureq::Agent;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+
+const CONNECT: Duration = Duration::from_secs(30);
+/// A model may think for long before it answers, and between two parts of an answer.
+const SILENCE: Duration = Duration::from_secs(15 * 60);
+/// The longest call.
+const CALL: Duration = Duration::from_secs(60 * 60);
+
+/// Where distributions keep the certificates that the machine trusts.
+const SYSTEM: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+/// The user's proxy and certificates.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outside {
+    /// Its address, and the exceptions from it.
+    proxy: Option<(String, String)>,
+    /// In place of the machine's certificates.
+    certificates: Option<PathBuf>,
+    /// Besides them.
+    more_certificates: Option<PathBuf>,
+}
+
+impl Outside {
+    /// As the variables say that the agent's program is given.
+    pub(crate) fn of(env: &BTreeMap<OsString, OsString>) -> Self {
+        let path = |name: &str| env.get(OsStr::new(name)).map(PathBuf::from);
+        Self {
+            proxy: proxy_of(env).map(|(address, exceptions)| (address.into(), exceptions.into())),
+            certificates: path("SSL_CERT_FILE"),
+            more_certificates: path("NODE_EXTRA_CA_CERTS"),
+        }
+    }
+
+    /// A client for one server. It follows no redirect: the key is for this server alone.
+    pub(super) fn client(&self, upstream: &str) -> Agent {
+        let mut builder = Agent::config_builder()
+            .timeout_connect(Some(CONNECT))
+            .timeout_per_read(Some(SILENCE))
+            .timeout_global(Some(CALL))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .accept_encoding("identity")
+            .proxy(self.proxy_for(upstream));
+        let roots = if upstream.starts_with("https:") {
+            self.trusted()
+        } else {
+            Vec::new()
+        };
+        if !roots.is_empty() {
+            let roots = RootCerts::new_with_certs(&roots);
+            builder = builder.tls_config(TlsConfig::builder().root_certs(roots).build());
+        }
+        builder.build().new_agent()
+    }
+
+    /// The proxy of the agent's own connections, see `reach`.
+    fn proxy_for(&self, upstream: &str) -> Option<ureq::Proxy> {
+        let (address, exceptions) = self.proxy.as_ref()?;
+        let known = Proxy::parse(address, exceptions)?;
+        let host = upstream.parse::<ureq::http::Uri>().ok()?;
+        if known.passes_by(host.host()?) {
+            return None;
+        }
+        let address = if address.contains("://") {
+            address.clone()
+        } else {
+            format!("http://{address}")
+        };
+        ureq::Proxy::new(&address).ok()
+    }
+
+    /// Empty where there is nothing to read: the public certificates that drive brings are used then.
+    fn trusted(&self) -> Vec<Certificate<'static>> {
+        let own = self.certificates.as_deref();
+        let system = SYSTEM.iter().map(Path::new).find(|file| file.is_file());
+        let files = [own.or(system), self.more_certificates.as_deref()];
+        let texts = files.into_iter().flatten();
+        let texts = texts.filter_map(|file| std::fs::read(file).ok());
+        texts.flat_map(|text| certificates(&text)).collect()
+    }
+}
+
+fn certificates(text: &[u8]) -> Vec<Certificate<'static>> {
+    let items = parse_pem(text).filter_map(Result::ok);
+    items
+        .filter_map(|item| {
+            let PemItem::Certificate(certificate) = item else {
+                return None;
+            };
+            Some(certificate)
+        })
+        .collect()
+}
