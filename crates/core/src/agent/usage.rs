@@ -173,6 +173,13 @@ impl Meter {
         };
     }
 
+    /// Takes tokens that were counted elsewhere, where the agent has reported none.
+    pub fn or_counted(&mut self, counted: Usage) {
+        if self.usage == Usage::default() {
+            self.usage = counted;
+        }
+    }
+
     /// The agent's own total of money. A total never shrinks: a lower figure is ignored.
     pub fn money(&mut self, reported: Cost) {
         let of_run = match self.money {

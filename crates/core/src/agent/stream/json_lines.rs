@@ -3,6 +3,7 @@ use super::progress::Progress;
 use super::{AgentStream, Phase};
 use crate::agent::event::AgentEvent;
 use crate::agent::outcome::AgentOutcome;
+use crate::agent::usage::Usage;
 use crate::process::{End, Stream};
 use serde_json::Value;
 
@@ -63,6 +64,11 @@ impl<D: Dialect> AgentStream for JsonLines<D> {
                 .push(bytes, |line| overhear(line, dialect, progress)),
         }
         progress.take_events()
+    }
+
+    fn counted(&mut self, usage: Usage) -> Vec<AgentEvent> {
+        self.progress.counted(usage);
+        self.progress.take_events()
     }
 
     fn outgoing(&mut self) -> Vec<Vec<u8>> {

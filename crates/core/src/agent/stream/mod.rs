@@ -24,7 +24,7 @@ use super::outcome::{AgentOutcome, Session};
 use super::permission::PermissionRules;
 use super::redact::Secrets;
 use super::role::Role;
-use super::usage::Budget;
+use super::usage::{Budget, Usage};
 use crate::process::{End, Stream};
 
 pub use acp::{AcpJob, acp_stream};
@@ -67,6 +67,12 @@ pub enum Phase {
 pub trait AgentStream: Send {
     /// Reads the next bytes.
     fn push(&mut self, source: Stream, bytes: &[u8]) -> Vec<AgentEvent>;
+
+    /// Takes in the tokens of this run so far as they were counted on the way to the model. They stop
+    /// a run that passes its budget; at the end, what the agent itself reports goes before them.
+    fn counted(&mut self, _usage: Usage) -> Vec<AgentEvent> {
+        Vec::new()
+    }
 
     /// Frames to write to the agent's standard input, in order, since the last call.
     fn outgoing(&mut self) -> Vec<Vec<u8>>;

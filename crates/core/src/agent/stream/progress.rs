@@ -23,6 +23,8 @@ const MAX_STDERR: usize = 4000;
 pub(super) struct Progress {
     pub(super) setup: StreamSetup,
     pub(super) meter: Meter,
+    /// The tokens that were counted on the way to the model.
+    pub(super) counted: Usage,
     pub(super) events: Vec<AgentEvent>,
     pub(super) outgoing: Vec<Vec<u8>>,
     pub(super) session: Option<String>,
@@ -47,6 +49,7 @@ impl Progress {
         let before = setup.resume.as_ref().map(|s| s.totals).unwrap_or_default();
         Self {
             meter: Meter::new(before, tokens, money),
+            counted: Usage::default(),
             session: setup.resume.as_ref().map(|s| s.id.clone()),
             events: Vec::new(),
             outgoing: Vec::new(),
@@ -217,6 +220,22 @@ impl Progress {
         if !self.is_done()
             && let Some(overrun) = self.setup.budget.overrun(now.0, now.1)
         {
+            self.abandon(Failure::Budget { overrun }, "");
+        }
+    }
+
+    /// Tokens that were counted on the way to the model; stops the run when they pass the budget.
+    pub(super) fn counted(&mut self, usage: Usage) {
+        if usage == self.counted {
+            return;
+        }
+        self.counted = usage;
+        if self.meter.usage() == Usage::default() {
+            // Not a word of the agent: a message that is being written goes on.
+            let cost = self.meter.cost();
+            self.events.push(AgentEvent::Usage { usage, cost });
+        }
+        if let Some(overrun) = self.setup.budget.overrun(usage, None) {
             self.abandon(Failure::Budget { overrun }, "");
         }
     }

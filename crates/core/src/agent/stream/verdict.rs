@@ -15,6 +15,7 @@ impl Progress {
     }
 
     fn outcome(&mut self, end: &End) -> AgentOutcome {
+        self.meter.or_counted(self.counted);
         AgentOutcome {
             ending: self.ending(end),
             text: self.spoken.said().to_owned(),

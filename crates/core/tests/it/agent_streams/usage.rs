@@ -1,6 +1,6 @@
 use crate::agent_streams::support::*;
-use drive_core::agent::stream::{Phase, StreamSetup, claude_stream, codex_stream};
-use drive_core::agent::{Budget, Cost, Failure, Overrun, Session, SessionTotals};
+use drive_core::agent::stream::{Phase, StreamSetup, claude_stream, codex_stream, gemini_stream};
+use drive_core::agent::{AgentEvent, Budget, Cost, Failure, Overrun, Session, SessionTotals};
 use drive_core::process::End;
 use drive_core::process::Stream;
 
@@ -74,6 +74,49 @@ fn a_run_that_passes_its_budget_is_stopped_in_the_middle() {
         outcome.problem("claude-code").unwrap().message,
         "agent `claude-code` used 222 tokens (limit 200)"
     );
+}
+
+#[test]
+fn tokens_counted_on_the_way_to_the_model_stop_a_run_that_passes_its_budget() {
+    let budget = Budget {
+        tokens: Some(200),
+        cost: None,
+    };
+    for reader in [codex_stream as Reader, gemini_stream, claude_stream] {
+        let mut stream = reader(StreamSetup { budget, ..setup() });
+        assert_eq!(stream.counted(usage(0, 0, 0)), []);
+        let event = |usage| AgentEvent::Usage { usage, cost: None };
+        assert_eq!(
+            stream.counted(usage(150, 900, 50)),
+            [event(usage(150, 900, 50))]
+        );
+        assert_eq!(stream.counted(usage(150, 900, 50)), []);
+        assert_eq!(stream.phase(), Phase::Working);
+        stream.counted(usage(151, 900, 50));
+        assert_eq!(stream.phase(), Phase::Abandoned);
+        let (_, outcome) = stream.finish(&End::Aborted);
+        let overrun = Overrun::Tokens {
+            allowed: 200,
+            used: 201,
+        };
+        assert_eq!(outcome.ending, failed(Failure::Budget { overrun }, ""));
+        assert_eq!(outcome.usage, usage(151, 900, 50));
+    }
+}
+
+#[test]
+fn what_an_agent_reports_goes_before_what_was_counted() {
+    for (reader, text) in [
+        (codex_stream as Reader, CODEX_OK),
+        (gemini_stream, GEMINI_OK),
+    ] {
+        let reported = outcome(reader, text, 0).usage;
+        let mut stream = reader(setup());
+        stream.counted(usage(7_000_000, 1, 1));
+        let (_, outcome) = play(&mut *stream, text.as_bytes(), End::Exited { code: 0 });
+        assert_eq!(outcome.usage, reported);
+        assert!(reported.counted() > 0);
+    }
 }
 
 #[test]
