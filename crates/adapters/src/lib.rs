@@ -3,7 +3,6 @@
 //! Each implements a port of `drive_engine::ports` and decides nothing: policy is in `drive_core`.
 
 pub mod agents;
-#[expect(dead_code, reason = "agents do not use it yet")]
 mod broker;
 mod caches;
 pub mod clock;

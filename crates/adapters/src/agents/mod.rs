@@ -3,7 +3,7 @@
 //! What differs between the agents is in one file each (`claude`, `gemini`, `codex`, `acp`,
 //! `command`): flags for a role, files they need, the versions that were verified. What is the same
 //! is not: finding the program (`locate`), the private home (`home`), what it holds of the user's
-//! settings (`projection`, `instructions`), what the kernel lets them touch (`confine`), and the conversation with its redaction, its log and its stops (`session`).
+//! settings (`projection`, `instructions`), the keys that stay outside (`keys`), what the kernel lets them touch (`confine`), and the conversation with its redaction, its log and its stops (`session`).
 
 mod acp;
 mod claude;
@@ -14,6 +14,7 @@ mod files;
 mod gemini;
 mod home;
 mod instructions;
+mod keys;
 mod locate;
 mod login;
 mod projection;

@@ -7,6 +7,7 @@ use super::files::{make_private, unusable, write_private};
 use super::gemini::Gemini;
 use super::home::{AgentFolders, Wanted, prepare};
 use super::instructions::combined;
+use super::keys::Keys;
 use super::locate::{Program, find};
 use super::login::Login;
 use super::projection::{Projection, project};
@@ -28,6 +29,7 @@ use drive_core::network::Reach;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{Layer, LayerName, LayerState, LeakPolicy, Limits, ProcessReport};
 use drive_core::time::{Timestamp, after};
+use drive_engine::cancel::Urgency;
 use drive_engine::ports::{
     Agent, AgentRequest, AgentVersion, Collect, CommandSpec, Isolation, IsolationMode,
     LayeredFolder, OrphanPolicy, ProcessRunner, Started, Stdin,
@@ -63,6 +65,13 @@ impl AgentHost {
     pub fn secret_values(&self, config: &AgentConfig) -> Vec<String> {
         let projection = self.projection("", config).unwrap_or_default();
         self.known_secrets(config, &projection)
+    }
+
+    /// Whether the logins of an agent with these settings stay with drive; `None` where it has none.
+    pub fn keys(&self, config: &AgentConfig) -> Option<Layer> {
+        let projection = self.projection("", config).ok()?;
+        let env = allowed_env(config, &self.caller(&projection), &self.forge_token_env);
+        Keys::of(config.kind, env, &projection).ok()?.layer()
     }
 
     fn known_secrets(&self, config: &AgentConfig, projection: &Projection) -> Vec<String> {
@@ -186,8 +195,11 @@ impl Agent for AnyAgent {
         started: &mut Started<'_>,
         on_event: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentOutcome, Problem> {
-        let secrets = self.secrets();
-        self.run_unredacted(request, &secrets, cancel, started, on_event)
+        let keys = Keys::of(self.config.kind, self.allowed(), &self.projection)?;
+        let dummies = keys.grants.iter().map(|grant| &grant.dummy);
+        let own = self.known_secrets();
+        let secrets = Secrets::new(own.iter().chain(dummies));
+        self.run_unredacted(request, keys, &secrets, cancel, started, on_event)
             .map_err(|problem| secrets.redact_problem(problem))
     }
 }
@@ -219,18 +231,19 @@ impl AnyAgent {
     fn run_unredacted(
         &self,
         request: &AgentRequest,
+        mut keys: Keys,
         secrets: &Secrets,
         cancel: &CancelToken,
         started: &mut Started<'_>,
         on_event: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentOutcome, Problem> {
-        let env = self.allowed();
-        let (program, first_args) = self.program(&env)?;
-        let login = self.login(&env);
+        let (program, first_args) = self.program(&keys.env)?;
+        let login = self.login(&self.allowed());
         let now = Timestamp::now();
         if let Some(expired) = login.expired(now) {
             return Ok(expired);
         }
+        self.name_real_login(&keys, request.isolation, on_event)?;
         let warnings = [
             login.warning(&self.name, after(now, request.limits.wall)),
             self.recipe.warning(&self.name, &request.sandbox),
@@ -248,7 +261,7 @@ impl AnyAgent {
                 keep: request.resume.is_some(),
             },
         )?;
-        self.furnish(&folders, request)?;
+        self.furnish(&folders, &keys.files, request)?;
         make_workplace(request)?;
         let data = write_input(request)?;
         let launch = self.recipe.launch(&Job {
@@ -273,7 +286,7 @@ impl AnyAgent {
             stream,
         } = launch;
         readable.extend(data);
-        readable.extend(self.tools(&program, &first_args, &env, real_home.as_deref()));
+        readable.extend(self.tools(&program, &first_args, &keys.env, real_home.as_deref()));
         let (stdin, writer) = match input {
             Input::Once(bytes) => (Stdin::Bytes(bytes), None),
             Input::Dialogue(first) => {
@@ -283,7 +296,7 @@ impl AnyAgent {
                 (Stdin::Channel(source), Some(writer))
             }
         };
-        let (reach, unusable_proxy) = reach(&self.config, &env);
+        let (reach, unusable_proxy) = reach(&self.config, &keys.env, keys.port());
         if let Some(name) = unusable_proxy.filter(|_| self.config.network == AgentNetwork::Allow) {
             on_event(AgentEvent::Warning {
                 message: format!(
@@ -293,12 +306,20 @@ impl AnyAgent {
                 ),
             });
         }
-        let caches = self.caches(request, &folders, &env);
+        let caches = self.caches(request, &folders, &keys.env);
         let own_env = own_env.into_iter();
         let own_env = own_env.chain(caches::variables(&caches, &folders.home));
+        let stop = CancelToken::new();
+        let (budget, over) = (request.budget, stop.clone());
+        let on_usage = Box::new(move |usage| {
+            if budget.overrun(usage, None).is_some() {
+                over.cancel(Urgency::Graceful);
+            }
+        });
+        let broker = keys.start(self.config.kind, on_usage)?;
         let spec = CommandSpec {
             args: first_args.into_iter().chain(args).collect(),
-            env: environment(env, identity(&self.name).chain(own_env), &folders),
+            env: environment(keys.env, identity(&self.name).chain(own_env), &folders),
             stdin,
             limits: Limits {
                 // Raw output stays out of reports and log files: it is not redacted.
@@ -315,7 +336,6 @@ impl AnyAgent {
         on_event(AgentEvent::Launched {
             argv: argv(&spec, secrets),
         });
-        let stop = CancelToken::new();
         let inner = stop.clone();
         let _guard = cancel.on_cancel(move |urgency| inner.cancel(urgency));
         let mut session = Session::new(
@@ -326,7 +346,8 @@ impl AnyAgent {
             writer,
             stop.clone(),
             on_event,
-        );
+        )
+        .counted_by(broker.as_ref());
         let report = self.host.runner.run(&spec, &stop, started, &mut session)?;
         session.lacked_network(&report.layers);
         session.lacked_caches(&report.layers);
@@ -334,6 +355,34 @@ impl AnyAgent {
         match relies_on {
             Some(layer) if !is_active(&report, layer) => Err(not_held(&self.name)),
             Some(_) | None => Ok(outcome),
+        }
+    }
+
+    /// Refuses, where isolation is required, or names a login that the agent is given as it is.
+    fn name_real_login(
+        &self,
+        keys: &Keys,
+        isolation: IsolationMode,
+        on_event: &mut dyn FnMut(AgentEvent),
+    ) -> Result<(), Problem> {
+        let Some(LayerState::Missing(why)) = keys.layer().map(|layer| layer.state) else {
+            return Ok(());
+        };
+        match isolation {
+            IsolationMode::Require => Err(Problem::new(
+                Kind::IsolationMissing,
+                "required isolation layer `keys` is missing",
+            )
+            .cause(format!("agent `{}`: {why}", self.name))
+            .hint("give it an API key, or set `sandbox.isolation` to `auto`")),
+            IsolationMode::Auto | IsolationMode::Off => {
+                let message = format!(
+                    "isolation layer `keys` is missing for agent `{}`: {why}",
+                    self.name
+                );
+                on_event(AgentEvent::Warning { message });
+                Ok(())
+            }
         }
     }
 
@@ -471,7 +520,12 @@ impl AnyAgent {
     }
 
     /// Writes what its program's settings come to, and the instructions, into the private home.
-    fn furnish(&self, folders: &AgentFolders, request: &AgentRequest) -> Result<(), Problem> {
+    fn furnish(
+        &self,
+        folders: &AgentFolders,
+        files: &[(&str, String)],
+        request: &AgentRequest,
+    ) -> Result<(), Problem> {
         let write = |name: &str, text: &str| {
             let path = folders.home.join(name);
             if let Some(folder) = path.parent() {
@@ -484,8 +538,15 @@ impl AnyAgent {
             let _ = std::fs::remove_file(&path);
             write_private(&path, text.as_bytes())
         };
-        for (name, text) in &self.projection.files {
+        for (name, text) in files {
             write(name, text)?;
+        }
+        // A login that is not used may have come with a folder that `home` names.
+        let is_used = |name: &str| files.iter().any(|(used, _)| *used == name);
+        for (name, _) in &self.projection.files {
+            if !is_used(name) {
+                let _ = std::fs::remove_file(folders.home.join(name));
+            }
         }
         let Some(place) = self.recipe.instructions() else {
             return Ok(());
@@ -512,8 +573,13 @@ impl AnyAgent {
     }
 
     fn secrets(&self) -> Secrets {
-        let own = self.host.known_secrets(&self.config, &self.projection);
-        Secrets::new(own.iter().chain(&self.host.secrets))
+        Secrets::new(self.known_secrets())
+    }
+
+    fn known_secrets(&self) -> Vec<String> {
+        let mut all = self.host.known_secrets(&self.config, &self.projection);
+        all.extend(self.host.secrets.iter().cloned());
+        all
     }
 
     fn program(

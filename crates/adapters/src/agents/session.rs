@@ -1,4 +1,5 @@
 use super::transcript::Transcript;
+use crate::broker::Broker;
 use drive_core::agent::stream::{AgentStream, Phase};
 use drive_core::agent::{AgentEvent, AgentOutcome, EventRedactor, Secrets};
 use drive_core::network::Refused;
@@ -24,6 +25,7 @@ pub(super) struct Session<'a> {
     stdin: Option<StdinWriter>,
     stop: CancelToken,
     linger: Option<Linger>,
+    broker: Option<&'a Broker>,
     on_event: &'a mut dyn FnMut(AgentEvent),
 }
 
@@ -46,8 +48,15 @@ impl<'a> Session<'a> {
             stdin,
             stop,
             linger: None,
+            broker: None,
             on_event,
         }
+    }
+
+    /// The same, with the tokens that a broker counts.
+    pub(super) fn counted_by(mut self, broker: Option<&'a Broker>) -> Self {
+        self.broker = broker;
+        self
     }
 
     /// Says when the machine could not restrict the network.
@@ -75,12 +84,20 @@ impl<'a> Session<'a> {
     pub(super) fn finish(mut self, end: &End) -> AgentOutcome {
         drop(self.linger.take());
         self.transcript.finish();
+        self.count();
         let (events, outcome) = self.stream.finish(end);
         self.tell(events);
         for event in self.redactor.finish() {
             (self.on_event)(event);
         }
         self.secrets.redact_outcome(outcome)
+    }
+
+    fn count(&mut self) {
+        if let Some(broker) = self.broker {
+            let events = self.stream.counted(broker.usage());
+            self.tell(events);
+        }
     }
 
     fn tell(&mut self, events: Vec<AgentEvent>) {
@@ -127,6 +144,8 @@ impl OutputSink for Session<'_> {
             Stream::Stdout => self.transcript.stdout(bytes),
             Stream::Stderr => self.transcript.stderr(bytes),
         }
+        // Before its words, which may be about being stopped.
+        self.count();
         let events = self.stream.push(stream, bytes);
         self.tell(events);
         self.answer();

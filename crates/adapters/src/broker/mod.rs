@@ -29,7 +29,7 @@ use tokio::sync::oneshot;
 pub(crate) struct Grant {
     /// The agent has this.
     pub(crate) dummy: String,
-    /// The model's server is shown this.
+    /// The model's server is shown this; nothing where it is empty and `headers` hold the key.
     pub(crate) real: String,
     /// The address that paths of calls are appended to, without a last slash.
     pub(crate) upstream: String,
@@ -42,23 +42,28 @@ pub(crate) type OnUsage = Box<dyn Fn(Usage) + Send + Sync>;
 
 /// A running broker. Dropping it ends every call.
 pub(crate) struct Broker {
-    port: u16,
     shared: Arc<Shared>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Broker {
-    /// Starts to serve on loopback.
+    /// A free port of loopback, and its number.
+    pub(crate) fn bind() -> io::Result<(TcpListener, u16)> {
+        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        listener.set_nonblocking(true)?;
+        let port = listener.local_addr()?.port();
+        Ok((listener, port))
+    }
+
+    /// Starts to serve.
     pub(crate) fn start(
+        listener: TcpListener,
         dialect: Dialect,
         grants: &[Grant],
         outside: &Outside,
         on_usage: OnUsage,
     ) -> io::Result<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", 0))?;
-        listener.set_nonblocking(true)?;
-        let port = listener.local_addr()?.port();
         let shared = Arc::new(Shared::new(dialect, grants, outside, on_usage));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .max_blocking_threads(2 * connections::MOST)
@@ -82,21 +87,10 @@ impl Broker {
                 runtime.shutdown_background();
             })?;
         Ok(Self {
-            port,
             shared,
             stop: Some(stop),
             thread: Some(thread),
         })
-    }
-
-    /// Where it listens on 127.0.0.1.
-    pub(crate) fn port(&self) -> u16 {
-        self.port
-    }
-
-    /// The base URL for the agent.
-    pub(crate) fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
     }
 
     /// The tokens counted so far.

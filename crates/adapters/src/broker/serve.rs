@@ -110,9 +110,11 @@ impl Shared {
             let Some(entry) = self.grants.iter().find(|entry| is_shown(&entry.0.dummy)) else {
                 continue;
             };
-            let mut value = HeaderValue::try_from(format!("{scheme}{}", entry.0.real)).ok()?;
-            value.set_sensitive(true);
-            real.insert(HeaderName::from_static(name), value);
+            if !entry.0.real.is_empty() {
+                let mut value = HeaderValue::try_from(format!("{scheme}{}", entry.0.real)).ok()?;
+                value.set_sensitive(true);
+                real.insert(HeaderName::from_static(name), value);
+            }
             found = found.or(Some(entry));
         }
         found.map(|entry| (entry, real))

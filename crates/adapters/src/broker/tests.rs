@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::process::Stdio;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -92,24 +93,36 @@ fn grant(upstream: &str) -> Grant {
     }
 }
 
-fn broker(dialect: Dialect, upstream: &str) -> Broker {
-    let quiet = Box::new(|_| ());
-    Broker::start(dialect, &[grant(upstream)], &Outside::default(), quiet).unwrap()
+/// A broker and its port.
+struct Running {
+    broker: Broker,
+    port: u16,
 }
 
-fn before(model: &Model, dialect: Dialect) -> Broker {
+fn start(dialect: Dialect, upstream: &str, outside: &Outside, on_usage: OnUsage) -> Running {
+    let (listener, port) = Broker::bind().unwrap();
+    let grants = [grant(upstream)];
+    let broker = Broker::start(listener, dialect, &grants, outside, on_usage).unwrap();
+    Running { broker, port }
+}
+
+fn broker(dialect: Dialect, upstream: &str) -> Running {
+    start(dialect, upstream, &Outside::default(), Box::new(|_| ()))
+}
+
+fn before(model: &Model, dialect: Dialect) -> Running {
     broker(dialect, &format!("http://{}/base", model.address))
 }
 
-fn connect(broker: &Broker) -> TcpStream {
-    let stream = TcpStream::connect(("127.0.0.1", broker.port())).unwrap();
+fn connect(broker: &Running) -> TcpStream {
+    let stream = TcpStream::connect(("127.0.0.1", broker.port)).unwrap();
     stream
         .set_read_timeout(Some(Duration::from_secs(20)))
         .unwrap();
     stream
 }
 
-fn ask(broker: &Broker, request_line: &str, headers: &str, body: &str) -> String {
+fn ask(broker: &Running, request_line: &str, headers: &str, body: &str) -> String {
     let mut stream = connect(broker);
     let length = body.len();
     let text = format!(
@@ -122,7 +135,7 @@ fn ask(broker: &Broker, request_line: &str, headers: &str, body: &str) -> String
     answer
 }
 
-fn bearer(broker: &Broker, request_line: &str, body: &str) -> String {
+fn bearer(broker: &Running, request_line: &str, body: &str) -> String {
     let headers = format!("authorization: Bearer {DUMMY}\r\n");
     ask(broker, request_line, &headers, body)
 }
@@ -307,21 +320,16 @@ fn the_tokens_of_an_answer_are_counted_before_the_agent_has_read_it() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let teller = told.clone();
     let upstream = format!("http://{}", model.address);
-    let broker = Broker::start(
-        Dialect::OpenAi,
-        &[grant(&upstream)],
-        &Outside::default(),
-        Box::new(move |usage| teller.lock().unwrap().push(usage)),
-    )
-    .unwrap();
-    assert_eq!(broker.usage(), Usage::default());
-    bearer(&broker, "POST /responses", "{}");
+    let tell = Box::new(move |usage| teller.lock().unwrap().push(usage));
+    let running = start(Dialect::OpenAi, &upstream, &Outside::default(), tell);
+    assert_eq!(running.broker.usage(), Usage::default());
+    bearer(&running, "POST /responses", "{}");
     let used = Usage {
         input: 40,
         cached: 60,
         output: 7,
     };
-    assert_eq!(broker.usage(), used);
+    assert_eq!(running.broker.usage(), used);
     assert_eq!(*told.lock().unwrap(), [used]);
 }
 
@@ -338,9 +346,12 @@ fn a_call_goes_through_the_users_proxy_unless_its_host_is_an_exception() {
     let address = format!("http://{}", proxy.address);
     let through = |upstream: &str| {
         let env = variables(&[("HTTPS_PROXY", &address), ("NO_PROXY", "direct.invalid")]);
-        let quiet = Box::new(|_| ());
-        let grants = [grant(upstream)];
-        let broker = Broker::start(Dialect::OpenAi, &grants, &Outside::of(&env), quiet).unwrap();
+        let broker = start(
+            Dialect::OpenAi,
+            upstream,
+            &Outside::of(&env),
+            Box::new(|_| ()),
+        );
         bearer(&broker, "POST /responses", "{}")
     };
     let answer = through("https://direct.invalid");
@@ -350,4 +361,79 @@ fn a_call_goes_through_the_users_proxy_unless_its_host_is_an_exception() {
     let asked = proxy.asked();
     assert!(asked.starts_with("CONNECT model.invalid:443 "), "{asked}");
     assert!(!asked.contains(REAL), "{asked}");
+}
+
+/// A server with a certificate that nobody has signed, gone when dropped.
+struct Tls {
+    child: std::process::Child,
+    folder: tempfile::TempDir,
+    port: u16,
+}
+
+impl Tls {
+    /// `None` where openssl is not installed.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a server for a test, ended with it"
+    )]
+    fn start() -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = "[req]\ndistinguished_name=dn\nx509_extensions=ext\nprompt=no\n[dn]\n\
+                        CN=localhost\n[ext]\nsubjectAltName=DNS:localhost\n\
+                        basicConstraints=critical,CA:FALSE\n";
+        std::fs::write(folder.path().join("settings"), settings).unwrap();
+        let openssl = |args: &str| {
+            let mut command = std::process::Command::new("openssl");
+            command.current_dir(folder.path()).args(args.split(' '));
+            command.stdin(Stdio::null()).stderr(Stdio::null());
+            command
+        };
+        let made = openssl(
+            "req -x509 -config settings -newkey rsa:2048 -nodes -keyout key -out certificate -days 2",
+        );
+        let is_made = { made }.status().ok()?.success();
+        assert!(is_made, "openssl made no certificate");
+        let mut serving = openssl("s_server -accept 127.0.0.1:0 -cert certificate -key key -www");
+        let mut child = serving.stdout(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.starts_with("ACCEPT") {
+            line.clear();
+            assert_ne!(said.read_line(&mut line).unwrap(), 0, "it does not serve");
+        }
+        let port = line.trim().rsplit(':').next().unwrap().parse().unwrap();
+        // It goes on to tell of each connection.
+        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+        Some(Self {
+            child,
+            folder,
+            port,
+        })
+    }
+}
+
+impl Drop for Tls {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_certificate_of_the_model_is_verified_with_those_that_the_user_trusts() {
+    let Some(server) = Tls::start() else { return };
+    let own = server.folder.path().join("certificate");
+    let own = own.to_str().unwrap();
+    for (variables, status) in [
+        (vec![], "502"),
+        (vec![("SSL_CERT_FILE", own)], "200"),
+        (vec![("NODE_EXTRA_CA_CERTS", own)], "200"),
+        (vec![("SSL_CERT_FILE", "/dev/null")], "502"),
+    ] {
+        let outside = Outside::of(&self::variables(&variables));
+        let upstream = format!("https://localhost:{}", server.port);
+        let broker = start(Dialect::OpenAi, &upstream, &outside, Box::new(|_| ()));
+        let answer = bearer(&broker, "GET /models", "");
+        assert_eq!(&answer[9..12], status, "{variables:?}: {answer}");
+    }
 }

@@ -30,11 +30,13 @@ fn model_hosts(kind: AgentKind) -> &'static [&'static str] {
 }
 
 /// What an agent with `network = "allow"` may reach, given the variables that it gets: its model's
-/// hosts, package registries, `allow_hosts`, and the host of a base URL that is passed on. Also
-/// returns the variable whose proxy cannot be used.
+/// hosts or, in their place, the port of the broker that calls the model for it; package registries,
+/// `allow_hosts`, and the host of a base URL that is passed on. Also returns the variable whose proxy
+/// cannot be used.
 pub fn reach(
     config: &AgentConfig,
     env: &BTreeMap<OsString, OsString>,
+    broker: Option<u16>,
 ) -> (Reach, Option<&'static str>) {
     let value = |name: &str| env.get(OsStr::new(name)).and_then(|value| value.to_str());
     let listed = config.allow_hosts.iter();
@@ -45,10 +47,16 @@ pub fn reach(
         .variables()
         .filter(|name| name.ends_with("BASE_URL"))
         .filter_map(|name| host_of_url(value(name)?));
-    let known = model_hosts(config.kind).iter().chain(&REGISTRIES);
+    let models = match broker {
+        Some(_) => &[],
+        None => model_hosts(config.kind),
+    };
+    let known = models.iter().chain(&REGISTRIES);
+    let broker = broker.and_then(|port| parse_host(&format!("127.0.0.1:{port}")).ok());
     let hosts = named
         .into_iter()
         .chain(base_urls)
+        .chain(broker)
         .map(AllowedHost::named)
         .chain(theirs)
         .chain(known.map(|host| AllowedHost::public(host)))
@@ -80,7 +88,7 @@ mod tests {
             allow_hosts: vec!["*.corp".to_owned()],
             ..AgentConfig::of_kind(AgentKind::ClaudeCode)
         };
-        let (reach, _) = reach(&config, &environment(&[]));
+        let (reach, _) = reach(&config, &environment(&[]), None);
         for (host, allowed) in [
             ("api.anthropic.com", true),
             ("api.openai.com", false),
@@ -103,7 +111,7 @@ mod tests {
             ("MY_BASE_URL", "https://me:pass@gateway.corp/x?y"),
             ("OPENAI_BASE_URL", "http://elsewhere"),
         ]);
-        let (reach, _) = reach(&config, &env);
+        let (reach, _) = reach(&config, &env, None);
         let local = reach.find("127.0.0.1").unwrap();
         assert_eq!((local.ports, local.may_be_private), (vec![4711], true));
         assert_eq!(reach.find("gateway.corp").unwrap().ports, [443]);
@@ -111,9 +119,19 @@ mod tests {
     }
 
     #[test]
+    fn an_agent_with_a_broker_reaches_it_and_not_its_models() {
+        let config = AgentConfig::of_kind(AgentKind::Codex);
+        let (reach, _) = reach(&config, &environment(&[]), Some(4711));
+        let broker = reach.find("127.0.0.1").unwrap();
+        assert_eq!((broker.ports, broker.may_be_private), (vec![4711], true));
+        assert_eq!(reach.find("api.openai.com"), None);
+        assert!(reach.find("static.crates.io").is_some());
+    }
+
+    #[test]
     fn the_users_proxy_is_used_or_named_as_unusable() {
         let config = AgentConfig::of_kind(AgentKind::Codex);
-        let with = |pairs: &[(&str, &str)]| reach(&config, &environment(pairs));
+        let with = |pairs: &[(&str, &str)]| reach(&config, &environment(pairs), None);
         let (both, unusable) = with(&[
             ("HTTP_PROXY", "http://first:1"),
             ("HTTPS_PROXY", "http://second:2"),

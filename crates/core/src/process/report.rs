@@ -132,10 +132,12 @@ pub enum LayerName {
     Network,
     /// Shared caches with a private layer over them.
     Caches,
+    /// The keys and logins of an agent stay outside. No machine lacks it: an agent's login may.
+    Keys,
 }
 
 impl LayerName {
-    /// Every layer, the basic ones first.
+    /// Every layer that a machine has or lacks, the basic ones first.
     pub const ALL: [LayerName; 16] = [
         LayerName::Subreaper,
         LayerName::PidNamespace,
@@ -174,6 +176,7 @@ impl LayerName {
             LayerName::OwnUser => "ownUser",
             LayerName::Network => "network",
             LayerName::Caches => "caches",
+            LayerName::Keys => "keys",
         }
     }
 
@@ -205,6 +208,7 @@ impl LayerName {
             LayerName::SocketScope => "abstract sockets of other processes can be reached",
             LayerName::Network => "every host and every server of the machine can be reached",
             LayerName::Caches => "package caches are empty or read-only",
+            LayerName::Keys => "the agent holds a real login",
         }
     }
 }
@@ -254,7 +258,8 @@ pub fn missing_essentials(layers: &[Layer], own_network: bool) -> impl Iterator<
             | LayerName::IpcNamespace
             | LayerName::SystemCalls
             | LayerName::Privileges
-            | LayerName::Network => true,
+            | LayerName::Network
+            | LayerName::Keys => true,
         };
         is_essential && !layer.is_active()
     })
@@ -266,7 +271,7 @@ mod tests {
 
     #[test]
     fn the_persisted_layer_name_is_the_reported_one() {
-        for name in LayerName::ALL {
+        for name in LayerName::ALL.into_iter().chain([LayerName::Keys]) {
             assert_eq!(serde_json::to_value(name).unwrap(), name.as_str());
         }
     }

@@ -56,6 +56,11 @@ async fn answer(
     let Some(protocol) = protocol else {
         return json_answer(StatusCode::NOT_FOUND, &json!({"error": "no such path"}));
     };
+    let keys = KEY_HEADERS.iter().filter_map(|name| headers.get(*name));
+    let shown = keys.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    if !shared.opens_for(shown) {
+        return failure(protocol, 401, None);
+    }
     match ask {
         Ask::Unknown => json_answer(StatusCode::NOT_FOUND, &protocol.error(404)),
         Ask::Side(body) => json_answer(StatusCode::OK, &body),

@@ -7,6 +7,7 @@ use std::time::Duration;
 pub struct Script {
     turns: Vec<Turn>,
     marked: Vec<(String, Vec<Turn>)>,
+    key: Option<String>,
 }
 
 impl Script {
@@ -15,7 +16,21 @@ impl Script {
         Self {
             turns: turns.into_iter().collect(),
             marked: Vec::new(),
+            key: None,
         }
+    }
+
+    /// Nobody is answered without this key.
+    #[must_use]
+    pub fn only_with_key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Whether the value of a header lets its sender in.
+    pub(crate) fn opens_for(&self, mut shown: impl Iterator<Item = String>) -> bool {
+        let Some(key) = &self.key else { return true };
+        shown.any(|value| value.strip_prefix("Bearer ").unwrap_or(&value) == key)
     }
 
     /// Other turns for conversations whose first prompt contains `marker`; the first match counts.

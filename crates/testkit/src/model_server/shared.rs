@@ -40,6 +40,11 @@ impl Shared {
         lock(&self.requests).clone()
     }
 
+    /// Whether the script answers whoever shows these keys.
+    pub(super) fn opens_for(&self, shown: impl Iterator<Item = String>) -> bool {
+        self.script.opens_for(shown)
+    }
+
     /// The turn to answer with, and the fault that stands in its way this time.
     pub(super) fn next(&self, opening: &str, position: usize) -> (Turn, Option<Fault>) {
         let turn = self.script.turn(opening, position);

@@ -286,6 +286,7 @@ fn judge_layers(
         | LayerName::OwnUser => request.is_confined(),
         LayerName::Network => request.network == NetworkAccess::Off,
         LayerName::Caches => request.is_confined() && !request.layered.is_empty(),
+        LayerName::Keys => false,
     };
     let judge = |name: LayerName| match missing.iter().find(|(layer, _)| *layer == name) {
         Some((_, why)) => Layer::missing(name, why),

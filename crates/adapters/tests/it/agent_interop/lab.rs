@@ -146,6 +146,12 @@ impl Lab {
         Played { events, result }
     }
 
+    /// Gives the caller another value of a variable.
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        self.unset(name);
+        self.variables.push((name.to_owned(), value.to_owned()));
+    }
+
     /// Takes a variable away from the caller.
     pub(crate) fn unset(&mut self, name: &str) {
         self.variables.retain(|(known, _)| known != name);
@@ -158,9 +164,17 @@ impl Lab {
         let work = self.home.work().display().to_string();
         let trusted = format!("projects={{{work:?}={{trust_level=\"trusted\"}}}}");
         let own: &[&str] = match self.cli {
-            Cli::Claude => &["-p", "--output-format", "json"],
+            Cli::Claude => &["-p", "--output-format", "json", "--allowedTools", "Bash"],
             Cli::Gemini => &["--approval-mode", "yolo"],
-            Cli::Codex => &["exec", "--skip-git-repo-check", "-c", &trusted, "-"],
+            Cli::Codex => &[
+                "exec",
+                "-s",
+                "danger-full-access",
+                "--skip-git-repo-check",
+                "-c",
+                &trusted,
+                "-",
+            ],
         };
         command.extend(own.iter().map(|arg| (*arg).to_owned()));
         if self.cli == Cli::Gemini {

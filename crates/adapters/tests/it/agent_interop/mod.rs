@@ -5,6 +5,7 @@ mod acp;
 mod ends;
 mod faults;
 mod home;
+mod keys;
 mod lab;
 mod project;
 mod read_only;

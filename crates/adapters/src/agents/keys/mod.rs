@@ -1,0 +1,204 @@
+//! Which keys and logins of an agent stay with drive, and what the agent has in their place.
+//!
+//! Its program is told that its model is at the broker's address, and finds a dummy wherever the
+//! user's key or token would be: in variables, and in the files of its private home.
+
+mod claude;
+mod codex;
+mod gemini;
+
+use super::projection::Projection;
+use crate::broker::{Broker, Dialect, Grant, OnUsage, Outside};
+use crate::entropy::random_token;
+use drive_core::agent::{AgentKind, proxy_of};
+use drive_core::problem::{Kind, Problem};
+use drive_core::process::{Layer, LayerName};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::net::TcpListener;
+
+/// What an agent is given, and what the broker has instead of it.
+#[derive(Default)]
+pub(super) struct Keys {
+    /// Its variables.
+    pub(super) env: BTreeMap<OsString, OsString>,
+    /// The files of its private home.
+    pub(super) files: Vec<(&'static str, String)>,
+    /// Empty where there is nothing that a broker could hold.
+    pub(super) grants: Vec<Grant>,
+    /// The login that the agent is given as it is.
+    pub(super) held: Option<&'static str>,
+    /// The broker's address.
+    url: String,
+    listener: Option<(TcpListener, u16)>,
+}
+
+/// When a dummy login ends: a program that takes it for old would try to renew it.
+const FAR: i64 = 4_102_444_800_000;
+
+/// The protocol of a kind's model; `None` for a kind whose program may speak to any.
+fn dialect(kind: AgentKind) -> Option<Dialect> {
+    match kind {
+        AgentKind::ClaudeCode => Some(Dialect::Anthropic),
+        AgentKind::GeminiCli => Some(Dialect::Gemini),
+        AgentKind::Codex => Some(Dialect::OpenAi),
+        AgentKind::Acp | AgentKind::Command => None,
+    }
+}
+
+impl Keys {
+    /// What an agent of this kind is given in place of these variables and files.
+    pub(super) fn of(
+        kind: AgentKind,
+        env: BTreeMap<OsString, OsString>,
+        projection: &Projection,
+    ) -> Result<Self, Problem> {
+        let (listener, port) = Broker::bind().map_err(no_broker)?;
+        let mut keys = Self::placed(kind, env, projection, port)?;
+        keys.listener = Some((listener, port)).filter(|_| !keys.grants.is_empty());
+        Ok(keys)
+    }
+
+    /// Whether its logins stay outside; `None` where it has none.
+    pub(super) fn layer(&self) -> Option<Layer> {
+        match self.held {
+            Some(why) => Some(Layer::missing(LayerName::Keys, why)),
+            None if self.grants.is_empty() => None,
+            None => Some(Layer::active(LayerName::Keys)),
+        }
+    }
+
+    /// The port of the broker, where there is something to hold.
+    pub(super) fn port(&self) -> Option<u16> {
+        self.listener.as_ref().map(|(_, port)| *port)
+    }
+
+    /// Starts the broker, where there is something to hold.
+    pub(super) fn start(
+        &mut self,
+        kind: AgentKind,
+        on_usage: OnUsage,
+    ) -> Result<Option<Broker>, Problem> {
+        let (Some(dialect), Some((listener, _))) = (dialect(kind), self.listener.take()) else {
+            return Ok(None);
+        };
+        let outside = Outside::of(&self.env);
+        Broker::start(listener, dialect, &self.grants, &outside, on_usage)
+            .map(Some)
+            .map_err(no_broker)
+    }
+
+    /// What an agent of this kind is given, with a broker at this port, in place of these variables
+    /// and files.
+    pub(super) fn placed(
+        kind: AgentKind,
+        env: BTreeMap<OsString, OsString>,
+        projection: &Projection,
+        port: u16,
+    ) -> Result<Self, Problem> {
+        let mut keys = Self {
+            env,
+            files: projection.files.clone(),
+            grants: Vec::new(),
+            held: None,
+            url: format!("http://127.0.0.1:{port}"),
+            listener: None,
+        };
+        match kind {
+            AgentKind::ClaudeCode => claude::place(&mut keys)?,
+            AgentKind::GeminiCli => gemini::place(&mut keys)?,
+            AgentKind::Codex => codex::place(&mut keys)?,
+            AgentKind::Acp | AgentKind::Command => {}
+        }
+        if !keys.grants.is_empty() {
+            keys.pass_by_proxy();
+        }
+        Ok(keys)
+    }
+
+    /// A variable that is set to something.
+    fn variable(&self, name: &str) -> Option<&str> {
+        let value = self.env.get(OsStr::new(name))?.to_str()?;
+        Some(value).filter(|value| !value.is_empty())
+    }
+
+    fn set(&mut self, name: &str, value: &str) {
+        self.env.insert(name.into(), value.into());
+    }
+
+    fn remove(&mut self, name: &str) {
+        self.env.remove(OsStr::new(name));
+    }
+
+    /// Puts a dummy into a variable that holds a key.
+    fn take_variable(&mut self, name: &str, upstream: &str) -> Result<(), Problem> {
+        if let Some(real) = self.variable(name).map(str::to_owned) {
+            let dummy = self.grant(&real, upstream)?;
+            self.set(name, &dummy);
+        }
+        Ok(())
+    }
+
+    /// A dummy for a key.
+    fn grant(&mut self, real: &str, upstream: &str) -> Result<String, Problem> {
+        let dummy = format!("drive-{}", random_token()?);
+        self.grant_as(dummy.clone(), real, upstream, Vec::new());
+        Ok(dummy)
+    }
+
+    fn grant_as(
+        &mut self,
+        dummy: String,
+        real: &str,
+        upstream: &str,
+        headers: Vec<(String, String)>,
+    ) {
+        self.grants.push(Grant {
+            dummy,
+            real: real.to_owned(),
+            upstream: upstream.trim_end_matches('/').to_owned(),
+            headers,
+        });
+    }
+
+    fn file(&self, name: &str) -> Option<&str> {
+        let mut files = self.files.iter();
+        files
+            .find(|(known, _)| *known == name)
+            .map(|(_, text)| text.as_str())
+    }
+
+    /// A file that the projection wrote as JSON.
+    fn json(&self, name: &str) -> Option<Value> {
+        serde_json::from_str(self.file(name)?).ok()
+    }
+
+    fn write(&mut self, name: &str, text: String) {
+        if let Some(file) = self.files.iter_mut().find(|(known, _)| *known == name) {
+            file.1 = text;
+        }
+    }
+
+    /// The user's proxy has no way to the broker.
+    fn pass_by_proxy(&mut self) {
+        let Some((_, exceptions)) = proxy_of(&self.env) else {
+            return;
+        };
+        let all = match exceptions {
+            "" => "127.0.0.1".to_owned(),
+            some => format!("{some},127.0.0.1"),
+        };
+        self.set("NO_PROXY", &all);
+        self.set("no_proxy", &all);
+    }
+}
+
+fn no_broker(error: io::Error) -> Problem {
+    let message = "cannot start the broker that holds the agent's key";
+    Problem::new(Kind::AgentNotSupervised, message).because(error)
+}
+
+#[cfg(test)]
+mod tests;
