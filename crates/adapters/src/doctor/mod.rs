@@ -146,6 +146,7 @@ impl Doctor<'_> {
         let mut checks = vec![tools::git(self)];
         checks.extend(machine::state(self));
         checks.extend(tools::agents(self));
+        checks.extend(tools::keys(self));
         checks.extend(forge::checks(self));
         checks.extend(tools::helpers(self));
         checks.extend(machine::layers(self));

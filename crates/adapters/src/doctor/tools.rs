@@ -2,7 +2,10 @@
 
 use super::program::{Version, version, version_text};
 use super::{Check, Doctor};
+use crate::agents::AgentHost;
 use drive_core::agent::AgentKind;
+use drive_core::process::LayerState;
+use drive_core::settings::IsolationMode;
 
 /// The first git with everything used here: `worktree list -z` and `merge-tree --write-tree`.
 const OLDEST_GIT: Version = Version(2, 38);
@@ -52,6 +55,34 @@ pub(super) fn agents(doctor: &Doctor<'_>) -> Vec<Check> {
                     Check::ok(check, format!("found at `{}`", path.display()))
                 }
             }
+        })
+        .collect()
+}
+
+/// Whether the keys and logins of agents that have some stay with drive.
+pub(super) fn keys(doctor: &Doctor<'_>) -> Vec<Check> {
+    let settings = doctor.settings;
+    let host = AgentHost {
+        runner: doctor.runner.clone(),
+        environment: doctor.environment.clone(),
+        base: doctor.folder.to_owned(),
+        scratch: doctor.folder.to_owned(),
+        state: doctor.folder.to_owned(),
+        forge_token_env: settings.forge.token_env.clone(),
+        secrets: Vec::new(),
+    };
+    let agents = settings.agents.iter();
+    agents
+        .filter_map(|(name, agent)| {
+            let check = format!("agent.{name}.keys");
+            let hint = "give the agent an API key";
+            Some(match host.keys(agent)?.state {
+                LayerState::Active => Check::ok(check, "stay with drive"),
+                LayerState::Missing(why) => match settings.sandbox.isolation {
+                    IsolationMode::Require => Check::missing(check, why, hint),
+                    IsolationMode::Auto | IsolationMode::Off => Check::degraded(check, why, hint),
+                },
+            })
         })
         .collect()
 }

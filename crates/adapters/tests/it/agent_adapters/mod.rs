@@ -5,6 +5,7 @@ mod caches;
 mod command;
 mod containment;
 mod dialogue;
+mod keys;
 mod network;
 mod stage;
 mod trouble;
