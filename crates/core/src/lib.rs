@@ -25,6 +25,7 @@ pub mod settings;
 pub mod steering;
 pub mod time;
 pub mod timeline;
+mod units;
 pub mod verify;
 
 pub use problem::{Class, Problem};

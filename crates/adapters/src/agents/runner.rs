@@ -150,6 +150,8 @@ const VERSION_LIMITS: Limits = Limits {
     drain: Duration::from_secs(1),
     memory_bytes: None,
     processes: None,
+    disk_bytes: None,
+    files: None,
     output_bytes: 1024 * 1024,
     tail_bytes: 4096,
     log_bytes: 0,
@@ -325,7 +327,7 @@ impl AnyAgent {
                 // Raw output stays out of reports and log files: it is not redacted.
                 log_bytes: 0,
                 tail_bytes: 0,
-                ..request.limits.clone()
+                ..self.config.limits.on(&request.limits)
             },
             isolation: self.isolation(request, &folders, readable, caches, reach),
             // They all leave shell children behind, each in a session of its own.

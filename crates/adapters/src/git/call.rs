@@ -241,6 +241,7 @@ impl<'a> Call<'a> {
             | End::LeakedProcesses { .. }
             | End::MemoryLimit
             | End::ProcessLimit
+            | End::DiskLimit { .. }
             | End::Infra { .. } => {
                 return Err(Problem::new(
                     Kind::GitFailed,

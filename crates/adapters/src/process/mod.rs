@@ -151,6 +151,8 @@ impl ProcessRunner for BoundedRunner {
             wall: Duration::from_secs(10),
             memory_bytes: Some(256 << 20),
             processes: Some(16),
+            disk_bytes: Some(1 << 30),
+            files: Some(1000),
             ..Limits::default()
         };
         let number = random_u32().unwrap_or(std::process::id());

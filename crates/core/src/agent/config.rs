@@ -1,3 +1,4 @@
+use super::limits::AgentLimits;
 use super::permission::PermissionRules;
 use super::redact::MIN_SECRET;
 use super::role::Role;
@@ -147,6 +148,9 @@ pub struct AgentConfig {
     /// What it may be granted while it runs.
     #[serde(default)]
     pub permissions: PermissionRules,
+    /// What it may use of the machine.
+    #[serde(default)]
+    pub limits: AgentLimits,
 }
 
 impl AgentConfig {
@@ -164,6 +168,7 @@ impl AgentConfig {
             hosts_are_of_repository: false,
             mcp: Vec::new(),
             permissions: PermissionRules::default(),
+            limits: AgentLimits::default(),
         }
     }
 

@@ -3,6 +3,7 @@
 pub mod answer;
 mod config;
 mod event;
+mod limits;
 mod outcome;
 mod permission;
 mod reach;
@@ -17,6 +18,7 @@ pub use config::{
     secret_values, withheld_values,
 };
 pub use event::{AgentEvent, Wait};
+pub use limits::AgentLimits;
 pub use outcome::{AgentOutcome, Ending, Failure, Ignored, Session};
 pub use permission::{Decision, PermissionRequest, PermissionRules, decide};
 pub use reach::{proxy_of, reach};

@@ -1,6 +1,6 @@
 use super::usage::{Cost, Overrun, SessionTotals, Usage};
 use crate::problem::{Kind, Problem};
-use crate::process::TimeBound;
+use crate::process::{DiskBound, TimeBound};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -122,6 +122,11 @@ pub enum Failure {
     MemoryLimit,
     /// The agent reached its process limit.
     ProcessLimit,
+    /// The agent wrote more than allowed, or the disk is nearly full.
+    DiskLimit {
+        /// The exceeded limit.
+        bound: DiskBound,
+    },
     /// The agent reached its output limit.
     OutputLimit,
     /// The run was stopped.
@@ -145,6 +150,7 @@ impl Failure {
             Failure::TimedOut { .. } => Kind::AgentTimedOut,
             Failure::MemoryLimit => Kind::AgentMemoryLimit,
             Failure::ProcessLimit => Kind::AgentProcessLimit,
+            Failure::DiskLimit { .. } => Kind::AgentDiskLimit,
             Failure::OutputLimit => Kind::AgentOutputLimit,
             Failure::Cancelled => Kind::Interrupted,
             Failure::Infra => Kind::AgentNotSupervised,
@@ -223,8 +229,21 @@ fn describe(agent: &str, reason: &Failure) -> Problem {
             "raise `memory` in `[agents.{agent}.limits]`, or give it a smaller task; the work \
                  so far is saved"
         )),
-        Failure::ProcessLimit => failed("reached its process limit")
-            .hint("see what it ran with `drive runs show`; the work so far is saved"),
+        Failure::ProcessLimit => failed("reached its process limit").hint(format!(
+            "raise `processes` in `[agents.{agent}.limits]` if it needs more; the work so far is \
+             saved"
+        )),
+        Failure::DiskLimit { bound } => failed(&bound.to_string()).hint(match bound {
+            DiskBound::Bytes(_) => format!(
+                "raise `disk` in `[agents.{agent}.limits]` if it needs more; the work so far is saved"
+            ),
+            DiskBound::Files(_) => format!(
+                "raise `files` in `[agents.{agent}.limits]` if it needs more; the work so far is saved"
+            ),
+            DiskBound::FreeBytes(_) | DiskBound::FreeFiles(_) => {
+                "make room: `drive prune` removes what is not needed".to_owned()
+            }
+        }),
         Failure::OutputLimit => failed("reached its output limit")
             .hint("read its log: `drive runs logs`; the work so far is saved"),
         Failure::Cancelled => failed("was stopped").hint("the work so far is saved"),
@@ -244,6 +263,7 @@ mod tests {
         let model = "try again later, or choose another agent with `--agent`";
         let limit = "wait for the reset, or choose another agent with `--agent`";
         let at = "2026-11-16T00:00:00Z".parse().unwrap();
+        let disk = |bound| Failure::DiskLimit { bound };
         let no_verdict = |exit_code, signal| Failure::NoVerdict { exit_code, signal };
         vec![
             (Failure::Reported, "reported a failure", log),
@@ -316,7 +336,28 @@ mod tests {
             (
                 Failure::ProcessLimit,
                 "reached its process limit",
-                "see what it ran with `drive runs show`; the work so far is saved",
+                "raise `processes` in `[agents.a.limits]` if it needs more; the work so far is \
+                 saved",
+            ),
+            (
+                disk(DiskBound::Bytes(10 << 30)),
+                "used more than 10GiB of disk",
+                "raise `disk` in `[agents.a.limits]` if it needs more; the work so far is saved",
+            ),
+            (
+                disk(DiskBound::Files(2000)),
+                "made more than 2000 files",
+                "raise `files` in `[agents.a.limits]` if it needs more; the work so far is saved",
+            ),
+            (
+                disk(DiskBound::FreeBytes(512 << 20)),
+                "was stopped: the disk has less than 512MiB left",
+                "make room: `drive prune` removes what is not needed",
+            ),
+            (
+                disk(DiskBound::FreeFiles(100)),
+                "was stopped: the disk can take less than 100 more files",
+                "make room: `drive prune` removes what is not needed",
             ),
             (
                 Failure::OutputLimit,

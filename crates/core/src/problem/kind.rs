@@ -117,8 +117,9 @@ kinds! {
         AgentEscalations: "agentEscalations", Work, "The agent asked for more permissions than allowed.", "Raise `max_escalations`, or allow what it needs under `[agents]`.";
         BudgetExceeded: "budgetExceeded", Work, "The run reached its token or cost limit.", "Grant more with `drive runs extend`, or raise the limit in `[budget]` for new runs.";
         AgentTimedOut: "agentTimedOut", Work, "The agent ran, or was silent, for too long.", "Raise `total_timeout` or `idle_timeout`.";
-        AgentMemoryLimit: "agentMemoryLimit", Work, "The agent reached its memory limit.", "Give it a smaller task.";
-        AgentProcessLimit: "agentProcessLimit", Work, "The agent reached its process limit.", "See what it ran with `drive runs show`.";
+        AgentMemoryLimit: "agentMemoryLimit", Work, "The agent reached its memory limit.", "Raise `memory` in its `[agents.NAME.limits]`, or give it a smaller task.";
+        AgentProcessLimit: "agentProcessLimit", Work, "The agent reached its process limit.", "Raise `processes` in its `[agents.NAME.limits]`.";
+        AgentDiskLimit: "agentDiskLimit", Work, "The agent wrote more than allowed, or the disk is nearly full.", "Raise `disk` or `files` in its `[agents.NAME.limits]`, or make room on the disk.";
         AgentOutputLimit: "agentOutputLimit", Work, "The agent reached its output limit.", "Read its log with `drive runs logs`.";
     }
     "Runs and cruises" {

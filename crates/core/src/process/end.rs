@@ -1,4 +1,6 @@
+use crate::units::ByteSize;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// How a child ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +25,11 @@ pub enum End {
     MemoryLimit,
     /// The tree had more processes than allowed.
     ProcessLimit,
+    /// The tree wrote more than allowed, or the disk is nearly full.
+    DiskLimit {
+        /// The exceeded limit.
+        bound: DiskBound,
+    },
     /// The tree reached its output limit.
     OutputLimit,
     /// The leader exited, and left processes behind.
@@ -69,10 +76,49 @@ impl End {
             End::TimedOut { .. } => "timedOut",
             End::MemoryLimit => "memoryLimit",
             End::ProcessLimit => "processLimit",
+            End::DiskLimit { .. } => "diskLimit",
             End::OutputLimit => "outputLimit",
             End::LeakedProcesses { .. } => "leakedProcesses",
             End::Aborted => "aborted",
             End::Infra { .. } => "infra",
+        }
+    }
+}
+
+/// The exceeded limit of what is written, with its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum DiskBound {
+    /// Bytes added to its folders.
+    Bytes(u64),
+    /// Files and folders added there.
+    Files(u64),
+    /// Bytes that stay free on the disk, whoever fills it.
+    FreeBytes(u64),
+    /// Files and folders that the disk can still take, whoever makes them.
+    FreeFiles(u64),
+}
+
+impl fmt::Display for DiskBound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DiskBound::Bytes(limit) => {
+                write!(f, "used more than {} of disk", ByteSize::new(*limit))
+            }
+            DiskBound::Files(limit) => write!(f, "made more than {limit} files"),
+            DiskBound::FreeBytes(floor) => {
+                write!(
+                    f,
+                    "was stopped: the disk has less than {} left",
+                    ByteSize::new(*floor)
+                )
+            }
+            DiskBound::FreeFiles(floor) => {
+                write!(
+                    f,
+                    "was stopped: the disk can take less than {floor} more files"
+                )
+            }
         }
     }
 }
@@ -118,6 +164,8 @@ pub struct Observed {
     pub memory: bool,
     /// The process cap was hit.
     pub processes: bool,
+    /// A cap on what is written was hit.
+    pub disk: Option<DiskBound>,
     /// The output cap was hit.
     pub output: bool,
     /// A time limit was exceeded.
@@ -144,6 +192,9 @@ pub fn classify(seen: &Observed, leaks: LeakPolicy) -> End {
     }
     if seen.processes {
         return End::ProcessLimit;
+    }
+    if let Some(bound) = seen.disk {
+        return End::DiskLimit { bound };
     }
     if seen.output {
         return End::OutputLimit;
@@ -181,6 +232,12 @@ mod tests {
             (|o| o.aborted = true, End::Aborted),
             (|o| o.memory = true, End::MemoryLimit),
             (|o| o.processes = true, End::ProcessLimit),
+            (
+                |o| o.disk = Some(DiskBound::Files(7)),
+                End::DiskLimit {
+                    bound: DiskBound::Files(7),
+                },
+            ),
             (|o| o.output = true, End::OutputLimit),
             (
                 |o| o.timeout = Some(TimeBound::Idle),

@@ -16,6 +16,10 @@ pub struct Limits {
     pub memory_bytes: Option<u64>,
     /// Processes and threads of the whole tree together.
     pub processes: Option<u32>,
+    /// Bytes that the tree may add to its writable folders.
+    pub disk_bytes: Option<u64>,
+    /// Files and folders that the tree may add there.
+    pub files: Option<u64>,
     /// Bytes on both streams together before the tree is ended.
     pub output_bytes: u64,
     /// Bytes of the end of each stream kept in memory and in the report.
@@ -34,6 +38,8 @@ impl Default for Limits {
             drain: Duration::from_secs(2),
             memory_bytes: None,
             processes: None,
+            disk_bytes: None,
+            files: None,
             output_bytes: 1 << 30,
             tail_bytes: 64 << 10,
             log_bytes: 256 << 20,

@@ -5,7 +5,7 @@ mod identity;
 mod limits;
 mod report;
 
-pub use end::{End, LeaderEnd, LeakPolicy, Observed, TimeBound, classify};
+pub use end::{DiskBound, End, LeaderEnd, LeakPolicy, Observed, TimeBound, classify};
 pub use identity::{Presence, ProcessIdentity, ProcessMark};
 pub use limits::Limits;
 pub use report::{

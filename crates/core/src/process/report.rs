@@ -110,6 +110,8 @@ pub enum LayerName {
     CgroupProcesses,
     /// The kernel kills the tree at once.
     CgroupKill,
+    /// What the tree writes is counted and capped.
+    DiskLimit,
     /// The tree cannot signal processes outside.
     SignalScope,
     /// Only the allowed folders can be written.
@@ -138,12 +140,13 @@ pub enum LayerName {
 
 impl LayerName {
     /// Every layer that a machine has or lacks, the basic ones first.
-    pub const ALL: [LayerName; 16] = [
+    pub const ALL: [LayerName; 17] = [
         LayerName::Subreaper,
         LayerName::PidNamespace,
         LayerName::CgroupMemory,
         LayerName::CgroupProcesses,
         LayerName::CgroupKill,
+        LayerName::DiskLimit,
         LayerName::SignalScope,
         LayerName::WriteScope,
         LayerName::View,
@@ -165,6 +168,7 @@ impl LayerName {
             LayerName::CgroupMemory => "cgroupMemory",
             LayerName::CgroupProcesses => "cgroupProcesses",
             LayerName::CgroupKill => "cgroupKill",
+            LayerName::DiskLimit => "diskLimit",
             LayerName::SignalScope => "signalScope",
             LayerName::WriteScope => "writeScope",
             LayerName::View => "view",
@@ -192,6 +196,7 @@ impl LayerName {
                 "processes: counted every 20 ms, a fast fork bomb can overshoot"
             }
             LayerName::CgroupKill => "a tree left by a crash is found by its pids only",
+            LayerName::DiskLimit => "it can fill the disk",
             LayerName::SignalScope => "it can signal other processes of the same user",
             LayerName::WriteScope => "writes outside the allowed folders are not prevented",
             LayerName::View => {
@@ -252,6 +257,7 @@ pub fn missing_essentials(layers: &[Layer], own_network: bool) -> impl Iterator<
             | LayerName::PidNamespace
             | LayerName::CgroupMemory
             | LayerName::CgroupProcesses
+            | LayerName::DiskLimit
             | LayerName::WriteScope
             | LayerName::View
             | LayerName::OwnProc

@@ -7,8 +7,8 @@ use super::finding::Finding;
 use super::key_path::KeyPath;
 use super::layer::{Layer, Place};
 use super::tree::{Node, NodeKind};
-use super::units::{self, UNIT_KEYWORD};
 use crate::did_you_mean::{nearest, suggestion};
+use crate::units::{self, UNIT_KEYWORD};
 use serde_json::Value;
 
 /// Keys that are planned and that no code reads yet. Accepting one would promise an effect it does

@@ -15,12 +15,12 @@ mod resolve;
 mod rules;
 mod schema;
 mod tree;
-mod units;
 mod verify;
 
 #[cfg(test)]
 mod tests;
 
+pub use crate::units::{ByteSize, NotAUnit, Period};
 pub use finding::{Finding, Findings};
 pub use layer::{DEFAULTS, Layer, Origin, Source};
 pub use model::{
@@ -30,7 +30,6 @@ pub use model::{
 pub use repository::Widened;
 pub use resolve::{Effective, Entry, resolve};
 pub use schema::published as json_schema;
-pub use units::{ByteSize, NotAUnit, Period};
 pub use verify::{
     LeakedProcesses, ReadyProbe, StageNetwork, StageTimeouts, VerifyLimits, VerifyRoute,
     VerifySettings,

@@ -1,11 +1,11 @@
 //! The settings as types. The schema, the check of every file and the decoding all come from these,
 //! so they cannot disagree. Defaults are in `default.toml`, not here.
 
-use super::units::Period;
 use super::verify::VerifySettings;
 use crate::agent::{AgentConfig, Budget, Cost};
 use crate::ids::RemoteName;
 use crate::problem::{Kind, Problem};
+use crate::units::Period;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

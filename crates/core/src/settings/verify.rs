@@ -1,6 +1,6 @@
 //! `[verify]`: the isolated verifier.
 
-use super::units::{ByteSize, Period};
+use crate::units::{ByteSize, Period};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,10 @@ pub struct VerifyLimits {
     pub memory: ByteSize,
     /// Processes at once.
     pub processes: u32,
+    /// Bytes it may add to its folders.
+    pub disk: ByteSize,
+    /// Files and folders it may add.
+    pub files: u64,
     /// How much of the end of each stream the report shows.
     pub output_tail: ByteSize,
     /// Output of both streams together before the stage is stopped.

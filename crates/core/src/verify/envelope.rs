@@ -222,6 +222,8 @@ pub enum StageEnd {
     MemoryLimit,
     /// At the bound on processes.
     ProcessLimit,
+    /// At the bound on what it writes, or because the disk is nearly full.
+    DiskLimit,
     /// At the bound on output.
     OutputLimit,
     /// It left processes behind.

@@ -48,6 +48,7 @@ pub fn judge(name: StageName, seen: &Observation) -> Judgement {
         }
         End::MemoryLimit => fail(StageEnd::MemoryLimit, "memory limit reached"),
         End::ProcessLimit => fail(StageEnd::ProcessLimit, "process limit reached"),
+        End::DiskLimit { bound } => fail(StageEnd::DiskLimit, &bound.to_string()),
         End::OutputLimit => fail(StageEnd::OutputLimit, "output limit reached"),
         End::TimedOut { bound } => {
             let reason = Some(out_of_time(*bound, seen));
@@ -99,6 +100,7 @@ pub fn category(name: StageName, ended: StageEnd) -> FailureCategory {
         StageEnd::Infra | StageEnd::Aborted => FailureCategory::Infra,
         StageEnd::MemoryLimit
         | StageEnd::ProcessLimit
+        | StageEnd::DiskLimit
         | StageEnd::OutputLimit
         | StageEnd::LeakedProcesses => FailureCategory::Resource,
         StageEnd::TimedOut => FailureCategory::Timeout,

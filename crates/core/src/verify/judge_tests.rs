@@ -1,4 +1,5 @@
 use super::*;
+use crate::process::DiskBound;
 
 fn seen(end: End) -> Observation {
     Observation {
@@ -42,6 +43,14 @@ fn every_end_has_its_status_and_category() {
         ),
         (End::MemoryLimit, S::Fail, E::MemoryLimit, C::Resource),
         (End::ProcessLimit, S::Fail, E::ProcessLimit, C::Resource),
+        (
+            End::DiskLimit {
+                bound: DiskBound::Bytes(1),
+            },
+            S::Fail,
+            E::DiskLimit,
+            C::Resource,
+        ),
         (End::OutputLimit, S::Fail, E::OutputLimit, C::Resource),
         (
             End::LeakedProcesses { count: 1 },

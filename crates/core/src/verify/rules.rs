@@ -21,6 +21,10 @@ pub struct Rules {
     pub memory_bytes: u64,
     /// Processes of one stage.
     pub processes: u32,
+    /// Bytes that one stage may add to its folders.
+    pub disk_bytes: u64,
+    /// Files and folders that one stage may add there.
+    pub files: u64,
     /// The end of each stream in the report.
     pub tail_bytes: u64,
     /// Output of one stage before it is ended.
@@ -50,6 +54,8 @@ impl Rules {
             deadline,
             memory_bytes: verify.limits.memory.bytes(),
             processes: verify.limits.processes,
+            disk_bytes: verify.limits.disk.bytes(),
+            files: verify.limits.files,
             tail_bytes: verify.limits.output_tail.bytes(),
             output_bytes: verify.limits.output_total.bytes(),
             leaks: match verify.limits.leaked_processes {
@@ -150,6 +156,8 @@ impl Default for Rules {
             deadline: Duration::from_secs(20 * 60),
             memory_bytes: 4 << 30,
             processes: 512,
+            disk_bytes: 20 << 30,
+            files: 2_000_000,
             tail_bytes: 64 << 10,
             output_bytes: 1 << 30,
             leaks: LeakPolicy::Fail,

@@ -161,6 +161,10 @@ fn hint(name: StageName, ended: StageEnd) -> String {
         }
         StageEnd::MemoryLimit => "raise `verify.limits.memory` if it needs more",
         StageEnd::ProcessLimit => "raise `verify.limits.processes` if it needs more",
+        StageEnd::DiskLimit => {
+            "raise `verify.limits.disk` or `verify.limits.files` if it needs more, or make room on \
+             the disk"
+        }
         StageEnd::OutputLimit => "make it print less, or raise `verify.limits.output_total`",
         StageEnd::LeakedProcesses => {
             "stop the processes it starts; for build daemons set `verify.limits.leaked_processes \

@@ -59,6 +59,8 @@ impl StageEnv {
             drain: DRAIN,
             memory_bytes: Some(self.rules.memory_bytes),
             processes: Some(self.rules.processes),
+            disk_bytes: Some(self.rules.disk_bytes),
+            files: Some(self.rules.files),
             output_bytes: self.rules.output_bytes,
             tail_bytes: self.rules.tail_bytes,
             ..Limits::default()

@@ -1,7 +1,9 @@
-//! Memory and process limits: enforced by the kernel if possible, else by polling.
+//! Memory, process and disk limits: enforced by the kernel if possible, else by polling.
 
 use super::super::procfs;
+use super::disk::DiskWatch;
 use super::watch::{COUNTERS, POLL, Watch};
+use drive_core::process::{DiskBound, LeaderEnd};
 use std::time::{Duration, Instant};
 
 /// How often memory is checked while the tree is far below its cap: too little time to get there in between. A
@@ -18,6 +20,10 @@ impl Watch<'_> {
         }
         self.next_sample = now + COUNTERS;
         self.read_counters();
+        if let Some(bound) = self.disk.as_ref().and_then(DiskWatch::reached) {
+            self.seen.disk = Some(bound);
+            self.kill(now);
+        }
         let limits = &self.request.limits;
         let memory_cap = limits.memory_bytes.filter(|_| !self.groups.caps_memory());
         let task_cap = limits.processes.filter(|_| !self.groups.caps_pids());
@@ -44,6 +50,17 @@ impl Watch<'_> {
         if memory_cap.is_some() || task_cap.is_some() {
             self.next_sample = now + if near { POLL } else { RELAXED_POLL };
         }
+    }
+
+    /// A leader that failed by itself may have met a limit of what is written: the kernel ends a program
+    /// whose file gets too large, or tells it so, and its parent says no more than that it failed.
+    pub(super) fn explain_failure(&mut self, end: LeaderEnd) {
+        let Some(disk) = self.disk.as_ref().filter(|_| end != LeaderEnd::Exited(0)) else {
+            return;
+        };
+        let too_large = end == LeaderEnd::Signalled(libc::SIGXFSZ);
+        let largest = self.request.limits.disk_bytes.filter(|_| too_large);
+        self.seen.disk = largest.map(DiskBound::Bytes).or_else(|| disk.count());
     }
 
     /// What the kernel counted.

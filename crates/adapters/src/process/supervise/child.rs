@@ -3,6 +3,7 @@
 
 use super::super::sys::{self, exit_now, unblock_signals};
 use super::super::wire::{Request, control, write_json};
+use super::disk;
 use super::view::TMP;
 use super::{restrict, syscalls};
 use drive_core::process::LayerName;
@@ -148,6 +149,13 @@ fn prepare(request: &Request, layers: &ChildLayers<'_>, ends: &ChildEnds) -> Ste
             maximum: Some(count),
         };
         let _ = setrlimit(Resource::Nproc, bound);
+    }
+    if let Some(bytes) = disk::largest_file(request) {
+        let bound = Rlimit {
+            current: Some(bytes),
+            maximum: Some(bytes),
+        };
+        setrlimit(Resource::Fsize, bound).map_err(step("limit the size of files"))?;
     }
     unblock_signals().map_err(|error| ("unblock signals".to_owned(), error))?;
     let mut missing = give_up_privileges(request, layers);

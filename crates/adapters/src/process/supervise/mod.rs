@@ -9,6 +9,7 @@
 mod birth;
 mod caps;
 mod child;
+mod disk;
 mod init;
 mod layers;
 mod mounts;
@@ -25,6 +26,7 @@ use super::streams::Streams;
 use super::wire::{Request, control, event, read_json};
 use super::{procfs, program, sys};
 use birth::{Init, Outputs, bear};
+use disk::DiskWatch;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{
     Layer, LayerName, ProcessIdentity, ProcessMark, ProcessReport, missing_essentials,
@@ -118,6 +120,7 @@ struct Prepared {
     signals: OwnedFd,
     layers: Vec<Layer>,
     relay: Option<Relay>,
+    disk: Option<DiskWatch>,
 }
 
 /// A tree whose child waits at the gate.
@@ -125,6 +128,7 @@ struct Ready {
     child: ProcessMark,
     missing: Vec<(LayerName, String)>,
     relay: Option<Relay>,
+    disk: Option<DiskWatch>,
 }
 
 impl Prepared {
@@ -156,6 +160,7 @@ impl Prepared {
             child,
             missing: more,
             relay,
+            disk,
         } = match ready {
             Ok(ready) => ready,
             Err(problem) => {
@@ -177,6 +182,7 @@ impl Prepared {
             signals,
             layers,
             relay,
+            disk,
         })
     }
 
@@ -210,12 +216,14 @@ impl Prepared {
             .first()
             .map(|stat| stat.mark);
         let child = child.ok_or_else(|| failed(io::Error::other("its child is gone")))?;
-        // Nothing forks after this: the relay has threads.
+        // Nothing forks after this: both have threads.
+        let disk = DiskWatch::start(request).map_err(failed)?;
         let relay = (!sockets.is_empty()).then(|| Relay::start(request, sockets));
         Ok(Ready {
             child,
             missing,
             relay: relay.transpose().map_err(failed)?,
+            disk,
         })
     }
 }
@@ -269,6 +277,9 @@ fn judge_layers(
     if init.namespaces & sys::namespace::IPC == 0 {
         missing.push((LayerName::IpcNamespace, why.to_owned()));
     }
+    if request.without.contains(&LayerName::DiskLimit) {
+        missing.push((LayerName::DiskLimit, "switched off".to_owned()));
+    }
     let asked = |name: LayerName| match name {
         LayerName::Subreaper
         | LayerName::PidNamespace
@@ -276,6 +287,10 @@ fn judge_layers(
         | LayerName::SignalScope => true,
         LayerName::CgroupMemory => request.limits.memory_bytes.is_some(),
         LayerName::CgroupProcesses => request.limits.processes.is_some(),
+        LayerName::DiskLimit => {
+            let limits = &request.limits;
+            request.is_confined() && (limits.disk_bytes.is_some() || limits.files.is_some())
+        }
         LayerName::WriteScope
         | LayerName::View
         | LayerName::OwnProc

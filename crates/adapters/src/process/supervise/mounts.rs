@@ -6,7 +6,7 @@ use super::super::wire::Request;
 use super::layers::Layers;
 use super::trees::{PATH, attach, clone_at, clone_tree, harmless};
 use super::view::{Plan, Show, TMP, about, is_system, plan};
-use drive_core::process::LayerName;
+use drive_core::process::{LayerName, Limits};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, mkdirat, openat};
 use rustix::io::Errno;
 use rustix::mount::{
@@ -110,6 +110,7 @@ struct Sources {
     layers: Layers,
     /// Files that show something else than the machine's.
     names: Vec<(PathBuf, String)>,
+    limits: Limits,
 }
 
 impl Sources {
@@ -153,6 +154,7 @@ impl Sources {
             tmp,
             layers: Layers::open(request, users),
             names: Vec::new(),
+            limits: request.limits.clone(),
         })
     }
 }
@@ -175,6 +177,19 @@ fn empty_folder() -> io::Result<OwnedFd> {
     new_fs("tmpfs", &[("mode", "0755"), ("size", "4m")], harmless())
 }
 
+/// In memory, and writable: as large as the limits, and at most half of the machine's memory, as usual.
+fn shared_folder(limits: &Limits) -> io::Result<OwnedFd> {
+    let half = rustix::system::sysinfo().totalram as u64 / 2;
+    let bytes = [limits.memory_bytes, limits.disk_bytes]
+        .into_iter()
+        .flatten();
+    let bytes = bytes.fold(half, u64::min).to_string();
+    let files = limits.files.map(|files| files.to_string());
+    let mut options = vec![("mode", "1777"), ("size", &bytes)];
+    options.extend(files.as_deref().map(|files| ("nr_inodes", files)));
+    new_fs("tmpfs", &options, harmless())
+}
+
 fn own_proc() -> io::Result<OwnedFd> {
     new_fs("proc", &[], harmless() | MountAttrFlags::MOUNT_ATTR_NOEXEC)
 }
@@ -189,10 +204,9 @@ struct Root<'a> {
 impl Root<'_> {
     /// Puts everything in its place; returns what could not be.
     fn furnish(&self, sources: Sources, owns_pids: bool) -> io::Result<Vec<(LayerName, String)>> {
-        let private = ("mode", "1777");
         let tmp = match sources.tmp {
             Some(tmp) => tmp,
-            None => new_fs("tmpfs", &[private], harmless())?,
+            None => shared_folder(&sources.limits)?,
         };
         attach(&tmp, &self.folder(Path::new(TMP))?)?;
         let mut covers = self.separate_from_tmp(&sources.plan)?;
@@ -224,7 +238,7 @@ impl Root<'_> {
         }
         self.link(Path::new("/var/tmp"), Path::new(TMP))?;
         self.devices(&sources.devices)?;
-        let shared = new_fs("tmpfs", &[private], harmless())?;
+        let shared = shared_folder(&sources.limits)?;
         attach(&shared, &self.folder(Path::new(SHARED_MEMORY))?)?;
         let proc = self.proc(&sources.null, owns_pids)?;
         for own in covers.iter().chain([&self.fd]) {

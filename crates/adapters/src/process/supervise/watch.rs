@@ -7,6 +7,7 @@ use super::super::sys::{Reap, reap};
 use super::super::usage::Usage;
 use super::super::wire::{Request, control, event, read_json};
 use super::birth::Init;
+use super::disk::DiskWatch;
 use super::init::InitEvent;
 use super::outlet::Outlet;
 use super::relay::Relay;
@@ -69,6 +70,7 @@ pub(super) struct Watch<'a> {
     signals: OwnedFd,
     layers: Vec<Layer>,
     relay: Option<Relay>,
+    pub(super) disk: Option<DiskWatch>,
     pub(super) seen: Observed,
     problem: Option<Problem>,
     usage: Usage,
@@ -113,6 +115,7 @@ impl<'a> Watch<'a> {
             signals: prepared.signals,
             layers: prepared.layers,
             relay: prepared.relay,
+            disk: prepared.disk,
             seen: Observed::default(),
             problem: None,
             usage: Usage::default(),
@@ -428,6 +431,7 @@ impl<'a> Watch<'a> {
     fn leader_ended(&mut self, end: LeaderEnd) {
         self.seen.leader = Some(end);
         self.read_counters();
+        self.explain_failure(end);
         if matches!(self.phase, Phase::Running) {
             let wait = if self.streams.any_open() {
                 self.request.limits.drain

@@ -3,6 +3,7 @@
 #[macro_use]
 mod support;
 
+mod bombs;
 mod ends;
 mod escape;
 mod isolation;

@@ -4,6 +4,7 @@
 pub(crate) mod support;
 
 mod agents;
+mod bombs;
 mod crowd;
 pub(crate) mod deaths;
 mod end_to_end;

@@ -89,6 +89,25 @@ everyone! {
         assert_eq!(scene.verify().verdict(), ("fail", "fail", "processLimit", "resource"));
     }
 
+    fn disk_and_inode_bombs_reach_their_limits(scene) {
+        let disk = "for n in $(seq 40); do head -c 1M /dev/zero > f$n; done; sleep PATIENCE";
+        let files = "for n in $(seq 3000); do : > f$n; done; sleep PATIENCE";
+        for (bomb, limit, reason) in [
+            (disk, "disk = \"20MiB\"", "used more than 20MiB of disk"),
+            (files, "files = 2000", "made more than 2000 files"),
+        ] {
+            scene.compile(&bomb.replace("PATIENCE", "0"));
+            assert_eq!(scene.verify().verdict(), PASS, "the control of {limit}");
+            scene.compile(&bomb.replace("PATIENCE", "19"));
+            let limited = format!("processes = 64\n{limit}");
+            scene.settings(&scene.text_of("repo/drive.toml").replace("processes = 64", &limited));
+            scene.change();
+            let answer = scene.verify();
+            assert_eq!(answer.verdict(), ("fail", "fail", "diskLimit", "resource"));
+            assert_eq!(answer.text("/stages/0/reason"), reason);
+        }
+    }
+
     fn endless_output_reaches_the_limit_on_output(scene) {
         scene.compile("exec yes");
         let answer = scene.verify();

@@ -57,6 +57,7 @@ pub(super) fn wait_for(failure: &Failure, tries: Tries, message: &str) -> Option
         | Failure::TimedOut { .. }
         | Failure::MemoryLimit
         | Failure::ProcessLimit
+        | Failure::DiskLimit { .. }
         | Failure::OutputLimit
         | Failure::Cancelled
         | Failure::Infra => None,

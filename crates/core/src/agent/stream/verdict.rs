@@ -95,6 +95,7 @@ fn bound_reached(end: &End) -> Option<Failure> {
         End::TimedOut { bound } => Some(Failure::TimedOut { bound: *bound }),
         End::MemoryLimit => Some(Failure::MemoryLimit),
         End::ProcessLimit => Some(Failure::ProcessLimit),
+        End::DiskLimit { bound } => Some(Failure::DiskLimit { bound: *bound }),
         End::OutputLimit => Some(Failure::OutputLimit),
         End::Aborted => Some(Failure::Cancelled),
         End::Infra { .. } => Some(Failure::Infra),

@@ -31,6 +31,7 @@ pub(super) fn is_outage(ending: &Ending) -> bool {
         | Failure::TimedOut { .. }
         | Failure::MemoryLimit
         | Failure::ProcessLimit
+        | Failure::DiskLimit { .. }
         | Failure::OutputLimit
         | Failure::Cancelled
         | Failure::Infra => false,

@@ -60,6 +60,7 @@ impl OutcomeStatus {
             | Failure::Garbage
             | Failure::MemoryLimit
             | Failure::ProcessLimit
+            | Failure::DiskLimit { .. }
             | Failure::OutputLimit
             | Failure::Infra => OutcomeStatus::Failed,
         }

@@ -4,9 +4,10 @@ mod routes;
 
 use super::key_path::{KeyPath, is_bare};
 use super::model::{ForgeSettings, SandboxSettings, SecretSettings, Settings, TeamSettings};
-use super::units::Period;
+use crate::agent::AgentConfig;
 use crate::did_you_mean::suggestion;
 use crate::problem::{Kind, Problem};
+use crate::units::Period;
 use std::collections::BTreeMap;
 
 /// A rule that does not hold.
@@ -44,6 +45,7 @@ pub(super) fn broken(settings: &Settings) -> Vec<Broken> {
     broken.extend(sandbox(&settings.sandbox));
     broken.extend(secrets(&settings.secrets));
     broken.extend(agents(settings));
+    broken.extend(agent_limits(settings));
     broken.extend(limits(settings));
     broken.extend(routes::broken(&settings.verify));
     broken
@@ -273,6 +275,29 @@ fn is_inside(path: &str) -> bool {
         && parts.all(|part| part != "..")
 }
 
+/// Limits under which an agent could not even start.
+fn agent_limits(settings: &Settings) -> Vec<Broken> {
+    let zero = |(name, agent): (&String, &AgentConfig)| {
+        let limits = &agent.limits;
+        let path = agent_path(name).join("limits");
+        [
+            ("memory", limits.memory.bytes() == 0),
+            ("processes", limits.processes == 0),
+            ("disk", limits.disk.bytes() == 0),
+            ("files", limits.files == 0),
+        ]
+        .into_iter()
+        .filter(|(_, is_zero)| *is_zero)
+        .map(|(key, _)| Broken {
+            message: format!("`{}` must be more than 0", path.join(key)),
+            paths: vec![path.join(key)],
+            hint: None,
+        })
+        .collect::<Vec<_>>()
+    };
+    settings.agents.iter().flat_map(zero).collect()
+}
+
 fn agents(settings: &Settings) -> Vec<Broken> {
     let secrets = [
         &settings.forge.token_env,
@@ -334,6 +359,7 @@ fn limits(settings: &Settings) -> Vec<Broken> {
     let limits = &settings.verify.limits;
     let mut broken: Vec<Broken> = [
         ("verify.limits.memory", limits.memory),
+        ("verify.limits.disk", limits.disk),
         ("verify.limits.output_tail", limits.output_tail),
         ("verify.limits.output_total", limits.output_total),
     ]
@@ -341,6 +367,10 @@ fn limits(settings: &Settings) -> Vec<Broken> {
     .filter(|(_, size)| size.bytes() == 0)
     .map(|(key, _)| Broken::new(&[key], format!("`{key}` must be more than 0")))
     .collect();
+    if limits.files == 0 {
+        let key = "verify.limits.files";
+        broken.push(Broken::new(&[key], format!("`{key}` must be more than 0")));
+    }
     if broken.is_empty() && limits.output_tail > limits.output_total {
         broken.push(Broken::new(
             &["verify.limits.output_tail", "verify.limits.output_total"],

@@ -2,8 +2,8 @@
 
 use super::Broken;
 use crate::settings::key_path::KeyPath;
-use crate::settings::units::Period;
 use crate::settings::verify::{ReadyProbe, VerifyRoute, VerifySettings};
+use crate::units::Period;
 use globset::Glob;
 
 /// Every rule a route breaks.

@@ -5,7 +5,7 @@ mod properties;
 mod repository;
 
 use super::*;
-use crate::agent::AgentKind;
+use crate::agent::{AgentKind, AgentLimits};
 use serde_json::json;
 use std::time::Duration;
 
@@ -126,6 +126,19 @@ fn an_agent_can_be_changed_in_part_and_added() {
     assert_eq!(agents["codex"].model.as_deref(), Some("big"));
     assert_eq!(agents["codex"].command, ["codex"]);
     assert_eq!(agents["mine"].kind, AgentKind::Command);
+}
+
+#[test]
+fn limits_of_an_agent_can_be_changed_in_part_and_every_agent_has_the_same_ones() {
+    let text = "[agents.codex.limits]\nmemory = \"2GiB\"\n[agents.mine]\nkind = \"command\"\n\
+                command = [\"./agent\"]\nlimits = { files = 7 }\n";
+    let agents = effective(text).settings.agents;
+    let usual = AgentLimits::default();
+    assert_eq!(agents["claude-code"].limits, usual);
+    assert_eq!(agents["gemini-cli"].limits, usual);
+    let memory = ByteSize::new(2 << 30);
+    assert_eq!(agents["codex"].limits, AgentLimits { memory, ..usual });
+    assert_eq!(agents["mine"].limits, AgentLimits { files: 7, ..usual });
 }
 
 #[test]

@@ -36,6 +36,31 @@ fn a_permission_rule_that_nobody_would_keep_is_shown_on_its_line() {
 }
 
 #[test]
+fn an_agent_that_could_use_nothing_is_refused() {
+    for (key, zero) in [
+        ("memory", "\"0B\""),
+        ("processes", "0"),
+        ("disk", "\"0B\""),
+        ("files", "0"),
+    ] {
+        assert_mistake(
+            &format!("[agents.codex.limits]\n{key} = {zero}\n"),
+            &format!("drive.toml:2: `agents.codex.limits.{key}` must be more than 0"),
+        );
+    }
+    for (key, zero) in [("disk", "\"0B\""), ("files", "0")] {
+        assert_mistake(
+            &format!("[verify.limits]\n{key} = {zero}\n"),
+            &format!("drive.toml:2: `verify.limits.{key}` must be more than 0"),
+        );
+    }
+    assert_mistake(
+        "[agents.codex.limits]\nmemry = \"1GiB\"\n",
+        "drive.toml:2: unknown key `agents.codex.limits.memry` (did you mean `memory`?)",
+    );
+}
+
+#[test]
 fn an_agent_that_is_not_described_suggests_one_that_is() {
     assert_mistake(
         "[spawn]\nagent = \"claude\"\n",

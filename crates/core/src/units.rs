@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// The schema keyword that says which of these a text must be.
-pub(super) const UNIT_KEYWORD: &str = "x-unit";
+pub(crate) const UNIT_KEYWORD: &str = "x-unit";
 
 /// Digits a single number may have: enough for any use, too few to overflow.
 const MAX_DIGITS: usize = 9;
@@ -222,7 +222,7 @@ pub struct NotAUnit {
 }
 
 /// Checks a text against the unit a schema names.
-pub(super) fn check(unit: &str, text: &str) -> Result<(), NotAUnit> {
+pub(crate) fn check(unit: &str, text: &str) -> Result<(), NotAUnit> {
     match unit {
         Period::NAME => text.parse::<Period>().map(drop),
         ByteSize::NAME => text.parse::<ByteSize>().map(drop),

@@ -1,0 +1,273 @@
+//! What a tree writes. No quota can be had without privileges, so a thread counts what its folders
+//! gained, and watches the room that is left on their disks: a walk over many files must not keep
+//! output or a timeout waiting.
+
+use super::super::wire::Request;
+use drive_core::process::{DiskBound, LayerName};
+use drive_engine::ports::Writes;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, StatVfs, fstat, openat, statat};
+use rustix::time::{ClockId, clock_gettime};
+use std::collections::HashSet;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often the room on the disks is looked at: 16 µs each time.
+const ROOM: Duration = Duration::from_secs(1);
+/// How often the files are counted: 40 ms for 30,000 of them.
+const COUNT: Duration = Duration::from_secs(5);
+/// A count may take this part of a core at most.
+const REST: u32 = 10;
+/// What stays free on any disk, where it is not more than a hundredth of it.
+const FREE_BYTES: u64 = 512 << 20;
+const FOLDER: OFlags = OFlags::DIRECTORY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// The limit of the size of one file.
+pub(super) fn largest_file(request: &Request) -> Option<u64> {
+    let is_on = !request.without.contains(&LayerName::DiskLimit);
+    request.limits.disk_bytes.filter(|_| is_on)
+}
+
+/// The watch over what one tree writes.
+pub(super) struct DiskWatch {
+    meter: Arc<Meter>,
+    reached: Arc<OnceLock<DiskBound>>,
+}
+
+impl DiskWatch {
+    /// Starts to count, before the tree writes anything; `None` where nothing is limited.
+    pub(super) fn start(request: &Request) -> io::Result<Option<Self>> {
+        let limits = &request.limits;
+        let is_limited = limits.disk_bytes.is_some() || limits.files.is_some();
+        if !is_limited || request.without.contains(&LayerName::DiskLimit) {
+            return Ok(None);
+        }
+        let meter = Arc::new(Meter::new(request));
+        let reached = Arc::new(OnceLock::new());
+        let watch = Self {
+            meter: Arc::clone(&meter),
+            reached: Arc::clone(&reached),
+        };
+        let watching = thread::Builder::new().name("disk".to_owned());
+        watching.spawn(move || {
+            let _ = reached.set(meter.watch());
+        })?;
+        Ok(Some(watch))
+    }
+
+    /// The limit that was reached.
+    pub(super) fn reached(&self) -> Option<DiskBound> {
+        self.reached.get().copied()
+    }
+
+    /// Counts now: a program that fails because of a limit fails before the next count.
+    pub(super) fn count(&self) -> Option<DiskBound> {
+        self.reached().or_else(|| self.meter.count())
+    }
+}
+
+struct Meter {
+    folders: Vec<PathBuf>,
+    disks: Vec<Room>,
+    bytes: Option<u64>,
+    files: Option<u64>,
+    /// What was changed before belongs to somebody else. Nobody in the tree can set this time of a
+    /// file, which is read from the same coarse clock.
+    since: (i64, i64),
+}
+
+impl Meter {
+    fn new(request: &Request) -> Self {
+        let now = clock_gettime(ClockId::RealtimeCoarse);
+        let folders = outermost(request);
+        let mut known = HashSet::new();
+        let mut is_new = |folder: &Path| {
+            let device = openat(CWD, folder, FOLDER, Mode::empty()).and_then(fstat);
+            device.is_ok_and(|folder| known.insert(folder.st_dev))
+        };
+        let disks = folders.iter().filter(|folder| is_new(folder));
+        Self {
+            disks: disks.filter_map(|folder| Room::new(folder)).collect(),
+            folders,
+            bytes: request.limits.disk_bytes,
+            files: request.limits.files,
+            since: (now.tv_sec, now.tv_nsec),
+        }
+    }
+
+    /// Goes on until a limit is reached.
+    fn watch(&self) -> DiskBound {
+        let mut counted = Instant::now();
+        let mut rest = Duration::ZERO;
+        let mut before = self.left();
+        loop {
+            thread::sleep(ROOM);
+            if let Some(bound) = self.disks.iter().find_map(Room::is_short) {
+                return bound;
+            }
+            // What others write counts here as well: it only brings a count forward.
+            let left = self.left();
+            let gone = |of: fn(&Left) -> u64, limit: Option<u64>| {
+                limit.is_some_and(|limit| of(&before).saturating_sub(of(&left)) > limit / 4)
+            };
+            let is_fast =
+                gone(|left| left.bytes, self.bytes) || gone(|left| left.files, self.files);
+            let since = counted.elapsed();
+            if since < rest || (since < COUNT && !is_fast) {
+                continue;
+            }
+            let start = Instant::now();
+            if let Some(bound) = self.count() {
+                return bound;
+            }
+            rest = start.elapsed() * REST;
+            counted = Instant::now();
+            before = left;
+        }
+    }
+
+    fn left(&self) -> Left {
+        let mut all = Left::default();
+        for disk in self.disks.iter().filter_map(Room::read) {
+            all.bytes += free_bytes(&disk);
+            all.files += disk.f_favail;
+        }
+        all
+    }
+
+    /// Counts what is new, and stops at a limit.
+    fn count(&self) -> Option<DiskBound> {
+        let mut seen = Seen::default();
+        self.folders
+            .iter()
+            .find_map(|folder| self.count_below(folder, &mut seen))
+    }
+
+    fn count_below(&self, folder: &Path, seen: &mut Seen) -> Option<DiskBound> {
+        let root = openat(CWD, folder, FOLDER, Mode::empty()).ok()?;
+        let device = fstat(&root).ok()?.st_dev;
+        // A folder is opened by its name in the one above, so that no path is too long.
+        let mut open: Vec<(Rc<OwnedFd>, CString)> = vec![(Rc::new(root), c".".to_owned())];
+        while let Some((above, name)) = open.pop() {
+            let Ok(here) = openat(above.as_fd(), &name, FOLDER, Mode::empty()) else {
+                continue;
+            };
+            let here = Rc::new(here);
+            let Ok(entries) = Dir::read_from(here.as_fd()) else {
+                continue;
+            };
+            for entry in entries.flatten() {
+                let name = entry.file_name();
+                if name == c"." || name == c".." {
+                    continue;
+                }
+                let Ok(stat) = statat(here.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW) else {
+                    continue;
+                };
+                let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+                if is_folder && stat.st_dev == device {
+                    open.push((Rc::clone(&here), name.to_owned()));
+                }
+                let changed = (stat.st_ctime, stat.st_ctime_nsec as i64);
+                if changed < self.since {
+                    continue;
+                }
+                seen.files += 1;
+                let is_first = is_folder || stat.st_nlink == 1;
+                if is_first || seen.linked.insert((stat.st_dev, stat.st_ino)) {
+                    seen.bytes += stat.st_blocks as u64 * 512;
+                }
+                if let Some(limit) = self.bytes.filter(|limit| seen.bytes >= *limit) {
+                    return Some(DiskBound::Bytes(limit));
+                }
+                if let Some(limit) = self.files.filter(|limit| seen.files > *limit) {
+                    return Some(DiskBound::Files(limit));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// What a count has found so far.
+#[derive(Default)]
+struct Seen {
+    bytes: u64,
+    files: u64,
+    /// Files with several names that are counted.
+    linked: HashSet<(u64, u64)>,
+}
+
+#[derive(Default)]
+struct Left {
+    bytes: u64,
+    files: u64,
+}
+
+/// One disk, and what has to stay free on it.
+struct Room {
+    folder: PathBuf,
+    bytes: u64,
+    files: u64,
+}
+
+impl Room {
+    /// On a disk that is nearly full already, half of what is left.
+    fn new(folder: &Path) -> Option<Self> {
+        let disk = rustix::fs::statvfs(folder).ok()?;
+        let hundredth = disk.f_blocks.saturating_mul(disk.f_frsize) / 100;
+        let bytes = FREE_BYTES.min(hundredth).min(free_bytes(&disk) / 2);
+        Some(Self {
+            folder: folder.to_owned(),
+            bytes: if bytes < 1 << 20 {
+                bytes
+            } else {
+                bytes >> 20 << 20
+            },
+            files: (disk.f_files / 100).min(disk.f_favail / 2),
+        })
+    }
+
+    fn read(&self) -> Option<StatVfs> {
+        rustix::fs::statvfs(&self.folder).ok()
+    }
+
+    fn is_short(&self) -> Option<DiskBound> {
+        let disk = self.read()?;
+        if free_bytes(&disk) < self.bytes {
+            return Some(DiskBound::FreeBytes(self.bytes));
+        }
+        (disk.f_favail < self.files).then_some(DiskBound::FreeFiles(self.files))
+    }
+}
+
+fn free_bytes(disk: &StatVfs) -> u64 {
+    disk.f_bavail.saturating_mul(disk.f_frsize)
+}
+
+/// The folders that the tree can write, each once.
+fn outermost(request: &Request) -> Vec<PathBuf> {
+    let folders = match &request.writes {
+        Writes::Only(folders) => folders.as_slice(),
+        // It may write anywhere; most of it will be here.
+        Writes::Anywhere => std::slice::from_ref(&request.cwd),
+    };
+    let named = folders.iter().chain(&request.tmp);
+    let mut real: Vec<PathBuf> = named.filter_map(|path| path.canonicalize().ok()).collect();
+    real.sort();
+    // A folder sorts before what is in it.
+    let mut outermost: Vec<PathBuf> = Vec::new();
+    for path in real {
+        if !outermost.iter().any(|outer| path.starts_with(outer)) {
+            outermost.push(path);
+        }
+    }
+    outermost
+}
