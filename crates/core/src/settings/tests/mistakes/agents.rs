@@ -56,7 +56,7 @@ fn an_agent_that_could_use_nothing_is_refused() {
     }
     assert_mistake(
         "[agents.codex.limits]\nmemry = \"1GiB\"\n",
-        "drive.toml:2: unknown key `agents.codex.limits.memry` (did you mean `memory`?)",
+        "drive.toml:2: unknown key `memry` in `[agents.codex.limits]` (did you mean `memory`?)",
     );
 }
 
