@@ -196,6 +196,7 @@ impl Observer for Progress<'_> {
             }
             AgentEvent::Thinking { .. }
             | AgentEvent::Resumed
+            | AgentEvent::Isolation { .. }
             | AgentEvent::PermissionAnswered { .. }
             | AgentEvent::Finished { .. } => {}
         }

@@ -5,6 +5,7 @@ use crate::documents::{Failure, RunDocument};
 use crate::output::Printable;
 use drive_core::agent::answer::Verdict;
 use drive_core::problem::{Kind, Problem};
+use drive_core::process::missing_essentials;
 use drive_core::run::{Flow, OutcomeStatus, Phase, Record, Run, waits_for_person};
 use drive_engine::ports::DiffStats;
 use std::fmt::Write;
@@ -70,6 +71,10 @@ fn text(run: &Run, changes: Option<&DiffStats>) -> String {
     }
     for sandbox in run.sandboxes.values() {
         let _ = writeln!(text, "sandbox  {}", sandbox.path.display());
+    }
+    // Every missing layer is in the JSON and on the pull request.
+    for layer in missing_essentials(&run.layers, true) {
+        let _ = writeln!(text, "missing  layer `{}`", layer.name.as_str());
     }
     for warning in &run.warnings {
         let _ = writeln!(text, "note     {}", warning.replace('\n', "\n           "));

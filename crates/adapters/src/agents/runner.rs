@@ -318,6 +318,7 @@ impl AnyAgent {
                 over.cancel(Urgency::Graceful);
             }
         });
+        let of_keys = keys.layer();
         let broker = keys.start(self.config.kind, on_usage)?;
         let spec = CommandSpec {
             args: first_args.into_iter().chain(args).collect(),
@@ -353,6 +354,7 @@ impl AnyAgent {
         let report = self.host.runner.run(&spec, &stop, started, &mut session)?;
         session.lacked_network(&report.layers);
         session.lacked_caches(&report.layers);
+        session.held_by(&report.layers, of_keys);
         let outcome = login.named(session.finish(&report.end));
         match relies_on {
             Some(layer) if !is_active(&report, layer) => Err(not_held(&self.name)),

@@ -80,6 +80,19 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Says which layers held it. One that the report does not name was not asked for; of caches and
+    /// keys there may be none.
+    pub(super) fn held_by(&mut self, layers: &[Layer], keys: Option<Layer>) {
+        let layer = |name: LayerName| {
+            let known = layers.iter().find(|layer| layer.name == name).cloned();
+            let is_off = name != LayerName::Caches;
+            known.or_else(|| is_off.then(|| Layer::missing(name, "switched off in the settings")))
+        };
+        let layers = LayerName::ALL.into_iter().filter_map(layer);
+        let layers = layers.chain(keys).collect();
+        self.tell(vec![AgentEvent::Isolation { layers }]);
+    }
+
     /// The verdict, once the agent is gone.
     pub(super) fn finish(mut self, end: &End) -> AgentOutcome {
         drop(self.linger.take());

@@ -78,6 +78,9 @@ pub(super) fn layers(doctor: &Doctor<'_>) -> Vec<Check> {
             let is_refused = refused.contains(&layer.name);
             let name = format!("layer.{}", layer.name.as_str());
             match (layer.state, isolation) {
+                (LayerState::Active, _) if layer.name == LayerName::DiskLimit => {
+                    Check::ok(name, "polled every 5 s")
+                }
                 (LayerState::Active, _) => Check::ok(name, "available"),
                 (LayerState::Missing(why), IsolationMode::Require) if is_refused => Check::missing(
                     name,

@@ -5,8 +5,10 @@ use super::record::RecordDocument;
 use super::value::{Moment, Sha, mirror, path_text};
 use drive_adapters::agents::TRANSCRIPT;
 use drive_core::ids::{BranchName, PrNumber};
+use drive_core::process::missing_layers;
 use drive_core::review::LastWord;
 use drive_core::run::{self, Flow, Phase, Run, RunKind};
+use drive_core::verify::MissingLayer;
 use drive_core::verify::Overall;
 use drive_engine::ports::{DiffStats, Entry, FileChange};
 use schemars::JsonSchema;
@@ -158,6 +160,10 @@ pub(crate) struct RunSummary {
     /// Refs that hold work which is on no branch.
     #[schemars(inner(regex(pattern = "^refs/drive/kept/")))]
     kept: Vec<String>,
+    /// The layers of isolation that held every agent and the verification.
+    layers: Vec<&'static str>,
+    /// The layers that were missing, each with the reason and what follows.
+    missing_layers: Vec<MissingLayer>,
     warnings: Vec<String>,
     /// The log of the agent that worked last.
     log: Option<String>,
@@ -286,6 +292,18 @@ impl From<&Run> for RunSummary {
             cost_usd: spent.cost.map(|cost| cost.usd()),
             duration_ms: duration,
             kept: run.kept.iter().map(|kept| kept.reference.clone()).collect(),
+            layers: run
+                .layers
+                .iter()
+                .filter(|layer| layer.is_active())
+                .map(|layer| layer.name.as_str())
+                .collect(),
+            missing_layers: missing_layers(&run.layers)
+                .map(|(name, why)| MissingLayer {
+                    name: name.as_str().to_owned(),
+                    consequence: why.to_owned(),
+                })
+                .collect(),
             warnings: run.warnings.clone(),
             log: run
                 .work

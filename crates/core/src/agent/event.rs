@@ -1,5 +1,6 @@
 use super::permission::{Decision, PermissionRequest};
 use super::usage::{Cost, Usage};
+use crate::process::Layer;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -85,6 +86,11 @@ pub enum AgentEvent {
     Network {
         /// What happened, and what to do about it.
         message: String,
+    },
+    /// Which layers of isolation held the agent, and which were missing.
+    Isolation {
+        /// Every layer.
+        layers: Vec<Layer>,
     },
     /// The agent's terminal event.
     Finished {

@@ -6,6 +6,7 @@ pub use step::{describe_step, is_internal, is_routine};
 
 use crate::forge::Comment;
 use crate::ids::{EffectKey, RunId};
+use crate::process::missing_essentials;
 use crate::run::{
     Ask, ChildReport, ChildState, Effect, EffectResult, Event, Flow, ForgeAnswer, Note, Outcome,
     OutcomeStatus, Run, step, waits_for_person,
@@ -135,6 +136,14 @@ fn describe_note(note: &Note) -> Option<String> {
         Note::Steering { files } if files.is_empty() => "changes no steering files".to_owned(),
         Note::Steering { files } => {
             first_line(&format!("changes steering files: {}", named(files)))
+        }
+        Note::Isolation { layers } => {
+            let names = missing_essentials(layers, true).map(|layer| layer.name.as_str());
+            let names = names.collect::<Vec<_>>().join(", ");
+            if names.is_empty() {
+                return None;
+            }
+            format!("missing layers of isolation: {names}")
         }
         Note::Launched { .. } | Note::Command { .. } | Note::Used { .. } => return None,
     })

@@ -7,7 +7,7 @@ use crate::ports::{AgentRequest, INSTRUCTION_FILES, InstructionFile, Place};
 use drive_core::agent::{Access, AgentEvent, Decision, Role};
 use drive_core::ids::SandboxId;
 use drive_core::problem::{Kind, Problem};
-use drive_core::process::Limits;
+use drive_core::process::{Layer, Limits, add_layers};
 use drive_core::run::{AgentJob, EffectResult, Note, Spent};
 use std::cell::Cell;
 
@@ -156,6 +156,9 @@ impl Notes<'_> {
         if let AgentEvent::Network { message } = event {
             return self.warn(message);
         }
+        if let AgentEvent::Isolation { layers } = event {
+            return self.layers(layers);
+        }
         let note = match note_of(event) {
             Some(Note::Used { spent }) => self.used(spent),
             note => note.filter(|_| self.count.get() < MOST_NOTES),
@@ -170,6 +173,17 @@ impl Notes<'_> {
         self.journal(Note::Warning {
             text: text.to_owned(),
         });
+    }
+
+    /// Most agents of a run have the same layers.
+    fn layers(&self, layers: &[Layer]) {
+        let known = &self.task.run.layers;
+        let mut together = known.clone();
+        add_layers(&mut together, layers.iter().cloned());
+        if together != *known {
+            let layers = layers.to_vec();
+            self.journal(Note::Isolation { layers });
+        }
     }
 
     fn journal(&self, note: Note) {
@@ -218,6 +232,7 @@ fn note_of(event: &AgentEvent) -> Option<Note> {
         | AgentEvent::Resumed
         | AgentEvent::PermissionAsked { .. }
         | AgentEvent::Network { .. }
+        | AgentEvent::Isolation { .. }
         | AgentEvent::Finished { .. } => None,
     }
 }

@@ -6,6 +6,7 @@ use super::record::{tell_record, tokens};
 use drive_core::Problem;
 use drive_core::ids::RunId;
 use drive_core::phase::PhaseName;
+use drive_core::process::missing_layers;
 use drive_core::run::{Run, cruise_status, paused_for, waits_for_person};
 use drive_core::timeline::{describe_state, timeline};
 use drive_engine::ports::{Entry, RunFilter, Store};
@@ -73,6 +74,7 @@ pub(super) fn show_page(store: &dyn Store, id: &str) -> Result<Option<String>, P
         let task = run.request.as_ref().map_or("", |request| &request.task);
         html.raw("<h2>Task</h2>\n").element("pre", clip(task, TASK));
         commits(html, &run);
+        isolation(html, &run);
         warnings(html, &run);
         if let Some(record) = run.flow.record() {
             tell_record(html, record);
@@ -137,6 +139,21 @@ fn commits(html: &mut Html, run: &Run) {
     }
     html.raw("</ul>\n");
     left_out(html, hidden, "commits");
+}
+
+fn isolation(html: &mut Html, run: &Run) {
+    if run.layers.is_empty() {
+        return;
+    }
+    html.raw("<h2>Isolation</h2>\n<ul>\n");
+    for (name, why) in missing_layers(&run.layers) {
+        let line = format!("missing layer {}: {why}", name.as_str());
+        html.element("li", line).raw("\n");
+    }
+    let active = run.layers.iter().filter(|layer| layer.is_active());
+    let active: Vec<&str> = active.map(|layer| layer.name.as_str()).collect();
+    let line = format!("active layers: {}", active.join(", "));
+    html.element("li", line).raw("\n</ul>\n");
 }
 
 fn warnings(html: &mut Html, run: &Run) {

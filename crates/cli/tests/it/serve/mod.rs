@@ -2,5 +2,5 @@
 
 mod dashboard;
 mod listening;
-mod serving;
+pub(crate) mod serving;
 mod webhooks;

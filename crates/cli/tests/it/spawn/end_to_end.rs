@@ -62,7 +62,9 @@ fn the_pull_request_says_what_the_agent_said_and_what_the_task_was() {
         "I add a file.\n\n<details><summary>Task</summary>\n\nAdd a file\n\n</details>\n\nRun `{}`, agent `script`.",
         text(&run["runId"])
     );
-    assert_eq!(text(&shown["body"]).trim(), expected);
+    let body = text(&shown["body"]);
+    assert!(body.starts_with(&expected), "{body}");
+    assert!(body.contains("solation"), "{body}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ pub(crate) mod deaths;
 mod end_to_end;
 mod github;
 mod homes;
+mod layers;
 mod logging;
 mod memory;
 mod mistakes;

@@ -9,6 +9,7 @@ use super::event::{AgentEvent, Wait};
 use super::outcome::{AgentOutcome, Ending};
 use super::permission::Decision;
 use crate::Problem;
+use crate::process::LayerState;
 pub(super) use forms::MIN_SECRET;
 pub use redactor::{REPLACEMENT, Redactor, Secrets};
 
@@ -142,6 +143,13 @@ fn texts_of(event: &mut AgentEvent) -> Vec<&mut String> {
             asked.into_iter().chain(reason).collect()
         }
         AgentEvent::Warning { message } | AgentEvent::Network { message } => vec![message],
+        AgentEvent::Isolation { layers } => layers
+            .iter_mut()
+            .filter_map(|layer| match &mut layer.state {
+                LayerState::Missing(why) => Some(why),
+                LayerState::Active => None,
+            })
+            .collect(),
         AgentEvent::Started { .. }
         | AgentEvent::Usage { .. }
         | AgentEvent::Resumed

@@ -7,6 +7,7 @@
 mod attempt;
 mod budget;
 mod cruise;
+mod isolation_text;
 mod kit;
 mod merge;
 mod outage;

@@ -8,6 +8,7 @@ use super::super::model::{
 use super::phase::PhaseFlow;
 use crate::ids::CommitSha;
 use crate::problem::{Kind, Problem};
+use crate::process::{Layer, LayerName, LayerState, add_layers, missing_essentials};
 use crate::review::LastWord;
 use crate::verify::{Verification, promotable, render};
 
@@ -42,6 +43,7 @@ impl PhaseFlow<'_> {
             return self.not_merged("its branch has no commit");
         };
         if let EffectResult::Verified { base, report } = result {
+            add_layers(&mut self.run.layers, missing_of(&report));
             self.state.judged = Some(Judged {
                 run_id: report.run_id.clone(),
                 overall: report.overall,
@@ -114,6 +116,7 @@ impl PhaseFlow<'_> {
             match answer {
                 ForgeAnswer::Merged { sha } => {
                     self.state.merged = sha.or_else(|| self.run.work.head_sha.clone());
+                    self.warn_of_missing_layers();
                     return self.leave(OutcomeStatus::Succeeded, None);
                 }
                 ForgeAnswer::BaseMoved if self.state.counts.verifications < MOST_VERIFICATIONS => {
@@ -140,10 +143,33 @@ impl PhaseFlow<'_> {
         self.not_merged(&reason);
     }
 
+    fn warn_of_missing_layers(&mut self) {
+        let missing = missing_essentials(&self.run.layers, true).map(|layer| layer.name.as_str());
+        let missing = missing.collect::<Vec<_>>().join(", ");
+        if !missing.is_empty() {
+            let text = format!("merged without full isolation: missing layers {missing}");
+            self.run.warnings.push(text);
+        }
+    }
+
     fn not_merged(&mut self, reason: &str) {
         let problem = not_merged(reason);
         self.leave(OutcomeStatus::NeedsHuman, Some(problem));
     }
+}
+
+fn missing_of(report: &Verification) -> Vec<Layer> {
+    let layer = |name: &str| {
+        let mut all = LayerName::ALL.into_iter();
+        all.find(|layer| layer.as_str() == name)
+    };
+    let missing = report.workspace.missing.iter().filter_map(|one| {
+        Some(Layer {
+            name: layer(&one.name)?,
+            state: LayerState::Missing(one.consequence.clone()),
+        })
+    });
+    missing.collect()
 }
 
 fn not_merged(reason: &str) -> Problem {

@@ -6,6 +6,7 @@ use super::super::model::{
     AgentJob, Effect, EffectResult, Flow, OutcomeStatus, Publish, Request, Run, SpawnStage, Timer,
 };
 use super::attempt::earlier_attempt;
+use super::isolation_text::isolation_text;
 use super::kit::Context;
 use super::outage;
 use super::publish::{commit_message, nothing_changed, shortened};
@@ -265,11 +266,12 @@ fn pull_request_body(run: &Run, request: &Request) -> String {
         .map(str::trim)
         .unwrap_or_default();
     let flagged = notice(&run.work.steering).map_or(String::new(), |text| format!("\n\n{text}"));
+    let isolation = isolation_text(&run.layers).map_or(String::new(), |text| format!("\n\n{text}"));
     let task = shortened(&request.task);
     let (run, agent) = (&run.id, &request.agent);
     format!(
         "{said}{flagged}\n\n<details><summary>Task</summary>\n\n{task}\n\n</details>\n\nRun `{run}`, \
-         agent `{agent}`.\n"
+         agent `{agent}`.{isolation}\n"
     )
     .trim_start()
     .to_owned()

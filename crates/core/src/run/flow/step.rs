@@ -7,6 +7,7 @@ use super::super::model::{
 use super::{cruise, phase, resume, shutdown, spawn, tree};
 use crate::ids::{CommitSha, EffectKey, RunId};
 use crate::problem::{Kind, Problem};
+use crate::process::add_layers;
 use crate::time::Timestamp;
 use std::sync::Arc;
 
@@ -49,6 +50,7 @@ pub fn step(
                     run.using.insert(key, spent);
                 }
                 Note::Steering { files } => run.work.steering = files,
+                Note::Isolation { layers } => add_layers(&mut run.layers, layers),
                 Note::Launched { .. }
                 | Note::Waiting { .. }
                 | Note::Permission { .. }

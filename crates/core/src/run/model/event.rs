@@ -6,7 +6,7 @@ use super::timer::Timer;
 use super::tree::ChildReport;
 use crate::agent::Budget;
 use crate::ids::{EffectKey, RunId};
-use crate::process::ProcessIdentity;
+use crate::process::{Layer, ProcessIdentity};
 use serde::{Deserialize, Serialize};
 
 /// Something that happened. The journal is the list of these.
@@ -105,6 +105,11 @@ pub enum Note {
     Steering {
         /// Their paths.
         files: Vec<String>,
+    },
+    /// Which layers of isolation held an agent, and which were missing.
+    Isolation {
+        /// Every layer.
+        layers: Vec<Layer>,
     },
     /// A warning.
     Warning {

@@ -202,6 +202,7 @@ impl Record {
             | Note::Waiting { .. }
             | Note::Used { .. }
             | Note::Steering { .. }
+            | Note::Isolation { .. }
             | Note::Warning { .. } => {}
         }
     }

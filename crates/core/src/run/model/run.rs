@@ -13,7 +13,7 @@ use super::tree::{Child, ChildReport};
 use crate::agent::{Budget, Cost};
 use crate::forge::CommentRef;
 use crate::ids::{EffectKey, RunId, SandboxId};
-use crate::process::ProcessIdentity;
+use crate::process::{Layer, ProcessIdentity};
 use crate::sandbox::{KeptWork, Sandbox};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,9 @@ pub struct Run {
     pub using: BTreeMap<EffectKey, Spent>,
     /// What the run made.
     pub work: Work,
+    /// The layers of isolation that held its agents and its verification, and the missing ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<Layer>,
     /// Things a person should know that did not stop the run.
     pub warnings: Vec<String>,
     /// What it posted on the forge, by the effect that did.
@@ -141,6 +144,7 @@ impl Run {
             spent: Spent::default(),
             using: BTreeMap::new(),
             work: Work::default(),
+            layers: Vec::new(),
             warnings: Vec::new(),
             posts: Vec::new(),
             flow: Flow::Awaiting,

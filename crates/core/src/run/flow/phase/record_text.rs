@@ -1,6 +1,7 @@
 //! The record of a phase as Markdown, for the end of the description.
 
 use super::super::super::model::{JobRecord, Record, Run};
+use super::super::isolation_text::isolation_text;
 use crate::agent::answer::Verdict;
 use crate::agent::{Cost, Role, Usage};
 use crate::review::Domain;
@@ -29,6 +30,9 @@ pub(super) fn record_text(record: &Record, run: &Run) -> String {
     text.push_str("\nCommits:\n\n");
     for commit in &run.work.commits {
         let _ = writeln!(text, "- {} {}", commit.sha, cell(&commit.subject));
+    }
+    if let Some(isolation) = isolation_text(&run.layers) {
+        let _ = write!(text, "\n{isolation}\n");
     }
     tell_reviews(record, &mut text);
     tell_remarks(record, &mut text);

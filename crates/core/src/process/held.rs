@@ -1,0 +1,40 @@
+//! The layers of a whole run: what held every one of its processes.
+
+use super::{Layer, LayerName, LayerState};
+
+/// Adds the layers of one more process. A layer that was missing once is missing.
+pub fn add_layers(all: &mut Vec<Layer>, more: impl IntoIterator<Item = Layer>) {
+    for layer in more {
+        match all.iter_mut().find(|known| known.name == layer.name) {
+            Some(known) if known.is_active() => *known = layer,
+            Some(_) => {}
+            None => all.push(layer),
+        }
+    }
+}
+
+/// The missing layers, each with the reason and what follows.
+pub fn missing_layers(layers: &[Layer]) -> impl Iterator<Item = (LayerName, &str)> {
+    layers.iter().filter_map(|layer| match &layer.state {
+        LayerState::Missing(why) => Some((layer.name, why.as_str())),
+        LayerState::Active => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_layer_that_was_missing_once_is_missing() {
+        let (view, network) = (LayerName::View, LayerName::Network);
+        let mut all = vec![Layer::active(view)];
+        add_layers(
+            &mut all,
+            [Layer::missing(view, "off"), Layer::active(network)],
+        );
+        add_layers(&mut all, [Layer::active(view)]);
+        let names: Vec<LayerName> = missing_layers(&all).map(|(name, _)| name).collect();
+        assert_eq!((names, all.len()), (vec![view], 2));
+    }
+}
