@@ -100,7 +100,7 @@ fn a_name_that_a_repository_allows_leads_to_public_addresses_only() {
     let text = "[agents.codex]\nallow_hosts = [\"git.corp\", \"127.0.0.1:5432\"]\n";
     let may_be_private = |layer: Layer, name: &str| {
         let config = resolve(&[layer]).unwrap().settings.agents["codex"].clone();
-        let (reach, _) = reach(&config, &BTreeMap::new());
+        let (reach, _) = reach(&config, &BTreeMap::new(), None);
         reach.find(name).unwrap().may_be_private
     };
     assert!(may_be_private(own(text), "git.corp"));
