@@ -3,9 +3,12 @@
 //! What differs between the agents is in one file each (`claude`, `gemini`, `codex`, `acp`,
 //! `command`): flags for a role, files they need, the versions that were verified. What is the same
 //! is not: finding the program (`locate`), the private home (`home`), what it holds of the user's
-//! settings (`projection`, `instructions`), the keys that stay outside (`keys`), what the kernel lets them touch (`confine`), and the conversation with its redaction, its log and its stops (`session`).
+//! settings (`projection`, `instructions`), the keys that stay outside (`keys`), what the agent sees
+//! and the kernel lets it touch (`sight`, `confine`), and the conversation with its redaction, its log
+//! and its stops (`session`).
 
 mod acp;
+mod check;
 mod claude;
 mod codex;
 mod command;
@@ -13,6 +16,7 @@ mod confine;
 mod files;
 mod gemini;
 mod home;
+mod host;
 mod instructions;
 mod keys;
 mod locate;
@@ -22,9 +26,11 @@ mod prompt;
 mod recipe;
 mod runner;
 mod session;
+mod sight;
 mod transcript;
 mod version;
 
 pub use home::discard_homes;
-pub use runner::{AgentHost, AnyAgent, agent};
+pub use host::AgentHost;
+pub use runner::{AnyAgent, agent};
 pub use transcript::TRANSCRIPT;

@@ -2,114 +2,36 @@ use super::acp::Acp;
 use super::claude::Claude;
 use super::codex::Codex;
 use super::command::Command;
-use super::confine::{Confined, isolation};
 use super::files::{make_private, unusable, write_private};
 use super::gemini::Gemini;
 use super::home::{AgentFolders, Wanted, prepare};
+use super::host::AgentHost;
 use super::instructions::combined;
 use super::keys::Keys;
-use super::locate::{Program, find};
 use super::login::Login;
-use super::projection::{Projection, project};
+use super::projection::Projection;
 use super::recipe::{Input, Job, Launch, Recipe};
 use super::session::Session;
 use super::transcript::Transcript;
 use super::version::{find_version, warning};
-use crate::Environment;
 use crate::caches;
-use crate::environment::{HOME, PATH};
 use crate::files::replace;
-use crate::tool_paths;
 use drive_core::agent::stream::StreamSetup;
 use drive_core::agent::{
-    AgentConfig, AgentEvent, AgentKind, AgentNetwork, AgentOutcome, Role, Secrets, allowed_env,
-    config_dir_variable, reach, secret_held_by, secret_values, withheld_values,
+    AgentConfig, AgentEvent, AgentKind, AgentNetwork, AgentOutcome, Secrets, allowed_env,
+    config_dir_variable, reach, secret_held_by, secret_values,
 };
-use drive_core::network::Reach;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{Layer, LayerName, LayerState, LeakPolicy, Limits, ProcessReport};
 use drive_core::time::{Timestamp, after};
 use drive_engine::cancel::Urgency;
 use drive_engine::ports::{
-    Agent, AgentRequest, AgentVersion, Collect, CommandSpec, Isolation, IsolationMode,
-    LayeredFolder, OrphanPolicy, ProcessRunner, Started, Stdin,
+    Agent, AgentRequest, AgentVersion, CommandSpec, IsolationMode, OrphanPolicy, Started, Stdin,
 };
 use drive_engine::{CancelToken, stdin_channel};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
-
-/// What agents are made from, besides their settings.
-#[derive(Clone)]
-pub struct AgentHost {
-    /// Starts them.
-    pub runner: Arc<dyn ProcessRunner>,
-    /// The caller's environment, of which they are given a part.
-    pub environment: Environment,
-    /// The caller's checkout: where a relative command in the settings starts.
-    pub base: PathBuf,
-    /// A folder for what belongs to no run.
-    pub scratch: PathBuf,
-    /// The state directory, which no agent sees.
-    pub state: PathBuf,
-    /// The variable that holds the forge's token, which no agent is given.
-    pub forge_token_env: String,
-    /// Values that no log and no event may show, besides the agent's own.
-    pub secrets: Vec<String>,
-}
-
-impl AgentHost {
-    /// The secrets that an agent with these settings is given, or that are withheld from it.
-    pub fn secret_values(&self, config: &AgentConfig) -> Vec<String> {
-        let projection = self.projection("", config).unwrap_or_default();
-        self.known_secrets(config, &projection)
-    }
-
-    /// Whether the logins of an agent with these settings stay with drive; `None` where it has none.
-    pub fn keys(&self, config: &AgentConfig) -> Option<Layer> {
-        let projection = self.projection("", config).ok()?;
-        let env = allowed_env(config, &self.caller(&projection), &self.forge_token_env);
-        Keys::of(config.kind, env, &projection).ok()?.layer()
-    }
-
-    fn known_secrets(&self, config: &AgentConfig, projection: &Projection) -> Vec<String> {
-        let caller = self.caller(projection);
-        let mut values =
-            secret_values(config, &allowed_env(config, &caller, &self.forge_token_env));
-        values.extend(withheld_values(&caller, &self.forge_token_env));
-        values.extend(projection.secrets.iter().cloned());
-        values
-    }
-
-    /// What the files of the agent's program in the user's home come to.
-    fn projection(&self, agent: &str, config: &AgentConfig) -> Result<Projection, Problem> {
-        let folder = config_dir_variable(config.kind)
-            .and_then(|name| self.environment.get(name))
-            .map(PathBuf::from);
-        project(
-            agent,
-            config,
-            self.real_home().as_deref(),
-            folder.as_deref(),
-        )
-    }
-
-    /// The caller's environment over what the program's own files set.
-    fn caller(&self, projection: &Projection) -> BTreeMap<OsString, OsString> {
-        let own = projection.variables.iter();
-        let own = own.map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        let caller = self.environment.iter();
-        own.chain(caller.map(|(name, value)| (name.to_owned(), value.to_owned())))
-            .collect()
-    }
-
-    fn real_home(&self) -> Option<PathBuf> {
-        let home = self.environment.absolute_path(HOME)?;
-        Some(home.canonicalize().unwrap_or(home))
-    }
-}
 
 /// The agent `name` with these settings. Refuses settings that could never work.
 pub fn agent(name: &str, config: &AgentConfig, host: &AgentHost) -> Result<AnyAgent, Problem> {
@@ -132,30 +54,15 @@ pub fn agent(name: &str, config: &AgentConfig, host: &AgentHost) -> Result<AnyAg
 
 /// An agent of any kind.
 pub struct AnyAgent {
-    name: String,
-    config: AgentConfig,
-    host: AgentHost,
-    recipe: Box<dyn Recipe>,
+    pub(super) name: String,
+    pub(super) config: AgentConfig,
+    pub(super) host: AgentHost,
+    pub(super) recipe: Box<dyn Recipe>,
     projection: Projection,
 }
 
 /// The file that `DRIVE_INPUT` names.
 const INPUT: &str = "input.json";
-
-/// How long an agent may take to say its version.
-const VERSION_LIMITS: Limits = Limits {
-    wall: Duration::from_secs(60),
-    idle: None,
-    grace: Duration::from_secs(2),
-    drain: Duration::from_secs(1),
-    memory_bytes: None,
-    processes: None,
-    disk_bytes: None,
-    files: None,
-    output_bytes: 1024 * 1024,
-    tail_bytes: 4096,
-    log_bytes: 0,
-};
 
 impl Agent for AnyAgent {
     fn name(&self) -> &str {
@@ -401,120 +308,6 @@ impl AnyAgent {
         }
     }
 
-    fn isolation(
-        &self,
-        request: &AgentRequest,
-        folders: &AgentFolders,
-        readable: Vec<PathBuf>,
-        layered: Vec<LayeredFolder>,
-        reach: Reach,
-    ) -> Isolation {
-        let real_home = self.real_home();
-        isolation(&Confined {
-            role: request.role,
-            mode: request.isolation,
-            sandbox: Some(&request.sandbox),
-            git_dir: request.git_dir.as_deref(),
-            real_home: real_home.as_deref(),
-            state: &self.host.state,
-            folders,
-            readable,
-            layered,
-            network: self.config.network,
-            reach,
-        })
-    }
-
-    /// The caches of package managers that it works with.
-    fn caches(
-        &self,
-        request: &AgentRequest,
-        folders: &AgentFolders,
-        env: &BTreeMap<OsString, OsString>,
-    ) -> Vec<LayeredFolder> {
-        let real_home = self.real_home();
-        let Some(real_home) = real_home.filter(|_| request.isolation != IsolationMode::Off) else {
-            return Vec::new();
-        };
-        let own = |name: &str| env.get(OsStr::new(name)).map(PathBuf::from);
-        caches::find(&caches::Wanted {
-            real_home: &real_home,
-            users: &|name| self.host.environment.absolute_path(name),
-            home: &folders.home,
-            own: &|name| own(name).filter(|path| path.is_absolute()),
-            shared: &self.config.home,
-            state: &self.host.state,
-            layers: &folders.layers,
-        })
-    }
-
-    fn ask_version(
-        &self,
-        program: &Program,
-        args: Vec<OsString>,
-        mut env: BTreeMap<OsString, OsString>,
-        mode: IsolationMode,
-        cancel: &CancelToken,
-    ) -> Result<String, Problem> {
-        let scratch = self.host.scratch.join("check").join(&self.name);
-        let folders = prepare(&scratch, &Wanted::nothing())?;
-        let real_home = self.real_home();
-        let readable = self.tools(program, &args, &env, real_home.as_deref());
-        // A repository may name the program, and nobody has looked at it yet.
-        let listed: Vec<&str> = self.config.variables().collect();
-        env.retain(|name, _| !listed.iter().any(|one| name == one));
-        let spec = CommandSpec {
-            args,
-            env: environment(env, [], &folders),
-            limits: VERSION_LIMITS,
-            isolation: isolation(&Confined {
-                role: Role::Reviewer,
-                mode,
-                sandbox: None,
-                git_dir: None,
-                real_home: real_home.as_deref(),
-                state: &self.host.state,
-                folders: &folders,
-                readable,
-                network: AgentNetwork::Off,
-                reach: Reach::default(),
-                layered: Vec::new(),
-            }),
-            leaks: LeakPolicy::Kill,
-            ..CommandSpec::new(&program.path, &folders.home)
-        };
-        let mut output = Collect::new(64 * 1024);
-        let report = self
-            .host
-            .runner
-            .run(&spec, cancel, &mut |_| Ok(()), &mut output)?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        if report.end.is_success() && self.recipe.recognises(&text) {
-            return Ok(text);
-        }
-        Err(self.wrong_program(program, &text))
-    }
-
-    fn wrong_program(&self, program: &Program, said: &str) -> Problem {
-        let said = self.secrets().redact(said.trim());
-        let first = said.lines().next().unwrap_or("nothing");
-        let shown: String = first.chars().take(100).collect();
-        Problem::new(
-            Kind::AgentWrongProgram,
-            format!(
-                "agent `{}` is not of the kind `{}`: `{}` is another program",
-                self.name,
-                self.recipe.kind(),
-                program.path.display()
-            ),
-        )
-        .cause(format!("`--version` prints `{shown}`"))
-        .hint(format!(
-            "set `command` and `kind` in `[agents.{}]`",
-            self.name
-        ))
-    }
-
     fn login(&self, env: &BTreeMap<OsString, OsString>) -> Login {
         Login {
             ends: self.projection.login_ends,
@@ -576,7 +369,7 @@ impl AnyAgent {
         self.host.caller(&self.projection)
     }
 
-    fn secrets(&self) -> Secrets {
+    pub(super) fn secrets(&self) -> Secrets {
         Secrets::new(self.known_secrets())
     }
 
@@ -586,62 +379,7 @@ impl AnyAgent {
         all
     }
 
-    fn program(
-        &self,
-        env: &BTreeMap<OsString, OsString>,
-    ) -> Result<(Program, Vec<OsString>), Problem> {
-        let (command, args) = self.config.command_line().ok_or_else(|| {
-            Problem::new(
-                Kind::AgentWithoutCommand,
-                format!("agent `{}` has no command", self.name),
-            )
-        })?;
-        let search = env
-            .get(OsStr::new("PATH"))
-            .map_or(OsStr::new(""), |path| path);
-        let found = find(&self.name, &command, search, &self.host.base)?;
-        // Arguments in the settings belong to the program that was named there.
-        let program = if args.is_empty() {
-            self.recipe.native(found)
-        } else {
-            found
-        };
-        Ok((program, args.into_iter().map(OsString::from).collect()))
-    }
-
-    /// The program, and what the search path, its arguments and variables that are passed on name.
-    fn tools(
-        &self,
-        program: &Program,
-        args: &[OsString],
-        env: &BTreeMap<OsString, OsString>,
-        home: Option<&Path>,
-    ) -> Vec<PathBuf> {
-        let search = self.host.environment.get(PATH).unwrap_or_default();
-        let mut tools = tool_paths::of_search_path(search, home);
-        tools.push(tool_paths::of_program(&program.root, &program.path, home));
-        let is_mentionable = |path: &Path| tool_paths::is_mentionable(path, home, &self.host.state);
-        let listed = |name: &OsStr| self.config.env.iter().any(|one| name == one.as_str());
-        let (listed, usual): (Vec<_>, Vec<_>) = env.iter().partition(|(name, _)| listed(name));
-        let mentioned = args
-            .iter()
-            .chain(listed.into_iter().map(|(_, value)| value));
-        tools.extend(
-            mentioned
-                .map(PathBuf::from)
-                .filter(|path| is_mentionable(path)),
-        );
-        let usual = usual.into_iter().map(|(_, value)| PathBuf::from(value));
-        tools.extend(usual.filter(|path| tool_paths::is_narrow(path, home)));
-        // What an interpreter runs is a program as well, which may need what lies beside it.
-        let script = args.first().map(Path::new);
-        let script = script.filter(|path| path.is_file() && is_mentionable(path));
-        let folder = script.and_then(|script| Some((script.parent()?, script)));
-        tools.extend(folder.map(|(root, script)| tool_paths::of_program(root, script, home)));
-        tools
-    }
-
-    fn real_home(&self) -> Option<PathBuf> {
+    pub(super) fn real_home(&self) -> Option<PathBuf> {
         self.host.real_home()
     }
 }
@@ -702,7 +440,7 @@ fn identity(agent: &str) -> impl Iterator<Item = (OsString, OsString)> {
 
 /// The whole environment of an agent: what it is allowed, its private folders, and what its kind
 /// needs, which wins.
-fn environment(
+pub(super) fn environment(
     allowed: BTreeMap<OsString, OsString>,
     own: impl IntoIterator<Item = (OsString, OsString)>,
     folders: &AgentFolders,

@@ -259,7 +259,8 @@ fn outermost(request: &Request) -> Vec<PathBuf> {
         // It may write anywhere; most of it will be here.
         Writes::Anywhere => std::slice::from_ref(&request.cwd),
     };
-    let named = folders.iter().chain(&request.tmp);
+    let layers = request.layered.iter().map(|folder| &folder.layer);
+    let named = folders.iter().chain(&request.tmp).chain(layers);
     let mut real: Vec<PathBuf> = named.filter_map(|path| path.canonicalize().ok()).collect();
     real.sort();
     // A folder sorts before what is in it.

@@ -32,10 +32,16 @@ fn a_permission_is_answered_over_the_open_input_and_recorded() {
         tool: "WebFetch".to_owned(),
         detail: "https://example.org/".to_owned(),
     };
-    let (launched, events) = played.events.split_first().unwrap();
+    let [launched, events @ .., isolation] = &played.events[..] else {
+        panic!("{:?}", played.events);
+    };
     assert!(
         matches!(launched, AgentEvent::Launched { .. }),
         "{launched:?}"
+    );
+    assert!(
+        matches!(isolation, AgentEvent::Isolation { .. }),
+        "{isolation:?}"
     );
     assert_eq!(
         events,

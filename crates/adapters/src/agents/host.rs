@@ -1,0 +1,92 @@
+use super::keys::Keys;
+use super::projection::{Projection, project};
+use crate::Environment;
+use crate::environment::HOME;
+use drive_core::agent::{
+    AgentConfig, allowed_env, config_dir_variable, secret_values, withheld_values,
+};
+use drive_core::problem::Problem;
+use drive_core::process::Layer;
+use drive_engine::ports::ProcessRunner;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What agents are made from, besides their settings.
+#[derive(Clone)]
+pub struct AgentHost {
+    /// Starts them.
+    pub runner: Arc<dyn ProcessRunner>,
+    /// The caller's environment, of which they are given a part.
+    pub environment: Environment,
+    /// The caller's checkout: where a relative command in the settings starts.
+    pub base: PathBuf,
+    /// A folder for what belongs to no run.
+    pub scratch: PathBuf,
+    /// The state directory, which no agent sees.
+    pub state: PathBuf,
+    /// The variable that holds the forge's token, which no agent is given.
+    pub forge_token_env: String,
+    /// Values that no log and no event may show, besides the agent's own.
+    pub secrets: Vec<String>,
+}
+
+impl AgentHost {
+    /// The secrets that an agent with these settings is given, or that are withheld from it.
+    pub fn secret_values(&self, config: &AgentConfig) -> Vec<String> {
+        let projection = self.projection("", config).unwrap_or_default();
+        self.known_secrets(config, &projection)
+    }
+
+    /// Whether the logins of an agent with these settings stay with drive; `None` where it has none.
+    pub fn keys(&self, config: &AgentConfig) -> Option<Layer> {
+        let projection = self.projection("", config).ok()?;
+        let env = allowed_env(config, &self.caller(&projection), &self.forge_token_env);
+        Keys::of(config.kind, env, &projection).ok()?.layer()
+    }
+
+    pub(super) fn known_secrets(
+        &self,
+        config: &AgentConfig,
+        projection: &Projection,
+    ) -> Vec<String> {
+        let caller = self.caller(projection);
+        let mut values =
+            secret_values(config, &allowed_env(config, &caller, &self.forge_token_env));
+        values.extend(withheld_values(&caller, &self.forge_token_env));
+        values.extend(projection.secrets.iter().cloned());
+        values
+    }
+
+    /// What the files of the agent's program in the user's home come to.
+    pub(super) fn projection(
+        &self,
+        agent: &str,
+        config: &AgentConfig,
+    ) -> Result<Projection, Problem> {
+        let folder = config_dir_variable(config.kind)
+            .and_then(|name| self.environment.get(name))
+            .map(PathBuf::from);
+        project(
+            agent,
+            config,
+            self.real_home().as_deref(),
+            folder.as_deref(),
+        )
+    }
+
+    /// The caller's environment over what the program's own files set.
+    pub(super) fn caller(&self, projection: &Projection) -> BTreeMap<OsString, OsString> {
+        let own = projection.variables.iter();
+        let own = own.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        let caller = self.environment.iter();
+        own.chain(caller.map(|(name, value)| (name.to_owned(), value.to_owned())))
+            .collect()
+    }
+
+    pub(super) fn real_home(&self) -> Option<PathBuf> {
+        let home = self.environment.absolute_path(HOME)?;
+        Some(home.canonicalize().unwrap_or(home))
+    }
+}
