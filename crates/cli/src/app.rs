@@ -13,6 +13,7 @@ use drive_core::time::Timestamp;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Clock, ProcessRunner};
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -121,6 +122,17 @@ impl App {
             self.global.config.as_deref(),
         );
         settings::load(&paths, &[]).map_err(Problem::from)
+    }
+
+    /// Warns about what the repository's settings open: to all, and to these agents.
+    pub(crate) fn warn_of_repository(&self, agents: &BTreeSet<&str>) -> Result<(), Problem> {
+        for widened in &self.settings()?.widened {
+            let agent = widened.agent.as_deref();
+            if agent.is_none_or(|agent| agents.contains(agent)) {
+                self.output().warn(&widened.message);
+            }
+        }
+        Ok(())
     }
 
     /// The journal, for commands that only look.

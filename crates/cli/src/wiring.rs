@@ -171,12 +171,7 @@ impl Wiring {
         app: &App,
     ) -> Result<(), Problem> {
         let names: BTreeSet<&str> = names.into_iter().collect();
-        for widened in &app.settings()?.widened {
-            let agent = widened.agent.as_deref();
-            if agent.is_none_or(|agent| names.contains(agent)) {
-                app.output().warn(&widened.message);
-            }
-        }
+        app.warn_of_repository(&names)?;
         for name in names {
             let agent = self.agents.find(name)?;
             agent.require_no_secret(task)?;

@@ -88,8 +88,18 @@ impl<'a> Session<'a> {
             let is_off = name != LayerName::Caches;
             known.or_else(|| is_off.then(|| Layer::missing(name, "switched off in the settings")))
         };
-        let layers = LayerName::ALL.into_iter().filter_map(layer);
-        let layers = layers.chain(keys).collect();
+        let mut all: Vec<Layer> = LayerName::ALL.into_iter().filter_map(layer).collect();
+        let is_open =
+            |layer: &Layer| layer.name == LayerName::View && layer.state != LayerState::Active;
+        let is_open = all.iter().any(is_open);
+        all.extend(keys.map(|keys| {
+            if is_open {
+                Layer::missing(LayerName::Keys, "it can read the files that hold them")
+            } else {
+                keys
+            }
+        }));
+        let layers = all;
         self.tell(vec![AgentEvent::Isolation { layers }]);
     }
 

@@ -40,7 +40,8 @@ pub(crate) struct Grant {
 /// Called with the tokens of the run so far whenever more were used.
 pub(crate) type OnUsage = Box<dyn Fn(Usage) + Send + Sync>;
 
-/// A running broker. Dropping it ends every call.
+/// A running broker. Dropping it ends every answer; a call that the model has not answered yet ends by
+/// its own timeout.
 pub(crate) struct Broker {
     shared: Arc<Shared>,
     stop: Option<oneshot::Sender<()>>,
@@ -66,7 +67,7 @@ impl Broker {
     ) -> io::Result<Self> {
         let shared = Arc::new(Shared::new(dialect, grants, outside, on_usage));
         let runtime = tokio::runtime::Builder::new_current_thread()
-            .max_blocking_threads(2 * connections::MOST)
+            .max_blocking_threads(2 * serve::MOST_CALLS)
             .enable_all()
             .build()?;
         let (stop, stopped) = oneshot::channel();
@@ -101,6 +102,7 @@ impl Broker {
 
 impl Drop for Broker {
     fn drop(&mut self) {
+        self.shared.end();
         if let Some(stop) = self.stop.take() {
             let _ = stop.send(());
         }

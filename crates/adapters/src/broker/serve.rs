@@ -8,16 +8,23 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::Response;
 use drive_core::agent::Usage;
+use drive_core::network::host_of_url;
 use serde_json::json;
 use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use subtle::ConstantTimeEq;
 use tokio::sync::mpsc::{Sender, channel};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_stream::wrappers::ReceiverStream;
 use ureq::Agent;
 
 /// The largest request: models take 32 MB, and what does not fit must reach them to be refused.
 pub(super) const MOST_REQUEST: usize = 64 * 1024 * 1024;
+/// Calls at once: an agent and the agents it starts. More wait before their body is read.
+pub(super) const MOST_CALLS: usize = 16;
+/// The size of all requests together that wait to be sent, in KiB.
+const MOST_WAITING: u32 = 256 * 1024;
 /// How much of an answer is passed on at once.
 const PIECE: usize = 16 * 1024;
 /// Pieces that wait for a slow agent.
@@ -43,6 +50,20 @@ const NOT_SENT: [&str; 13] = [
     "upgrade",
 ];
 
+/// Parts of a header's name by which a server between may choose another server or path: a key is for
+/// one server alone.
+const STEERING: [&str; 9] = [
+    "base",
+    "forward",
+    "host",
+    "original-",
+    "override",
+    "rewrite",
+    "target",
+    "upstream",
+    "url",
+];
+
 /// The same of an answer.
 const NOT_ANSWERED: [&str; 8] = [
     "connection",
@@ -61,6 +82,10 @@ pub(super) struct Shared {
     grants: Vec<(Grant, Agent)>,
     used: Mutex<Usage>,
     on_usage: OnUsage,
+    calls: Arc<Semaphore>,
+    waiting: Arc<Semaphore>,
+    /// Whether the run is over.
+    is_over: AtomicBool,
 }
 
 impl Shared {
@@ -76,7 +101,15 @@ impl Shared {
             grants: grants.iter().map(with_client).collect(),
             used: Mutex::default(),
             on_usage,
+            calls: Arc::new(Semaphore::new(MOST_CALLS)),
+            waiting: Arc::new(Semaphore::new(MOST_WAITING as usize)),
+            is_over: AtomicBool::new(false),
         }
+    }
+
+    /// Ends every answer that is still passed on.
+    pub(super) fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn usage(&self) -> Usage {
@@ -110,6 +143,10 @@ impl Shared {
             let Some(entry) = self.grants.iter().find(|entry| is_shown(&entry.0.dummy)) else {
                 continue;
             };
+            // One call has one key: another one's would go to the wrong server.
+            if found.is_some_and(|known: &(Grant, Agent)| known.0.dummy != entry.0.dummy) {
+                continue;
+            }
             if !entry.0.real.is_empty() {
                 let mut value = HeaderValue::try_from(format!("{scheme}{}", entry.0.real)).ok()?;
                 value.set_sensitive(true);
@@ -137,6 +174,16 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
         return refusal(StatusCode::FORBIDDEN, &message);
     }
     let announced = body.size_hint().lower();
+    // Held until the model has answered, also where the agent has gone meanwhile.
+    let size = body.size_hint().exact().unwrap_or(MOST_REQUEST as u64);
+    let size = u32::try_from(size / 1024 + 1).unwrap_or(MOST_WAITING);
+    let (calls, waiting) = (shared.calls.clone(), shared.waiting.clone());
+    let (Ok(call_permit), Ok(size_permit)) = (
+        calls.acquire_owned().await,
+        waiting.acquire_many_owned(size.min(MOST_WAITING)).await,
+    ) else {
+        return refusal(StatusCode::SERVICE_UNAVAILABLE, "the run is over");
+    };
     let read = axum::body::to_bytes(body, MOST_REQUEST);
     let Some(body) = (match usize::try_from(announced) {
         Ok(length) if length <= MOST_REQUEST => read.await.ok(),
@@ -154,8 +201,13 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
     };
     let (client, upstream) = (client.clone(), grant.upstream.clone());
     // The model is waited for outside the one thread that serves every connection.
-    match tokio::task::spawn_blocking(move || call.send(&client)).await {
-        Ok(Ok(answered)) => passed_on(shared, answered),
+    let sent = tokio::task::spawn_blocking(move || {
+        let answered = call.send(&client);
+        drop(size_permit);
+        answered.map(|answered| (answered, call_permit))
+    });
+    match sent.await {
+        Ok(Ok((answered, permit))) => passed_on(shared, answered, permit),
         Ok(Err(error)) => unreachable_model(&upstream, &error.to_string()),
         Err(error) => unreachable_model(&upstream, &error.to_string()),
     }
@@ -174,8 +226,11 @@ fn address(grant: &Grant, uri: &Uri) -> String {
 }
 
 fn outgoing(incoming: &HeaderMap, real: HeaderMap, grant: &Grant) -> HeaderMap {
-    let is_kept =
-        |name: &HeaderName| !KEYS.contains(&name.as_str()) && !NOT_SENT.contains(&name.as_str());
+    let is_kept = |name: &HeaderName| {
+        let name = name.as_str();
+        let steers = STEERING.iter().any(|part| name.contains(part));
+        !KEYS.contains(&name) && !NOT_SENT.contains(&name) && !steers
+    };
     let mut headers: HeaderMap = incoming
         .iter()
         .filter(|(name, _)| is_kept(name))
@@ -213,7 +268,11 @@ impl Call {
     }
 }
 
-fn passed_on(shared: Arc<Shared>, answered: ureq::http::Response<ureq::Body>) -> Response {
+fn passed_on(
+    shared: Arc<Shared>,
+    answered: ureq::http::Response<ureq::Body>,
+    permit: OwnedSemaphorePermit,
+) -> Response {
     let (parts, body) = answered.into_parts();
     let media_type = parts.headers.get(header::CONTENT_TYPE);
     let media_type = media_type.and_then(|value| value.to_str().ok());
@@ -222,6 +281,7 @@ fn passed_on(shared: Arc<Shared>, answered: ureq::http::Response<ureq::Body>) ->
     tokio::task::spawn_blocking(move || {
         let reader = body.into_with_config().limit(u64::MAX).reader();
         pass(reader, counter, &shared, &sender);
+        drop(permit);
     });
     let mut response = Response::new(Body::from_stream(ReceiverStream::new(receiver)));
     *response.status_mut() = parts.status;
@@ -251,6 +311,7 @@ fn pass(
             }
             Err(error) => (Err(error), true),
         };
+        let is_over = is_over || shared.is_over.load(Ordering::Relaxed);
         if to.blocking_send(sent).is_err() || is_over {
             break;
         }
@@ -259,7 +320,14 @@ fn pass(
 }
 
 fn unreachable_model(upstream: &str, error: &str) -> Response {
-    let message = format!("drive could not reach {upstream}: {error}");
+    // Without a password that the address may hold.
+    let server = host_of_url(upstream).map_or("the model".to_owned(), |host| host.to_string());
+    tracing::debug!(%error, "the broker could not reach the model");
+    let message = if error.contains("://") {
+        format!("drive could not reach {server}")
+    } else {
+        format!("drive could not reach {server}: {error}")
+    };
     refusal(StatusCode::BAD_GATEWAY, &message)
 }
 

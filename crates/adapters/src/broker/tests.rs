@@ -270,6 +270,84 @@ fn connections_over_the_limit_wait_for_one_that_ends() {
     assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
 }
 
+/// What an agent leaves behind stays bounded: calls hold their place also when it has gone.
+#[test]
+fn calls_over_the_limit_wait_for_one_that_the_model_has_answered() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap();
+    let (tell, called) = channel();
+    std::thread::spawn(move || {
+        let mut open = Vec::new();
+        while let Ok((stream, _)) = silent.accept() {
+            open.push(stream);
+            if tell.send(()).is_err() {
+                return;
+            }
+        }
+    });
+    let broker = broker(Dialect::OpenAi, &format!("http://{address}"));
+    let call = || {
+        let mut stream = connect(&broker);
+        let text = format!(
+            "POST /responses HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {DUMMY}\r\n\
+             content-length: 2\r\n\r\n{{}}"
+        );
+        stream.write_all(text.as_bytes()).unwrap();
+        stream
+    };
+    let open: Vec<TcpStream> = (0..serve::MOST_CALLS).map(|_| call()).collect();
+    for _ in &open {
+        called.recv_timeout(Duration::from_secs(20)).unwrap();
+    }
+    drop(open);
+    let _more: Vec<TcpStream> = (0..8).map(|_| call()).collect();
+    assert!(called.recv_timeout(Duration::from_millis(500)).is_err());
+}
+
+#[test]
+fn a_header_that_could_choose_another_server_is_left_out() {
+    let model = Model::answering(OK);
+    let broker = before(&model, Dialect::OpenAi);
+    let headers = format!(
+        "authorization: Bearer {DUMMY}\r\nhelicone-target-url: https://evil.example\r\n\
+         x-portkey-custom-host: evil\r\nx-forwarded-host: evil\r\nx-http-method-override: \
+         DELETE\r\nx-original-url: /files\r\noriginator: codex\r\nanthropic-beta: a\r\n"
+    );
+    ask(&broker, "POST /responses", &headers, "{}");
+    let asked = model.asked().to_lowercase();
+    assert!(
+        !asked.contains("evil") && !asked.contains("override"),
+        "{asked}"
+    );
+    assert!(!asked.contains("x-original-url"), "{asked}");
+    assert!(
+        asked.contains("originator: codex") && asked.contains("anthropic-beta: a"),
+        "{asked}"
+    );
+}
+
+#[test]
+fn the_key_of_another_server_is_not_sent_along() {
+    let model = Model::answering(OK);
+    let (listener, port) = Broker::bind().unwrap();
+    let other = Grant {
+        dummy: "drive-other".to_owned(),
+        real: "sk-other".to_owned(),
+        ..grant("http://127.0.0.1:1")
+    };
+    let grants = [grant(&format!("http://{}", model.address)), other];
+    let on_usage = Box::new(|_| ());
+    let outside = Outside::default();
+    let broker = Broker::start(listener, Dialect::OpenAi, &grants, &outside, on_usage).unwrap();
+    let headers = format!("authorization: Bearer {DUMMY}\r\nx-api-key: drive-other\r\n");
+    ask(&Running { broker, port }, "POST /responses", &headers, "{}");
+    let asked = model.asked();
+    assert!(
+        asked.contains(REAL) && !asked.contains("sk-other"),
+        "{asked}"
+    );
+}
+
 #[test]
 fn a_model_that_cannot_be_reached_is_named_and_the_key_is_not() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -278,7 +356,8 @@ fn a_model_that_cannot_be_reached_is_named_and_the_key_is_not() {
     let broker = broker(Dialect::OpenAi, &upstream);
     let answer = bearer(&broker, "POST /responses", "{}");
     assert!(answer.starts_with("HTTP/1.1 502"), "{answer}");
-    let message = format!("drive could not reach {upstream}: ");
+    let server = upstream.trim_start_matches("http://");
+    let message = format!("drive could not reach {server}: ");
     assert!(answer.contains(&message), "{answer}");
     assert!(!answer.contains(REAL), "{answer}");
 }

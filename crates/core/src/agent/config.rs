@@ -412,7 +412,17 @@ pub fn secret_values(config: &AgentConfig, env: &BTreeMap<OsString, OsString>) -
         .filter(|name| looks_secret(name))
         .filter_map(|name| env.get(OsStr::new(name))?.to_str());
     let passwords = env.values().filter_map(|value| password(value.to_str()?));
-    named.chain(passwords).map(str::to_owned).collect()
+    let headers = config
+        .variables()
+        .filter(|name| name.contains("HEADERS"))
+        .filter_map(|name| env.get(OsStr::new(name))?.to_str())
+        .flat_map(str::lines)
+        .filter_map(|line| Some(line.split_once(':')?.1.trim()));
+    named
+        .chain(passwords)
+        .chain(headers)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The password in an address such as `http://me:password@proxy:8080`.

@@ -41,8 +41,10 @@ pub fn reach(
     let value = |name: &str| env.get(OsStr::new(name)).and_then(|value| value.to_str());
     let listed = config.allow_hosts.iter();
     let listed = listed.filter_map(|entry| parse_host(entry).ok());
-    let (named, theirs): (Vec<_>, Vec<_>) =
-        listed.partition(|host| !config.hosts_are_of_repository || host.address().is_some());
+    let (named, theirs): (Vec<_>, Vec<_>) = listed.partition(|host| {
+        let is_here = host.address().is_some_and(|address| address.is_loopback());
+        !config.hosts_are_of_repository || is_here
+    });
     let base_urls = config
         .variables()
         .filter(|name| name.ends_with("BASE_URL"))

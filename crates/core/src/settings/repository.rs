@@ -6,6 +6,7 @@ use super::key_path::KeyPath;
 use super::layer::{Layer, Source};
 use super::model::{IsolationMode, Settings};
 use super::tree::{Node, NodeKind};
+use super::verify::StageNetwork;
 use crate::agent::{AgentConfig, AgentNetwork, looks_secret};
 use crate::network::{Host, host_of_url, parse_host};
 use serde::de::DeserializeOwned;
@@ -109,10 +110,58 @@ pub(super) fn widened(layers: &[Layer], tree: &Node, settings: &Settings) -> Vec
             "switches the isolation of agents off".to_owned(),
         );
     }
+    if settings.verify.network == StageNetwork::Open {
+        let path = KeyPath::dotted("verify.network");
+        note(
+            None,
+            &path,
+            "opens the whole network to verification".to_owned(),
+        );
+    }
+    let routes = settings.verify.routes.iter();
+    if routes
+        .filter_map(|route| route.network)
+        .any(|network| network == StageNetwork::Open)
+    {
+        let path = KeyPath::dotted("verify.routes");
+        note(
+            None,
+            &path,
+            "opens the whole network to a verification".to_owned(),
+        );
+    }
+    if !settings.secrets.allow.is_empty() {
+        let path = KeyPath::dotted("secrets.allow");
+        let files = quoted(&settings.secrets.allow);
+        note(None, &path, format!("lets secrets in {files} be pushed"));
+    }
+    if !settings.forge.trusted.is_empty() {
+        let path = KeyPath::dotted("forge.trusted");
+        let authors = quoted(&settings.forge.trusted);
+        note(
+            None,
+            &path,
+            format!("has agents follow comments of {authors}"),
+        );
+    }
     for (name, path) in agents(tree) {
         let Some(config) = settings.agents.get(&name) else {
             continue;
         };
+        let is_known = |key: &str| {
+            let node = tree.find(path.join(key).names());
+            node.is_some_and(|node| !is_of_repository(layers, node))
+        };
+        // An agent that only the repository has is its own.
+        if is_known("kind") || is_known("command") || is_known("env") {
+            for key in ["kind", "command"] {
+                note(
+                    Some(&name),
+                    &path.join(key),
+                    format!("changes what agent `{name}` runs"),
+                );
+            }
+        }
         if config.network == AgentNetwork::Open {
             let what = format!("opens the whole network to agent `{name}`");
             note(Some(&name), &path.join("network"), what);
@@ -127,6 +176,11 @@ pub(super) fn widened(layers: &[Layer], tree: &Node, settings: &Settings) -> Vec
         }
     }
     all
+}
+
+fn quoted(all: &[String]) -> String {
+    let all: Vec<String> = all.iter().map(|one| format!("`{one}`")).collect();
+    all.join(", ")
 }
 
 fn is_of_repository(layers: &[Layer], node: &Node) -> bool {

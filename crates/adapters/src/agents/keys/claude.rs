@@ -55,16 +55,20 @@ pub(super) fn place(keys: &mut Keys) -> Result<(), Problem> {
         state["primaryApiKey"] = json!(keys.grant(key, &upstream)?);
         keys.write(STATE, state.to_string());
     }
-    if keys.grants.is_empty() {
-        return Ok(());
-    }
-    // A gateway may want a key of its own there.
+    // A gateway may want a key of its own there, or that one alone.
     let lines = keys.variable("ANTHROPIC_CUSTOM_HEADERS").unwrap_or("");
     let headers: Vec<(String, String)> = lines
         .lines()
         .filter_map(|line| line.split_once(':'))
         .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
         .collect();
+    if keys.grants.is_empty() && keys.held.is_none() && !headers.is_empty() {
+        let dummy = keys.grant("", &upstream)?;
+        keys.set("ANTHROPIC_AUTH_TOKEN", &dummy);
+    }
+    if keys.grants.is_empty() {
+        return Ok(());
+    }
     for grant in &mut keys.grants {
         grant.headers.clone_from(&headers);
     }

@@ -45,6 +45,8 @@ pub(super) fn place(keys: &mut Keys) -> Result<(), Problem> {
         None => None,
     };
     let Some((name, mut provider)) = placed else {
+        forget_headers(&mut config);
+        keys.write(CONFIG, config.to_string());
         return Ok(());
     };
     provider.insert("base_url".to_owned(), Setting::String(keys.url.clone()));
@@ -113,12 +115,17 @@ fn of_settings(keys: &mut Keys, mut provider: Table) -> Result<Option<Table>, Pr
         return Ok(None);
     };
     let headers = headers(keys, &mut provider);
-    if let Some(name) = text(&provider, "env_key") {
-        keys.take_variable(&name, &address)?;
+    let variable = text(&provider, "env_key");
+    if let Some(name) = &variable {
+        keys.take_variable(name, &address)?;
     } else if provider.get("requires_openai_auth") == Some(&Setting::Boolean(true)) {
         take_login(keys, Some(&address))?;
-    } else if !headers.is_empty() {
+    }
+    if keys.grants.is_empty() && !headers.is_empty() {
         let dummy = keys.grant("", &address)?;
+        if let Some(name) = &variable {
+            keys.set(name, &dummy);
+        }
         let shown = Setting::String(format!("Bearer {dummy}"));
         let shown = Table::from_iter([("authorization".to_owned(), shown)]);
         provider.insert("http_headers".to_owned(), Setting::Table(shown));
@@ -127,6 +134,18 @@ fn of_settings(keys: &mut Keys, mut provider: Table) -> Result<Option<Table>, Pr
         grant.headers.extend(headers.iter().cloned());
     }
     Ok((!keys.grants.is_empty()).then_some(provider))
+}
+
+/// Leaves no header of any provider: they may be keys, and there is nobody to hold them.
+fn forget_headers(config: &mut Table) {
+    let providers = config.get_mut("model_providers");
+    let providers = providers.and_then(Setting::as_table_mut);
+    for (_, provider) in providers.into_iter().flatten() {
+        if let Some(provider) = provider.as_table_mut() {
+            provider.remove("http_headers");
+            provider.remove("env_http_headers");
+        }
+    }
 }
 
 /// The headers that the user's settings add, taken out of them with the variables that hold them.

@@ -169,6 +169,27 @@ fn codex_gets_a_provider_at_the_brokers_address_for_each_way_to_log_in() {
 }
 
 #[test]
+fn a_key_that_is_in_a_header_alone_stays_outside() {
+    let headers = ("ANTHROPIC_CUSTOM_HEADERS", "X-Api-Key: real-1");
+    let keys = placed(AgentKind::ClaudeCode, &[headers], &[]);
+    assert_eq!(held(&keys), [("", "https://api.anthropic.com", 1)]);
+    let dummy = keys.variable("ANTHROPIC_AUTH_TOKEN");
+    assert_eq!(dummy, Some(&*keys.grants[0].dummy));
+    let settings = r#"
+model_provider = "gateway"
+[model_providers.gateway]
+base_url = "https://gateway/v1"
+env_key = "UNSET"
+http_headers = { "x-a" = "real-1" }
+"#;
+    let keys = placed(AgentKind::Codex, &[], &[(".codex/config.toml", settings)]);
+    assert_eq!(held(&keys), [("", "https://gateway/v1", 1)]);
+    let others = settings.replace("\"gateway\"\n[", "\"ollama\"\n[");
+    let keys = placed(AgentKind::Codex, &[], &[(".codex/config.toml", &others)]);
+    assert_eq!(held(&keys), []);
+}
+
+#[test]
 fn a_provider_of_the_users_settings_keeps_its_name_and_loses_its_keys() {
     let settings = r#"
 model_provider = "gateway"

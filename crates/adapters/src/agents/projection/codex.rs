@@ -46,7 +46,12 @@ pub(super) fn project(own: &OwnFiles, servers: &Servers<'_>) -> Result<Projectio
     };
     let settings = own.toml("config.toml")?;
     let mut kept = picked(&settings, &SETTINGS);
-    insert_table(&mut kept, "model_providers", providers(&settings));
+    let providers = providers(&settings);
+    let headers = providers.values().filter_map(|one| one.get("http_headers"));
+    let values = headers.filter_map(Setting::as_table).flatten();
+    let values = values.filter_map(|(_, value)| Some(value.as_str()?.to_owned()));
+    projection.secrets.extend(values);
+    insert_table(&mut kept, "model_providers", providers);
     if let Some(analytics) = settings.get("analytics").and_then(Setting::as_table) {
         insert_table(&mut kept, "analytics", picked(analytics, &["enabled"]));
     }

@@ -261,7 +261,13 @@ fn outermost(request: &Request) -> Vec<PathBuf> {
     };
     let layers = request.layered.iter().map(|folder| &folder.layer);
     let named = folders.iter().chain(&request.tmp).chain(layers);
-    let mut real: Vec<PathBuf> = named.filter_map(|path| path.canonicalize().ok()).collect();
+    // A layer is made later, in a folder that may be there already.
+    let known = |path: &PathBuf| {
+        let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
+        let made_later = || Some(parent?.join(path.file_name()?));
+        path.canonicalize().ok().or_else(made_later)
+    };
+    let mut real: Vec<PathBuf> = named.filter_map(known).collect();
     real.sort();
     // A folder sorts before what is in it.
     let mut outermost: Vec<PathBuf> = Vec::new();

@@ -15,6 +15,7 @@ use crate::app::App;
 use clap::Args;
 use drive_core::verify::render;
 use request::WorkerRequest;
+use std::collections::BTreeSet;
 
 /// The arguments of `drive verify`.
 #[derive(Debug, Args)]
@@ -35,6 +36,8 @@ pub(crate) struct VerifyArgs {
 /// Verifies, and shows the report.
 pub(crate) fn run(args: &VerifyArgs, app: &App) -> Outcome {
     let request = WorkerRequest::new(app, args.revision.clone(), args.base.clone())?;
+    // The worker reports what is wrong with the settings.
+    let _ = app.warn_of_repository(&BTreeSet::new());
     let answer = caller::call(app, &request, app.cancel()?)?;
     let Some(report) = &answer.report else {
         return Err(answer.into_problem());

@@ -97,7 +97,7 @@ fn a_repository_sends_the_users_token_to_no_server_but_github_and_this_machine()
 
 #[test]
 fn a_name_that_a_repository_allows_leads_to_public_addresses_only() {
-    let text = "[agents.codex]\nallow_hosts = [\"git.corp\", \"127.0.0.1:5432\"]\n";
+    let text = "[agents.codex]\nallow_hosts = [\"git.corp\", \"127.0.0.1:5432\", \"10.0.0.1\"]\n";
     let may_be_private = |layer: Layer, name: &str| {
         let config = resolve(&[layer]).unwrap().settings.agents["codex"].clone();
         let (reach, _) = reach(&config, &BTreeMap::new(), None);
@@ -106,6 +106,7 @@ fn a_name_that_a_repository_allows_leads_to_public_addresses_only() {
     assert!(may_be_private(own(text), "git.corp"));
     assert!(!may_be_private(theirs(text), "git.corp"));
     assert!(may_be_private(theirs(text), "127.0.0.1"));
+    assert!(!may_be_private(theirs(text), "10.0.0.1"));
 }
 
 #[test]
@@ -136,6 +137,21 @@ fn what_a_repository_opens_is_told_with_its_line() {
         ),
     ];
     assert_eq!(told, expected.map(|(agent, text)| (agent, text.to_owned())));
+    let more = widened(
+        "[verify]\nnetwork = \"open\"\n[secrets]\nallow = [\"keys/**\"]\n[forge]\ntrusted = \
+         [\"eve\"]\n[agents.codex]\ncommand = [\"./codex\"]\n[agents.mine]\nkind = \
+         \"command\"\ncommand = [\"./mine\"]\n",
+    );
+    let more: Vec<&str> = more.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!(
+        more,
+        [
+            "drive.toml:2: this repository opens the whole network to verification",
+            "drive.toml:4: this repository lets secrets in `keys/**` be pushed",
+            "drive.toml:6: this repository has agents follow comments of `eve`",
+            "drive.toml:8: this repository changes what agent `codex` runs",
+        ]
+    );
     let own = "[sandbox]\nisolation = \"off\"\n[agents.codex]\nnetwork = \"open\"\n";
     assert_eq!(resolve(&[file(own)]).unwrap().widened, []);
     assert_eq!(widened("[agents.codex]\nnetwork = \"off\"\n"), []);
