@@ -343,11 +343,12 @@ fn branches_that_the_user_moved_meanwhile_are_not_taken_for_an_agents() {
 fn any_number_of_branches_is_saved_or_the_sandbox_stays() {
     let world = World::new();
     let sandboxes = world.sandboxes();
+    // The id is in every message: in the same second, commits with equal messages would be the same ones.
     let many = |id: &str, count: usize| {
         let sandbox = sandboxes.create(&world.spec(id)).unwrap();
         let tree = world.git_in(&sandbox.path, ["rev-parse", "HEAD^{tree}"]);
         let script = format!(
-            "for n in $(seq {count}); do echo \"create refs/heads/b$n $(git commit-tree -m $n \
+            "for n in $(seq {count}); do echo \"create refs/heads/b$n $(git commit-tree -m {id}-$n \
              {tree})\"; done | git update-ref --stdin; echo 'ref: refs/nowhere/x' > .git/refs/odd"
         );
         let status = std::process::Command::new("sh")
