@@ -14,6 +14,7 @@ use super::recipe::{Input, Job, Launch, Recipe};
 use super::session::Session;
 use super::transcript::Transcript;
 use super::version::{find_version, warning};
+use crate::broker::Renew;
 use crate::caches;
 use crate::files::replace;
 use drive_core::agent::stream::StreamSetup;
@@ -31,6 +32,7 @@ use drive_engine::ports::{
 use drive_engine::{CancelToken, stdin_channel};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// The agent `name` with these settings. Refuses settings that could never work.
@@ -104,11 +106,14 @@ impl Agent for AnyAgent {
         started: &mut Started<'_>,
         on_event: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentOutcome, Problem> {
-        let keys = Keys::of(self.config.kind, self.allowed(), &self.projection)?;
+        // Runs may last for days: the login is the user's of now.
+        let fresh = agent(&self.name, &self.config, &self.host).ok();
+        let now = fresh.as_ref().unwrap_or(self);
+        let keys = Keys::of(now.config.kind, now.allowed(), &now.projection)?;
         let dummies = keys.grants.iter().map(|grant| &grant.dummy);
-        let own = self.known_secrets();
+        let own = now.known_secrets();
         let secrets = Secrets::new(own.iter().chain(dummies));
-        self.run_unredacted(request, keys, &secrets, cancel, started, on_event)
+        now.run_unredacted(request, keys, &secrets, cancel, started, on_event)
             .map_err(|problem| secrets.redact_problem(problem))
     }
 }
@@ -220,13 +225,15 @@ impl AnyAgent {
         let own_env = own_env.chain(caches::variables(&caches, &folders.home));
         let stop = CancelToken::new();
         let (budget, over) = (request.budget, stop.clone());
-        let on_usage = Box::new(move |usage| {
-            if budget.overrun(usage, None).is_some() {
+        let on_usage = Box::new(move |usage| match budget.overrun(usage, None) {
+            Some(_) => {
                 over.cancel(Urgency::Graceful);
+                ControlFlow::Break(())
             }
+            None => ControlFlow::Continue(()),
         });
         let of_keys = keys.layer();
-        let broker = keys.start(self.config.kind, on_usage)?;
+        let broker = keys.start(self.config.kind, self.renew(), on_usage)?;
         let spec = CommandSpec {
             args: first_args.into_iter().chain(args).collect(),
             env: environment(keys.env, identity(&self.name).chain(own_env), &folders),
@@ -358,11 +365,20 @@ impl AnyAgent {
 
     /// The variables it is given. Its settings folder is always the private home's.
     fn allowed(&self) -> BTreeMap<OsString, OsString> {
-        let mut env = allowed_env(&self.config, &self.caller(), &self.host.forge_token_env);
-        if let Some(name) = config_dir_variable(self.config.kind) {
-            env.remove(OsStr::new(name));
-        }
-        env
+        allowed(&self.host, &self.config, &self.projection)
+    }
+
+    /// Reads the logins of the user's own program again.
+    fn renew(&self) -> Renew {
+        let (name, config, host) = (self.name.clone(), self.config.clone(), self.host.clone());
+        Box::new(move || {
+            let read = || {
+                let projection = host.projection(&name, &config)?;
+                let env = allowed(&host, &config, &projection);
+                Keys::placed(config.kind, env, &projection, 0)
+            };
+            read().map(|keys| keys.grants).unwrap_or_default()
+        })
     }
 
     fn caller(&self) -> BTreeMap<OsString, OsString> {
@@ -382,6 +398,18 @@ impl AnyAgent {
     pub(super) fn real_home(&self) -> Option<PathBuf> {
         self.host.real_home()
     }
+}
+
+fn allowed(
+    host: &AgentHost,
+    config: &AgentConfig,
+    projection: &Projection,
+) -> BTreeMap<OsString, OsString> {
+    let mut env = allowed_env(config, &host.caller(projection), &host.forge_token_env);
+    if let Some(name) = config_dir_variable(config.kind) {
+        env.remove(OsStr::new(name));
+    }
+    env
 }
 
 fn make_workplace(request: &AgentRequest) -> Result<(), Problem> {

@@ -1,7 +1,7 @@
 use super::transcript::Transcript;
 use crate::broker::Broker;
 use drive_core::agent::stream::{AgentStream, Phase};
-use drive_core::agent::{AgentEvent, AgentOutcome, EventRedactor, Secrets};
+use drive_core::agent::{AgentEvent, AgentOutcome, EventRedactor, Secrets, Usage};
 use drive_core::network::Refused;
 use drive_core::process::{End, Layer, LayerName, LayerState};
 use drive_engine::cancel::Urgency;
@@ -107,7 +107,7 @@ impl<'a> Session<'a> {
     pub(super) fn finish(mut self, end: &End) -> AgentOutcome {
         drop(self.linger.take());
         self.transcript.finish();
-        self.count();
+        self.count(Broker::final_usage);
         let (events, outcome) = self.stream.finish(end);
         self.tell(events);
         for event in self.redactor.finish() {
@@ -116,9 +116,9 @@ impl<'a> Session<'a> {
         self.secrets.redact_outcome(outcome)
     }
 
-    fn count(&mut self) {
+    fn count(&mut self, usage: fn(&Broker) -> Usage) {
         if let Some(broker) = self.broker {
-            let events = self.stream.counted(broker.usage());
+            let events = self.stream.counted(usage(broker));
             self.tell(events);
         }
     }
@@ -168,7 +168,7 @@ impl OutputSink for Session<'_> {
             Stream::Stderr => self.transcript.stderr(bytes),
         }
         // Before its words, which may be about being stopped.
-        self.count();
+        self.count(Broker::usage);
         let events = self.stream.push(stream, bytes);
         self.tell(events);
         self.answer();

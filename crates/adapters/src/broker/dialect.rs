@@ -1,7 +1,9 @@
 //! The three protocols of models: which paths a call needs, and where an answer says its tokens.
 
-use axum::http::Method;
+use axum::http::header::CONTENT_ENCODING;
+use axum::http::{HeaderMap, Method};
 use drive_core::agent::Usage;
+use serde::Deserialize;
 use serde_json::Value;
 
 /// A protocol.
@@ -34,7 +36,7 @@ impl Dialect {
                 _ => gets && path.starts_with("/v1/models/"),
             },
             Dialect::OpenAi => match path {
-                "/responses" | "/responses/compact" | "/chat/completions" => posts,
+                "/responses" | "/responses/compact" => posts,
                 "/models" => gets,
                 _ => false,
             },
@@ -55,6 +57,76 @@ impl Dialect {
                 }
             }
         }
+    }
+
+    /// Whether a call may have this part of a query. One of Google's can leave out the tokens
+    /// (`fields`), or change the form of the answer (`callback`, `alt=proto`).
+    pub(super) fn allows_query(self, part: &str) -> bool {
+        match self {
+            Dialect::Anthropic | Dialect::OpenAi => true,
+            Dialect::Gemini => {
+                let name = part.split_once('=').map_or(part, |(name, _)| name);
+                matches!(part, "alt=sse" | "alt=json")
+                    || matches!(name, "key" | "pageSize" | "pageToken")
+            }
+        }
+    }
+
+    /// Whether a header of the agent's is sent on. A server between could be told by another one to
+    /// choose another server, path or account for the key.
+    pub(super) fn allows_header(self, name: &str) -> bool {
+        let (names, prefixes): (&[&str], &[&str]) = match self {
+            Dialect::Anthropic => (
+                &["x-app"],
+                &["anthropic-", "x-claude-code-", "x-stainless-"],
+            ),
+            Dialect::OpenAi => (
+                &[
+                    "conversation_id",
+                    "openai-beta",
+                    "originator",
+                    "session-id",
+                    "session_id",
+                    "thread-id",
+                    "version",
+                    "x-client-request-id",
+                    "x-openai-subagent",
+                ],
+                &["x-codex-"],
+            ),
+            Dialect::Gemini => (&["x-goog-api-client"], &[]),
+        };
+        EVERY_HEADER.contains(&name)
+            || names.contains(&name)
+            || prefixes.iter().any(|prefix| name.starts_with(prefix))
+    }
+
+    /// Why a request with this body is not passed on.
+    pub(super) fn refuses(self, headers: &HeaderMap, body: &[u8]) -> Option<&'static str> {
+        /// Of a long request, this is read alone.
+        #[derive(Deserialize)]
+        struct Asked {
+            #[serde(default)]
+            background: Value,
+        }
+        match self {
+            Dialect::Anthropic | Dialect::Gemini => return None,
+            Dialect::OpenAi if body.is_empty() => return None,
+            Dialect::OpenAi => {}
+        }
+        if headers.contains_key(CONTENT_ENCODING) {
+            return Some("drive passes on requests that are not compressed only");
+        }
+        match serde_json::from_slice::<Asked>(body) {
+            Ok(asked) if matches!(asked.background, Value::Null | Value::Bool(false)) => None,
+            Ok(_) => Some("drive does not pass on a call that goes on in the background"),
+            Err(_) => Some("drive cannot read the request as JSON"),
+        }
+    }
+
+    /// Whether an answer costs tokens.
+    pub(super) fn is_paid(self, path: &str) -> bool {
+        !path.ends_with("/count_tokens") && !path.ends_with(":countTokens")
     }
 
     /// The tokens that one event or one whole answer names.
@@ -99,6 +171,15 @@ impl Dialect {
     }
 }
 
+/// Headers that every protocol needs.
+const EVERY_HEADER: [&str; 5] = [
+    "accept",
+    "accept-language",
+    "content-encoding",
+    "content-type",
+    "user-agent",
+];
+
 const GEMINI_CALLS: [&str; 4] = [
     "generateContent",
     "streamGenerateContent",
@@ -135,6 +216,8 @@ mod tests {
             (OpenAi, "POST", "/responses", true),
             (OpenAi, "GET", "/models", true),
             (OpenAi, "POST", "/files", false),
+            // It names its tokens only if it is asked to.
+            (OpenAi, "POST", "/chat/completions", false),
             (OpenAi, "DELETE", "/models", false),
             (
                 Gemini,
@@ -157,5 +240,43 @@ mod tests {
             let method = method.parse().unwrap();
             assert_eq!(dialect.allows(&method, path), allowed, "{method} {path}");
         }
+    }
+
+    #[test]
+    fn no_query_hides_the_tokens_of_gemini() {
+        let table = [
+            ("alt=sse", true),
+            ("key=abc", true),
+            ("fields=candidates", false),
+            ("$fields=candidates", false),
+            ("%66ields=candidates", false),
+            ("alt=proto", false),
+            ("callback=f", false),
+        ];
+        for (part, allowed) in table {
+            assert_eq!(Dialect::Gemini.allows_query(part), allowed, "{part}");
+        }
+    }
+
+    #[test]
+    fn no_call_goes_on_in_the_background() {
+        let table = [
+            ("", false),
+            (r#"{"input": "background"}"#, false),
+            (r#"{"background": false, "input": []}"#, false),
+            (r#"{"background": true}"#, true),
+            (r#"{"b\u0061ckground": true}"#, true),
+            (r#"{"background": 1}"#, true),
+            (r#"{"background": false, "background": true}"#, true),
+            ("{", true),
+        ];
+        let plain = HeaderMap::new();
+        for (body, is_refused) in table {
+            let refused = Dialect::OpenAi.refuses(&plain, body.as_bytes());
+            assert_eq!(refused.is_some(), is_refused, "{body}");
+        }
+        let packed = HeaderMap::from_iter([(CONTENT_ENCODING, "zstd".parse().unwrap())]);
+        assert!(Dialect::OpenAi.refuses(&packed, b"{}").is_some());
+        assert_eq!(Dialect::Anthropic.refuses(&plain, b"{"), None);
     }
 }

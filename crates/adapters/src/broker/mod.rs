@@ -4,12 +4,17 @@
 //! a model needs and no other, puts the real key where the dummy was, sends the call on over a
 //! verified connection, and counts the tokens of the answers. Nobody without a dummy of the run
 //! is answered.
+//!
+//! An answer is read to its end also where the agent has closed the connection: models name the tokens
+//! last, and bill them anyway. An answer that names none counts as a quarter of the request's bytes.
 
 mod connections;
 mod count;
 mod dialect;
 mod outside;
+mod pass;
 mod serve;
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -17,9 +22,10 @@ pub(crate) use dialect::Dialect;
 pub(crate) use outside::Outside;
 
 use drive_core::agent::Usage;
-use serve::Shared;
+use shared::Shared;
 use std::io;
 use std::net::TcpListener;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
@@ -37,11 +43,16 @@ pub(crate) struct Grant {
     pub(crate) headers: Vec<(String, String)>,
 }
 
-/// Called with the tokens of the run so far whenever more were used.
-pub(crate) type OnUsage = Box<dyn Fn(Usage) + Send + Sync>;
+/// Called with the tokens of the run so far whenever more were used. `Break` ends every call, and refuses
+/// the next ones: the budget is used up.
+pub(crate) type OnUsage = Box<dyn Fn(Usage) -> ControlFlow<()> + Send + Sync>;
 
-/// A running broker. Dropping it ends every answer; a call that the model has not answered yet ends by
-/// its own timeout.
+/// Reads the user's logins again, and returns the grants as they would be made now, in the same order.
+/// Called when the model's server refuses a key: the user's own program may have renewed it.
+pub(crate) type Renew = Box<dyn Fn() -> Vec<Grant> + Send + Sync>;
+
+/// A running broker. Dropping it ends every call: the agent is told at once, the model's server when
+/// it sends the next piece or by the call's own timeout.
 pub(crate) struct Broker {
     shared: Arc<Shared>,
     stop: Option<oneshot::Sender<()>>,
@@ -63,11 +74,12 @@ impl Broker {
         dialect: Dialect,
         grants: &[Grant],
         outside: &Outside,
+        renew: Renew,
         on_usage: OnUsage,
     ) -> io::Result<Self> {
-        let shared = Arc::new(Shared::new(dialect, grants, outside, on_usage));
+        let shared = Arc::new(Shared::new(dialect, grants, outside, renew, on_usage));
         let runtime = tokio::runtime::Builder::new_current_thread()
-            .max_blocking_threads(2 * serve::MOST_CALLS)
+            .max_blocking_threads(shared::MOST_CALLS)
             .enable_all()
             .build()?;
         let (stop, stopped) = oneshot::channel();
@@ -98,11 +110,17 @@ impl Broker {
     pub(crate) fn usage(&self) -> Usage {
         self.shared.usage()
     }
+
+    /// The same once the agent has gone, with an estimate for each call that has not been answered yet: at
+    /// least its request is paid for.
+    pub(crate) fn final_usage(&self) -> Usage {
+        self.shared.final_usage()
+    }
 }
 
 impl Drop for Broker {
     fn drop(&mut self) {
-        self.shared.end();
+        self.shared.close(shared::RUN_OVER);
         if let Some(stop) = self.stop.take() {
             let _ = stop.send(());
         }

@@ -1,12 +1,19 @@
-//! Commits that an agent left on branches, tags or a stash of its own in a sandbox.
+//! Commits in a sandbox that are not on its branch: on branches, tags or a stash of an agent's own, and
+//! of what git has not finished.
 
+use crate::files;
 use crate::git::{self, Git, Location, Touches};
 use drive_core::ids::CommitSha;
 use drive_core::problem::Problem;
 use drive_core::sandbox::KEPT_PREFIX;
 use drive_core::time::Timestamp;
 use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
 
+/// More than the name of a commit is long.
+const NAME_BYTES: u64 = 200;
+/// The changes that a merge put aside before it began.
+pub(super) const AUTOSTASH: &str = "MERGE_AUTOSTASH";
 /// How many parents one commit gets.
 const PARENTS: usize = 50;
 
@@ -45,6 +52,32 @@ pub(super) fn tips(
         .filter(|sha| !written.contains(sha))
         .collect();
     lost(git, users, found)
+}
+
+/// The commits an unfinished operation was about, and the changes it put aside before.
+pub(super) fn half_done(git: &Git, sandbox: &Location, own: &Path) -> Vec<CommitSha> {
+    let originals = [
+        "rebase-merge/orig-head",
+        "rebase-apply/orig-head",
+        "rebase-merge/autostash",
+        "rebase-apply/autostash",
+    ];
+    let originals = originals
+        .into_iter()
+        .filter_map(|name| files::load_plain(&own.join(name), NAME_BYTES).ok())
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let heads = [
+        "MERGE_HEAD",
+        "CHERRY_PICK_HEAD",
+        "REVERT_HEAD",
+        "REBASE_HEAD",
+        AUTOSTASH,
+    ];
+    originals
+        .map(|text| text.trim().to_owned())
+        .chain(heads.map(str::to_owned))
+        .filter_map(|name| git::resolve(git, sandbox, &name).ok())
+        .collect()
 }
 
 /// As few commits as hold all of them. Made again after a crash, they are the same.

@@ -2,28 +2,22 @@
 
 use super::record::Record;
 use super::repository::OwnRepository;
-use super::{GitSandboxes, elsewhere, kept, mend, nested, refs};
+use super::{GitSandboxes, elsewhere, kept, mend, nested};
 use crate::files;
 use crate::git::{self, Git, IgnoredFiles, Location, ScratchIndex, Status, Touches, Tracked};
 use drive_core::ids::{CommitSha, SandboxId};
 use drive_core::problem::{Kind, Problem};
-use drive_core::sandbox::{InProgress, KEPT_PREFIX, KeptAbout, KeptWork, Lifetime, Stage};
+use drive_core::sandbox::{InProgress, KeptAbout, KeptWork, Lifetime, Stage};
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// How many refs one run may need.
-const REFS_LIMIT: u32 = 10_000;
 /// How many commits on refs of its own one sandbox may leave.
 const MOST_ELSEWHERE: usize = 1_000;
-/// More than the name of a commit is long.
-const NAME_BYTES: u64 = 200;
 /// How deep repositories may lie in each other.
 const MOST_ROUNDS: u32 = 8;
-/// The changes that a merge put aside before it began.
-const AUTOSTASH: &str = "MERGE_AUTOSTASH";
 
 /// Saves what would be lost with the sandbox. Its branch stays, and so does what is on it.
 pub(super) fn keep(all: &GitSandboxes, record: &Record) -> Result<Option<KeptWork>, Problem> {
@@ -167,7 +161,7 @@ fn keep_but(
     };
     let sha = git::commit_tree(&all.git, &saver.at, &tree, &parents, &about.message())?;
     let _held = git::take(saver.git, sandbox, &saver.at, std::slice::from_ref(&sha))?;
-    let reference = saver.publish(&sha)?;
+    let reference = kept::publish(saver.git, &saver.users, &sandbox.run, &sha)?;
     Ok(Some(KeptWork {
         reference,
         sha,
@@ -219,7 +213,7 @@ impl<'a> Saver<'a> {
 
     /// Whether a merge put changes aside and has not brought them back.
     fn has_autostash(&self) -> Result<bool, Problem> {
-        git::load_head(self.git, &self.at, &self.own, AUTOSTASH)
+        git::load_head(self.git, &self.at, &self.own, elsewhere::AUTOSTASH)
     }
 
     /// What is dirty, without what was brought along; a problem when something cannot be saved.
@@ -404,7 +398,8 @@ impl<'a> Saver<'a> {
         let mut parents = vec![self.head()?.to_string()];
         parents.extend(self.staged(tree)?);
         if !is_finished {
-            parents.extend(self.half_done().iter().map(CommitSha::to_string));
+            let half_done = elsewhere::half_done(self.git, &self.at, &self.own);
+            parents.extend(half_done.iter().map(CommitSha::to_string));
         }
         let mut seen = HashSet::new();
         parents.retain(|sha| seen.insert(sha.clone()));
@@ -430,32 +425,6 @@ impl<'a> Saver<'a> {
             .map(|sha| Some(sha.to_string()))
     }
 
-    /// The commits an unfinished operation was about, and the changes it put aside before.
-    fn half_done(&self) -> Vec<CommitSha> {
-        let originals = [
-            "rebase-merge/orig-head",
-            "rebase-apply/orig-head",
-            "rebase-merge/autostash",
-            "rebase-apply/autostash",
-        ];
-        let originals = originals
-            .into_iter()
-            .filter_map(|name| files::load_plain(&self.own.join(name), NAME_BYTES).ok())
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        let heads = [
-            "MERGE_HEAD",
-            "CHERRY_PICK_HEAD",
-            "REVERT_HEAD",
-            "REBASE_HEAD",
-            AUTOSTASH,
-        ];
-        originals
-            .map(|text| text.trim().to_owned())
-            .chain(heads.map(str::to_owned))
-            .filter_map(|name| git::resolve(self.git, &self.at, &name).ok())
-            .collect()
-    }
-
     /// Commits that an agent left on branches, tags or a stash of its own in the sandbox.
     fn elsewhere(&self, written: &HashSet<CommitSha>) -> Result<Vec<CommitSha>, Problem> {
         let mut found = elsewhere::tips(self.git, &self.at, &self.users, written)?;
@@ -470,33 +439,15 @@ impl<'a> Saver<'a> {
 
     /// The same work saved before: a crash came between saving it and removing the sandbox.
     fn already_kept(&self, tree: &str, parents: &[String]) -> Result<Option<KeptWork>, Problem> {
-        let found = kept::load(self.git, &self.users, &self.prefix())?;
+        let found = kept::load(
+            self.git,
+            &self.users,
+            &kept::prefix(&self.record.sandbox.run),
+        )?;
         Ok(found
             .into_iter()
             .find(|one| one.tree == tree && one.parents == parents)
             .map(|one| one.work))
-    }
-
-    fn publish(&self, sha: &str) -> Result<String, Problem> {
-        let taken = kept::load(self.git, &self.users, &self.prefix())?.len();
-        for number in count(taken) + 1..REFS_LIMIT {
-            let name = format!("{}{number}", self.prefix());
-            if refs::create(self.git, &self.users, &name, sha)? {
-                return Ok(name);
-            }
-        }
-        Err(Problem::new(
-            Kind::TooMuchKept,
-            format!(
-                "run `{}` has too many saved states",
-                self.record.sandbox.run
-            ),
-        )
-        .hint("drop some with `drive kept drop REF`; `drive kept list` shows them"))
-    }
-
-    fn prefix(&self) -> String {
-        format!("{KEPT_PREFIX}{}/", self.record.sandbox.run)
     }
 
     fn tree_of(&self, commit: &str) -> Result<String, Problem> {

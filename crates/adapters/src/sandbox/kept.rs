@@ -2,11 +2,14 @@
 
 use super::refs;
 use crate::git::{Git, Location, Touches};
-use drive_core::ids::{BranchName, CommitSha};
+use drive_core::ids::{BranchName, CommitSha, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{KEPT_PREFIX, KeptAbout, KeptWork};
 use drive_engine::ports::VersionControl;
 use std::path::Path;
+
+/// How many refs one run may need.
+const REFS_LIMIT: u32 = 10_000;
 
 /// Saved work as it stands in the repository.
 #[derive(Clone, Debug)]
@@ -50,6 +53,34 @@ pub fn drop(git: &Git, repo: &Path, reference: &str) -> Result<KeptWork, Problem
     let at = Location::checkout(repo);
     refs::delete(git, &at, &found.work.reference, Some(&found.work.sha))?;
     Ok(found.work)
+}
+
+/// Where the saved work of a run is.
+pub(super) fn prefix(run: &RunId) -> String {
+    format!("{KEPT_PREFIX}{run}/")
+}
+
+/// Names a commit as the next saved work of a run.
+pub(super) fn publish(
+    git: &Git,
+    users: &Location,
+    run: &RunId,
+    sha: &str,
+) -> Result<String, Problem> {
+    let prefix = prefix(run);
+    let taken = load(git, users, &prefix)?.len();
+    let taken = u32::try_from(taken).unwrap_or(u32::MAX);
+    for number in taken.saturating_add(1)..REFS_LIMIT {
+        let name = format!("{prefix}{number}");
+        if refs::create(git, users, &name, sha)? {
+            return Ok(name);
+        }
+    }
+    Err(Problem::new(
+        Kind::TooMuchKept,
+        format!("run `{run}` has too many saved states"),
+    )
+    .hint("drop some with `drive kept drop REF`; `drive kept list` shows them"))
 }
 
 /// All saved work below a prefix, oldest first.

@@ -3,14 +3,17 @@
 
 use crate::common::{RUN, at, fixture, owner, request, sandbox};
 use drive_core::Problem;
+use drive_core::agent::answer::Confidence;
 use drive_core::ids::BranchName;
 use drive_core::ids::{CommitSha, DedupeKey, PrNumber, RunId};
 use drive_core::prompts::Prompts;
+use drive_core::review::Domain;
 use drive_core::run::{
     Adopted, Ask, DoneWhen, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Makes,
-    OutcomeStatus, PhaseTerms, PollResult, Published, Request, Run, RunKind, Timer, WatchTerms,
+    OutcomeStatus, PhaseTerms, PollResult, Published, Request, ReviewTerms, Run, RunKind, Timer,
+    WatchTerms,
 };
-use drive_core::settings::TeamMode;
+use drive_core::settings::{RecordDetail, TeamMode};
 use drive_core::time::{Timestamp, after};
 use drive_engine::CancelToken;
 use drive_engine::cancel::Urgency;
@@ -139,7 +142,12 @@ fn watched(pause: Duration) -> Request {
             auto_approve: false,
             plan_only: false,
         },
+        review: ReviewTerms {
+            domains: Domain::SHIPPED.to_vec(),
+            min_confidence: Confidence::new(80).unwrap(),
+        },
         prompts: Prompts::default(),
+        record: RecordDetail::Redacted,
         adopted: Some(Adopted {
             sandbox,
             pull_request: Published {

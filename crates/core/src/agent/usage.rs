@@ -173,9 +173,10 @@ impl Meter {
         };
     }
 
-    /// Takes tokens that were counted elsewhere, where the agent has reported none.
+    /// Takes tokens that were counted elsewhere, where they are more than the agent has reported: an
+    /// agent cannot lower what it has used.
     pub fn or_counted(&mut self, counted: Usage) {
-        if self.usage == Usage::default() {
+        if self.usage == Usage::default() || counted.counted() > self.usage.counted() {
             self.usage = counted;
         }
     }
@@ -337,6 +338,25 @@ impl fmt::Display for Overrun {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_higher_of_reported_and_counted_tokens_is_used() {
+        let used = |input, output| Usage {
+            input,
+            cached: 1,
+            output,
+        };
+        for (reported, counted, expected) in [
+            (used(1, 0), used(900, 90), used(900, 90)),
+            (used(900, 91), used(900, 90), used(900, 91)),
+            (Usage::default(), used(0, 0), used(0, 0)),
+        ] {
+            let mut meter = Meter::new(SessionTotals::default(), Scope::Run, Scope::Run);
+            meter.tokens(reported);
+            meter.or_counted(counted);
+            assert_eq!(meter.usage(), expected);
+        }
+    }
 
     #[test]
     fn usage_that_was_not_reported_is_unknown_and_not_zero() {

@@ -8,7 +8,7 @@ mod codex;
 mod gemini;
 
 use super::projection::Projection;
-use crate::broker::{Broker, Dialect, Grant, OnUsage, Outside};
+use crate::broker::{Broker, Dialect, Grant, OnUsage, Outside, Renew};
 use crate::entropy::random_token;
 use drive_core::agent::{AgentKind, proxy_of};
 use drive_core::problem::{Kind, Problem};
@@ -79,13 +79,14 @@ impl Keys {
     pub(super) fn start(
         &mut self,
         kind: AgentKind,
+        renew: Renew,
         on_usage: OnUsage,
     ) -> Result<Option<Broker>, Problem> {
         let (Some(dialect), Some((listener, _))) = (dialect(kind), self.listener.take()) else {
             return Ok(None);
         };
         let outside = Outside::of(&self.env);
-        Broker::start(listener, dialect, &self.grants, &outside, on_usage)
+        Broker::start(listener, dialect, &self.grants, &outside, renew, on_usage)
             .map(Some)
             .map_err(no_broker)
     }

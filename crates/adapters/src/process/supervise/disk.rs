@@ -10,9 +10,8 @@ use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashSet;
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -25,6 +24,8 @@ const COUNT: Duration = Duration::from_secs(5);
 const REST: u32 = 10;
 /// What stays free on any disk, where it is not more than a hundredth of it.
 const FREE_BYTES: u64 = 512 << 20;
+/// The levels of folders that a count keeps open, besides the outermost one.
+const OPEN: usize = 64;
 const FOLDER: OFlags = OFlags::DIRECTORY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
@@ -150,50 +151,124 @@ impl Meter {
             .find_map(|folder| self.count_below(folder, &mut seen))
     }
 
+    /// Only some levels stay open: folders that are nested deeply enough would use up the descriptors,
+    /// and the count would see nothing below. A folder is opened by its name in the one above, so that
+    /// no path is too long.
     fn count_below(&self, folder: &Path, seen: &mut Seen) -> Option<DiskBound> {
         let root = openat(CWD, folder, FOLDER, Mode::empty()).ok()?;
         let device = fstat(&root).ok()?.st_dev;
-        // A folder is opened by its name in the one above, so that no path is too long.
-        let mut open: Vec<(Rc<OwnedFd>, CString)> = vec![(Rc::new(root), c".".to_owned())];
-        while let Some((above, name)) = open.pop() {
-            let Ok(here) = openat(above.as_fd(), &name, FOLDER, Mode::empty()) else {
+        let mut levels: Vec<Level> = Vec::new();
+        let mut here = (root, c".".to_owned());
+        loop {
+            let mut below = Vec::new();
+            if let Some(bound) = self.count_in(&here.0, device, seen, &mut below) {
+                return Some(bound);
+            }
+            levels.push(Level {
+                id: identity(&here.0),
+                open: Some(here.0),
+                name: here.1,
+                below,
+            });
+            let depth = levels.len();
+            if let Some(far) = levels[1..].get_mut(depth.wrapping_sub(OPEN + 2)) {
+                far.open = None;
+            }
+            here = loop {
+                let level = levels.last_mut()?;
+                match (&level.open, level.below.pop()) {
+                    (Some(at), Some(name)) => {
+                        if let Ok(next) = openat(at, &name, FOLDER, Mode::empty()) {
+                            break (next, name);
+                        }
+                    }
+                    (None, Some(_)) | (_, None) => {
+                        let done = levels.pop()?;
+                        reopen(&mut levels, done.open.as_ref());
+                    }
+                }
+            };
+        }
+    }
+
+    /// Counts what is new in one folder, and adds the folders in it to `below`.
+    fn count_in(
+        &self,
+        here: &OwnedFd,
+        device: u64,
+        seen: &mut Seen,
+        below: &mut Vec<CString>,
+    ) -> Option<DiskBound> {
+        for entry in Dir::read_from(here).ok()?.flatten() {
+            let name = entry.file_name();
+            if name == c"." || name == c".." {
+                continue;
+            }
+            let Ok(stat) = statat(here, name, AtFlags::SYMLINK_NOFOLLOW) else {
                 continue;
             };
-            let here = Rc::new(here);
-            let Ok(entries) = Dir::read_from(here.as_fd()) else {
+            let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+            if is_folder && stat.st_dev == device {
+                below.push(name.to_owned());
+            }
+            let changed = (stat.st_ctime, stat.st_ctime_nsec as i64);
+            if changed < self.since {
                 continue;
-            };
-            for entry in entries.flatten() {
-                let name = entry.file_name();
-                if name == c"." || name == c".." {
-                    continue;
-                }
-                let Ok(stat) = statat(here.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW) else {
-                    continue;
-                };
-                let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-                if is_folder && stat.st_dev == device {
-                    open.push((Rc::clone(&here), name.to_owned()));
-                }
-                let changed = (stat.st_ctime, stat.st_ctime_nsec as i64);
-                if changed < self.since {
-                    continue;
-                }
-                seen.files += 1;
-                let is_first = is_folder || stat.st_nlink == 1;
-                if is_first || seen.linked.insert((stat.st_dev, stat.st_ino)) {
-                    seen.bytes += stat.st_blocks as u64 * 512;
-                }
-                if let Some(limit) = self.bytes.filter(|limit| seen.bytes >= *limit) {
-                    return Some(DiskBound::Bytes(limit));
-                }
-                if let Some(limit) = self.files.filter(|limit| seen.files > *limit) {
-                    return Some(DiskBound::Files(limit));
-                }
+            }
+            seen.files += 1;
+            let is_first = is_folder || stat.st_nlink == 1;
+            if is_first || seen.linked.insert((stat.st_dev, stat.st_ino)) {
+                seen.bytes += stat.st_blocks as u64 * 512;
+            }
+            if let Some(limit) = self.bytes.filter(|limit| seen.bytes >= *limit) {
+                return Some(DiskBound::Bytes(limit));
+            }
+            if let Some(limit) = self.files.filter(|limit| seen.files > *limit) {
+                return Some(DiskBound::Files(limit));
             }
         }
         None
     }
+}
+
+/// A folder whose content is being counted.
+struct Level {
+    name: CString,
+    /// `None` while the count is far below.
+    open: Option<OwnedFd>,
+    id: Option<(u64, u64)>,
+    /// Folders in it that are to be counted.
+    below: Vec<CString>,
+}
+
+/// Opens the last level again, from the folder in it that was counted last, or by the names from the
+/// outermost one where that folder was moved meanwhile.
+fn reopen(levels: &mut [Level], last: Option<&OwnedFd>) {
+    let Some((level, above)) = levels.split_last_mut() else {
+        return;
+    };
+    if level.open.is_some() {
+        return;
+    }
+    let up = last.and_then(|last| openat(last, c"..", FOLDER, Mode::empty()).ok());
+    let up = up.filter(|up| level.id.is_some() && identity(up) == level.id);
+    let is_done = level.below.is_empty();
+    level.open = up.or_else(|| {
+        if is_done {
+            return None;
+        }
+        let mut names = above.iter().skip(1).map(|level| &level.name);
+        let mut at = openat(above.first()?.open.as_ref()?, c".", FOLDER, Mode::empty()).ok()?;
+        names.try_for_each(|name| {
+            at = openat(&at, name, FOLDER, Mode::empty()).ok()?;
+            Some(())
+        })?;
+        openat(&at, &level.name, FOLDER, Mode::empty()).ok()
+    });
+}
+
+fn identity(folder: &OwnedFd) -> Option<(u64, u64)> {
+    fstat(folder).ok().map(|stat| (stat.st_dev, stat.st_ino))
 }
 
 /// What a count has found so far.
@@ -261,13 +336,8 @@ fn outermost(request: &Request) -> Vec<PathBuf> {
     };
     let layers = request.layered.iter().map(|folder| &folder.layer);
     let named = folders.iter().chain(&request.tmp).chain(layers);
-    // A layer is made later, in a folder that may be there already.
-    let known = |path: &PathBuf| {
-        let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
-        let made_later = || Some(parent?.join(path.file_name()?));
-        path.canonicalize().ok().or_else(made_later)
-    };
-    let mut real: Vec<PathBuf> = named.filter_map(known).collect();
+    // Everything is set up by now, the private layers too.
+    let mut real: Vec<PathBuf> = named.filter_map(|path| path.canonicalize().ok()).collect();
     real.sort();
     // A folder sorts before what is in it.
     let mut outermost: Vec<PathBuf> = Vec::new();
@@ -277,4 +347,49 @@ fn outermost(request: &Request) -> Vec<PathBuf> {
         }
     }
     outermost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::mkdirat;
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    const DEPTH: u64 = 600;
+
+    #[test]
+    fn a_comb_of_folders_is_counted_to_its_end_with_few_descriptors() {
+        let comb = tempfile::tempdir().unwrap();
+        let mut at = openat(CWD, comb.path(), FOLDER, Mode::empty()).unwrap();
+        for _ in 0..DEPTH {
+            // Whichever is read first, another one is left in the folder above.
+            for name in ["a", "b", "c"] {
+                mkdirat(&at, name, Mode::RWXU).unwrap();
+            }
+            let entries = Dir::read_from(&at).unwrap().flatten();
+            let named = entries.filter(|entry| !entry.file_name().to_bytes().starts_with(b"."));
+            let last = named.last().unwrap();
+            at = openat(&at, last.file_name(), FOLDER, Mode::empty()).unwrap();
+        }
+        let all = 3 * DEPTH;
+        let count = |files| {
+            let meter = Meter {
+                folders: vec![comb.path().to_owned()],
+                disks: Vec::new(),
+                bytes: None,
+                files: Some(files),
+                since: (0, 0),
+            };
+            meter.count()
+        };
+        let limit = getrlimit(Resource::Nofile);
+        let few = Rlimit {
+            current: Some(200),
+            ..limit
+        };
+        setrlimit(Resource::Nofile, few).unwrap();
+        let counted = (count(all - 1), count(all));
+        setrlimit(Resource::Nofile, limit).unwrap();
+        assert_eq!(counted, (Some(DiskBound::Files(all - 1)), None));
+    }
 }

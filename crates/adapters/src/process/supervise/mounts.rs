@@ -35,6 +35,11 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
     ("/dev/stderr", "/proc/self/fd/2"),
 ];
 
+const NEW_FILE: OFlags = OFlags::CREATE
+    .union(OFlags::EXCL)
+    .union(OFlags::WRONLY)
+    .union(OFlags::CLOEXEC);
+
 /// Where the root keeps files of its own.
 const NAMES: &str = "/run/names";
 
@@ -140,11 +145,13 @@ impl Sources {
             Some(tmp) => Some(clone_tree(&tmp.canonicalize()?, attribute::HARMLESS)?),
             None => None,
         };
+        let trees = trees?;
         if let (Some(tmp), Some(users)) = (&tmp, users) {
+            make_mount_points(tmp, &plan, &trees)?;
             sys::map_owners(tmp, users)?;
         }
         Ok(Self {
-            trees: trees?,
+            trees,
             plan,
             null: clone_tree(
                 Path::new("/dev/null"),
@@ -157,6 +164,32 @@ impl Sources {
             limits: request.limits.clone(),
         })
     }
+}
+
+/// Makes what places below `/tmp` are mounted on. Once its owners are mapped, root has no id in it and
+/// can make nothing there (EOVERFLOW).
+fn make_mount_points(tmp: &OwnedFd, plan: &Plan, trees: &[Option<OwnedFd>]) -> io::Result<()> {
+    for ((path, _), tree) in plan.places.iter().zip(trees) {
+        let Ok(below) = path.strip_prefix(TMP) else {
+            continue;
+        };
+        let mut parts = below.iter();
+        let (Some(name), is_direct) = (parts.next(), parts.next().is_none()) else {
+            continue;
+        };
+        let made = match tree.as_ref().filter(|_| is_direct) {
+            None if is_direct => continue,
+            Some(tree) if !is_folder(tree)? => {
+                openat(tmp, name, NEW_FILE, Mode::RUSR | Mode::WUSR).map(drop)
+            }
+            Some(_) | None => mkdirat(tmp, name, Mode::from_raw_mode(0o755)),
+        };
+        match made {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(about("make", path, error.into())),
+        }
+    }
+    Ok(())
 }
 
 fn new_fs(kind: &str, options: &[(&str, &str)], attributes: MountAttrFlags) -> io::Result<OwnedFd> {
@@ -295,8 +328,7 @@ impl Root<'_> {
     /// Covers a file by one with another text.
     fn replace(&self, path: &Path, text: &str, number: usize) -> io::Result<()> {
         let (parent, name) = (self.folder(Path::new(NAMES))?, number.to_string());
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-        let file = openat(&parent, &name, flags, Mode::from_raw_mode(0o644))?;
+        let file = openat(&parent, &name, NEW_FILE, Mode::from_raw_mode(0o644))?;
         File::from(file).write_all(text.as_bytes())?;
         let own = openat(&parent, &name, PATH, Mode::empty())?;
         attach(
@@ -311,8 +343,7 @@ impl Root<'_> {
             return self.folder(path);
         }
         let (parent, name) = self.parent(path)?;
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-        match openat(&parent, name, flags, Mode::RUSR | Mode::WUSR) {
+        match openat(&parent, name, NEW_FILE, Mode::RUSR | Mode::WUSR) {
             Ok(_) | Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
         }

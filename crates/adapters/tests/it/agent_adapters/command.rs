@@ -1,6 +1,6 @@
 use crate::agent_adapters::stage::{Stage, command, holds};
 use drive_core::agent::answer::{
-    CommentAction, CommentAnswer, FixerAnswer, Verdict, read_fixer, read_review,
+    CommentAction, CommentAnswer, FixerAnswer, Shown, Verdict, read_fixer, read_review,
 };
 use drive_core::agent::{AgentEvent, Ending, Role};
 use drive_core::process::LayerName;
@@ -188,7 +188,7 @@ fn a_reviewer_that_is_complete_and_does_not_exit_is_ended_and_has_succeeded() {
     let played = stage.play(&command("robot"), &request);
     let outcome = played.outcome();
     assert_eq!(outcome.ending, Ending::Succeeded);
-    let review = read_review(&outcome.text).unwrap();
+    let review = read_review(&outcome.text, &Shown::default()).unwrap();
     assert_eq!(review.verdict, Verdict::Approved);
     assert!(
         begun.elapsed() < request.limits.wall,

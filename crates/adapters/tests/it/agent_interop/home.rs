@@ -1,7 +1,7 @@
 //! What the user's home and the repository say to an agent: text, login and model; nothing that runs.
 
 use crate::agent_interop::lab::{Lab, Played};
-use drive_core::agent::{Ending, Failure, Role};
+use drive_core::agent::{AgentEvent, Ending, Failure, Role};
 use drive_core::problem::Kind;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Agent, InstructionFile, IsolationMode};
@@ -293,6 +293,50 @@ fn claude_works_with_a_login_whose_tokens_it_does_not_have() {
 #[test]
 fn codex_works_with_a_login_whose_tokens_it_does_not_have() {
     works_without_its_tokens(Cli::Codex);
+}
+
+/// The user's own program has renewed the login while the agent works: the new one is used.
+fn works_with_a_login_renewed_meanwhile(cli: Cli) {
+    let script = |_: &drive_testkit::interop::AgentHome| {
+        Script::new([Turn::run("true"), Turn::text("done")]).only_with_key(access_token(cli))
+    };
+    let Some(mut lab) = Lab::new(cli, script) else {
+        return;
+    };
+    log_in(cli, &mut lab);
+    let file = lab.home.home().join(match cli {
+        Cli::Claude => ".claude/.credentials.json",
+        Cli::Codex => ".codex/auth.json",
+        Cli::Gemini => unreachable!("it talks to Google before it talks to the model"),
+    });
+    let renewed = std::fs::read_to_string(&file).unwrap();
+    write(
+        &file,
+        &renewed.replace(access_token(cli), "a-token-of-before"),
+    );
+    let mut events = Vec::new();
+    let result = lab.agent(&lab.config()).run(
+        &lab.request(Role::Coder),
+        &CancelToken::new(),
+        &mut |_| Ok(()),
+        &mut |event| {
+            if matches!(event, AgentEvent::Launched { .. }) {
+                write(&file, &renewed);
+            }
+            events.push(event);
+        },
+    );
+    assert_succeeded(&lab, &Played { events, result });
+}
+
+#[test]
+fn claude_works_with_a_login_that_was_renewed_meanwhile() {
+    works_with_a_login_renewed_meanwhile(Cli::Claude);
+}
+
+#[test]
+fn codex_works_with_a_login_that_was_renewed_meanwhile() {
+    works_with_a_login_renewed_meanwhile(Cli::Codex);
 }
 
 /// Without a login every program is told apart from one that failed, with the command that logs in.

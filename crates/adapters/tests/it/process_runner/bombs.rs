@@ -3,7 +3,7 @@
 
 use crate::process_runner::support::{Scene, is_active, is_root};
 use drive_core::process::{DiskBound, End, LayerName, Limits, ProcessReport};
-use drive_engine::ports::{Isolation, Writes};
+use drive_engine::ports::{Isolation, LayeredFolder, Writes};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -41,6 +41,17 @@ impl Confined {
 
     /// Runs a program that is patient where it is expected to be ended.
     fn run(&self, program: &str, args: &[&str], disk: u64, files: u64) -> ProcessReport {
+        self.run_with(&[], program, args, disk, files)
+    }
+
+    fn run_with(
+        &self,
+        layered: &[LayeredFolder],
+        program: &str,
+        args: &[&str],
+        disk: u64,
+        files: u64,
+    ) -> ProcessReport {
         let is_bomb = disk == BYTES || files == FILES;
         let patience = if is_bomb { "50" } else { "0" };
         let mut spec = self.scene.command(program).args(args);
@@ -54,6 +65,7 @@ impl Confined {
         spec.isolation = Isolation {
             writes: Writes::Only(vec![self.sandbox.clone()]),
             tmp: Some(self.scene.path().join("tmp")),
+            layered: layered.to_vec(),
             ..Isolation::default()
         };
         self.scene.run(&spec)
@@ -91,6 +103,31 @@ everyone! {
         assert_eq!(control.end, DONE, "{}", control.stderr.tail_text());
         let control = Confined::new().run("sh", &["-c", ONE_FILE], 1 << 30, 1_000_000);
         assert_eq!(control.end, DONE, "{}", control.stderr.tail_text());
+    }
+
+    // A layer is made while the program is set up, in a folder that is not there before.
+    fn a_private_layer_over_a_shared_folder_is_no_way_around_the_limits() {
+        for (disk, end) in [(BYTES, TOO_LARGE), (1 << 30, DONE)] {
+            let confined = Confined::new();
+            let root = confined.scene.path().canonicalize().unwrap();
+            for folder in ["shared", "sandbox/cache"] {
+                fs::create_dir(root.join(folder)).unwrap();
+            }
+            let layered = LayeredFolder {
+                lower: root.join("shared"),
+                at: root.join("sandbox/cache"),
+                layer: root.join("layers/of/cache"),
+                is_useful_read_only: false,
+            };
+            let code = format!("chdir 'cache' or die; {MANY}");
+            let report = confined.run_with(&[layered], "perl", &["-e", &code], disk, 1_000_000);
+            if !is_active(&report, LayerName::Caches) {
+                println!("skipped: no overlay here");
+                return;
+            }
+            assert_eq!(report.end, end, "{}", report.stderr.tail_text());
+            assert!(!root.join("shared/f1").exists());
+        }
     }
 
     fn an_inode_bomb_is_ended() {

@@ -269,14 +269,26 @@ if __name__ == '__main__':
         let tool = places.scene.path().join("tool");
         fs::write(&tool, "given\n").unwrap();
         fs::set_permissions(&tool, fs::Permissions::from_mode(0o600)).unwrap();
-        let isolation = Isolation { shown: vec![tool], ..only(&[&places.work]) };
-        let script = "id -u; cat ../tool; echo made > made; stat -c %u made ../tool /usr; awk '{print $2}' /proc/self/uid_map";
-        let Some(report) = places.run(script, LayerName::OwnUser, isolation) else { return };
-        let said = report.stdout.tail_text();
-        let lines: Vec<&str> = said.lines().collect();
-        assert_eq!(&lines[..5], ["0", "given", "0", "0", "65534"], "{said}{}", report.stderr.tail_text());
-        assert_ne!(lines[5], "0");
-        assert_eq!(fs::metadata(places.work.join("made")).unwrap().uid(), 0);
+        // What is directly in `/tmp`, and what is deeper, is mounted into the private one.
+        let file = tempfile::NamedTempFile::new_in("/tmp").unwrap();
+        let folder = tempfile::tempdir_in("/tmp").unwrap();
+        let private = places.scene.path().join("tmp");
+        for tmp in [None, Some(private)] {
+            let shown = vec![tool.clone(), file.path().to_owned(), folder.path().to_owned()];
+            let has_tmp = tmp.is_some();
+            let isolation = Isolation { shown, tmp, ..only(&[&places.work]) };
+            let script = format!("id -u; cat ../tool; echo made > made; stat -c %u made ../tool /usr; awk '{{print $2}}' /proc/self/uid_map
+                echo mine > /tmp/mine; stat -c %u /tmp/mine; test -f {} && test -d {} && echo there", file.path().display(), folder.path().display());
+            let report = places.run(&script, LayerName::OwnUser, isolation);
+            assert!(report.is_some() || !has_tmp, "it is root below a private /tmp");
+            let Some(report) = report else { return };
+            let said = report.stdout.tail_text();
+            let lines: Vec<&str> = said.lines().collect();
+            assert_eq!(&lines[..5], ["0", "given", "0", "0", "65534"], "{said}{}", report.stderr.tail_text());
+            assert_ne!(lines[5], "0");
+            assert_eq!(&lines[6..], ["0", "there"], "{said}{}", report.stderr.tail_text());
+            assert_eq!(fs::metadata(places.work.join("made")).unwrap().uid(), 0);
+        }
     }
 
     fn an_ordinary_user_needs_no_root_for_the_roles() {

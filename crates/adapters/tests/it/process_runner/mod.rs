@@ -3,6 +3,7 @@
 #[macro_use]
 mod support;
 
+mod attacks;
 mod bombs;
 mod ends;
 mod escape;

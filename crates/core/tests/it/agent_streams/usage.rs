@@ -105,17 +105,20 @@ fn tokens_counted_on_the_way_to_the_model_stop_a_run_that_passes_its_budget() {
 }
 
 #[test]
-fn what_an_agent_reports_goes_before_what_was_counted() {
+fn the_higher_of_what_an_agent_reports_and_what_was_counted_is_used() {
     for (reader, text) in [
         (codex_stream as Reader, CODEX_OK),
         (gemini_stream, GEMINI_OK),
     ] {
         let reported = outcome(reader, text, 0).usage;
-        let mut stream = reader(setup());
-        stream.counted(usage(7_000_000, 1, 1));
-        let (_, outcome) = play(&mut *stream, text.as_bytes(), End::Exited { code: 0 });
-        assert_eq!(outcome.usage, reported);
         assert!(reported.counted() > 0);
+        let (more, less) = (usage(7_000_000, 1, 1), usage(1, 0, 0));
+        for (counted, expected) in [(more, more), (less, reported)] {
+            let mut stream = reader(setup());
+            stream.counted(counted);
+            let (_, outcome) = play(&mut *stream, text.as_bytes(), End::Exited { code: 0 });
+            assert_eq!(outcome.usage, expected);
+        }
     }
 }
 

@@ -1,10 +1,13 @@
+mod outside;
+mod renewal;
+mod tokens;
+
 use super::*;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Stdio;
-use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
@@ -102,12 +105,18 @@ struct Running {
 fn start(dialect: Dialect, upstream: &str, outside: &Outside, on_usage: OnUsage) -> Running {
     let (listener, port) = Broker::bind().unwrap();
     let grants = [grant(upstream)];
-    let broker = Broker::start(listener, dialect, &grants, outside, on_usage).unwrap();
+    let renew = Box::new(Vec::new);
+    let broker = Broker::start(listener, dialect, &grants, outside, renew, on_usage).unwrap();
     Running { broker, port }
 }
 
 fn broker(dialect: Dialect, upstream: &str) -> Running {
-    start(dialect, upstream, &Outside::default(), Box::new(|_| ()))
+    start(
+        dialect,
+        upstream,
+        &Outside::default(),
+        Box::new(|_| ControlFlow::Continue(())),
+    )
 }
 
 fn before(model: &Model, dialect: Dialect) -> Running {
@@ -295,7 +304,7 @@ fn calls_over_the_limit_wait_for_one_that_the_model_has_answered() {
         stream.write_all(text.as_bytes()).unwrap();
         stream
     };
-    let open: Vec<TcpStream> = (0..serve::MOST_CALLS).map(|_| call()).collect();
+    let open: Vec<TcpStream> = (0..shared::MOST_CALLS).map(|_| call()).collect();
     for _ in &open {
         called.recv_timeout(Duration::from_secs(20)).unwrap();
     }
@@ -305,25 +314,40 @@ fn calls_over_the_limit_wait_for_one_that_the_model_has_answered() {
 }
 
 #[test]
-fn a_header_that_could_choose_another_server_is_left_out() {
-    let model = Model::answering(OK);
-    let broker = before(&model, Dialect::OpenAi);
-    let headers = format!(
-        "authorization: Bearer {DUMMY}\r\nhelicone-target-url: https://evil.example\r\n\
-         x-portkey-custom-host: evil\r\nx-forwarded-host: evil\r\nx-http-method-override: \
-         DELETE\r\nx-original-url: /files\r\noriginator: codex\r\nanthropic-beta: a\r\n"
-    );
-    ask(&broker, "POST /responses", &headers, "{}");
-    let asked = model.asked().to_lowercase();
-    assert!(
-        !asked.contains("evil") && !asked.contains("override"),
-        "{asked}"
-    );
-    assert!(!asked.contains("x-original-url"), "{asked}");
-    assert!(
-        asked.contains("originator: codex") && asked.contains("anthropic-beta: a"),
-        "{asked}"
-    );
+fn a_header_that_the_model_does_not_need_is_left_out() {
+    let all = "helicone-target-url: https://evil.example\r\nx-portkey-custom-host: evil\r\n\
+               x-forwarded-host: evil\r\nx-http-method-override: evil\r\nx-original-url: /evil\r\n\
+               x-goog-fieldmask: evil\r\nx-openai-account-routing-override: evil\r\n\
+               chatgpt-account-id: evil\r\nx-goog-user-project: evil\r\ncookie: evil\r\n\
+               originator: codex\r\nx-codex-window-id: 1\r\nanthropic-beta: a\r\n\
+               x-stainless-os: Linux\r\nx-goog-api-client: genai\r\naccept: */*\r\n";
+    for (dialect, line, kept) in [
+        (
+            Dialect::OpenAi,
+            "POST /responses",
+            ["originator: codex", "x-codex-window-id: 1"],
+        ),
+        (
+            Dialect::Anthropic,
+            "POST /v1/messages",
+            ["anthropic-beta: a", "x-stainless-os: linux"],
+        ),
+        (
+            Dialect::Gemini,
+            "POST /v1beta/models/pro:generateContent",
+            ["x-goog-api-client: genai", "accept: */*"],
+        ),
+    ] {
+        let model = Model::answering(OK);
+        let broker = before(&model, dialect);
+        let headers = format!("authorization: Bearer {DUMMY}\r\n{all}");
+        ask(&broker, line, &headers, "{}");
+        let asked = model.asked().to_lowercase();
+        assert!(!asked.contains("evil"), "{asked}");
+        for kept in kept {
+            assert!(asked.contains(kept), "{kept} is missing in {asked}");
+        }
+    }
 }
 
 #[test]
@@ -336,9 +360,11 @@ fn the_key_of_another_server_is_not_sent_along() {
         ..grant("http://127.0.0.1:1")
     };
     let grants = [grant(&format!("http://{}", model.address)), other];
-    let on_usage = Box::new(|_| ());
+    let on_usage = Box::new(|_| ControlFlow::Continue(()));
     let outside = Outside::default();
-    let broker = Broker::start(listener, Dialect::OpenAi, &grants, &outside, on_usage).unwrap();
+    let renew = Box::new(Vec::new);
+    let dialect = Dialect::OpenAi;
+    let broker = Broker::start(listener, dialect, &grants, &outside, renew, on_usage).unwrap();
     let headers = format!("authorization: Bearer {DUMMY}\r\nx-api-key: drive-other\r\n");
     ask(&Running { broker, port }, "POST /responses", &headers, "{}");
     let asked = model.asked();
@@ -384,135 +410,4 @@ fn an_error_and_a_redirect_of_the_model_are_passed_on_as_they_are() {
         assert_eq!(&answer[9..12], status, "{answer}");
     }
     assert!(other.asked.try_recv().is_err(), "the key went elsewhere");
-}
-
-#[test]
-fn the_tokens_of_an_answer_are_counted_before_the_agent_has_read_it() {
-    let body = "data: {\"type\":\"response.completed\",\"response\":{\"usage\":\
-                {\"input_tokens\":100,\"input_tokens_details\":{\"cached_tokens\":60},\
-                \"output_tokens\":7}}}\n\n";
-    let answer = format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    let model = Model::answering(&answer);
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let teller = told.clone();
-    let upstream = format!("http://{}", model.address);
-    let tell = Box::new(move |usage| teller.lock().unwrap().push(usage));
-    let running = start(Dialect::OpenAi, &upstream, &Outside::default(), tell);
-    assert_eq!(running.broker.usage(), Usage::default());
-    bearer(&running, "POST /responses", "{}");
-    let used = Usage {
-        input: 40,
-        cached: 60,
-        output: 7,
-    };
-    assert_eq!(running.broker.usage(), used);
-    assert_eq!(*told.lock().unwrap(), [used]);
-}
-
-fn variables(pairs: &[(&str, &str)]) -> BTreeMap<OsString, OsString> {
-    pairs
-        .iter()
-        .map(|(name, value)| (OsString::from(name), OsString::from(value)))
-        .collect()
-}
-
-#[test]
-fn a_call_goes_through_the_users_proxy_unless_its_host_is_an_exception() {
-    let proxy = Model::answering("HTTP/1.1 502 No\r\ncontent-length: 0\r\n\r\n");
-    let address = format!("http://{}", proxy.address);
-    let through = |upstream: &str| {
-        let env = variables(&[("HTTPS_PROXY", &address), ("NO_PROXY", "direct.invalid")]);
-        let broker = start(
-            Dialect::OpenAi,
-            upstream,
-            &Outside::of(&env),
-            Box::new(|_| ()),
-        );
-        bearer(&broker, "POST /responses", "{}")
-    };
-    let answer = through("https://direct.invalid");
-    assert!(answer.starts_with("HTTP/1.1 502"), "{answer}");
-    assert!(proxy.asked.try_recv().is_err(), "the exception was ignored");
-    through("https://model.invalid");
-    let asked = proxy.asked();
-    assert!(asked.starts_with("CONNECT model.invalid:443 "), "{asked}");
-    assert!(!asked.contains(REAL), "{asked}");
-}
-
-/// A server with a certificate that nobody has signed, gone when dropped.
-struct Tls {
-    child: std::process::Child,
-    folder: tempfile::TempDir,
-    port: u16,
-}
-
-impl Tls {
-    /// `None` where openssl is not installed.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a server for a test, ended with it"
-    )]
-    fn start() -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        let settings = "[req]\ndistinguished_name=dn\nx509_extensions=ext\nprompt=no\n[dn]\n\
-                        CN=localhost\n[ext]\nsubjectAltName=DNS:localhost\n\
-                        basicConstraints=critical,CA:FALSE\n";
-        std::fs::write(folder.path().join("settings"), settings).unwrap();
-        let openssl = |args: &str| {
-            let mut command = std::process::Command::new("openssl");
-            command.current_dir(folder.path()).args(args.split(' '));
-            command.stdin(Stdio::null()).stderr(Stdio::null());
-            command
-        };
-        let made = openssl(
-            "req -x509 -config settings -newkey rsa:2048 -nodes -keyout key -out certificate -days 2",
-        );
-        let is_made = { made }.status().ok()?.success();
-        assert!(is_made, "openssl made no certificate");
-        let mut serving = openssl("s_server -accept 127.0.0.1:0 -cert certificate -key key -www");
-        let mut child = serving.stdout(Stdio::piped()).spawn().unwrap();
-        let mut said = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        while !line.starts_with("ACCEPT") {
-            line.clear();
-            assert_ne!(said.read_line(&mut line).unwrap(), 0, "it does not serve");
-        }
-        let port = line.trim().rsplit(':').next().unwrap().parse().unwrap();
-        // It goes on to tell of each connection.
-        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
-        Some(Self {
-            child,
-            folder,
-            port,
-        })
-    }
-}
-
-impl Drop for Tls {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-#[test]
-fn the_certificate_of_the_model_is_verified_with_those_that_the_user_trusts() {
-    let Some(server) = Tls::start() else { return };
-    let own = server.folder.path().join("certificate");
-    let own = own.to_str().unwrap();
-    for (variables, status) in [
-        (vec![], "502"),
-        (vec![("SSL_CERT_FILE", own)], "200"),
-        (vec![("NODE_EXTRA_CA_CERTS", own)], "200"),
-        (vec![("SSL_CERT_FILE", "/dev/null")], "502"),
-    ] {
-        let outside = Outside::of(&self::variables(&variables));
-        let upstream = format!("https://localhost:{}", server.port);
-        let broker = start(Dialect::OpenAi, &upstream, &outside, Box::new(|_| ()));
-        let answer = bearer(&broker, "GET /models", "");
-        assert_eq!(&answer[9..12], status, "{variables:?}: {answer}");
-    }
 }

@@ -1,0 +1,171 @@
+//! What the calls of a run share: its keys, its tokens, and whether calls are still taken.
+
+use super::{Dialect, Grant, OnUsage, Outside, Renew};
+use axum::http::HeaderMap;
+use drive_core::agent::Usage;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use subtle::ConstantTimeEq;
+use tokio::sync::{Semaphore, watch};
+use ureq::Agent;
+
+/// Calls at once: an agent and the agents it starts. More wait before their body is read.
+pub(super) const MOST_CALLS: usize = 16;
+/// Calls of one run: far more than an agent and the agents it starts make in a day.
+pub(super) const MOST_CALLS_OF_RUN: u64 = 100_000;
+/// The size of all requests together that wait to be sent, in KiB.
+pub(super) const MOST_WAITING: u32 = 256 * 1024;
+
+pub(super) const RUN_OVER: &str = "the run is over";
+const BUDGET_USED: &str = "the token budget of this run is used up";
+pub(super) const CALLS_MADE: &str = "the run has made too many calls of its model";
+
+/// Headers that carry a key.
+const KEYS: [&str; 4] = ["authorization", "x-api-key", "x-goog-api-key", "api-key"];
+
+/// A grant, and what its calls need.
+pub(super) struct Entry {
+    pub(super) grant: Grant,
+    pub(super) client: Agent,
+    /// The key as it is now.
+    pub(super) real: Mutex<String>,
+}
+
+/// Where the agent shows its dummy: the name of a header, and the scheme before the dummy.
+pub(super) type Carrier = (&'static str, String);
+
+/// What every call needs.
+pub(super) struct Shared {
+    pub(super) dialect: Dialect,
+    pub(super) grants: Vec<Entry>,
+    renew: Renew,
+    used: Mutex<Usage>,
+    /// About how many tokens the calls under way have cost already.
+    pub(super) expected: AtomicU64,
+    on_usage: OnUsage,
+    pub(super) calls: Arc<Semaphore>,
+    /// Calls of the run so far.
+    pub(super) made: AtomicU64,
+    pub(super) waiting: Arc<Semaphore>,
+    /// Why no call is taken any more.
+    closed: watch::Sender<Option<&'static str>>,
+}
+
+impl Shared {
+    pub(super) fn new(
+        dialect: Dialect,
+        grants: &[Grant],
+        outside: &Outside,
+        renew: Renew,
+        on_usage: OnUsage,
+    ) -> Self {
+        let entry = |grant: &Grant| Entry {
+            client: outside.client(&grant.upstream),
+            real: Mutex::new(grant.real.clone()),
+            grant: grant.clone(),
+        };
+        Self {
+            dialect,
+            grants: grants.iter().map(entry).collect(),
+            renew,
+            used: Mutex::default(),
+            expected: AtomicU64::new(0),
+            on_usage,
+            calls: Arc::new(Semaphore::new(MOST_CALLS)),
+            made: AtomicU64::new(0),
+            waiting: Arc::new(Semaphore::new(MOST_WAITING as usize)),
+            closed: watch::Sender::new(None),
+        }
+    }
+
+    /// Refuses further calls for this reason, and ends those under way.
+    pub(super) fn close(&self, why: &'static str) {
+        self.closed.send_if_modified(|closed| {
+            let is_first = closed.is_none();
+            closed.get_or_insert(why);
+            is_first
+        });
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.borrow().is_some()
+    }
+
+    /// Waits until no call is taken any more; returns why.
+    pub(super) fn closing(&self) -> impl Future<Output = &'static str> + Send + use<> {
+        let mut closed = self.closed.subscribe();
+        async move {
+            let why = closed.wait_for(Option::is_some).await;
+            why.map_or(RUN_OVER, |why| why.unwrap_or(RUN_OVER))
+        }
+    }
+
+    /// With an estimate of the calls that have not been answered.
+    pub(super) fn final_usage(&self) -> Usage {
+        let expected = Usage {
+            input: self.expected.load(Ordering::Relaxed),
+            ..Usage::default()
+        };
+        self.usage().plus(expected)
+    }
+
+    pub(super) fn usage(&self) -> Usage {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn add(&self, more: Usage) {
+        if more == Usage::default() {
+            return;
+        }
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        *used = used.plus(more);
+        let now = *used;
+        drop(used);
+        if (self.on_usage)(now).is_break() {
+            self.close(BUDGET_USED);
+        }
+    }
+
+    /// Who asks, and the headers that show the dummy.
+    pub(super) fn granted(&self, headers: &HeaderMap) -> Option<(usize, Vec<Carrier>)> {
+        let mut found = None;
+        let mut carriers = Vec::new();
+        for name in KEYS {
+            let Some(value) = headers.get(name).and_then(|value| value.to_str().ok()) else {
+                continue;
+            };
+            let (scheme, shown) = match value.split_at_checked(7) {
+                Some((scheme, shown)) if scheme.eq_ignore_ascii_case("bearer ") => (scheme, shown),
+                Some(_) | None => ("", value),
+            };
+            let is_shown = |dummy: &str| bool::from(dummy.as_bytes().ct_eq(shown.as_bytes()));
+            let mut entries = self.grants.iter();
+            let Some(entry) = entries.position(|entry| is_shown(&entry.grant.dummy)) else {
+                continue;
+            };
+            // One call has one key: another one's would go to the wrong server.
+            if *found.get_or_insert(entry) == entry {
+                carriers.push((name, scheme.to_owned()));
+            }
+        }
+        found.map(|entry| (entry, carriers))
+    }
+
+    /// The key of a grant, where the user's own program has renewed it since. Only the key may differ:
+    /// the rest of a run is not for another account.
+    pub(super) fn renewed(&self, index: usize, refused: &str) -> Option<String> {
+        let entry = self.grants.get(index)?;
+        let mut real = entry.real.lock().unwrap_or_else(PoisonError::into_inner);
+        if *real == refused {
+            let all = (self.renew)();
+            let now = all.get(index).filter(|_| all.len() == self.grants.len())?;
+            let is_same =
+                now.upstream == entry.grant.upstream && now.headers == entry.grant.headers;
+            if !is_same || now.real == refused {
+                return None;
+            }
+            real.clone_from(&now.real);
+        }
+        Some(real.clone())
+    }
+}
