@@ -6,7 +6,8 @@ use crate::output::Printable;
 use drive_core::agent::answer::Verdict;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::missing_essentials;
-use drive_core::run::{Flow, OutcomeStatus, Phase, Record, Run, waits_for_person};
+use drive_core::review::Domain;
+use drive_core::run::{Flow, OutcomeStatus, Phase, Record, Run, open_findings, waits_for_person};
 use drive_engine::ports::DiffStats;
 use std::fmt::Write;
 
@@ -58,6 +59,7 @@ fn text(run: &Run, changes: Option<&DiffStats>) -> String {
     }
     if let Some(phase) = phase(run) {
         tell_reviews(&phase.record, &mut text);
+        tell_open(run, &mut text);
         if !run.is_watched() {
             tell_state(run, phase, &mut text);
         }
@@ -137,15 +139,39 @@ fn tell_state(run: &Run, phase: &Phase, text: &mut String) {
     }
 }
 
+/// How many open findings are listed.
+const FINDINGS_SHOWN: usize = 20;
+
+/// What stands against a merge.
+fn tell_open(run: &Run, text: &mut String) {
+    let open = open_findings(run);
+    for (domain, finding) in open.iter().take(FINDINGS_SHOWN) {
+        let of = domain.map_or(String::new(), |domain| format!("{domain}, "));
+        let place = match (&finding.file, finding.line) {
+            (Some(file), Some(line)) => format!("{file}:{line}: "),
+            (Some(file), None) => format!("{file}: "),
+            (None, _) => String::new(),
+        };
+        let said = format!("{place}{}", finding.issue).replace('\n', " ");
+        let severity = finding.severity.name();
+        let _ = writeln!(text, "open     {of}{severity}: {said}");
+    }
+    if open.len() > FINDINGS_SHOWN {
+        let _ = writeln!(text, "open     and {} more", open.len() - FINDINGS_SHOWN);
+    }
+}
+
 fn tell_reviews(record: &Record, text: &mut String) {
     for review in &record.reviews {
-        let what = review.domain.map_or("whole change", |domain| domain.name());
+        let what = review.domain.as_ref();
+        let what = what.map_or("whole change", Domain::name);
         let verdict = match review.verdict {
             Some(Verdict::Approved) => "approved",
             Some(Verdict::NeedsChanges) => "needs changes",
+            Some(Verdict::NotApplicable) => "not applicable",
             None => "no verdict",
         };
-        let (round, count) = (review.round, review.suggestions.len());
+        let (round, count) = (review.round, review.findings.len());
         let findings = if count == 1 { "finding" } else { "findings" };
         let _ = writeln!(
             text,

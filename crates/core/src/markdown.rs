@@ -1,11 +1,12 @@
 //! Escapes other people's text for use inside Markdown that drive writes.
 
+use crate::forge::inert::{Said, plain, shown};
 use crate::verify::text::one_line;
 
 /// As one table cell: no column, no tag, no mention, no link, no line break; cut after `most`
 /// characters.
 pub(crate) fn cell(text: &str, most: usize) -> String {
-    let line = one_line(text);
+    let line = plain(&one_line(text), &Said::default());
     let mut out = String::new();
     for c in line.chars().take(most) {
         match c {
@@ -14,8 +15,6 @@ pub(crate) fn cell(text: &str, most: usize) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
-            '@' => out.push_str("&#64;"),
-            '#' => out.push_str("&#35;"),
             '[' => out.push_str("\\["),
             c => out.push(c),
         }
@@ -28,7 +27,7 @@ pub(crate) fn cell(text: &str, most: usize) -> String {
 
 /// As inline code, cut after `most` characters; nothing for nothing.
 pub(crate) fn code(text: &str, most: usize) -> String {
-    let line: String = one_line(text).chars().take(most).collect();
+    let line: String = one_line(&shown(text)).chars().take(most).collect();
     let ticks = "`".repeat(longest_run(&line, '`') + 1);
     let pad = if line.starts_with('`') || line.ends_with('`') {
         " "

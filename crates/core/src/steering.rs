@@ -4,7 +4,7 @@
 //! choose which foreign code is installed. Such a change is flagged on the pull request and is not
 //! merged without a person's approval.
 
-use crate::forge::text::inert;
+use crate::forge::text::plain_line;
 use std::path::Path;
 
 /// Names of files, in any folder.
@@ -173,7 +173,7 @@ pub fn named(files: &[String]) -> String {
     let mut names: Vec<String> = files
         .iter()
         .take(MOST_NAMED)
-        .map(|file| format!("`{}`", inert(file, NAME_CHARS)))
+        .map(|file| format!("`{}`", plain_line(file, NAME_CHARS)))
         .collect();
     if files.len() > MOST_NAMED {
         names.push(format!("{} more", files.len() - MOST_NAMED));

@@ -6,7 +6,7 @@ use drive_core::process::{End, LeakPolicy, Limits};
 use drive_engine::CancelToken;
 use drive_engine::ports::{
     Collect, CommandSpec, Containment, Isolation, IsolationMode, NetworkAccess, OrphanPolicy,
-    Started, Stdin, Writes,
+    OutputSink, Started, Stdin, Stream, Writes,
 };
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
@@ -60,6 +60,21 @@ pub struct Answer {
     pub stderr: Vec<u8>,
     withheld: Vec<String>,
     asked: String,
+}
+
+/// Hands over standard output as it comes, and collects the other stream.
+struct EachChunk<'a> {
+    on_stdout: &'a mut dyn FnMut(&[u8]),
+    rest: Collect,
+}
+
+impl OutputSink for EachChunk<'_> {
+    fn chunk(&mut self, stream: Stream, bytes: &[u8]) {
+        match stream {
+            Stream::Stdout => (self.on_stdout)(bytes),
+            Stream::Stderr => self.rest.chunk(stream, bytes),
+        }
+    }
 }
 
 impl<'a> Call<'a> {
@@ -150,6 +165,21 @@ impl<'a> Call<'a> {
         self.run()?.require()
     }
 
+    /// Runs it and hands over standard output as it comes, however long it is; an exit code other
+    /// than 0 is a problem.
+    pub(super) fn each_chunk(mut self, on_stdout: &mut dyn FnMut(&[u8])) -> Result<(), Problem> {
+        let overrides = self.overrides()?;
+        self.config.splice(0..0, overrides.pairs);
+        let mut sink = EachChunk {
+            on_stdout,
+            rest: Collect::new(OUTPUT_CAP),
+        };
+        let mut spec = self.spec();
+        spec.limits.output_bytes = u64::MAX;
+        let code = self.run_into(&spec, &mut |_| Ok(()), &mut sink)?;
+        self.answer(code, sink.rest).require().map(drop)
+    }
+
     /// Runs it; exit code 0 is yes, 1 is no, anything else a problem.
     pub fn yes(self) -> Result<bool, Problem> {
         let answer = self.run()?;
@@ -213,52 +243,60 @@ impl<'a> Call<'a> {
     }
 
     fn start(&self, started: &mut Started<'_>) -> Result<Answer, Problem> {
-        let asked = self
-            .args
-            .first()
-            .map(|arg| arg.to_string_lossy().into_owned())
-            .unwrap_or_default();
-        let spec = self.spec();
         let mut sink = Collect::new(OUTPUT_CAP);
-        let report = self
-            .git
-            .runner
-            .run(&spec, &self.cancel, started, &mut sink)?;
+        let code = self.run_into(&self.spec(), started, &mut sink)?;
+        if sink.dropped_bytes > 0 {
+            return Err(too_much(&self.asked()));
+        }
+        Ok(self.answer(code, sink))
+    }
+
+    /// The command's name.
+    fn asked(&self) -> String {
+        let first = self.args.first();
+        first.map_or(String::new(), |arg| arg.to_string_lossy().into_owned())
+    }
+
+    fn answer(&self, code: i32, said: Collect) -> Answer {
+        Answer {
+            code,
+            stdout: said.stdout,
+            stderr: said.stderr,
+            withheld: Vec::new(),
+            asked: self.asked(),
+        }
+    }
+
+    /// Runs it to its exit code.
+    fn run_into(
+        &self,
+        spec: &CommandSpec,
+        started: &mut Started<'_>,
+        sink: &mut dyn OutputSink,
+    ) -> Result<i32, Problem> {
+        let asked = self.asked();
+        let report = self.git.runner.run(spec, &self.cancel, started, sink)?;
         if self.location.confined.is_some() {
             self.git.note_missing(&report.layers);
         }
-        let code = match report.end {
-            End::Exited { code } => code,
-            End::Aborted => {
-                return Err(Problem::new(
-                    Kind::Interrupted,
-                    format!("`git {asked}` was interrupted"),
-                ));
-            }
-            End::TimedOut { .. } => return Err(timed_out(&asked, spec.limits.wall)),
-            End::OutputLimit => return Err(too_much(&asked)),
+        match report.end {
+            End::Exited { code } => Ok(code),
+            End::Aborted => Err(Problem::new(
+                Kind::Interrupted,
+                format!("`git {asked}` was interrupted"),
+            )),
+            End::TimedOut { .. } => Err(timed_out(&asked, spec.limits.wall)),
+            End::OutputLimit => Err(too_much(&asked)),
             End::Signalled { .. }
             | End::LeakedProcesses { .. }
             | End::MemoryLimit
             | End::ProcessLimit
             | End::DiskLimit { .. }
-            | End::Infra { .. } => {
-                return Err(Problem::new(
-                    Kind::GitFailed,
-                    format!("`git {asked}` was killed: {}", report.end.name()),
-                ));
-            }
-        };
-        if sink.dropped_bytes > 0 {
-            return Err(too_much(&asked));
+            | End::Infra { .. } => Err(Problem::new(
+                Kind::GitFailed,
+                format!("`git {asked}` was killed: {}", report.end.name()),
+            )),
         }
-        Ok(Answer {
-            code,
-            stdout: sink.stdout,
-            stderr: sink.stderr,
-            withheld: Vec::new(),
-            asked,
-        })
     }
 
     fn spec(&self) -> CommandSpec {

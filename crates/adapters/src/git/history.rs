@@ -4,8 +4,9 @@ use super::call::path_from;
 use super::{Git, Location, Touches};
 use drive_core::ids::{BranchName, CommitSha};
 use drive_core::problem::{Kind, Problem};
+use drive_core::review::{Change, ChangeReader};
 use drive_core::run::CommitSummary;
-use drive_engine::ports::{DiffStats, DiffText, FileChange};
+use drive_engine::ports::{DiffStats, FileChange};
 use std::path::PathBuf;
 
 /// What [`Row::read`] reads: the commit and its parents, then its subject.
@@ -215,32 +216,15 @@ pub(super) fn diff(
     location: &Location,
     base: &str,
     head: &str,
-    limit: usize,
-) -> Result<DiffText, Problem> {
-    let answer = git
-        .call_at(location.clone(), Touches::Files)
-        .args(["diff", "--no-color", "--no-ext-diff", "--no-textconv"])
-        .args(["--no-renames", "--src-prefix=a/", "--dst-prefix=b/"])
-        .args(["--end-of-options", base, head, "--"])
-        .ok()?;
-    let text = String::from_utf8_lossy(&answer.stdout);
-    if text.len() <= limit {
-        return Ok(DiffText {
-            text: text.into_owned(),
-            cut: false,
-        });
-    }
-    let mut shown = String::with_capacity(limit);
-    for line in text.split_inclusive('\n') {
-        if shown.len() + line.len() > limit {
-            break;
-        }
-        shown.push_str(line);
-    }
-    Ok(DiffText {
-        text: shown,
-        cut: true,
-    })
+) -> Result<Change, Problem> {
+    let mut reader = ChangeReader::default();
+    git.call_at(location.clone(), Touches::Files)
+        .args(["diff-tree", "-r", "-p", "-U3", "--no-color"])
+        .args(["--no-ext-diff", "--no-textconv", "--no-renames"])
+        .args(["--submodule=short", "--src-prefix=a/", "--dst-prefix=b/"])
+        .args(["--end-of-options", base, head])
+        .each_chunk(&mut |bytes| reader.read(bytes))?;
+    Ok(reader.finish())
 }
 
 pub(super) fn changed_paths(

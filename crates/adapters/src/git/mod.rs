@@ -14,8 +14,10 @@ mod discover;
 mod environment;
 mod history;
 mod ignored_files;
+mod location;
 mod lock;
 mod merge;
+mod messages;
 mod object_folders;
 mod remote;
 mod sandbox;
@@ -23,6 +25,7 @@ mod scratch;
 mod stage;
 mod stale_lock;
 mod state;
+mod sweep;
 mod take;
 mod tracked;
 mod unpublished;
@@ -37,13 +40,15 @@ use crate::Environment;
 use crate::environment::{HOME, PATH};
 use crate::tool_paths;
 use drive_core::Problem;
+use drive_core::forge::inert::Said;
 use drive_core::process::{Layer, LayerName, ProcessIdentity, missing_essentials};
+use drive_core::review::Change;
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::{Brought, Sandbox};
 use drive_engine::CancelToken;
 use drive_engine::ports::{
-    CollectedWork, DiffStats, DiffText, IsolationMode, Leftovers, Merged, Place, ProcessRunner,
-    Push, Pushed, Repository, VersionControl, WorkState,
+    CollectedWork, DiffStats, IsolationMode, Leftovers, Merged, Place, ProcessRunner, Push, Pushed,
+    Repository, VersionControl, WorkState,
 };
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -184,112 +189,6 @@ impl Git {
     }
 }
 
-/// The folders of one call.
-#[derive(Clone, Debug)]
-pub(crate) struct Location {
-    /// Where git is started.
-    pub(crate) dir: PathBuf,
-    /// The folders git must not look up by itself.
-    pub(crate) pinned: Option<Pinned>,
-    /// For the repository of a sandbox, which an agent can write: what git may see besides it.
-    pub(crate) confined: Option<Confined>,
-}
-
-/// The only folders that confined git sees, besides the system's own.
-#[derive(Clone, Debug)]
-pub(crate) struct Confined {
-    /// The sandbox, the only folder it may write.
-    pub(crate) folder: PathBuf,
-    /// The git folder of the user's repository, which it does not see.
-    pub(crate) users: PathBuf,
-    /// The objects of that repository, which the sandbox borrows.
-    pub(crate) objects: Vec<PathBuf>,
-}
-
-/// Git folders known from our own record rather than from a file in the folder.
-#[derive(Clone, Debug)]
-pub(crate) struct Pinned {
-    pub(crate) git_dir: PathBuf,
-    pub(crate) common_dir: PathBuf,
-    /// `None` when the folder is gone.
-    pub(crate) work_tree: Option<PathBuf>,
-}
-
-impl Location {
-    /// Where the files of a place are.
-    fn of(place: Place<'_>) -> Self {
-        match place {
-            Place::Checkout(dir) => Self::checkout(dir),
-            Place::Sandbox(sandbox) => Self::inside(&sandbox.path, &sandbox.git_dir),
-        }
-    }
-
-    /// Where the history of a place is. That of a sandbox is what was taken out of it.
-    fn history_of(place: Place<'_>) -> Self {
-        match place {
-            Place::Checkout(dir) => Self::checkout(dir),
-            Place::Sandbox(sandbox) => Self::bare(&sandbox.git_dir),
-        }
-    }
-
-    /// The repository in a sandbox's folder, which borrows from the user's git folder.
-    pub(crate) fn inside(folder: &Path, users: &Path) -> Self {
-        let own = folder.join(".git");
-        Self {
-            dir: folder.to_path_buf(),
-            pinned: Some(Pinned {
-                git_dir: own.clone(),
-                common_dir: own,
-                work_tree: Some(folder.to_path_buf()),
-            }),
-            confined: Some(Confined {
-                folder: folder.to_path_buf(),
-                users: users.to_path_buf(),
-                objects: object_folders(users),
-            }),
-        }
-    }
-
-    /// A git folder in a sandbox, confined like the sandbox's own.
-    pub(crate) fn nested(&self, git_dir: &Path) -> Self {
-        Self {
-            dir: self.dir.clone(),
-            confined: self.confined.clone(),
-            ..Self::bare(git_dir)
-        }
-    }
-
-    /// A git folder that is not believed about where its work tree is.
-    pub(crate) fn bare(git_dir: &Path) -> Self {
-        Self {
-            dir: git_dir.to_path_buf(),
-            pinned: Some(Pinned {
-                git_dir: git_dir.to_path_buf(),
-                common_dir: git_dir.to_path_buf(),
-                work_tree: None,
-            }),
-            confined: None,
-        }
-    }
-
-    /// The git folder of a linked worktree, beside the one that all share.
-    pub(crate) fn linked(git_dir: &Path, common_dir: &Path) -> Self {
-        let mut linked = Self::bare(git_dir);
-        if let Some(pinned) = &mut linked.pinned {
-            pinned.common_dir = common_dir.to_path_buf();
-        }
-        linked
-    }
-
-    pub(crate) fn checkout(dir: &Path) -> Self {
-        Self {
-            dir: dir.to_path_buf(),
-            pinned: None,
-            confined: None,
-        }
-    }
-}
-
 /// Whether objects may be missing in a repository and come from a remote when they are needed.
 pub(crate) fn is_partial(git: &Git, location: &Location) -> Result<bool, Problem> {
     load_settings(git, location).map(|settings| config::is_partial_clone(&settings))
@@ -328,6 +227,15 @@ impl VersionControl for Git {
         commit::collect(self, place, leftovers, base)
     }
 
+    fn make_messages_inert(
+        &self,
+        sandbox: &Sandbox,
+        base: &CommitSha,
+        said: &Said,
+    ) -> Result<usize, Problem> {
+        messages::make_inert(self, sandbox, base, said)
+    }
+
     fn commits(
         &self,
         place: Place<'_>,
@@ -341,14 +249,8 @@ impl VersionControl for Git {
         history::diff_stats(self, &Location::history_of(place), base, head)
     }
 
-    fn diff(
-        &self,
-        place: Place<'_>,
-        base: &str,
-        head: &str,
-        limit: usize,
-    ) -> Result<DiffText, Problem> {
-        history::diff(self, &Location::history_of(place), base, head, limit)
+    fn diff(&self, place: Place<'_>, base: &str, head: &str) -> Result<Change, Problem> {
+        history::diff(self, &Location::history_of(place), base, head)
     }
 
     fn read_file(
@@ -511,6 +413,7 @@ pub(crate) use commit::{commit_tree, commit_tree_at};
 pub(crate) use discover::{Look, filters_of, look_at, tree_bytes};
 pub(crate) use history::{is_ancestor, resolve, unbranched, unpushed};
 pub(crate) use ignored_files::{IgnoredFiles, stamp_of};
+pub(crate) use location::{Confined, Location, Pinned};
 pub(crate) use lock::ref_problem;
 pub(crate) use object_folders::{as_file, object_folders};
 pub(crate) use sandbox::{bring_out, head_of, own_tip, pin_of, put_branch, take, theirs_of};
@@ -520,5 +423,6 @@ pub(crate) use stale_lock::remove_if_stale;
 pub(crate) use state::{
     Status, has_reftable, head_branch, in_progress, load_head, load_in_progress, status,
 };
-pub(crate) use take::{Held, Take, sweep as sweep_takes};
+pub(crate) use sweep::sweep_takes;
+pub(crate) use take::{Held, Take};
 pub(crate) use tracked::{Tracked, declared, has_entry};

@@ -26,12 +26,12 @@ const MOST_MEMORY: &str = "1g";
 const PACKING: &str = "drive-take";
 /// Where new objects wait for their check, below the repository's objects and so on the same disk.
 /// `git gc --prune=now` removes folders that begin with `tmp_`, in use or not: this is none.
-const WAITING: &str = "drive-take-";
+pub(super) const WAITING: &str = "drive-take-";
 /// The name of a pack until its own is known.
 const NEW: &str = "pack-new";
 /// What a file beside a new pack says that keeps git from removing it, before the process's number.
-const KEEP: &str = "drive takes it: ";
-const KEEP_BYTES: u64 = 64;
+pub(super) const KEEP: &str = "drive takes it: ";
+pub(super) const KEEP_BYTES: u64 = 64;
 const LINK: &str = "160000";
 
 /// Commits on their way from a sandbox's repository to the user's.
@@ -417,39 +417,6 @@ fn copy_pack(from: &Path, to: &Path) -> Result<u32, Problem> {
     let copy = File::open(to).and_then(|mut copy| copy.read_exact(&mut head));
     copy.map_err(unreadable)?;
     Ok(u32::from_be_bytes([head[8], head[9], head[10], head[11]]))
-}
-
-/// Removes what takes of processes that are gone left among the objects of a repository. What stays
-/// costs a little space.
-pub(crate) fn sweep(git_dir: &Path) {
-    let objects = git_dir.join("objects");
-    let packs = objects.join("pack");
-    let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
-    for entry in entries(&objects) {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let number = name
-            .strip_prefix(WAITING)
-            .and_then(|rest| rest.split('-').next());
-        if number.is_some_and(is_gone) {
-            let _ = files::remove_tree(&entry.path());
-        }
-    }
-    for entry in entries(&packs) {
-        let path = entry.path();
-        if path.extension().is_some_and(|ending| ending == "keep") {
-            let text = files::load_plain(&path, KEEP_BYTES).unwrap_or_default();
-            let text = String::from_utf8_lossy(&text);
-            if text.trim_end().strip_prefix(KEEP).is_some_and(is_gone) {
-                let _ = std::fs::remove_file(&path);
-            }
-        }
-    }
-}
-
-/// Whether no process has this number now.
-fn is_gone(number: &str) -> bool {
-    let is_number = number.parse::<u32>().is_ok();
-    is_number && !Path::new("/proc").join(number).exists() && Path::new("/proc/self").exists()
 }
 
 /// Git failed: for the sandbox's own fault, unless the disk is full.

@@ -402,3 +402,48 @@ fn plain_files_of_a_commit_are_read_without_links_folders_and_long_ones() {
         .unwrap();
     assert_eq!(files, [("CLAUDE.md".to_owned(), "of the base".to_owned())]);
 }
+
+#[test]
+fn a_diff_names_every_file_whatever_its_name_and_the_users_settings() {
+    let world = World::new();
+    let repo = &world.repo;
+    write(&repo.join("mode"), "x\n");
+    write(&repo.join("gone"), "x\n");
+    write(&repo.join("moved"), "one\ntwo\nthree\n");
+    world.git(["add", "-A"]);
+    world.git(["commit", "-q", "-m", "before"]);
+    for (key, value) in [
+        ("diff.noprefix", "true"),
+        ("diff.renames", "copies"),
+        ("diff.suppressBlankEmpty", "true"),
+        ("diff.orderFile", "/dev/null"),
+        ("core.quotePath", "true"),
+    ] {
+        world.git(["config", key, value]);
+    }
+    world.git(["update-index", "--chmod=+x", "mode"]);
+    world.git(["mv", "moved", "new ä\t\"name"]);
+    world.git(["rm", "-q", "gone"]);
+    write(&repo.join("no-newline"), "one\n\ntwo");
+    std::fs::write(repo.join("data"), [0, 1, 2]).unwrap();
+    world.git(["add", "no-newline", "data"]);
+    world.git(["commit", "-q", "-m", "after"]);
+    let change = world
+        .builder()
+        .diff(Place::Checkout(repo), "HEAD~1", "HEAD")
+        .unwrap();
+    let text = drive_core::review::shown(&change, 4096);
+    let (rows, _) = text.split_once("diff --git").unwrap();
+    assert_eq!(
+        rows,
+        "6 files changed, +6 -4\n\ndata (binary: not shown)\ngone +0 -1\nmode +0 -0\n\
+         moved +0 -3\n\"new ä\\t\\\"name\" +3 -0\nno-newline +3 -0\n\n"
+    );
+    assert!(
+        text.ends_with("+two\n\\ No newline at end of file\n"),
+        "{text}"
+    );
+    let lines = change.into_lines();
+    drive_core::forge::inline::require_line(&lines, "new ä\t\"name", 3).unwrap();
+    drive_core::forge::inline::require_line(&lines, "no-newline", 3).unwrap();
+}

@@ -1,9 +1,10 @@
 //! The terms of a phase, from the settings.
 
-use drive_adapters::settings::{checkout_root, load_prompts};
-use drive_core::Problem;
+use drive_adapters::settings::{PROMPTS_FOLDER, checkout_root, load_prompts};
+use drive_core::problem::{Kind, Problem};
 use drive_core::prompts::Prompts;
-use drive_core::run::{DoneWhen, Makes, PhaseTerms, WatchTerms};
+use drive_core::review::Domain;
+use drive_core::run::{DoneWhen, Makes, PhaseTerms, ReviewTerms, WatchTerms};
 use drive_core::settings::{Settings, TeamMode};
 use std::path::Path;
 
@@ -15,6 +16,11 @@ pub(crate) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTer
         Some(root) => load_prompts(&root)?,
         None => Prompts::default(),
     };
+    let review = ReviewTerms {
+        domains: settings.review.domains.clone(),
+        min_confidence: settings.review.min_confidence,
+    };
+    check_domains(&review, &prompts)?;
     Ok(PhaseTerms {
         makes: Makes::Plan { given: None },
         mode: TeamMode::Github,
@@ -34,7 +40,26 @@ pub(crate) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTer
             auto_approve: false,
             plan_only: false,
         },
+        review,
         prompts,
+        record: settings.observability.publish,
         adopted: None,
     })
+}
+
+/// A domain of the project's own is nothing without its prompt.
+fn check_domains(review: &ReviewTerms, prompts: &Prompts) -> Result<(), Problem> {
+    let mut domains = review.domains.iter();
+    let Some(domain) = domains.find(|domain| !prompts.has_domain(domain)) else {
+        return Ok(());
+    };
+    let shipped = Domain::SHIPPED.map(|domain| domain.to_string()).join(", ");
+    let problem = Problem::new(
+        Kind::DomainWithoutPrompt,
+        format!("`review.domains` names {domain}, which has no prompt"),
+    );
+    Err(problem.hint(format!(
+        "write what its reviewers look for to `{PROMPTS_FOLDER}/domain-{domain}.md`, or use one of \
+         {shipped}"
+    )))
 }

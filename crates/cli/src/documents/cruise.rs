@@ -132,6 +132,8 @@ enum CommentLife {
     },
     /// No reply can be posted.
     Unanswerable { why: String },
+    /// The last objection of a reviewer; no fixer follows, and a person decides.
+    Left,
     /// It was edited before a fixer took it; the newer version counts.
     Superseded,
 }
@@ -234,6 +236,7 @@ impl From<&run::Life> for CommentLife {
                 reply: reply.map(CommentLocation::from),
             },
             run::Life::Unanswerable { why } => Self::Unanswerable { why: why.clone() },
+            run::Life::Left => Self::Left,
             run::Life::Superseded => Self::Superseded,
         }
     }
@@ -295,6 +298,7 @@ mod tests {
             Life::Unanswerable {
                 why: "gone".to_owned(),
             },
+            Life::Left,
             Life::Superseded,
         ] {
             assert_eq!(

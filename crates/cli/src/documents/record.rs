@@ -99,8 +99,12 @@ struct SuggestionDocument {
     issue: String,
     /// What to do about it.
     suggestion: Option<String>,
-    /// The severity that the reviewer gave, lowercase.
-    severity: Option<String>,
+    /// What shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<String>,
+    severity: agent::answer::Severity,
+    /// How sure the reviewer is, in percent.
+    confidence: agent::answer::Confidence,
 }
 
 /// The outcome of one finding.
@@ -174,21 +178,54 @@ impl From<&run::JobRecord> for JobDocument {
     }
 }
 
-impl From<&run::ReviewRecord> for ReviewDocument {
-    fn from(review: &run::ReviewRecord) -> Self {
-        let suggestion = |one: &agent::answer::Suggestion| SuggestionDocument {
+impl From<&agent::answer::Finding> for SuggestionDocument {
+    fn from(one: &agent::answer::Finding) -> Self {
+        Self {
             file: one.file.clone(),
             line: one.line,
             issue: one.issue.clone(),
             suggestion: one.suggestion.clone(),
-            severity: one.severity.clone(),
-        };
+            evidence: one.evidence.clone(),
+            severity: one.severity,
+            confidence: one.confidence,
+        }
+    }
+}
+
+/// A finding that stands against a merge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct OpenFindingDocument {
+    /// The domain; null for a review of the whole change.
+    domain: Option<review::Domain>,
+    #[serde(flatten)]
+    finding: SuggestionDocument,
+}
+
+impl OpenFindingDocument {
+    /// All that stand against the merge of a run's work.
+    pub(super) fn of(run: &run::Run) -> Vec<Self> {
+        let open = run::open_findings(run).into_iter();
+        open.map(|(domain, finding)| Self {
+            domain: domain.cloned(),
+            finding: finding.into(),
+        })
+        .collect()
+    }
+}
+
+impl From<&run::ReviewRecord> for ReviewDocument {
+    fn from(review: &run::ReviewRecord) -> Self {
         Self {
-            domain: review.domain,
+            domain: review.domain.clone(),
             round: review.round,
             verdict: review.verdict,
             failure: review.failure.clone(),
-            suggestions: review.suggestions.iter().map(suggestion).collect(),
+            suggestions: review
+                .findings
+                .iter()
+                .map(SuggestionDocument::from)
+                .collect(),
             head: review.head.as_ref().map(ToString::to_string),
         }
     }
@@ -264,12 +301,14 @@ mod tests {
             round: 2,
             verdict: Some(agent::answer::Verdict::NeedsChanges),
             failure: Some("none".to_owned()),
-            suggestions: vec![agent::answer::Suggestion {
+            findings: vec![agent::answer::Finding {
                 file: Some("a.rs".to_owned()),
                 line: Some(3),
                 issue: "wrong".to_owned(),
                 suggestion: Some("right".to_owned()),
-                severity: Some("major".to_owned()),
+                evidence: None,
+                severity: agent::answer::Severity::Major,
+                confidence: agent::answer::Confidence::CERTAIN,
             }],
             head: Some(CommitSha::new("a".repeat(40))),
         };

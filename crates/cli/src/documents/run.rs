@@ -1,7 +1,7 @@
 //! One run: `drive.run/1`, `drive.demo/1`, and the lists that hold runs.
 
 use super::error::Failure;
-use super::record::RecordDocument;
+use super::record::{OpenFindingDocument, RecordDocument};
 use super::value::{Moment, Sha, mirror, path_text};
 use drive_adapters::agents::TRANSCRIPT;
 use drive_core::ids::{BranchName, PrNumber};
@@ -144,6 +144,8 @@ pub(crate) struct RunSummary {
     pr_url: Option<String>,
     /// The verdict of all reviews together; null without a review.
     verdict: Option<LastWord>,
+    /// What stands against a merge: the findings of each domain that asked for changes last.
+    open_findings: Vec<OpenFindingDocument>,
     /// The verification before `--auto-merge`; null where there was none.
     verification: Option<VerificationSummary>,
     /// The commit on the base, where `--auto-merge` merged.
@@ -258,13 +260,7 @@ impl From<&Run> for RunSummary {
             _ => 0,
         };
         let phase = phase(run);
-        let verdict = phase.and_then(|phase| {
-            if run.is_watched() {
-                phase.last_word()
-            } else {
-                phase.verdict
-            }
-        });
+        let verdict = run::verdict(run);
         let jobs = run.decided.get("runAgent").copied().unwrap_or(0);
         let pull_request = run.work.pull_request.as_ref();
         let spent = run.spent_in_all();
@@ -282,6 +278,7 @@ impl From<&Run> for RunSummary {
             pr_number: pull_request.map(|pr| pr.number),
             pr_url: pull_request.map(|pr| pr.url.clone()),
             verdict,
+            open_findings: OpenFindingDocument::of(run),
             verification: phase
                 .and_then(|phase| phase.judged.as_ref())
                 .map(VerificationSummary::from),

@@ -2,13 +2,15 @@
 
 use crate::problem::{Kind, Problem};
 use crate::verify::text::named;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Files named in an error before the list is cut.
 const LISTED_FILES: usize = 20;
 
 /// One file of a unified diff.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct FileDiff {
     /// The path before; `None` for a new file.
     pub old_path: Option<String>,
@@ -19,7 +21,7 @@ pub struct FileDiff {
 }
 
 /// One hunk: which lines of the old file stand where in the new one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hunk {
     /// Lines of the old file.
     pub old: Range<u64>,
@@ -132,8 +134,8 @@ fn spelled(lines: &Range<u64>) -> Option<String> {
     }
 }
 
-/// `@@ -3,4 +3,6 @@ anything`
-fn parse_hunk(line: &str) -> Option<Hunk> {
+/// Reads `@@ -3,4 +3,6 @@ anything`.
+pub(crate) fn parse_hunk(line: &str) -> Option<Hunk> {
     let inner = line.strip_prefix("@@ -")?;
     let (ranges, _) = inner.split_once(" @@")?;
     let (old, new) = ranges.split_once(" +")?;
@@ -157,7 +159,8 @@ fn parse_range(text: &str) -> Option<Range<u64>> {
     Some(start..start.checked_add(length)?)
 }
 
-fn header_path(text: &str, prefix: &str) -> Option<String> {
+/// The path after `--- ` or `+++ `, without its prefix; `None` for `/dev/null`.
+pub(crate) fn header_path(text: &str, prefix: &str) -> Option<String> {
     let text = text.strip_suffix('\t').unwrap_or(text);
     let path = match text
         .strip_prefix('"')

@@ -5,6 +5,7 @@ pub mod budget;
 pub mod choice;
 pub mod github;
 mod hmac;
+pub mod inert;
 pub mod inline;
 pub mod marker;
 pub mod part;

@@ -3,8 +3,8 @@
 use super::text::fit;
 use crate::ids::RunId;
 
-const BEGIN: &str = "<!-- drive-part-begin:";
-const END: &str = "<!-- drive-part-end:";
+pub(super) const BEGIN: &str = "<!-- drive-part-begin:";
+pub(super) const END: &str = "<!-- drive-part-end:";
 const CLOSE: &str = " -->";
 
 /// The text as the own part of a run. It cannot hold the marks itself.
@@ -15,7 +15,9 @@ pub fn own(run: &RunId, text: &str) -> String {
 
 /// Text of others in which nothing reads as a mark.
 pub fn unmarked(text: &str) -> String {
-    text.replace(BEGIN, "<!-- ").replace(END, "<!-- ")
+    // Nothing is taken out: what is left could be another mark.
+    let shown = |mark: &str| mark.replace('<', "&lt;");
+    text.replace(BEGIN, &shown(BEGIN)).replace(END, &shown(END))
 }
 
 /// The description with its own part as the new one has it. Without an own part, the new one is the
@@ -102,6 +104,15 @@ mod tests {
             text.starts_with(&"p".repeat(100)) && text.ends_with("end:r-1 -->"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_mark_within_a_mark_leaves_no_mark() {
+        for mark in [BEGIN, END] {
+            let nested = format!("{mark}{}r-1{CLOSE}", mark.trim_start_matches("<!-- "));
+            let text = unmarked(&nested);
+            assert!(!text.contains(BEGIN) && !text.contains(END), "{text}");
+        }
     }
 
     #[test]

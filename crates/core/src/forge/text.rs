@@ -31,7 +31,7 @@ pub fn fit(text: &str, room: usize) -> String {
 pub const LINE_CHARS: usize = 80;
 
 /// Other people's text as part of one line: without markup, mentions and markers.
-pub fn inert(text: &str, most: usize) -> String {
+pub fn plain_line(text: &str, most: usize) -> String {
     let mut words = String::new();
     let mut before = ' ';
     let kept = |c: &char| !c.is_control() && !matches!(c, '*' | '`' | '#' | '<' | '>');
@@ -48,12 +48,12 @@ pub fn inert(text: &str, most: usize) -> String {
 /// The first line that says something, as part of a line of ours.
 pub fn first_line(body: &str) -> String {
     let line = body.lines().find(|line| !line.trim().is_empty());
-    inert(line.unwrap_or_default(), LINE_CHARS)
+    plain_line(line.unwrap_or_default(), LINE_CHARS)
 }
 
 /// What an answer answers: who spoke, with a link where one is known, and how they began.
 pub fn quoted(author: &str, url: Option<&str>, body: &str) -> String {
-    let author = match inert(author, LINE_CHARS) {
+    let author = match plain_line(author, LINE_CHARS) {
         nobody if nobody.is_empty() => "somebody".to_owned(),
         author => author,
     };

@@ -23,6 +23,11 @@ impl CommitSha {
         is_full.then(|| Self(text.to_owned()))
     }
 
+    /// Its beginning, as people read it.
+    pub fn short(&self) -> &str {
+        self.0.get(..10).unwrap_or(&self.0)
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0

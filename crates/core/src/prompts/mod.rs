@@ -10,7 +10,7 @@ mod tests;
 pub use batch::{BatchComment, GivenOn};
 
 use crate::problem::{Kind, Problem};
-use crate::review::Domain;
+use crate::review::{Domain, Subject};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -135,7 +135,9 @@ pub enum Prompt<'a> {
         /// The change.
         diff: &'a str,
         /// The review domain.
-        domain: Domain,
+        domain: &'a Domain,
+        /// What it looks at.
+        subject: Subject,
         /// The pull request's address.
         pull_request: &'a str,
     },
@@ -209,7 +211,7 @@ impl Prompt<'_> {
         }
     }
 
-    fn values(&self) -> Vec<(&'static str, String)> {
+    fn values(&self, own: &Prompts) -> Vec<(&'static str, String)> {
         match *self {
             Prompt::Name { task } => vec![("task", fenced(task, ""))],
             Prompt::Review { task, base, diff } => vec![
@@ -222,13 +224,14 @@ impl Prompt<'_> {
                 base,
                 diff,
                 domain,
+                subject,
                 pull_request,
             } => vec![
                 ("task", fenced(task, "")),
                 ("base", base.to_owned()),
                 ("diff", fenced(diff, "diff")),
                 ("domain", domain.name().to_owned()),
-                ("instructions", domain.instructions().to_owned()),
+                ("instructions", own.instructions(domain, subject)),
                 ("pull_request", one_line(pull_request)),
             ],
             Prompt::Fix { task, remarks } => {
@@ -283,29 +286,63 @@ impl Prompt<'_> {
 
 /// The templates of a run: the shipped ones, and what a user put over them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Prompts(BTreeMap<PromptName, String>);
+#[serde(rename_all = "camelCase")]
+pub struct Prompts {
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    templates: BTreeMap<PromptName, String>,
+    /// What the reviewers of a domain are asked, by its name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    domains: BTreeMap<String, String>,
+}
+
+/// How the file of a review domain is named.
+fn domain_of(file: &str) -> Option<Domain> {
+    let name = file.strip_prefix("domain-")?.strip_suffix(".md")?;
+    Domain::parse(name)
+}
 
 impl Prompts {
+    /// Whether there is something to ask the reviewers of a domain.
+    pub fn has_domain(&self, domain: &Domain) -> bool {
+        let is_shipped = Domain::SHIPPED.contains(domain);
+        is_shipped || self.domains.contains_key(domain.name())
+    }
+
+    /// What the reviewers of a domain are asked.
+    fn instructions(&self, domain: &Domain, subject: Subject) -> String {
+        let own = self.domains.get(domain.name()).map(|text| text.trim());
+        let asked = own.or_else(|| domain.instructions(subject));
+        asked.unwrap_or_default().to_owned()
+    }
+
     /// The same with one template replaced. `file` is its name, such as `review.md`.
     pub fn replace(mut self, file: &str, text: &str) -> Result<Self, Problem> {
         let known = |name: &PromptName| file == format!("{}.md", name.as_str());
+        if let Some(domain) = domain_of(file) {
+            within_bounds(file, text)?;
+            if text.trim().is_empty() {
+                return Err(Problem::new(
+                    Kind::DomainWithoutPrompt,
+                    format!("prompt `{file}` is empty"),
+                )
+                .hint(format!("write there what reviewers of {domain} look for")));
+            }
+            self.domains
+                .insert(domain.name().to_owned(), text.to_owned());
+            return Ok(self);
+        }
         let Some(name) = PromptName::ALL.into_iter().find(known) else {
             let names = PromptName::ALL.map(|name| format!("`{}.md`", name.as_str()));
             return Err(
-                Problem::new(Kind::UnknownPrompt, format!("unknown prompt `{file}`"))
-                    .hint(format!("prompts are {}", names.join(", "))),
+                Problem::new(Kind::UnknownPrompt, format!("unknown prompt `{file}`")).hint(
+                    format!(
+                        "prompts are {}, and `domain-NAME.md` for a review domain",
+                        names.join(", ")
+                    ),
+                ),
             );
         };
-        if text.len() > LONGEST_TEMPLATE {
-            return Err(Problem::new(
-                Kind::PromptTooLong,
-                format!(
-                    "prompt `{file}` has {} bytes; the limit is {LONGEST_TEMPLATE}",
-                    text.len()
-                ),
-            ));
-        }
+        within_bounds(file, text)?;
         if let Some(stranger) = holes(text).find(|hole| !name.inputs().contains(hole)) {
             let inputs: Vec<String> = name
                 .inputs()
@@ -318,15 +355,18 @@ impl Prompts {
             )
             .hint(format!("use one of {}", inputs.join(", "))));
         }
-        self.0.insert(name, text.to_owned());
+        self.templates.insert(name, text.to_owned());
         Ok(self)
     }
 
     /// The text for an agent. What is filled in is not looked at again.
     pub fn render(&self, prompt: &Prompt<'_>) -> String {
         let name = prompt.name();
-        let values = prompt.values();
-        let mut rest = self.0.get(&name).map_or(name.shipped(), String::as_str);
+        let values = prompt.values(self);
+        let mut rest = self
+            .templates
+            .get(&name)
+            .map_or(name.shipped(), String::as_str);
         let mut text = String::with_capacity(rest.len());
         while let Some((before, hole, after)) = next_hole(rest) {
             text.push_str(before);
@@ -338,6 +378,17 @@ impl Prompts {
         text.push_str(rest);
         text
     }
+}
+
+fn within_bounds(file: &str, text: &str) -> Result<(), Problem> {
+    if text.len() <= LONGEST_TEMPLATE {
+        return Ok(());
+    }
+    let length = text.len();
+    Err(Problem::new(
+        Kind::PromptTooLong,
+        format!("prompt `{file}` has {length} bytes; the limit is {LONGEST_TEMPLATE}"),
+    ))
 }
 
 /// Text of others between fences that are longer than any run of backticks in it.

@@ -17,7 +17,8 @@ fn samples() -> [Prompt<'static>; 8] {
             task: TASK,
             base: "main",
             diff: DIFF,
-            domain: Domain::Security,
+            domain: &Domain::Security,
+            subject: Subject::Code,
             pull_request: "local:7",
         },
         Prompt::Fix {
@@ -95,7 +96,11 @@ fn a_shipped_template_uses_exactly_what_it_is_given() {
     for (name, prompt) in PromptName::ALL.into_iter().zip(samples()) {
         let used: std::collections::BTreeSet<&str> = holes(name.shipped()).collect();
         assert_eq!(used, name.inputs().iter().copied().collect());
-        let given: Vec<&str> = prompt.values().iter().map(|(input, _)| *input).collect();
+        let given: Vec<&str> = prompt
+            .values(&Prompts::default())
+            .iter()
+            .map(|(input, _)| *input)
+            .collect();
         assert_eq!(given, name.inputs());
     }
 }

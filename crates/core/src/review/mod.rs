@@ -3,8 +3,16 @@
 //! One loop serves every mode of `spawn-team` and every phase of a cruise; the modes differ only in
 //! their [`ReviewPlan`].
 
+mod change;
 mod domain;
+mod folded;
 mod review_loop;
+mod shown;
+mod verdict;
 
-pub use domain::Domain;
+pub use change::{Change, ChangeReader, ChangedFile};
+pub use domain::{Domain, Subject, verdict_title};
+pub use folded::Folded;
 pub use review_loop::{LastWord, Move, ReviewLoop, ReviewPlan, Reviewed};
+pub use shown::shown;
+pub use verdict::{derive, is_blocking};

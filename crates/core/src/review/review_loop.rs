@@ -1,5 +1,5 @@
 use super::Domain;
-use crate::agent::answer::{Suggestion, Verdict};
+use crate::agent::answer::{Finding, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,9 +35,9 @@ impl ReviewPlan {
     }
 
     /// One domain after the other, each until approved or out of iterations.
-    pub fn by_domain(max_iterations: u32) -> Self {
+    pub fn by_domain(domains: impl IntoIterator<Item = Domain>, max_iterations: u32) -> Self {
         Self {
-            domains: Domain::ALL.into_iter().map(Some).collect(),
+            domains: domains.into_iter().map(Some).collect(),
             max_reviews: max_iterations.max(1),
             fix_after_last: false,
         }
@@ -52,11 +52,14 @@ pub enum Reviewed {
     Judged {
         /// The verdict.
         verdict: Verdict,
-        /// The findings.
-        suggestions: Vec<Suggestion>,
+        /// The findings that stand against a merge.
+        findings: Vec<Finding>,
     },
-    /// The reviewer answered, and no verdict could be read.
-    Unreadable,
+    /// The reviewer answered, and no verdict follows.
+    Unreadable {
+        /// Why, as a lowercase fragment.
+        why: String,
+    },
     /// The reviewer failed.
     Failed,
 }
@@ -71,18 +74,19 @@ pub enum Move {
         domain: Option<Domain>,
         /// For the how-manieth time in this domain, from 1.
         round: u32,
-        /// Whether it is asked once more because its verdict could not be read.
-        again: bool,
+        /// Why the reviewer is asked once more: no verdict followed from its answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        again: Option<String>,
     },
     /// Let the fixer address these findings.
     Fix {
         /// The domain of the findings.
         domain: Option<Domain>,
         /// The findings.
-        suggestions: Vec<Suggestion>,
+        findings: Vec<Finding>,
     },
     /// The reviews are finished.
-    Done(LastWord),
+    Done,
 }
 
 /// What all reviews together came to.
@@ -90,9 +94,9 @@ pub enum Move {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "RunVerdict")]
 pub enum LastWord {
-    /// Every review approved.
+    /// Every domain approved this very commit.
     Approved,
-    /// At least one domain asked for changes in its last review.
+    /// At least one domain asks for changes, or approved another commit.
     NeedsChanges,
     /// At least one domain has no usable verdict.
     Inconclusive,
@@ -107,7 +111,6 @@ pub struct ReviewLoop {
     at: usize,
     round: u32,
     asked_again: bool,
-    word: LastWord,
     /// How often each domain was reviewed before this loop; nothing for the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     earlier: Vec<u32>,
@@ -127,11 +130,10 @@ impl ReviewLoop {
             at: 0,
             round: 1,
             asked_again: false,
-            word: LastWord::Approved,
             earlier,
         };
         this.round = this.first_round();
-        let first = this.review_or_done();
+        let first = this.review_or_done(None);
         (this, first)
     }
 
@@ -141,41 +143,27 @@ impl ReviewLoop {
 
     /// The domain under review.
     pub fn domain(&self) -> Option<Domain> {
-        self.plan.domains.get(self.at).copied().flatten()
+        self.plan.domains.get(self.at).cloned().flatten()
     }
 
     /// Returns the next move after a review.
     pub fn reviewed(&mut self, reviewed: Reviewed) -> Move {
         match reviewed {
-            Reviewed::Judged {
-                verdict: Verdict::Approved,
-                ..
-            } => self.next_domain(),
-            Reviewed::Judged {
-                verdict: Verdict::NeedsChanges,
-                suggestions,
-            } => {
+            Reviewed::Judged { verdict, findings } if !verdict.is_content() => {
                 self.asked_again = false;
-                let last = self.round >= self.plan.max_reviews;
-                if last {
-                    self.word = LastWord::NeedsChanges;
-                }
-                if last && !self.plan.fix_after_last {
+                if self.is_last() && !self.plan.fix_after_last {
                     return self.next_domain();
                 }
                 Move::Fix {
                     domain: self.domain(),
-                    suggestions,
+                    findings,
                 }
             }
-            Reviewed::Unreadable if !self.asked_again => {
+            Reviewed::Unreadable { why } if !self.asked_again => {
                 self.asked_again = true;
-                self.review_or_done()
+                self.review_or_done(Some(why))
             }
-            Reviewed::Unreadable | Reviewed::Failed => {
-                if self.word == LastWord::Approved {
-                    self.word = LastWord::Inconclusive;
-                }
+            Reviewed::Judged { .. } | Reviewed::Unreadable { .. } | Reviewed::Failed => {
                 self.next_domain()
             }
         }
@@ -183,28 +171,33 @@ impl ReviewLoop {
 
     /// What follows once remarks were worked in, or could not be.
     pub fn fixed(&mut self) -> Move {
-        if self.round >= self.plan.max_reviews {
+        if self.is_last() {
             return self.next_domain();
         }
         self.round += 1;
-        self.review_or_done()
+        self.review_or_done(None)
+    }
+
+    /// Whether the domain has no review left after this one.
+    fn is_last(&self) -> bool {
+        self.round >= self.plan.max_reviews
     }
 
     fn next_domain(&mut self) -> Move {
         self.at += 1;
         self.round = self.first_round();
         self.asked_again = false;
-        self.review_or_done()
+        self.review_or_done(None)
     }
 
-    fn review_or_done(&self) -> Move {
+    fn review_or_done(&self, again: Option<String>) -> Move {
         match self.plan.domains.get(self.at) {
-            Some(&domain) => Move::Review {
-                domain,
+            Some(domain) => Move::Review {
+                domain: domain.clone(),
                 round: self.round,
-                again: self.asked_again,
+                again,
             },
-            None => Move::Done(self.word),
+            None => Move::Done,
         }
     }
 }
@@ -212,29 +205,42 @@ impl ReviewLoop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::answer::{Confidence, Severity};
     use proptest::prelude::*;
 
-    fn remark() -> Suggestion {
-        Suggestion {
+    fn finding() -> Finding {
+        Finding {
             file: Some("src/login.rs".into()),
             line: Some(7),
             issue: "the name is not checked".into(),
+            evidence: None,
             suggestion: None,
-            severity: None,
+            severity: Severity::Major,
+            confidence: Confidence::CERTAIN,
+        }
+    }
+
+    fn by_domain(max_iterations: u32) -> ReviewPlan {
+        ReviewPlan::by_domain(Domain::SHIPPED.into_iter().skip(1), max_iterations)
+    }
+
+    fn unreadable() -> Reviewed {
+        Reviewed::Unreadable {
+            why: "it has no verdict".to_owned(),
         }
     }
 
     fn approves() -> Reviewed {
         Reviewed::Judged {
             verdict: Verdict::Approved,
-            suggestions: vec![],
+            findings: vec![],
         }
     }
 
     fn objects() -> Reviewed {
         Reviewed::Judged {
             verdict: Verdict::NeedsChanges,
-            suggestions: vec![remark()],
+            findings: vec![finding()],
         }
     }
 
@@ -250,21 +256,16 @@ mod tests {
                     round,
                     again,
                 } => {
-                    let what = domain.map_or("all", Domain::name);
-                    moves.push(format!(
-                        "review {what} {round}{}",
-                        if again { " again" } else { "" }
-                    ));
+                    let what = domain.as_ref().map_or("all", Domain::name);
+                    let again = again.map_or(String::new(), |why| format!(": {why}"));
+                    moves.push(format!("review {what} {round}{again}"));
                     review_loop.reviewed(answers.next().cloned().unwrap())
                 }
-                Move::Fix { suggestions, .. } => {
-                    moves.push(format!("fix {}", suggestions.len()));
+                Move::Fix { findings, .. } => {
+                    moves.push(format!("fix {}", findings.len()));
                     review_loop.fixed()
                 }
-                Move::Done(word) => {
-                    moves.push(format!("{word:?}"));
-                    return moves;
-                }
+                Move::Done => return moves,
             };
         }
         panic!("no end: {moves:?}");
@@ -274,33 +275,27 @@ mod tests {
     fn a_further_loop_goes_on_counting_where_the_first_ended() {
         let plan = ReviewPlan {
             domains: vec![Some(Domain::Security), Some(Domain::GeneralPolish)],
-            ..ReviewPlan::by_domain(3)
+            ..by_domain(3)
         };
         let (mut review_loop, next) = ReviewLoop::again(plan, vec![2, 1]);
         let review = |domain, round| Move::Review {
             domain: Some(domain),
             round,
-            again: false,
+            again: None,
         };
         assert_eq!(next, review(Domain::Security, 3));
         assert_eq!(
             review_loop.reviewed(approves()),
             review(Domain::GeneralPolish, 2)
         );
-        assert_eq!(
-            review_loop.reviewed(approves()),
-            Move::Done(LastWord::Approved)
-        );
+        assert_eq!(review_loop.reviewed(approves()), Move::Done);
     }
 
     #[test]
     fn sequential_reviews_once_fixes_once_and_is_done() {
         let plan = ReviewPlan::sequential;
-        assert_eq!(play(plan(), &[approves()]), ["review all 1", "Approved"]);
-        assert_eq!(
-            play(plan(), &[objects()]),
-            ["review all 1", "fix 1", "NeedsChanges"]
-        );
+        assert_eq!(play(plan(), &[approves()]), ["review all 1"]);
+        assert_eq!(play(plan(), &[objects()]), ["review all 1", "fix 1"]);
     }
 
     #[test]
@@ -308,7 +303,7 @@ mod tests {
         let plan = || ReviewPlan::pingpong(3);
         assert_eq!(
             play(plan(), &[objects(), approves()]),
-            ["review all 1", "fix 1", "review all 2", "Approved"]
+            ["review all 1", "fix 1", "review all 2"]
         );
         assert_eq!(
             play(plan(), &[objects()]),
@@ -318,14 +313,13 @@ mod tests {
                 "review all 2",
                 "fix 1",
                 "review all 3",
-                "NeedsChanges"
             ]
         );
     }
 
     #[test]
     fn domains_are_reviewed_in_order_and_one_that_is_never_content_does_not_stop_the_others() {
-        let approved = play(ReviewPlan::by_domain(2), &[approves()]);
+        let approved = play(by_domain(2), &[approves()]);
         assert_eq!(
             approved,
             [
@@ -334,7 +328,6 @@ mod tests {
                 "review TaskGranularity 1",
                 "review DependencyCompleteness 1",
                 "review GeneralPolish 1",
-                "Approved"
             ]
         );
         let answers = [
@@ -346,7 +339,7 @@ mod tests {
             approves(),
         ];
         assert_eq!(
-            play(ReviewPlan::by_domain(2), &answers),
+            play(by_domain(2), &answers),
             [
                 "review Security 1",
                 "fix 1",
@@ -355,58 +348,52 @@ mod tests {
                 "review TaskGranularity 1",
                 "review DependencyCompleteness 1",
                 "review GeneralPolish 1",
-                "NeedsChanges"
             ]
         );
     }
 
     #[test]
-    fn a_garbage_verdict_is_asked_for_once_more_and_never_counts_as_approval() {
-        assert_eq!(
-            play(ReviewPlan::pingpong(3), &[Reviewed::Unreadable, approves()]),
-            ["review all 1", "review all 1 again", "Approved"]
-        );
-        assert_eq!(
-            play(ReviewPlan::pingpong(3), &[Reviewed::Unreadable]),
-            ["review all 1", "review all 1 again", "Inconclusive"]
-        );
+    fn a_reviewer_without_a_verdict_is_asked_once_more_with_the_reason() {
+        let twice = ["review all 1", "review all 1: it has no verdict"];
+        let plan = || ReviewPlan::pingpong(3);
+        assert_eq!(play(plan(), &[unreadable(), approves()]), twice);
+        assert_eq!(play(plan(), &[unreadable()]), twice);
     }
 
     #[test]
-    fn a_reviewer_that_crashes_does_not_block_and_does_not_approve() {
-        assert_eq!(
-            play(ReviewPlan::pingpong(3), &[Reviewed::Failed]),
-            ["review all 1", "Inconclusive"]
-        );
-        let mut answers = vec![Reviewed::Failed];
-        answers.extend((0..4).map(|_| approves()));
-        assert_eq!(
-            play(ReviewPlan::by_domain(1), &answers).last().unwrap(),
-            "Inconclusive"
-        );
+    fn a_reviewer_that_crashes_does_not_keep_the_others_from_reviewing() {
+        let answers = [
+            Reviewed::Failed,
+            approves(),
+            approves(),
+            approves(),
+            approves(),
+        ];
+        assert_eq!(play(by_domain(1), &answers).len(), 5);
     }
 
     fn answer() -> impl Strategy<Value = Reviewed> {
         prop_oneof![
             Just(approves()),
             Just(objects()),
-            Just(Reviewed::Unreadable),
+            Just(unreadable()),
             Just(Reviewed::Failed)
         ]
     }
 
     proptest! {
         #[test]
-        fn every_loop_ends_within_its_rounds_and_approves_only_what_was_approved(
+        fn every_loop_ends_within_its_rounds_and_asks_every_domain(
             answers in prop::collection::vec(answer(), 1..40),
             most in 0u32..5,
         ) {
-            let moves = play(ReviewPlan::by_domain(most), &answers);
+            let moves = play(by_domain(most), &answers);
             let reviews = moves.iter().filter(|m| m.starts_with("review")).count();
             // Each round of a domain may be asked for once more.
             prop_assert!(reviews <= 5 * 2 * most.max(1) as usize);
-            if answers.iter().all(|a| *a != approves()) {
-                prop_assert_ne!(moves.last().unwrap(), "Approved");
+            for domain in by_domain(most).domains.iter().flatten() {
+                let first = format!("review {domain} 1");
+                prop_assert!(moves.contains(&first));
             }
         }
     }

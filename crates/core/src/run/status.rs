@@ -2,9 +2,10 @@
 
 use super::flow::{NotResumable, needs_budget, require_resumable, root_id, waits_for};
 use super::model::{Effect, Flow, Phase, PlanCheck, RoundJob, Run, RunKind, Stage, Timer};
+use crate::agent::answer::Finding;
 use crate::phase::{MOST_PENDING, PhaseName, PhaseState, STATE_FILE_VERSION};
 use crate::problem::Kind;
-use crate::review::{Domain, Move};
+use crate::review::{Domain, LastWord, Move, is_blocking};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -76,10 +77,41 @@ pub fn phase_state(run: &Run) -> Option<PhaseState> {
     })
 }
 
+/// The verdict of all reviews together; `None` before they are done.
+pub fn verdict(run: &Run) -> Option<LastWord> {
+    let Flow::Phase { phase } = &run.flow else {
+        return None;
+    };
+    if !run.is_watched() {
+        return phase.verdict;
+    }
+    let terms = run.request.as_ref()?.kind.phase_terms()?;
+    let head = run.work.head_sha.as_ref()?;
+    let word = phase.record.last_word(&terms.review_plan().domains, head);
+    (phase.next == Move::Done).then_some(word)
+}
+
+/// The findings that stand against a merge: of each domain whose last review asked for changes.
+pub fn open_findings(run: &Run) -> Vec<(Option<&Domain>, &Finding)> {
+    let Flow::Phase { phase } = &run.flow else {
+        return Vec::new();
+    };
+    let terms = run.request.as_ref().and_then(|one| one.kind.phase_terms());
+    let Some(terms) = terms else {
+        return Vec::new();
+    };
+    let all = phase.record.objections().flat_map(|review| {
+        let found = review.findings.iter();
+        found.map(|finding| (review.domain.as_ref(), finding))
+    });
+    all.filter(|(_, finding)| is_blocking(finding, terms.review.min_confidence))
+        .collect()
+}
+
 fn domain(phase: &Phase) -> Option<Domain> {
     match &phase.next {
-        Move::Review { domain, .. } | Move::Fix { domain, .. } => *domain,
-        Move::Done(_) => None,
+        Move::Review { domain, .. } | Move::Fix { domain, .. } => domain.clone(),
+        Move::Done => None,
     }
 }
 

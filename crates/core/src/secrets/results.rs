@@ -113,7 +113,7 @@ mod tests {
             },
             EffectResult::DiffRead {
                 diff: dirty(),
-                cut: false,
+                lines: Vec::new(),
             },
             EffectResult::Failed {
                 problem: Problem::new(Kind::GitFailed, dirty())

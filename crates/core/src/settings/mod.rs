@@ -24,8 +24,8 @@ pub use crate::units::{ByteSize, NotAUnit, Period};
 pub use finding::{Finding, Findings};
 pub use layer::{DEFAULTS, Layer, Origin, Source};
 pub use model::{
-    BudgetSettings, CruiseSettings, ForgeKind, ForgeSettings, IsolationMode, SandboxSettings,
-    Settings, SpawnSettings, TeamMode, TeamSettings,
+    BudgetSettings, CruiseSettings, ForgeKind, ForgeSettings, IsolationMode, ObservabilitySettings,
+    RecordDetail, SandboxSettings, Settings, SpawnSettings, TeamMode, TeamSettings,
 };
 pub use repository::Widened;
 pub use resolve::{Effective, Entry, resolve};

@@ -2,9 +2,11 @@
 //! so they cannot disagree. Defaults are in `default.toml`, not here.
 
 use super::verify::VerifySettings;
+use crate::agent::answer::Confidence;
 use crate::agent::{AgentConfig, Budget, Cost};
 use crate::ids::RemoteName;
 use crate::problem::{Kind, Problem};
+use crate::review::Domain;
 use crate::units::Period;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +23,8 @@ pub struct Settings {
     pub spawn_team: TeamSettings,
     /// A reviewed plan on a watched pull request.
     pub cruise: CruiseSettings,
+    /// By which rules work is reviewed.
+    pub review: ReviewSettings,
     /// Limits for one run; a run that exceeds one stops, saves its work and names the limit.
     pub budget: BudgetSettings,
     /// Where pull requests are opened.
@@ -29,6 +33,8 @@ pub struct Settings {
     pub sandbox: SandboxSettings,
     /// Secrets in commits.
     pub secrets: SecretSettings,
+    /// What a run shows of itself.
+    pub observability: ObservabilitySettings,
     /// The agents, by name.
     pub agents: BTreeMap<String, AgentConfig>,
     /// The isolated verifier.
@@ -93,6 +99,16 @@ pub struct CruiseSettings {
     pub inactivity_timeout: Period,
     /// Fixer rounds before a person has to decide.
     pub max_rounds: u32,
+}
+
+/// `[review]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReviewSettings {
+    /// What reviewers look at, in order; a domain of your own needs `.drive/prompts/domain-NAME.md`.
+    pub domains: Vec<Domain>,
+    /// A finding that its reviewer is less sure of does not stand against a merge.
+    pub min_confidence: Confidence,
 }
 
 /// `[budget]`.
@@ -178,6 +194,27 @@ pub struct SandboxSettings {
 pub struct SecretSettings {
     /// Globs of files whose secrets may be pushed, such as test keys.
     pub allow: Vec<String>,
+}
+
+/// `[observability]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ObservabilitySettings {
+    /// How much of a run's record its pull request shows. `--json` and logs have all of it.
+    pub publish: RecordDetail,
+}
+
+/// How much of a run's record its pull request shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecordDetail {
+    /// Without paths of this machine and without prompts.
+    #[default]
+    Redacted,
+    /// Everything.
+    Full,
+    /// No record.
+    None,
 }
 
 /// How agents are confined.

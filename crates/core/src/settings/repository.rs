@@ -4,7 +4,7 @@
 use super::finding::Finding;
 use super::key_path::KeyPath;
 use super::layer::{Layer, Source};
-use super::model::{IsolationMode, Settings};
+use super::model::{IsolationMode, RecordDetail, Settings};
 use super::tree::{Node, NodeKind};
 use super::verify::StageNetwork;
 use crate::agent::{AgentConfig, AgentNetwork, looks_secret};
@@ -129,6 +129,10 @@ pub(super) fn widened(layers: &[Layer], tree: &Node, settings: &Settings) -> Vec
             &path,
             "opens the whole network to a verification".to_owned(),
         );
+    }
+    if settings.observability.publish == RecordDetail::Full {
+        let path = KeyPath::dotted("observability.publish");
+        note(None, &path, "publishes paths of this machine".to_owned());
     }
     if !settings.secrets.allow.is_empty() {
         let path = KeyPath::dotted("secrets.allow");

@@ -1,10 +1,12 @@
 use super::repository::{CONFLICT, FakeHead, FakeRepository, Files, MAIN, RepositoryState, full};
 use crate::ports::{
-    CollectedWork, DiffStats, DiffText, FileChange, Leftovers, Merged, OwnBranch, Place, Push,
-    Pushed, Repository, UsersBranch, VersionControl, WorkState,
+    CollectedWork, DiffStats, FileChange, Leftovers, Merged, OwnBranch, Place, Push, Pushed,
+    Repository, UsersBranch, VersionControl, WorkState,
 };
+use drive_core::forge::inert::Said;
 use drive_core::ids::{BranchName, CommitSha, RemoteName};
 use drive_core::problem::{Kind, Problem};
+use drive_core::review::Change;
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::{InProgress, Sandbox};
 use std::collections::BTreeSet;
@@ -32,6 +34,10 @@ impl VersionControl for FakeRepository {
 
     fn state(&self, place: Place<'_>) -> Result<WorkState, Problem> {
         state_of(&*self.alive()?, place)
+    }
+
+    fn make_messages_inert(&self, _: &Sandbox, _: &CommitSha, _: &Said) -> Result<usize, Problem> {
+        Ok(0)
     }
 
     fn collect_work(
@@ -81,33 +87,14 @@ impl VersionControl for FakeRepository {
         Ok(stats)
     }
 
-    fn diff(
-        &self,
-        _: Place<'_>,
-        base: &str,
-        head: &str,
-        limit: usize,
-    ) -> Result<DiffText, Problem> {
+    fn diff(&self, _: Place<'_>, base: &str, head: &str) -> Result<Change, Problem> {
         let state = self.alive()?;
         require(&state, &[base, head])?;
         let mut text = String::new();
         for (path, before, after) in changes(&state, base, head) {
             text.push_str(&diff_of(&path, before.as_deref(), after.as_deref()));
         }
-        let mut kept = String::new();
-        for line in text.split_inclusive('\n') {
-            if kept.len() + line.len() > limit {
-                return Ok(DiffText {
-                    text: kept,
-                    cut: true,
-                });
-            }
-            kept.push_str(line);
-        }
-        Ok(DiffText {
-            text: kept,
-            cut: false,
-        })
+        Ok(Change::parse(text.as_bytes()))
     }
 
     fn read_file(
@@ -426,9 +413,9 @@ fn require_sandbox(place: Place<'_>) -> Result<&Sandbox, Problem> {
 }
 
 /// The files that differ, with both versions.
-type Change = (String, Option<String>, Option<String>);
+type FileTexts = (String, Option<String>, Option<String>);
 
-fn changes(state: &RepositoryState, base: &str, head: &str) -> Vec<Change> {
+fn changes(state: &RepositoryState, base: &str, head: &str) -> Vec<FileTexts> {
     let (before, after) = (state.files(base), state.files(head));
     let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let changed = paths.into_iter().map(|path| {
@@ -452,7 +439,7 @@ fn diff_of(path: &str, before: Option<&str>, after: Option<&str>) -> String {
     };
     let range = |text: Option<&str>| format!("{},{}", lines(text).min(1), lines(text));
     let mut diff = format!(
-        "--- {}\n+++ {}\n@@ -{} +{} @@\n",
+        "diff --git a/{path} b/{path}\n--- {}\n+++ {}\n@@ -{} +{} @@\n",
         side(before, "a"),
         side(after, "b"),
         range(before),

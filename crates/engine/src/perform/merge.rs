@@ -101,10 +101,15 @@ impl World<'_> {
             .conclude_merge(place, ours, theirs, &merging.leftovers())?;
         match merged {
             Merged::Done => {
-                let result = self.integrated(merging)?;
-                let EffectResult::Integrated { head_sha, .. } = &result else {
+                let rewritten = self.make_messages_inert(merging.task, merging.sandbox)?;
+                let mut result = self.integrated(merging)?;
+                let EffectResult::Integrated {
+                    head_sha, warnings, ..
+                } = &mut result
+                else {
                     return Ok(result);
                 };
+                warnings.extend(rewritten);
                 // An agent that switched away has merged something else.
                 if !self.history.is_ancestor(place, theirs, head_sha)? {
                     return Err(not_merged(merging));

@@ -7,11 +7,12 @@ use crate::ports::{
 };
 use drive_core::ids::{BranchName, CommitSha, RemoteName, SandboxId};
 use drive_core::problem::{Kind, Problem};
+use drive_core::review::shown;
 use drive_core::run::EffectResult;
 use drive_core::sandbox::{Lifetime, Sandbox};
 use std::path::Path;
 
-/// How much of a change a reviewer is shown; the rest it reads from the files.
+/// How much of a change a reviewer is shown; it reads the rest in the files.
 const DIFF_BYTES: usize = 128 * 1024;
 /// How long a file may be that a run reads.
 const FILE_BYTES: u64 = 4 * 1024 * 1024;
@@ -43,6 +44,7 @@ impl World<'_> {
         };
         let base = task.run.work.base_sha.as_ref();
         let base = base.unwrap_or(&sandbox.base_sha);
+        warnings.extend(self.make_messages_inert(task, &sandbox)?);
         let work = self.history.collect_work(place, &leftovers, base)?;
         warnings.extend(work.large.iter().map(told_large));
         warnings.extend(work.nested.iter().map(told_nested));
@@ -87,6 +89,25 @@ impl World<'_> {
             commits,
             warnings,
         })
+    }
+
+    /// Makes the messages of the agent's own commits inert; tells how many were not.
+    pub(super) fn make_messages_inert(
+        &self,
+        task: &Task<'_>,
+        sandbox: &Sandbox,
+    ) -> Result<Option<String>, Problem> {
+        let base = task.run.work.base_sha.as_ref();
+        let base = base.unwrap_or(&sandbox.base_sha);
+        let said = task.run.said();
+        let count = self.history.make_messages_inert(sandbox, base, &said)?;
+        let plural = if count == 1 { "" } else { "s" };
+        Ok((count > 0).then(|| {
+            format!(
+                "the agent wrote {count} commit message{plural} with mentions or commands to the \
+                 forge: drive rewrote them"
+            )
+        }))
     }
 
     /// Looks whether the user's branch could follow. Where it is pushed to a remote, what a person has
@@ -192,12 +213,10 @@ impl World<'_> {
         head: &str,
     ) -> Result<EffectResult, Problem> {
         let sandbox = self.require_sandbox(task, id)?;
-        let diff = self
-            .history
-            .diff(Place::Sandbox(&sandbox), base, head, DIFF_BYTES)?;
+        let change = self.history.diff(Place::Sandbox(&sandbox), base, head)?;
         Ok(EffectResult::DiffRead {
-            diff: diff.text,
-            cut: diff.cut,
+            diff: shown(&change, DIFF_BYTES),
+            lines: change.into_lines(),
         })
     }
 

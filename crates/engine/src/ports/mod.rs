@@ -38,6 +38,6 @@ pub use store::{
     RunFilter, Store,
 };
 pub use version_control::{
-    CollectedWork, DiffStats, DiffText, FileChange, LargeFile, Leftovers, Merged, NestedRepository,
+    CollectedWork, DiffStats, FileChange, LargeFile, Leftovers, Merged, NestedRepository,
     OwnBranch, Place, Push, Pushed, Repository, UsersBranch, VersionControl, WorkState,
 };

@@ -1,5 +1,7 @@
 use drive_core::Problem;
+use drive_core::forge::inert::Said;
 use drive_core::ids::{BranchName, CommitSha, RemoteName, RunId};
+use drive_core::review::Change;
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::{InProgress, Sandbox};
 use serde::{Deserialize, Serialize};
@@ -185,15 +187,6 @@ pub struct FileChange {
     pub deletions: Option<u64>,
 }
 
-/// A unified diff.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiffText {
-    /// The text, whole lines.
-    pub text: String,
-    /// Whether lines are missing at its end.
-    pub cut: bool,
-}
-
 /// History as the services need it.
 pub trait VersionControl: Send + Sync {
     /// The repository a path lies in.
@@ -214,6 +207,14 @@ pub trait VersionControl: Send + Sync {
         base: &str,
     ) -> Result<CollectedWork, Problem>;
 
+    /// Rewrites the messages of an agent's new commits that would act on the forge. Returns how many.
+    fn make_messages_inert(
+        &self,
+        sandbox: &Sandbox,
+        base: &CommitSha,
+        said: &Said,
+    ) -> Result<usize, Problem>;
+
     /// Commits in `head` that are not in `base`, oldest first, at most 1,000.
     fn commits(
         &self,
@@ -225,14 +226,8 @@ pub trait VersionControl: Send + Sync {
     /// How much `head` changes against `base`.
     fn diff_stats(&self, place: Place<'_>, base: &str, head: &str) -> Result<DiffStats, Problem>;
 
-    /// What `head` changes against `base`, as a unified diff of at most `limit` bytes.
-    fn diff(
-        &self,
-        place: Place<'_>,
-        base: &str,
-        head: &str,
-        limit: usize,
-    ) -> Result<DiffText, Problem>;
+    /// What `head` changes against `base`, within the limits of [`Change`].
+    fn diff(&self, place: Place<'_>, base: &str, head: &str) -> Result<Change, Problem>;
 
     /// One file of a commit as text; `None` if it does not exist. A file longer than `limit` is an
     /// error.

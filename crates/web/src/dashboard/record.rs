@@ -4,6 +4,7 @@ use super::html::{Html, clip, newest};
 use super::page::left_out;
 use drive_core::agent::Usage;
 use drive_core::agent::answer::Verdict;
+use drive_core::review::Domain;
 use drive_core::run::{JobRecord, Record, ReviewRecord};
 
 /// Rows of each table.
@@ -66,15 +67,17 @@ fn job(html: &mut Html, job: &JobRecord) {
 }
 
 fn review(html: &mut Html, review: &ReviewRecord) {
-    let of = review.domain.map_or("whole change", |domain| domain.name());
+    let of = review.domain.as_ref();
+    let of = of.map_or("whole change", Domain::name);
     let verdict = match review.verdict {
         Some(Verdict::Approved) => "approved",
         Some(Verdict::NeedsChanges) => "needs changes",
+        Some(Verdict::NotApplicable) => "not applicable",
         None => "none",
     };
     html.element("td", of).element("td", review.round);
     html.element("td", verdict);
-    html.element("td", review.suggestions.len());
+    html.element("td", review.findings.len());
 }
 
 /// Tokens as people read them in a table.

@@ -46,7 +46,7 @@ fn a_record_is_told_in_full_and_as_text() {
             round: 2,
             verdict: Some(Verdict::NeedsChanges),
             failure: None,
-            suggestions: Vec::new(),
+            findings: Vec::new(),
             head: None,
         }],
         remarks: vec![RemarkRecord {

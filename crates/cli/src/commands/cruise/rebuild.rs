@@ -125,7 +125,7 @@ fn request(
         },
         title: pull_request.title,
         head_sha,
-        domain: state.current_review_domain,
+        domain: state.current_review_domain.clone(),
         rounds: state.completed_rounds,
     };
     let terms = PhaseTerms {

@@ -190,6 +190,7 @@ fn life(life: &Life) -> &'static str {
         Life::Pushed { .. } => "replying",
         Life::Replied { .. } => "replied",
         Life::Unanswerable { .. } => "gone",
+        Life::Left => "open",
         Life::Superseded => "edited",
     }
 }

@@ -29,6 +29,7 @@ fn a_late_comment_makes_the_reviewers_look_again(arena: Arena) {
     assert_eq!(
         on_head,
         [
+            "Correctness",
             "DependencyCompleteness",
             "GeneralPolish",
             "Security",

@@ -7,7 +7,7 @@ use drive_core::forge::ReviewState;
 on_both_forges!(a_person_on_a_line_before_the_first_review_is_heard_and_the_thread_is_resolved);
 
 fn a_person_on_a_line_before_the_first_review_is_heard_and_the_thread_is_resolved(arena: Arena) {
-    arena.cast(PRIMARY, &arena.waits_in("Security", APPROVES));
+    arena.cast(PRIMARY, &arena.waits_in("Correctness", APPROVES));
     let team = arena.stage.start(&["spawn-team", TASK]);
     arena.until_open();
     arena.comment_on_line("ann", "greet.txt", 2, "Two is wrong.");

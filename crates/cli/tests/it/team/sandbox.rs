@@ -20,7 +20,7 @@ fn a_program_finds_the_comments_it_is_to_act_on_in_its_input_file() {
             "diff_base": stage.git(&["rev-parse", "main"]),
             "pull_request": {"number": 1, "url": ended.document["prUrl"]},
             "comments": [{
-                "id": "inline-2", "author": "reviewer", "file": "greet.txt", "line": 1, "body": "no",
+                "id": "inline-2", "author": "reviewer", "file": "greet.txt", "line": 1, "body": "**major** no",
                 "commit": stage.git(&["rev-parse", "greet-by-name~1"]),
             }],
         })

@@ -69,7 +69,7 @@ fn a_reviewer_that_strays_has_its_work_saved_and_the_next_one_finds_the_branch()
     for (what, script) in strays {
         // The first review strays and approves; every later one approves what it is to find.
         let reviewer = format!(
-            "cat > /dev/null\nif [ \"$DRIVE_DOMAIN\" = Security ]; then {script}; echo '{{\"verdict\": \"approved\"}}'; exit; fi\n\
+            "cat > /dev/null\nif [ \"$DRIVE_DOMAIN\" = Correctness ]; then {script}; echo '{{\"verdict\": \"approved\"}}'; exit; fi\n\
              if {LOOKS}; then echo '{{\"verdict\": \"approved\"}}'; else git status; fi\n"
         );
         let stage = unconfined(PRIMARY, &reviewer);
@@ -81,7 +81,7 @@ fn a_reviewer_that_strays_has_its_work_saved_and_the_next_one_finds_the_branch()
         );
         let tip = stage.git(&["rev-parse", "greet-by-name"]);
         let all = reviews(&ended.document);
-        assert_eq!(all.len(), 5, "{what}");
+        assert_eq!(all.len(), 6, "{what}");
         for review in all {
             assert_eq!(review, (&json!("approved"), &json!(tip)), "{what}");
         }
@@ -167,7 +167,7 @@ fn a_branch_that_a_person_moves_here_during_a_review_counts_where_it_is_what_is_
     assert_eq!(published == hers, arena.simulator.is_none());
     assert_eq!(ended.document["headSha"], json!(published));
     let all = reviews(&ended.document);
-    assert_eq!(all.len(), 5);
+    assert_eq!(all.len(), 6);
     for review in all {
         assert_eq!(review, (&json!("approved"), &json!(published)));
     }

@@ -18,7 +18,7 @@ fn finds(arena: &Arena, suggestions: &[Value], until: &str) -> String {
         .script("says", &format!("```json\n{answer}\n```\n"));
     let says = arena.stage.path("agents/says");
     format!(
-        "if [ \"$DRIVE_DOMAIN\" = Security ] && ! grep -q {until:?} greet.txt; then\n\
+        "if [ \"$DRIVE_DOMAIN\" = Correctness ] && ! grep -q {until:?} greet.txt; then\n\
          cat {says:?}; exit\nfi\n{APPROVES}"
     )
 }
@@ -40,14 +40,14 @@ fn of_two_hundred_findings_on_lines_fifty_stand_there_and_the_rest_in_one_commen
         "{ended:?}"
     );
     let texts = arena.seen().texts;
-    let heading = "[SECURITY REVIEW - NEEDS CHANGES]\n\n50 inline comments";
+    let heading = "[CORRECTNESS REVIEW - NEEDS CHANGES]\n\n50 inline comments";
     assert!(texts[0].starts_with(heading), "{}", texts[0]);
     // The review, its lines, and the approvals of the other domains.
-    assert_eq!(texts.len(), 1 + 50 + 4);
+    assert_eq!(texts.len(), 1 + 50 + 5);
     for n in 1..=200_usize {
-        let place = format!("- `greet.txt` line {n}: issue {n}. because");
+        let place = format!("- `greet.txt` line {n}: **major** issue {n}. because");
         let (in_review, on_line) = (texts[0].contains(&place), texts.get(n));
-        let begins = format!("issue {n}. because");
+        let begins = format!("**major** issue {n}. because");
         let stands = on_line.is_some_and(|text| text.starts_with(&begins));
         assert_eq!((in_review, stands), (n > 50, n <= 50), "{n}");
     }

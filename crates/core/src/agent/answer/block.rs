@@ -1,53 +1,98 @@
-use crate::fences::fenced_blocks;
+//! The JSON blocks of an agent's text.
+
+use super::json::{NotObject, object};
+use crate::fences::{Block, fenced_blocks};
 use crate::verify::text::tail;
 use serde_json::Value;
+
+/// An object in an agent's text.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Object<'t> {
+    /// As it stands there.
+    pub(super) text: &'t str,
+    /// What it says.
+    pub(super) value: Value,
+}
 
 /// The last JSON block of an agent's text.
 ///
 /// Lenient in form: the last fenced block tagged `json`; else the last fenced block that holds an
 /// object; else the last object that stands in the text. Strict in meaning: when the last block
 /// tagged `json` is broken, no earlier one is taken for it.
-pub(super) fn last_json(text: &str) -> Result<Value, &'static str> {
+pub(super) fn last_json(text: &str) -> Result<Object<'_>, &'static str> {
     let blocks = fenced_blocks(text);
     if let Some(block) = blocks.iter().rev().find(|block| block.is_tagged(&["json"])) {
-        return parse_object(block.body).ok_or("its last JSON block is not valid JSON");
+        return read(block.body).map_err(|why| match why {
+            NotObject::Invalid => "its last JSON block is not valid JSON",
+            NotObject::Twice => TWICE,
+        });
     }
-    blocks
-        .iter()
-        .rev()
-        .find_map(|block| parse_object(block.body))
-        .or_else(|| only_bare_object(text))
-        .or_else(|| last_bare_object(text))
-        .ok_or("it has no JSON block")
+    let mut fenced = blocks.iter().rev().map(|block| read(block.body));
+    if let Some(found) = fenced.find(|read| *read != Err(NotObject::Invalid)) {
+        return found.map_err(|_| TWICE);
+    }
+    let last = only_bare_object(text).or_else(|| bare_objects(tail(text, NEAR)).pop());
+    match last.ok_or("it has no JSON block")? {
+        Ok(found) => Ok(found),
+        Err(NotObject::Twice) => Err(TWICE),
+        Err(NotObject::Invalid) => Err("it has no JSON block"),
+    }
 }
 
-fn parse_object(body: &str) -> Option<Value> {
-    let value: Value = serde_json::from_str(body.trim()).ok()?;
-    value.is_object().then_some(value)
+const TWICE: &str = "its JSON block has a key twice";
+
+/// Every object of a text, fenced or bare, in no order; an object inside another one is not listed.
+pub(super) fn all_json(text: &str) -> Vec<Result<Object<'_>, NotObject>> {
+    let blocks = fenced_blocks(text);
+    let mut all: Vec<_> = blocks.iter().map(|block| read(block.body)).collect();
+    for part in between(text, &blocks) {
+        all.extend(bare_objects(tail(part, NEAR)));
+    }
+    all.retain(|read| *read != Err(NotObject::Invalid));
+    all
+}
+
+/// What stands outside of the blocks.
+fn between<'t>(text: &'t str, blocks: &[Block<'t>]) -> Vec<&'t str> {
+    let mut parts = Vec::new();
+    let mut from = 0;
+    for block in blocks {
+        let start = block.body.as_ptr() as usize - text.as_ptr() as usize;
+        parts.push(&text[from..start]);
+        from = start + block.body.len();
+    }
+    parts.push(&text[from..]);
+    parts
+}
+
+fn read(text: &str) -> Result<Object<'_>, NotObject> {
+    let value = object(text)?;
+    let text = text.trim();
+    Ok(Object { text, value })
 }
 
 /// The only object in the text, however long it is.
-fn only_bare_object(text: &str) -> Option<Value> {
-    let rest = &text[text.find('{')?..];
-    let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
-    let value = values.next()?.ok()?;
-    (!rest[values.byte_offset()..].contains('{')).then_some(value)
+fn only_bare_object(text: &str) -> Option<Result<Object<'_>, NotObject>> {
+    let object = text.get(text.find('{')?..=text.rfind('}')?)?;
+    Some(read(object)).filter(|read| *read != Err(NotObject::Invalid))
 }
 
-/// The last object near the end of the text that is not inside another one.
-fn last_bare_object(text: &str) -> Option<Value> {
-    const NEAR: usize = 64 * 1024;
-    const MAX_TRIES: usize = 2000;
-    let mut rest = tail(text, NEAR);
-    let mut found = None;
+/// How much of a text is searched for objects without a fence, and how often.
+const NEAR: usize = 64 * 1024;
+const MAX_TRIES: usize = 2000;
+
+fn bare_objects(text: &str) -> Vec<Result<Object<'_>, NotObject>> {
+    let mut rest = text;
+    let mut found = Vec::new();
     for _ in 0..MAX_TRIES {
         let Some(start) = rest.find('{') else { break };
         rest = &rest[start..];
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
         match values.next() {
-            Some(Ok(value)) => {
-                rest = &rest[values.byte_offset()..];
-                found = Some(value);
+            Some(Ok(_)) => {
+                let (object, after) = rest.split_at(values.byte_offset());
+                found.push(read(object));
+                rest = after;
             }
             Some(Err(_)) | None => rest = &rest[1..],
         }
@@ -98,7 +143,8 @@ mod tests {
             ("", Err("it has no JSON block")),
         ];
         for (text, expected) in table {
-            assert_eq!(last_json(text), expected, "{text}");
+            let read = last_json(text).map(|object| object.value);
+            assert_eq!(read, expected, "{text}");
         }
     }
 
@@ -106,7 +152,7 @@ mod tests {
     fn a_bare_object_is_read_whole_however_long_it_is() {
         let long = json!({"a": 1, "list": vec![json!({"b": "x".repeat(1000)}); 100]});
         let text = format!("I looked.\n{long}\nThat is all.");
-        assert_eq!(last_json(&text), Ok(long));
+        assert_eq!(last_json(&text).map(|object| object.value), Ok(long));
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub struct FixerAnswer {
 
 /// A fixer's answer. An entry that is not clear is left out, so its comment counts as unanswered.
 pub fn read_fixer(text: &str) -> Result<FixerAnswer, Inconclusive> {
-    let answer = last_json(text).map_err(inconclusive)?;
+    let answer = last_json(text).map_err(inconclusive)?.value;
     let items = Fields::new(&answer)
         .list("comments")
         .ok_or_else(|| inconclusive("it has no list of comments"))?;

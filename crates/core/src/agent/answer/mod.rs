@@ -3,13 +3,18 @@
 
 mod block;
 mod fields;
+mod finding;
 mod fixer;
+mod json;
 mod namer;
 mod reviewer;
 
+pub use finding::{Confidence, Finding, Severity};
 pub use fixer::{CommentAction, CommentAnswer, FixerAnswer, read_fixer};
 pub use namer::{MAX_BRANCH_CHARS, MAX_TITLE_CHARS, Naming, read_naming, slug, title_of};
-pub use reviewer::{REVIEW_COMPLETE, Review, Suggestion, Verdict, ends_review, read_review};
+pub use reviewer::{
+    COMMIT_CHARS, REVIEW_COMPLETE, Review, Shown, Verdict, ends_review, read_review,
+};
 
 use serde::{Deserialize, Serialize};
 

@@ -20,7 +20,9 @@ pub struct Naming {
 
 /// A namer's answer; whatever of it is unusable is made from the task instead.
 pub fn read_naming(text: &str, task: &str) -> Naming {
-    let answer = last_json(text).unwrap_or_default();
+    let answer = last_json(text)
+        .map(|object| object.value)
+        .unwrap_or_default();
     let fields = Fields::new(&answer);
     Naming {
         pr_title: fields

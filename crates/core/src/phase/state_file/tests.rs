@@ -216,7 +216,7 @@ fn a_field_of_the_wrong_kind_is_refused() {
     let table = [
         ("version", json!(-1)),
         ("phase", json!("sleeping")),
-        ("current_review_domain", json!("Everything")),
+        ("current_review_domain", json!("every thing")),
         ("last_activity", json!("yesterday")),
         ("last_activity", json!(0)),
         ("backoff_interval_secs", json!(-5)),

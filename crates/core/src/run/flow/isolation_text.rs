@@ -1,9 +1,10 @@
 //! The isolation of a run as Markdown, for the description of its pull request.
 
+use super::private_paths::without_private_paths;
 use crate::process::{Layer, LayerName, missing_essentials, missing_layers};
 
-/// Which layers were missing; `None` where no agent ran. Only those are a warning that hold something:
-/// of the others, which another layer stands in for or which make work faster, the names are enough.
+/// Which layers were missing; `None` where no agent ran. Only those are a warning that
+/// `require` asks for: of the others the names are enough.
 pub(super) fn isolation_text(layers: &[Layer]) -> Option<String> {
     if layers.is_empty() {
         return None;
@@ -14,7 +15,7 @@ pub(super) fn isolation_text(layers: &[Layer]) -> Option<String> {
     let (missing, others): (Vec<_>, Vec<_>) =
         missing_layers(layers).partition(|(name, _)| essential.contains(name));
     let missing = missing.into_iter().map(|(name, why)| {
-        let why = why.replace(['\n', '`', '<', '|'], " ");
+        let why = without_private_paths(why, None).replace(['\n', '`', '<', '|'], " ");
         format!("- `{}`: {why}", name.as_str())
     });
     let missing: Vec<String> = missing.collect();
@@ -26,11 +27,48 @@ pub(super) fn isolation_text(layers: &[Layer]) -> Option<String> {
         "Isolation: every layer was active.".to_owned()
     } else if missing.is_empty() {
         let others = others.join(", ");
-        format!("Isolation: every layer that confines was active. Not available: {others}.")
+        format!(
+            "Isolation: every layer that `isolation = \"require\"` asks for was active. Not \
+             available: {others}."
+        )
     } else {
         format!(
             "Made without full isolation. Missing layers:\n\n{}",
             missing.join("\n")
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pull_request_warns_of_the_layers_that_require_asks_for_and_names_the_others() {
+        let text = |layers: &[Layer]| isolation_text(layers).unwrap_or_default();
+        let (view, caches) = (
+            Layer::active(LayerName::View),
+            Layer::missing(LayerName::Caches, "no overlay"),
+        );
+        assert_eq!(text(&[]), "");
+        assert_eq!(
+            text(std::slice::from_ref(&view)),
+            "Isolation: every layer was active."
+        );
+        assert_eq!(
+            text(&[view, caches.clone()]),
+            "Isolation: every layer that `isolation = \"require\"` asks for was active. Not \
+             available: `caches`."
+        );
+        let gone = Layer::missing(LayerName::View, "it is\n`off` in /home/ann/x");
+        let told = text(&[gone, caches]);
+        assert!(
+            told.starts_with("Made without full isolation. Missing layers:\n\n- `view`: it is"),
+            "{told}"
+        );
+        assert!(
+            !told.contains("caches") && !told.contains("`off`") && told.contains("in ~/x;"),
+            "{told}"
+        );
+    }
 }

@@ -12,6 +12,7 @@ mod kit;
 mod merge;
 mod outage;
 mod phase;
+mod private_paths;
 mod promote;
 mod publish;
 mod reply;

@@ -22,8 +22,7 @@ impl PhaseFlow<'_> {
         let Some(head) = self.head() else {
             return self.not_merged("its branch has no commit");
         };
-        let record = &self.state.record;
-        if self.state.verdict != Some(LastWord::Approved) || !record.stale(&head).is_empty() {
+        if self.last_word() != LastWord::Approved {
             return self.not_merged("not every review approved its current commit");
         }
         if self.run.work.pull_request.is_none() {

@@ -10,7 +10,7 @@ use crate::agent::answer::{read_naming, slug};
 use crate::ids::BranchName;
 use crate::problem::Kind;
 use crate::prompts::Prompt;
-use crate::review::{LastWord, Move, ReviewLoop};
+use crate::review::{Move, ReviewLoop};
 use crate::sandbox::{Lifetime, SandboxSpec};
 
 /// How often another branch name is tried.
@@ -131,10 +131,12 @@ impl PhaseFlow<'_> {
         self.state.title.clone_from(&adopted.title);
         self.state.rounds = adopted.rounds;
         self.state.watch.fresh = false;
-        self.state.next = Move::Done(LastWord::Inconclusive);
-        if let Some(domain) = adopted.domain {
+        self.state.next = Move::Done;
+        if adopted.domain.is_some() {
             let mut plan = self.terms.review_plan();
-            plan.domains.retain(|one| *one >= Some(domain));
+            let mut domains = plan.domains.iter();
+            let reviewed = domains.position(|one| *one == adopted.domain);
+            plan.domains.drain(..reviewed.unwrap_or_default());
             (self.state.review, self.state.next) = ReviewLoop::begin(plan);
         }
         self.active();

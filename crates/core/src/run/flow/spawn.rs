@@ -14,6 +14,7 @@ use super::setup::sandbox_spec;
 use super::shutdown::is_unpushed;
 use crate::agent::answer::title_of;
 use crate::agent::{AgentOutcome, Ending, Role};
+use crate::forge::part::unmarked;
 use crate::ids::CommitSha;
 use crate::problem::{Kind, Problem};
 use crate::steering::notice;
@@ -263,7 +264,7 @@ fn pull_request_body(run: &Run, request: &Request) -> String {
         .work
         .summary
         .as_deref()
-        .map(str::trim)
+        .map(|text| unmarked(text.trim()))
         .unwrap_or_default();
     let flagged = notice(&run.work.steering).map_or(String::new(), |text| format!("\n\n{text}"));
     let isolation = isolation_text(&run.layers).map_or(String::new(), |text| format!("\n\n{text}"));

@@ -6,6 +6,7 @@ use super::outcome::{BranchTip, CommitSummary, Published};
 use super::tree::RunMessage;
 use crate::Problem;
 use crate::agent::{AgentOutcome, Budget, Role};
+use crate::forge::inline::FileDiff;
 use crate::ids::{BranchName, CommitSha, PrNumber, RemoteName, RunId, SandboxId};
 use crate::process::ProcessIdentity;
 use crate::sandbox::{KeptWork, Sandbox, SandboxSpec};
@@ -312,12 +313,12 @@ pub enum EffectResult {
         /// Its text; `None` when there is no such file.
         text: Option<String>,
     },
-    /// The change, as a unified diff.
+    /// The change, for a reviewer.
     DiffRead {
-        /// Its text.
+        /// All files with their counts, and of the unified diff what fits.
         diff: String,
-        /// Whether the text was truncated.
-        cut: bool,
+        /// Which lines the whole diff shows, so that a comment can stand on them.
+        lines: Vec<FileDiff>,
     },
     /// The remote has the commit.
     Pushed,

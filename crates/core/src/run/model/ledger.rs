@@ -85,6 +85,8 @@ pub enum Life {
         /// Why.
         why: String,
     },
+    /// No review is left after it, so no fixer gets it: a person decides.
+    Left,
     /// It was edited before anybody took it up; the newer version counts.
     Superseded,
 }
@@ -176,7 +178,8 @@ impl Ledger {
         self.entries.get(key)
     }
 
-    /// Those that wait for a fixer or have one, or whose author waits for an answer.
+    /// Those that wait for a fixer or have one, whose author waits for an answer, or that a person has
+    /// to decide.
     pub fn open(&self) -> impl Iterator<Item = &Entry> {
         self.open.iter().filter_map(|key| self.entries.get(key))
     }
@@ -321,10 +324,10 @@ impl Life {
         None
     }
 
-    /// Whether a fix or a reply is due.
+    /// Whether a fix, a reply or a decision is due.
     pub fn is_open(&self) -> bool {
         match self {
-            Life::Seen | Life::Dispatched { .. } | Life::Pushed { .. } => true,
+            Life::Seen | Life::Dispatched { .. } | Life::Pushed { .. } | Life::Left => true,
             Life::Replied { .. } | Life::Unanswerable { .. } | Life::Superseded => false,
         }
     }

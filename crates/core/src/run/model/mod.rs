@@ -5,6 +5,7 @@ mod effect;
 mod event;
 mod forge_act;
 mod format;
+mod inert;
 mod ledger;
 mod merge;
 mod outcome;
@@ -42,8 +43,8 @@ pub use promotion::Judged;
 pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord};
 pub use remark::Remark;
 pub use request::{
-    Adopted, AfterEnd, BuildTerms, DoneWhen, Makes, Parent, PhaseTerms, Publish, Request, RunKind,
-    TaskOrder, WatchTerms,
+    Adopted, AfterEnd, BuildTerms, DoneWhen, Makes, Parent, PhaseTerms, Publish, Request,
+    ReviewTerms, RunKind, TaskOrder, WatchTerms,
 };
 pub use resume::{ResumeStep, Resumption};
 pub use round::{RollBackCost, Round, RoundJob, RoundStep};
@@ -55,4 +56,5 @@ pub use timer::Timer;
 pub use tree::{Child, ChildReport, ChildStage, ChildState, RunMessage};
 pub use watch::{Approved, Watch};
 
+pub(super) use ask::INJECTED;
 pub(super) use ledger::{MOST_TRIES, thread_of};

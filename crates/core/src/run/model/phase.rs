@@ -13,6 +13,7 @@ use super::round::Round;
 use super::threads::Threads;
 use super::watch::Watch;
 use crate::Problem;
+use crate::forge::inline::FileDiff;
 use crate::ids::CommitSha;
 use crate::phase::PhaseName;
 use crate::plan::Plan;
@@ -135,6 +136,8 @@ pub enum Stage {
     Reviewing {
         /// The diff it was given.
         diff: String,
+        /// Which lines the whole diff shows.
+        lines: Vec<FileDiff>,
     },
     /// The review is being posted.
     PostingReview {
@@ -245,14 +248,6 @@ pub struct Retry {
 }
 
 impl Phase {
-    /// The verdict of all reviews together; `None` before they are done.
-    pub fn last_word(&self) -> Option<LastWord> {
-        match self.next {
-            Move::Done(word) => Some(word),
-            Move::Review { .. } | Move::Fix { .. } => None,
-        }
-    }
-
     /// The limit that a person must lift.
     pub fn limit(&self) -> Option<&str> {
         match &self.pause {

@@ -6,11 +6,11 @@ use super::event::Note;
 use super::forge_act::IgnoredComment;
 use super::outcome::Spent;
 use crate::Problem;
-use crate::agent::answer::{Suggestion, Verdict};
+use crate::agent::answer::{Finding, Verdict};
 use crate::agent::{AgentOutcome, Cost, Role, Usage};
 use crate::forge::{Comment, CommentRef};
 use crate::ids::CommitSha;
-use crate::review::Domain;
+use crate::review::{Domain, LastWord};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -86,8 +86,9 @@ pub struct ReviewRecord {
     pub verdict: Option<Verdict>,
     /// Why there is none.
     pub failure: Option<String>,
-    /// What it asks for.
-    pub suggestions: Vec<Suggestion>,
+    /// What it found, under the name that reviewers answer with.
+    #[serde(rename = "suggestions")]
+    pub findings: Vec<Finding>,
     /// The commit it was given on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<CommitSha>,
@@ -207,35 +208,193 @@ impl Record {
         }
     }
 
-    /// Domains whose last review approved another commit than this one, each with how often it was
-    /// reviewed so far.
-    pub(in crate::run) fn stale(&self, head: &CommitSha) -> Vec<(Option<Domain>, u32)> {
-        let mut stale = Vec::new();
-        for (number, one) in self.reviews.iter().enumerate() {
-            let is_last = self.reviews[number + 1..]
-                .iter()
-                .all(|later| later.domain != one.domain);
-            let approves = one.verdict == Some(Verdict::Approved);
-            if is_last && approves && one.head.as_deref() != Some(head) {
-                stale.push((one.domain, one.round));
-            }
+    /// What a domain says of a commit.
+    fn standing(&self, domain: Option<&Domain>, head: &CommitSha) -> Standing {
+        let mut latest = self.reviews.iter().rev();
+        let last = latest.find(|review| review.domain.as_ref() == domain);
+        match last.and_then(|review| Some((review, review.verdict?))) {
+            None => Standing::Unclear,
+            Some((_, Verdict::NeedsChanges)) => Standing::Objects,
+            Some((review, _)) if review.head.as_ref() != Some(head) => Standing::Stale {
+                reviews: review.round,
+            },
+            Some((_, Verdict::Approved)) => Standing::Approved,
+            Some((_, Verdict::NotApplicable)) => Standing::NotApplicable,
         }
-        stale.sort_unstable();
-        stale
     }
 
-    /// Whether a review approved this commit.
-    pub(in crate::run) fn is_approved(&self, head: &CommitSha) -> bool {
-        self.approved().any(|one| one.head.as_deref() == Some(head))
+    /// What these domains together say of a commit.
+    pub fn last_word(&self, domains: &[Option<Domain>], head: &CommitSha) -> LastWord {
+        let all = domains.iter().map(|one| self.standing(one.as_ref(), head));
+        let all: Vec<Standing> = all.collect();
+        let is_against = |one: &Standing| matches!(one, Standing::Objects | Standing::Stale { .. });
+        if all.iter().any(is_against) {
+            LastWord::NeedsChanges
+        } else if all.contains(&Standing::Approved) && !all.contains(&Standing::Unclear) {
+            LastWord::Approved
+        } else {
+            LastWord::Inconclusive
+        }
+    }
+
+    /// Domains that judged an older commit than this one and had nothing against it, each with how
+    /// often it was reviewed so far.
+    pub(in crate::run) fn stale(
+        &self,
+        domains: &[Option<Domain>],
+        head: &CommitSha,
+    ) -> Vec<(Option<Domain>, u32)> {
+        let stale = |one: &Option<Domain>| match self.standing(one.as_ref(), head) {
+            Standing::Stale { reviews } => Some((one.clone(), reviews)),
+            Standing::Approved
+            | Standing::NotApplicable
+            | Standing::Objects
+            | Standing::Unclear => None,
+        };
+        domains.iter().filter_map(stale).collect()
+    }
+
+    /// The domains that do not approve a commit.
+    pub(in crate::run) fn not_content(
+        &self,
+        domains: &[Option<Domain>],
+        head: &CommitSha,
+    ) -> Vec<Option<Domain>> {
+        let is_content = |one: &&Option<Domain>| {
+            let standing = self.standing(one.as_ref(), head);
+            matches!(standing, Standing::Approved | Standing::NotApplicable)
+        };
+        let open = domains.iter().filter(|one| !is_content(one));
+        open.cloned().collect()
+    }
+
+    /// The last reviews that ask for changes, one for each domain that does.
+    pub fn objections(&self) -> impl Iterator<Item = &ReviewRecord> {
+        let all = self.reviews.iter().enumerate();
+        all.filter_map(|(number, one)| {
+            let mut later = self.reviews[number + 1..].iter();
+            let is_last = later.all(|later| later.domain != one.domain);
+            (is_last && one.verdict == Some(Verdict::NeedsChanges)).then_some(one)
+        })
     }
 
     /// The commit that was approved last.
-    pub(in crate::run) fn last_approved(&self) -> Option<&str> {
-        self.approved().last().and_then(|one| one.head.as_deref())
+    pub(in crate::run) fn last_approved(&self) -> Option<&CommitSha> {
+        let mut latest = self.reviews.iter().rev();
+        let approved = latest.find(|one| one.verdict == Some(Verdict::Approved));
+        approved.and_then(|one| one.head.as_ref())
+    }
+}
+
+/// What a domain says of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// It approves it.
+    Approved,
+    /// It has nothing to judge in it.
+    NotApplicable,
+    /// It had nothing against an older one, and was reviewed so often.
+    Stale { reviews: u32 },
+    /// It asked for changes last.
+    Objects,
+    /// It has no verdict.
+    Unclear,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const DOMAINS: [Option<Domain>; 2] = [Some(Domain::Security), Some(Domain::GeneralPolish)];
+
+    fn sha(digit: char) -> CommitSha {
+        CommitSha::new(digit.to_string().repeat(40))
     }
 
-    fn approved(&self) -> impl Iterator<Item = &ReviewRecord> {
-        let all = self.reviews.iter();
-        all.filter(|one| one.verdict == Some(Verdict::Approved))
+    fn review(domain: Domain, verdict: Option<Verdict>, head: char) -> ReviewRecord {
+        ReviewRecord {
+            domain: Some(domain),
+            round: 1,
+            verdict,
+            failure: None,
+            findings: vec![],
+            head: Some(sha(head)),
+        }
+    }
+
+    fn word(reviews: &[ReviewRecord]) -> LastWord {
+        let record = Record {
+            reviews: reviews.to_vec(),
+            ..Record::default()
+        };
+        record.last_word(&DOMAINS, &sha('b'))
+    }
+
+    #[test]
+    fn approved_means_every_domain_on_this_very_commit() {
+        use Domain::{GeneralPolish, Security};
+        let (yes, no) = (Some(Verdict::Approved), Some(Verdict::NeedsChanges));
+        let not_applicable = Some(Verdict::NotApplicable);
+        let polish = review(GeneralPolish, yes, 'b');
+        let with = |verdict, head| word(&[review(Security, verdict, head), polish.clone()]);
+        assert_eq!(with(yes, 'b'), LastWord::Approved);
+        assert_eq!(with(yes, 'a'), LastWord::NeedsChanges);
+        assert_eq!(with(no, 'b'), LastWord::NeedsChanges);
+        assert_eq!(with(no, 'a'), LastWord::NeedsChanges);
+        assert_eq!(with(None, 'b'), LastWord::Inconclusive);
+        assert_eq!(with(not_applicable, 'b'), LastWord::Approved);
+        assert_eq!(with(not_applicable, 'a'), LastWord::NeedsChanges);
+        assert_eq!(word(&[polish]), LastWord::Inconclusive);
+        assert_eq!(word(&[]), LastWord::Inconclusive);
+    }
+
+    #[test]
+    fn a_change_to_which_no_domain_applies_was_judged_by_nobody() {
+        let none = Some(Verdict::NotApplicable);
+        let all = [
+            review(Domain::Security, none, 'b'),
+            review(Domain::GeneralPolish, none, 'b'),
+        ];
+        assert_eq!(word(&all), LastWord::Inconclusive);
+    }
+
+    #[test]
+    fn only_the_last_review_of_a_domain_counts() {
+        let security = |verdict| review(Domain::Security, Some(verdict), 'b');
+        let polish = review(Domain::GeneralPolish, Some(Verdict::Approved), 'b');
+        let (yes, no) = (security(Verdict::Approved), security(Verdict::NeedsChanges));
+        assert_eq!(
+            word(&[no.clone(), polish.clone(), yes.clone()]),
+            LastWord::Approved
+        );
+        assert_eq!(word(&[yes, polish, no]), LastWord::NeedsChanges);
+    }
+
+    fn any_review() -> impl Strategy<Value = ReviewRecord> {
+        let verdict = prop_oneof![
+            Just(None),
+            Just(Some(Verdict::Approved)),
+            Just(Some(Verdict::NeedsChanges)),
+            Just(Some(Verdict::NotApplicable)),
+        ];
+        let domain = prop_oneof![Just(Domain::Security), Just(Domain::GeneralPolish)];
+        let head = prop_oneof![Just('a'), Just('b')];
+        (domain, verdict, head).prop_map(|(domain, verdict, head)| review(domain, verdict, head))
+    }
+
+    proptest! {
+        #[test]
+        fn no_history_is_approved_without_each_domain_seeing_the_commit(
+            reviews in prop::collection::vec(any_review(), 0..8),
+        ) {
+            if word(&reviews) == LastWord::Approved {
+                for domain in DOMAINS {
+                    let last = reviews.iter().rfind(|one| one.domain == domain).unwrap();
+                    prop_assert_eq!(last.head.clone(), Some(sha('b')));
+                    prop_assert!(last.verdict.is_some_and(Verdict::is_content));
+                }
+            }
+        }
     }
 }

@@ -2,11 +2,12 @@
 
 use super::outcome::Published;
 use crate::agent::Budget;
+use crate::agent::answer::Confidence;
 use crate::ids::{BranchName, CommitSha, RemoteName, RunId, TaskId};
 use crate::prompts::Prompts;
-use crate::review::{Domain, ReviewPlan};
+use crate::review::{Domain, ReviewPlan, Subject};
 use crate::sandbox::Sandbox;
-use crate::settings::TeamMode;
+use crate::settings::{RecordDetail, TeamMode};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -153,11 +154,26 @@ pub struct PhaseTerms {
     pub watch: Option<WatchTerms>,
     /// When the phase is done.
     pub done: DoneWhen,
+    /// By which rules the work is reviewed.
+    pub review: ReviewTerms,
     /// The prompts of all agents.
     pub prompts: Prompts,
+    /// How much of its record the pull request shows.
+    #[serde(default)]
+    pub record: RecordDetail,
     /// What is known of a phase whose journal was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopted: Option<Adopted>,
+}
+
+/// By which rules work is reviewed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewTerms {
+    /// The domains, in their order.
+    pub domains: Vec<Domain>,
+    /// A finding below this does not stand against a merge.
+    pub min_confidence: Confidence,
 }
 
 /// What the first agent of a phase makes.
@@ -213,7 +229,19 @@ impl PhaseTerms {
         match self.mode {
             TeamMode::Sequential => ReviewPlan::sequential(),
             TeamMode::Pingpong => ReviewPlan::pingpong(self.max_iterations),
-            TeamMode::Github => ReviewPlan::by_domain(self.max_iterations),
+            TeamMode::Github => {
+                let mut domains = self.review.domains.clone();
+                domains.retain(|domain| domain.reviews(self.subject()));
+                ReviewPlan::by_domain(domains, self.max_iterations)
+            }
+        }
+    }
+
+    /// What reviewers look at.
+    pub fn subject(&self) -> Subject {
+        match self.makes {
+            Makes::Change => Subject::Code,
+            Makes::Plan { .. } => Subject::Plan,
         }
     }
 

@@ -12,6 +12,7 @@ use super::timer::Timer;
 use super::tree::{Child, ChildReport};
 use crate::agent::{Budget, Cost};
 use crate::forge::CommentRef;
+use crate::forge::inert::Said;
 use crate::ids::{EffectKey, RunId, SandboxId};
 use crate::process::{Layer, ProcessIdentity};
 use crate::sandbox::{KeptWork, Sandbox};
@@ -260,8 +261,18 @@ impl Run {
         SandboxId::new(self.id.as_str())
     }
 
+    /// What a person wrote in the task. An agent wrote the task of a child.
+    pub fn said(&self) -> Said {
+        let request = self
+            .request
+            .as_ref()
+            .filter(|request| request.parent.is_none());
+        request.map_or_else(Said::default, |request| Said::by_person(&request.task))
+    }
+
     /// Decides an effect: from now on it may happen.
     pub(in crate::run) fn decide(&mut self, effect: Effect) -> EffectKey {
+        let effect = effect.inert(&self.said());
         let name = effect.name();
         let count = self.decided.entry(name.to_owned()).or_default();
         *count += 1;

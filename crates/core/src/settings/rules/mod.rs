@@ -3,7 +3,9 @@
 mod routes;
 
 use super::key_path::{KeyPath, is_bare};
-use super::model::{ForgeSettings, SandboxSettings, SecretSettings, Settings, TeamSettings};
+use super::model::{
+    ForgeSettings, ReviewSettings, SandboxSettings, SecretSettings, Settings, TeamSettings,
+};
 use crate::agent::AgentConfig;
 use crate::did_you_mean::suggestion;
 use crate::problem::{Kind, Problem};
@@ -39,6 +41,7 @@ pub(super) fn broken(settings: &Settings) -> Vec<Broken> {
     let mut broken = Vec::new();
     broken.extend(periods(settings));
     broken.extend(counts(settings));
+    broken.extend(review(&settings.review));
     broken.extend(budget(settings));
     broken.extend(references(settings));
     broken.extend(forge(&settings.forge));
@@ -48,6 +51,29 @@ pub(super) fn broken(settings: &Settings) -> Vec<Broken> {
     broken.extend(agent_limits(settings));
     broken.extend(limits(settings));
     broken.extend(routes::broken(&settings.verify));
+    broken
+}
+
+/// The most review domains: each costs an agent a round.
+const MOST_DOMAINS: usize = 20;
+
+fn review(review: &ReviewSettings) -> Vec<Broken> {
+    let domains = &review.domains;
+    let key = ["review.domains"];
+    let twice = |at: usize| domains[..at].contains(&domains[at]);
+    let mut broken = Vec::new();
+    if domains.is_empty() {
+        broken
+            .push(Broken::new(&key, "`review.domains` is empty").hint("name at least one domain"));
+    }
+    if domains.len() > MOST_DOMAINS {
+        let message = format!("`review.domains` has more than {MOST_DOMAINS} domains");
+        broken.push(Broken::new(&key, message));
+    }
+    if let Some(at) = (0..domains.len()).find(|&at| twice(at)) {
+        let message = format!("`review.domains` names {} twice", domains[at]);
+        broken.push(Broken::new(&key, message));
+    }
     broken
 }
 

@@ -1,7 +1,7 @@
 //! A reviewer that says that its review is complete.
 
 use crate::agent_streams::support::*;
-use drive_core::agent::answer::{Verdict, read_review};
+use drive_core::agent::answer::{Shown, Verdict, read_review};
 use drive_core::agent::stream::{
     AgentStream, Phase, StreamSetup, claude_stream, codex_stream, gemini_stream, program_stream,
 };
@@ -66,7 +66,7 @@ fn a_reviewer_that_is_complete_is_done_and_has_succeeded_however_it_ends() {
             assert_eq!(push(&mut *stream, &text), Phase::Done, "{text}");
             let (_, outcome) = stream.finish(&end);
             assert_eq!(outcome.ending, Ending::Succeeded, "{text}");
-            let review = read_review(&outcome.text).unwrap();
+            let review = read_review(&outcome.text, &Shown::default()).unwrap();
             assert_eq!(review.verdict, Verdict::NeedsChanges);
         }
     }
@@ -101,7 +101,7 @@ fn a_program_need_not_end_the_line_of_the_marker() {
     assert_eq!(push(&mut *stream, " COMPLETE]"), Phase::Done);
     let (_, outcome) = stream.finish(&End::Aborted);
     assert_eq!(outcome.ending, Ending::Succeeded);
-    let review = read_review(&outcome.text).unwrap();
+    let review = read_review(&outcome.text, &Shown::default()).unwrap();
     assert_eq!(review.verdict, Verdict::Approved);
 }
 

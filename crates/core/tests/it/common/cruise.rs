@@ -1,6 +1,6 @@
 //! Samples of what only a cruise writes down.
 
-use super::{at, comment, comment_ref, ignored, pull_request, request};
+use super::{at, comment, comment_ref, ignored, pull_request, request, review_terms};
 use drive_core::agent::Budget;
 use drive_core::forge::{CommentRef, PrState, Surface};
 use drive_core::ids::{CommitSha, PrNumber};
@@ -10,7 +10,7 @@ use drive_core::run::{
     PhaseTerms, PollResult, Request, RunKind, Timer, WatchTerms,
 };
 use drive_core::sandbox::Sandbox;
-use drive_core::settings::TeamMode;
+use drive_core::settings::{RecordDetail, TeamMode};
 use std::time::Duration;
 
 /// How a cruise works where a test says nothing else: one review of each domain, at most five rounds.
@@ -34,9 +34,11 @@ pub fn terms() -> PhaseTerms {
             auto_approve: false,
             plan_only: false,
         },
+        review: review_terms(),
         prompts: Prompts::default()
             .replace("name.md", "Name {{task}}")
             .unwrap(),
+        record: RecordDetail::Redacted,
         adopted: None,
     }
 }

@@ -12,7 +12,7 @@ pub fn events() -> Vec<Event> {
         },
         EffectResult::DiffRead {
             diff: DIFF.into(),
-            cut: true,
+            lines: parse_diff(DIFF),
         },
         on_forge(ForgeAnswer::ReviewPosted {
             review: comment_ref(Surface::Review, 100),

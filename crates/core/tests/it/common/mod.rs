@@ -4,7 +4,9 @@ pub mod cruise;
 pub mod events;
 pub mod verification;
 
+use drive_core::agent::answer::Confidence;
 use drive_core::agent::{AgentOutcome, Budget, Cost, Ending, Failure, Ignored, Overrun, Usage};
+use drive_core::forge::inline::parse_diff;
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Author, Comment, CommentKey, CommentRef, Surface};
 use drive_core::ids::{
@@ -13,13 +15,14 @@ use drive_core::ids::{
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{ProcessIdentity, ProcessMark, TimeBound};
 use drive_core::prompts::Prompts;
+use drive_core::review::Domain;
 use drive_core::run::{
     AfterEnd, BuildTerms, ChildReport, ChildState, CommitSummary, DoneWhen, Effect, EffectResult,
     Event, ForgeAct, ForgeAnswer, IgnoredComment, Makes, Note, OutcomeStatus, PhaseTerms, Publish,
-    Published, Request, RunKind, Spent, TaskOrder,
+    Published, Request, ReviewTerms, RunKind, Spent, TaskOrder,
 };
 use drive_core::sandbox::{KeptWork, Lifetime, Sandbox};
-use drive_core::settings::TeamMode;
+use drive_core::settings::{RecordDetail, TeamMode};
 use drive_core::time::Timestamp;
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -64,6 +67,18 @@ pub fn request(publish: Publish, after_end: AfterEnd) -> Request {
     }
 }
 
+/// The domains of a plan, which serve for code as well.
+pub fn domains() -> Vec<Domain> {
+    Domain::SHIPPED[1..].to_vec()
+}
+
+pub fn review_terms() -> ReviewTerms {
+    ReviewTerms {
+        domains: domains(),
+        min_confidence: Confidence::new(80).unwrap(),
+    }
+}
+
 /// A team of two in this mode, with at most two reviews of the same thing.
 pub fn team_request(mode: TeamMode) -> Request {
     let terms = PhaseTerms {
@@ -77,9 +92,11 @@ pub fn team_request(mode: TeamMode) -> Request {
         branch: None,
         watch: None,
         done: DoneWhen::Reviewed { auto_merge: false },
+        review: review_terms(),
         prompts: Prompts::default()
             .replace("name.md", "Name {{task}}")
             .unwrap(),
+        record: RecordDetail::Redacted,
         adopted: None,
     };
     Request {
@@ -301,7 +318,7 @@ pub fn good(effect: &Effect) -> EffectResult {
         },
         Effect::ReadDiff { .. } => EffectResult::DiffRead {
             diff: DIFF.into(),
-            cut: false,
+            lines: parse_diff(DIFF),
         },
         Effect::OnForge { act, .. } => EffectResult::OnForge {
             answer: forge_answer(act),

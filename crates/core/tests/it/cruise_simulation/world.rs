@@ -7,6 +7,7 @@ use crate::cruise_simulation::forge::{By, Forge};
 use crate::cruise_simulation::git::{Git, Merge, PlanText};
 use crate::cruise_simulation::rng::Rng;
 use drive_core::agent::{Access, Role};
+use drive_core::forge::inline::parse_diff;
 use drive_core::forge::{PrState, Surface};
 use drive_core::ids::{CommitSha, EffectKey, PrNumber};
 use drive_core::problem::{Kind, Problem};
@@ -199,7 +200,7 @@ impl World {
             },
             Effect::ReadDiff { .. } => EffectResult::DiffRead {
                 diff: common::DIFF.to_owned(),
-                cut: false,
+                lines: parse_diff(common::DIFF),
             },
             Effect::Push { head_sha, .. } => {
                 if self.git.push(head_sha, self.clock.steady) {

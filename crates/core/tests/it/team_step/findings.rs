@@ -39,7 +39,7 @@ fn a_finding_outside_the_diff_stands_in_the_body_and_is_answered_there() {
     assert_eq!(scene.told[0], "[SECURITY REVIEW - NEEDS CHANGES] +0 lines");
     assert!(
         scene.told[1].starts_with(
-            "to 100: > gemini-cli: - src/login.rs line 99: the name is not checked\n\nFixed in "
+            "to 100: > gemini-cli: - src/login.rs line 99: major the name is not checked\n\nFixed in "
         ),
         "{:?}",
         scene.told
@@ -93,7 +93,7 @@ fn findings_too_long_for_one_comment_are_cut_each_to_its_share() {
         .filter_map(|line| line.strip_prefix("- `a.rs`: ")?.split_once(". long "))
         .map(|(issue, _)| issue)
         .collect();
-    let all: Vec<String> = (0..200).map(|n| format!("issue {n}")).collect();
+    let all: Vec<String> = (0..200).map(|n| format!("**major** issue {n}")).collect();
     assert_eq!(told, all);
     assert!(
         body.chars().count() < 65_536 - 1_024,

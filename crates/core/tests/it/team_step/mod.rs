@@ -4,6 +4,7 @@ mod description;
 mod ending;
 mod failures;
 mod findings;
+mod inert;
 mod merging;
 mod modes;
 mod people;

@@ -99,13 +99,13 @@ fn who_resolves_a_reply_knows_what_was_said_in_its_thread_before() {
     let said = heard(vec![reply(300, "Not like this."), reply(301, "I agree.")]);
     scene.people = [nobody(), nobody(), said].into();
     let run = scene.fly(team_request(TeamMode::Github));
-    assert_eq!(end(&run).2, Some(LastWord::Approved));
+    assert_eq!(end(&run).2, Some(LastWord::NeedsChanges));
     let fixers: Vec<&AgentJob> = scene
         .jobs
         .iter()
         .filter(|job| job.role == Role::Fixer)
         .collect();
-    let remark = "gemini-cli: the name is not checked";
+    let remark = "gemini-cli: **major** the name is not checked";
     let fixed = format!("claude-code: Fixed in {}.", scene.commits[1].sha);
     let again = format!("claude-code: Fixed in {}.", scene.commits[2].sha);
     let threads = [
@@ -168,9 +168,9 @@ fn a_commit_that_nobody_looked_at_is_never_called_approved() {
     assert_eq!(
         end(&run),
         (
-            OutcomeStatus::NeedsHuman,
+            OutcomeStatus::Failed,
             Some(Kind::HeadNotReviewed),
-            Some(LastWord::Inconclusive)
+            Some(LastWord::NeedsChanges)
         )
     );
     let [.., approved, head] = &scene.commits[..] else {
@@ -179,8 +179,10 @@ fn a_commit_that_nobody_looked_at_is_never_called_approved() {
     assert_eq!(
         run.outcome.unwrap().failure.unwrap().message,
         format!(
-            "reviewer `gemini-cli` approved {}, but not the newer {}",
-            approved.sha, head.sha
+            "reviewer `gemini-cli` approved {}, but not the newer {} (Security, \
+             TechnicalFeasibility, TaskGranularity, DependencyCompleteness, GeneralPolish)",
+            approved.sha.short(),
+            head.sha.short()
         )
     );
 }

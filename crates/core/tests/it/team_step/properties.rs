@@ -61,9 +61,11 @@ proptest! {
         prop_assert!(run.outcome.is_some());
         let reviews = &team(&run).record.reviews;
         if team(&run).verdict == Some(LastWord::Approved) {
-            let last = |domain| reviews.iter().rfind(|one| one.domain == domain).unwrap();
-            for one in reviews {
-                prop_assert_eq!(last(one.domain).verdict, Some(Verdict::Approved));
+            let terms = run.request.as_ref().unwrap().kind.phase_terms().unwrap();
+            for domain in terms.review_plan().domains {
+                let last = reviews.iter().rfind(|one| one.domain == domain).unwrap();
+                prop_assert_eq!(last.verdict, Some(Verdict::Approved));
+                prop_assert_eq!(&last.head, &run.work.head_sha);
             }
         }
     }

@@ -1,10 +1,12 @@
+use drive_core::agent::answer::Confidence;
 use drive_core::agent::{Budget, Cost};
 use drive_core::ids::{BranchName, CommitSha, RemoteName};
 use drive_core::prompts::Prompts;
+use drive_core::review::Domain;
 use drive_core::run::{
-    AfterEnd, DoneWhen, Makes, PhaseTerms, Publish, Request, RunKind, WatchTerms,
+    AfterEnd, DoneWhen, Makes, PhaseTerms, Publish, Request, ReviewTerms, RunKind, WatchTerms,
 };
-use drive_core::settings::TeamMode;
+use drive_core::settings::{RecordDetail, TeamMode};
 use drive_engine::fakes::{FakeWorld, REPOSITORY_PATH};
 use std::time::Duration;
 
@@ -77,7 +79,12 @@ fn terms() -> PhaseTerms {
         branch: None,
         watch: None,
         done: DoneWhen::Reviewed { auto_merge: false },
+        review: ReviewTerms {
+            domains: Domain::SHIPPED[1..].to_vec(),
+            min_confidence: Confidence::new(80).unwrap(),
+        },
         prompts: Prompts::default(),
+        record: RecordDetail::Redacted,
         adopted: None,
     }
 }

@@ -13,10 +13,10 @@ pub(super) fn a_finding_outside_the_diff_stands_in_the_review_and_is_answered(op
     let texts = arena.seen().texts;
     assert_eq!(
         texts[0],
-        "[SECURITY REVIEW - NEEDS CHANGES]\n\n- `README.md` line 1: outside"
+        "[CORRECTNESS REVIEW - NEEDS CHANGES]\n\n- `README.md` line 1: **major** outside"
     );
     // Which agent reviewed differs.
-    let answer = format!(": - README.md line 1: outside\n\nFixed in {fix}.");
+    let answer = format!(": - README.md line 1: major outside\n\nFixed in {fix}.");
     assert!(
         texts[1].starts_with("> ") && texts[1].ends_with(&answer),
         "{texts:?}"

@@ -7,7 +7,7 @@ use crate::team::opening::Opening;
 use crate::team::play::Judge;
 use serde_json::{Value, json};
 
-const REMARKS_FIXED: &str = "Fix round 1: greet.txt line 2: high two is wrong";
+const REMARKS_FIXED: &str = "Fix round 1: greet.txt line 2: blocker two is wrong";
 
 fn succeeds(arena: &Arena, mode: &str, verdict: &str, rounds: u32, commits: &[&str]) -> Ended {
     let ended = arena.flies(mode);
@@ -42,10 +42,11 @@ pub(super) fn pingpong_is_approved_at_once(opening: Opening) {
 
 pub(super) fn github_is_approved_at_once_and_ready_for_a_person(opening: Opening) {
     let arena = opening.plays(Judge::Approves);
-    let ended = succeeds(&arena, "github", "approved", 5, &["Greet by name"]);
+    let ended = succeeds(&arena, "github", "approved", 6, &["Greet by name"]);
     assert_eq!(
         arena.seen().texts,
         [
+            "[CORRECTNESS REVIEW - APPROVED]",
             "[SECURITY REVIEW - APPROVED]",
             "[TECHNICAL FEASIBILITY REVIEW - APPROVED]",
             "[TASK GRANULARITY REVIEW - APPROVED]",
@@ -97,7 +98,7 @@ pub(super) fn pingpong_is_approved_on_round_two_and_the_description_tells_it(ope
     for part in [
         "A greeting.",
         "<details><summary>Task</summary>\n\n```text\nGreet people by name\n```",
-        "### Review, round 1\n\n[REVIEW - NEEDS CHANGES]\n\n- `greet.txt` line 2: **high** two is wrong",
+        "### Review, round 1\n\n[REVIEW - NEEDS CHANGES]\n\n- `greet.txt` line 2: **blocker** two is wrong",
         "### Review, round 2\n\n[REVIEW - APPROVED]",
         "<details><summary>Record of the run</summary>",
         &format!("| {reviewer} | reviewer |"),
@@ -118,15 +119,16 @@ pub(super) fn github_is_approved_on_round_two_and_the_remark_is_fixed_answered_a
     let ended = arena.flies("github");
     let remark = &ended.document["record"]["remarks"][0];
     let id = &remark["comment"]["id"];
-    let commits = ["Greet by name", "Fix round 1: high two is wrong"];
-    ended_as(&ended, "succeeded", "approved", 6, &commits);
+    let commits = ["Greet by name", "Fix round 1: two is wrong"];
+    ended_as(&ended, "succeeded", "approved", 7, &commits);
     let head = arena.published("greet-by-name");
     assert_eq!(
         arena.seen().texts,
         [
-            "[SECURITY REVIEW - NEEDS CHANGES]\n\n1 inline comment",
-            "**high** two is wrong",
+            "[CORRECTNESS REVIEW - NEEDS CHANGES]\n\n1 inline comment",
+            "**blocker** two is wrong",
             &format!("Fixed in {head}."),
+            "[CORRECTNESS REVIEW - APPROVED]",
             "[SECURITY REVIEW - APPROVED]",
             "[TECHNICAL FEASIBILITY REVIEW - APPROVED]",
             "[TASK GRANULARITY REVIEW - APPROVED]",
@@ -141,7 +143,7 @@ pub(super) fn github_is_approved_on_round_two_and_the_remark_is_fixed_answered_a
     assert!(arena.is_resolved(remark));
     assert!(arena.seen().is_ready);
     let body = arena.seen().body;
-    let told = format!("- comment {id}: resolved in {head}");
+    let told = format!("- comment {id}: resolved in {}", &head[..10]);
     assert!(body.contains(&told), "{body}");
     if let Some(simulator) = &arena.simulator {
         assert_eq!(

@@ -1,17 +1,14 @@
 //! Requests from the command line to a phase, with or without an owner.
 
 use super::super::super::model::{
-    Approved, Ask, EffectResult, Entry, ForgeAct, ForgeAnswer, Injected, Life, OutcomeStatus,
-    Pause, Stage, Timer, is_actionable,
+    Approved, Ask, EffectResult, Entry, ForgeAct, ForgeAnswer, INJECTED, Injected, Life,
+    OutcomeStatus, Pause, Stage, Timer, is_actionable,
 };
 use super::PhaseFlow;
 use super::texts::injected_body;
 use crate::agent::Budget;
 use crate::forge::CommentKey;
 use crate::problem::{Kind, Problem};
-
-/// The idempotency keys of comments from the command line begin with this.
-const INJECTED: &str = "injected/";
 
 impl PhaseFlow<'_> {
     pub(in crate::run) fn asked(&mut self, ask: Ask) {

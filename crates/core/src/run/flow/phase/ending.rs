@@ -7,7 +7,6 @@ use super::super::super::model::{
 use super::super::kit::no_commit;
 use super::PhaseFlow;
 use super::texts::{approved_comment, limit_comment, pull_request_body, stopped_comment};
-use crate::agent::answer::Verdict;
 use crate::ids::{CommitSha, EffectKey};
 use crate::problem::{Kind, Problem};
 use crate::review::{Domain, LastWord, Move};
@@ -74,8 +73,7 @@ impl PhaseFlow<'_> {
             DoneWhen::Reviewed { .. } => false,
         };
         by_person.or_else(|| {
-            let all = matches!(self.state.next, Move::Done(LastWord::Approved))
-                && self.state.record.stale(head).is_empty();
+            let all = self.state.next == Move::Done && self.last_word() == LastWord::Approved;
             (is_automatic && all && !waits).then(|| Approved {
                 by: "--auto-approve".to_owned(),
                 head: head.clone(),
@@ -107,19 +105,22 @@ impl PhaseFlow<'_> {
     }
 
     /// Every review is through.
-    pub(super) fn finish_reviewed(&mut self, word: LastWord) {
+    pub(super) fn finish_reviewed(&mut self) {
         let Some(head) = self.head() else {
             return self.fail(no_commit());
         };
-        if word == LastWord::Approved && !self.state.record.is_approved(&head) {
-            return self.finish_unseen(&head);
-        }
-        let (open, reviewer) = (self.open_reviews(), &self.terms.reviewer);
+        let (word, reviewer) = (self.last_word(), &self.terms.reviewer);
+        let open = self.open_reviews(&head);
         match (word, self.terms.mode) {
             (LastWord::Approved, _) | (LastWord::NeedsChanges, TeamMode::Sequential) => {
                 self.state.verdict = Some(word);
                 let posts = self.review_posts(OutcomeStatus::Succeeded, None);
                 self.close_with(posts, OutcomeStatus::Succeeded, None);
+            }
+            (LastWord::NeedsChanges, TeamMode::Pingpong | TeamMode::Github)
+                if self.state.record.objections().next().is_none() =>
+            {
+                self.finish_unseen(&head, &open);
             }
             (LastWord::NeedsChanges, TeamMode::Pingpong | TeamMode::Github) => {
                 let problem = Problem::new(
@@ -144,17 +145,19 @@ impl PhaseFlow<'_> {
     }
 
     /// The approved commit is not the head, and no review is left for the head.
-    fn finish_unseen(&mut self, head: &CommitSha) {
-        let approved = self.state.record.last_approved().unwrap_or("nothing");
+    fn finish_unseen(&mut self, head: &CommitSha, open: &str) {
+        let approved = self.state.record.last_approved();
+        let approved = approved.map_or("nothing", CommitSha::short);
         let problem = Problem::new(
             Kind::HeadNotReviewed,
             format!(
-                "reviewer `{}` approved {approved}, but not the newer {head}",
-                self.terms.reviewer
+                "reviewer `{}` approved {approved}, but not the newer {}{open}",
+                self.terms.reviewer,
+                head.short()
             ),
         )
         .hint("review the newer commits yourself; `--max-iterations` allows more rounds");
-        self.finish_with(LastWord::Inconclusive, OutcomeStatus::NeedsHuman, problem);
+        self.finish_with(LastWord::NeedsChanges, OutcomeStatus::Failed, problem);
     }
 
     /// Every review is through, and something else is in the way.
@@ -284,20 +287,20 @@ impl PhaseFlow<'_> {
         self.post_next(posts, status, failure);
     }
 
-    /// The domains whose last review did not approve, as text.
-    fn open_reviews(&self) -> String {
-        let reviews = &self.state.record.reviews;
-        let is_open = |domain: &Domain| {
-            let mut of_domain = reviews.iter().filter(|one| one.domain == Some(*domain));
-            of_domain
-                .next_back()
-                .is_some_and(|last| last.verdict != Some(Verdict::Approved))
-        };
-        let open: Vec<&str> = Domain::ALL
-            .iter()
-            .filter(|domain| is_open(domain))
-            .map(|domain| domain.name())
-            .collect();
+    /// What all reviews together say of the current commit.
+    pub(in crate::run) fn last_word(&self) -> LastWord {
+        let domains = self.terms.review_plan().domains;
+        let head = self.run.work.head_sha.as_ref();
+        head.map_or(LastWord::Inconclusive, |head| {
+            self.state.record.last_word(&domains, head)
+        })
+    }
+
+    /// The domains that do not approve a commit, as text.
+    fn open_reviews(&self, head: &CommitSha) -> String {
+        let domains = self.terms.review_plan().domains;
+        let open = self.state.record.not_content(&domains, head);
+        let open: Vec<&str> = open.iter().flatten().map(Domain::name).collect();
         if open.is_empty() {
             String::new()
         } else {

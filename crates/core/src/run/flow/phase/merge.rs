@@ -79,8 +79,8 @@ impl PhaseFlow<'_> {
 
     /// Checks for conflicts with the base before a phase succeeds. Returns whether a check is in
     /// progress.
-    pub(super) fn check_base(&mut self, word: LastWord) -> bool {
-        let ends_well = match word {
+    pub(super) fn check_base(&mut self) -> bool {
+        let ends_well = match self.last_word() {
             LastWord::Approved => true,
             LastWord::NeedsChanges => self.terms.mode == TeamMode::Sequential,
             LastWord::Inconclusive => false,
@@ -210,13 +210,10 @@ impl PhaseFlow<'_> {
                 self.start_agent(sandbox, job);
             }
             Merging::Stuck(problem) => {
-                let head = self.run.work.head_sha.as_ref();
-                let is_seen = head.is_some_and(|head| self.state.record.is_approved(head));
                 match (self.terms.done, &self.state.next) {
                     // The reviewers' verdict is still true.
-                    (DoneWhen::Reviewed { .. }, &Move::Done(word))
-                        if is_seen || word != LastWord::Approved =>
-                    {
+                    (DoneWhen::Reviewed { .. }, Move::Done) => {
+                        let word = self.last_word();
                         self.finish_with(word, OutcomeStatus::NeedsHuman, problem);
                     }
                     (_, _) => self.stop(OutcomeStatus::NeedsHuman, problem),
@@ -238,7 +235,7 @@ impl PhaseFlow<'_> {
         let is_same = round.head_before == self.run.work.head_sha;
         match (&round.job, &self.state.next) {
             // The base can still be merged.
-            (RoundJob::CheckBase, &Move::Done(word)) if is_same => self.finish_reviewed(word),
+            (RoundJob::CheckBase, Move::Done) if is_same => self.finish_reviewed(),
             (_, _) => self.check(round),
         }
     }

@@ -154,7 +154,7 @@ impl PhaseFlow<'_> {
             Stage::Working { round } => self.worked(*round, key, effect, result),
             Stage::Merging { merge, round } => self.merged_in(*merge, *round, key, effect, result),
             Stage::ReadingDiff => self.diff_read(result),
-            Stage::Reviewing { diff } => self.reviewed(&diff, &result),
+            Stage::Reviewing { diff, lines } => self.reviewed(&diff, &lines, &result),
             Stage::PostingReview { remarks, .. } => {
                 self.review_posted(remarks, key, effect, result);
             }

@@ -2,7 +2,7 @@
 
 use super::super::super::model::{DoneWhen, HoldFor, MergeStep, Pause, PlanCheck, Stage};
 use super::PhaseFlow;
-use crate::review::{LastWord, Move};
+use crate::review::Move;
 
 /// Polls with news after the last review of an unwatched phase, before it ends without another one.
 const MOST_LATE_ROUNDS: u32 = 10;
@@ -71,12 +71,15 @@ impl PhaseFlow<'_> {
             return;
         }
         match (self.terms.done, &self.state.next) {
-            (DoneWhen::Approved { .. }, _) => {
+            (DoneWhen::Approved { auto_approve, .. }, next) => {
+                let may_review = *next == Move::Done && self.state.limit().is_none();
                 if let Some(approved) = self.approved() {
                     self.finish_approved(&approved);
+                } else if auto_approve && may_review && self.review_again() {
+                    self.proceed();
                 }
             }
-            (DoneWhen::Reviewed { .. }, &Move::Done(word)) => self.conclude(word),
+            (DoneWhen::Reviewed { .. }, Move::Done) => self.conclude(),
             (DoneWhen::Reviewed { .. }, Move::Review { .. } | Move::Fix { .. }) => {}
         }
     }
@@ -90,12 +93,12 @@ impl PhaseFlow<'_> {
     }
 
     /// Every review is through, and nothing is left to fix.
-    fn conclude(&mut self, word: LastWord) {
-        if word == LastWord::Approved && self.review_again() {
+    fn conclude(&mut self) {
+        if self.review_again() {
             return self.proceed();
         }
-        if !self.check_base(word) {
-            self.finish_reviewed(word);
+        if !self.check_base() {
+            self.finish_reviewed();
         }
     }
 
@@ -105,7 +108,7 @@ impl PhaseFlow<'_> {
         if self.state.watch.fresh || self.run.work.pull_request.is_none() {
             return false;
         }
-        let is_done = matches!(self.state.next, Move::Done(_));
+        let is_done = self.state.next == Move::Done;
         let is_late = is_done && self.state.counts.late_rounds >= MOST_LATE_ROUNDS;
         self.terms.is_watched() || !(self.has_work() || is_late)
     }

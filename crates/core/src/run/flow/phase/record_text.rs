@@ -2,16 +2,48 @@
 
 use super::super::super::model::{JobRecord, Record, Run};
 use super::super::isolation_text::isolation_text;
+use super::super::private_paths::without_private_paths;
 use crate::agent::answer::Verdict;
 use crate::agent::{Cost, Role, Usage};
 use crate::review::Domain;
+use crate::settings::RecordDetail;
 use std::fmt::Write;
 
 /// The longest line of other people's text in a table.
 const CELL_CHARS: usize = 120;
 
-/// The record as people read it.
-pub(super) fn record_text(record: &Record, run: &Run) -> String {
+/// The longest argument of a command line that is shown whole.
+const ARGUMENT_CHARS: usize = 80;
+
+/// The record as people read it; `None` where none is published.
+pub(super) fn record_text(record: &Record, run: &Run, detail: RecordDetail) -> Option<String> {
+    match detail {
+        RecordDetail::None => None,
+        RecordDetail::Full => Some(whole_record(record, run, |argument| argument.to_owned())),
+        RecordDetail::Redacted => {
+            let text = whole_record(record, run, without_prompt);
+            let sandbox = record
+                .sandbox
+                .as_deref()
+                .map(|path| (path, run.id.as_str()));
+            Some(without_private_paths(&text, sandbox))
+        }
+    }
+}
+
+/// An argument that is a text, not a name or a number, is a prompt or holds one.
+fn without_prompt(argument: &str) -> String {
+    let count = argument.chars().count();
+    let is_text = argument.contains('\n')
+        || (count > ARGUMENT_CHARS && argument.contains(char::is_whitespace));
+    if is_text {
+        format!("[{count} characters]")
+    } else {
+        argument.to_owned()
+    }
+}
+
+fn whole_record(record: &Record, run: &Run, shown: impl Fn(&str) -> String) -> String {
     let mut text = format!("Run `{}`", run.id);
     if let Some(sandbox) = &record.sandbox {
         let _ = write!(text, " in `{}`", cell(sandbox));
@@ -29,14 +61,14 @@ pub(super) fn record_text(record: &Record, run: &Run) -> String {
     tell_roles(record, &mut text);
     text.push_str("\nCommits:\n\n");
     for commit in &run.work.commits {
-        let _ = writeln!(text, "- {} {}", commit.sha, cell(&commit.subject));
+        let _ = writeln!(text, "- {} {}", commit.sha.short(), cell(&commit.subject));
     }
     if let Some(isolation) = isolation_text(&run.layers) {
         let _ = write!(text, "\n{isolation}\n");
     }
     tell_reviews(record, &mut text);
     tell_remarks(record, &mut text);
-    tell_notes(record, &mut text);
+    tell_notes(record, shown, &mut text);
     text
 }
 
@@ -62,8 +94,9 @@ fn tell_roles(record: &Record, text: &mut String) {
         let cost = cost.map_or("-".to_owned(), |cost| cost.to_string());
         let _ = writeln!(
             text,
-            "| total | {role} | {seconds} s | {} | {cost} | jobs: {count} |",
-            tokens(usage)
+            "| total | {role} | {seconds} s | {} | {cost} | {count} job{} |",
+            tokens(usage),
+            if count == 1 { "" } else { "s" }
         );
     }
 }
@@ -77,20 +110,19 @@ fn tell_reviews(record: &Record, text: &mut String) {
         let verdict = match (review.verdict, &review.failure) {
             (Some(Verdict::Approved), _) => "approved".to_owned(),
             (Some(Verdict::NeedsChanges), _) => "needs changes".to_owned(),
+            (Some(Verdict::NotApplicable), _) => "not applicable".to_owned(),
             (None, Some(why)) => format!("no verdict: {}", cell(why)),
             (None, None) => "no verdict".to_owned(),
         };
-        let at = review.head.as_deref().unwrap_or_default();
-        let at = at
-            .get(..10)
-            .map_or(String::new(), |sha| format!(" at {sha}"));
+        let at = review.head.as_ref();
+        let at = at.map_or(String::new(), |sha| format!(" at {}", sha.short()));
         let _ = writeln!(
             text,
             "- {}, round {}{at}: {verdict}",
-            review.domain.map_or("whole change", Domain::name),
+            review.domain.as_ref().map_or("whole change", Domain::name),
             review.round
         );
-        for one in &review.suggestions {
+        for one in &review.findings {
             let place = one.file.as_deref().map_or(String::new(), |file| {
                 let line = one.line.map_or(String::new(), |line| format!(":{line}"));
                 format!("`{}{line}` ", cell(file))
@@ -111,8 +143,8 @@ fn tell_remarks(record: &Record, text: &mut String) {
                 format!("comment {}", comment.id)
             });
         let became = match (&remark.commit, remark.resolved) {
-            (Some(commit), true) => format!("resolved in {commit}"),
-            (Some(commit), false) => format!("open, with changes in {commit}"),
+            (Some(commit), true) => format!("resolved in {}", commit.short()),
+            (Some(commit), false) => format!("open, with changes in {}", commit.short()),
             (None, _) => "open".to_owned(),
         };
         let _ = writeln!(text, "- {name}: {became} {}", cell(&remark.note));
@@ -132,8 +164,12 @@ fn tell_remarks(record: &Record, text: &mut String) {
     }
 }
 
-fn tell_notes(record: &Record, text: &mut String) {
-    let mut started: Vec<String> = record.jobs.iter().map(|job| job.argv.join(" ")).collect();
+fn tell_notes(record: &Record, shown: impl Fn(&str) -> String, text: &mut String) {
+    let line = |job: &JobRecord| {
+        let arguments = job.argv.iter().map(|argument| shown(argument));
+        arguments.collect::<Vec<_>>().join(" ")
+    };
+    let mut started: Vec<String> = record.jobs.iter().map(line).collect();
     started.retain(|line| !line.is_empty());
     started.sort_unstable();
     started.dedup();
@@ -202,4 +238,76 @@ fn cell(text: &str) -> String {
         .take(CELL_CHARS)
         .collect();
     plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{CommitSha, RunId};
+    use crate::run::CommitSummary;
+    use crate::time::Timestamp;
+
+    const SANDBOX: &str = "/data/ann/.local/state/drive/sandboxes/r-1";
+
+    fn told(detail: RecordDetail) -> Option<String> {
+        let arguments = [
+            "/home/ann/bin/agent",
+            "--print",
+            "Do this:\nask",
+            "--add-dir",
+            SANDBOX,
+        ];
+        let job = JobRecord {
+            agent: "coder".into(),
+            role: Role::Coder,
+            argv: arguments.map(str::to_owned).to_vec(),
+            round: 1,
+            domain: None,
+            started_at: Timestamp::UNIX_EPOCH,
+            ended_at: None,
+            failure: None,
+            usage: Usage::default(),
+            cost: None,
+            commands: vec![format!("cat {SANDBOX}/a /data/ann/.netrc")],
+            permissions: Vec::new(),
+        };
+        let record = Record {
+            sandbox: Some(SANDBOX.to_owned()),
+            jobs: vec![job],
+            ..Record::default()
+        };
+        let mut run = Run::new(RunId::new("r-1"));
+        run.work.commits = vec![CommitSummary {
+            sha: CommitSha::new("0123456789".repeat(4)),
+            subject: "Do it".into(),
+        }];
+        record_text(&record, &run, detail)
+    }
+
+    #[test]
+    fn a_redacted_record_has_commands_without_prompts_and_without_paths_of_the_machine() {
+        let text = told(RecordDetail::Redacted).unwrap();
+        assert!(text.starts_with("Run `r-1` in `r-1`"), "{text}");
+        assert!(
+            text.contains("- `~/bin/agent --print [12 characters] --add-dir r-1`"),
+            "{text}"
+        );
+        assert!(text.contains("- `cat r-1/a ~/.netrc`"), "{text}");
+        assert!(text.contains("\n- 0123456789 Do it\n"), "{text}");
+        assert!(text.contains("| 1 job |"), "{text}");
+    }
+
+    #[test]
+    fn a_full_record_has_everything_and_none_is_no_record() {
+        let text = told(RecordDetail::Full).unwrap();
+        for part in [
+            SANDBOX,
+            "/home/ann/bin/agent",
+            "Do this: ask",
+            "/data/ann/.netrc",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert_eq!(told(RecordDetail::None), None);
+    }
 }

@@ -3,15 +3,16 @@
 use super::super::super::model::{Approved, Entry, Ledger, Phase, PlanCheck, Remark, Request, Run};
 use super::super::publish::shortened;
 use super::super::reply::answer_for;
-use super::super::review::review_body;
+use super::super::review::{review_body, without_severity};
 use super::super::shutdown::is_unpushed;
 use super::record_text::record_text;
 use crate::Problem;
-use crate::agent::answer::{CommentAction, CommentAnswer};
+use crate::agent::answer::{CommentAction, CommentAnswer, Finding};
 use crate::forge::part::{own, unmarked};
-use crate::forge::text::{BODY_CHARS, LINE_CHARS, first_line, fit, inert};
+use crate::forge::text::{BODY_CHARS, LINE_CHARS, first_line, fit, plain_line};
 use crate::problem::Kind;
 use crate::prompts::fenced;
+use crate::review::{LastWord, is_blocking};
 use crate::settings::TeamMode;
 use crate::steering::notice;
 use std::fmt::Write;
@@ -49,11 +50,14 @@ pub(super) fn fix_message<'a>(
         [] => match findings {
             [] => format!("Fix round {round}: make the plan valid"),
             [first, ..] => {
-                let what = first_line(first.body.trim_start_matches("- "));
+                let what = first_line(without_severity(first.body.trim_start_matches("- ")));
                 format!("Fix round {round}: {what}")
             }
         },
-        [one] => format!("Fix round {round}: {}", first_line(&one.body)),
+        [one] => {
+            let what = first_line(without_severity(&one.body));
+            format!("Fix round {round}: {what}")
+        }
         many => format!("Fix round {round}: {} comments", many.len()),
     };
     if !entries.is_empty() {
@@ -100,7 +104,7 @@ pub(super) fn limit_comment(limit: &str, run: &Run, ledger: &Ledger) -> String {
 /// One comment for an end before the work was done: why, and what is open.
 pub(super) fn stopped_comment(problem: &Problem, run: &Run, ledger: &Ledger) -> String {
     let (id, options) = (&run.id, run.extension());
-    let why = inert(&problem.to_string(), REASON_CHARS);
+    let why = plain_line(&problem.to_string(), REASON_CHARS);
     let open = open_comments(ledger);
     let then = if problem.kind == Kind::BudgetExceeded {
         format!(
@@ -167,6 +171,9 @@ pub(super) fn pull_request_body(
     if let Some(notice) = notice(&run.work.steering) {
         let _ = write!(text, "{notice}\n\n");
     }
+    if phase.verdict == Some(LastWord::NeedsChanges) {
+        text.push_str(&open_list(phase, request));
+    }
     let task = fenced(&shortened(&request.task), "text");
     let _ = write!(
         text,
@@ -185,18 +192,25 @@ pub(super) fn pull_request_body(
     if is_pingpong(request) {
         for review in &phase.record.reviews {
             let _ = write!(text, "\n### Review, round {}\n\n", review.round);
-            text.push_str(&review_body(review, 0, &review.suggestions));
+            text.push_str(&review_body(review, 0, &review.findings));
             text.push('\n');
         }
     }
-    let shown = if with_record { most - most / 3 } else { most };
+    let detail = request.kind.phase_terms().map(|terms| terms.record);
+    let record = record_text(&phase.record, run, detail.unwrap_or_default());
+    let record = record.filter(|_| with_record);
+    let shown = if record.is_some() {
+        most - most / 3
+    } else {
+        most
+    };
     let mut text = fit(text.trim_start(), shown);
-    if with_record {
+    if let Some(record) = record {
         let open = "\n<details><summary>Record of the run</summary>\n\n";
         let close = "\n</details>\n";
         let room = most.saturating_sub(text.chars().count() + open.len() + close.len());
         if room >= LEAST_RECORD {
-            let record = fit(&record_text(&phase.record, run), room);
+            let record = fit(&record, room);
             text = format!("{text}{open}{record}{close}");
         }
     }
@@ -204,9 +218,38 @@ pub(super) fn pull_request_body(
     format!("{summary}\n\n{part}\n").trim_start().to_owned()
 }
 
+/// What stands against a merge, at the end.
+fn open_list(phase: &Phase, request: &Request) -> String {
+    let terms = request.kind.phase_terms();
+    let is_sequential = terms.is_some_and(|terms| terms.mode == TeamMode::Sequential);
+    let min = terms.map(|terms| terms.review.min_confidence);
+    let mut text = if is_sequential {
+        "The reviewer asked for changes. Nobody has reviewed the fix.\n\n".to_owned()
+    } else {
+        "Not approved.\n\n".to_owned()
+    };
+    for review in phase.record.objections() {
+        let against = |one: &&Finding| min.is_some_and(|min| is_blocking(one, min));
+        for finding in review.findings.iter().filter(against) {
+            let place = match (&finding.file, finding.line) {
+                (Some(file), Some(line)) => format!("{}:{line}: ", plain(file)),
+                (Some(file), None) => format!("{}: ", plain(file)),
+                (None, _) => String::new(),
+            };
+            let of = review.domain.as_ref();
+            let of = of.map_or(String::new(), |domain| format!("{domain}, "));
+            let severity = finding.severity.name();
+            let issue = first_line(&finding.issue);
+            let _ = writeln!(text, "- {of}{severity}: {place}{issue}");
+        }
+    }
+    text.push('\n');
+    text
+}
+
 /// Other people's text as part of one line.
 fn plain(text: &str) -> String {
-    inert(text, LINE_CHARS)
+    plain_line(text, LINE_CHARS)
 }
 
 fn is_pingpong(request: &Request) -> bool {

@@ -120,7 +120,7 @@ impl PhaseFlow<'_> {
             let is_known = known.into_iter().any(|one| one.as_ref() == Some(&head));
             self.state.watch.moved = (!is_known).then_some(head);
         }
-        if let (Move::Done(_), true) = (&self.state.next, self.state.ledger.has_waiting()) {
+        if self.state.next == Move::Done && self.state.ledger.has_waiting() {
             self.state.counts.late_rounds += 1;
         }
         if news {
@@ -219,7 +219,7 @@ impl PhaseFlow<'_> {
     /// Whether the worker has something to do once it was looked.
     fn will_go_on(&self) -> bool {
         let is_free = self.state.retry.is_none() && self.state.limit().is_none();
-        is_free && (self.has_work() || !matches!(self.state.next, Move::Done(_)))
+        is_free && (self.has_work() || self.state.next != Move::Done)
     }
 
     /// Restarts the inactivity timeout of a watched phase.

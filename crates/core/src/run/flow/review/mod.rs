@@ -12,18 +12,18 @@ use super::super::model::{
 use super::kit::no_commit;
 use super::phase::PhaseFlow;
 use crate::agent::Role;
-use crate::agent::answer::{Suggestion, Verdict};
-use crate::forge::inline::parse_diff;
+use crate::agent::answer::{Finding, Shown, Verdict};
+use crate::forge::inline::FileDiff;
 use crate::forge::{CommentKey, CommentRef};
 use crate::ids::EffectKey;
 use crate::prompts::Prompt;
-use crate::review::{Domain, Move, ReviewLoop, ReviewPlan, Reviewed};
+use crate::review::{Domain, Move, ReviewLoop, ReviewPlan, Reviewed, is_blocking};
 use crate::settings::TeamMode;
 use placing::{by_place, line_remark, together};
 use std::collections::BTreeMap;
-use verdict::{in_its_own_words, judged};
+use verdict::{Judgement, asked_again, judged};
 
-pub(super) use texts::review_body;
+pub(super) use texts::{review_body, without_severity};
 
 impl PhaseFlow<'_> {
     pub(super) fn read_diff(&mut self) {
@@ -40,23 +40,33 @@ impl PhaseFlow<'_> {
 
     /// Starts the reviewer. A diff that cannot be read is left out: the reviewer has the files.
     pub(super) fn diff_read(&mut self, result: EffectResult) {
-        let mut diff = String::new();
-        if let EffectResult::DiffRead { diff: text, cut } = result {
-            diff = text;
-            if cut {
-                diff.push_str("\n(truncated; read the rest in the files)");
-            }
+        let (mut diff, mut lines) = (String::new(), Vec::new());
+        if let EffectResult::DiffRead {
+            diff: shown,
+            lines: places,
+        } = result
+        {
+            (diff, lines) = (shown, places);
         } else if let EffectResult::Failed { problem } = result {
             self.warn(format!("the reviewer got no diff: {problem}"));
         }
         let (domain, round) = self.under_review();
-        let job = self.reviewer(domain, round, &diff);
-        self.state.stage = Stage::Reviewing { diff };
+        let mut job = self.reviewer(domain.as_ref(), round, &diff);
+        if let (
+            Move::Review {
+                again: Some(why), ..
+            },
+            Some(head),
+        ) = (&self.state.next, self.head())
+        {
+            job.prompt.push_str(&asked_again(why, &head));
+        }
+        self.state.stage = Stage::Reviewing { diff, lines };
         let sandbox = Some(self.run.sandbox_id());
         self.start_agent(sandbox, job);
     }
 
-    fn reviewer(&self, domain: Option<Domain>, round: u32, diff: &str) -> AgentJob {
+    fn reviewer(&self, domain: Option<&Domain>, round: u32, diff: &str) -> AgentJob {
         let (task, sha) = (self.request.task.as_str(), self.base_sha());
         let base = self.request.base_branch.as_deref().unwrap_or(sha.as_str());
         let pr = self.run.work.pull_request.as_ref();
@@ -67,6 +77,7 @@ impl PhaseFlow<'_> {
                 base,
                 diff,
                 domain,
+                subject: self.terms.subject(),
                 pull_request: pr.map_or("", |pr| pr.url.as_str()),
             },
         };
@@ -80,18 +91,17 @@ impl PhaseFlow<'_> {
     /// Domain and number of the review that is next or under way.
     fn under_review(&self) -> (Option<Domain>, u32) {
         match &self.state.next {
-            Move::Review { domain, round, .. } => (*domain, *round),
-            Move::Fix { domain, .. } => (*domain, 0),
-            Move::Done(_) => (None, 0),
+            Move::Review { domain, round, .. } => (domain.clone(), *round),
+            Move::Fix { domain, .. } => (domain.clone(), 0),
+            Move::Done => (None, 0),
         }
     }
 
     /// A reviewer that failed gives no verdict, and never approves. One whose model is away, or whose
     /// budget was spent, is asked again later.
-    pub(super) fn reviewed(&mut self, diff: &str, result: &EffectResult) {
+    pub(super) fn reviewed(&mut self, diff: &str, lines: &[FileDiff], result: &EffectResult) {
         let (domain, round) = self.under_review();
-        let (mut review, mut failure) = (Reviewed::Failed, None);
-        let mut suggestions = Vec::new();
+        let mut judgement = Judgement::failed(None);
         if let EffectResult::AgentEnded { outcome, .. } = result {
             if outcome.ending.is_over_budget()
                 || self.hold_for_outage(&self.terms.reviewer, outcome)
@@ -100,61 +110,66 @@ impl PhaseFlow<'_> {
             }
             self.state.counts.failures = 0;
             self.state.counts.moves = 0;
-            (review, failure) = judged(outcome, &self.terms.reviewer);
-            if let Reviewed::Judged {
-                verdict,
-                suggestions: listed,
-            } = &review
-            {
-                suggestions.clone_from(listed);
-                if *verdict == Verdict::NeedsChanges && listed.is_empty() {
-                    suggestions.push(in_its_own_words(outcome));
-                }
-            }
+            let (reviewer, terms) = (&self.terms.reviewer, &self.terms.review);
+            let shown = self.shown(diff);
+            judgement = judged(outcome, reviewer, domain.as_ref(), terms, &shown);
         } else if let EffectResult::Failed { problem } = result {
             self.state.record.job_failed(problem, self.now);
             if self.review_overtaken(problem) {
                 return;
             }
-            failure = Some(problem.to_string());
+            judgement.failure = Some(problem.to_string());
         }
-        if let (Reviewed::Failed, Some(why)) = (&review, &failure) {
-            let name = domain.map_or("review".to_owned(), |domain| format!("{domain} review"));
+        if let (Reviewed::Failed, Some(why)) = (&judgement.reviewed, &judgement.failure) {
+            let name = domain.as_ref();
+            let name = name.map_or("review".to_owned(), |domain| format!("{domain} review"));
             self.warn(format!("{name} inconclusive: {why}"));
         }
-        let verdict = match &review {
-            Reviewed::Judged { verdict, .. } => Some(*verdict),
-            Reviewed::Unreadable | Reviewed::Failed => None,
-        };
         let record = ReviewRecord {
             domain,
             round,
-            verdict,
-            failure,
-            suggestions,
+            verdict: judgement.verdict(),
+            failure: judgement.failure,
+            findings: judgement.findings,
             head: self.run.work.head_sha.clone(),
         };
-        self.state.next = self.state.review.reviewed(review);
+        self.state.next = self.state.review.reviewed(judgement.reviewed);
         self.state.record.reviews.push(record.clone());
         match self.state.next {
-            Move::Review { again: true, .. } => self.close_batch(),
-            Move::Review { .. } | Move::Fix { .. } | Move::Done(_) => {
-                self.post_review(diff, &record);
+            Move::Review { again: Some(_), .. } => self.close_batch(),
+            Move::Review { again: None, .. } | Move::Fix { .. } | Move::Done => {
+                self.post_review(lines, &record);
             }
         }
     }
 
+    /// What the reviewer has seen of other people's words.
+    fn shown<'a>(&'a self, diff: &'a str) -> Shown<'a> {
+        let comments = self.state.ledger.entries();
+        let mut texts: Vec<&str> = comments.map(|entry| entry.body.as_str()).collect();
+        texts.push(&self.request.task);
+        Shown {
+            commit: self.run.work.head_sha.as_deref().unwrap_or_default(),
+            diff,
+            texts,
+        }
+    }
+
     /// Posts the review if the mode does so, and queues its findings.
-    fn post_review(&mut self, diff: &str, record: &ReviewRecord) {
-        let finding = |one: &Suggestion| {
+    fn post_review(&mut self, lines: &[FileDiff], record: &ReviewRecord) {
+        let finding = |one: &Finding| {
             let author = self.terms.reviewer.as_str();
-            placing::remark(one, author, record.domain, record.round)
+            placing::remark(one, author, record.domain.as_ref(), record.round)
         };
+        let min = self.terms.review.min_confidence;
+        let to_fix = |one: &&Finding| is_blocking(one, min);
         let is_fix = matches!(self.state.next, Move::Fix { .. });
+        // The last objection stays open although no fixer follows.
+        let is_objection = record.verdict == Some(Verdict::NeedsChanges);
         let has_pr = self.run.work.pull_request.is_some();
         if self.terms.mode != TeamMode::Github || !has_pr {
             if is_fix {
-                let all = record.suggestions.iter().map(finding).collect();
+                let all = record.findings.iter().filter(to_fix).map(finding).collect();
                 self.state.findings.extend(together(all));
             }
             if has_pr {
@@ -162,12 +177,17 @@ impl PhaseFlow<'_> {
             }
             return self.close_batch();
         }
-        let (on_lines, others) = by_place(&record.suggestions, &parse_diff(diff));
+        // What can be merged as it is stands in the body: nobody has to answer it.
+        let blocking: Vec<Finding> = record.findings.iter().filter(to_fix).cloned().collect();
+        let (on_lines, mut others) = by_place(&blocking, lines);
+        let rest = record.findings.iter().filter(|one| !to_fix(one));
+        others.extend(rest.cloned());
         let body = review_body(record, on_lines.len(), &others);
         let mut remarks = Vec::new();
-        if is_fix {
+        if is_objection {
             remarks.extend(on_lines.iter().map(finding));
-            remarks.extend(together(others.iter().map(finding).collect()));
+            let others = others.iter().filter(to_fix).map(finding);
+            remarks.extend(together(others.collect()));
         }
         let Some(head) = self.head() else {
             return self.fail(no_commit());
@@ -186,7 +206,10 @@ impl PhaseFlow<'_> {
         };
         // Without its journal a phase counts its effects anew, and must not take a review that was
         // posted before for this one.
-        let (domain, round) = (record.domain.map_or("", Domain::name), record.round);
+        let (domain, round) = (
+            record.domain.as_ref().map_or("", Domain::name),
+            record.round,
+        );
         let key = format!("review/{domain}/{round}/{}", self.now.as_millisecond());
         self.on_forge(act, Some(key));
     }
@@ -205,7 +228,9 @@ impl PhaseFlow<'_> {
             }
             self.warn(format!("could not post a review: {problem}"));
             self.state.tries = 0;
-            self.state.findings.extend(together(remarks));
+            if let Move::Fix { .. } = self.state.next {
+                self.state.findings.extend(together(remarks));
+            }
         } else if let EffectResult::OnForge {
             answer: ForgeAnswer::ReviewPosted { review, lines },
         } = result
@@ -234,6 +259,10 @@ impl PhaseFlow<'_> {
             };
             by_comment.entry(own.unwrap_or(review)).or_insert(remark);
         }
+        let life = match self.state.next {
+            Move::Fix { .. } => Life::Seen,
+            Move::Review { .. } | Move::Done => Life::Left,
+        };
         for (comment, remark) in by_comment {
             let entry = Entry {
                 key: CommentKey {
@@ -250,21 +279,24 @@ impl PhaseFlow<'_> {
                 body: remark.body,
                 seen_at: self.now,
                 tries: 0,
-                life: Life::Seen,
+                life: life.clone(),
             };
             self.enter(entry);
         }
     }
 
     /// A domain may have approved a commit that has changed since: because of a later domain, of a
-    /// person, or of a merge. It reviews again, within the limit on its reviews. Returns whether one
-    /// does.
+    /// person, or of a merge. It reviews again, within the limit on its reviews, unless another domain
+    /// has no approval to give. Returns whether one does.
     pub(super) fn review_again(&mut self) -> bool {
         let plan = self.terms.review_plan();
         let Some(head) = self.head() else {
             return false;
         };
-        let mut stale = self.state.record.stale(&head);
+        let mut stale = self.state.record.stale(&plan.domains, &head);
+        if stale.len() < self.state.record.not_content(&plan.domains, &head).len() {
+            return false;
+        }
         stale.retain(|(_, reviews)| *reviews < plan.max_reviews);
         if stale.is_empty() {
             return false;

@@ -1,32 +1,29 @@
-//! Places a suggestion on a line of the diff, or in the body of the review.
+//! Places a finding on a line of the diff, or in the body of the review.
 
 use super::super::super::model::{LineRemark, Remark};
-use super::texts::suggestion_text;
-use crate::agent::answer::Suggestion;
+use super::texts::finding_text;
+use crate::agent::answer::Finding;
 use crate::forge::inline::{FileDiff, require_line};
 use crate::review::Domain;
 
 /// Most inline comments of one review; other findings go into its body.
 const MOST_LINES: usize = 50;
 
-/// Splits suggestions into those on a line of the diff and the others.
-pub(super) fn by_place(
-    suggestions: &[Suggestion],
-    diff: &[FileDiff],
-) -> (Vec<Suggestion>, Vec<Suggestion>) {
+/// Splits findings into those on a line of the diff and the others.
+pub(super) fn by_place(findings: &[Finding], diff: &[FileDiff]) -> (Vec<Finding>, Vec<Finding>) {
     let (mut on_lines, mut others) = (Vec::new(), Vec::new());
-    for suggestion in suggestions {
-        let mut suggestion = suggestion.clone();
-        let file = suggestion.file.as_deref();
-        suggestion.file = file.map(|file| file.trim_start_matches("./").to_owned());
-        let stands = match (&suggestion.file, suggestion.line) {
+    for finding in findings {
+        let mut finding = finding.clone();
+        let file = finding.file.as_deref();
+        finding.file = file.map(|file| file.trim_start_matches("./").to_owned());
+        let stands = match (&finding.file, finding.line) {
             (Some(file), Some(line)) => require_line(diff, file, line).is_ok(),
             (Some(_) | None, _) => false,
         };
         if stands && on_lines.len() < MOST_LINES {
-            on_lines.push(suggestion)
+            on_lines.push(finding)
         } else {
-            others.push(suggestion)
+            others.push(finding)
         }
     }
     (on_lines, others)
@@ -34,27 +31,27 @@ pub(super) fn by_place(
 
 /// One finding of a reviewer.
 pub(super) fn remark(
-    suggestion: &Suggestion,
+    finding: &Finding,
     reviewer: &str,
-    domain: Option<Domain>,
+    domain: Option<&Domain>,
     round: u32,
 ) -> Remark {
     Remark {
         author: reviewer.to_owned(),
-        domain,
+        domain: domain.cloned(),
         round,
-        file: suggestion.file.clone(),
-        line: suggestion.line,
-        body: suggestion_text(suggestion),
+        file: finding.file.clone(),
+        line: finding.line,
+        body: finding_text(finding),
     }
 }
 
-/// A suggestion that stands on a line, as the forge takes it.
-pub(super) fn line_remark(suggestion: &Suggestion) -> LineRemark {
+/// A finding that stands on a line, as the forge takes it.
+pub(super) fn line_remark(finding: &Finding) -> LineRemark {
     LineRemark {
-        path: suggestion.file.clone().unwrap_or_default(),
-        line: suggestion.line.unwrap_or_default(),
-        body: suggestion_text(suggestion),
+        path: finding.file.clone().unwrap_or_default(),
+        line: finding.line.unwrap_or_default(),
+        body: finding_text(finding),
     }
 }
 

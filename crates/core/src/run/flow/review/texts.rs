@@ -1,30 +1,48 @@
 //! The text of a review.
 
 use super::super::super::model::ReviewRecord;
-use crate::agent::answer::{Suggestion, Verdict};
+use crate::agent::answer::{Confidence, Finding, Severity};
 use crate::forge::text::BODY_CHARS;
+use crate::markdown::code;
+use crate::review::verdict_title;
 use std::fmt::Write;
 
 /// Longest list of findings, so that the whole comment fits.
 const LIST_CHARS: usize = BODY_CHARS - 4_096;
 
-/// The text of one suggestion.
-pub(super) fn suggestion_text(suggestion: &Suggestion) -> String {
-    let mut text = match &suggestion.severity {
-        Some(severity) => format!("**{severity}** {}", suggestion.issue),
-        None => suggestion.issue.clone(),
+/// Longest name of a file.
+const PATH_CHARS: usize = 300;
+
+/// The text of one finding.
+pub(super) fn finding_text(finding: &Finding) -> String {
+    let severity = finding.severity.name();
+    let mut text = match finding.confidence {
+        Confidence::CERTAIN => format!("**{severity}** {}", finding.issue),
+        less => format!("**{severity}** ({} % sure) {}", less.get(), finding.issue),
     };
-    if let Some(what) = &suggestion.suggestion {
-        let _ = write!(text, "\n\n{what}");
+    for part in [&finding.evidence, &finding.suggestion]
+        .into_iter()
+        .flatten()
+    {
+        let _ = write!(text, "\n\n{part}");
     }
     text
+}
+
+/// What a finding says, without how bad it is.
+pub(in crate::run) fn without_severity(text: &str) -> &str {
+    let severity = |one: Severity| text.strip_prefix(&format!("**{}** ", one.name()));
+    let rest = Severity::ALL.into_iter().find_map(severity).unwrap_or(text);
+    let sure = rest.split_once(" % sure) ");
+    sure.filter(|(percent, _)| percent.starts_with('(') && percent.len() <= 4)
+        .map_or(rest, |(_, words)| words)
 }
 
 /// The text of a review: its heading, and what stands on no line.
 pub(in crate::run) fn review_body(
     review: &ReviewRecord,
     on_lines: usize,
-    others: &[Suggestion],
+    others: &[Finding],
 ) -> String {
     let mut text = heading(review);
     if let Some(failure) = &review.failure {
@@ -42,19 +60,16 @@ pub(in crate::run) fn review_body(
 }
 
 fn heading(review: &ReviewRecord) -> String {
-    match (review.domain, review.verdict) {
-        (Some(domain), Some(verdict)) => domain.heading(verdict),
-        (Some(domain), None) => format!("[{} REVIEW - INCONCLUSIVE]", domain.title()),
-        (None, Some(Verdict::Approved)) => "[REVIEW - APPROVED]".to_owned(),
-        (None, Some(Verdict::NeedsChanges)) => "[REVIEW - NEEDS CHANGES]".to_owned(),
-        (None, None) => "[REVIEW - INCONCLUSIVE]".to_owned(),
+    match &review.domain {
+        Some(domain) => domain.heading(review.verdict),
+        None => format!("[REVIEW - {}]", verdict_title(review.verdict)),
     }
 }
 
 /// Lists every finding. If the list is too long, each finding is cut to an equal share, so that
 /// the last ones are not lost.
-fn listed(suggestions: &[Suggestion]) -> String {
-    let items: Vec<String> = suggestions.iter().map(item).collect();
+fn listed(findings: &[Finding]) -> String {
+    let items: Vec<String> = findings.iter().map(item).collect();
     let all = items.join("\n");
     if all.chars().count() <= LIST_CHARS {
         return all;
@@ -64,13 +79,13 @@ fn listed(suggestions: &[Suggestion]) -> String {
     cut.join("\n")
 }
 
-fn item(suggestion: &Suggestion) -> String {
-    let place = match (&suggestion.file, suggestion.line) {
-        (Some(file), Some(line)) => format!("`{file}` line {line}: "),
-        (Some(file), None) => format!("`{file}`: "),
+fn item(finding: &Finding) -> String {
+    let place = match (&finding.file, finding.line) {
+        (Some(file), Some(line)) => format!("{} line {line}: ", code(file, PATH_CHARS)),
+        (Some(file), None) => format!("{}: ", code(file, PATH_CHARS)),
         (None, _) => String::new(),
     };
-    let words = suggestion_text(suggestion).replace('\n', "\n  ");
+    let words = finding_text(finding).replace('\n', "\n  ");
     format!("- {place}{words}")
 }
 

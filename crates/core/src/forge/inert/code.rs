@@ -1,0 +1,197 @@
+//! Finds the code in Markdown, where that is certain.
+//!
+//! An agent may try to make drive see code where the forge sees text, so that a token stays active.
+//! So this is no Markdown parser: it knows the plain cases, and calls everything else text. A fence
+//! counts at the beginning of a line, where no list or quote holds it; a code span counts where every
+//! line of its paragraph closes the spans that it opens.
+
+use super::scan::is_raw_html;
+use std::ops::Range;
+
+/// Text longer than this may be cut before it is posted, and a cut can open what was closed.
+const MOST_BYTES: usize = 60_000;
+
+struct Line<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+/// What is certainly code.
+pub(super) fn ranges(text: &str) -> Vec<Range<usize>> {
+    let mut code = Vec::new();
+    if text.len() > MOST_BYTES || text.replace("\r\n", "").contains('\r') {
+        return code;
+    }
+    let mut at = 0;
+    let lines: Vec<Line<'_>> = text
+        .split_inclusive('\n')
+        .map(|line| {
+            at += line.len();
+            Line {
+                text: line.trim_end_matches(['\n', '\r']),
+                at: at - line.len(),
+            }
+        })
+        .collect();
+    let mut from = 0;
+    let mut block: Vec<&Line<'_>> = Vec::new();
+    while let Some(line) = lines.get(from) {
+        from += 1;
+        if line.text.trim().is_empty() {
+            spans(&mut block, &mut code);
+            continue;
+        }
+        if let Some(fence) = Fence::opens(line.text) {
+            let is_html = block.iter().any(|line| html(line.text).is_some());
+            spans(&mut block, &mut code);
+            if fence.indent > 3 {
+                block.push(line);
+                continue;
+            }
+            let close = lines[from..]
+                .iter()
+                .position(|line| fence.is_closed_by(line.text));
+            if is_html {
+                return code;
+            }
+            if fence.indent > 0 {
+                // In a list or not: only what reads alike in both is passed, as text.
+                let Some(close) = close.filter(|close| {
+                    let inside = &lines[from..from + close];
+                    inside.iter().all(|line| fence.holds(line.text))
+                        && Fence::indent(lines[from + close].text) == fence.indent
+                }) else {
+                    return code;
+                };
+                from += close + 1;
+                continue;
+            }
+            let end = close.map_or(lines.len(), |close| from + close);
+            let to = lines.get(end).map_or(text.len(), |line| line.at);
+            code.push(line.at..to);
+            from = end + 1;
+            continue;
+        }
+        if has_raw_html(line.text) {
+            spans(&mut block, &mut code);
+            return code;
+        }
+        block.push(line);
+    }
+    spans(&mut block, &mut code);
+    code
+}
+
+/// HTML that begins in a line: only at its start, or in a list or a quote that starts there.
+fn html(line: &str) -> Option<&str> {
+    let is_mark = |c: char| c.is_ascii_digit() || c.is_whitespace() || ">-*+.)".contains(c);
+    let inner = line.trim_start_matches(is_mark);
+    inner.starts_with('<').then_some(inner)
+}
+
+/// HTML that a blank line does not end; a comment that ends on its line is none.
+fn has_raw_html(line: &str) -> bool {
+    let Some(html) = html(line) else {
+        return false;
+    };
+    let comment = html.trim_end().strip_prefix("<!--");
+    match comment.and_then(|rest| rest.strip_suffix("-->")) {
+        Some(inner) => inner.contains("-->") || inner.contains('<'),
+        None => is_raw_html(html),
+    }
+}
+
+struct Fence {
+    mark: char,
+    count: usize,
+    indent: usize,
+}
+
+impl Fence {
+    fn indent(line: &str) -> usize {
+        let spaces = line.len() - line.trim_start_matches(' ').len();
+        if line[spaces..].starts_with('\t') {
+            spaces + 4
+        } else {
+            spaces
+        }
+    }
+
+    fn opens(line: &str) -> Option<Self> {
+        let marks = line.trim_start();
+        let mark = marks.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+        let info = marks.trim_start_matches(mark);
+        let count = marks.len() - info.len();
+        let is_fence = count >= 3 && !(mark == '`' && info.contains('`'));
+        is_fence.then(|| Self {
+            mark,
+            count,
+            indent: Self::indent(line),
+        })
+    }
+
+    fn is_closed_by(&self, line: &str) -> bool {
+        let marks = line.trim_start_matches(' ');
+        let rest = marks.trim_start_matches(self.mark);
+        Self::indent(line) <= 3 && marks.len() - rest.len() >= self.count && rest.trim().is_empty()
+    }
+
+    /// Whether a line stands within an indented fence, in a list or not.
+    fn holds(&self, line: &str) -> bool {
+        let is_inside = Self::indent(line) >= self.indent || line.trim().is_empty();
+        let mut start = line.trim_start().chars();
+        let is_fence = (0..3).all(|_| start.next() == Some(self.mark));
+        is_inside && !is_fence
+    }
+}
+
+/// Adds the code spans of a paragraph, if every line closes its own and nothing else can hold a
+/// backtick: a tag, a table, an escape.
+fn spans(block: &mut Vec<&Line<'_>>, code: &mut Vec<Range<usize>>) {
+    let mut found = Vec::new();
+    let mut is_certain = true;
+    for line in block.drain(..) {
+        let mut rest = 0;
+        while let Some(open) = line.text[rest..].find('`') {
+            let open = rest + open;
+            let outside = &line.text[rest..open];
+            let count = ticks(&line.text[open..]);
+            let inner = open + count;
+            let Some(close) = closing(&line.text[inner..], count) else {
+                is_certain = false;
+                break;
+            };
+            let inside = &line.text[inner..inner + close];
+            is_certain &=
+                !outside.contains('<') && !outside.ends_with('\\') && !inside.contains('|');
+            rest = inner + close + count;
+            found.push(line.at + open..line.at + rest);
+        }
+        // A tag may go on in the next line.
+        is_certain &= !line
+            .text
+            .get(rest..)
+            .unwrap_or_default()
+            .contains(['<', '`']);
+    }
+    if is_certain {
+        code.extend(found);
+    }
+}
+
+fn ticks(text: &str) -> usize {
+    text.len() - text.trim_start_matches('`').len()
+}
+
+/// Where the run of exactly `count` backticks begins.
+fn closing(text: &str, count: usize) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += text.get(at..)?.find('`')?;
+        let run = ticks(&text[at..]);
+        if run == count {
+            return Some(at);
+        }
+        at += run;
+    }
+}

@@ -1,0 +1,313 @@
+//! Reads a unified diff while git prints it, and keeps what a review needs of it, within limits.
+
+use super::folded::{Folded, folded};
+use crate::forge::inline::{FileDiff, header_path, parse_hunk};
+
+/// Most text that is kept of one file.
+const FILE_BYTES: usize = 128 * 1024;
+/// Most text that is kept of all files.
+const HELD_BYTES: usize = 16 * 1024 * 1024;
+/// The longest line that is kept; a minified file has one of megabytes.
+const LINE_BYTES: usize = 4096;
+/// Most files that are kept; the others are only counted.
+const MOST_FILES: usize = 20_000;
+/// Most hunks whose positions are kept, over all files.
+const MOST_HUNKS: usize = 10_000;
+
+/// A change, file by file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// The files, in the order of the diff.
+    pub files: Vec<ChangedFile>,
+    /// How many more files there are.
+    pub more: u64,
+}
+
+/// One file of a change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// Its path; the old one of a deleted file.
+    pub path: String,
+    /// Lines added.
+    pub added: u64,
+    /// Lines deleted.
+    pub deleted: u64,
+    /// Why its lines are not shown to reviewers.
+    pub folded: Option<Folded>,
+    /// How many hunks it has.
+    pub(super) hunk_count: u64,
+    /// What git prints before the first hunk.
+    pub(super) head: String,
+    /// The first hunks; the last one may be cut.
+    pub(super) hunks: Vec<String>,
+    /// Whether text is missing in `hunks`.
+    pub(super) is_cut: bool,
+    /// The length of `head` and `hunks`.
+    pub(super) len: usize,
+    lines: FileDiff,
+}
+
+impl Change {
+    /// Reads a diff that is there as a whole.
+    pub fn parse(diff: &[u8]) -> Self {
+        let mut reader = ChangeReader::default();
+        reader.read(diff);
+        reader.finish()
+    }
+
+    /// Which lines the diff shows, of cut files too.
+    pub fn into_lines(self) -> Vec<FileDiff> {
+        let files = self.files.into_iter().map(|file| file.lines);
+        files.filter(|file| !file.hunks.is_empty()).collect()
+    }
+}
+
+impl ChangedFile {
+    /// Whether the change deletes it.
+    pub(super) fn is_deleted(&self) -> bool {
+        self.lines.new_path.is_none() && self.lines.old_path.is_some()
+    }
+
+    fn fold(&mut self, why: Option<Folded>) {
+        if why.is_some() {
+            self.folded = why;
+            self.hunks.clear();
+            self.len = self.head.len();
+        }
+    }
+
+    /// Drops text until `limit` holds: whole hunks from the end, then lines of the first one.
+    fn trim(&mut self, limit: usize) {
+        while self.len > limit {
+            self.is_cut = true;
+            self.len -= match self.hunks.as_mut_slice() {
+                [] => std::mem::take(&mut self.head).len(),
+                [only] => {
+                    let before = only.len();
+                    let kept = limit.saturating_sub(self.head.len());
+                    only.truncate(whole_lines(only, kept));
+                    let dropped = before - only.len();
+                    if only.is_empty() {
+                        self.hunks.clear();
+                    }
+                    dropped
+                }
+                [_, ..] => self.hunks.pop().map_or(0, |last| last.len()),
+            };
+        }
+    }
+}
+
+/// The length of the whole lines that fit into `limit` bytes.
+pub(super) fn whole_lines(text: &str, limit: usize) -> usize {
+    if text.len() <= limit {
+        return text.len();
+    }
+    let fits = &text.as_bytes()[..limit];
+    let end = fits.iter().rposition(|byte| *byte == b'\n');
+    end.map_or(0, |end| end + 1)
+}
+
+/// Takes a diff as it comes.
+#[derive(Debug)]
+pub struct ChangeReader {
+    change: Change,
+    /// The line that is not at its end yet, as far as it is kept.
+    line: Vec<u8>,
+    /// Bytes of that line that are not kept.
+    dropped: u64,
+    /// Lines that the hunk still has on each side.
+    old_left: u64,
+    new_left: u64,
+    /// Text kept so far.
+    held: usize,
+    file_limit: usize,
+    hunks: usize,
+}
+
+impl Default for ChangeReader {
+    fn default() -> Self {
+        Self {
+            change: Change::default(),
+            line: Vec::new(),
+            dropped: 0,
+            old_left: 0,
+            new_left: 0,
+            held: 0,
+            file_limit: FILE_BYTES,
+            hunks: 0,
+        }
+    }
+}
+
+impl ChangeReader {
+    /// Takes the next bytes; they may end anywhere.
+    pub fn read(&mut self, bytes: &[u8]) {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let (text, is_end) = match part.strip_suffix(b"\n") {
+                Some(text) => (text, true),
+                None => (part, false),
+            };
+            let room = LINE_BYTES.saturating_sub(self.line.len()).min(text.len());
+            self.line.extend_from_slice(&text[..room]);
+            self.dropped += (text.len() - room) as u64;
+            if is_end {
+                self.end_line();
+            }
+        }
+    }
+
+    /// The change, once all was read.
+    pub fn finish(mut self) -> Change {
+        if !self.line.is_empty() {
+            self.end_line();
+        }
+        self.change
+    }
+
+    fn end_line(&mut self) {
+        let mut line = String::from_utf8_lossy(&self.line).into_owned();
+        // A part of it could be a part of a secret, which is not recognized later.
+        if self.dropped > 0 {
+            let sign = line.chars().next().unwrap_or(' ');
+            let bytes = self.line.len() as u64 + self.dropped;
+            line = format!("{sign}[a line of {bytes} bytes]");
+        }
+        self.line.clear();
+        self.dropped = 0;
+        let in_hunk = self.old_left > 0 || self.new_left > 0;
+        match line.strip_prefix("diff --git ") {
+            Some(paths) if !in_hunk => self.begin_file(paths, &line),
+            Some(_) | None => self.take(in_hunk, &line),
+        }
+        if self.held > HELD_BYTES {
+            self.trim();
+        }
+    }
+
+    fn begin_file(&mut self, paths: &str, line: &str) {
+        if self.change.files.len() == MOST_FILES {
+            self.change.more += 1;
+            return;
+        }
+        let path = same_path(paths).unwrap_or_else(|| paths.to_owned());
+        let head = format!("{line}\n");
+        let file = ChangedFile {
+            folded: folded(&path),
+            path,
+            len: head.len(),
+            head,
+            ..ChangedFile::default()
+        };
+        self.held += file.len;
+        self.change.files.push(file);
+    }
+
+    /// A line of a file, inside a hunk or around it.
+    fn take(&mut self, in_hunk: bool, line: &str) {
+        let is_counted_only = self.change.more > 0;
+        let Some(file) = self.change.files.last_mut().filter(|_| !is_counted_only) else {
+            return;
+        };
+        let before = file.len;
+        if in_hunk {
+            let (old, new) = match line.as_bytes().first() {
+                Some(b'-') => (1, 0),
+                Some(b'+') => (0, 1),
+                Some(b'\\') => (0, 0),
+                _ => (1, 1),
+            };
+            self.old_left = self.old_left.saturating_sub(old);
+            self.new_left = self.new_left.saturating_sub(new);
+            file.deleted += u64::from((old, new) == (1, 0));
+            file.added += u64::from((old, new) == (0, 1));
+            keep(file, line, self.file_limit);
+        } else if let Some(hunk) = parse_hunk(line) {
+            self.old_left = hunk.old.end - hunk.old.start;
+            self.new_left = hunk.new.end - hunk.new.start;
+            file.hunk_count += 1;
+            if self.hunks < MOST_HUNKS {
+                self.hunks += 1;
+                file.lines.hunks.push(hunk);
+            }
+            if file.folded.is_none() && !file.is_cut {
+                file.hunks.push(String::new());
+            }
+            keep(file, line, self.file_limit);
+        } else if line.starts_with('\\') {
+            keep(file, line, self.file_limit);
+        } else {
+            header(file, line);
+        }
+        self.held = (self.held + file.len).saturating_sub(before);
+    }
+
+    /// Halves what a file may keep until all of it fits.
+    fn trim(&mut self) {
+        while self.held > HELD_BYTES && self.file_limit > 0 {
+            self.file_limit /= 2;
+            self.held = 0;
+            for file in &mut self.change.files {
+                file.trim(self.file_limit);
+                self.held += file.len;
+            }
+        }
+    }
+}
+
+/// Adds a line to the last hunk, unless the file has its share.
+fn keep(file: &mut ChangedFile, line: &str, limit: usize) {
+    if file.folded.is_some() || file.is_cut {
+        return;
+    }
+    if file.len + line.len() >= limit {
+        file.is_cut = true;
+        if file.hunks.last().is_some_and(String::is_empty) {
+            file.hunks.pop();
+        }
+    } else if let Some(hunk) = file.hunks.last_mut() {
+        hunk.push_str(line);
+        hunk.push('\n');
+        file.len += line.len() + 1;
+    }
+}
+
+/// A line before the first hunk.
+fn header(file: &mut ChangedFile, line: &str) {
+    if let Some(path) = line.strip_prefix("--- ") {
+        file.lines.old_path = header_path(path, "a/");
+    } else if let Some(path) = line.strip_prefix("+++ ") {
+        file.lines.new_path = header_path(path, "b/");
+        let known = file
+            .lines
+            .new_path
+            .as_ref()
+            .or(file.lines.old_path.as_ref());
+        if let Some(path) = known.cloned() {
+            file.fold(folded(&path));
+            file.path = path;
+        }
+    } else if let Some(path) = line.strip_prefix("rename to ") {
+        file.path = header_path(path, "").unwrap_or_else(|| path.to_owned());
+    } else if line.starts_with("Binary files ") || line == "GIT binary patch" {
+        file.fold(Some(Folded::Binary));
+    }
+    let is_kept = !line.starts_with("index ") && file.hunks.is_empty();
+    if is_kept && file.head.len() + line.len() < LINE_BYTES {
+        file.head.push_str(line);
+        file.head.push('\n');
+        file.len += line.len() + 1;
+    }
+}
+
+/// The path in `a/x b/x`, where both sides name the same file.
+fn same_path(paths: &str) -> Option<String> {
+    let half = paths.len().checked_sub(1)? / 2;
+    let old = paths.get(..half)?;
+    let new = paths.get(half..)?.strip_prefix(' ')?;
+    let (old, new) = (header_path(old, "a/")?, header_path(new, "b/")?);
+    (old == new).then_some(new)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! The texts of effects, inert: every effect passes here when it is decided, so no flow can post or
+//! commit what an agent wrote as it is.
+
+use super::ask::INJECTED;
+use super::effect::Effect;
+use super::forge_act::ForgeAct;
+use crate::forge::inert::{Said, markdown, plain};
+
+impl Effect {
+    /// The effect with texts that do nothing on the forge, except what a person wrote in the task.
+    pub(super) fn inert(mut self, said: &Said) -> Self {
+        match &mut self {
+            Effect::CommitWork { message, .. } => *message = plain(message, said),
+            Effect::OpenPullRequest { title, body, .. } => {
+                *title = plain(title, said);
+                *body = markdown(body, said);
+            }
+            Effect::OnForge {
+                act,
+                idempotency_key,
+                ..
+            } => {
+                // A person's own words.
+                let key = idempotency_key.as_deref();
+                if !key.is_some_and(|key| key.starts_with(INJECTED)) {
+                    act.make_inert(said);
+                }
+            }
+            Effect::ChooseBranch { .. }
+            | Effect::CreateSandbox { .. }
+            | Effect::RunAgent { .. }
+            | Effect::EndProcess { .. }
+            | Effect::WriteFile { .. }
+            | Effect::ReadFile { .. }
+            | Effect::ReadDiff { .. }
+            | Effect::Push { .. }
+            | Effect::Integrate { .. }
+            | Effect::ConcludeMerge { .. }
+            | Effect::RollBack { .. }
+            | Effect::Verify { .. }
+            | Effect::ToRun { .. }
+            | Effect::RemoveSandbox { .. } => {}
+        }
+        self
+    }
+}
+
+impl ForgeAct {
+    fn make_inert(&mut self, said: &Said) {
+        match self {
+            ForgeAct::PostReview { body, lines, .. } => {
+                *body = markdown(body, said);
+                for line in lines {
+                    line.body = markdown(&line.body, said);
+                }
+            }
+            ForgeAct::PostComment { body }
+            | ForgeAct::Reply { body, .. }
+            | ForgeAct::UpdateBody { body } => *body = markdown(body, said),
+            ForgeAct::SetStatus { description, .. } => *description = plain(description, said),
+            ForgeAct::Poll { .. }
+            | ForgeAct::React { .. }
+            | ForgeAct::ResolveThread { .. }
+            | ForgeAct::MarkReady
+            | ForgeAct::Merge { .. } => {}
+        }
+    }
+}
