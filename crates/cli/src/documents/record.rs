@@ -119,6 +119,15 @@ struct RemarkDocument {
     commit: Option<String>,
     note: String,
     resolved: bool,
+    /// What the fixer did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action: Option<run::FixerResult>,
+    /// The review it is from; absent for what a person wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    review: Option<run::ReviewOf>,
+    /// What the reviewer found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
 }
 
 /// A comment that started no work.
@@ -240,6 +249,9 @@ impl From<&run::RemarkRecord> for RemarkDocument {
             commit: remark.commit.as_ref().map(ToString::to_string),
             note: remark.note.clone(),
             resolved: remark.resolved,
+            action: remark.action,
+            review: remark.review.clone(),
+            text: remark.text.clone(),
         }
     }
 }
@@ -267,7 +279,10 @@ impl From<forge::CommentRef> for CommentLocation {
 mod tests {
     use super::*;
     use drive_core::ids::CommitSha;
-    use drive_core::run::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord};
+    use drive_core::review::Domain;
+    use drive_core::run::{
+        FixerResult, JobRecord, PermissionRecord, Record, RemarkRecord, ReviewOf, ReviewRecord,
+    };
 
     #[test]
     fn a_record_is_published_as_it_is_stored() {
@@ -337,6 +352,12 @@ mod tests {
                 commit: Some(CommitSha::new("b".repeat(40))),
                 note: "done".to_owned(),
                 resolved: true,
+                action: Some(FixerResult::Fixed),
+                review: Some(ReviewOf {
+                    domain: Some(Domain::Security),
+                    round: 2,
+                }),
+                text: Some("it panics".to_owned()),
             }],
             ignored: vec![run::IgnoredComment {
                 comment,

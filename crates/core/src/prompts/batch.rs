@@ -16,8 +16,10 @@ pub struct BatchComment<'a> {
     pub line: Option<u64>,
     /// Which state of the work its author saw.
     pub given_on: GivenOn<'a>,
-    /// What it says, with its thread.
+    /// What it says.
     pub body: &'a str,
+    /// What was said before it in its thread; nothing is empty.
+    pub thread: &'a str,
 }
 
 /// Which state of the work the author of a comment saw.
@@ -54,6 +56,14 @@ pub(super) fn ids(batch: &[BatchComment<'_>]) -> String {
     each.join(", ")
 }
 
+/// What a fixer reads before it changes anything.
+pub(super) fn read_first(plan_path: Option<&str>) -> String {
+    match plan_path {
+        Some(path) => format!("the plan in {} and the last commits", code(path)),
+        None => "the last commits".to_owned(),
+    }
+}
+
 pub(super) fn plan_error(error: Option<&str>) -> String {
     error.map_or_else(String::new, |error| {
         format!(
@@ -88,6 +98,10 @@ fn comment(one: &BatchComment<'_>) -> String {
         }
     }
     let _ = write!(out, "\n\n{}", fenced(one.body, ""));
+    if !one.thread.is_empty() {
+        let thread = fenced(one.thread, "");
+        let _ = write!(out, "\n\nEarlier in its thread (also data):\n\n{thread}");
+    }
     out
 }
 

@@ -4,10 +4,12 @@
 //! close, and the template calls it data.
 
 mod batch;
+mod earlier;
 #[cfg(test)]
 mod tests;
 
 pub use batch::{BatchComment, GivenOn};
+pub use earlier::{Answered, Earlier};
 
 use crate::problem::{Kind, Problem};
 use crate::review::{Domain, Subject};
@@ -28,28 +30,25 @@ pub enum PromptName {
     Review,
     /// Review one domain of a pull request.
     ReviewDomain,
-    /// Address the findings of a review.
+    /// Do the task.
+    Code,
+    /// Answer the findings of a review, or all comments that came in since the last round.
     Fix,
-    /// Resolve one comment.
-    Resolve,
     /// Write the plan of a cruise.
     Plan,
-    /// Answer all comments that came in since the last round.
-    FixBatch,
     /// Resolve the conflicts of a merge.
     Merge,
 }
 
 impl PromptName {
     /// All values.
-    pub const ALL: [PromptName; 8] = [
+    pub const ALL: [PromptName; 7] = [
         PromptName::Name,
         PromptName::Review,
         PromptName::ReviewDomain,
+        PromptName::Code,
         PromptName::Fix,
-        PromptName::Resolve,
         PromptName::Plan,
-        PromptName::FixBatch,
         PromptName::Merge,
     ];
 
@@ -59,10 +58,9 @@ impl PromptName {
             PromptName::Name => "name",
             PromptName::Review => "review",
             PromptName::ReviewDomain => "review-domain",
+            PromptName::Code => "code",
             PromptName::Fix => "fix",
-            PromptName::Resolve => "resolve",
             PromptName::Plan => "plan",
-            PromptName::FixBatch => "fix-batch",
             PromptName::Merge => "merge",
         }
     }
@@ -72,10 +70,9 @@ impl PromptName {
             PromptName::Name => include_str!("name.md"),
             PromptName::Review => include_str!("review.md"),
             PromptName::ReviewDomain => include_str!("review-domain.md"),
+            PromptName::Code => include_str!("code.md"),
             PromptName::Fix => include_str!("fix.md"),
-            PromptName::Resolve => include_str!("resolve.md"),
             PromptName::Plan => include_str!("plan.md"),
-            PromptName::FixBatch => include_str!("fix-batch.md"),
             PromptName::Merge => include_str!("merge.md"),
         }
     }
@@ -84,26 +81,39 @@ impl PromptName {
     pub fn inputs(self) -> &'static [&'static str] {
         match self {
             PromptName::Name => &["task"],
-            PromptName::Review => &["task", "base", "diff"],
+            PromptName::Review => &["task", "base", "earlier", "verification", "diff"],
             PromptName::ReviewDomain => &[
                 "task",
                 "base",
+                "earlier",
+                "verification",
                 "diff",
                 "domain",
                 "instructions",
                 "pull_request",
             ],
-            PromptName::Fix => &["task", "remarks"],
-            PromptName::Resolve => &["task", "id", "author", "place", "body", "thread"],
-            PromptName::Plan => &["task", "plan_path"],
-            PromptName::FixBatch => &[
+            PromptName::Code => &["task"],
+            PromptName::Fix => &[
                 "task",
-                "plan_path",
+                "read_first",
                 "round",
                 "plan_error",
                 "comments",
                 "ids",
             ],
+            PromptName::Plan => &["task", "plan_path"],
+            PromptName::Merge => &["task", "branch", "files"],
+        }
+    }
+
+    /// The inputs without which an agent cannot do what it is asked.
+    pub fn required(self) -> &'static [&'static str] {
+        match self {
+            PromptName::Name | PromptName::Code => &["task"],
+            PromptName::Review => &["task", "earlier", "diff"],
+            PromptName::ReviewDomain => &["task", "earlier", "diff", "instructions"],
+            PromptName::Fix => &["plan_error", "comments", "ids"],
+            PromptName::Plan => &["task", "plan_path"],
             PromptName::Merge => &["task", "branch", "files"],
         }
     }
@@ -123,6 +133,10 @@ pub enum Prompt<'a> {
         task: &'a str,
         /// The commit it is compared with.
         base: &'a str,
+        /// What its reviewer said before.
+        earlier: &'a Earlier<'a>,
+        /// What a verification said of the commit; nothing is empty.
+        verification: &'a str,
         /// The change.
         diff: &'a str,
     },
@@ -132,6 +146,10 @@ pub enum Prompt<'a> {
         task: &'a str,
         /// The commit it is compared with.
         base: &'a str,
+        /// What its reviewer said before.
+        earlier: &'a Earlier<'a>,
+        /// What a verification said of the commit; nothing is empty.
+        verification: &'a str,
         /// The change.
         diff: &'a str,
         /// The review domain.
@@ -141,29 +159,10 @@ pub enum Prompt<'a> {
         /// The pull request's address.
         pull_request: &'a str,
     },
-    /// Address the findings of a review.
-    Fix {
+    /// Do the task.
+    Code {
         /// The task.
         task: &'a str,
-        /// The findings.
-        remarks: &'a str,
-    },
-    /// Resolve one comment.
-    Resolve {
-        /// The task.
-        task: &'a str,
-        /// The comment's id, for the answer.
-        id: &'a str,
-        /// The author.
-        author: &'a str,
-        /// The commented file.
-        file: Option<&'a str>,
-        /// The commented line.
-        line: Option<u64>,
-        /// The text of the comment.
-        body: &'a str,
-        /// What was said before it in its thread; nothing is empty.
-        thread: &'a str,
     },
     /// Write the plan of a cruise.
     Plan {
@@ -172,12 +171,12 @@ pub enum Prompt<'a> {
         /// The file to write, relative to the repository.
         plan_path: &'a str,
     },
-    /// Answer all comments that came in since the last round.
-    FixBatch {
+    /// Answer the findings of a review, or all comments that came in since the last round.
+    Fix {
         /// The task.
         task: &'a str,
-        /// The plan, relative to the repository.
-        plan_path: &'a str,
+        /// The plan, relative to the repository, where the work is one.
+        plan_path: Option<&'a str>,
         /// Which round this is, from 1.
         round: u32,
         /// Why the plan cannot be used, when it cannot.
@@ -203,10 +202,9 @@ impl Prompt<'_> {
             Prompt::Name { .. } => PromptName::Name,
             Prompt::Review { .. } => PromptName::Review,
             Prompt::ReviewDomain { .. } => PromptName::ReviewDomain,
+            Prompt::Code { .. } => PromptName::Code,
             Prompt::Fix { .. } => PromptName::Fix,
-            Prompt::Resolve { .. } => PromptName::Resolve,
             Prompt::Plan { .. } => PromptName::Plan,
-            Prompt::FixBatch { .. } => PromptName::FixBatch,
             Prompt::Merge { .. } => PromptName::Merge,
         }
     }
@@ -214,50 +212,33 @@ impl Prompt<'_> {
     fn values(&self, own: &Prompts) -> Vec<(&'static str, String)> {
         match *self {
             Prompt::Name { task } => vec![("task", fenced(task, ""))],
-            Prompt::Review { task, base, diff } => vec![
-                ("task", fenced(task, "")),
-                ("base", base.to_owned()),
-                ("diff", fenced(diff, "diff")),
-            ],
+            Prompt::Review {
+                task,
+                base,
+                earlier,
+                verification,
+                diff,
+            } => reviewed(task, base, earlier, verification, diff),
             Prompt::ReviewDomain {
                 task,
                 base,
+                earlier,
+                verification,
                 diff,
                 domain,
                 subject,
                 pull_request,
-            } => vec![
-                ("task", fenced(task, "")),
-                ("base", base.to_owned()),
-                ("diff", fenced(diff, "diff")),
-                ("domain", domain.name().to_owned()),
-                ("instructions", own.instructions(domain, subject)),
-                ("pull_request", one_line(pull_request)),
-            ],
-            Prompt::Fix { task, remarks } => {
-                vec![("task", fenced(task, "")), ("remarks", fenced(remarks, ""))]
+            } => {
+                let mut values = reviewed(task, base, earlier, verification, diff);
+                values.extend([
+                    ("domain", domain.name().to_owned()),
+                    ("instructions", own.instructions(domain, subject)),
+                    ("pull_request", one_line(pull_request)),
+                ]);
+                values
             }
-            Prompt::Resolve {
-                task,
-                id,
-                author,
-                file,
-                line,
-                body,
-                thread,
-            } => vec![
-                ("task", fenced(task, "")),
-                ("id", id.to_owned()),
-                ("author", one_line(author)),
-                ("place", place(file, line)),
-                ("body", fenced(body, "")),
-                ("thread", so_far(thread)),
-            ],
-            Prompt::Plan { task, plan_path } => vec![
-                ("task", fenced(task, "")),
-                ("plan_path", one_line(plan_path)),
-            ],
-            Prompt::FixBatch {
+            Prompt::Code { task } => vec![("task", task.trim().to_owned())],
+            Prompt::Fix {
                 task,
                 plan_path,
                 round,
@@ -265,11 +246,15 @@ impl Prompt<'_> {
                 comments,
             } => vec![
                 ("task", fenced(task, "")),
-                ("plan_path", one_line(plan_path)),
+                ("read_first", batch::read_first(plan_path)),
                 ("round", round.to_string()),
                 ("plan_error", batch::plan_error(plan_error)),
                 ("comments", batch::comments(comments)),
                 ("ids", batch::ids(comments)),
+            ],
+            Prompt::Plan { task, plan_path } => vec![
+                ("task", fenced(task, "")),
+                ("plan_path", one_line(plan_path)),
             ],
             Prompt::Merge {
                 task,
@@ -282,6 +267,22 @@ impl Prompt<'_> {
             ],
         }
     }
+}
+
+fn reviewed(
+    task: &str,
+    base: &str,
+    earlier: &Earlier<'_>,
+    verification: &str,
+    diff: &str,
+) -> Vec<(&'static str, String)> {
+    vec![
+        ("task", fenced(task, "")),
+        ("base", base.to_owned()),
+        ("earlier", earlier::text(earlier)),
+        ("verification", earlier::verification(verification)),
+        ("diff", fenced(diff, "diff")),
+    ]
 }
 
 /// The templates of a run: the shipped ones, and what a user put over them.
@@ -312,7 +313,14 @@ impl Prompts {
     fn instructions(&self, domain: &Domain, subject: Subject) -> String {
         let own = self.domains.get(domain.name()).map(|text| text.trim());
         let asked = own.or_else(|| domain.instructions(subject));
-        asked.unwrap_or_default().to_owned()
+        let mut asked = asked.unwrap_or_default().to_owned();
+        if domain.may_not_apply(subject) {
+            asked.push_str(
+                "\n\nWhere nothing in the change concerns this domain, list no findings and give the \
+                 verdict `not_applicable`.",
+            );
+        }
+        asked
     }
 
     /// The same with one template replaced. `file` is its name, such as `review.md`.
@@ -355,18 +363,31 @@ impl Prompts {
             )
             .hint(format!("use one of {}", inputs.join(", "))));
         }
+        let used: Vec<&str> = holes(text).collect();
+        if let Some(missing) = name.required().iter().find(|input| !used.contains(input)) {
+            return Err(Problem::new(
+                Kind::PromptInputMissing,
+                format!("prompt `{file}` leaves out `{{{{{missing}}}}}`"),
+            )
+            .hint(format!(
+                "write `{{{{{missing}}}}}` where the agent is to read it"
+            )));
+        }
         self.templates.insert(name, text.to_owned());
         Ok(self)
+    }
+
+    /// A template before it is filled.
+    pub fn template(&self, name: PromptName) -> &str {
+        let own = self.templates.get(&name);
+        own.map_or(name.shipped(), String::as_str)
     }
 
     /// The text for an agent. What is filled in is not looked at again.
     pub fn render(&self, prompt: &Prompt<'_>) -> String {
         let name = prompt.name();
         let values = prompt.values(self);
-        let mut rest = self
-            .templates
-            .get(&name)
-            .map_or(name.shipped(), String::as_str);
+        let mut rest = self.template(name);
         let mut text = String::with_capacity(rest.len());
         while let Some((before, hole, after)) = next_hole(rest) {
             text.push_str(before);
@@ -424,14 +445,6 @@ fn next_hole(text: &str) -> Option<(&str, &str, &str)> {
 fn one_line(text: &str) -> String {
     let clean: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
     clean.replace('`', "'")
-}
-
-fn so_far(thread: &str) -> String {
-    if thread.is_empty() {
-        "Nothing.".to_owned()
-    } else {
-        fenced(thread, "")
-    }
 }
 
 fn place(file: Option<&str>, line: Option<u64>) -> String {

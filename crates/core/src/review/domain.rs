@@ -80,9 +80,22 @@ impl Domain {
         !matches!((self, subject), (Domain::Correctness, Subject::Plan))
     }
 
-    /// Whether there may be nothing to review.
-    pub fn may_not_apply(&self) -> bool {
-        *self != Domain::Correctness
+    /// Whether there may be nothing to review. Every change is correct or not, and every plan can be
+    /// carried out or not, in parts or not.
+    pub fn may_not_apply(&self, subject: Subject) -> bool {
+        match (self, subject) {
+            (Domain::Correctness, _)
+            | (Domain::TechnicalFeasibility | Domain::TaskGranularity, Subject::Plan) => false,
+            (
+                Domain::Security
+                | Domain::TechnicalFeasibility
+                | Domain::TaskGranularity
+                | Domain::DependencyCompleteness
+                | Domain::GeneralPolish
+                | Domain::Own(_),
+                _,
+            ) => true,
+        }
     }
 
     /// The name as people read it, such as `TECHNICAL FEASIBILITY`.

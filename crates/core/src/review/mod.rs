@@ -6,6 +6,7 @@
 mod change;
 mod domain;
 mod folded;
+mod merge;
 mod review_loop;
 mod shown;
 mod verdict;
@@ -13,6 +14,7 @@ mod verdict;
 pub use change::{Change, ChangeReader, ChangedFile};
 pub use domain::{Domain, Subject, verdict_title};
 pub use folded::Folded;
+pub use merge::merged;
 pub use review_loop::{LastWord, Move, ReviewLoop, ReviewPlan, Reviewed};
 pub use shown::shown;
 pub use verdict::{derive, is_blocking};

@@ -52,7 +52,7 @@ pub enum Reviewed {
     Judged {
         /// The verdict.
         verdict: Verdict,
-        /// The findings that stand against a merge.
+        /// What a fixer is asked to change; nothing where it declined all that stands against a merge.
         findings: Vec<Finding>,
     },
     /// The reviewer answered, and no verdict follows.
@@ -151,7 +151,8 @@ impl ReviewLoop {
         match reviewed {
             Reviewed::Judged { verdict, findings } if !verdict.is_content() => {
                 self.asked_again = false;
-                if self.is_last() && !self.plan.fix_after_last {
+                let has_next = !self.is_last() || self.plan.fix_after_last;
+                if findings.is_empty() || !has_next {
                     return self.next_domain();
                 }
                 Move::Fix {

@@ -1,6 +1,6 @@
 //! What follows from what a reviewer said.
 
-use super::Domain;
+use super::{Domain, Subject};
 use crate::agent::answer::{Confidence, Finding, Inconclusive, Review, Severity, Verdict};
 
 /// Whether a finding stands against a merge.
@@ -13,6 +13,7 @@ pub fn is_blocking(finding: &Finding, min_confidence: Confidence) -> bool {
 pub fn derive(
     review: &Review,
     domain: Option<&Domain>,
+    subject: Subject,
     min_confidence: Confidence,
 ) -> Result<Verdict, Inconclusive> {
     let findings = &review.findings;
@@ -31,12 +32,15 @@ pub fn derive(
         Verdict::NeedsChanges if findings.is_empty() => {
             contradicts("it requests changes and lists none".to_owned())
         }
+        Verdict::NeedsChanges if blocker.is_some() => {
+            contradicts("it requests changes for a blocker that it is not sure of".to_owned())
+        }
         Verdict::NeedsChanges => Ok(Verdict::Approved),
         Verdict::NotApplicable if !findings.is_empty() => {
             contradicts("it says that the domain does not apply, and lists findings".to_owned())
         }
         Verdict::NotApplicable => match domain {
-            Some(domain) if domain.may_not_apply() => Ok(Verdict::NotApplicable),
+            Some(domain) if domain.may_not_apply(subject) => Ok(Verdict::NotApplicable),
             Some(domain) => contradicts(format!("{domain} always applies")),
             None => contradicts("a review of the whole change always applies".to_owned()),
         },
@@ -67,7 +71,7 @@ mod tests {
             verdict,
             findings: findings.to_vec(),
         };
-        derive(&review, Some(&Domain::Security), MIN).map_err(|why| why.reason)
+        derive(&review, Some(&Domain::Security), Subject::Code, MIN).map_err(|why| why.reason)
     }
 
     #[test]
@@ -76,11 +80,11 @@ mod tests {
         for severity in [Severity::Blocker, Severity::Major] {
             let sure = [minor.clone(), finding(severity, true)];
             assert_eq!(derived(said, &sure), Ok(Verdict::NeedsChanges));
-            assert_eq!(
-                derived(said, &[finding(severity, false)]),
-                Ok(Verdict::Approved)
-            );
         }
+        assert_eq!(
+            derived(said, &[finding(Severity::Major, false)]),
+            Ok(Verdict::Approved)
+        );
         assert_eq!(
             derived(said, std::slice::from_ref(&minor)),
             Ok(Verdict::Approved)
@@ -107,6 +111,10 @@ mod tests {
             "it requests changes and lists none"
         );
         assert_eq!(
+            why(Verdict::NeedsChanges, &[finding(Severity::Blocker, false)]),
+            "it requests changes for a blocker that it is not sure of"
+        );
+        assert_eq!(
             why(not_applicable, &[finding(Severity::Minor, true)]),
             "it says that the domain does not apply, and lists findings"
         );
@@ -118,8 +126,11 @@ mod tests {
             verdict: Verdict::NotApplicable,
             findings: vec![],
         };
-        let of = |domain| derive(&review, domain, MIN).map_err(|why| why.reason);
+        let of = |domain| derive(&review, domain, Subject::Code, MIN).map_err(|why| why.reason);
         assert_eq!(of(Some(&Domain::Security)), Ok(Verdict::NotApplicable));
+        let feasible = Some(&Domain::TechnicalFeasibility);
+        assert_eq!(of(feasible), Ok(Verdict::NotApplicable));
+        assert!(derive(&review, feasible, Subject::Plan, MIN).is_err());
         assert_eq!(
             of(Some(&Domain::Correctness)),
             Err("Correctness always applies".to_owned())

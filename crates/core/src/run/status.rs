@@ -132,7 +132,7 @@ fn state(run: &Run, phase: &Phase) -> &'static str {
         Stage::Merging { .. } => "merging",
         Stage::ReadingDiff | Stage::Reviewing { .. } | Stage::PostingReview { .. } => "reviewing",
         Stage::Polling | Stage::PostingLimit | Stage::Watching => "polling",
-        Stage::Verifying | Stage::Refusing { .. } => "verifying",
+        Stage::Verifying => "verifying",
         Stage::Promoting => "promoting",
         Stage::Closing { .. } => "ending",
     }

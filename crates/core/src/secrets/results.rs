@@ -24,8 +24,10 @@ pub fn redact_result(secrets: &Secrets, mut result: EffectResult) -> EffectResul
                 subjects(secrets, &mut tip.commits);
             }
         }
-        EffectResult::FileRead { text: Some(text) } | EffectResult::DiffRead { diff: text, .. } => {
-            one(secrets, text);
+        EffectResult::FileRead { text: Some(text) } => one(secrets, text),
+        EffectResult::DiffRead { diff, since, .. } => {
+            one(secrets, diff);
+            since.iter_mut().for_each(|since| one(secrets, since));
         }
         EffectResult::OnForge { answer } => {
             if let ForgeAnswer::Polled { poll } = answer {
@@ -114,6 +116,7 @@ mod tests {
             EffectResult::DiffRead {
                 diff: dirty(),
                 lines: Vec::new(),
+                since: Some(dirty()),
             },
             EffectResult::Failed {
                 problem: Problem::new(Kind::GitFailed, dirty())

@@ -245,6 +245,7 @@ fn every_effect() -> Vec<Effect> {
             sandbox,
             base: CommitSha::new("a".repeat(40)),
             head: CommitSha::new("b".repeat(40)),
+            since: Some(CommitSha::new("c".repeat(40))),
         },
     ]
     .into_iter()

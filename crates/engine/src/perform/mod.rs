@@ -132,7 +132,8 @@ impl World<'_> {
                 sandbox,
                 base,
                 head,
-            } => self.read_diff(task, sandbox, base, head),
+                since,
+            } => self.read_diff(task, sandbox, (base, head), since.as_ref()),
             Effect::OnForge {
                 pr,
                 act,

@@ -14,6 +14,8 @@ use std::path::Path;
 
 /// How much of a change a reviewer is shown; it reads the rest in the files.
 const DIFF_BYTES: usize = 128 * 1024;
+/// The longest diff since the last review.
+const SINCE_BYTES: usize = 64 * 1024;
 /// How long a file may be that a run reads.
 const FILE_BYTES: u64 = 4 * 1024 * 1024;
 const SHORT: usize = 8;
@@ -204,19 +206,23 @@ impl World<'_> {
         Ok(EffectResult::FileRead { text })
     }
 
-    /// What the branch changes, within what an agent can be told.
+    /// What the branch changes, and what it changed since a commit, within what an agent can be told.
+    /// That commit may be gone, where somebody rewrote the branch.
     pub(super) fn read_diff(
         &self,
         task: &Task<'_>,
         id: &SandboxId,
-        base: &str,
-        head: &str,
+        (base, head): (&CommitSha, &CommitSha),
+        since: Option<&CommitSha>,
     ) -> Result<EffectResult, Problem> {
         let sandbox = self.require_sandbox(task, id)?;
-        let change = self.history.diff(Place::Sandbox(&sandbox), base, head)?;
+        let place = Place::Sandbox(&sandbox);
+        let change = self.history.diff(place, base, head)?;
+        let since = since.and_then(|since| self.history.diff(place, since, head).ok());
         Ok(EffectResult::DiffRead {
             diff: shown(&change, DIFF_BYTES),
             lines: change.into_lines(),
+            since: since.map(|since| shown(&since, SINCE_BYTES)),
         })
     }
 

@@ -20,7 +20,7 @@ mod shared;
 pub use dialect::ToolResult;
 pub use protocol::Protocol;
 pub use record::{Purpose, RecordedRequest};
-pub use script::{COMMENT, Call, Fault, Script, Times, Turn, Usage};
+pub use script::{Call, FIXED, Fault, Script, Times, Turn, Usage};
 
 use shared::Shared;
 use std::io;

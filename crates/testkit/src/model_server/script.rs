@@ -56,23 +56,26 @@ impl Script {
             .get(position)
             .cloned()
             .unwrap_or_else(|| Turn::text("done"));
-        if let Some(id) = comment_id(opening) {
-            turn.text = turn.text.replace(COMMENT, id);
+        if turn.text.contains(FIXED) {
+            turn.text = turn.text.replace(FIXED, &all_fixed(opening));
         }
         turn
     }
 }
 
-/// Stands in a text for the id of the comment that the prompt is about.
-pub const COMMENT: &str = "{{comment}}";
+/// Stands in a text for the answer that every comment of the prompt is fixed.
+pub const FIXED: &str = "{{fixed}}";
 
-/// The id in a line such as `Comment inline-7 by ann, ...`.
-fn comment_id(prompt: &str) -> Option<&str> {
-    let after = prompt.split("Comment ").skip(1);
-    after
-        .filter_map(|rest| rest.split_once(" by "))
-        .map(|(id, _)| id)
-        .find(|id| !id.is_empty() && !id.contains(char::is_whitespace))
+/// Such an answer, to the comments of lines such as ``Comment `inline-7` by ann, ...``.
+fn all_fixed(prompt: &str) -> String {
+    let after = prompt.split("Comment `").skip(1);
+    let ids = after
+        .filter_map(|rest| rest.split_once("` by "))
+        .map(|(id, _)| id);
+    let is_id = |id: &&str| !id.is_empty() && !id.contains(char::is_whitespace);
+    let answer = |id: &str| serde_json::json!({"id": id, "action": "fixed"});
+    let comments: Vec<serde_json::Value> = ids.filter(is_id).map(answer).collect();
+    serde_json::json!({ "comments": comments }).to_string()
 }
 
 /// One answer of the model: text, then calls, with a fault in the way perhaps.

@@ -10,7 +10,10 @@ use drive_core::forge::{
     Author, Comment, CommentKey, CommentRef, PrState, PullRequest, ReviewState, Surface,
 };
 use drive_core::ids::{BranchName, CommentId, CommitSha, EffectKey, PrNumber, RunId};
-use drive_core::run::{IgnoredComment, JobRecord, Record, RemarkRecord, ReviewRecord};
+use drive_core::review::Domain;
+use drive_core::run::{
+    FixerResult, IgnoredComment, JobRecord, Record, RemarkRecord, ReviewOf, ReviewRecord,
+};
 use drive_core::time::Timestamp;
 
 const EVIL: &str = "<script>x</script>";
@@ -56,6 +59,12 @@ fn a_record_is_told_in_full_and_as_text() {
             commit: Some(CommitSha::new("0123456789abcdef".to_owned())),
             note: EVIL.to_owned(),
             resolved: true,
+            action: Some(FixerResult::Fixed),
+            review: Some(ReviewOf {
+                domain: Some(Domain::Security),
+                round: 2,
+            }),
+            text: Some(EVIL.to_owned()),
         }],
         ignored: vec![IgnoredComment {
             comment: CommentRef {

@@ -3,7 +3,7 @@
 
 use crate::stage::PRIMARY;
 use drive_testkit::interop::Cli;
-use drive_testkit::model_server::{COMMENT, Call, Fault, Script, Turn};
+use drive_testkit::model_server::{Call, FIXED as ALL_FIXED, Fault, Script, Turn};
 use serde_json::json;
 use std::path::Path;
 
@@ -22,8 +22,7 @@ const THREE_LINES: &str = "printf 'one\\ntwo\\nthree\\n' > greet.txt";
 mod asked {
     pub(super) const NAMES: &str = "Choose a title and a branch name";
     pub(super) const MERGE: &str = "Others changed the same lines";
-    pub(super) const FIX_COMMENT: &str = "Resolve one comment on the work";
-    pub(super) const FIX_REMARKS: &str = "A reviewer requests changes to the work";
+    pub(super) const FIX: &str = "Address the comments below on the work";
     pub(super) const REVIEW: &str = "Review the work of another agent";
     pub(super) const REVIEW_DOMAIN: &str = "for one domain only: ";
     /// The diff after a fix.
@@ -116,12 +115,7 @@ impl Play {
     pub(crate) fn model(&self, reviewer: Cli, go: &Path) -> Script {
         let fixes = [
             Turn::run("echo fixed >> greet.txt"),
-            Turn::text("Appended."),
-        ];
-        let answer = json!({"comments": [{"id": COMMENT, "action": "fixed"}]});
-        let resolves = [
-            Turn::run("echo fixed >> greet.txt"),
-            Turn::text(format!("Appended.\n```json\n{answer}\n```")),
+            Turn::text(format!("Appended.\n```json\n{ALL_FIXED}\n```")),
         ];
         let mut script = Script::new([
             Turn::run(format!("{THREE_LINES}; echo '{NOTES}' > notes.log")),
@@ -129,8 +123,7 @@ impl Play {
         ])
         .when(asked::NAMES, [Turn::text(NAMES)])
         .when(asked::MERGE, [Turn::run(KEEP_BOTH), Turn::text("Merged.")])
-        .when(asked::FIX_COMMENT, resolves)
-        .when(asked::FIX_REMARKS, fixes);
+        .when(asked::FIX, fixes);
         let in_domain = |domain: &str| match domain {
             "" => asked::REVIEW.to_owned(),
             domain => format!("{}{domain}", asked::REVIEW_DOMAIN),

@@ -10,7 +10,7 @@ use crate::ids::CommitSha;
 use crate::problem::{Kind, Problem};
 use crate::process::{Layer, LayerName, LayerState, add_layers, missing_essentials};
 use crate::review::LastWord;
-use crate::verify::{Verification, promotable, render};
+use crate::verify::{Overall, Verification, promotable, render};
 
 /// How often it is verified, when its base moves each time.
 const MOST_VERIFICATIONS: u32 = 3;
@@ -48,6 +48,7 @@ impl PhaseFlow<'_> {
                 overall: report.overall,
                 head_sha: head.clone(),
                 base_sha: base.clone(),
+                why: (report.overall != Overall::Pass).then(|| failure_of(&report)),
             });
             if promotable(&report, &head, &base) {
                 self.merge_pull_request(head, base)
@@ -59,11 +60,12 @@ impl PhaseFlow<'_> {
                 return self.leave(OutcomeStatus::NeedsHuman, Some(problem));
             }
             let hint = problem.hint.clone();
+            let status = format!("could not be verified: {problem}");
             let mut problem = not_merged(&format!("could not verify it: {problem}"));
             if let Some(hint) = hint {
                 problem = problem.hint(format!("{hint}; then merge it by hand"));
             }
-            self.leave(OutcomeStatus::NeedsHuman, Some(problem));
+            self.close_unverified(status, None, problem);
         } else {
             self.not_merged("the verifier returned no report");
         }
@@ -77,12 +79,9 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Posts the failed verification on the pull request, which stays open.
+    /// Says on the pull request, which stays open, that verification failed.
     fn refuse(&mut self, head: &CommitSha, base: &CommitSha, report: &Verification) {
-        let why = match &report.failure {
-            Some(failure) => format!("{}: {}", failure.category.as_str(), failure.reason),
-            None => "the report is for another commit or base".to_owned(),
-        };
+        let why = failure_of(report);
         self.run.warnings.push(format!(
             "verification of {head} against {base} failed: {why}"
         ));
@@ -92,22 +91,8 @@ impl PhaseFlow<'_> {
             None => again,
         };
         let problem = not_merged(&format!("verification failed: {why}")).hint(hint);
-        self.state.stage = Stage::Refusing {
-            problem: problem.clone(),
-        };
-        let body = render::markdown(report);
-        if !self.on_forge(ForgeAct::PostComment { body }, None) {
-            self.leave(OutcomeStatus::NeedsHuman, Some(problem));
-        }
-    }
-
-    pub(super) fn refused(&mut self, problem: Problem, result: EffectResult) {
-        if let EffectResult::Failed { problem } = result {
-            self.run
-                .warnings
-                .push(format!("could not post the verification report: {problem}"));
-        }
-        self.leave(OutcomeStatus::NeedsHuman, Some(problem));
+        let status = format!("verification failed: {why}");
+        self.close_unverified(status, Some(render::markdown(report)), problem);
     }
 
     pub(super) fn merged(&mut self, result: EffectResult) {
@@ -154,6 +139,14 @@ impl PhaseFlow<'_> {
     fn not_merged(&mut self, reason: &str) {
         let problem = not_merged(reason);
         self.leave(OutcomeStatus::NeedsHuman, Some(problem));
+    }
+}
+
+/// Why a report does not allow the merge.
+fn failure_of(report: &Verification) -> String {
+    match &report.failure {
+        Some(failure) => format!("{}: {}", failure.category.as_str(), failure.reason),
+        None => "the report is for another commit or base".to_owned(),
     }
 }
 

@@ -1,17 +1,24 @@
 //! Replies: one per comment, and none claims more than the fixer reported.
 
 use super::super::model::{
-    Answer, Entry, FixerResult, ForgeAct, ForgeAnswer, Life, RemarkRecord, Round, RoundJob,
+    Answer, Entry, FixerResult, ForgeAct, ForgeAnswer, Life, Remark, RemarkRecord, Round, RoundJob,
     RoundStep,
 };
 use super::phase::PhaseFlow;
-use crate::agent::answer::{CommentAction, CommentAnswer};
+use crate::agent::answer::CommentAnswer;
 use crate::forge::text::quoted;
 use crate::forge::{CommentKey, CommentRef, Surface};
 use crate::problem::{Kind, Problem};
 
-/// The id under which a fixer answers findings without a comment.
-pub(super) const FINDINGS_ID: &str = "review";
+/// How much of a finding stays in the record.
+const FINDING_CHARS: usize = 4_000;
+/// The id under which a fixer may answer all findings without a comment at once.
+const FINDINGS_ID: &str = "review";
+
+/// The id under which a fixer answers the finding without a comment at this place of the list.
+pub(super) fn finding_id(place: usize) -> String {
+    format!("{FINDINGS_ID}-{}", place + 1)
+}
 
 impl PhaseFlow<'_> {
     /// The round is published: enters what the fixer did about each of its comments, as far as it
@@ -23,26 +30,21 @@ impl PhaseFlow<'_> {
         };
         let head = self.run.work.head_sha.clone();
         let commit = head.filter(|head| round.head_before.as_ref() != Some(head));
-        let findings = std::mem::take(findings);
-        let said = round.answers.iter().find(|one| one.id == FINDINGS_ID);
-        let is_fixed = said.is_some_and(|one| one.action == CommentAction::Fixed);
-        let note = said.map_or("", |one| one.note.as_str());
-        self.enter_fixed(
-            &findings,
-            commit.as_ref(),
-            note,
-            is_fixed && commit.is_some(),
-        );
+        let answer = |said: Option<&CommentAnswer>| Answer {
+            action: said.map_or(FixerResult::Unsaid, |one| one.action.into()),
+            commit: commit.clone(),
+            note: said.map_or(String::new(), |one| one.note.clone()),
+        };
+        for (place, finding) in std::mem::take(findings).iter().enumerate() {
+            let said = |id: &str| round.answers.iter().find(|one| one.id == id);
+            let said = said(&finding_id(place)).or_else(|| said(FINDINGS_ID));
+            self.enter_finding(finding, answer(said));
+        }
         for key in std::mem::take(batch) {
             let Some(entry) = self.state.ledger.get(&key) else {
                 continue;
             };
-            let said = answer_for(entry, &round.answers);
-            let answer = Answer {
-                action: said.map_or(FixerResult::Unsaid, |one| one.action.into()),
-                commit: commit.clone(),
-                note: said.map_or(String::new(), |one| one.note.clone()),
-            };
+            let answer = answer(answer_for(entry, &round.answers));
             self.record_answer(&key, &answer);
             self.state.ledger.set(&key, Life::Pushed { answer });
         }
@@ -51,6 +53,8 @@ impl PhaseFlow<'_> {
     /// Records the outcome of a comment.
     pub(super) fn record_answer(&mut self, key: &CommentKey, answer: &Answer) {
         let entry = self.state.ledger.get(key);
+        let review = entry.and_then(|entry| entry.review.clone());
+        let text = entry.filter(|entry| entry.review.is_some());
         self.state.record.remarks.push(RemarkRecord {
             comment: Some(key.comment()),
             file: entry.and_then(|entry| entry.path.clone()),
@@ -58,6 +62,24 @@ impl PhaseFlow<'_> {
             commit: answer.commit.clone(),
             note: answer.note.clone(),
             resolved: is_fixed(answer),
+            action: Some(answer.action),
+            review,
+            text: text.map(|entry| remembered(&entry.body)),
+        });
+    }
+
+    /// Records the outcome of a finding without a comment.
+    pub(super) fn enter_finding(&mut self, finding: &Remark, answer: Answer) {
+        self.state.record.remarks.push(RemarkRecord {
+            comment: None,
+            file: finding.file.clone(),
+            line: finding.line,
+            resolved: is_fixed(&answer),
+            action: Some(answer.action),
+            commit: answer.commit,
+            note: answer.note,
+            review: Some(finding.review.clone()),
+            text: Some(remembered(&finding.body)),
         });
     }
 
@@ -71,7 +93,7 @@ impl PhaseFlow<'_> {
         let Some((key, thread, body, name)) = waiting else {
             return self.round_over(&round);
         };
-        if let Some(thread) = thread.filter(|_| !self.terms.is_watched()) {
+        if let Some(thread) = thread {
             let fixer = &self.terms.fixer;
             self.state.threads.add(thread, None, fixer, &body);
         }
@@ -108,6 +130,11 @@ impl PhaseFlow<'_> {
         self.at(round);
         self.on_forge(ForgeAct::ResolveThread { comment }, None);
     }
+}
+
+/// As much of a finding as its reviewer is reminded of.
+fn remembered(text: &str) -> String {
+    text.chars().take(FINDING_CHARS).collect()
 }
 
 /// Whether a comment is not there any more. A forge that shows nothing at all may be asked again.

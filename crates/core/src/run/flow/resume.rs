@@ -260,7 +260,6 @@ impl PhaseFlow<'_> {
             | Stage::Watching
             | Stage::Closing { .. }
             | Stage::Verifying
-            | Stage::Refusing { .. }
             | Stage::Promoting => self.look_again(),
         }
     }

@@ -81,6 +81,9 @@ pub enum Effect {
         base: CommitSha,
         /// The head commit.
         head: CommitSha,
+        /// The commit that the same reviewer saw last.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<CommitSha>,
     },
     /// Push the branch.
     Push {
@@ -319,6 +322,9 @@ pub enum EffectResult {
         diff: String,
         /// Which lines the whole diff shows, so that a comment can stand on them.
         lines: Vec<FileDiff>,
+        /// What changed since the commit that the reviewer saw last; `None` where it saw none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<String>,
     },
     /// The remote has the commit.
     Pushed,

@@ -4,6 +4,7 @@
 //! last edit, so an edit makes it a new comment: one that was not dispatched yet is replaced by its
 //! newer version, one that was is answered again.
 
+use super::remark::ReviewOf;
 use crate::agent::answer::{CommentAction, REVIEW_COMPLETE};
 use crate::forge::marker::visible;
 use crate::forge::{Comment, CommentKey, CommentRef, Surface};
@@ -53,6 +54,9 @@ pub struct Entry {
     pub seen_at: Timestamp,
     /// How often a fixer got it.
     pub tries: u32,
+    /// From which review it is; `None` for what a person wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewOf>,
     /// Its state.
     pub life: Life,
 }
@@ -290,6 +294,7 @@ impl Entry {
             body: shortened(body),
             seen_at: now,
             tries: 0,
+            review: None,
             life: Life::Seen,
         })
     }

@@ -41,7 +41,7 @@ pub use phase::{
 };
 pub use promotion::Judged;
 pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord};
-pub use remark::Remark;
+pub use remark::{Remark, ReviewOf};
 pub use request::{
     Adopted, AfterEnd, BuildTerms, DoneWhen, Makes, Parent, PhaseTerms, Publish, Request,
     ReviewTerms, RunKind, TaskOrder, WatchTerms,

@@ -46,7 +46,7 @@ pub struct Phase {
     /// Findings without a comment that wait for a fixer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Remark>,
-    /// Conversations on lines, for a fixer that gets one comment at a time.
+    /// Conversations on lines.
     #[serde(default, skip_serializing_if = "Threads::is_empty")]
     pub threads: Threads,
     /// The polls of the pull request.
@@ -162,11 +162,6 @@ pub enum Stage {
     },
     /// The merged tree is being verified.
     Verifying,
-    /// A comment says that verification failed; then the phase ends with this.
-    Refusing {
-        /// Why it was not merged.
-        problem: Problem,
-    },
     /// The forge merges the pull request.
     Promoting,
 }

@@ -16,4 +16,7 @@ pub struct Judged {
     pub head_sha: CommitSha,
     /// The base commit it was verified against.
     pub base_sha: CommitSha,
+    /// Why it did not pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }

@@ -4,7 +4,9 @@
 use super::effect::AgentJob;
 use super::event::Note;
 use super::forge_act::IgnoredComment;
+use super::ledger::FixerResult;
 use super::outcome::Spent;
+use super::remark::ReviewOf;
 use crate::Problem;
 use crate::agent::answer::{Finding, Verdict};
 use crate::agent::{AgentOutcome, Cost, Role, Usage};
@@ -110,6 +112,15 @@ pub struct RemarkRecord {
     pub note: String,
     /// Whether it was worked in.
     pub resolved: bool,
+    /// What the fixer did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<FixerResult>,
+    /// From which review it is; `None` for what a person wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewOf>,
+    /// What the reviewer found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 impl Record {
@@ -272,10 +283,17 @@ impl Record {
     pub fn objections(&self) -> impl Iterator<Item = &ReviewRecord> {
         let all = self.reviews.iter().enumerate();
         all.filter_map(|(number, one)| {
+            // A later review that came to nothing takes nothing back.
             let mut later = self.reviews[number + 1..].iter();
-            let is_last = later.all(|later| later.domain != one.domain);
+            let is_last = later.all(|later| later.domain != one.domain || later.verdict.is_none());
             (is_last && one.verdict == Some(Verdict::NeedsChanges)).then_some(one)
         })
+    }
+
+    /// Whether somebody objected, and each objection was to another commit than this one.
+    pub(in crate::run) fn is_changed_since_objections(&self, head: &CommitSha) -> bool {
+        let mut objections = self.objections().peekable();
+        objections.peek().is_some() && objections.all(|one| one.head.as_ref() != Some(head))
     }
 
     /// The commit that was approved last.

@@ -1,7 +1,18 @@
 //! A finding of a reviewer.
 
 use crate::review::Domain;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Which review a finding is from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewOf {
+    /// The domain; `None` where everything was reviewed at once.
+    pub domain: Option<Domain>,
+    /// Review number within the domain, from 1.
+    pub round: u32,
+}
 
 /// One finding of a reviewer, or several that are fixed together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -9,10 +20,9 @@ use serde::{Deserialize, Serialize};
 pub struct Remark {
     /// The reviewer.
     pub author: String,
-    /// Of which review.
-    pub domain: Option<Domain>,
-    /// Review number within the domain, from 1.
-    pub round: u32,
+    /// From which review.
+    #[serde(flatten)]
+    pub review: ReviewOf,
     /// The file it is about.
     pub file: Option<String>,
     /// The line it is about.

@@ -1,9 +1,11 @@
-//! Earlier posts of review threads, for a fixer that gets one comment at a time.
+//! Earlier posts of review threads, for the fixer that gets a comment of one.
 
 use crate::ids::CommentId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// How many threads are kept; the oldest go first.
+const MOST_THREADS: usize = 500;
 /// How many of the last posts of a thread are kept.
 const MOST_POSTS: usize = 20;
 /// How much of each.
@@ -47,6 +49,11 @@ impl Threads {
         });
         if posts.len() > MOST_POSTS {
             posts.remove(0);
+        }
+        if self.0.len() > MOST_THREADS {
+            let age = |id: &&String| (id.len(), (*id).clone());
+            let oldest = self.0.keys().min_by_key(age).cloned();
+            oldest.map(|id| self.0.remove(&id));
         }
     }
 

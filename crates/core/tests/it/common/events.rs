@@ -13,6 +13,7 @@ pub fn events() -> Vec<Event> {
         EffectResult::DiffRead {
             diff: DIFF.into(),
             lines: parse_diff(DIFF),
+            since: None,
         },
         on_forge(ForgeAnswer::ReviewPosted {
             review: comment_ref(Surface::Review, 100),

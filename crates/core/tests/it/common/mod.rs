@@ -319,6 +319,7 @@ pub fn good(effect: &Effect) -> EffectResult {
         Effect::ReadDiff { .. } => EffectResult::DiffRead {
             diff: DIFF.into(),
             lines: parse_diff(DIFF),
+            since: None,
         },
         Effect::OnForge { act, .. } => EffectResult::OnForge {
             answer: forge_answer(act),

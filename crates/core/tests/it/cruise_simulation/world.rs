@@ -201,6 +201,7 @@ impl World {
             Effect::ReadDiff { .. } => EffectResult::DiffRead {
                 diff: common::DIFF.to_owned(),
                 lines: parse_diff(common::DIFF),
+                since: None,
             },
             Effect::Push { head_sha, .. } => {
                 if self.git.push(head_sha, self.clock.steady) {

@@ -95,7 +95,7 @@ fn out_of_budget_stops_and_says_what_is_open() {
         (
             OutcomeStatus::NeedsHuman,
             Some(Kind::BudgetExceeded),
-            Some(LastWord::Inconclusive)
+            Some(LastWord::NeedsChanges)
         )
     );
     assert_eq!(scene.roles().last().unwrap(), "reviewer Security");

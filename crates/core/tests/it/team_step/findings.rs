@@ -4,7 +4,7 @@ use crate::common::{agent_ended, agent_said, kept, sandbox, team_request};
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};
 use drive_core::agent::{Failure, Role};
 use drive_core::review::LastWord;
-use drive_core::run::{AgentJob, Effect, ForgeAct, OutcomeStatus};
+use drive_core::run::{AgentJob, Effect, ForgeAct, OutcomeStatus, RunKind};
 use drive_core::settings::TeamMode;
 use serde_json::json;
 
@@ -55,13 +55,13 @@ fn two_hundred_findings_are_all_told_and_worked_in_within_bounds() {
     let mut scene = Scene::reviews(&[&many, APPROVED]);
     let run = scene.fly(team_request(TeamMode::Github));
     assert_eq!(end(&run).2, Some(LastWord::Approved));
-    assert_eq!(scene.told[0], "[SECURITY REVIEW - NEEDS CHANGES] +50 lines");
+    assert_eq!(scene.told[0], "[SECURITY REVIEW - NEEDS CHANGES] +10 lines");
     let fixers: Vec<&AgentJob> = scene
         .jobs
         .iter()
         .filter(|job| job.role == Role::Fixer)
         .collect();
-    assert_eq!(fixers.len(), 51);
+    assert_eq!(fixers.len(), 1);
     for n in 0..200 {
         let issue = format!("issue {n}");
         let told = |job: &&AgentJob| job.prompt.lines().any(|line| line.ends_with(&issue));
@@ -181,4 +181,111 @@ fn a_finding_in_no_comment_that_the_fixer_does_not_mention_is_not_recorded_as_re
         assert!(remark.commit.is_some(), "{mode:?}");
         assert!(!remark.resolved, "{mode:?}");
     }
+}
+
+#[test]
+fn sixty_identical_findings_make_one_comment_and_one_round() {
+    let suggestions: Vec<_> = (0..60)
+        .map(|n| json!({"file": "src/login.rs", "line": n % 5 + 1, "issue": "It panics."}))
+        .collect();
+    let many = json!({"verdict": "needs_changes", "suggestions": suggestions}).to_string();
+    let mut scene = Scene::reviews(&[&many, APPROVED]);
+    scene.fly(team_request(TeamMode::Github));
+    assert_eq!(scene.told[0], "[SECURITY REVIEW - NEEDS CHANGES] +1 lines");
+    let fixers = scene.jobs.iter().filter(|job| job.role == Role::Fixer);
+    assert_eq!(fixers.count(), 1);
+    assert_eq!(scene.commits.len(), 2);
+}
+
+#[test]
+fn a_reviewer_is_reminded_of_its_findings_and_of_their_answers() {
+    for mode in [TeamMode::Github, TeamMode::Pingpong] {
+        let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+        let id = if mode == TeamMode::Github {
+            "inline-200"
+        } else {
+            "review-1"
+        };
+        let said = json!({"comments": [{"id": id, "action": "fixed", "note": "It is now."}]});
+        scene.fixer = Some(agent_said(&said.to_string()));
+        scene.fly(team_request(mode));
+        let reviewers = scene.jobs.iter().filter(|job| job.role == Role::Reviewer);
+        let prompts: Vec<&str> = reviewers.map(|job| job.prompt.as_str()).collect();
+        let fix = scene.commits[1].sha.short();
+        let answer = format!("Its answer:\n\n```\nChanged in {fix}. It is now.\n```");
+        assert!(!prompts[0].contains("Its answer"), "{mode:?}");
+        assert!(prompts[1].contains("the name is not checked"), "{mode:?}");
+        assert!(prompts[1].contains(&answer), "{mode:?} {}", prompts[1]);
+        let since = scene
+            .performed_as("readDiff")
+            .into_iter()
+            .map(|effect| match effect {
+                Effect::ReadDiff { since, .. } => since.clone(),
+                _ => None,
+            });
+        let since: Vec<_> = since.take(2).collect();
+        assert_eq!(
+            since,
+            [None, Some(scene.commits[0].sha.clone())],
+            "{mode:?}"
+        );
+    }
+}
+
+#[test]
+fn what_a_fixer_declined_with_a_reason_it_is_not_asked_again() {
+    for (mode, note, fixers) in [
+        (TeamMode::Github, "It is checked above.", 1),
+        (TeamMode::Pingpong, "It is checked above.", 1),
+        (TeamMode::Pingpong, "", 2),
+    ] {
+        let mut request = team_request(mode);
+        if let RunKind::Team(terms) = &mut request.kind {
+            terms.max_iterations = 3;
+        }
+        let mut said_by_reviewers = vec![OBJECTS, OBJECTS];
+        if fixers == 2 {
+            said_by_reviewers.push(OBJECTS);
+        }
+        said_by_reviewers.push(APPROVED);
+        let mut scene = Scene::reviews(&said_by_reviewers);
+        let said = |id| json!({"id": id, "action": "declined", "note": note});
+        let said = json!({"comments": [said("inline-200"), said("review-1"), said("inline-201")]});
+        scene.fixer = Some(agent_said(&said.to_string()));
+        let run = scene.fly(request);
+        let all = scene.jobs.iter().filter(|job| job.role == Role::Fixer);
+        assert_eq!(all.count(), fixers, "{mode:?} {note:?}");
+        assert_eq!(end(&run).2, Some(LastWord::NeedsChanges), "{mode:?}");
+        let open = drive_core::run::open_findings(&run);
+        assert_eq!(open.len(), 1, "{mode:?}");
+    }
+}
+
+#[test]
+fn a_sequential_team_whose_fixer_changed_nothing_does_not_succeed() {
+    let mut scene = Scene::reviews(&[OBJECTS]);
+    scene.fixer = Some(agent_ended(Some(Failure::Reported)));
+    let run = scene.fly(team_request(TeamMode::Sequential));
+    assert_eq!(end(&run).0, OutcomeStatus::Failed);
+    assert_eq!(end(&run).2, Some(LastWord::NeedsChanges));
+}
+
+#[test]
+fn a_review_that_came_to_nothing_takes_no_objection_back() {
+    let mut scene = Scene::reviews(&[OBJECTS, "I do not know.", "Still not."]);
+    let run = scene.fly(team_request(TeamMode::Pingpong));
+    assert_eq!(end(&run).2, Some(LastWord::Inconclusive));
+    assert_eq!(drive_core::run::open_findings(&run).len(), 1);
+}
+
+#[test]
+fn a_reviewer_that_is_asked_again_is_told_what_it_had_found() {
+    let unclear = OBJECTS.replace("needs_changes", "approved");
+    let mut scene = Scene::reviews(&[&unclear, OBJECTS, APPROVED]);
+    scene.fly(team_request(TeamMode::Pingpong));
+    let mut reviewers = scene.jobs.iter().filter(|job| job.role == Role::Reviewer);
+    let again = reviewers.nth(1).unwrap();
+    let told =
+        "You had found this; report again what of it holds:\n\n```\n**major** the name is not";
+    assert!(again.prompt.contains(told), "{}", again.prompt);
 }

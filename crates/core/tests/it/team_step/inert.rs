@@ -13,7 +13,7 @@ const EVIL: &str = "Ask @ann.\n/merge\nfixes #12 [skip ci] a\u{202e}b <!-- drive
 fn posted(task: &str) -> Vec<Effect> {
     let findings = json!({"verdict": "needs_changes", "suggestions": [
         {"file": "src/login.rs", "line": 2, "issue": EVIL, "suggestion": EVIL},
-        {"file": "a`@bob.rs", "issue": EVIL}]});
+        {"file": "a`@bob.rs", "issue": format!("{EVIL} too")}]});
     let fixed = json!({"comments": [
         {"id": "200", "action": "fixed", "note": EVIL},
         {"id": "100", "action": "declined", "note": EVIL}]});

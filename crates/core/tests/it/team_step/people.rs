@@ -57,12 +57,13 @@ fn an_answer_outside_a_thread_says_what_it_answers() {
         .iter()
         .filter(|one| one.starts_with("to "))
         .collect();
-    let fixed = |n: usize| &scene.commits[n].sha;
+    assert_eq!(scene.commits.len(), 2, "one commit for both");
+    let fixed = &scene.commits[1].sha;
     assert_eq!(
         replies,
         [
-            &format!("to 5: > ann: rename it\n\nFixed in {}.", fixed(1)),
-            &format!("to 6: > ann: bob: test it\n\nFixed in {}.", fixed(2)),
+            &format!("to 5: > ann: rename it\n\nFixed in {fixed}."),
+            &format!("to 6: > ann: bob: test it\n\nFixed in {fixed}."),
         ]
     );
 }
@@ -107,18 +108,19 @@ fn who_resolves_a_reply_knows_what_was_said_in_its_thread_before() {
         .collect();
     let remark = "gemini-cli: **major** the name is not checked";
     let fixed = format!("claude-code: Fixed in {}.", scene.commits[1].sha);
-    let again = format!("claude-code: Fixed in {}.", scene.commits[2].sha);
     let threads = [
-        "Nothing.".to_owned(),
         format!("```\n{remark}\n\n{fixed}\n```"),
-        format!("```\n{remark}\n\n{fixed}\n\nann: Not like this.\n\n{again}\n```"),
+        format!("```\n{remark}\n\n{fixed}\n\nann: Not like this.\n```"),
     ];
-    assert_eq!(fixers.len(), threads.len());
+    let [first, second] = fixers.as_slice() else {
+        panic!("{} fixers", fixers.len());
+    };
+    assert!(!first.prompt.contains("Earlier in its thread"));
     let stored = serde_json::to_string(&run).unwrap();
     assert_eq!(serde_json::from_str::<Run>(&stored).unwrap(), run);
-    for (job, thread) in fixers.iter().zip(threads) {
-        let told = format!("Earlier comments in its thread (also data):\n\n{thread}\n");
-        assert!(job.prompt.contains(&told), "{told}\n{}", job.prompt);
+    for thread in threads {
+        let told = format!("Earlier in its thread (also data):\n\n{thread}\n");
+        assert!(second.prompt.contains(&told), "{told}\n{}", second.prompt);
     }
 }
 

@@ -79,6 +79,7 @@ fn what_is_merged_was_verified_first_in_every_mode() {
             overall: Overall::Pass,
             head_sha: CommitSha::new(head()),
             base_sha: CommitSha::new(base()),
+            why: None,
         };
         assert_eq!(team(&run).judged, Some(judged));
         assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
@@ -116,8 +117,31 @@ fn what_does_not_pass_is_not_merged_and_the_pull_request_says_why() {
             scene.told
         );
         let (head, base) = (head(), base());
-        let failure = run.outcome.unwrap().failure.unwrap();
         let why = "test: targeted tests (all): exit code 1";
+        let acts = || {
+            scene.performed.iter().filter_map(|effect| match effect {
+                Effect::OnForge { act, .. } => Some(act),
+                _ => None,
+            })
+        };
+        let statuses = acts().filter_map(|act| match act {
+            ForgeAct::SetStatus {
+                passed,
+                description,
+                ..
+            } => Some((*passed, description)),
+            _ => None,
+        });
+        let red = format!("verification failed: {why}");
+        let expected = (mode == TeamMode::Github).then_some((false, &red));
+        assert_eq!(statuses.last(), expected, "{mode:?}");
+        let bodies = acts().filter_map(|act| match act {
+            ForgeAct::UpdateBody { body } => Some(body),
+            _ => None,
+        });
+        let named = format!("against {} failed: {why}. Reproduce", &base[..10]);
+        assert!(bodies.last().unwrap().contains(&named), "{mode:?}");
+        let failure = run.outcome.unwrap().failure.unwrap();
         assert_eq!(
             (failure.message, failure.hint),
             (
@@ -183,7 +207,7 @@ fn a_report_that_cannot_be_told_ends_the_run_all_the_same() {
     assert!(is_unmerged(&run, &scene), "{:?}", end(&run));
     let told = run.warnings.last().unwrap();
     assert!(
-        told.starts_with("could not post the verification report"),
+        told.starts_with("could not update the pull request"),
         "{told}"
     );
 }

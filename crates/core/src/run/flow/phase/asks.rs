@@ -140,6 +140,7 @@ impl PhaseFlow<'_> {
             body: one.text,
             seen_at: self.now,
             tries: 0,
+            review: None,
             life: Life::Seen,
         };
         self.enter(entry);

@@ -111,16 +111,22 @@ impl PhaseFlow<'_> {
         };
         let (word, reviewer) = (self.last_word(), &self.terms.reviewer);
         let open = self.open_reviews(&head);
+        let is_objected = self.state.record.objections().next().is_some();
+        let is_fixed = self.state.record.is_changed_since_objections(&head);
         match (word, self.terms.mode) {
+            (LastWord::NeedsChanges, _) if !is_objected => self.finish_unseen(&head, &open),
+            (LastWord::NeedsChanges, TeamMode::Sequential) if !is_fixed => {
+                let problem = Problem::new(
+                    Kind::NotApproved,
+                    format!("reviewer `{reviewer}` requests changes, and nothing was changed"),
+                )
+                .hint("read its findings with `drive runs show`");
+                self.finish_with(word, OutcomeStatus::Failed, problem);
+            }
             (LastWord::Approved, _) | (LastWord::NeedsChanges, TeamMode::Sequential) => {
                 self.state.verdict = Some(word);
                 let posts = self.review_posts(OutcomeStatus::Succeeded, None);
                 self.close_with(posts, OutcomeStatus::Succeeded, None);
-            }
-            (LastWord::NeedsChanges, TeamMode::Pingpong | TeamMode::Github)
-                if self.state.record.objections().next().is_none() =>
-            {
-                self.finish_unseen(&head, &open);
             }
             (LastWord::NeedsChanges, TeamMode::Pingpong | TeamMode::Github) => {
                 let problem = Problem::new(
@@ -179,7 +185,12 @@ impl PhaseFlow<'_> {
         if let DoneWhen::Reviewed { .. } = self.terms.done
             && self.run.work.pull_request.is_some()
         {
-            self.state.verdict = Some(LastWord::Inconclusive);
+            let is_objected = self.state.record.objections().next().is_some();
+            self.state.verdict = Some(if is_objected {
+                LastWord::NeedsChanges
+            } else {
+                LastWord::Inconclusive
+            });
             posts = self.review_posts(status, Some(&problem));
         }
         posts.push(ClosingPost {
@@ -226,6 +237,29 @@ impl PhaseFlow<'_> {
         }
         posts.push(self.last_description());
         posts
+    }
+
+    /// Takes back the good news of a commit that did not pass verification: its status turns red, the
+    /// description names it, and the report is posted.
+    pub(in crate::run) fn close_unverified(
+        &mut self,
+        status: String,
+        report: Option<String>,
+        problem: Problem,
+    ) {
+        let mut posts = Vec::new();
+        if self.terms.mode == TeamMode::Github {
+            posts.extend(self.state.pushed.iter().map(|sha| {
+                post(ForgeAct::SetStatus {
+                    sha: sha.clone(),
+                    passed: false,
+                    description: status.clone(),
+                })
+            }));
+        }
+        posts.push(self.last_description());
+        posts.extend(report.map(|body| post(ForgeAct::PostComment { body })));
+        self.close_with(posts, OutcomeStatus::NeedsHuman, Some(problem));
     }
 
     fn last_description(&self) -> ClosingPost {

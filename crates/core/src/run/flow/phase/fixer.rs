@@ -1,7 +1,9 @@
 //! The comments and findings in a fixer's prompt.
 
-use super::super::super::model::{AgentJob, Entry, JobComment, PLAN_PATH, PlanCheck, Remark};
-use super::super::reply::FINDINGS_ID;
+use super::super::super::model::{
+    AgentJob, Entry, JobComment, Makes, PLAN_PATH, PlanCheck, Remark,
+};
+use super::super::reply::finding_id;
 use super::PhaseFlow;
 use crate::agent::Role;
 use crate::forge::CommentKey;
@@ -14,71 +16,72 @@ impl PhaseFlow<'_> {
             .iter()
             .filter_map(|key| self.state.ledger.get(key))
             .collect();
-        let prompt = match (findings, entries.as_slice()) {
-            ([finding, ..], _) => self.terms.prompts.render(&Prompt::Fix {
-                task: &self.request.task,
-                remarks: &finding.body,
-            }),
-            ([], [entry]) if !self.terms.is_watched() => self.resolve_prompt(entry),
-            ([], entries) => self.batch_prompt(round, entries),
-        };
+        let prompt = self.fixer_prompt(round, &entries, findings);
         let mut job = self.phase_job(&self.terms.fixer, Role::Fixer, prompt);
         job.round = round;
         let head = self.run.work.head_sha.as_deref();
-        job.input.comments = findings.iter().map(finding_input).collect();
+        let findings = findings.iter().enumerate();
+        job.input.comments = findings.map(finding_input).collect();
         job.input
             .comments
             .extend(entries.iter().map(|entry| comment_input(entry, head)));
         job
     }
 
-    /// One comment with its thread.
-    fn resolve_prompt(&self, entry: &Entry) -> String {
-        let thread = entry.thread.map_or(String::new(), |thread| {
-            self.state.threads.before(thread, entry.key.id)
-        });
-        self.terms.prompts.render(&Prompt::Resolve {
-            task: &self.request.task,
-            id: &entry.id(),
-            author: &entry.author,
-            file: entry.path.as_deref(),
-            line: entry.line,
-            body: &entry.body,
-            thread: &thread,
-        })
-    }
-
-    /// All waiting comments, and the errors of the plan.
-    fn batch_prompt(&self, round: u32, entries: &[&Entry]) -> String {
+    /// All findings or comments, and the errors of the plan.
+    fn fixer_prompt(&self, round: u32, entries: &[&Entry], findings: &[Remark]) -> String {
         let ids: Vec<String> = entries.iter().map(|entry| entry.id()).collect();
+        let threads: Vec<String> = entries.iter().map(|entry| self.thread(entry)).collect();
+        let finding_ids: Vec<String> = (0..findings.len()).map(finding_id).collect();
         let head = self.run.work.head_sha.as_deref();
-        let comments: Vec<BatchComment<'_>> = entries
-            .iter()
-            .zip(&ids)
-            .map(|(entry, id)| BatchComment {
+        let findings = findings.iter().zip(&finding_ids);
+        let mut comments: Vec<BatchComment<'_>> = findings
+            .map(|(finding, id)| BatchComment {
                 id,
-                author: &entry.author,
-                url: entry.url.as_deref(),
-                file: entry.path.as_deref(),
-                line: entry.line,
-                given_on: match entry.commit.as_deref() {
-                    None => GivenOn::Unknown,
-                    Some(commit) if is_older(entry, head) => GivenOn::Older { commit },
-                    Some(commit) => GivenOn::Head { commit },
-                },
-                body: &entry.body,
+                author: &finding.author,
+                url: None,
+                file: finding.file.as_deref(),
+                line: finding.line,
+                given_on: head.map_or(GivenOn::Unknown, |commit| GivenOn::Head { commit }),
+                body: &finding.body,
+                thread: "",
             })
             .collect();
+        let of_entries = entries.iter().zip(&ids).zip(&threads);
+        comments.extend(of_entries.map(|((entry, id), thread)| BatchComment {
+            id,
+            author: &entry.author,
+            url: entry.url.as_deref(),
+            file: entry.path.as_deref(),
+            line: entry.line,
+            given_on: match entry.commit.as_deref() {
+                None => GivenOn::Unknown,
+                Some(commit) if is_older(entry, head) => GivenOn::Older { commit },
+                Some(commit) => GivenOn::Head { commit },
+            },
+            body: &entry.body,
+            thread,
+        }));
         let plan_error = match &self.state.plan {
             PlanCheck::Invalid { errors } => Some(errors.as_str()),
             PlanCheck::Valid { .. } | PlanCheck::Unread => None,
         };
-        self.terms.prompts.render(&Prompt::FixBatch {
+        self.terms.prompts.render(&Prompt::Fix {
             task: &self.request.task,
-            plan_path: PLAN_PATH,
+            plan_path: match self.terms.makes {
+                Makes::Plan { .. } => Some(PLAN_PATH),
+                Makes::Change => None,
+            },
             comments: &comments,
             plan_error,
             round,
+        })
+    }
+
+    /// What was said before a comment in its thread.
+    fn thread(&self, entry: &Entry) -> String {
+        entry.thread.map_or(String::new(), |thread| {
+            self.state.threads.before(thread, entry.key.id)
         })
     }
 }
@@ -101,9 +104,9 @@ fn comment_input(entry: &Entry, head: Option<&str>) -> JobComment {
     }
 }
 
-fn finding_input(finding: &Remark) -> JobComment {
+fn finding_input((place, finding): (usize, &Remark)) -> JobComment {
     JobComment {
-        id: FINDINGS_ID.to_owned(),
+        id: finding_id(place),
         author: finding.author.clone(),
         file: finding.file.clone(),
         line: finding.line,

@@ -165,7 +165,6 @@ impl PhaseFlow<'_> {
                 failure,
             } => self.closing_posted((posts, status, failure), key, effect, &result),
             Stage::Verifying => self.verified(result),
-            Stage::Refusing { problem } => self.refused(problem, result),
             Stage::Promoting => self.merged(result),
             // The worker has nothing under way then.
             Stage::Polling | Stage::Watching => {}

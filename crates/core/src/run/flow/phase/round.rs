@@ -3,8 +3,8 @@
 
 use super::super::super::model::{
     AgentJob, Answer, CommitSummary, Effect, EffectResult, FixerResult, HoldFor, Life, MOST_TRIES,
-    Makes, OutcomeStatus, PLAN_PATH, PlanCheck, Publish, Remark, RemarkRecord, RollBackCost, Round,
-    RoundJob, RoundStep, Stage,
+    Makes, OutcomeStatus, PLAN_PATH, PlanCheck, Publish, RollBackCost, Round, RoundJob, RoundStep,
+    Stage,
 };
 use super::super::attempt::earlier_attempt;
 use super::super::kit::{no_branch, no_commit};
@@ -16,7 +16,7 @@ use super::retry::is_final;
 use super::texts::{LEFT_MESSAGE, fix_message, plan_message};
 use crate::agent::answer::read_fixer;
 use crate::agent::{AgentOutcome, Ending, Role};
-use crate::ids::{CommitSha, EffectKey};
+use crate::ids::EffectKey;
 use crate::plan::Plan;
 use crate::problem::{Class, Kind, Problem};
 use crate::prompts::Prompt;
@@ -24,7 +24,7 @@ use crate::review::Move;
 use crate::sandbox::KeptWork;
 use std::fmt::Write;
 
-/// How many comments one fixer of a watched phase gets at once; the rest waits for the next round.
+/// How many comments one fixer gets at once; the rest waits for the next round.
 const MOST_IN_BATCH: usize = 50;
 
 impl PhaseFlow<'_> {
@@ -56,7 +56,11 @@ impl PhaseFlow<'_> {
                 });
                 (Role::Planner, prompt)
             }
-            Makes::Change => (Role::Coder, self.request.task.clone()),
+            Makes::Change => {
+                let task = &self.request.task;
+                let prompt = self.terms.prompts.render(&Prompt::Code { task });
+                (Role::Coder, prompt)
+            }
         };
         if let Some(overrun) = self.overrun() {
             return self.limit_hit(format!("the run {overrun}"));
@@ -68,15 +72,14 @@ impl PhaseFlow<'_> {
         self.start_agent(Some(sandbox), job);
     }
 
-    /// Starts a fixer for pending work: findings without a comment first, then comments. A watched
-    /// phase batches them; a team makes one commit per comment.
+    /// Starts one fixer for all pending work: findings without a comment first, then comments.
     pub(in crate::run) fn fix(&mut self) {
         let number = self.state.rounds + 1;
         let findings = std::mem::take(&mut self.state.findings);
-        let most = match (findings.is_empty(), self.terms.is_watched()) {
-            (false, _) => 0,
-            (true, true) => MOST_IN_BATCH,
-            (true, false) => 1,
+        let most = if findings.is_empty() {
+            MOST_IN_BATCH
+        } else {
+            0
         };
         let batch = self.state.ledger.dispatch(number, most);
         let mut job = self.fixer(number, &batch, &findings);
@@ -247,7 +250,14 @@ impl PhaseFlow<'_> {
         if costs_time {
             self.state.findings = findings
         } else {
-            self.enter_fixed(&findings, None, &note, false)
+            for finding in &findings {
+                let answer = Answer {
+                    action: FixerResult::Failed,
+                    commit: None,
+                    note: note.clone(),
+                };
+                self.enter_finding(finding, answer);
+            }
         }
         self.next_reply(round);
     }
@@ -397,25 +407,6 @@ impl PhaseFlow<'_> {
         }
         self.post_injected();
         self.close_batch();
-    }
-
-    /// Records the outcome of findings without a comment.
-    pub(in crate::run) fn enter_fixed(
-        &mut self,
-        findings: &[Remark],
-        commit: Option<&CommitSha>,
-        note: &str,
-        resolved: bool,
-    ) {
-        let remarks = findings.iter().map(|finding| RemarkRecord {
-            comment: None,
-            file: finding.file.clone(),
-            line: finding.line,
-            commit: commit.cloned(),
-            note: note.to_owned(),
-            resolved,
-        });
-        self.state.record.remarks.extend(remarks);
     }
 
     /// Whether a team gives up on what this round was to fix.

@@ -15,6 +15,7 @@ use crate::prompts::fenced;
 use crate::review::{LastWord, is_blocking};
 use crate::settings::TeamMode;
 use crate::steering::notice;
+use crate::verify::Overall;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -171,8 +172,14 @@ pub(super) fn pull_request_body(
     if let Some(notice) = notice(&run.work.steering) {
         let _ = write!(text, "{notice}\n\n");
     }
-    if phase.verdict == Some(LastWord::NeedsChanges) {
-        text.push_str(&open_list(phase, request));
+    text.push_str(&verification(phase));
+    let is_objected = phase.record.objections().next().is_some();
+    match phase.verdict {
+        Some(LastWord::NeedsChanges) => text.push_str(&open_list(run, phase, request)),
+        Some(LastWord::Inconclusive) if is_objected => {
+            text.push_str(&open_list(run, phase, request));
+        }
+        Some(LastWord::Approved | LastWord::Inconclusive) | None => {}
     }
     let task = fenced(&shortened(&request.task), "text");
     let _ = write!(
@@ -218,10 +225,28 @@ pub(super) fn pull_request_body(
     format!("{summary}\n\n{part}\n").trim_start().to_owned()
 }
 
+/// A verification that did not pass.
+fn verification(phase: &Phase) -> String {
+    let judged = phase.judged.as_ref();
+    let Some(judged) = judged.filter(|judged| judged.overall != Overall::Pass) else {
+        return String::new();
+    };
+    let (head, base) = (judged.head_sha.short(), judged.base_sha.short());
+    let why = judged.why.as_deref().map_or(String::new(), |why| {
+        format!(": {}", plain_line(why, REASON_CHARS))
+    });
+    format!(
+        "Verification of {head} against {base} failed{why}. Reproduce it with `drive verify \
+         {head} --base {base}`.\n\n"
+    )
+}
+
 /// What stands against a merge, at the end.
-fn open_list(phase: &Phase, request: &Request) -> String {
+fn open_list(run: &Run, phase: &Phase, request: &Request) -> String {
     let terms = request.kind.phase_terms();
-    let is_sequential = terms.is_some_and(|terms| terms.mode == TeamMode::Sequential);
+    let head = run.work.head_sha.as_ref();
+    let is_fixed = head.is_some_and(|head| phase.record.is_changed_since_objections(head));
+    let is_sequential = terms.is_some_and(|terms| terms.mode == TeamMode::Sequential) && is_fixed;
     let min = terms.map(|terms| terms.review.min_confidence);
     let mut text = if is_sequential {
         "The reviewer asked for changes. Nobody has reviewed the fix.\n\n".to_owned()

@@ -145,13 +145,13 @@ impl PhaseFlow<'_> {
         true
     }
 
-    /// Enters a comment or finding in the ledger, and in its thread where a fixer gets it alone.
+    /// Enters a comment or finding in the ledger and in its thread.
     /// Returns whether it is new.
     pub(in crate::run) fn enter(&mut self, entry: Entry) -> bool {
         let (thread, id) = (entry.thread, entry.key.id);
         let (author, body) = (entry.author.clone(), entry.body.clone());
         let is_new = self.state.ledger.insert(entry);
-        if let Some(thread) = thread.filter(|_| is_new && !self.terms.is_watched()) {
+        if let Some(thread) = thread.filter(|_| is_new) {
             self.state.threads.add(thread, Some(id), &author, &body);
         }
         is_new

@@ -1,6 +1,7 @@
 //! Reviews: the reviewer gets the diff, its verdict is recorded for the reviewed commit, and its
 //! findings become comments and work for a fixer.
 
+mod earlier;
 mod placing;
 mod texts;
 mod verdict;
@@ -15,8 +16,8 @@ use crate::agent::Role;
 use crate::agent::answer::{Finding, Shown, Verdict};
 use crate::forge::inline::FileDiff;
 use crate::forge::{CommentKey, CommentRef};
-use crate::ids::EffectKey;
-use crate::prompts::Prompt;
+use crate::ids::{CommitSha, EffectKey};
+use crate::prompts::{Earlier, Prompt, PromptName};
 use crate::review::{Domain, Move, ReviewLoop, ReviewPlan, Reviewed, is_blocking};
 use crate::settings::TeamMode;
 use placing::{by_place, line_remark, together};
@@ -30,28 +31,36 @@ impl PhaseFlow<'_> {
         let Some(head) = self.head() else {
             return self.fail(no_commit());
         };
+        let (domain, _) = self.under_review();
+        let seen = self.earlier_review(domain.as_ref());
+        let since = seen.and_then(|review| review.head.clone());
         self.state.stage = Stage::ReadingDiff;
         self.run.decide(Effect::ReadDiff {
             sandbox: self.run.sandbox_id(),
             base: self.base_sha(),
+            since: since.filter(|since| *since != head),
             head,
         });
     }
 
     /// Starts the reviewer. A diff that cannot be read is left out: the reviewer has the files.
     pub(super) fn diff_read(&mut self, result: EffectResult) {
-        let (mut diff, mut lines) = (String::new(), Vec::new());
+        let (mut diff, mut lines, mut since) = (String::new(), Vec::new(), String::new());
         if let EffectResult::DiffRead {
             diff: shown,
             lines: places,
+            since: changed,
         } = result
         {
-            (diff, lines) = (shown, places);
+            (diff, lines, since) = (shown, places, changed.unwrap_or_default());
         } else if let EffectResult::Failed { problem } = result {
+            diff = format!(
+                "The diff could not be read: {problem}. Compare the files with the base yourself.\n"
+            );
             self.warn(format!("the reviewer got no diff: {problem}"));
         }
         let (domain, round) = self.under_review();
-        let mut job = self.reviewer(domain.as_ref(), round, &diff);
+        let mut job = self.reviewer(domain.as_ref(), round, &diff, &since);
         if let (
             Move::Review {
                 again: Some(why), ..
@@ -59,22 +68,42 @@ impl PhaseFlow<'_> {
             Some(head),
         ) = (&self.state.next, self.head())
         {
-            job.prompt.push_str(&asked_again(why, &head));
+            let last = self.state.record.reviews.last();
+            let found = last.map_or(&[][..], |review| review.findings.as_slice());
+            job.prompt.push_str(&asked_again(why, &head, found));
         }
+        // Whatever it was shown can be quoted.
+        diff.push_str(&since);
         self.state.stage = Stage::Reviewing { diff, lines };
         let sandbox = Some(self.run.sandbox_id());
         self.start_agent(sandbox, job);
     }
 
-    fn reviewer(&self, domain: Option<&Domain>, round: u32, diff: &str) -> AgentJob {
+    fn reviewer(&self, domain: Option<&Domain>, round: u32, diff: &str, since: &str) -> AgentJob {
+        let review = self.earlier_review(domain);
+        let answers = review.map_or(Vec::new(), |review| self.answers_to(review));
+        let earlier = Earlier {
+            commit: review.map(|one| one.head.as_ref().map_or("an older one", CommitSha::short)),
+            findings: &answers,
+            since,
+        };
+        let verification = self.verification();
         let (task, sha) = (self.request.task.as_str(), self.base_sha());
         let base = self.request.base_branch.as_deref().unwrap_or(sha.as_str());
         let pr = self.run.work.pull_request.as_ref();
         let prompt = match domain {
-            None => Prompt::Review { task, base, diff },
+            None => Prompt::Review {
+                task,
+                base,
+                earlier: &earlier,
+                verification: &verification,
+                diff,
+            },
             Some(domain) => Prompt::ReviewDomain {
                 task,
                 base,
+                earlier: &earlier,
+                verification: &verification,
                 diff,
                 domain,
                 subject: self.terms.subject(),
@@ -112,7 +141,12 @@ impl PhaseFlow<'_> {
             self.state.counts.moves = 0;
             let (reviewer, terms) = (&self.terms.reviewer, &self.terms.review);
             let shown = self.shown(diff);
-            judgement = judged(outcome, reviewer, domain.as_ref(), terms, &shown);
+            let subject = self.terms.subject();
+            judgement = judged(outcome, reviewer, domain.as_ref(), subject, terms, &shown);
+            // What a fixer declined with a reason it is not asked again: a person decides.
+            if let Reviewed::Judged { findings, .. } = &mut judgement.reviewed {
+                findings.retain(|one| !self.is_declined(domain.as_ref(), one));
+            }
         } else if let EffectResult::Failed { problem } = result {
             self.state.record.job_failed(problem, self.now);
             if self.review_overtaken(problem) {
@@ -148,8 +182,18 @@ impl PhaseFlow<'_> {
         let comments = self.state.ledger.entries();
         let mut texts: Vec<&str> = comments.map(|entry| entry.body.as_str()).collect();
         texts.push(&self.request.task);
+        for remark in &self.state.record.remarks {
+            texts.push(&remark.note);
+            texts.extend(remark.text.as_deref());
+        }
+        let (domain, _) = self.under_review();
+        let template = match domain {
+            Some(_) => PromptName::ReviewDomain,
+            None => PromptName::Review,
+        };
         Shown {
             commit: self.run.work.head_sha.as_deref().unwrap_or_default(),
+            prompt: self.terms.prompts.template(template),
             diff,
             texts,
         }
@@ -162,15 +206,16 @@ impl PhaseFlow<'_> {
             placing::remark(one, author, record.domain.as_ref(), record.round)
         };
         let min = self.terms.review.min_confidence;
-        let to_fix = |one: &&Finding| is_blocking(one, min);
+        let domain = record.domain.as_ref();
+        let to_fix = |one: &&Finding| is_blocking(one, min) && !self.is_declined(domain, one);
         let is_fix = matches!(self.state.next, Move::Fix { .. });
         // The last objection stays open although no fixer follows.
         let is_objection = record.verdict == Some(Verdict::NeedsChanges);
         let has_pr = self.run.work.pull_request.is_some();
         if self.terms.mode != TeamMode::Github || !has_pr {
             if is_fix {
-                let all = record.findings.iter().filter(to_fix).map(finding).collect();
-                self.state.findings.extend(together(all));
+                let all: Vec<Remark> = record.findings.iter().filter(to_fix).map(finding).collect();
+                self.state.findings.extend(all);
             }
             if has_pr {
                 self.describe();
@@ -229,7 +274,7 @@ impl PhaseFlow<'_> {
             self.warn(format!("could not post a review: {problem}"));
             self.state.tries = 0;
             if let Move::Fix { .. } = self.state.next {
-                self.state.findings.extend(together(remarks));
+                self.state.findings.extend(remarks);
             }
         } else if let EffectResult::OnForge {
             answer: ForgeAnswer::ReviewPosted { review, lines },
@@ -279,6 +324,7 @@ impl PhaseFlow<'_> {
                 body: remark.body,
                 seen_at: self.now,
                 tries: 0,
+                review: Some(remark.review),
                 life: life.clone(),
             };
             self.enter(entry);

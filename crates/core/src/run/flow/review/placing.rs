@@ -1,13 +1,13 @@
 //! Places a finding on a line of the diff, or in the body of the review.
 
-use super::super::super::model::{LineRemark, Remark};
-use super::texts::finding_text;
+use super::super::super::model::{LineRemark, Remark, ReviewOf};
+use super::texts::{MOST_SHOWN, finding_text};
 use crate::agent::answer::Finding;
 use crate::forge::inline::{FileDiff, require_line};
 use crate::review::Domain;
 
 /// Most inline comments of one review; other findings go into its body.
-const MOST_LINES: usize = 50;
+const MOST_LINES: usize = MOST_SHOWN;
 
 /// Splits findings into those on a line of the diff and the others.
 pub(super) fn by_place(findings: &[Finding], diff: &[FileDiff]) -> (Vec<Finding>, Vec<Finding>) {
@@ -38,8 +38,10 @@ pub(super) fn remark(
 ) -> Remark {
     Remark {
         author: reviewer.to_owned(),
-        domain: domain.cloned(),
-        round,
+        review: ReviewOf {
+            domain: domain.cloned(),
+            round,
+        },
         file: finding.file.clone(),
         line: finding.line,
         body: finding_text(finding),

@@ -7,6 +7,9 @@ use crate::markdown::code;
 use crate::review::verdict_title;
 use std::fmt::Write;
 
+/// How many findings of one review are shown; the rest is folded.
+pub(super) const MOST_SHOWN: usize = 10;
+
 /// Longest list of findings, so that the whole comment fits.
 const LIST_CHARS: usize = BODY_CHARS - 4_096;
 
@@ -54,7 +57,7 @@ pub(in crate::run) fn review_body(
     }
     if !others.is_empty() {
         text.push_str("\n\n");
-        text.push_str(&listed(others));
+        text.push_str(&listed(others, MOST_SHOWN.saturating_sub(on_lines)));
     }
     text
 }
@@ -66,17 +69,35 @@ fn heading(review: &ReviewRecord) -> String {
     }
 }
 
-/// Lists every finding. If the list is too long, each finding is cut to an equal share, so that
-/// the last ones are not lost.
-fn listed(findings: &[Finding]) -> String {
-    let items: Vec<String> = findings.iter().map(item).collect();
-    let all = items.join("\n");
-    if all.chars().count() <= LIST_CHARS {
-        return all;
+/// Lists every finding, those after the first few folded. If the list is too long, each finding is cut
+/// to an equal share, so that the last ones are not lost.
+fn listed(findings: &[Finding], shown: usize) -> String {
+    let mut items: Vec<String> = findings.iter().map(item).collect();
+    let length = |items: &[String]| {
+        items
+            .iter()
+            .map(|item| item.chars().count() + 1)
+            .sum::<usize>()
+    };
+    if length(&items) > LIST_CHARS {
+        let share = LIST_CHARS / items.len() - 1;
+        items = items.iter().map(|item| fit_item(item, share)).collect();
     }
-    let share = LIST_CHARS / items.len() - 1;
-    let cut: Vec<String> = items.iter().map(|item| fit_item(item, share)).collect();
-    cut.join("\n")
+    let (shown, folded) = items.split_at(shown.min(items.len()));
+    let mut text = shown.join("\n");
+    if !folded.is_empty() {
+        if !shown.is_empty() {
+            text.push_str("\n\n");
+        }
+        let (count, plural) = (folded.len(), if folded.len() == 1 { "" } else { "s" });
+        let more = if shown.is_empty() { "" } else { "more " };
+        let rest = folded.join("\n");
+        let _ = write!(
+            text,
+            "<details><summary>{count} {more}finding{plural}</summary>\n\n{rest}\n\n</details>"
+        );
+    }
+    text
 }
 
 fn item(finding: &Finding) -> String {

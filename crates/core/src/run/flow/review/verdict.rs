@@ -1,9 +1,11 @@
 //! The result of one review.
 
 use super::super::super::model::{OutcomeStatus, ReviewTerms};
+use super::texts::finding_text;
 use crate::agent::AgentOutcome;
 use crate::agent::answer::{COMMIT_CHARS, Finding, Shown, Verdict, read_review};
-use crate::review::{Domain, Reviewed, derive, is_blocking};
+use crate::prompts::fenced;
+use crate::review::{Domain, Reviewed, Subject, derive, is_blocking, merged};
 
 /// What follows from a reviewer's answer, all its findings, and why no verdict does.
 pub(super) struct Judgement {
@@ -35,6 +37,7 @@ pub(super) fn judged(
     outcome: &AgentOutcome,
     reviewer: &str,
     domain: Option<&Domain>,
+    subject: Subject,
     terms: &ReviewTerms,
     shown: &Shown<'_>,
 ) -> Judgement {
@@ -43,24 +46,30 @@ pub(super) fn judged(
         return Judgement::failed(why);
     }
     let min = terms.min_confidence;
-    let review = read_review(&outcome.text, shown);
-    let derived = review.and_then(|review| Ok((derive(&review, domain, min)?, review)));
-    match derived {
-        Ok((verdict, review)) => {
-            let mut blocking = review.findings.clone();
+    // An answer that contradicts itself still names what it found.
+    let (review, found) = match read_review(&outcome.text, shown) {
+        Ok(review) => (
+            derive(&review, domain, subject, min),
+            merged(&review.findings),
+        ),
+        Err(inconclusive) => (Err(inconclusive), Vec::new()),
+    };
+    match review {
+        Ok(verdict) => {
+            let mut blocking = found.clone();
             blocking.retain(|one| is_blocking(one, min));
             Judgement {
                 reviewed: Reviewed::Judged {
                     verdict,
                     findings: blocking,
                 },
-                findings: review.findings,
+                findings: found,
                 failure: None,
             }
         }
         Err(inconclusive) => Judgement {
             failure: Some(inconclusive.reason.clone()),
-            findings: Vec::new(),
+            findings: found,
             reviewed: Reviewed::Unreadable {
                 why: inconclusive.reason,
             },
@@ -69,11 +78,19 @@ pub(super) fn judged(
 }
 
 /// What a reviewer is told that is asked once more.
-pub(super) fn asked_again(why: &str, commit: &str) -> String {
+pub(super) fn asked_again(why: &str, commit: &str, found: &[Finding]) -> String {
     let commit = commit.get(..COMMIT_CHARS).unwrap_or(commit);
-    format!(
+    let mut text = format!(
         "\n\nYou reviewed this before, and no verdict followed from your answer: {why}. Answer \
          again with exactly one JSON block, in which the verdict and the findings agree. Add \
          `\"commit\": \"{commit}\"` to it, so that it cannot be taken for a quotation.\n"
-    )
+    );
+    if !found.is_empty() {
+        let found: Vec<String> = found.iter().map(finding_text).collect();
+        let found = fenced(&found.join("\n\n"), "");
+        text.push_str(&format!(
+            "\nYou had found this; report again what of it holds:\n\n{found}\n"
+        ));
+    }
+    text
 }

@@ -1,0 +1,98 @@
+//! What a reviewer said of an older commit, and what became of it.
+
+use super::super::super::model::{FixerResult, RemarkRecord, ReviewOf, ReviewRecord};
+use super::super::phase::PhaseFlow;
+use super::texts::finding_text;
+use crate::agent::answer::Finding;
+use crate::prompts::Answered;
+use crate::review::Domain;
+use crate::verify::Overall;
+
+/// How many findings of the last review its reviewer is reminded of.
+const MOST_REMINDED: usize = 50;
+
+impl PhaseFlow<'_> {
+    /// The last review of a domain that came to a verdict.
+    pub(super) fn earlier_review(&self, domain: Option<&Domain>) -> Option<&ReviewRecord> {
+        let mut latest = self.state.record.reviews.iter().rev();
+        latest.find(|one| one.domain.as_ref() == domain && one.verdict.is_some())
+    }
+
+    /// Each finding of a review, with what became of it.
+    pub(super) fn answers_to(&self, review: &ReviewRecord) -> Vec<Answered> {
+        let findings = review.findings.iter().take(MOST_REMINDED);
+        findings
+            .map(|finding| Answered {
+                text: finding_text(finding),
+                answer: self.outcome_of(review, finding).map_or_else(
+                    || "Nobody has answered it.".to_owned(),
+                    |remark| outcome_text(remark),
+                ),
+            })
+            .collect()
+    }
+
+    fn outcome_of(&self, review: &ReviewRecord, finding: &Finding) -> Option<&RemarkRecord> {
+        let of = ReviewOf {
+            domain: review.domain.clone(),
+            round: review.round,
+        };
+        let mut latest = self.state.record.remarks.iter().rev();
+        latest.find(|one| one.review.as_ref() == Some(&of) && is_about(one, finding))
+    }
+
+    /// Whether a fixer declined this very finding of this domain before, with a reason.
+    pub(super) fn is_declined(&self, domain: Option<&Domain>, finding: &Finding) -> bool {
+        self.state.record.remarks.iter().any(|one| {
+            let is_same_domain =
+                (one.review.as_ref()).is_some_and(|of| of.domain.as_ref() == domain);
+            is_same_domain
+                && one.action == Some(FixerResult::Declined)
+                && !one.note.trim().is_empty()
+                && is_about(one, finding)
+        })
+    }
+
+    /// What the last verification said of the commit under review.
+    pub(super) fn verification(&self) -> String {
+        let head = self.run.work.head_sha.as_ref();
+        let judged = self.state.judged.as_ref();
+        let Some(judged) = judged.filter(|judged| Some(&judged.head_sha) == head) else {
+            return String::new();
+        };
+        let said = match judged.overall {
+            Overall::Pass => "passed",
+            Overall::Fail => "failed",
+            Overall::Error => "could not be finished",
+            Overall::Timeout => "ran out of time",
+        };
+        format!("the verification `{}` {said}.", judged.run_id)
+    }
+}
+
+/// Whether a record is about this finding. One record may be about several.
+fn is_about(remark: &RemarkRecord, finding: &Finding) -> bool {
+    let text = remark.text.as_deref().unwrap_or_default();
+    let is_same_file = remark.file.is_none() || remark.file == finding.file;
+    is_same_file && words(text).contains(&words(&finding.issue))
+}
+
+/// A text without its spacing, so that a break of a line makes no difference.
+fn words(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    format!(" {} ", words.join(" "))
+}
+
+fn outcome_text(remark: &RemarkRecord) -> String {
+    let said = match (remark.action, &remark.commit) {
+        (Some(FixerResult::Fixed), Some(commit)) => format!("Changed in {}.", commit.short()),
+        (Some(FixerResult::Declined), _) => "Declined.".to_owned(),
+        (Some(FixerResult::Question), _) => "Asked back.".to_owned(),
+        (_, Some(commit)) => format!(
+            "Not answered; the round's changes are in {}.",
+            commit.short()
+        ),
+        (_, None) => "Not changed.".to_owned(),
+    };
+    format!("{said} {}", remark.note).trim_end().to_owned()
+}
