@@ -130,7 +130,10 @@ fn state(run: &Run, phase: &Phase) -> &'static str {
             (_, _) => "fixing",
         },
         Stage::Merging { .. } => "merging",
-        Stage::ReadingDiff | Stage::Reviewing { .. } | Stage::PostingReview { .. } => "reviewing",
+        Stage::ReadingDiff
+        | Stage::Reviewing { .. }
+        | Stage::PostingReview { .. }
+        | Stage::PostingSummary => "reviewing",
         Stage::Polling | Stage::PostingLimit | Stage::Watching => "polling",
         Stage::Verifying => "verifying",
         Stage::Promoting => "promoting",

@@ -69,6 +69,7 @@ fn on_forge(pr: PrNumber, act: &ForgeAct) -> String {
         }
         ForgeAct::Reply { to, .. } => format!("replying to comment {} on #{pr}", to.id),
         ForgeAct::ResolveThread { comment } => format!("resolving comment {}", comment.id),
+        ForgeAct::Summarize { .. } => format!("updating the summary on #{pr}"),
         ForgeAct::UpdateBody { .. } => format!("updating the description of #{pr}"),
         ForgeAct::MarkReady => format!("marking #{pr} as ready for review"),
         ForgeAct::Merge { .. } => format!("merging #{pr}"),

@@ -288,7 +288,7 @@ fn every_message() -> [RunMessage; 6] {
     ]
 }
 
-fn every_act() -> [ForgeAct; 9] {
+fn every_act() -> [ForgeAct; 10] {
     let comment = common::comment_ref(Surface::Inline, 200);
     let body = || "Fixed in b.".to_owned();
     [
@@ -307,6 +307,10 @@ fn every_act() -> [ForgeAct; 9] {
             body: body(),
         },
         ForgeAct::ResolveThread { comment },
+        ForgeAct::Summarize {
+            body: body(),
+            comment: Some(comment),
+        },
         ForgeAct::UpdateBody { body: body() },
         ForgeAct::MarkReady,
         ForgeAct::Merge {

@@ -61,6 +61,17 @@ impl World<'_> {
                     comment: posted.comment,
                 }
             }
+            ForgeAct::Summarize { body, comment } => {
+                let (body, marker) = signer.sign(body, Surface::Conversation, "");
+                let comment = match comment {
+                    Some(comment) => {
+                        forge.edit(pr, *comment, post(&body, &marker))?;
+                        *comment
+                    }
+                    None => forge.post(pr, post(&body, &marker))?.comment,
+                };
+                ForgeAnswer::Posted { comment }
+            }
             ForgeAct::Reply { to, body } => {
                 let surface = match to.surface {
                     Surface::Inline => Surface::Inline,

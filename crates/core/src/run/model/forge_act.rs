@@ -37,6 +37,14 @@ pub enum ForgeAct {
         /// The text.
         body: String,
     },
+    /// Post the comment that sums up the reviews, or bring it up to date.
+    Summarize {
+        /// The text.
+        body: String,
+        /// The comment, once it is posted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        comment: Option<CommentRef>,
+    },
     /// Answer a comment.
     Reply {
         /// The comment.
@@ -84,6 +92,7 @@ impl ForgeAct {
             ForgeAct::React { .. } => "react",
             ForgeAct::PostReview { .. } => "postReview",
             ForgeAct::PostComment { .. } => "postComment",
+            ForgeAct::Summarize { .. } => "summarize",
             ForgeAct::Reply { .. } => "reply",
             ForgeAct::ResolveThread { .. } => "resolveThread",
             ForgeAct::UpdateBody { .. } => "updateBody",

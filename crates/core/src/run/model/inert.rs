@@ -55,6 +55,7 @@ impl ForgeAct {
                 }
             }
             ForgeAct::PostComment { body }
+            | ForgeAct::Summarize { body, .. }
             | ForgeAct::Reply { body, .. }
             | ForgeAct::UpdateBody { body } => *body = markdown(body, said),
             ForgeAct::SetStatus { description, .. } => *description = plain(description, said),

@@ -13,6 +13,7 @@ use super::round::Round;
 use super::threads::Threads;
 use super::watch::Watch;
 use crate::Problem;
+use crate::forge::CommentRef;
 use crate::forge::inline::FileDiff;
 use crate::ids::CommitSha;
 use crate::phase::PhaseName;
@@ -61,6 +62,9 @@ pub struct Phase {
     pub counts: Counts,
     /// The pull request's description.
     pub description: Description,
+    /// The comment that sums up the reviews, once it is posted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary_comment: Option<CommentRef>,
     /// Comments from the command line that are not posted yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub injected: Vec<Injected>,
@@ -147,6 +151,8 @@ pub enum Stage {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stopped: Option<Box<Effect>>,
     },
+    /// The summary of the reviews is being posted.
+    PostingSummary,
     /// A comment says that a limit was reached.
     PostingLimit,
     /// Nothing to do until a person comments, approves, merges or closes.

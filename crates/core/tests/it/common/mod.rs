@@ -363,6 +363,9 @@ fn forge_answer(act: &ForgeAct) -> ForgeAnswer {
         ForgeAct::PostComment { .. } | ForgeAct::Reply { .. } => ForgeAnswer::Posted {
             comment: comment_ref(Surface::Conversation, 300),
         },
+        ForgeAct::Summarize { .. } => ForgeAnswer::Posted {
+            comment: comment_ref(Surface::Conversation, 400),
+        },
         ForgeAct::Poll { .. } => ForgeAnswer::Polled {
             poll: Box::default(),
         },

@@ -197,6 +197,20 @@ impl Forge {
                 }
                 ForgeAnswer::Posted { comment }
             }
+            ForgeAct::Summarize {
+                comment: Some(comment),
+                ..
+            } => {
+                self.find(*comment)?;
+                ForgeAnswer::Posted { comment: *comment }
+            }
+            ForgeAct::Summarize {
+                comment: None,
+                body,
+            } => {
+                let (comment, _) = self.post(Surface::Conversation, name, body, clock, rng);
+                ForgeAnswer::Posted { comment }
+            }
             ForgeAct::React { comment } | ForgeAct::ResolveThread { comment } => {
                 self.find(*comment)?;
                 ForgeAnswer::Done

@@ -1,7 +1,7 @@
 //! What becomes of comments.
 
 use crate::common::{agent_ended, agent_said, at, comment, cruise::terms};
-use crate::cruise_step::scene::{Scene, failed, head};
+use crate::cruise_step::scene::{OBJECTS, Scene, failed, head};
 use drive_core::agent::{Failure, Role};
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Comment, Surface};
@@ -367,6 +367,8 @@ fn a_reply_that_failed_is_tried_again_under_the_same_name() {
 #[test]
 fn a_review_that_failed_to_be_posted_is_tried_again_under_the_name_of_its_first_try() {
     let mut scene = Scene::begin(terms());
+    scene.agent(Role::Reviewer, agent_said(OBJECTS));
+    scene.agent(Role::Reviewer, agent_said(OBJECTS));
     scene.answer("postReview", failed());
     scene.settle();
     scene.wake(Timer::Retry);

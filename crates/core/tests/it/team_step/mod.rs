@@ -12,4 +12,5 @@ mod promoting;
 mod properties;
 mod resuming;
 mod scene;
+mod summary;
 mod verdicts;

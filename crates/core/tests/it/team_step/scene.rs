@@ -169,7 +169,10 @@ impl PopFrontIf for VecDeque<ForgeAnswer> {
 /// What somebody on the pull request sees of an act.
 pub fn telling(act: &ForgeAct) -> Option<String> {
     match act {
-        ForgeAct::Poll { .. } | ForgeAct::React { .. } | ForgeAct::UpdateBody { .. } => None,
+        ForgeAct::Poll { .. }
+        | ForgeAct::React { .. }
+        | ForgeAct::Summarize { .. }
+        | ForgeAct::UpdateBody { .. } => None,
         ForgeAct::MarkReady => Some("ready".to_owned()),
         ForgeAct::Merge { head, .. } => Some(format!("merge {head}")),
         ForgeAct::PostReview { body, lines, .. } => Some(format!(

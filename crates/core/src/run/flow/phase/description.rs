@@ -1,13 +1,16 @@
-//! Updates the pull request's description. Nothing waits for an update; one that failed is retried
-//! after the next poll.
+//! Updates the pull request's description and the comment that sums up the reviews. Nothing waits for
+//! a description; one that failed is retried after the next poll.
 
-use super::super::super::model::{DoneWhen, EffectResult, ForgeAct, Stage};
+use super::super::super::model::{DoneWhen, Effect, EffectResult, ForgeAct, ForgeAnswer, Stage};
+use super::super::reply::is_lost;
 use super::PhaseFlow;
 use super::retry::is_final;
+use super::summary_text::summary_text;
 use super::texts::pull_request_body;
+use crate::ids::EffectKey;
 use crate::settings::TeamMode;
 
-/// How often the same description is tried.
+/// How often the same description or summary is tried.
 const MOST_TRIES: u32 = 10;
 
 impl PhaseFlow<'_> {
@@ -32,6 +35,49 @@ impl PhaseFlow<'_> {
         }
         self.state.description.text.clone_from(&body);
         self.on_forge(ForgeAct::UpdateBody { body }, None);
+    }
+
+    /// The comment that sums up the reviews as it should stand now.
+    pub(in crate::run) fn summary(&self) -> ForgeAct {
+        ForgeAct::Summarize {
+            body: summary_text(self.run, &self.state, self.request),
+            comment: self.state.summary_comment,
+        }
+    }
+
+    /// Brings the summary up to date, then goes on.
+    pub(in crate::run) fn summarize(&mut self) {
+        self.state.stage = Stage::PostingSummary;
+        let summary = self.summary();
+        if !self.on_forge(summary, None) {
+            self.close_batch();
+        }
+    }
+
+    /// A summary that cannot be posted costs nothing but the summary.
+    pub(in crate::run) fn summary_posted(
+        &mut self,
+        key: &EffectKey,
+        effect: Effect,
+        result: EffectResult,
+    ) {
+        if let EffectResult::Failed { problem } = result {
+            if is_lost(&problem) {
+                // Somebody deleted it. The next one is posted anew.
+                self.state.summary_comment = None;
+            } else if !self.is_enough(&problem) && self.state.tries < MOST_TRIES {
+                return self.try_again(key, effect, &problem);
+            } else {
+                self.warn(format!("could not post the summary: {problem}"));
+            }
+            self.state.tries = 0;
+        } else if let EffectResult::OnForge {
+            answer: ForgeAnswer::Posted { comment },
+        } = result
+        {
+            self.state.summary_comment = Some(comment);
+        }
+        self.close_batch();
     }
 
     /// A description that could not be written is tried again.

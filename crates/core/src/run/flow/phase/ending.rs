@@ -87,20 +87,21 @@ impl PhaseFlow<'_> {
             DoneWhen::Approved { plan_only, .. } => plan_only,
             DoneWhen::Reviewed { .. } => false,
         };
-        let posts = vec![
+        let mut posts = vec![
             post(ForgeAct::SetStatus {
                 sha: approved.head.clone(),
                 passed: true,
                 description: "the plan is approved".to_owned(),
             }),
             self.last_description(),
-            ClosingPost {
-                act: ForgeAct::PostComment {
-                    body: approved_comment(approved, plan_only, &self.state.ledger),
-                },
-                key: Some(format!("approved/{}", approved.head)),
-            },
         ];
+        posts.extend(self.last_summary());
+        posts.push(ClosingPost {
+            act: ForgeAct::PostComment {
+                body: approved_comment(approved, plan_only, &self.state.ledger),
+            },
+            key: Some(format!("approved/{}", approved.head)),
+        });
         self.close_with(posts, OutcomeStatus::Succeeded, None);
     }
 
@@ -236,6 +237,7 @@ impl PhaseFlow<'_> {
             }));
         }
         posts.push(self.last_description());
+        posts.extend(self.last_summary());
         posts
     }
 
@@ -258,8 +260,15 @@ impl PhaseFlow<'_> {
             }));
         }
         posts.push(self.last_description());
+        posts.extend(self.last_summary());
         posts.extend(report.map(|body| post(ForgeAct::PostComment { body })));
         self.close_with(posts, OutcomeStatus::NeedsHuman, Some(problem));
+    }
+
+    /// The summary as it should stand; nothing where none was posted.
+    fn last_summary(&self) -> Option<ClosingPost> {
+        self.state.summary_comment?;
+        Some(post(self.summary()))
     }
 
     fn last_description(&self) -> ClosingPost {

@@ -14,6 +14,7 @@ mod next;
 mod record_text;
 mod retry;
 mod round;
+mod summary_text;
 mod texts;
 mod watch;
 
@@ -58,6 +59,7 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: T
         pushed: None,
         counts: Counts::default(),
         description: Description::default(),
+        summary_comment: None,
         injected: Vec::new(),
         pause: None,
         retry: None,
@@ -158,6 +160,7 @@ impl PhaseFlow<'_> {
             Stage::PostingReview { remarks, .. } => {
                 self.review_posted(remarks, key, effect, result);
             }
+            Stage::PostingSummary => self.summary_posted(key, effect, result),
             Stage::PostingLimit => self.limit_posted(key, effect, result),
             Stage::Closing {
                 posts,

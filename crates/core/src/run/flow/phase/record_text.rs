@@ -217,14 +217,14 @@ fn job_row(job: &JobRecord) -> String {
     )
 }
 
-fn tokens(usage: Usage) -> String {
+pub(super) fn tokens(usage: Usage) -> String {
     usage
         .reported()
         .map_or("unknown".to_owned(), |tokens| tokens.to_string())
 }
 
 /// Other people's text as one short line that breaks no table, code span or block.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let plain: String = line
         .chars()

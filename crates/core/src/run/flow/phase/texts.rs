@@ -247,12 +247,21 @@ fn open_list(run: &Run, phase: &Phase, request: &Request) -> String {
     let head = run.work.head_sha.as_ref();
     let is_fixed = head.is_some_and(|head| phase.record.is_changed_since_objections(head));
     let is_sequential = terms.is_some_and(|terms| terms.mode == TeamMode::Sequential) && is_fixed;
-    let min = terms.map(|terms| terms.review.min_confidence);
     let mut text = if is_sequential {
         "The reviewer asked for changes. Nobody has reviewed the fix.\n\n".to_owned()
     } else {
         "Not approved.\n\n".to_owned()
     };
+    text.push_str(&open_findings(phase, request));
+    text.push('\n');
+    text
+}
+
+/// The findings that stand against a merge, as a list.
+pub(super) fn open_findings(phase: &Phase, request: &Request) -> String {
+    let terms = request.kind.phase_terms();
+    let min = terms.map(|terms| terms.review.min_confidence);
+    let mut text = String::new();
     for review in phase.record.objections() {
         let against = |one: &&Finding| min.is_some_and(|min| is_blocking(one, min));
         for finding in review.findings.iter().filter(against) {
@@ -268,7 +277,6 @@ fn open_list(run: &Run, phase: &Phase, request: &Request) -> String {
             let _ = writeln!(text, "- {of}{severity}: {place}{issue}");
         }
     }
-    text.push('\n');
     text
 }
 

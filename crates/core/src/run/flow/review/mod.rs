@@ -237,6 +237,11 @@ impl PhaseFlow<'_> {
         let Some(head) = self.head() else {
             return self.fail(no_commit());
         };
+        // An approval with nothing to say is a row of the summary.
+        let is_content = record.verdict.is_some_and(Verdict::is_content);
+        if is_content && record.findings.is_empty() {
+            return self.summarize();
+        }
         let act = match record.verdict {
             Some(_) => ForgeAct::PostReview {
                 head,
@@ -282,7 +287,7 @@ impl PhaseFlow<'_> {
         {
             self.enter_findings(remarks, review, &lines);
         }
-        self.close_batch();
+        self.summarize();
     }
 
     /// A forge that could not put every finding on its line has them in the body: then they are one.

@@ -1,0 +1,88 @@
+//! The summary comment: one for each pull request, edited in place.
+
+use super::super::super::model::{Phase, Request, Run};
+use super::record_text::{cell, tokens};
+use super::texts::open_findings;
+use crate::agent::{Cost, Usage};
+use crate::forge::text::BODY_CHARS;
+use crate::forge::text::fit;
+use crate::review::{Domain, LastWord, Move, verdict_title};
+use std::fmt::Write;
+
+/// Room for what a forge adds to the text.
+const MARKS_ROOM: usize = 2_000;
+
+/// What the reviews came to so far, in one comment: the verdict and its commit, a row for each domain,
+/// the open findings, and what it cost.
+pub(super) fn summary_text(run: &Run, phase: &Phase, request: &Request) -> String {
+    let mut text = outcome(run, phase);
+    let domains = request.kind.phase_terms();
+    let domains = domains.map_or(Vec::new(), |terms| terms.review_plan().domains);
+    text.push_str("\n\n| review | commit | reviews |\n|---|---|---|\n");
+    for domain in &domains {
+        text.push_str(&row(phase, domain.as_ref()));
+    }
+    let open = open_findings(phase, request);
+    if !open.is_empty() {
+        let _ = write!(text, "\nOpen findings:\n\n{open}");
+    }
+    let _ = write!(text, "\n{}\n", costs(phase));
+    fit(&text, BODY_CHARS - MARKS_ROOM)
+}
+
+/// The verdict in one line.
+fn outcome(run: &Run, phase: &Phase) -> String {
+    let head = run.work.head_sha.as_ref();
+    let head = head.map_or("the branch", |head| head.short());
+    let said = match (phase.verdict, &phase.next) {
+        (Some(LastWord::Approved), _) => "Approved",
+        (Some(LastWord::NeedsChanges), _) => "Not approved",
+        (Some(LastWord::Inconclusive), _) => "No verdict",
+        (None, Move::Fix { .. }) => "Changes requested",
+        (None, Move::Review { .. } | Move::Done) => "Under review",
+    };
+    format!("**{said}:** {head}")
+}
+
+fn row(phase: &Phase, domain: Option<&Domain>) -> String {
+    let reviews = phase.record.reviews.iter();
+    let reviews: Vec<_> = reviews
+        .filter(|one| one.domain.as_ref() == domain)
+        .collect();
+    let Some(last) = reviews.last() else {
+        let name = domain.map_or("Review", Domain::name);
+        return format!("| {} | - | 0 |\n", cell(name));
+    };
+    let heading = domain.map_or_else(
+        || format!("[REVIEW - {}]", verdict_title(last.verdict)),
+        |domain| domain.heading(last.verdict),
+    );
+    let head = last.head.as_ref().map_or("-", |head| head.short());
+    format!("| {} | {head} | {} |\n", cell(&heading), last.round)
+}
+
+fn costs(phase: &Phase) -> String {
+    let (mut seconds, mut usage, mut cost) = (0, Usage::default(), None::<Cost>);
+    for job in &phase.record.jobs {
+        let ended = job.ended_at.unwrap_or(job.started_at);
+        seconds += ended.duration_since(job.started_at).as_secs().max(0);
+        usage = usage.plus(job.usage);
+        cost = match (cost, job.cost) {
+            (Some(before), Some(more)) => Some(before.plus(more)),
+            (before, more) => before.or(more),
+        };
+    }
+    let rounds = match phase.rounds {
+        1 => "1 fix round".to_owned(),
+        rounds => format!("{rounds} fix rounds"),
+    };
+    let time = match seconds {
+        0..120 => format!("{seconds} s"),
+        _ => format!("{} min", seconds / 60),
+    };
+    let cost = cost.map_or(String::new(), |cost| format!(", {cost}"));
+    format!(
+        "{rounds}; agents worked {time}, {} tokens{cost}.",
+        tokens(usage)
+    )
+}
