@@ -210,7 +210,16 @@ pub(super) fn diff_stats(
     Ok(stats)
 }
 
-/// A diff in the one form readers know, whatever the user's settings.
+/// The empty tree, by the length of the repository's ids.
+fn empty_tree(id: &str) -> &'static str {
+    match id.len() {
+        64 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+        _ => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    }
+}
+
+/// A diff in the one form readers know, whatever the user's settings. The attributes of the change
+/// itself count for nothing (from git 2.41 on): they could hide its lines.
 pub(super) fn diff(
     git: &Git,
     location: &Location,
@@ -219,6 +228,7 @@ pub(super) fn diff(
 ) -> Result<Change, Problem> {
     let mut reader = ChangeReader::default();
     git.call_at(location.clone(), Touches::Files)
+        .env("GIT_ATTR_SOURCE", empty_tree(head))
         .args(["diff-tree", "-r", "-p", "-U3", "--no-color"])
         .args(["--no-ext-diff", "--no-textconv", "--no-renames"])
         .args(["--submodule=short", "--src-prefix=a/", "--dst-prefix=b/"])

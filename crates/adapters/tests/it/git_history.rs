@@ -404,6 +404,34 @@ fn plain_files_of_a_commit_are_read_without_links_folders_and_long_ones() {
 }
 
 #[test]
+fn attributes_of_a_change_hide_none_of_its_lines() {
+    let world = World::new();
+    let repo = &world.repo;
+    let version = world.git(["version"]);
+    let minor = version.split('.').nth(1).and_then(|it| it.parse().ok());
+    if minor.is_some_and(|minor: u32| minor < 41) {
+        eprintln!("skipped: {version} reads the attributes of the working tree only");
+        return;
+    }
+    write(&repo.join(".gitattributes"), "*.rs -diff\n");
+    write(&repo.join("evil.rs"), "steal();\n");
+    world.git(["add", "-A"]);
+    world.git(["commit", "-q", "-m", "hide"]);
+    let plain = world.git(["diff-tree", "-p", "HEAD~1", "HEAD"]);
+    assert!(plain.contains("Binary files"), "the control: {plain}");
+    let (base, head) = (
+        world.git(["rev-parse", "HEAD~1"]),
+        world.git(["rev-parse", "HEAD"]),
+    );
+    let change = world
+        .builder()
+        .diff(Place::Checkout(repo), &base, &head)
+        .unwrap();
+    let text = drive_core::review::shown(&change, 4096);
+    assert!(text.contains("+steal();"), "{text}");
+}
+
+#[test]
 fn a_diff_names_every_file_whatever_its_name_and_the_users_settings() {
     let world = World::new();
     let repo = &world.repo;

@@ -18,6 +18,8 @@ pub(crate) struct RecordDocument {
     jobs: Vec<JobDocument>,
     /// Every review, in order.
     reviews: Vec<ReviewDocument>,
+    /// How many findings of each severity the reviews for security had, each counted once.
+    security_findings: run::SeverityTotals,
     /// The outcome of each finding of a reviewer.
     remarks: Vec<RemarkDocument>,
     /// Comments that started no work.
@@ -154,6 +156,7 @@ impl From<&run::Record> for RecordDocument {
             sandbox: record.sandbox.clone(),
             jobs: record.jobs.iter().map(JobDocument::from).collect(),
             reviews: record.reviews.iter().map(ReviewDocument::from).collect(),
+            security_findings: record.security_findings(),
             remarks: record.remarks.iter().map(RemarkDocument::from).collect(),
             ignored: record.ignored.iter().map(IgnoredDocument::from).collect(),
         }
@@ -365,9 +368,9 @@ mod tests {
                 reason: Reason::NoWritePermission,
             }],
         };
-        assert_eq!(
-            serde_json::to_value(RecordDocument::from(&record)).unwrap(),
-            serde_json::to_value(&record).unwrap()
-        );
+        let mut published = serde_json::to_value(RecordDocument::from(&record)).unwrap();
+        let counted = published.as_object_mut().unwrap().remove("securityFindings");
+        assert_eq!(counted.unwrap()["major"], 1);
+        assert_eq!(published, serde_json::to_value(&record).unwrap());
     }
 }

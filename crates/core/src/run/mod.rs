@@ -21,7 +21,7 @@ pub use model::{
     PLAN_PATH, Parent, Pause, PermissionRecord, Phase, PhaseTerms, PlanCheck, PollResult, Publish,
     Published, Record, Remark, RemarkRecord, Request, ResumeStep, Resumption, Retry, ReviewOf,
     ReviewRecord, ReviewTerms, RollBackCost, Round, RoundJob, RoundStep, Run, RunKind, RunMessage,
-    STATE_FORMAT, Shutdown, ShutdownStep, SpawnStage, Spent, Stage, TaskOrder, Threads, Timer,
+    STATE_FORMAT, SeverityTotals, Shutdown, ShutdownStep, SpawnStage, Spent, Stage, TaskOrder, Threads, Timer,
     UnreadableFormat, VerifiedAgainst, Watch, WatchTerms, Work, is_actionable, read_event,
     read_run, reply_key, write_event, write_run,
 };

@@ -7,6 +7,7 @@ use super::layer::{Layer, Source};
 use super::model::{IsolationMode, RecordDetail, Settings};
 use super::tree::{Node, NodeKind};
 use super::verify::StageNetwork;
+use crate::agent::answer::Confidence;
 use crate::agent::{AgentConfig, AgentNetwork, looks_secret};
 use crate::network::{Host, host_of_url, parse_host};
 use serde::de::DeserializeOwned;
@@ -54,6 +55,10 @@ pub(super) fn refused(layers: &[Layer], tree: &Node, below: Option<&Node>) -> Ve
         .chain(
             networks
                 .filter(|path| is_weakened(layers, tree, below, path, AgentNetwork::strictness)),
+        )
+        .chain(
+            std::iter::once(KeyPath::dotted("review.min_confidence"))
+                .filter(|path| is_weakened(layers, tree, below, path, heard_from)),
         );
     findings.extend(weaker.map(|path| {
         let message = format!("`{path}` is weaker than in your own settings");
@@ -225,6 +230,11 @@ fn is_weakened<T: DeserializeOwned>(
     theirs
         .zip(own.and_then(value))
         .is_some_and(|(theirs, own)| theirs < own)
+}
+
+/// The lower the least confidence, the more findings are heard.
+fn heard_from(least: Confidence) -> u8 {
+    100 - least.get()
 }
 
 /// GitHub itself, and this machine.

@@ -3,10 +3,12 @@
 use crate::support::{
     Crashes, HERS, PLAN_FILE, Scene, WISH, assert_nothing_is_lost, cruise_request, posts,
 };
+use drive_core::agent::answer::Verdict;
 use drive_core::agent::{Access, Role};
 use drive_core::forge::Surface;
 use drive_core::ids::PrNumber;
 use drive_core::problem::Kind;
+use drive_core::review::Domain;
 use drive_core::run::{OutcomeStatus, Run};
 use drive_engine::fakes::{AgentWork, CrashPoint};
 use drive_engine::ports::StatusState;
@@ -30,10 +32,13 @@ fn a_cruise_answers_a_comment_and_ends_with_the_approval() {
     let reviews = roles.iter().filter(|role| **role == Role::Reviewer).count();
     assert_eq!(reviews, 5, "one review of each domain: {roles:?}");
     let posted = posts(&scene);
-    let bodies = posted
-        .keys()
-        .filter(|(surface, _)| *surface == Surface::Review);
-    assert_eq!(bodies.count(), 5, "{posted:?}");
+    let is_summary = |body: &str| Domain::SHIPPED[1..].iter().all(|domain| {
+        body.contains(&domain.heading(Some(Verdict::Approved)))
+    });
+    let reviews = posted.keys().filter(|(surface, _)| *surface == Surface::Review);
+    assert_eq!(reviews.count(), 0, "{posted:?}");
+    let summaries = posted.keys().filter(|(_, body)| is_summary(body));
+    assert_eq!(summaries.count(), 1, "{posted:?}");
 }
 
 #[test]

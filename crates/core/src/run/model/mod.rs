@@ -40,7 +40,7 @@ pub use phase::{
     ClosingPost, Counts, Description, HoldFor, PLAN_PATH, Pause, Phase, PlanCheck, Retry, Stage,
 };
 pub use promotion::Judged;
-pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord};
+pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord, SeverityTotals};
 pub use remark::{Remark, ReviewOf};
 pub use request::{
     Adopted, AfterEnd, BuildTerms, DoneWhen, Makes, Parent, PhaseTerms, Publish, Request,

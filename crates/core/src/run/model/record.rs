@@ -8,12 +8,13 @@ use super::ledger::FixerResult;
 use super::outcome::Spent;
 use super::remark::ReviewOf;
 use crate::Problem;
-use crate::agent::answer::{Finding, Verdict};
+use crate::agent::answer::{Finding, Severity, Verdict};
 use crate::agent::{AgentOutcome, Cost, Role, Usage};
 use crate::forge::{Comment, CommentRef};
 use crate::ids::CommitSha;
-use crate::review::{Domain, LastWord};
+use crate::review::{Domain, LastWord, merged};
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How many commands and permissions of one job are kept.
@@ -290,6 +291,22 @@ impl Record {
         })
     }
 
+    /// How many findings of each severity the reviews for security had, each counted once.
+    pub fn security_findings(&self) -> SeverityTotals {
+        let is_security = |one: &&ReviewRecord| one.domain == Some(Domain::Security);
+        let reviews = self.reviews.iter().filter(is_security);
+        let all: Vec<Finding> = reviews.flat_map(|one| one.findings.clone()).collect();
+        let mut totals = SeverityTotals::default();
+        for finding in merged(&all) {
+            match finding.severity {
+                Severity::Blocker => totals.blocker += 1,
+                Severity::Major => totals.major += 1,
+                Severity::Minor => totals.minor += 1,
+            }
+        }
+        totals
+    }
+
     /// Whether somebody objected, and each objection was to another commit than this one.
     pub(in crate::run) fn is_changed_since_objections(&self, head: &CommitSha) -> bool {
         let mut objections = self.objections().peekable();
@@ -302,6 +319,18 @@ impl Record {
         let approved = latest.find(|one| one.verdict == Some(Verdict::Approved));
         approved.and_then(|one| one.head.as_ref())
     }
+}
+
+/// How many findings there are of each severity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SeverityTotals {
+    /// Blockers.
+    pub blocker: u32,
+    /// Majors.
+    pub major: u32,
+    /// Minors.
+    pub minor: u32,
 }
 
 /// What a domain says of a commit.
@@ -365,6 +394,39 @@ mod tests {
         assert_eq!(with(not_applicable, 'a'), LastWord::NeedsChanges);
         assert_eq!(word(&[polish]), LastWord::Inconclusive);
         assert_eq!(word(&[]), LastWord::Inconclusive);
+    }
+
+    #[test]
+    fn a_security_finding_that_is_raised_twice_counts_once() {
+        let finding = |issue: &str, severity| Finding {
+            file: None,
+            line: None,
+            issue: issue.to_owned(),
+            evidence: None,
+            suggestion: None,
+            severity,
+            confidence: crate::agent::answer::Confidence::CERTAIN,
+        };
+        let with = |domain, findings| ReviewRecord {
+            findings,
+            ..review(domain, Some(Verdict::NeedsChanges), 'a')
+        };
+        let blocker = finding("a secret is logged", Severity::Blocker);
+        let minor = finding("no rate limit", Severity::Minor);
+        let record = Record {
+            reviews: vec![
+                with(Domain::Security, vec![blocker.clone(), minor]),
+                with(Domain::Security, vec![blocker.clone()]),
+                with(Domain::GeneralPolish, vec![blocker]),
+            ],
+            ..Record::default()
+        };
+        let totals = SeverityTotals {
+            blocker: 1,
+            major: 0,
+            minor: 1,
+        };
+        assert_eq!(record.security_findings(), totals);
     }
 
     #[test]

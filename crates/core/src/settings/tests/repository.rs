@@ -46,11 +46,18 @@ fn what_of_the_users_home_an_agent_gets_is_not_for_a_repository_to_say() {
 #[test]
 fn a_repository_can_be_stricter_than_the_users_own_settings_and_not_weaker() {
     let all = [
-        ("[sandbox]\nisolation", ["off", "auto", "require"]),
-        ("[agents.codex]\nnetwork", ["open", "allow", "off"]),
+        (
+            "[sandbox]\nisolation",
+            ["\"off\"", "\"auto\"", "\"require\""],
+        ),
+        (
+            "[agents.codex]\nnetwork",
+            ["\"open\"", "\"allow\"", "\"off\""],
+        ),
+        ("[review]\nmin_confidence", ["95", "80", "60"]),
     ];
     for (key, rising) in all {
-        let text = |value: &str| format!("{key} = \"{value}\"\n");
+        let text = |value: &str| format!("{key} = {value}\n");
         let path = key.replace(['[', ']'], "").replace('\n', ".");
         for (at, mine) in rising.iter().enumerate() {
             for (place, other) in rising.iter().enumerate() {

@@ -234,6 +234,11 @@ impl PhaseFlow<'_> {
     fn merge_done(&mut self, round: Round) {
         let is_same = round.head_before == self.run.work.head_sha;
         match (&round.job, &self.state.next) {
+            // Somebody commented meanwhile.
+            (RoundJob::CheckBase, Move::Done) if is_same && self.has_work() => {
+                self.state.stage = Stage::Watching;
+                self.proceed();
+            }
             // The base can still be merged.
             (RoundJob::CheckBase, Move::Done) if is_same => self.finish_reviewed(),
             (_, _) => self.check(round),

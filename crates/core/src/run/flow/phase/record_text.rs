@@ -1,6 +1,6 @@
 //! The record of a phase as Markdown, for the end of the description.
 
-use super::super::super::model::{JobRecord, Record, Run};
+use super::super::super::model::{JobRecord, Record, ReviewRecord, Run, SeverityTotals};
 use super::super::isolation_text::isolation_text;
 use super::super::private_paths::without_private_paths;
 use crate::agent::answer::Verdict;
@@ -129,6 +129,18 @@ fn tell_reviews(record: &Record, text: &mut String) {
             });
             let _ = writeln!(text, "  - {place}{}", cell(&one.issue));
         }
+    }
+    let is_security = |one: &ReviewRecord| one.domain == Some(Domain::Security);
+    if record.reviews.iter().any(is_security) {
+        let SeverityTotals {
+            blocker,
+            major,
+            minor,
+        } = record.security_findings();
+        let _ = writeln!(
+            text,
+            "\nSecurity findings: {blocker} blocker, {major} major, {minor} minor"
+        );
     }
 }
 

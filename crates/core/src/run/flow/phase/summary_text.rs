@@ -4,8 +4,7 @@ use super::super::super::model::{Phase, Request, Run};
 use super::record_text::{cell, tokens};
 use super::texts::open_findings;
 use crate::agent::{Cost, Usage};
-use crate::forge::text::BODY_CHARS;
-use crate::forge::text::fit;
+use crate::forge::text::{BODY_CHARS, fit};
 use crate::review::{Domain, LastWord, Move, verdict_title};
 use std::fmt::Write;
 
@@ -15,9 +14,9 @@ const MARKS_ROOM: usize = 2_000;
 /// What the reviews came to so far, in one comment: the verdict and its commit, a row for each domain,
 /// the open findings, and what it cost.
 pub(super) fn summary_text(run: &Run, phase: &Phase, request: &Request) -> String {
-    let mut text = outcome(run, phase);
     let domains = request.kind.phase_terms();
     let domains = domains.map_or(Vec::new(), |terms| terms.review_plan().domains);
+    let mut text = outcome(run, phase, &domains);
     text.push_str("\n\n| review | commit | reviews |\n|---|---|---|\n");
     for domain in &domains {
         text.push_str(&row(phase, domain.as_ref()));
@@ -30,18 +29,24 @@ pub(super) fn summary_text(run: &Run, phase: &Phase, request: &Request) -> Strin
     fit(&text, BODY_CHARS - MARKS_ROOM)
 }
 
-/// The verdict in one line.
-fn outcome(run: &Run, phase: &Phase) -> String {
-    let head = run.work.head_sha.as_ref();
-    let head = head.map_or("the branch", |head| head.short());
-    let said = match (phase.verdict, &phase.next) {
-        (Some(LastWord::Approved), _) => "Approved",
-        (Some(LastWord::NeedsChanges), _) => "Not approved",
+/// What the reviews say of the head, in one line.
+fn outcome(run: &Run, phase: &Phase, domains: &[Option<Domain>]) -> String {
+    let Some(head) = &run.work.head_sha else {
+        return "**Under review**".to_owned();
+    };
+    let is_objected = phase.record.objections().next().is_some();
+    let word = phase.verdict.or_else(|| {
+        let is_done = phase.next == Move::Done;
+        is_done.then(|| phase.record.last_word(domains, head))
+    });
+    let said = match (word, &phase.next) {
+        (Some(LastWord::Approved), _) => "Approved by every domain",
+        (Some(LastWord::NeedsChanges), _) if !is_objected => "Changed since it was reviewed",
+        (Some(LastWord::NeedsChanges), _) | (None, Move::Fix { .. }) => "Changes requested",
         (Some(LastWord::Inconclusive), _) => "No verdict",
-        (None, Move::Fix { .. }) => "Changes requested",
         (None, Move::Review { .. } | Move::Done) => "Under review",
     };
-    format!("**{said}:** {head}")
+    format!("**{said}:** {}", head.short())
 }
 
 fn row(phase: &Phase, domain: Option<&Domain>) -> String {
