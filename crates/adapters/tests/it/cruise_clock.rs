@@ -145,6 +145,7 @@ fn watched(pause: Duration) -> Request {
         review: ReviewTerms {
             domains: Domain::SHIPPED.to_vec(),
             min_confidence: Confidence::new(80).unwrap(),
+            refute: false,
         },
         prompts: Prompts::default(),
         record: RecordDetail::Redacted,

@@ -19,6 +19,7 @@ pub(crate) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTer
     let review = ReviewTerms {
         domains: settings.review.domains.clone(),
         min_confidence: settings.review.min_confidence,
+        refute: settings.review.refute,
     };
     check_domains(&review, &prompts)?;
     Ok(PhaseTerms {

@@ -107,6 +107,9 @@ struct SuggestionDocument {
     severity: agent::answer::Severity,
     /// How sure the reviewer is, in percent.
     confidence: agent::answer::Confidence,
+    /// Why a second agent says that it is wrong; such a finding does not stand against a merge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refuted: Option<String>,
 }
 
 /// The outcome of one finding.
@@ -200,6 +203,7 @@ impl From<&agent::answer::Finding> for SuggestionDocument {
             evidence: one.evidence.clone(),
             severity: one.severity,
             confidence: one.confidence,
+            refuted: one.refuted.clone(),
         }
     }
 }
@@ -327,6 +331,7 @@ mod tests {
                 evidence: None,
                 severity: agent::answer::Severity::Major,
                 confidence: agent::answer::Confidence::CERTAIN,
+                refuted: None,
             }],
             head: Some(CommitSha::new("a".repeat(40))),
         };
@@ -369,7 +374,10 @@ mod tests {
             }],
         };
         let mut published = serde_json::to_value(RecordDocument::from(&record)).unwrap();
-        let counted = published.as_object_mut().unwrap().remove("securityFindings");
+        let counted = published
+            .as_object_mut()
+            .unwrap()
+            .remove("securityFindings");
         assert_eq!(counted.unwrap()["major"], 1);
         assert_eq!(published, serde_json::to_value(&record).unwrap());
     }

@@ -14,8 +14,8 @@ case "$DRIVE_ROLE" in
 namer) printf '```json\n{"pr_title": "Greet by name", "branch_name": "greet-by-name"}\n```\n' ;;
 coder) printf 'one\ntwo\nthree\n' > greet.txt; echo "A greeting." ;;
 fixer) echo fixed >> greet.txt; echo "Appended."
-  id=$(printf '%s\n' "$prompt" | sed -n 's/^Comment \([^ ]*\) by .*/\1/p' | head -n 1)
-  [ -z "$id" ] || printf '```json\n{"comments": [{"id": "%s", "action": "fixed"}]}\n```\n' "$id" ;;
+  ids=$(printf '%s\n' "$prompt" | sed -n 's/^Comment `\([^`]*\)` by .*/{"id": "\1", "action": "fixed"}/p' | paste -sd, -)
+  [ -z "$ids" ] || printf '```json\n{"comments": [%s]}\n```\n' "$ids" ;;
 esac
 "#;
 
@@ -102,8 +102,14 @@ impl Stage {
         stage
     }
 
-    /// The settings are not committed: they are the caller's.
+    /// The settings are not committed: they are the caller's. A scripted reviewer has one answer, so
+    /// nobody is asked to refute it unless the settings say so.
     pub(crate) fn settle(&self, settings: &str) {
+        let settings = if settings.contains("[review]") {
+            settings.to_owned()
+        } else {
+            format!("[review]\nrefute = false\n\n{settings}")
+        };
         fs::write(self.path("repo/drive.toml"), settings).unwrap();
     }
 

@@ -52,8 +52,35 @@ pub(super) fn ids(batch: &[BatchComment<'_>]) -> String {
     if batch.is_empty() {
         return "none, so the list is empty".to_owned();
     }
-    let each: Vec<String> = batch.iter().map(|one| code(one.id)).collect();
+    id_list(batch.iter().map(|one| one.id))
+}
+
+pub(super) fn id_list<'a>(ids: impl Iterator<Item = &'a str>) -> String {
+    let each: Vec<String> = ids.map(code).collect();
     each.join(", ")
+}
+
+/// One finding that an agent tries to refute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claimed<'a> {
+    /// Its id, as the answer must name it.
+    pub id: &'a str,
+    /// The file it is about.
+    pub file: Option<&'a str>,
+    /// The line it is about.
+    pub line: Option<u64>,
+    /// What it says.
+    pub text: &'a str,
+}
+
+pub(super) fn claims(findings: &[Claimed<'_>]) -> String {
+    let one = |finding: &Claimed<'_>| {
+        let place = place(finding.file, finding.line);
+        let text = fenced(finding.text, "");
+        format!("Finding {}, on {place}:\n\n{text}", code(finding.id))
+    };
+    let each: Vec<String> = findings.iter().map(one).collect();
+    each.join("\n\n")
 }
 
 /// What a fixer reads before it changes anything.

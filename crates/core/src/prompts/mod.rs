@@ -8,7 +8,7 @@ mod earlier;
 #[cfg(test)]
 mod tests;
 
-pub use batch::{BatchComment, GivenOn};
+pub use batch::{BatchComment, Claimed, GivenOn};
 pub use earlier::{Answered, Earlier};
 
 use crate::problem::{Kind, Problem};
@@ -30,6 +30,8 @@ pub enum PromptName {
     Review,
     /// Review one domain of a pull request.
     ReviewDomain,
+    /// Refute findings.
+    Refute,
     /// Do the task.
     Code,
     /// Answer the findings of a review, or all comments that came in since the last round.
@@ -42,10 +44,11 @@ pub enum PromptName {
 
 impl PromptName {
     /// All values.
-    pub const ALL: [PromptName; 7] = [
+    pub const ALL: [PromptName; 8] = [
         PromptName::Name,
         PromptName::Review,
         PromptName::ReviewDomain,
+        PromptName::Refute,
         PromptName::Code,
         PromptName::Fix,
         PromptName::Plan,
@@ -58,6 +61,7 @@ impl PromptName {
             PromptName::Name => "name",
             PromptName::Review => "review",
             PromptName::ReviewDomain => "review-domain",
+            PromptName::Refute => "refute",
             PromptName::Code => "code",
             PromptName::Fix => "fix",
             PromptName::Plan => "plan",
@@ -70,6 +74,7 @@ impl PromptName {
             PromptName::Name => include_str!("name.md"),
             PromptName::Review => include_str!("review.md"),
             PromptName::ReviewDomain => include_str!("review-domain.md"),
+            PromptName::Refute => include_str!("refute.md"),
             PromptName::Code => include_str!("code.md"),
             PromptName::Fix => include_str!("fix.md"),
             PromptName::Plan => include_str!("plan.md"),
@@ -92,6 +97,7 @@ impl PromptName {
                 "instructions",
                 "pull_request",
             ],
+            PromptName::Refute => &["task", "findings", "ids"],
             PromptName::Code => &["task"],
             PromptName::Fix => &[
                 "task",
@@ -112,6 +118,7 @@ impl PromptName {
             PromptName::Name | PromptName::Code => &["task"],
             PromptName::Review => &["task", "earlier", "diff"],
             PromptName::ReviewDomain => &["task", "earlier", "diff", "instructions"],
+            PromptName::Refute => &["findings", "ids"],
             PromptName::Fix => &["plan_error", "comments", "ids"],
             PromptName::Plan => &["task", "plan_path"],
             PromptName::Merge => &["task", "branch", "files"],
@@ -159,6 +166,13 @@ pub enum Prompt<'a> {
         /// The pull request's address.
         pull_request: &'a str,
     },
+    /// Refute findings.
+    Refute {
+        /// The task.
+        task: &'a str,
+        /// The findings.
+        findings: &'a [Claimed<'a>],
+    },
     /// Do the task.
     Code {
         /// The task.
@@ -202,6 +216,7 @@ impl Prompt<'_> {
             Prompt::Name { .. } => PromptName::Name,
             Prompt::Review { .. } => PromptName::Review,
             Prompt::ReviewDomain { .. } => PromptName::ReviewDomain,
+            Prompt::Refute { .. } => PromptName::Refute,
             Prompt::Code { .. } => PromptName::Code,
             Prompt::Fix { .. } => PromptName::Fix,
             Prompt::Plan { .. } => PromptName::Plan,
@@ -237,6 +252,11 @@ impl Prompt<'_> {
                 ]);
                 values
             }
+            Prompt::Refute { task, findings } => vec![
+                ("task", fenced(task, "")),
+                ("findings", batch::claims(findings)),
+                ("ids", batch::id_list(findings.iter().map(|one| one.id))),
+            ],
             Prompt::Code { task } => vec![("task", task.trim().to_owned())],
             Prompt::Fix {
                 task,

@@ -82,6 +82,7 @@ mod tests {
             suggestion: None,
             severity,
             confidence: Confidence::CERTAIN,
+            refuted: None,
         }
     }
 

@@ -218,6 +218,7 @@ mod tests {
             suggestion: None,
             severity: Severity::Major,
             confidence: Confidence::CERTAIN,
+            refuted: None,
         }
     }
 

@@ -5,7 +5,8 @@ use crate::agent::answer::{Confidence, Finding, Inconclusive, Review, Severity, 
 
 /// Whether a finding stands against a merge.
 pub fn is_blocking(finding: &Finding, min_confidence: Confidence) -> bool {
-    finding.severity <= Severity::Major && finding.confidence >= min_confidence
+    let is_claim = finding.severity <= Severity::Major && finding.confidence >= min_confidence;
+    is_claim && finding.refuted.is_none()
 }
 
 /// The verdict that follows from the findings. The reviewer's own word only counts against it: where
@@ -63,6 +64,7 @@ mod tests {
             suggestion: None,
             severity,
             confidence: Confidence::new(percent).unwrap(),
+            refuted: None,
         }
     }
 

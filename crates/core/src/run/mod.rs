@@ -21,9 +21,9 @@ pub use model::{
     PLAN_PATH, Parent, Pause, PermissionRecord, Phase, PhaseTerms, PlanCheck, PollResult, Publish,
     Published, Record, Remark, RemarkRecord, Request, ResumeStep, Resumption, Retry, ReviewOf,
     ReviewRecord, ReviewTerms, RollBackCost, Round, RoundJob, RoundStep, Run, RunKind, RunMessage,
-    STATE_FORMAT, SeverityTotals, Shutdown, ShutdownStep, SpawnStage, Spent, Stage, TaskOrder, Threads, Timer,
-    UnreadableFormat, VerifiedAgainst, Watch, WatchTerms, Work, is_actionable, read_event,
-    read_run, reply_key, write_event, write_run,
+    STATE_FORMAT, SeverityTotals, Shutdown, ShutdownStep, SpawnStage, Spent, Stage, TaskOrder,
+    Threads, Timer, UnreadableFormat, VerifiedAgainst, Watch, WatchTerms, Work, is_actionable,
+    read_event, read_run, reply_key, write_event, write_run,
 };
 pub use status::{
     CruiseStatus, cruise_status, is_cruise, open_findings, paused_for, phase_state, verdict,

@@ -132,6 +132,7 @@ fn state(run: &Run, phase: &Phase) -> &'static str {
         Stage::Merging { .. } => "merging",
         Stage::ReadingDiff
         | Stage::Reviewing { .. }
+        | Stage::Refuting { .. }
         | Stage::PostingReview { .. }
         | Stage::PostingSummary => "reviewing",
         Stage::Polling | Stage::PostingLimit | Stage::Watching => "polling",

@@ -109,6 +109,8 @@ pub struct ReviewSettings {
     pub domains: Vec<Domain>,
     /// A finding that its reviewer is less sure of does not stand against a merge.
     pub min_confidence: Confidence,
+    /// Whether a second agent tries to refute each blocker and major before it counts.
+    pub refute: bool,
 }
 
 /// `[budget]`.

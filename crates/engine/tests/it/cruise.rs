@@ -32,10 +32,14 @@ fn a_cruise_answers_a_comment_and_ends_with_the_approval() {
     let reviews = roles.iter().filter(|role| **role == Role::Reviewer).count();
     assert_eq!(reviews, 5, "one review of each domain: {roles:?}");
     let posted = posts(&scene);
-    let is_summary = |body: &str| Domain::SHIPPED[1..].iter().all(|domain| {
-        body.contains(&domain.heading(Some(Verdict::Approved)))
-    });
-    let reviews = posted.keys().filter(|(surface, _)| *surface == Surface::Review);
+    let is_summary = |body: &str| {
+        Domain::SHIPPED[1..]
+            .iter()
+            .all(|domain| body.contains(&domain.heading(Some(Verdict::Approved))))
+    };
+    let reviews = posted
+        .keys()
+        .filter(|(surface, _)| *surface == Surface::Review);
     assert_eq!(reviews.count(), 0, "{posted:?}");
     let summaries = posted.keys().filter(|(_, body)| is_summary(body));
     assert_eq!(summaries.count(), 1, "{posted:?}");

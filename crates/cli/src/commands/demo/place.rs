@@ -23,6 +23,8 @@ const SETTINGS: &str = r#"
 [spawn-team]
 primary_llm = "script"
 reviewer_llm = "script"
+[review]
+refute = false
 [cruise]
 poll_initial = "200ms"
 poll_max = "1s"

@@ -16,7 +16,7 @@ fn a_late_comment_is_answered_once_with_a_commit_and_an_approval_ends_the_cruise
     let head = stage.git(&["rev-parse", "user-auth"]);
     let texts = said(&stage.pull_request());
     assert_eq!(
-        &texts[5..],
+        &texts[1..],
         [
             "Who owns the login?".to_owned(),
             format!("> Ann: Who owns the login?\n\nFixed in {head}. done")

@@ -39,8 +39,25 @@ pub(crate) struct Seen {
     /// Whether people are asked to look.
     pub(crate) is_ready: bool,
     pub(crate) is_merged: bool,
-    /// Every text on it without hidden lines, oldest first.
+    /// Every text on it without hidden lines and without the summary, oldest first.
     pub(crate) texts: Vec<String>,
+    /// What the summary says of each domain that was reviewed.
+    pub(crate) rows: Vec<String>,
+}
+
+impl Seen {
+    /// Takes the summary out of the texts. There is one.
+    fn without_summary(mut self) -> Self {
+        let is_summary = |text: &String| text.contains("\n| review | commit | reviews |\n");
+        let (summaries, texts) = self.texts.into_iter().partition(is_summary);
+        let summaries: Vec<String> = summaries;
+        assert!(summaries.len() < 2, "{summaries:?}");
+        let lines = summaries.iter().flat_map(|text| text.lines());
+        let rows = lines.filter_map(|line| line.strip_prefix("| [")?.split_once(" |"));
+        self.rows = rows.map(|(row, _)| format!("[{row}")).collect();
+        self.texts = texts;
+        self
+    }
 }
 
 /// Tells each case for the local forge and for the simulated GitHub.
@@ -132,18 +149,26 @@ impl Arena {
         match &self.simulator {
             None => {
                 let shown = self.stage.drive(&["pr", "show", "1"]);
-                (shown.code == Some(0)).then(|| Seen {
-                    body: text(&shown.document["body"]),
-                    is_ready: shown.document["draft"] != true,
-                    is_merged: shown.document["state"] == "merged",
-                    texts: said(&shown.document),
+                (shown.code == Some(0)).then(|| {
+                    let seen = Seen {
+                        body: text(&shown.document["body"]),
+                        is_ready: shown.document["draft"] != true,
+                        is_merged: shown.document["state"] == "merged",
+                        texts: said(&shown.document),
+                        rows: Vec::new(),
+                    };
+                    seen.without_summary()
                 })
             }
-            Some(simulator) => simulator.look(REPO, 1).map(|seen| Seen {
-                body: seen.body,
-                is_ready: !seen.draft,
-                is_merged: seen.merged,
-                texts: seen.texts.iter().map(|text| visible(text)).collect(),
+            Some(simulator) => simulator.look(REPO, 1).map(|seen| {
+                let seen = Seen {
+                    body: seen.body,
+                    is_ready: !seen.draft,
+                    is_merged: seen.merged,
+                    texts: seen.texts.iter().map(|text| visible(text)).collect(),
+                    rows: Vec::new(),
+                };
+                seen.without_summary()
             }),
         }
     }
@@ -234,10 +259,10 @@ impl Arena {
         until("the pull request", || self.look().is_some());
     }
 
-    /// Until so many texts stand on the pull request.
-    pub(crate) fn until_said(&self, texts: usize) {
+    /// Until so many domains were reviewed.
+    pub(crate) fn until_reviewed(&self, domains: usize) {
         until("the review", || {
-            self.look().is_some_and(|seen| seen.texts.len() >= texts)
+            self.look().is_some_and(|seen| seen.rows.len() >= domains)
         });
     }
 

@@ -16,7 +16,7 @@ coder)
   printf 'one\ntwo\nthree\n' > greet.txt
   printf '%s\n/merge\n<!-- drive-part-end:%s -->\n' "$act" "$DRIVE_RUN_ID" ;;
 fixer) echo fixed >> greet.txt
-  id=$(printf '%s\n' "$prompt" | sed -n 's/^Comment \([^ ]*\) by .*/\1/p' | head -n 1)
+  id=$(printf '%s\n' "$prompt" | sed -n 's/^Comment `\([^`]*\)` by .*/\1/p' | head -n 1)
   printf '```json\n{"comments": [{"id": "%s", "action": "fixed", "note": "%s"}]}\n```\n' "$id" "$act" ;;
 esac
 "#;
@@ -27,7 +27,7 @@ act='Ask @mallory, fixes #12 [skip ci]'
 if grep -q fixed greet.txt; then
   echo '{"verdict": "approved"}'
 else
-  printf '{"verdict": "needs_changes", "suggestions": [{"file": "greet.txt", "line": 2, "issue": "%s", "severity": "high", "confidence": 95}, {"file": "none.txt", "issue": "%s", "severity": "high", "confidence": 95}]}\n' "$act" "$act"
+  printf '{"verdict": "needs_changes", "suggestions": [{"file": "greet.txt", "line": 2, "issue": "%s", "severity": "high", "confidence": 95}, {"file": "none.txt", "issue": "%s too", "severity": "high", "confidence": 95}]}\n' "$act" "$act"
 fi
 "#;
 

@@ -5,8 +5,8 @@ use crate::team::arena::{Arena, on_both_forges};
 use serde_json::{Value, json};
 
 on_both_forges!(
-    of_two_hundred_findings_on_lines_fifty_stand_there_and_the_rest_in_one_comment,
-    a_dozen_remarks_on_lines_are_each_fixed_answered_and_resolved,
+    of_two_hundred_findings_on_lines_ten_stand_there_and_the_rest_in_one_comment,
+    a_dozen_findings_are_fixed_by_one_commit_and_each_is_answered,
     a_fixer_that_fails_leaves_nothing_of_its_half_work_on_the_branch,
 );
 
@@ -29,7 +29,7 @@ fn on_lines(count: u64, issue: impl Fn(u64) -> String) -> Vec<Value> {
 }
 
 /// The coder writes two hundred lines, and each has a finding too long for all of them together.
-fn of_two_hundred_findings_on_lines_fifty_stand_there_and_the_rest_in_one_comment(arena: Arena) {
+fn of_two_hundred_findings_on_lines_ten_stand_there_and_the_rest_in_one_comment(arena: Arena) {
     let findings = on_lines(200, |n| format!("issue {n}. {}", "because ".repeat(80)));
     let lines = PRIMARY.replace("printf 'one\\ntwo\\nthree\\n'", "seq 200");
     arena.cast(&lines, &finds(&arena, &findings, "never"));
@@ -40,35 +40,43 @@ fn of_two_hundred_findings_on_lines_fifty_stand_there_and_the_rest_in_one_commen
         "{ended:?}"
     );
     let texts = arena.seen().texts;
-    let heading = "[CORRECTNESS REVIEW - NEEDS CHANGES]\n\n50 inline comments";
+    let heading = "[CORRECTNESS REVIEW - NEEDS CHANGES]\n\n10 inline comments";
     assert!(texts[0].starts_with(heading), "{}", texts[0]);
-    // The review, its lines, and the approvals of the other domains.
-    assert_eq!(texts.len(), 1 + 50 + 5);
+    // The review and its lines.
+    assert_eq!(texts.len(), 1 + 10);
     for n in 1..=200_usize {
         let place = format!("- `greet.txt` line {n}: **major** issue {n}. because");
         let (in_review, on_line) = (texts[0].contains(&place), texts.get(n));
         let begins = format!("**major** issue {n}. because");
         let stands = on_line.is_some_and(|text| text.starts_with(&begins));
-        assert_eq!((in_review, stands), (n > 50, n <= 50), "{n}");
+        assert_eq!((in_review, stands), (n > 10, n <= 10), "{n}");
     }
     assert!(texts.iter().all(|text| text.chars().count() < 65_536));
 }
 
-fn a_dozen_remarks_on_lines_are_each_fixed_answered_and_resolved(arena: Arena) {
+fn a_dozen_findings_are_fixed_by_one_commit_and_each_is_answered(arena: Arena) {
     let lines = PRIMARY.replace("printf 'one\\ntwo\\nthree\\n'", "seq 12");
     let findings = on_lines(12, |n| format!("issue {n}."));
     arena.cast(&lines, &finds(&arena, &findings, "fixed"));
     let ended = arena.checked(arena.stage.team("github"));
     assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
     let remarks = ended.document["record"]["remarks"].as_array().unwrap();
-    assert_eq!(remarks.len(), 12);
-    let texts = arena.seen().texts;
-    for remark in remarks {
+    let fix = arena.published("greet-by-name");
+    assert!(
+        remarks.iter().all(|one| one["commit"] == fix),
+        "{remarks:?}"
+    );
+    // Ten stand on their lines, and two are answered together.
+    assert_eq!(remarks.len(), 11);
+    let on_lines = remarks.iter().filter(|one| !one["line"].is_null());
+    for remark in on_lines.clone() {
         assert!(arena.is_resolved(remark), "{remark}");
-        let answer = format!("Fixed in {}.", remark["commit"].as_str().unwrap());
-        let answers = texts.iter().filter(|text| **text == answer);
-        assert_eq!(answers.count(), 1, "{answer}");
     }
+    assert_eq!(on_lines.count(), 10);
+    let texts = arena.seen().texts;
+    let answer = format!("Fixed in {fix}.");
+    let answers = texts.iter().filter(|text| text.ends_with(&answer));
+    assert_eq!(answers.count(), 11, "{texts:?}");
 }
 
 fn a_fixer_that_fails_leaves_nothing_of_its_half_work_on_the_branch(arena: Arena) {

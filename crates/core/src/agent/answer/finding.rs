@@ -21,6 +21,9 @@ pub struct Finding {
     pub severity: Severity,
     /// How sure the reviewer is.
     pub confidence: Confidence,
+    /// Why a second agent says that it is wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refuted: Option<String>,
 }
 
 /// How bad a finding is; the worst comes first.

@@ -7,11 +7,13 @@ mod finding;
 mod fixer;
 mod json;
 mod namer;
+mod refuter;
 mod reviewer;
 
 pub use finding::{Confidence, Finding, Severity};
 pub use fixer::{CommentAction, CommentAnswer, FixerAnswer, read_fixer};
 pub use namer::{MAX_BRANCH_CHARS, MAX_TITLE_CHARS, Naming, read_naming, slug, title_of};
+pub use refuter::{Refutation, read_refutations};
 pub use reviewer::{
     COMMIT_CHARS, REVIEW_COMPLETE, Review, Shown, Verdict, ends_review, read_review,
 };

@@ -260,6 +260,7 @@ fn finding(value: &Value) -> Result<Finding, Inconclusive> {
         suggestion,
         severity: severity(&fields)?,
         confidence: confidence(&fields)?,
+        refuted: None,
     })
 }
 

@@ -256,6 +256,7 @@ impl PhaseFlow<'_> {
             Stage::Polling
             | Stage::ReadingDiff
             | Stage::Reviewing { .. }
+            | Stage::Refuting { .. }
             | Stage::PostingSummary
             | Stage::PostingLimit
             | Stage::Watching

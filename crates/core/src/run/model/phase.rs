@@ -7,7 +7,7 @@ use super::ledger::Ledger;
 use super::merge::Merge;
 use super::outcome::OutcomeStatus;
 use super::promotion::Judged;
-use super::record::Record;
+use super::record::{Record, ReviewRecord};
 use super::remark::Remark;
 use super::round::Round;
 use super::threads::Threads;
@@ -140,6 +140,13 @@ pub enum Stage {
     Reviewing {
         /// The diff it was given.
         diff: String,
+        /// Which lines the whole diff shows.
+        lines: Vec<FileDiff>,
+    },
+    /// A second agent tries to refute what stands against a merge.
+    Refuting {
+        /// The review.
+        record: Box<ReviewRecord>,
         /// Which lines the whole diff shows.
         lines: Vec<FileDiff>,
     },

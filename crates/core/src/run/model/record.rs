@@ -406,6 +406,7 @@ mod tests {
             suggestion: None,
             severity,
             confidence: crate::agent::answer::Confidence::CERTAIN,
+            refuted: None,
         };
         let with = |domain, findings| ReviewRecord {
             findings,

@@ -174,6 +174,9 @@ pub struct ReviewTerms {
     pub domains: Vec<Domain>,
     /// A finding below this does not stand against a merge.
     pub min_confidence: Confidence,
+    /// Whether a second agent tries to refute what stands against a merge.
+    #[serde(default)]
+    pub refute: bool,
 }
 
 /// What the first agent of a phase makes.

@@ -76,6 +76,7 @@ pub fn review_terms() -> ReviewTerms {
     ReviewTerms {
         domains: domains(),
         min_confidence: Confidence::new(80).unwrap(),
+        refute: false,
     }
 }
 

@@ -216,6 +216,10 @@ fn failed(reason: Failure) -> Ending {
 fn answer(temper: Temper, job: &AgentJob, rng: &mut Rng) -> String {
     match (temper, job.role) {
         (Temper::Garbage, _) => "I am done, I think. {".to_owned(),
+        (_, Role::Reviewer) if job.prompt.contains("Try to refute") => {
+            let holds = rng.percent(50);
+            format!(r#"{{"findings": [{{"id": "finding-1", "holds": {holds}, "why": "w"}}]}}"#)
+        }
         (_, Role::Reviewer) => review(temper, rng),
         (_, Role::Fixer) => fixes(temper, &job.input.comments),
         _ => r#"{"branch_name": "x", "pr_title": "X"}"#.to_owned(),

@@ -14,6 +14,7 @@ pub fn request(rng: &mut Rng) -> Request {
     let watch = terms.watch.as_mut().expect("a cruise is watched");
     watch.max_rounds = u32::try_from(rng.between(1, 8)).expect("small");
     terms.max_iterations = u32::try_from(rng.between(1, 4)).expect("small");
+    terms.review.refute = rng.below(2) == 0;
     terms.done = DoneWhen::Approved {
         auto_approve: rng.percent(35),
         plan_only: rng.percent(30),

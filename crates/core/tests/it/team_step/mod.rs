@@ -10,6 +10,7 @@ mod modes;
 mod people;
 mod promoting;
 mod properties;
+mod refuting;
 mod resuming;
 mod scene;
 mod summary;

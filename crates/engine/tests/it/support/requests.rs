@@ -82,6 +82,7 @@ fn terms() -> PhaseTerms {
         review: ReviewTerms {
             domains: Domain::SHIPPED[1..].to_vec(),
             min_confidence: Confidence::new(80).unwrap(),
+            refute: false,
         },
         prompts: Prompts::default(),
         record: RecordDetail::Redacted,

@@ -7,7 +7,7 @@ use crate::team::opening::Opening;
 use crate::team::play::Judge;
 use serde_json::{Value, json};
 
-const REMARKS_FIXED: &str = "Fix round 1: greet.txt line 2: blocker two is wrong";
+const REMARKS_FIXED: &str = "Fix round 1: two is wrong";
 
 fn succeeds(arena: &Arena, mode: &str, verdict: &str, rounds: u32, commits: &[&str]) -> Ended {
     let ended = arena.flies(mode);
@@ -35,6 +35,16 @@ pub(super) fn sequential_is_approved_at_once(opening: Opening) {
     succeeds(&arena, "sequential", "approved", 1, &["Greet by name"]);
 }
 
+/// What the summary says when all domains approve.
+const APPROVED: [&str; 6] = [
+    "[CORRECTNESS REVIEW - APPROVED]",
+    "[SECURITY REVIEW - APPROVED]",
+    "[TECHNICAL FEASIBILITY REVIEW - APPROVED]",
+    "[TASK GRANULARITY REVIEW - APPROVED]",
+    "[DEPENDENCY COMPLETENESS REVIEW - APPROVED]",
+    "[GENERAL POLISH REVIEW - APPROVED]",
+];
+
 pub(super) fn pingpong_is_approved_at_once(opening: Opening) {
     let arena = opening.plays(Judge::Approves);
     succeeds(&arena, "pingpong", "approved", 1, &["Greet by name"]);
@@ -43,17 +53,8 @@ pub(super) fn pingpong_is_approved_at_once(opening: Opening) {
 pub(super) fn github_is_approved_at_once_and_ready_for_a_person(opening: Opening) {
     let arena = opening.plays(Judge::Approves);
     let ended = succeeds(&arena, "github", "approved", 6, &["Greet by name"]);
-    assert_eq!(
-        arena.seen().texts,
-        [
-            "[CORRECTNESS REVIEW - APPROVED]",
-            "[SECURITY REVIEW - APPROVED]",
-            "[TECHNICAL FEASIBILITY REVIEW - APPROVED]",
-            "[TASK GRANULARITY REVIEW - APPROVED]",
-            "[DEPENDENCY COMPLETENESS REVIEW - APPROVED]",
-            "[GENERAL POLISH REVIEW - APPROVED]",
-        ]
-    );
+    assert_eq!(arena.seen().texts, Vec::<String>::new());
+    assert_eq!(arena.seen().rows, APPROVED);
     // What happened is stored as it was told.
     let run = ended.document["runId"].as_str().unwrap();
     let shown = arena.stage.drive(&["runs", "show", run]);
@@ -128,14 +129,9 @@ pub(super) fn github_is_approved_on_round_two_and_the_remark_is_fixed_answered_a
             "[CORRECTNESS REVIEW - NEEDS CHANGES]\n\n1 inline comment",
             "**blocker** two is wrong",
             &format!("Fixed in {head}."),
-            "[CORRECTNESS REVIEW - APPROVED]",
-            "[SECURITY REVIEW - APPROVED]",
-            "[TECHNICAL FEASIBILITY REVIEW - APPROVED]",
-            "[TASK GRANULARITY REVIEW - APPROVED]",
-            "[DEPENDENCY COMPLETENESS REVIEW - APPROVED]",
-            "[GENERAL POLISH REVIEW - APPROVED]",
         ]
     );
+    assert_eq!(arena.seen().rows, APPROVED);
     assert_eq!(
         (&remark["file"], &remark["line"], &remark["commit"]),
         (&json!("greet.txt"), &json!(2), &json!(head))

@@ -18,6 +18,7 @@ fn panics() -> Finding {
         suggestion: Some("return an error".to_owned()),
         severity: Severity::Blocker,
         confidence: Confidence::new(90).unwrap(),
+        refuted: None,
     }
 }
 

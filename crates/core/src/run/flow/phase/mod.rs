@@ -157,6 +157,7 @@ impl PhaseFlow<'_> {
             Stage::Merging { merge, round } => self.merged_in(*merge, *round, key, effect, result),
             Stage::ReadingDiff => self.diff_read(result),
             Stage::Reviewing { diff, lines } => self.reviewed(&diff, &lines, &result),
+            Stage::Refuting { record, lines } => self.refuted(*record, &lines, &result),
             Stage::PostingReview { remarks, .. } => {
                 self.review_posted(remarks, key, effect, result);
             }

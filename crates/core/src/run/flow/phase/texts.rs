@@ -50,10 +50,11 @@ pub(super) fn fix_message<'a>(
     let mut text = match entries.as_slice() {
         [] => match findings {
             [] => format!("Fix round {round}: make the plan valid"),
-            [first, ..] => {
-                let what = first_line(without_severity(first.body.trim_start_matches("- ")));
+            [one] => {
+                let what = first_line(without_severity(&one.body));
                 format!("Fix round {round}: {what}")
             }
+            many => format!("Fix round {round}: {} findings", many.len()),
         },
         [one] => {
             let what = first_line(without_severity(&one.body));

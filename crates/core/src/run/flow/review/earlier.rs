@@ -24,10 +24,11 @@ impl PhaseFlow<'_> {
         findings
             .map(|finding| Answered {
                 text: finding_text(finding),
-                answer: self.outcome_of(review, finding).map_or_else(
-                    || "Nobody has answered it.".to_owned(),
-                    |remark| outcome_text(remark),
-                ),
+                answer: match (&finding.refuted, self.outcome_of(review, finding)) {
+                    (Some(why), _) => format!("Another agent refuted it: {why}"),
+                    (None, Some(remark)) => outcome_text(remark),
+                    (None, None) => "Nobody has answered it.".to_owned(),
+                },
             })
             .collect()
     }

@@ -3,6 +3,7 @@
 
 mod earlier;
 mod placing;
+mod refuting;
 mod texts;
 mod verdict;
 
@@ -167,7 +168,15 @@ impl PhaseFlow<'_> {
             findings: judgement.findings,
             head: self.run.work.head_sha.clone(),
         };
-        self.state.next = self.state.review.reviewed(judgement.reviewed);
+        if self.is_refutable(&record) {
+            return self.refute(record, lines.to_vec());
+        }
+        self.conclude_review(judgement.reviewed, record, lines);
+    }
+
+    /// Enters what a review came to, and posts it.
+    fn conclude_review(&mut self, reviewed: Reviewed, record: ReviewRecord, lines: &[FileDiff]) {
+        self.state.next = self.state.review.reviewed(reviewed);
         self.state.record.reviews.push(record.clone());
         match self.state.next {
             Move::Review { again: Some(_), .. } => self.close_batch(),

@@ -29,6 +29,9 @@ pub(super) fn finding_text(finding: &Finding) -> String {
     {
         let _ = write!(text, "\n\n{part}");
     }
+    if let Some(why) = &finding.refuted {
+        let _ = write!(text, "\n\nRefuted: {why}");
+    }
     text
 }
 
