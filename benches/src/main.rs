@@ -1,6 +1,7 @@
 //! Measures drive against the plain tool in the same run, and prints ratios.
 //!
-//! `cargo run --release -p drive-benches -- [NAME…]` runs all benchmarks, or those named.
+//! `cargo run --release -p drive-benches -- [NAME…]` runs all benchmarks, or those named. `reviews`
+//! evaluates reviews: it calls a model, so it runs only when named, with options of its own.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -46,7 +47,11 @@ mod common;
 )]
 mod cruise_simulation;
 
+use std::process::ExitCode;
 use table::Row;
+
+/// The first argument of an evaluation of reviews.
+const REVIEWS: &str = "reviews";
 
 /// A benchmark: its name on the command line, and what measures it.
 type Bench = (&'static str, fn() -> Vec<Row>);
@@ -68,16 +73,23 @@ const BENCHES: &[Bench] = &[
     ("verify", verify::run),
 ];
 
-fn main() {
+fn main() -> ExitCode {
     drive_adapters::process::supervise_if_asked();
     let wanted: Vec<String> = std::env::args().skip(1).collect();
+    if let [order, options @ ..] = &wanted[..]
+        && order == REVIEWS
+    {
+        return drive_benches::reviews::main(options);
+    }
     if wanted == [forge::SERVE] {
-        return forge::serve();
+        forge::serve();
+        return ExitCode::SUCCESS;
     }
     if let [order, place] = &wanted[..]
         && order == relay::CLIENT
     {
-        return relay::receive(place);
+        relay::receive(place);
+        return ExitCode::SUCCESS;
     }
     let mut rows = Vec::new();
     for (name, run) in BENCHES {
@@ -87,4 +99,5 @@ fn main() {
         }
     }
     print!("{}", table::render(&rows));
+    ExitCode::SUCCESS
 }

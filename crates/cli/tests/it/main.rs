@@ -15,6 +15,7 @@ mod cruise;
 mod docs;
 mod document;
 mod errors;
+mod evaluation;
 mod module_graph;
 mod serve;
 mod spawn;

@@ -1,0 +1,3 @@
+module example.org/avatars
+
+go 1.22

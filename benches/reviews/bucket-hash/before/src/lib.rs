@@ -1,0 +1,3 @@
+//! Buckets of keys.
+
+pub mod buckets;

@@ -1,0 +1,2 @@
+CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE contracts (id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL REFERENCES customers (id), ended_at TEXT);

@@ -1,0 +1,5 @@
+"""Daily summaries."""
+
+from datetime import time
+
+AT = time(8)

@@ -1,0 +1,5 @@
+"""Prices of orders, in cents."""
+
+
+def price(pieces, cents):
+    return pieces * cents

@@ -1,0 +1,5 @@
+"""Fees, in cents."""
+
+
+def total(fees):
+    return sum(fees)

@@ -1,0 +1,3 @@
+module example.org/limits
+
+go 1.22

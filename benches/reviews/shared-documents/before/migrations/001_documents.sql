@@ -1,0 +1,6 @@
+CREATE TABLE documents (
+  id INTEGER PRIMARY KEY,
+  owner_id INTEGER NOT NULL,
+  title TEXT NOT NULL,
+  body TEXT NOT NULL
+);

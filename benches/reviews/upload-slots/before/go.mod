@@ -1,0 +1,3 @@
+module example.org/uploads
+
+go 1.22

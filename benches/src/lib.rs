@@ -1,0 +1,8 @@
+//! The parts of the benchmarks that have tests of their own.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "an evaluation starts the program as a user does, and prints its own table"
+)]
+
+pub mod reviews;
