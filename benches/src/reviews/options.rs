@@ -16,14 +16,26 @@ pub enum Configuration {
     One,
     /// One review for each domain of the settings
     Domains,
+    /// One review of the whole change, whose findings a second agent tries to refute
+    OneRefuted,
+    /// One review for each domain, whose findings a second agent tries to refute
+    DomainsRefuted,
 }
 
 impl Configuration {
     /// The mode of `drive spawn-team`.
     pub(super) fn mode(self) -> &'static str {
         match self {
-            Self::One => "pingpong",
-            Self::Domains => "github",
+            Self::One | Self::OneRefuted => "pingpong",
+            Self::Domains | Self::DomainsRefuted => "github",
+        }
+    }
+
+    /// Whether a second agent tries to refute the findings.
+    pub(super) fn refutes(self) -> bool {
+        match self {
+            Self::One | Self::Domains => false,
+            Self::OneRefuted | Self::DomainsRefuted => true,
         }
     }
 }
@@ -33,6 +45,8 @@ impl fmt::Display for Configuration {
         f.write_str(match self {
             Self::One => "one",
             Self::Domains => "domains",
+            Self::OneRefuted => "one-refuted",
+            Self::DomainsRefuted => "domains-refuted",
         })
     }
 }

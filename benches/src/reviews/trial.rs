@@ -61,7 +61,7 @@ fn attempt(
     order: &Order,
     environment: &Environment,
 ) -> Result<Trial, String> {
-    let place = Place::make(case, &order.settings, environment)?;
+    let place = Place::make(case, configuration, &order.settings, environment)?;
     let mut command = place.command(&order.drive);
     if let Some(home) = &order.home {
         command.env("HOME", home);
@@ -198,7 +198,12 @@ struct Place {
 }
 
 impl Place {
-    fn make(case: &Case, settings: &str, environment: &Environment) -> Result<Self, String> {
+    fn make(
+        case: &Case,
+        configuration: Configuration,
+        settings: &str,
+        environment: &Environment,
+    ) -> Result<Self, String> {
         let folder = TempDir::with_prefix("drive-reviews-");
         let is_kept = |name: &str| !WITHHELD.contains(&name) && !name.starts_with("GIT_");
         let kept = environment.iter();
@@ -209,7 +214,7 @@ impl Place {
                 .cloned()
                 .collect(),
         };
-        let filled = place.fill(case, settings);
+        let filled = place.fill(case, configuration, settings);
         filled.map_err(|error| format!("cannot prepare the case: {error}"))?;
         for args in [
             &["init", "--quiet", "--initial-branch=main"][..],
@@ -227,7 +232,7 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    fn fill(&self, case: &Case, settings: &str) -> io::Result<()> {
+    fn fill(&self, case: &Case, configuration: Configuration, settings: &str) -> io::Result<()> {
         for folder in ["home", "state", "output"] {
             fs::create_dir(self.path(folder))?;
         }
@@ -236,7 +241,10 @@ impl Place {
         fs::create_dir_all(&own)?;
         fs::write(own.join("config.toml"), settings)?;
         fs::write(self.path("coder.sh"), coder(&case.patch))?;
-        fs::write(self.path("team.toml"), team(&self.path("coder.sh")))
+        fs::write(
+            self.path("team.toml"),
+            team(&self.path("coder.sh"), configuration),
+        )
     }
 
     /// A program in the repository, without the caller's own settings and state.
@@ -280,10 +288,11 @@ echo "The task is done."
 }
 
 /// Settings of the team. A JSON string is a TOML string.
-fn team(coder: &Path) -> String {
+fn team(coder: &Path, configuration: Configuration) -> String {
     let coder = Value::from(coder.to_string_lossy());
+    let refute = configuration.refutes();
     format!(
-        "[spawn-team]\nnamer_llm = \"{PRIMARY}\"\n[forge]\nkind = \"local\"\n[sandbox]\nseed = []\n\
+        "[review]\nrefute = {refute}\n[spawn-team]\nnamer_llm = \"{PRIMARY}\"\n[forge]\nkind = \"local\"\n[sandbox]\nseed = []\n\
          [agents.{PRIMARY}]\nkind = \"command\"\ncommand = [\"/bin/sh\", {coder}]\nnetwork = \"off\"\n"
     )
 }

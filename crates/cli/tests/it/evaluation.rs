@@ -109,11 +109,17 @@ fn an_evaluation_counts_found_missed_false_alarms_and_missing_verdicts() {
     );
 }
 
-/// Without `--configuration` there are both; the settings name two domains.
+/// The settings name two domains.
 #[test]
 fn an_evaluation_by_domains_says_which_domain_found_the_defect() {
     let cases = ["orders-by-page", "slug-check"];
-    let evaluation = evaluated(REVIEWER, &on_cases(&["--agent", "mine"], &cases));
+    let evaluation = evaluated(
+        REVIEWER,
+        &on_cases(
+            &["--agent", "mine", "--configuration", "one,domains"],
+            &cases,
+        ),
+    );
     let expected = Summary {
         defects: 1,
         clean: 1,
@@ -128,6 +134,22 @@ fn an_evaluation_by_domains_says_which_domain_found_the_defect() {
         assert_eq!(found.case, "orders-by-page");
         assert_eq!(found.score.found_by, found_by);
     }
+}
+
+/// Raises a false alarm, and refutes it when it is asked to.
+const DOUBTER: &str = r#"
+case "$(cat)" in
+*"Try to refute"*) printf '```json\n{"findings": [{"id": "finding-1", "holds": false, "why": "line 3"}]}\n```\n' ;;
+*) printf '```json\n{"verdict": "needs_changes", "suggestions": [{"issue": "It fails.", "severity": "major"}]}\n```\n' ;;
+esac
+"#;
+
+#[test]
+fn a_false_alarm_that_is_refuted_is_none() {
+    let args = ["--agent", "mine", "--configuration", "one,one-refuted"];
+    let evaluation = evaluated(DOUBTER, &on_cases(&args, &["slug-check"]));
+    let alarms: Vec<_> = (0..2).map(|n| sums(&evaluation, n).false_alarms).collect();
+    assert_eq!(alarms, [1, 0]);
 }
 
 #[test]
