@@ -7,19 +7,26 @@
 //! character would be copied along with the name. What a person wrote in the task stays active.
 //!
 //! Forges do not act within code, and a broken decorator or package name there would be wrong: text
-//! is left alone where it is certainly code. HTML comments and character references are
-//! shown outside of code, because they hide and spell what a reader does not see; characters that
-//! reorder or hide text are shown everywhere.
+//! is left alone where it is certainly code. A description may become a commit message, which knows
+//! no code: there, what acts in commits is broken in code too. HTML comments, definitions and
+//! character references are shown outside of code, because they hide and spell what a reader does not
+//! see; characters that reorder or hide text are shown everywhere. Images become links, because an
+//! image asks its address as soon as the text is shown. Links stay: they wait for a click.
 
+mod closing;
 mod code;
+mod html;
 mod scan;
+mod token;
 
+use super::part::{BEGIN, END};
 use crate::verify::text::is_invisible;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use token::{Form, Token};
 
-/// Passes over a text: breaking one token can at most uncover another.
+/// Passes over a text: breaking a token can uncover another, and two can share their text.
 const MOST_PASSES: usize = 8;
 
 /// The active tokens that a person wrote in a task. They may be repeated.
@@ -29,39 +36,33 @@ pub struct Said(BTreeSet<String>);
 impl Said {
     /// What a person wrote.
     pub fn by_person(task: &str) -> Self {
-        let found = scan::tokens(task, scan::Form::Plain);
+        // The form that knows every token.
+        let found = scan::tokens(task, Form::Description);
         Self(found.into_iter().filter_map(|token| token.name).collect())
     }
 }
 
-/// Text of a post or a description, which the forge reads as Markdown.
+/// Text of a post, which the forge reads as Markdown.
 pub fn markdown(text: &str, said: &Said) -> String {
-    inert(text, said, scan::Form::Markdown)
+    inert(text, said, Form::Markdown)
+}
+
+/// The description of a pull request: Markdown, and after a squash a commit message.
+pub fn description(text: &str, said: &Said) -> String {
+    inert(text, said, Form::Description)
 }
 
 /// Text without markup: a commit message, a title, the text of a commit status.
 pub fn plain(text: &str, said: &Said) -> String {
-    inert(text, said, scan::Form::Plain)
+    inert(text, said, Form::Plain)
 }
 
-fn inert(text: &str, said: &Said, form: scan::Form) -> String {
+fn inert(text: &str, said: &Said, form: Form) -> String {
     let mut text = shown(text).into_owned();
     for _ in 0..MOST_PASSES {
-        let code = match form {
-            scan::Form::Markdown => code::ranges(&text),
-            scan::Form::Plain => Vec::new(),
-        };
-        let is_code = |at: usize| code.iter().any(|range| range.contains(&at));
-        let is_said = |token: &scan::Token| {
-            token
-                .name
-                .as_ref()
-                .is_some_and(|name| said.0.contains(name))
-        };
-        let mut tokens = scan::tokens(&text, form);
-        tokens.retain(|token| !is_said(token) && !is_code(token.edit.start));
+        let tokens = active(&text, said, form);
         if tokens.is_empty() {
-            break;
+            return text;
         }
         let mut out = String::with_capacity(text.len() + 2 * tokens.len());
         let mut done = 0;
@@ -76,7 +77,52 @@ fn inert(text: &str, said: &Said, form: scan::Form) -> String {
         out.push_str(&text[done..]);
         text = out;
     }
-    text
+    if active(&text, said, form).is_empty() {
+        text
+    } else {
+        without_signs(&text)
+    }
+}
+
+/// The tokens that are to be broken.
+fn active(text: &str, said: &Said, form: Form) -> Vec<Token> {
+    let code = match form {
+        Form::Markdown | Form::Description => code::ranges(text),
+        Form::Plain => Vec::new(),
+    };
+    let is_code = |at: usize| {
+        let next = code.partition_point(|range| range.end <= at);
+        code.get(next).is_some_and(|range| range.contains(&at))
+    };
+    let is_said = |token: &Token| {
+        let name = token.name.as_ref();
+        name.is_some_and(|name| said.0.contains(name))
+    };
+    let is_spared = |token: &Token| {
+        is_code(token.edit.start) && !(form == Form::Description && token.acts_in_commits)
+    };
+    let mut tokens = scan::tokens(text, form);
+    tokens.retain(|token| !is_said(token) && !is_spared(token));
+    tokens
+}
+
+/// The words of a text in which every pass uncovered another token. No token stands without a sign,
+/// or behind the beginning of a quote.
+fn without_signs(text: &str) -> String {
+    let is_sign = |c: char| c.is_ascii_punctuation() && !".,;()".contains(c);
+    let is_mark = |line: &str| {
+        let inner = line.strip_prefix(BEGIN).or(line.strip_prefix(END));
+        let run = inner.and_then(|inner| inner.strip_suffix(" -->"));
+        run.is_some_and(|run| run.chars().all(token::is_name))
+    };
+    let lines = text.split(['\n', '\r']).map(|line| {
+        if is_mark(line) {
+            line.to_owned()
+        } else {
+            format!("> {}", line.replace(is_sign, " "))
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The text with characters that reorder or hide text written out, as `<U+202E>`.
@@ -85,19 +131,29 @@ pub fn shown(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
-    let mut before = ' ';
-    for c in text.chars() {
-        // Emoji and several scripts join and style their characters with these.
-        let joins = matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
-            && !before.is_ascii_alphanumeric()
-            && !is_hidden(before)
-            && !before.is_whitespace();
+    let mut chars = text.chars().peekable();
+    let (mut last, mut before) = (' ', ' ');
+    while let Some(c) = chars.next() {
+        // Emoji and several scripts join and style their characters with these. An emoji may be
+        // styled first and joined then, and a digit is styled to be a key.
+        let styled = match (before, c) {
+            ('\u{fe0f}', '\u{200d}') => last,
+            _ => before,
+        };
+        let is_key = c == '\u{fe0f}'
+            && (before.is_ascii_digit() || matches!(before, '#' | '*'))
+            && chars.peek() == Some(&'\u{20e3}');
+        let joins = is_key
+            || (matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
+                && !styled.is_ascii_alphanumeric()
+                && !is_hidden(styled)
+                && !styled.is_whitespace());
         if is_hidden(c) && !joins {
             let _ = write!(out, "<U+{:04X}>", u32::from(c));
         } else {
             out.push(c);
         }
-        before = c;
+        (last, before) = (before, c);
     }
     Cow::Owned(out)
 }

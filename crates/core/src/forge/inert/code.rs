@@ -5,11 +5,17 @@
 //! counts at the beginning of a line, where no list or quote holds it; a code span counts where every
 //! line of its paragraph closes the spans that it opens.
 
-use super::scan::is_raw_html;
+use super::html::is_raw_html;
 use std::ops::Range;
 
 /// Text longer than this may be cut before it is posted, and a cut can open what was closed.
-const MOST_BYTES: usize = 60_000;
+const MOST_CHARS: usize = 60_000;
+
+/// Markdown takes no other white space for a blank.
+const BLANK: [char; 2] = [' ', '\t'];
+
+/// A longer row of backticks opens no code span on GitHub.
+const MOST_TICKS: usize = 80;
 
 struct Line<'t> {
     text: &'t str,
@@ -19,7 +25,7 @@ struct Line<'t> {
 /// What is certainly code.
 pub(super) fn ranges(text: &str) -> Vec<Range<usize>> {
     let mut code = Vec::new();
-    if text.len() > MOST_BYTES || text.replace("\r\n", "").contains('\r') {
+    if text.chars().count() > MOST_CHARS || text.replace("\r\n", "").contains('\r') {
         return code;
     }
     let mut at = 0;
@@ -37,17 +43,18 @@ pub(super) fn ranges(text: &str) -> Vec<Range<usize>> {
     let mut block: Vec<&Line<'_>> = Vec::new();
     while let Some(line) = lines.get(from) {
         from += 1;
-        if line.text.trim().is_empty() {
+        if line.text.trim_matches(BLANK).is_empty() {
             spans(&mut block, &mut code);
             continue;
         }
         if let Some(fence) = Fence::opens(line.text) {
-            let is_html = block.iter().any(|line| html(line.text).is_some());
-            spans(&mut block, &mut code);
             if fence.indent > 3 {
+                // No fence outside of a list: the paragraph or the HTML before it may go on.
                 block.push(line);
                 continue;
             }
+            let is_html = block.iter().any(|line| html(line.text).is_some());
+            spans(&mut block, &mut code);
             let close = lines[from..]
                 .iter()
                 .position(|line| fence.is_closed_by(line.text));
@@ -118,7 +125,7 @@ impl Fence {
     }
 
     fn opens(line: &str) -> Option<Self> {
-        let marks = line.trim_start();
+        let marks = line.trim_start_matches(BLANK);
         let mark = marks.chars().next().filter(|c| matches!(c, '`' | '~'))?;
         let info = marks.trim_start_matches(mark);
         let count = marks.len() - info.len();
@@ -133,20 +140,22 @@ impl Fence {
     fn is_closed_by(&self, line: &str) -> bool {
         let marks = line.trim_start_matches(' ');
         let rest = marks.trim_start_matches(self.mark);
-        Self::indent(line) <= 3 && marks.len() - rest.len() >= self.count && rest.trim().is_empty()
+        Self::indent(line) <= 3
+            && marks.len() - rest.len() >= self.count
+            && rest.trim_matches(BLANK).is_empty()
     }
 
     /// Whether a line stands within an indented fence, in a list or not.
     fn holds(&self, line: &str) -> bool {
-        let is_inside = Self::indent(line) >= self.indent || line.trim().is_empty();
-        let mut start = line.trim_start().chars();
+        let is_inside = Self::indent(line) >= self.indent || line.trim_matches(BLANK).is_empty();
+        let mut start = line.trim_start_matches(BLANK).chars();
         let is_fence = (0..3).all(|_| start.next() == Some(self.mark));
         is_inside && !is_fence
     }
 }
 
 /// Adds the code spans of a paragraph, if every line closes its own and nothing else can hold a
-/// backtick: a tag, a table, an escape.
+/// backtick: a tag, a table, an escape, the target of a link.
 fn spans(block: &mut Vec<&Line<'_>>, code: &mut Vec<Range<usize>>) {
     let mut found = Vec::new();
     let mut is_certain = true;
@@ -162,21 +171,36 @@ fn spans(block: &mut Vec<&Line<'_>>, code: &mut Vec<Range<usize>>) {
                 break;
             };
             let inside = &line.text[inner..inner + close];
-            is_certain &=
-                !outside.contains('<') && !outside.ends_with('\\') && !inside.contains('|');
+            is_certain &= count <= MOST_TICKS
+                && !outside.contains('<')
+                && !outside.ends_with('\\')
+                && !inside.contains('|')
+                && !has_open_target(outside)
+                && !ends_in_link(outside);
             rest = inner + close + count;
             found.push(line.at + open..line.at + rest);
         }
-        // A tag may go on in the next line.
-        is_certain &= !line
-            .text
-            .get(rest..)
-            .unwrap_or_default()
-            .contains(['<', '`']);
+        // A tag or a target may go on in the next line.
+        let rest = line.text.get(rest..).unwrap_or_default();
+        is_certain &= !rest.contains(['<', '`']) && !has_open_target(rest);
     }
     if is_certain {
         code.extend(found);
     }
+}
+
+/// Whether the target of a link may hold a backtick: it has a title, or does not end here.
+fn has_open_target(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/:.-_#?=&%+~".contains(c);
+    text.split("](")
+        .skip(1)
+        .any(|target| !target.trim_start_matches(is_plain).starts_with(')'))
+}
+
+/// Whether a link may run over what follows. Only a blank ends one for certain.
+fn ends_in_link(text: &str) -> bool {
+    let word = text.rsplit(BLANK).next().unwrap_or_default();
+    word.contains("://") || word.to_ascii_lowercase().contains("www.")
 }
 
 fn ticks(text: &str) -> usize {

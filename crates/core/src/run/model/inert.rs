@@ -4,7 +4,8 @@
 use super::ask::INJECTED;
 use super::effect::Effect;
 use super::forge_act::ForgeAct;
-use crate::forge::inert::{Said, markdown, plain};
+use crate::forge::inert::{Said, description, markdown, plain};
+use crate::forge::part::unmarked;
 
 impl Effect {
     /// The effect with texts that do nothing on the forge, except what a person wrote in the task.
@@ -13,7 +14,7 @@ impl Effect {
             Effect::CommitWork { message, .. } => *message = plain(message, said),
             Effect::OpenPullRequest { title, body, .. } => {
                 *title = plain(title, said);
-                *body = markdown(body, said);
+                *body = description(body, said);
             }
             Effect::OnForge {
                 act,
@@ -49,15 +50,17 @@ impl ForgeAct {
     fn make_inert(&mut self, said: &Said) {
         match self {
             ForgeAct::PostReview { body, lines, .. } => {
-                *body = markdown(body, said);
+                *body = post(body, said);
                 for line in lines {
-                    line.body = markdown(&line.body, said);
+                    line.body = post(&line.body, said);
                 }
             }
             ForgeAct::PostComment { body }
             | ForgeAct::Summarize { body, .. }
-            | ForgeAct::Reply { body, .. }
-            | ForgeAct::UpdateBody { body } => *body = markdown(body, said),
+            | ForgeAct::Reply { body, .. } => {
+                *body = post(body, said);
+            }
+            ForgeAct::UpdateBody { body } => *body = description(body, said),
             ForgeAct::SetStatus { description, .. } => *description = plain(description, said),
             ForgeAct::Poll { .. }
             | ForgeAct::React { .. }
@@ -66,4 +69,9 @@ impl ForgeAct {
             | ForgeAct::Merge { .. } => {}
         }
     }
+}
+
+/// Only a description has drive's part: elsewhere its mark would open a comment and hide what follows.
+fn post(body: &str, said: &Said) -> String {
+    markdown(&unmarked(body), said)
 }

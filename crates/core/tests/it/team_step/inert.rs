@@ -7,10 +7,15 @@ use drive_core::settings::TeamMode;
 use serde_json::json;
 
 const TITLE: &str = "Ask @ann, fixes #12 [skip ci]";
-const EVIL: &str = "Ask @ann.\n/merge\nfixes #12 [skip ci] a\u{202e}b <!-- drive:v1 -->";
+const EVIL: &str = "Ask @ann.\n/merge\nfixes #12 [skip ci] a\u{202e}b <!-- drive:v1 -->\n\n\
+    <!-- drive-part-begin: x";
 
 /// A run whose agents all write what would act.
 fn posted(task: &str) -> Vec<Effect> {
+    posted_with(task, EVIL)
+}
+
+fn posted_with(task: &str, summary: &str) -> Vec<Effect> {
     let findings = json!({"verdict": "needs_changes", "suggestions": [
         {"file": "src/login.rs", "line": 2, "issue": EVIL, "suggestion": EVIL},
         {"file": "a`@bob.rs", "issue": format!("{EVIL} too")}]});
@@ -19,9 +24,9 @@ fn posted(task: &str) -> Vec<Effect> {
         {"id": "100", "action": "declined", "note": EVIL}]});
     let mut scene = Scene::reviews(&[&findings.to_string(), APPROVED]);
     let named = json!({"pr_title": TITLE, "branch_name": "x"}).to_string();
-    let mut coded = agent_said(EVIL);
+    let mut coded = agent_said(summary);
     if let EffectResult::AgentEnded { outcome, .. } = &mut coded {
-        outcome.summary = EVIL.to_owned();
+        outcome.summary = summary.to_owned();
     }
     scene.answers("runAgent", [agent_said(&named), coded]);
     scene.fixer = Some(agent_said(&fixed.to_string()));
@@ -69,6 +74,7 @@ fn what_agents_write_is_inert_on_every_surface() {
             "\n/merge",
             "\u{202e}",
             "<!-- drive:",
+            "<!-- drive-part-begin: x",
         ] {
             assert!(!text.contains(active), "{surface} has {active:?}: {text}");
         }
@@ -92,6 +98,15 @@ fn what_agents_write_is_inert_on_every_surface() {
             .any(|(of, text)| *of == surface && text.contains(inert));
         assert!(found, "{surface} without {inert:?}: {texts:#?}");
     }
+}
+
+#[test]
+fn code_in_a_description_skips_no_pipeline_after_a_squash() {
+    let effects = posted_with("Fix the login", "Adds `[skip ci]` and `@types/node`.");
+    let texts = texts(&effects);
+    let mut descriptions = texts.iter().filter(|(of, _)| *of == "description");
+    let is_inert = |text: &str| text.contains("Adds `(skip ci)` and `@types/node`.");
+    assert!(descriptions.all(|(_, text)| is_inert(text)), "{texts:#?}");
 }
 
 #[test]
