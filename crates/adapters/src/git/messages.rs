@@ -1,137 +1,201 @@
 //! Makes the commit messages of an agent inert, before its commits leave the sandbox.
 
+use super::raw_commits::{parts, raw_commits};
 use super::sandbox::{head_of, own_tip, theirs_of};
+use super::unpublished::MOST_COMMITS;
 use super::{Call, Git, Location, Touches};
 use drive_core::forge::inert::{Said, plain};
 use drive_core::ids::CommitSha;
-use drive_core::problem::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::Sandbox;
 use std::collections::HashMap;
 
-/// Rewrites new commits of a sandbox whose messages would act on the forge, and those that build on
-/// them: same files, same author, same dates. Commits that the user's repository has are nobody's to
-/// rewrite. Returns how many messages changed.
-pub(super) fn make_inert(
-    git: &Git,
-    sandbox: &Sandbox,
-    base: &CommitSha,
-    said: &Said,
-) -> Result<usize, Problem> {
-    let inside = Location::inside(&sandbox.path, &sandbox.git_dir);
-    let mut refs = vec!["HEAD".to_owned()];
-    refs.extend(sandbox.branch.as_ref().map(|branch| branch.full()));
-    let mut tips = Vec::new();
-    for name in refs {
-        let call = objects(git, &inside);
-        let found = call
-            .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
-            .arg(format!("{name}^{{commit}}"))
-            .run()?;
-        // One that is broken is put right, or refused, where the work is collected.
-        let sha = CommitSha::parse(&found.line()).filter(|_| found.code == 0);
-        tips.extend(sha.map(|sha| (name, sha)));
-    }
-    if tips.is_empty() {
-        return Ok(0);
-    }
-    let known = git
-        .call_at(Location::bare(&sandbox.git_dir), Touches::Objects)
-        .args(["for-each-ref", "--format=^%(objectname)"])
-        .args(["refs/heads", "refs/remotes", "refs/tags"])
-        .args([head_of(&sandbox.id), theirs_of(&sandbox.id)])
-        .ok()?;
-    let mut revisions: String = tips.iter().map(|(_, sha)| format!("{sha}\n")).collect();
-    revisions.push_str(&format!("^{base}\n^{}\n", sandbox.base_sha));
-    revisions.push_str(&String::from_utf8_lossy(&known.stdout));
-    let listed = objects(git, &inside)
-        .args(["log", "-z", "--reverse", "--topo-order", "--ignore-missing"])
-        .args(["--no-show-signature", "--no-notes", "--stdin"])
-        .arg("--format=%H%x20%P%x0a%B")
-        .stdin(revisions)
-        .ok()?;
-    let mut rewritten: HashMap<String, CommitSha> = HashMap::new();
-    let mut changed = 0;
-    for field in listed.fields() {
-        let text = String::from_utf8_lossy(field);
-        let (ids, message) = text.split_once('\n').unwrap_or((&text, ""));
-        let mut ids = ids.split(' ');
-        let own = ids.next().unwrap_or_default();
-        let is_active = plain(message, said) != message;
-        if is_active || ids.any(|parent| rewritten.contains_key(parent)) {
-            let raw = objects(git, &inside)
-                .args(["cat-file", "commit", own])
-                .ok()?;
-            let commit = rebuilt(&raw.stdout, &rewritten, is_active.then_some(said));
-            let made = objects(git, &inside)
+/// The longest message that is read.
+const MESSAGE_BYTES: usize = 1 << 20;
+
+/// A sandbox whose new commits are judged.
+pub(crate) struct Judged<'a> {
+    pub(crate) git: &'a Git,
+    pub(crate) sandbox: &'a Sandbox,
+    /// Where its repository is by now.
+    pub(crate) inside: &'a Location,
+    /// Where its work begins.
+    pub(crate) base: &'a CommitSha,
+    /// What its task allows.
+    pub(crate) said: &'a Said,
+}
+
+/// One commit of an agent.
+struct Written {
+    sha: String,
+    raw: Vec<u8>,
+    /// What takes the place of its message, if that acts.
+    inert: Option<String>,
+}
+
+impl Judged<'_> {
+    /// Rewrites new commits whose messages would act on the forge, and those that build on them: same
+    /// files, same author, same dates. Commits that the user's repository has are nobody's to rewrite.
+    /// Returns how many messages changed.
+    pub(crate) fn make_inert(&self) -> Result<usize, Problem> {
+        let tips = self.tips()?;
+        let commits = self.written(&tips)?;
+        if commits.iter().all(|commit| commit.inert.is_none()) {
+            return Ok(0);
+        }
+        let mut rewritten: HashMap<String, CommitSha> = HashMap::new();
+        let mut changed = 0;
+        for commit in &commits {
+            let Some(new) = commit.rebuilt(&rewritten) else {
+                continue;
+            };
+            let made = self
+                .objects()
                 .args(["hash-object", "-t", "commit", "-w", "--stdin"])
-                .stdin(commit)
+                .stdin(new)
                 .ok()?
                 .sha()?;
-            rewritten.insert(own.to_owned(), made);
-            changed += usize::from(is_active);
+            rewritten.insert(commit.sha.clone(), made);
+            changed += usize::from(commit.inert.is_some());
+        }
+        for (name, old) in tips {
+            if let Some(new) = rewritten.get(old.as_str())
+                && self.current(&name)?.as_ref() != Some(new)
+            {
+                self.objects().args(["update-ref", &name, new, &old]).ok()?;
+            }
+        }
+        Ok(changed)
+    }
+
+    /// The head and the branch, with where they are.
+    fn tips(&self) -> Result<Vec<(String, CommitSha)>, Problem> {
+        let mut refs = vec!["HEAD".to_owned()];
+        refs.extend(self.sandbox.branch.as_ref().map(|branch| branch.full()));
+        let mut tips = Vec::new();
+        for name in refs {
+            let found = self
+                .objects()
+                .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
+                .arg(format!("{name}^{{commit}}"))
+                .run()?;
+            // One that is broken is put right, or refused, where the work is collected.
+            let sha = CommitSha::parse(&found.line()).filter(|_| found.code == 0);
+            tips.extend(sha.map(|sha| (name, sha)));
+        }
+        Ok(tips)
+    }
+
+    /// The commits that only the sandbox has, parents first.
+    fn written(&self, tips: &[(String, CommitSha)]) -> Result<Vec<Written>, Problem> {
+        let sandbox = self.sandbox;
+        if tips.is_empty() {
+            return Ok(Vec::new());
+        }
+        let known = self
+            .git
+            .call_at(Location::bare(&sandbox.git_dir), Touches::Objects)
+            .args(["for-each-ref", "--format=^%(objectname)"])
+            .args(["refs/heads", "refs/remotes", "refs/tags"])
+            .args([head_of(&sandbox.id), theirs_of(&sandbox.id)])
+            .ok()?;
+        let mut revisions: String = tips.iter().map(|(_, sha)| format!("{sha}\n")).collect();
+        revisions.push_str(&format!("^{}\n^{}\n", self.base, sandbox.base_sha));
+        revisions.push_str(&String::from_utf8_lossy(&known.stdout));
+        let listed = self
+            .objects()
+            .args(["log", "-z", "--reverse", "--topo-order", "--ignore-missing"])
+            .args(["--no-show-signature", "--no-notes", "--encoding=UTF-8"])
+            .arg(format!("--max-count={}", MOST_COMMITS + 1))
+            .args(["--stdin", "--format=%H%x0a%B"])
+            .stdin(revisions)
+            .ok()?;
+        let shown: Vec<_> = listed.fields().map(String::from_utf8_lossy).collect();
+        let shown = shown.iter().map(|text| text.split_once('\n'));
+        let shown: Vec<(&str, &str)> = shown.map(Option::unwrap_or_default).collect();
+        if shown.len() > MOST_COMMITS {
+            return Err(refused(&format!("there are more than {MOST_COMMITS}")));
+        }
+        let names: String = shown.iter().map(|(sha, _)| format!("{sha}\n")).collect();
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let raw = raw_commits(self.objects(), names)?;
+        let each = raw.into_iter().zip(shown);
+        each.map(|((sha, raw), (_, message))| self.judged(sha, raw, message))
+            .collect()
+    }
+
+    /// A commit with what is to become of its message. A forge may read what git decoded, or the bytes.
+    fn judged(&self, sha: String, raw: Vec<u8>, message: &str) -> Result<Written, Problem> {
+        let (_, bytes) = parts(&raw);
+        if bytes.len() > MESSAGE_BYTES {
+            return Err(refused(&format!("the message of {sha} is over 1 MB")));
+        }
+        let stored = String::from_utf8_lossy(bytes);
+        let is_decoded = !message.trim().is_empty();
+        let text = if is_decoded { message } else { &*stored };
+        let inert = plain(text, self.said);
+        let acts = inert != text || plain(&stored, self.said) != stored;
+        let inert = acts.then_some(inert);
+        Ok(Written { sha, raw, inert })
+    }
+
+    /// Where the sandbox's branch is by now: it moves with a `HEAD` that names it.
+    fn current(&self, name: &str) -> Result<Option<CommitSha>, Problem> {
+        match &self.sandbox.branch {
+            Some(branch) if branch.full() == name => own_tip(self.git, self.inside, branch),
+            Some(_) | None => Ok(None),
         }
     }
-    for (name, old) in tips {
-        if let Some(new) = rewritten.get(old.as_str())
-            && current(git, &inside, sandbox, &name)?.as_ref() != Some(new)
-        {
-            objects(git, &inside)
-                .args(["update-ref", &name, new, &old])
-                .ok()?;
-        }
+
+    /// What the sandbox says about its own history is not believed.
+    fn objects(&self) -> Call<'_> {
+        self.git
+            .call_at(self.inside.clone(), Touches::Objects)
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .env("GIT_GRAFT_FILE", "/dev/null")
+            .config("core.commitGraph", "false")
     }
-    Ok(changed)
 }
 
-/// Where the sandbox's branch is by now: it moves with a `HEAD` that names it.
-fn current(
-    git: &Git,
-    inside: &Location,
-    sandbox: &Sandbox,
-    name: &str,
-) -> Result<Option<CommitSha>, Problem> {
-    match &sandbox.branch {
-        Some(branch) if branch.full() == name => own_tip(git, inside, branch),
-        Some(_) | None => Ok(None),
+impl Written {
+    /// The commit with other parents and an inert message, in UTF-8; `None` where it stays as it is. A
+    /// signature would not hold any more.
+    fn rebuilt(&self, rewritten: &HashMap<String, CommitSha>) -> Option<Vec<u8>> {
+        let (header, message) = parts(&self.raw);
+        let mut out = Vec::with_capacity(self.raw.len() + 64);
+        let (mut is_dropped, mut is_changed) = (false, self.inert.is_some());
+        for line in header.split_inclusive(|byte| *byte == b'\n') {
+            // A line that begins with a space goes on with the one before.
+            if !line.starts_with(b" ") {
+                is_dropped = line.starts_with(b"gpgsig")
+                    || (self.inert.is_some() && line.starts_with(b"encoding "));
+            }
+            if is_dropped {
+                continue;
+            }
+            let text = String::from_utf8_lossy(line);
+            let parent = text.trim_end().strip_prefix("parent ");
+            match parent.and_then(|parent| rewritten.get(parent)) {
+                Some(new) => {
+                    out.extend_from_slice(format!("parent {new}\n").as_bytes());
+                    is_changed = true;
+                }
+                None => out.extend_from_slice(line),
+            }
+        }
+        out.push(b'\n');
+        let inert = self.inert.as_ref();
+        out.extend_from_slice(inert.map_or(message, |inert| inert.as_bytes()));
+        is_changed.then_some(out)
     }
 }
 
-/// What the sandbox says about its own history is not believed.
-fn objects<'a>(git: &'a Git, inside: &Location) -> Call<'a> {
-    git.call_at(inside.clone(), Touches::Objects)
-        .env("GIT_NO_REPLACE_OBJECTS", "1")
-        .env("GIT_GRAFT_FILE", "/dev/null")
-        .config("core.commitGraph", "false")
-}
-
-/// A commit with other parents and, where `said` is given, an inert message. A signature would not
-/// hold any more.
-fn rebuilt(raw: &[u8], rewritten: &HashMap<String, CommitSha>, said: Option<&Said>) -> Vec<u8> {
-    let end = raw.windows(2).position(|pair| pair == b"\n\n");
-    let (header, message) = raw.split_at(end.map_or(raw.len(), |end| end + 1));
-    let mut out = Vec::with_capacity(raw.len() + 64);
-    let mut is_dropped = false;
-    for line in header.split_inclusive(|byte| *byte == b'\n') {
-        // A line that begins with a space goes on with the one before.
-        if !line.starts_with(b" ") {
-            is_dropped =
-                line.starts_with(b"gpgsig") || (said.is_some() && line.starts_with(b"encoding "));
-        }
-        if is_dropped {
-            continue;
-        }
-        let text = String::from_utf8_lossy(line);
-        let parent = text.trim_end().strip_prefix("parent ");
-        match parent.and_then(|parent| rewritten.get(parent)) {
-            Some(new) => out.extend_from_slice(format!("parent {new}\n").as_bytes()),
-            None => out.extend_from_slice(line),
-        }
-    }
-    match said {
-        Some(said) => {
-            out.extend_from_slice(plain(&String::from_utf8_lossy(message), said).as_bytes())
-        }
-        None => out.extend_from_slice(message),
-    }
-    out
+fn refused(why: &str) -> Problem {
+    Problem::new(
+        Kind::WorkRefused,
+        format!("the sandbox's commits are refused: {why}"),
+    )
+    .hint("its files are saved: `drive kept list`")
 }

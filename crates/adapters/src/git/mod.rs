@@ -19,6 +19,7 @@ mod lock;
 mod merge;
 mod messages;
 mod object_folders;
+mod raw_commits;
 mod remote;
 mod sandbox;
 mod scratch;
@@ -233,7 +234,14 @@ impl VersionControl for Git {
         base: &CommitSha,
         said: &Said,
     ) -> Result<usize, Problem> {
-        messages::make_inert(self, sandbox, base, said)
+        let judged = Judged {
+            git: self,
+            sandbox,
+            inside: &Location::inside(&sandbox.path, &sandbox.git_dir),
+            base,
+            said,
+        };
+        judged.make_inert()
     }
 
     fn commits(
@@ -415,6 +423,7 @@ pub(crate) use history::{is_ancestor, resolve, unbranched, unpushed};
 pub(crate) use ignored_files::{IgnoredFiles, stamp_of};
 pub(crate) use location::{Confined, Location, Pinned};
 pub(crate) use lock::ref_problem;
+use messages::Judged;
 pub(crate) use object_folders::{as_file, object_folders};
 pub(crate) use sandbox::{bring_out, head_of, own_tip, pin_of, put_branch, take, theirs_of};
 pub(crate) use scratch::ScratchIndex;

@@ -1,13 +1,14 @@
 //! What a push would publish, for the check for secrets.
 
 use super::call::Touches;
+use super::raw_commits::raw_commits;
 use super::{Git, Location};
 use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::Push;
 
 /// The most commits that are read.
-const MOST_COMMITS: usize = 20_000;
+pub(super) const MOST_COMMITS: usize = 20_000;
 /// A commit as the reader of the patch expects it. No message can hold the byte around it.
 const FORMAT: &str = "--format=%x00commit %H%n%an <%ae> %cn <%ce>%n%B%n%x00";
 
@@ -40,19 +41,50 @@ pub(super) fn unpublished(
     if count > MOST_COMMITS {
         return Err(too_much(push).cause(format!("{count} commits; the limit is {MOST_COMMITS}")));
     }
+    let stored = raw_commits(call(git, location), commits.clone());
+    let mut all = as_messages(stored.map_err(|problem| unread(push, problem))?);
     // Without a line of context git counts wrongly where a merge drops the end of a file (2.47 prints
     // a range of 2^64 - 1 lines).
     let answer = call(git, location)
         .args(["diff-tree", "--stdin", "-r", "-p", "-c", "--root"])
-        .args(["--always", FORMAT, "--text", "--unified=1", "--no-color"])
+        .args([
+            "--always",
+            "--encoding=UTF-8",
+            FORMAT,
+            "--text",
+            "--unified=1",
+            "--no-color",
+        ])
         .args(["--no-renames", "--no-ext-diff", "--no-textconv"])
         .args(["--src-prefix=a/", "--dst-prefix=b/"])
         .stdin(commits)
         .ok();
-    match answer {
-        Ok(answer) => Ok(answer.stdout),
-        Err(problem) if problem.kind == Kind::Interrupted => Err(problem),
-        Err(problem) => Err(too_much(push).cause(problem.to_string())),
+    let answer = answer.map_err(|problem| unread(push, problem))?;
+    all.extend_from_slice(&answer.stdout);
+    Ok(all)
+}
+
+/// The commits as they are stored, each as a message: a push publishes every byte of them, and git
+/// does not show a message that it cannot decode, or a header that it does not know.
+fn as_messages(commits: Vec<(String, Vec<u8>)>) -> Vec<u8> {
+    let mut all = Vec::new();
+    for (sha, mut commit) in commits {
+        // The byte that ends a message in the patch.
+        for byte in commit.iter_mut().filter(|byte| **byte == 0) {
+            *byte = b' ';
+        }
+        all.extend_from_slice(format!("\0commit {sha}\n").as_bytes());
+        all.extend_from_slice(&commit);
+        all.extend_from_slice(b"\n\0\n");
+    }
+    all
+}
+
+fn unread(push: &Push, problem: Problem) -> Problem {
+    if problem.kind == Kind::Interrupted {
+        problem
+    } else {
+        too_much(push).cause(problem.to_string())
     }
 }
 

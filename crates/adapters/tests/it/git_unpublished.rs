@@ -182,3 +182,30 @@ fn a_merge_that_drops_the_ends_of_both_sides_is_read() {
         assert_eq!(checked.check(), Ok(()), "{merged:?}");
     }
 }
+
+#[test]
+fn no_header_of_a_commit_hides_a_secret() {
+    for header in [
+        // An even number of bytes is decoded, to nothing.
+        "encoding UTF-16LE\n\nSay correct-horse-battery\n",
+        "encoding UTF-16LE\n\nSay correct-horse-battery",
+        "note correct-horse-battery\n\nSay nothing\n",
+    ] {
+        let checked = Checked::new();
+        let world = &checked.world;
+        let tree = world.git(["rev-parse", "HEAD^{tree}"]);
+        let who = "Ann <ann@example.org> 1700000000 +0000";
+        let base = &checked.base;
+        world.write(
+            ".git/new-commit",
+            &format!("tree {tree}\nparent {base}\nauthor {who}\ncommitter {who}\n{header}"),
+        );
+        let sha = world.git(["hash-object", "-t", "commit", "-w", ".git/new-commit"]);
+        world.git(["reset", "-q", "--hard", &sha]);
+        let message = checked.message();
+        assert!(
+            message.contains(&format!("the message of commit {}", &sha[..8])),
+            "{message}"
+        );
+    }
+}

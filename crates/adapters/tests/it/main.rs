@@ -40,6 +40,7 @@ mod sandbox_hostile;
 mod sandbox_kinds;
 mod sandbox_life;
 mod sandbox_many;
+mod sandbox_messages;
 mod sandbox_nested;
 mod sandbox_reftable;
 mod sandbox_roll_back;

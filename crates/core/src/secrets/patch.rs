@@ -175,11 +175,15 @@ impl Reader<'_> {
     }
 
     fn hit(&mut self, path: Option<String>, line: Option<u64>) {
-        self.found.push(SecretPlace {
+        let place = SecretPlace {
             commit: self.commit.clone(),
             path,
             line,
-        });
+        };
+        // A message is there as git shows it and as it is stored.
+        if !self.found.contains(&place) {
+            self.found.push(place);
+        }
     }
 }
 

@@ -1,0 +1,125 @@
+//! Commit messages of agents: what acts on a forge does not leave a sandbox.
+
+use crate::support::World;
+use drive_core::Problem;
+use drive_core::forge::inert::Said;
+use drive_core::problem::Kind;
+use drive_core::sandbox::Sandbox;
+use drive_engine::ports::{Sandboxes, VersionControl};
+use std::io::Write;
+use std::process::Stdio;
+
+const ACTIVE: &str = "Ask @octocat, fixes #12 [skip ci]";
+const INERT: &str = "Ask @ octocat, fixes issue 12 (skip ci)";
+
+/// A sandbox in which an agent works.
+struct Agent {
+    world: World,
+    sandbox: Sandbox,
+}
+
+impl Agent {
+    fn new() -> Self {
+        let world = World::new();
+        let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
+        Self { world, sandbox }
+    }
+
+    fn git(&self, args: &[&str]) -> String {
+        self.world.git_in(&self.sandbox.path, args)
+    }
+
+    fn commit(&self, message: &str) -> String {
+        self.git(&["commit", "-q", "--allow-empty", "-m", message]);
+        self.git(&["rev-parse", "HEAD"])
+    }
+
+    /// Puts the branch at a commit that is stored as it is given.
+    fn commit_raw(&self, header: &str, message: &[u8]) {
+        let (tree, parent) = (self.git(&["rev-parse", "HEAD^{tree}"]), "HEAD");
+        let parent = self.git(&["rev-parse", parent]);
+        let who = "Ann <ann@example.org> 1700000000 +0000";
+        let start =
+            format!("tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n{header}\n\n");
+        let mut child = self
+            .world
+            .command(
+                &self.sandbox.path,
+                ["hash-object", "-t", "commit", "-w", "--stdin"],
+            )
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(start.as_bytes()).unwrap();
+        stdin.write_all(message).unwrap();
+        drop(stdin);
+        let made = child.wait_with_output().unwrap();
+        let sha = String::from_utf8(made.stdout).unwrap();
+        self.git(&["reset", "-q", "--hard", sha.trim()]);
+    }
+
+    fn make_inert(&self) -> Result<usize, Problem> {
+        let (sandbox, said) = (&self.sandbox, Said::default());
+        let git = self.world.builder();
+        git.make_messages_inert(sandbox, &sandbox.base_sha, &said)
+    }
+
+    /// The commit that is checked out, as it is stored.
+    fn stored(&self) -> String {
+        self.git(&["cat-file", "commit", "HEAD"])
+    }
+}
+
+#[test]
+fn an_encoding_in_which_nothing_is_left_of_a_message_hides_nothing() {
+    let mut hidden = 0;
+    // An even number of bytes is decoded.
+    for end in ["", "\n"] {
+        let agent = Agent::new();
+        agent.commit_raw("encoding UTF-16LE", format!("{ACTIVE}{end}").as_bytes());
+        hidden += u32::from(agent.git(&["log", "-1", "--format=%B"]).is_empty());
+        assert_eq!(agent.make_inert().unwrap(), 1);
+        let stored = agent.stored();
+        assert!(stored.ends_with(&format!("\n\n{INERT}")), "{stored}");
+        assert!(!stored.contains("encoding"), "{stored}");
+        assert_eq!(agent.make_inert().unwrap(), 0);
+    }
+    assert_eq!(hidden, 1);
+}
+
+#[test]
+fn a_message_that_is_rewritten_keeps_its_letters() {
+    let agent = Agent::new();
+    agent.commit_raw("encoding ISO-8859-1", b"M\xfcller asks @octocat\n");
+    assert_eq!(agent.make_inert().unwrap(), 1);
+    assert!(agent.stored().ends_with("\n\nMüller asks @ octocat"));
+}
+
+#[test]
+fn commits_that_build_on_a_rewritten_one_keep_everything_but_their_parent() {
+    let agent = Agent::new();
+    agent.commit(ACTIVE);
+    agent.commit_raw("encoding ISO-8859-1\nmore of it", b"F\xfcr alle\n");
+    let before = agent.git(&["rev-parse", "HEAD^{tree}"]);
+    assert_eq!(agent.make_inert().unwrap(), 1);
+    assert_eq!(agent.git(&["rev-parse", "HEAD^{tree}"]), before);
+    let stored = agent.stored();
+    assert!(
+        stored.contains("\nencoding ISO-8859-1\nmore of it\n\n"),
+        "{stored}"
+    );
+    assert_eq!(agent.git(&["log", "-1", "--format=%s"]), "Für alle");
+    assert_eq!(agent.git(&["log", "-1", "--format=%s", "HEAD^"]), INERT);
+    assert_eq!(agent.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_message_without_end_is_refused() {
+    let agent = Agent::new();
+    agent.commit_raw("encoding UTF-8", "fix/".repeat(300_000).as_bytes());
+    let refused = agent.make_inert().unwrap_err();
+    assert_eq!(refused.kind, Kind::WorkRefused);
+    assert!(refused.message.contains("over 1 MB"), "{refused}");
+}
