@@ -423,7 +423,7 @@ pub(crate) use history::{is_ancestor, resolve, unbranched, unpushed};
 pub(crate) use ignored_files::{IgnoredFiles, stamp_of};
 pub(crate) use location::{Confined, Location, Pinned};
 pub(crate) use lock::ref_problem;
-use messages::Judged;
+pub(crate) use messages::Judged;
 pub(crate) use object_folders::{as_file, object_folders};
 pub(crate) use sandbox::{bring_out, head_of, own_tip, pin_of, put_branch, take, theirs_of};
 pub(crate) use scratch::ScratchIndex;

@@ -26,7 +26,7 @@ pub(super) fn keep(all: &GitSandboxes, record: &Record) -> Result<Option<KeptWor
         let head =
             mend::make_safe(all, record).and_then(|_| git::resolve(&all.git, &inside, "HEAD"));
         // What cannot be put on its branch is saved below.
-        if let Ok(head) = head {
+        if let Ok(head) = head.and_then(|_| inert_head(all, record, &inside)) {
             let _ = git::bring_out(&all.git, &record.sandbox, &inside, &head);
         }
     }
@@ -35,6 +35,17 @@ pub(super) fn keep(all: &GitSandboxes, record: &Record) -> Result<Option<KeptWor
         // A commit that the user's repository does not have is not safe there.
         Ok(safe.is_ok_and(|unsafe_ones| unsafe_ones.is_empty()))
     })
+}
+
+/// What is checked out, once no message of it acts. A run that was stopped never came to this, and one
+/// that continues takes what is on its branch for judged. What the task allows is not known here.
+fn inert_head(
+    all: &GitSandboxes,
+    record: &Record,
+    inside: &Location,
+) -> Result<CommitSha, Problem> {
+    mend::make_inert(all, record, inside)?;
+    git::resolve(&all.git, inside, "HEAD")
 }
 
 /// Saves what would be lost when the sandbox's branch goes back to a commit.

@@ -8,7 +8,8 @@ use super::record::{Record, folder_id};
 use super::repository::OwnRepository;
 use super::{GitSandboxes, refs, require_plain, storage_problem};
 use crate::files;
-use crate::git::{self, Location, Touches};
+use crate::git::{self, Judged, Location, Touches};
+use drive_core::forge::inert::Said;
 use drive_core::ids::CommitSha;
 use drive_core::phase::STATE_FOLDER;
 use drive_core::problem::{Kind, Problem};
@@ -122,6 +123,8 @@ pub(super) fn mend_repository(
         notes.push(why.to_owned());
     }
     if let (Some(branch), None) = (&sandbox.branch, &tip) {
+        // On a branch of the user's, it is judged no more.
+        make_inert(all, record, &at)?;
         let own = git::own_tip(&all.git, &at, branch)?;
         let tip = own.as_ref().or(known).unwrap_or(&sandbox.base_sha).clone();
         let _held = git::take(&all.git, sandbox, &at, std::slice::from_ref(&tip))?;
@@ -140,6 +143,22 @@ pub(super) fn mend_repository(
         notes.push("the agent damaged git's index".to_owned());
     }
     Ok(notes)
+}
+
+/// Makes the messages of commits inert that nobody judged yet, before they come to the user's branch.
+pub(super) fn make_inert(
+    all: &GitSandboxes,
+    record: &Record,
+    inside: &Location,
+) -> Result<(), Problem> {
+    let judged = Judged {
+        git: &all.git,
+        sandbox: &record.sandbox,
+        inside,
+        base: &record.sandbox.base_sha,
+        said: &Said::default(),
+    };
+    judged.make_inert().map(drop)
 }
 
 fn is_index(path: &Path) -> bool {

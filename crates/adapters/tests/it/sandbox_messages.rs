@@ -1,6 +1,7 @@
 //! Commit messages of agents: what acts on a forge does not leave a sandbox.
 
 use crate::support::World;
+use drive_adapters::sandbox::GitSandboxes;
 use drive_core::Problem;
 use drive_core::forge::inert::Said;
 use drive_core::problem::Kind;
@@ -15,14 +16,20 @@ const INERT: &str = "Ask @ octocat, fixes issue 12 (skip ci)";
 /// A sandbox in which an agent works.
 struct Agent {
     world: World,
+    sandboxes: GitSandboxes,
     sandbox: Sandbox,
 }
 
 impl Agent {
     fn new() -> Self {
         let world = World::new();
-        let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
-        Self { world, sandbox }
+        let sandboxes = world.sandboxes();
+        let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+        Self {
+            world,
+            sandboxes,
+            sandbox,
+        }
     }
 
     fn git(&self, args: &[&str]) -> String {
@@ -113,6 +120,28 @@ fn commits_that_build_on_a_rewritten_one_keep_everything_but_their_parent() {
     assert_eq!(agent.git(&["log", "-1", "--format=%s"]), "Für alle");
     assert_eq!(agent.git(&["log", "-1", "--format=%s", "HEAD^"]), INERT);
     assert_eq!(agent.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn what_a_stopped_agent_committed_comes_to_its_branch_inert() {
+    let agent = Agent::new();
+    agent.commit(ACTIVE);
+    agent.commit("Then this");
+    agent.sandboxes.remove(&agent.sandbox).unwrap();
+    let log = agent.world.git(["log", "--format=%s", "main..drive/one"]);
+    assert_eq!(log, format!("Then this\n{INERT}"));
+}
+
+#[test]
+fn a_branch_that_is_made_again_holds_inert_messages() {
+    let agent = Agent::new();
+    agent.commit(ACTIVE);
+    agent
+        .world
+        .git(["update-ref", "-d", "refs/heads/drive/one"]);
+    agent.sandboxes.mend(&agent.sandbox, None).unwrap();
+    let subject = ["log", "-1", "--format=%s", "drive/one"];
+    assert_eq!(agent.world.git(subject), INERT);
 }
 
 #[test]
