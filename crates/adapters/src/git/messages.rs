@@ -3,9 +3,9 @@
 use super::raw_commits::{parts, raw_commits};
 use super::sandbox::{head_of, own_tip, theirs_of};
 use super::unpublished::MOST_COMMITS;
-use super::{Call, Git, Location, Touches};
+use super::{Call, Git, Location, Touches, remote};
 use drive_core::forge::inert::{Said, plain};
-use drive_core::ids::CommitSha;
+use drive_core::ids::{CommitSha, RemoteName};
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::Sandbox;
 use std::collections::HashMap;
@@ -23,6 +23,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) base: &'a CommitSha,
     /// What its task allows.
     pub(crate) said: &'a Said,
+    /// Who is asked for commits that an agent may have fetched.
+    pub(crate) remote: Option<&'a RemoteName>,
 }
 
 /// One commit of an agent.
@@ -35,12 +37,20 @@ struct Written {
 
 impl Judged<'_> {
     /// Rewrites new commits whose messages would act on the forge, and those that build on them: same
-    /// files, same author, same dates. Commits that the user's repository has are nobody's to rewrite.
-    /// Returns how many messages changed.
+    /// files, same author, same dates. Commits that the user's repository or the remote has are
+    /// nobody's to rewrite. Returns how many messages changed.
     pub(crate) fn make_inert(&self) -> Result<usize, Problem> {
         let tips = self.tips()?;
-        let commits = self.written(&tips)?;
-        if commits.iter().all(|commit| commit.inert.is_none()) {
+        let mut commits = self.written(&tips)?;
+        let acts = |commits: &[Written]| commits.iter().any(|commit| commit.inert.is_some());
+        if let Some(remote) = self.remote
+            && acts(&commits)
+        {
+            // What the sandbox says about the remote is not believed.
+            remote::fetch(self.git, &Location::bare(&self.sandbox.git_dir), remote)?;
+            commits = self.written(&tips)?;
+        }
+        if !acts(&commits) {
             return Ok(0);
         }
         let mut rewritten: HashMap<String, CommitSha> = HashMap::new();

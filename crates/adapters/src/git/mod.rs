@@ -233,6 +233,7 @@ impl VersionControl for Git {
         sandbox: &Sandbox,
         base: &CommitSha,
         said: &Said,
+        remote: Option<&RemoteName>,
     ) -> Result<usize, Problem> {
         let judged = Judged {
             git: self,
@@ -240,6 +241,7 @@ impl VersionControl for Git {
             inside: &Location::inside(&sandbox.path, &sandbox.git_dir),
             base,
             said,
+            remote,
         };
         judged.make_inert()
     }

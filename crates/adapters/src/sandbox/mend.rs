@@ -157,6 +157,7 @@ pub(super) fn make_inert(
         inside,
         base: &record.sandbox.base_sha,
         said: &Said::default(),
+        remote: None,
     };
     judged.make_inert().map(drop)
 }

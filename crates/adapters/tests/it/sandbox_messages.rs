@@ -1,9 +1,10 @@
 //! Commit messages of agents: what acts on a forge does not leave a sandbox.
 
-use crate::support::World;
+use crate::support::{World, write};
 use drive_adapters::sandbox::GitSandboxes;
 use drive_core::Problem;
 use drive_core::forge::inert::Said;
+use drive_core::ids::RemoteName;
 use drive_core::problem::Kind;
 use drive_core::sandbox::Sandbox;
 use drive_engine::ports::{Sandboxes, VersionControl};
@@ -67,10 +68,11 @@ impl Agent {
         self.git(&["reset", "-q", "--hard", sha.trim()]);
     }
 
-    fn make_inert(&self) -> Result<usize, Problem> {
+    fn make_inert(&self, remote: Option<&str>) -> Result<usize, Problem> {
+        let remote = remote.map(|name| RemoteName::parse(name).unwrap());
         let (sandbox, said) = (&self.sandbox, Said::default());
         let git = self.world.builder();
-        git.make_messages_inert(sandbox, &sandbox.base_sha, &said)
+        git.make_messages_inert(sandbox, &sandbox.base_sha, &said, remote.as_ref())
     }
 
     /// The commit that is checked out, as it is stored.
@@ -87,11 +89,11 @@ fn an_encoding_in_which_nothing_is_left_of_a_message_hides_nothing() {
         let agent = Agent::new();
         agent.commit_raw("encoding UTF-16LE", format!("{ACTIVE}{end}").as_bytes());
         hidden += u32::from(agent.git(&["log", "-1", "--format=%B"]).is_empty());
-        assert_eq!(agent.make_inert().unwrap(), 1);
+        assert_eq!(agent.make_inert(None).unwrap(), 1);
         let stored = agent.stored();
         assert!(stored.ends_with(&format!("\n\n{INERT}")), "{stored}");
         assert!(!stored.contains("encoding"), "{stored}");
-        assert_eq!(agent.make_inert().unwrap(), 0);
+        assert_eq!(agent.make_inert(None).unwrap(), 0);
     }
     assert_eq!(hidden, 1);
 }
@@ -100,7 +102,7 @@ fn an_encoding_in_which_nothing_is_left_of_a_message_hides_nothing() {
 fn a_message_that_is_rewritten_keeps_its_letters() {
     let agent = Agent::new();
     agent.commit_raw("encoding ISO-8859-1", b"M\xfcller asks @octocat\n");
-    assert_eq!(agent.make_inert().unwrap(), 1);
+    assert_eq!(agent.make_inert(None).unwrap(), 1);
     assert!(agent.stored().ends_with("\n\nMüller asks @ octocat"));
 }
 
@@ -110,7 +112,7 @@ fn commits_that_build_on_a_rewritten_one_keep_everything_but_their_parent() {
     agent.commit(ACTIVE);
     agent.commit_raw("encoding ISO-8859-1\nmore of it", b"F\xfcr alle\n");
     let before = agent.git(&["rev-parse", "HEAD^{tree}"]);
-    assert_eq!(agent.make_inert().unwrap(), 1);
+    assert_eq!(agent.make_inert(None).unwrap(), 1);
     assert_eq!(agent.git(&["rev-parse", "HEAD^{tree}"]), before);
     let stored = agent.stored();
     assert!(
@@ -145,10 +147,37 @@ fn a_branch_that_is_made_again_holds_inert_messages() {
 }
 
 #[test]
+fn commits_that_an_agent_fetched_are_not_rewritten() {
+    let agent = Agent::new();
+    let world = &agent.world;
+    let remote = world.path().join("remote.git");
+    let remote = remote.to_str().unwrap();
+    world.git(["clone", "-q", "--bare", ".", remote]);
+    world.git(["remote", "add", "origin", remote]);
+    world.git(["fetch", "-q"]);
+    let others = world.path().join("others");
+    world.git(["clone", "-q", remote, others.to_str().unwrap()]);
+    write(&others.join("new.txt"), "new\n");
+    world.git_in(&others, ["add", "-A"]);
+    world.git_in(
+        &others,
+        ["commit", "-q", "-m", "Bump @types/node, fixes #123"],
+    );
+    world.git_in(&others, ["push", "-q", "origin", "HEAD:main"]);
+    let theirs = world.git_in(&others, ["rev-parse", "HEAD"]);
+    agent.commit(ACTIVE);
+    agent.git(&["fetch", "-q", remote, "main"]);
+    agent.git(&["rebase", "-q", "FETCH_HEAD"]);
+    assert_eq!(agent.make_inert(Some("origin")).unwrap(), 1);
+    assert_eq!(agent.git(&["rev-parse", "HEAD^"]), theirs);
+    assert_eq!(agent.git(&["log", "-1", "--format=%s"]), INERT);
+}
+
+#[test]
 fn a_message_without_end_is_refused() {
     let agent = Agent::new();
     agent.commit_raw("encoding UTF-8", "fix/".repeat(300_000).as_bytes());
-    let refused = agent.make_inert().unwrap_err();
+    let refused = agent.make_inert(None).unwrap_err();
     assert_eq!(refused.kind, Kind::WorkRefused);
     assert!(refused.message.contains("over 1 MB"), "{refused}");
 }

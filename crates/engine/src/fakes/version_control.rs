@@ -36,7 +36,13 @@ impl VersionControl for FakeRepository {
         state_of(&*self.alive()?, place)
     }
 
-    fn make_messages_inert(&self, _: &Sandbox, _: &CommitSha, _: &Said) -> Result<usize, Problem> {
+    fn make_messages_inert(
+        &self,
+        _: &Sandbox,
+        _: &CommitSha,
+        _: &Said,
+        _: Option<&RemoteName>,
+    ) -> Result<usize, Problem> {
         Ok(0)
     }
 

@@ -102,7 +102,11 @@ impl World<'_> {
         let base = task.run.work.base_sha.as_ref();
         let base = base.unwrap_or(&sandbox.base_sha);
         let said = task.run.said();
-        let count = self.history.make_messages_inert(sandbox, base, &said)?;
+        let request = task.run.request.as_ref();
+        let remote = request.and_then(|request| request.publish.remote());
+        let count = self
+            .history
+            .make_messages_inert(sandbox, base, &said, remote)?;
         let plural = if count == 1 { "" } else { "s" };
         Ok((count > 0).then(|| {
             format!(

@@ -208,11 +208,13 @@ pub trait VersionControl: Send + Sync {
     ) -> Result<CollectedWork, Problem>;
 
     /// Rewrites the messages of an agent's new commits that would act on the forge. Returns how many.
+    /// Before anything is rewritten, `remote` is asked: what it has is not the agent's.
     fn make_messages_inert(
         &self,
         sandbox: &Sandbox,
         base: &CommitSha,
         said: &Said,
+        remote: Option<&RemoteName>,
     ) -> Result<usize, Problem>;
 
     /// Commits in `head` that are not in `base`, oldest first, at most 1,000.
