@@ -44,6 +44,8 @@ const SPARSE: [&str; 3] = [
 ];
 /// The patterns of a sparse checkout, in the git folder of each checkout.
 const SPARSE_FILE: &str = "info/sparse-checkout";
+/// Where a git folder names the commits whose parents it does not have.
+const SHALLOW: &str = "shallow";
 /// The most that is read of the settings of a sandbox.
 const CONFIG_BYTES: u64 = 1 << 20;
 
@@ -69,11 +71,8 @@ impl OwnRepository<'_> {
     /// Writes what an agent has no reason to change, and leaves refs, index and objects as they are.
     pub(super) fn write_settings(&self) -> Result<(), Problem> {
         self.renew_settings()?;
-        let users = &self.sandbox.git_dir;
-        for (folder, name) in [(users.as_path(), "shallow"), (self.checkout, SPARSE_FILE)] {
-            if let Ok(content) = std::fs::read(folder.join(name)) {
-                put(&self.own().join(name), &content)?;
-            }
+        if let Ok(content) = std::fs::read(self.checkout.join(SPARSE_FILE)) {
+            put(&self.own().join(SPARSE_FILE), &content)?;
         }
         self.write_head()
     }
@@ -93,6 +92,11 @@ impl OwnRepository<'_> {
             discard(&own.join(name))?;
         }
         put(&own.join("config"), config.as_bytes())?;
+        // It cuts off history: what an agent writes there would hide commits from every check.
+        match std::fs::read(users.join(SHALLOW)) {
+            Ok(content) => put(&own.join(SHALLOW), &content)?,
+            Err(_) => discard(&own.join(SHALLOW))?,
+        }
         let objects = git::object_folders(users);
         put(
             &own.join("objects/info/alternates"),

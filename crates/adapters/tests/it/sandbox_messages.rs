@@ -174,6 +174,40 @@ fn commits_that_an_agent_fetched_are_not_rewritten() {
 }
 
 #[test]
+fn history_that_an_agent_cut_off_is_judged() {
+    let agent = Agent::new();
+    agent.commit(ACTIVE);
+    let last = agent.commit("Harmless");
+    write(
+        &agent.sandbox.path.join(".git/shallow"),
+        &format!("{last}\n"),
+    );
+    agent.sandboxes.mend(&agent.sandbox, None).unwrap();
+    assert_eq!(agent.make_inert(None).unwrap(), 1);
+    let log = agent.git(&["log", "--format=%s", "main..HEAD"]);
+    assert_eq!(log, format!("Harmless\n{INERT}"));
+}
+
+#[test]
+fn files_are_saved_where_an_agent_fetched_only_the_end_of_a_history() {
+    let agent = Agent::new();
+    let world = &agent.world;
+    let others = world.path().join("others");
+    world.git(["clone", "-q", ".", others.to_str().unwrap()]);
+    for number in ["one", "two"] {
+        let message = ["commit", "-q", "--allow-empty", "-m", number];
+        world.git_in(&others, message);
+    }
+    let from = format!("file://{}", others.display());
+    agent.git(&["fetch", "-q", "--depth=1", &from, "HEAD"]);
+    agent.git(&["reset", "-q", "--hard", "FETCH_HEAD"]);
+    write(&agent.sandbox.path.join("work.txt"), "the work\n");
+    let removed = agent.sandboxes.remove(&agent.sandbox).unwrap();
+    let kept = format!("{}:work.txt", removed.kept.unwrap().reference);
+    assert_eq!(world.git(["show", &kept]), "the work");
+}
+
+#[test]
 fn a_message_without_end_is_refused() {
     let agent = Agent::new();
     agent.commit_raw("encoding UTF-8", "fix/".repeat(300_000).as_bytes());
