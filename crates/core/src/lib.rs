@@ -9,7 +9,7 @@ mod did_you_mean;
 mod fences;
 pub mod forge;
 pub mod ids;
-mod markdown;
+pub mod markdown;
 pub mod network;
 pub mod phase;
 pub mod plan;

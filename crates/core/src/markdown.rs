@@ -26,7 +26,7 @@ pub(crate) fn cell(text: &str, most: usize) -> String {
 }
 
 /// As inline code, cut after `most` characters; nothing for nothing.
-pub(crate) fn code(text: &str, most: usize) -> String {
+pub fn code(text: &str, most: usize) -> String {
     let line: String = one_line(&shown(text)).chars().take(most).collect();
     let ticks = "`".repeat(longest_run(&line, '`') + 1);
     let pad = if line.starts_with('`') || line.ends_with('`') {

@@ -93,3 +93,43 @@ fn the_adapter_uses_exactly_the_operations_it_lists() {
     let used: Vec<String> = hub.simulator.operations().into_iter().collect();
     assert_eq!(used, CALLED);
 }
+
+#[test]
+fn a_remark_that_moves_into_the_body_of_a_review_makes_no_text_of_code() {
+    let hub = Hub::start();
+    let pr = open(&hub, "feat/x");
+    let give = |marker: &str, path: &str, remark: &str, body: &str| {
+        let lines = [LineComment {
+            path,
+            line: 3,
+            post: Post {
+                body: remark,
+                marker: "<!-- drive:line -->",
+            },
+        }];
+        let review = NewReview {
+            head: &pr.head_sha,
+            post: Post { body, marker },
+            lines: &lines,
+        };
+        hub.forge.review(pr.number, &review).unwrap();
+        let texts = hub.simulator.look(REPO, 1).unwrap().texts;
+        texts
+            .into_iter()
+            .find(|text| text.contains(marker))
+            .unwrap()
+    };
+    let text = give("<!-- drive:1 -->", "x` @ann `y.rs", "see `@ann`", "words");
+    assert_eq!(
+        text,
+        "words\n\n``x` @ann `y.rs:3``: see `@ann`\n\n<!-- drive:1 -->"
+    );
+    let text = give("<!-- drive:2 -->", "a`b.rs", "see `@ann`", "odd `");
+    assert_eq!(
+        text,
+        "odd `\n\n``a`b.rs:3``: see `@ann`\n\n<!-- drive:2 -->"
+    );
+    let remark = format!("`@ann {}`", "x ".repeat(20_000));
+    let text = give("<!-- drive:3 -->", "b.rs", &remark, &"y ".repeat(20_000));
+    assert!(text.contains("(truncated") && !text.contains("@ann"));
+}

@@ -1,5 +1,7 @@
 //! The text of a post: visible text, then the hidden marker, within the forge's size limit.
 
+use crate::verify::text::tail;
+
 /// The longest body a forge takes, in characters.
 pub const BODY_CHARS: usize = 65_536;
 
@@ -17,13 +19,24 @@ pub fn compose(body: &str, marker: &str) -> String {
     format!("{}{tail}", fit(body.trim_end(), room))
 }
 
-/// The text within `room` characters; what is cut off is noted.
+/// How far back from a cut the beginning of its word is looked for.
+const WORD_BYTES: usize = 200;
+
+/// The text within `room` characters; what is cut off is noted. A cut makes neither text of code nor
+/// another word of a word: either could act on the forge.
 pub fn fit(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.to_owned();
     }
     let keep = room.saturating_sub(NOTE.chars().count());
     let kept: String = text.chars().take(keep).collect();
+    // Code that is left alone closes on its line.
+    let line = kept.rfind('\n').unwrap_or_default();
+    let end = kept[line..].find('`');
+    let end = end.map_or(kept.len(), |tick| line + tick);
+    let last = tail(&kept[..end], WORD_BYTES);
+    let word = last.rfind(char::is_whitespace).map(|at| last.len() - at);
+    let kept = &kept[..end - word.unwrap_or_default()];
     format!("{}{NOTE}", kept.trim_end())
 }
 
@@ -101,6 +114,20 @@ mod tests {
         let text = compose(&"ü".repeat(70_000), "<!-- drive:1 -->");
         assert_eq!(text.chars().count(), BODY_CHARS);
         assert!(text.ends_with(&format!("{NOTE}\n\n<!-- drive:1 -->")));
+    }
+
+    #[test]
+    fn a_cut_leaves_no_code_open_and_no_word_in_part() {
+        let room = NOTE.chars().count() + 20;
+        let long = "x".repeat(200);
+        for (text, kept) in [
+            ("one two `@ann is here`", "one two"),
+            ("a `b` c\ntwo `@ann is here`", "a `b` c\ntwo"),
+            ("a fix #1a2b3c4d5e6f", "a fix"),
+            ("one two three four #1a", "one two three four"),
+        ] {
+            assert_eq!(fit(&format!("{text}{long}"), room), format!("{kept}{NOTE}"));
+        }
     }
 
     #[test]

@@ -5,15 +5,20 @@ use super::posts::{comment_not_found, marked, posted};
 use super::read;
 use super::refusal::{refused, unreadable};
 use drive_core::Problem;
+use drive_core::forge::inert::{self, Said};
 use drive_core::forge::inline::{parse_diff, require_line};
 use drive_core::forge::{Approval, Comment, CommentRef, approval, text};
 use drive_core::ids::PrNumber;
+use drive_core::markdown::code;
 use drive_engine::ports::{LineComment, NewReview, PostedReview, Reaction};
 use serde_json::{Value, json};
 use ureq::http::Method;
 
 /// How many pages of threads or reviews are searched for one comment.
 const PAGES: usize = 20;
+
+/// The longest name of a place in a file that is shown.
+const PLACE_CHARS: usize = 300;
 
 /// One attempt at a review.
 enum Tried {
@@ -98,10 +103,12 @@ impl Client {
     ) -> Result<Tried, Problem> {
         let mut visible = review.post.body.to_owned();
         for remark in outside {
-            visible.push_str(&format!(
-                "\n\n`{}:{}`: {}",
-                remark.path, remark.line, remark.post.body
-            ));
+            let place = code(&format!("{}:{}", remark.path, remark.line), PLACE_CHARS);
+            visible.push_str(&format!("\n\n{place}: {}", remark.post.body));
+        }
+        if !outside.is_empty() {
+            // What was code in each text alone may be text in all of them together.
+            visible = inert::markdown(&visible, &Said::default());
         }
         let comments: Vec<Value> = inside
             .iter()
