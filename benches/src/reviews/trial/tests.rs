@@ -18,7 +18,7 @@ fn there_are_twenty_changes_with_a_defect_and_twenty_clean_ones() {
 #[test]
 fn every_change_applies_and_contains_its_defect() {
     for case in load_cases(&folder()).unwrap() {
-        let place = Place::make(&case, "", &environment()).unwrap();
+        let place = Place::make(&case, Configuration::One, "", &environment()).unwrap();
         let mut coder = place.command(Path::new("/bin/sh"));
         coder.arg(place.path("coder.sh"));
         let ended = child::run(&mut coder, GIT_LIMIT, &place.path("output")).unwrap();

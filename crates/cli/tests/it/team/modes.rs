@@ -41,7 +41,11 @@ fn a_prompt_of_the_callers_checkout_is_used_and_one_in_the_sandbox_is_not() {
     let stage = Stage::new(&writes_own, reviewer);
     let prompts = stage.path("repo/.drive/prompts");
     std::fs::create_dir_all(&prompts).unwrap();
-    std::fs::write(prompts.join("review.md"), "OURS {{task}}").unwrap();
+    std::fs::write(
+        prompts.join("review.md"),
+        "OURS {{task}} {{earlier}} {{diff}}",
+    )
+    .unwrap();
     let ended = stage.team("pingpong");
     assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
 }

@@ -124,7 +124,7 @@ fn what_does_not_pass_is_not_merged_and_the_pull_request_says_why() {
                 _ => None,
             })
         };
-        let statuses = acts().filter_map(|act| match act {
+        let mut statuses = acts().filter_map(|act| match act {
             ForgeAct::SetStatus {
                 passed,
                 description,
@@ -134,13 +134,13 @@ fn what_does_not_pass_is_not_merged_and_the_pull_request_says_why() {
         });
         let red = format!("verification failed: {why}");
         let expected = (mode == TeamMode::Github).then_some((false, &red));
-        assert_eq!(statuses.last(), expected, "{mode:?}");
-        let bodies = acts().filter_map(|act| match act {
+        assert_eq!(statuses.next_back(), expected, "{mode:?}");
+        let mut bodies = acts().filter_map(|act| match act {
             ForgeAct::UpdateBody { body } => Some(body),
             _ => None,
         });
         let named = format!("against {} failed: {why}. Reproduce", &base[..10]);
-        assert!(bodies.last().unwrap().contains(&named), "{mode:?}");
+        assert!(bodies.next_back().unwrap().contains(&named), "{mode:?}");
         let failure = run.outcome.unwrap().failure.unwrap();
         assert_eq!(
             (failure.message, failure.hint),
