@@ -75,7 +75,7 @@ kinds! {
         PromptTooLong: "promptTooLong", Usage, "A prompt file is too long.", "Shorten it.";
         UnknownPrompt: "unknownPrompt", Usage, "A prompt file has a name that drive does not know.", "Rename it to one of the names in the hint.";
         DomainWithoutPrompt: "domainWithoutPrompt", Usage, "A review domain of the project's own has no prompt file, or an empty one.", "Write what its reviewers look for into the file that the hint names.";
-        PromptInputMissing: "promptInputMissing", Usage, "A prompt file leaves out a placeholder that the agent needs.", "Add the placeholder in the message.";
+        PromptInputMissing: "promptInputMissing", Usage, "A prompt file leaves out a placeholder that the agent needs.", "Add the placeholder that the message names to the file.";
         UnknownPromptInput: "unknownPromptInput", Usage, "A prompt file uses a placeholder that it is not given.", "Use one of the placeholders in the hint.";
     }
     "Task and plan" {

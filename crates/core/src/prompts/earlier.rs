@@ -1,4 +1,4 @@
-//! What a reviewer is told of its own earlier review, and of what programs said.
+//! What a reviewer is told of its own earlier review.
 
 use super::fenced;
 use std::fmt::Write;
@@ -44,7 +44,7 @@ pub(super) fn text(earlier: &Earlier<'_>) -> String {
         let answer = fenced(&one.answer, "");
         let _ = write!(
             out,
-            "\n\nFinding {number}:\n\n{finding}\n\nIts answer:\n\n{answer}"
+            "\n\nFinding {number}:\n\n{finding}\n\nAnswer:\n\n{answer}"
         );
     }
     if !earlier.since.is_empty() {
@@ -55,12 +55,4 @@ pub(super) fn text(earlier: &Earlier<'_>) -> String {
         );
     }
     out
-}
-
-/// What programs said of the commit.
-pub(super) fn verification(said: &str) -> String {
-    if said.is_empty() {
-        return String::new();
-    }
-    format!("What programs said of it: {said}")
 }

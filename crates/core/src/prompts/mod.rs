@@ -86,18 +86,17 @@ impl PromptName {
     pub fn inputs(self) -> &'static [&'static str] {
         match self {
             PromptName::Name => &["task"],
-            PromptName::Review => &["task", "base", "earlier", "verification", "diff"],
+            PromptName::Review => &["task", "base", "earlier", "diff"],
             PromptName::ReviewDomain => &[
                 "task",
                 "base",
                 "earlier",
-                "verification",
                 "diff",
                 "domain",
                 "instructions",
                 "pull_request",
             ],
-            PromptName::Refute => &["task", "findings", "ids"],
+            PromptName::Refute => &["task", "base", "findings", "ids"],
             PromptName::Code => &["task"],
             PromptName::Fix => &[
                 "task",
@@ -142,8 +141,6 @@ pub enum Prompt<'a> {
         base: &'a str,
         /// What its reviewer said before.
         earlier: &'a Earlier<'a>,
-        /// What a verification said of the commit; nothing is empty.
-        verification: &'a str,
         /// The change.
         diff: &'a str,
     },
@@ -155,8 +152,6 @@ pub enum Prompt<'a> {
         base: &'a str,
         /// What its reviewer said before.
         earlier: &'a Earlier<'a>,
-        /// What a verification said of the commit; nothing is empty.
-        verification: &'a str,
         /// The change.
         diff: &'a str,
         /// The review domain.
@@ -170,6 +165,8 @@ pub enum Prompt<'a> {
     Refute {
         /// The task.
         task: &'a str,
+        /// The commit it is compared with.
+        base: &'a str,
         /// The findings.
         findings: &'a [Claimed<'a>],
     },
@@ -231,20 +228,18 @@ impl Prompt<'_> {
                 task,
                 base,
                 earlier,
-                verification,
                 diff,
-            } => reviewed(task, base, earlier, verification, diff),
+            } => reviewed(task, base, earlier, diff),
             Prompt::ReviewDomain {
                 task,
                 base,
                 earlier,
-                verification,
                 diff,
                 domain,
                 subject,
                 pull_request,
             } => {
-                let mut values = reviewed(task, base, earlier, verification, diff);
+                let mut values = reviewed(task, base, earlier, diff);
                 values.extend([
                     ("domain", domain.name().to_owned()),
                     ("instructions", own.instructions(domain, subject)),
@@ -252,8 +247,13 @@ impl Prompt<'_> {
                 ]);
                 values
             }
-            Prompt::Refute { task, findings } => vec![
+            Prompt::Refute {
+                task,
+                base,
+                findings,
+            } => vec![
                 ("task", fenced(task, "")),
+                ("base", base.to_owned()),
                 ("findings", batch::claims(findings)),
                 ("ids", batch::id_list(findings.iter().map(|one| one.id))),
             ],
@@ -293,14 +293,12 @@ fn reviewed(
     task: &str,
     base: &str,
     earlier: &Earlier<'_>,
-    verification: &str,
     diff: &str,
 ) -> Vec<(&'static str, String)> {
     vec![
         ("task", fenced(task, "")),
         ("base", base.to_owned()),
         ("earlier", earlier::text(earlier)),
-        ("verification", earlier::verification(verification)),
         ("diff", fenced(diff, "diff")),
     ]
 }
@@ -336,8 +334,8 @@ impl Prompts {
         let mut asked = asked.unwrap_or_default().to_owned();
         if domain.may_not_apply(subject) {
             asked.push_str(
-                "\n\nWhere nothing in the change concerns this domain, list no findings and give the \
-                 verdict `not_applicable`.",
+                "\n\nIf nothing here concerns this domain, list no findings and give the verdict \
+                 `not_applicable`.",
             );
         }
         asked
@@ -389,9 +387,7 @@ impl Prompts {
                 Kind::PromptInputMissing,
                 format!("prompt `{file}` leaves out `{{{{{missing}}}}}`"),
             )
-            .hint(format!(
-                "write `{{{{{missing}}}}}` where the agent is to read it"
-            )));
+            .hint(format!("add `{{{{{missing}}}}}` to the file")));
         }
         self.templates.insert(name, text.to_owned());
         Ok(self)

@@ -22,14 +22,12 @@ fn samples() -> [Prompt<'static>; 8] {
                 findings: &[],
                 since: "",
             },
-            verification: "",
             diff: DIFF,
         },
         Prompt::ReviewDomain {
             task: TASK,
             base: "main",
             earlier: &EARLIER,
-            verification: "the verification `v-1` failed.",
             diff: DIFF,
             domain: &Domain::Security,
             subject: Subject::Code,
@@ -37,6 +35,7 @@ fn samples() -> [Prompt<'static>; 8] {
         },
         Prompt::Refute {
             task: TASK,
+            base: "main",
             findings: &[Claimed {
                 id: "finding-1",
                 file: Some("src/login.rs"),
@@ -136,7 +135,6 @@ fn a_reviewer_is_told_what_became_of_its_findings_and_a_first_one_nothing() {
             task: "x",
             base: "main",
             earlier,
-            verification: "",
             diff: DIFF,
         })
     };

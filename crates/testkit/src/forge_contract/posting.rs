@@ -133,7 +133,7 @@ pub fn a_reply_to_a_deleted_comment_on_a_line_says_that_it_is_gone(fixture: &dyn
     assert_eq!(kinds, [Kind::CommentNotFound, Kind::CommentNotFound]);
 }
 
-/// A comment of ours is corrected in place.
+/// A comment of ours is corrected in place. One that somebody deleted says that it is gone.
 pub fn an_edit_replaces_the_text_and_keeps_the_marker(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/own").number;
     let posted = fixture.forge().post(pr, post("working", MARKER)).unwrap();
@@ -145,6 +145,11 @@ pub fn an_edit_replaces_the_text_and_keeps_the_marker(fixture: &dyn ForgeFixture
     let standing = all_comments(fixture, pr);
     assert_eq!(containing(&standing, MARKER), [posted.comment]);
     assert!(standing[0].body.starts_with("done"), "{}", standing[0].body);
+    fixture.delete(pr, posted.comment);
+    let gone = fixture
+        .forge()
+        .edit(pr, posted.comment, post("again", MARKER));
+    assert_eq!(gone.unwrap_err().kind, Kind::CommentNotFound);
 }
 
 /// A reaction is a state, not an event.

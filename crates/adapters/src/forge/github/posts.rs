@@ -118,7 +118,14 @@ impl Client {
             Surface::Review => return self.edit_review(pr, comment, &text),
         };
         let url = self.endpoint.rest(&tail);
-        self.set(Method::PATCH, &url, &json!({ "body": text }))
+        let set = self.set(Method::PATCH, &url, &json!({ "body": text }));
+        set.map_err(|problem| {
+            if problem.kind == Kind::ForgeNotFound {
+                comment_not_found(pr, comment)
+            } else {
+                problem
+            }
+        })
     }
 
     /// A reaction of one account stands once, however often it is given.

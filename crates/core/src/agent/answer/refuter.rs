@@ -1,4 +1,4 @@
-use super::block::last_json;
+use super::block::{all_json, last_json};
 use super::fields::Fields;
 use super::{Inconclusive, MAX_ITEMS, inconclusive};
 use serde_json::Value;
@@ -12,12 +12,20 @@ pub struct Refutation {
     pub why: String,
 }
 
-/// The findings that an agent refutes with a reason. A finding it contradicts itself about holds.
+/// The findings that an agent refutes with a reason. A finding that any of its blocks lets stand holds.
 pub fn read_refutations(text: &str) -> Result<Vec<Refutation>, Inconclusive> {
-    let answer = last_json(text).map_err(inconclusive)?.value;
-    let items = Fields::new(&answer)
-        .list("findings")
-        .ok_or_else(|| inconclusive("it has no list of findings"))?;
+    last_json(text).map_err(inconclusive)?;
+    let mut items: Vec<Value> = Vec::new();
+    let mut has_list = false;
+    for block in all_json(text) {
+        let block = block.map_err(|_| inconclusive("one of its JSON blocks has a key twice"))?;
+        let listed = Fields::new(&block.value).list("findings");
+        has_list |= listed.is_some();
+        items.extend(listed.unwrap_or_default().iter().cloned());
+    }
+    if !has_list {
+        return Err(inconclusive("it has no list of findings"));
+    }
     if items.len() > MAX_ITEMS {
         return Err(inconclusive(format!("it has {} findings", items.len())));
     }
@@ -59,6 +67,15 @@ mod tests {
             why: "line 3 returns".to_owned(),
         };
         assert_eq!(read_refutations(text), Ok(vec![refuted]));
+    }
+
+    #[test]
+    fn a_finding_that_holds_in_another_block_is_not_refuted() {
+        let one =
+            |holds| format!(r#"{{"findings": [{{"id": "a", "holds": {holds}, "why": "w"}}]}}"#);
+        let text = format!("```json\n{}\n```\n```json\n{}\n```", one(true), one(false));
+        assert_eq!(read_refutations(&text), Ok(vec![]));
+        assert_eq!(read_refutations(&one(false)).unwrap().len(), 1);
     }
 
     #[test]

@@ -92,7 +92,7 @@ pub fn read_review(text: &str, shown: &Shown<'_>) -> Result<Review, Inconclusive
                 return Err(inconclusive("it has two verdict blocks that differ"));
             }
             if has_findings(&other.value) {
-                return Err(inconclusive("it has findings outside of its verdict block"));
+                return Err(inconclusive("it lists findings outside its verdict block"));
             }
         }
         read += verdicts(other.text);
@@ -115,10 +115,15 @@ pub fn read_review(text: &str, shown: &Shown<'_>) -> Result<Review, Inconclusive
     }
 }
 
-/// How often a text has the key of a verdict.
+/// How often a text gives a verdict, as a key with a value.
 fn verdicts(text: &str) -> usize {
-    text.to_lowercase().matches("\"verdict\"").count()
+    let lower = text.to_lowercase();
+    let keys = lower.match_indices(KEY);
+    let is_given = |at: usize| lower[at + KEY.len()..].trim_start().starts_with(':');
+    keys.filter(|(at, _)| is_given(*at)).count()
 }
+
+const KEY: &str = "\"verdict\"";
 
 /// Whether an object without a verdict lists findings.
 fn has_findings(value: &Value) -> bool {
@@ -226,7 +231,8 @@ fn review(answer: &Value) -> Result<Review, Inconclusive> {
     };
     if let (true, Some(key)) = (items.is_empty(), unread(answer)) {
         return Err(inconclusive(format!(
-            "it lists nothing under `suggestions`, and something under `{key}`"
+            "`suggestions` is empty, but `{}` holds findings",
+            clip(key)
         )));
     }
     let findings: Result<Vec<Finding>, Inconclusive> = items.iter().map(finding).collect();
@@ -252,14 +258,17 @@ fn finding(value: &Value) -> Result<Finding, Inconclusive> {
             ));
         }
     };
+    let severity = severity(&fields)?;
     Ok(Finding {
-        file: fields.text("file"),
+        file: fields
+            .text("file")
+            .map(|file| file.trim_start_matches("./").to_owned()),
         line: fields.number("line").filter(|line| *line > 0),
         issue,
         evidence: fields.text("evidence"),
         suggestion,
-        severity: severity(&fields)?,
-        confidence: confidence(&fields)?,
+        confidence: confidence(&fields, severity)?,
+        severity,
         refuted: None,
     })
 }
@@ -269,11 +278,11 @@ fn severity(fields: &Fields<'_>) -> Result<Severity, Inconclusive> {
     let Some(word) = fields.word("severity") else {
         return Ok(Severity::Major);
     };
-    Severity::read(&word).ok_or_else(|| inconclusive(format!("unknown severity `{word}`")))
+    Severity::read(&word).ok_or_else(|| inconclusive(format!("unknown severity `{}`", clip(&word))))
 }
 
 /// Percent, with or without the sign, or a fraction such as `0.9`.
-fn confidence(fields: &Fields<'_>) -> Result<Confidence, Inconclusive> {
+fn confidence(fields: &Fields<'_>, severity: Severity) -> Result<Confidence, Inconclusive> {
     let unknown = || inconclusive("a `confidence` is not a number from 0 to 100");
     let value = match fields.get("confidence") {
         None | Some(Value::Null) => return Ok(Confidence::CERTAIN),
@@ -288,9 +297,10 @@ fn confidence(fields: &Fields<'_>) -> Result<Confidence, Inconclusive> {
     // 9 of 10 and 9 % are written alike.
     let is_short = (1.0..=10.0).contains(&number) && number.fract() == 0.0;
     let is_percent = value.as_str().is_some_and(|said| said.contains('%'));
-    if is_short && !is_percent && !text.contains('.') {
+    let could_block = severity <= Severity::Major;
+    if could_block && is_short && !is_percent && !text.contains('.') {
         return Err(inconclusive(format!(
-            "a `confidence` of {text} is unclear: it is given in percent"
+            "`confidence` {text} is ambiguous: write `{text}%`, or a number above 10"
         )));
     }
     let percent = if text.contains('.') && (0.0..=1.0).contains(&number) {

@@ -11,7 +11,7 @@ use crate::forge::{CommentKey, CommentRef, Surface};
 use crate::problem::{Kind, Problem};
 
 /// How much of a finding stays in the record.
-const FINDING_CHARS: usize = 4_000;
+const FINDING_CHARS: usize = 32 * 1024;
 /// The id under which a fixer may answer all findings without a comment at once.
 const FINDINGS_ID: &str = "review";
 

@@ -293,9 +293,14 @@ impl Record {
 
     /// How many findings of each severity the reviews for security had, each counted once.
     pub fn security_findings(&self) -> SeverityTotals {
-        let is_security = |one: &&ReviewRecord| one.domain == Some(Domain::Security);
+        let is_security =
+            |one: &&ReviewRecord| one.domain == Some(Domain::Security) && one.verdict.is_some();
         let reviews = self.reviews.iter().filter(is_security);
-        let all: Vec<Finding> = reviews.flat_map(|one| one.findings.clone()).collect();
+        let found = reviews.flat_map(|one| &one.findings);
+        let all: Vec<Finding> = found
+            .filter(|finding| finding.refuted.is_none())
+            .cloned()
+            .collect();
         let mut totals = SeverityTotals::default();
         for finding in merged(&all) {
             match finding.severity {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How many threads are kept; the oldest go first.
-const MOST_THREADS: usize = 500;
+const MOST_THREADS: usize = 200;
 /// How many of the last posts of a thread are kept.
 const MOST_POSTS: usize = 20;
 /// How much of each.

@@ -45,6 +45,7 @@ pub fn team_request(rng: &mut Rng) -> Request {
     let mut request = common::team_request(mode);
     if let RunKind::Team(terms) = &mut request.kind {
         terms.max_iterations = u32::try_from(rng.between(1, 4)).expect("small");
+        terms.review.refute = rng.below(2) == 0;
         terms.done = DoneWhen::Reviewed {
             auto_merge: rng.percent(50),
         };

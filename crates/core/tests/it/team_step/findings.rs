@@ -211,8 +211,8 @@ fn a_reviewer_is_reminded_of_its_findings_and_of_their_answers() {
         let reviewers = scene.jobs.iter().filter(|job| job.role == Role::Reviewer);
         let prompts: Vec<&str> = reviewers.map(|job| job.prompt.as_str()).collect();
         let fix = scene.commits[1].sha.short();
-        let answer = format!("Its answer:\n\n```\nChanged in {fix}. It is now.\n```");
-        assert!(!prompts[0].contains("Its answer"), "{mode:?}");
+        let answer = format!("Answer:\n\n```\nChanged in {fix}. It is now.\n```");
+        assert!(!prompts[0].contains("\nAnswer:\n"), "{mode:?}");
         assert!(prompts[1].contains("the name is not checked"), "{mode:?}");
         assert!(prompts[1].contains(&answer), "{mode:?} {}", prompts[1]);
         let since = scene
@@ -285,6 +285,27 @@ fn a_reviewer_that_is_asked_again_is_told_what_it_had_found() {
     let mut reviewers = scene.jobs.iter().filter(|job| job.role == Role::Reviewer);
     let again = reviewers.nth(1).unwrap();
     let told =
-        "You had found this; report again what of it holds:\n\n```\n**major** the name is not";
+        "These were your findings. Report again those that hold:\n\n```\n**major** the name is not";
     assert!(again.prompt.contains(told), "{}", again.prompt);
+}
+
+#[test]
+fn findings_of_a_review_without_a_verdict_are_told_in_its_comment() {
+    let unclear = OBJECTS.replace("needs_changes", "approved");
+    let mut scene = Scene::reviews(&[&unclear, &unclear, APPROVED]);
+    scene.fly(team_request(TeamMode::Github));
+    let told = scene.performed.iter().find_map(|effect| match effect {
+        Effect::OnForge {
+            act: ForgeAct::PostComment { body },
+            ..
+        } => Some(body),
+        _ => None,
+    });
+    let told = told.unwrap();
+    assert!(
+        told.starts_with("[SECURITY REVIEW - INCONCLUSIVE]"),
+        "{told}"
+    );
+    assert!(told.contains("the name is not checked"), "{told}");
+    assert!(!told.contains("inline comment"), "{told}");
 }

@@ -87,7 +87,7 @@ fn an_agent_that_fails_or_answers_in_another_form_refutes_nothing() {
         let warned = run.warnings.iter();
         assert_eq!(
             warned
-                .filter(|one| one.starts_with("no finding was checked"))
+                .filter(|one| one.starts_with("no second agent checked"))
                 .count(),
             1
         );

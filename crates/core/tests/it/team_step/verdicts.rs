@@ -122,7 +122,7 @@ fn a_reviewer_without_a_verdict_is_told_why_and_how_to_be_understood() {
     let [first, again] = prompts[..] else {
         panic!("{} reviews", prompts.len())
     };
-    let why = "no verdict followed from your answer: it approves beside a blocker.";
+    let why = "Your last answer could not be used: it approves beside a blocker.";
     assert!(!first.contains(why));
     assert!(again.contains(why), "{again}");
     let commit = &scene.commits[0].sha.as_str()[..12];

@@ -39,6 +39,7 @@ fn a_clear_answer_is_read_in_whatever_dress() {
         format!("```\n{FULL}\n```"),
         format!("```json\n{FULL}\n```\nAgain:\n{FULL}"),
         FULL.to_owned(),
+        format!("The field \"verdict\" of the answer:\n{FULL}"),
     ] {
         assert_eq!(read(&text), Ok(expected.clone()), "{text}");
     }
@@ -119,19 +120,19 @@ fn an_unclear_answer_is_inconclusive_and_never_an_approval() {
         (r#"{"verdict": "!approved"}"#, "unknown verdict `!approved`"),
         (
             r#"{"verdict": "rejected", "suggestions": [{"issue": "x", "confidence": 1}]}"#,
-            "a `confidence` of 1 is unclear: it is given in percent",
+            "`confidence` 1 is ambiguous: write `1%`, or a number above 10",
         ),
         (
             r#"{"verdict": "approved", "issues": [{"issue": "x", "severity": "blocker"}]}"#,
-            "it lists nothing under `suggestions`, and something under `issues`",
+            "`suggestions` is empty, but `issues` holds findings",
         ),
         (
             r#"{"verdict": "approved", "suggestions": [], "parts": {"a": {"verdict": "rejected"}}}"#,
-            "it lists nothing under `suggestions`, and something under `parts`",
+            "`suggestions` is empty, but `parts` holds findings",
         ),
         (
             "```json\n{\"findings\":[{\"issue\":\"x\"}]}\n```\n```json\n{\"verdict\":\"approved\"}\n```",
-            "it has findings outside of its verdict block",
+            "it lists findings outside its verdict block",
         ),
         (
             "```json\n{\"verdict\":\"rejected\", \"why\": \"an \"odd\" quote\"}\n```\n```json\n{\"verdict\":\"approved\"}\n```",

@@ -10,8 +10,11 @@ use super::texts::pull_request_body;
 use crate::ids::EffectKey;
 use crate::settings::TeamMode;
 
-/// How often the same description or summary is tried.
+/// How often the same description is tried.
 const MOST_TRIES: u32 = 10;
+
+/// How often the same summary is tried: the work waits for it.
+const MOST_SUMMARY_TRIES: u32 = 2;
 
 impl PhaseFlow<'_> {
     /// The description as it should stand now.
@@ -65,10 +68,10 @@ impl PhaseFlow<'_> {
             if is_lost(&problem) {
                 // Somebody deleted it. The next one is posted anew.
                 self.state.summary_comment = None;
-            } else if !self.is_enough(&problem) && self.state.tries < MOST_TRIES {
+            } else if !self.is_enough(&problem) && self.state.tries < MOST_SUMMARY_TRIES {
                 return self.try_again(key, effect, &problem);
             } else {
-                self.warn(format!("could not post the summary: {problem}"));
+                self.warn(format!("could not update the summary comment: {problem}"));
             }
             self.state.tries = 0;
         } else if let EffectResult::OnForge {

@@ -119,7 +119,9 @@ impl PhaseFlow<'_> {
             (LastWord::NeedsChanges, TeamMode::Sequential) if !is_fixed => {
                 let problem = Problem::new(
                     Kind::NotApproved,
-                    format!("reviewer `{reviewer}` requests changes, and nothing was changed"),
+                    format!(
+                        "reviewer `{reviewer}` requests changes, and the fixer changed nothing"
+                    ),
                 )
                 .hint("read its findings with `drive runs show`");
                 self.finish_with(word, OutcomeStatus::Failed, problem);
@@ -187,11 +189,12 @@ impl PhaseFlow<'_> {
             && self.run.work.pull_request.is_some()
         {
             let is_objected = self.state.record.objections().next().is_some();
-            self.state.verdict = Some(if is_objected {
-                LastWord::NeedsChanges
-            } else {
-                LastWord::Inconclusive
-            });
+            let word = match (is_objected, self.last_word()) {
+                (true, _) => LastWord::NeedsChanges,
+                (false, LastWord::Approved) => LastWord::Approved,
+                (false, LastWord::NeedsChanges | LastWord::Inconclusive) => LastWord::Inconclusive,
+            };
+            self.state.verdict = Some(word);
             posts = self.review_posts(status, Some(&problem));
         }
         posts.push(ClosingPost {

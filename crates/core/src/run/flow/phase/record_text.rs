@@ -127,7 +127,8 @@ fn tell_reviews(record: &Record, text: &mut String) {
                 let line = one.line.map_or(String::new(), |line| format!(":{line}"));
                 format!("`{}{line}` ", cell(file))
             });
-            let _ = writeln!(text, "  - {place}{}", cell(&one.issue));
+            let refuted = one.refuted.as_ref().map_or("", |_| " (refuted)");
+            let _ = writeln!(text, "  - {place}{}{refuted}", cell(&one.issue));
         }
     }
     let is_security = |one: &ReviewRecord| one.domain == Some(Domain::Security);
@@ -139,7 +140,7 @@ fn tell_reviews(record: &Record, text: &mut String) {
         } = record.security_findings();
         let _ = writeln!(
             text,
-            "\nSecurity findings: {blocker} blocker, {major} major, {minor} minor"
+            "\nSecurity findings: blocker {blocker}, major {major}, minor {minor}"
         );
     }
 }
@@ -229,7 +230,7 @@ fn job_row(job: &JobRecord) -> String {
     )
 }
 
-pub(super) fn tokens(usage: Usage) -> String {
+fn tokens(usage: Usage) -> String {
     usage
         .reported()
         .map_or("unknown".to_owned(), |tokens| tokens.to_string())

@@ -1,8 +1,8 @@
 //! The summary comment: one for each pull request, edited in place.
 
 use super::super::super::model::{Phase, Request, Run};
-use super::record_text::{cell, tokens};
-use super::texts::open_findings;
+use super::record_text::cell;
+use super::texts::{open_findings, verification};
 use crate::agent::{Cost, Usage};
 use crate::forge::text::{BODY_CHARS, fit};
 use crate::review::{Domain, LastWord, Move, verdict_title};
@@ -16,10 +16,14 @@ const MARKS_ROOM: usize = 2_000;
 pub(super) fn summary_text(run: &Run, phase: &Phase, request: &Request) -> String {
     let domains = request.kind.phase_terms();
     let domains = domains.map_or(Vec::new(), |terms| terms.review_plan().domains);
-    let mut text = outcome(run, phase, &domains);
-    text.push_str("\n\n| review | commit | reviews |\n|---|---|---|\n");
+    let mut text = format!(
+        "{}\n\n{}",
+        outcome(run, phase, &domains),
+        verification(phase)
+    );
+    text.push_str("| review | commit | reviews |\n|---|---|---|\n");
     for domain in &domains {
-        text.push_str(&row(phase, domain.as_ref()));
+        text.push_str(&row(run, phase, domain.as_ref()));
     }
     let open = open_findings(phase, request);
     if !open.is_empty() {
@@ -35,13 +39,16 @@ fn outcome(run: &Run, phase: &Phase, domains: &[Option<Domain>]) -> String {
         return "**Under review**".to_owned();
     };
     let is_objected = phase.record.objections().next().is_some();
+    let is_changed = phase.record.is_changed_since_objections(head);
     let word = phase.verdict.or_else(|| {
         let is_done = phase.next == Move::Done;
         is_done.then(|| phase.record.last_word(domains, head))
     });
     let said = match (word, &phase.next) {
-        (Some(LastWord::Approved), _) => "Approved by every domain",
-        (Some(LastWord::NeedsChanges), _) if !is_objected => "Changed since it was reviewed",
+        (Some(LastWord::Approved), _) => "Approved",
+        (Some(LastWord::NeedsChanges), _) if !is_objected || is_changed => {
+            "Changed since the last review"
+        }
         (Some(LastWord::NeedsChanges), _) | (None, Move::Fix { .. }) => "Changes requested",
         (Some(LastWord::Inconclusive), _) => "No verdict",
         (None, Move::Review { .. } | Move::Done) => "Under review",
@@ -49,7 +56,7 @@ fn outcome(run: &Run, phase: &Phase, domains: &[Option<Domain>]) -> String {
     format!("**{said}:** {}", head.short())
 }
 
-fn row(phase: &Phase, domain: Option<&Domain>) -> String {
+fn row(run: &Run, phase: &Phase, domain: Option<&Domain>) -> String {
     let reviews = phase.record.reviews.iter();
     let reviews: Vec<_> = reviews
         .filter(|one| one.domain.as_ref() == domain)
@@ -62,8 +69,22 @@ fn row(phase: &Phase, domain: Option<&Domain>) -> String {
         || format!("[REVIEW - {}]", verdict_title(last.verdict)),
         |domain| domain.heading(last.verdict),
     );
+    let refuted = last.findings.iter().filter(|one| one.refuted.is_some());
+    let refuted = match refuted.count() {
+        0 => String::new(),
+        count => format!(", {count} refuted"),
+    };
     let head = last.head.as_ref().map_or("-", |head| head.short());
-    format!("| {} | {head} | {} |\n", cell(&heading), last.round)
+    let older = if last.head == run.work.head_sha {
+        ""
+    } else {
+        " (older)"
+    };
+    format!(
+        "| {}{refuted} | {head}{older} | {} |\n",
+        cell(&heading),
+        last.round
+    )
 }
 
 fn costs(phase: &Phase) -> String {
@@ -86,8 +107,8 @@ fn costs(phase: &Phase) -> String {
         _ => format!("{} min", seconds / 60),
     };
     let cost = cost.map_or(String::new(), |cost| format!(", {cost}"));
-    format!(
-        "{rounds}; agents worked {time}, {} tokens{cost}.",
-        tokens(usage)
-    )
+    let tokens = usage
+        .reported()
+        .map_or(String::new(), |tokens| format!(", {tokens} tokens"));
+    format!("{rounds}, {time} of agent time{tokens}{cost}.")
 }

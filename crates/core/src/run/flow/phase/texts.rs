@@ -227,7 +227,7 @@ pub(super) fn pull_request_body(
 }
 
 /// A verification that did not pass.
-fn verification(phase: &Phase) -> String {
+pub(super) fn verification(phase: &Phase) -> String {
     let judged = phase.judged.as_ref();
     let Some(judged) = judged.filter(|judged| judged.overall != Overall::Pass) else {
         return String::new();

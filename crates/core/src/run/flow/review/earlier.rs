@@ -2,11 +2,10 @@
 
 use super::super::super::model::{FixerResult, RemarkRecord, ReviewOf, ReviewRecord};
 use super::super::phase::PhaseFlow;
-use super::texts::finding_text;
+use super::texts::{finding_text, without_severity};
 use crate::agent::answer::Finding;
 use crate::prompts::Answered;
 use crate::review::Domain;
-use crate::verify::Overall;
 
 /// How many findings of the last review its reviewer is reminded of.
 const MOST_REMINDED: usize = 50;
@@ -27,7 +26,7 @@ impl PhaseFlow<'_> {
                 answer: match (&finding.refuted, self.outcome_of(review, finding)) {
                     (Some(why), _) => format!("Another agent refuted it: {why}"),
                     (None, Some(remark)) => outcome_text(remark),
-                    (None, None) => "Nobody has answered it.".to_owned(),
+                    (None, None) => "Not answered.".to_owned(),
                 },
             })
             .collect()
@@ -53,29 +52,19 @@ impl PhaseFlow<'_> {
                 && is_about(one, finding)
         })
     }
-
-    /// What the last verification said of the commit under review.
-    pub(super) fn verification(&self) -> String {
-        let head = self.run.work.head_sha.as_ref();
-        let judged = self.state.judged.as_ref();
-        let Some(judged) = judged.filter(|judged| Some(&judged.head_sha) == head) else {
-            return String::new();
-        };
-        let said = match judged.overall {
-            Overall::Pass => "passed",
-            Overall::Fail => "failed",
-            Overall::Error => "could not be finished",
-            Overall::Timeout => "ran out of time",
-        };
-        format!("the verification `{}` {said}.", judged.run_id)
-    }
 }
 
-/// Whether a record is about this finding. One record may be about several.
+/// Whether a record is about this finding. One without a file may be about several, each named with
+/// its place.
 fn is_about(remark: &RemarkRecord, finding: &Finding) -> bool {
     let text = remark.text.as_deref().unwrap_or_default();
-    let is_same_file = remark.file.is_none() || remark.file == finding.file;
-    is_same_file && words(text).contains(&words(&finding.issue))
+    let issue = words(&finding.issue);
+    match (&remark.file, &finding.file) {
+        (Some(of), Some(file)) => of == file && words(without_severity(text)).starts_with(&issue),
+        (Some(_), None) => false,
+        (None, Some(file)) => text.contains(file.as_str()) && words(text).contains(&issue),
+        (None, None) => words(text).contains(&issue),
+    }
 }
 
 /// A text without its spacing, so that a break of a line makes no difference.
@@ -88,7 +77,7 @@ fn outcome_text(remark: &RemarkRecord) -> String {
     let said = match (remark.action, &remark.commit) {
         (Some(FixerResult::Fixed), Some(commit)) => format!("Changed in {}.", commit.short()),
         (Some(FixerResult::Declined), _) => "Declined.".to_owned(),
-        (Some(FixerResult::Question), _) => "Asked back.".to_owned(),
+        (Some(FixerResult::Question), _) => "The fixer asked:".to_owned(),
         (_, Some(commit)) => format!(
             "Not answered; the round's changes are in {}.",
             commit.short()

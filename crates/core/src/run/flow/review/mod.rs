@@ -88,7 +88,6 @@ impl PhaseFlow<'_> {
             findings: &answers,
             since,
         };
-        let verification = self.verification();
         let (task, sha) = (self.request.task.as_str(), self.base_sha());
         let base = self.request.base_branch.as_deref().unwrap_or(sha.as_str());
         let pr = self.run.work.pull_request.as_ref();
@@ -97,14 +96,12 @@ impl PhaseFlow<'_> {
                 task,
                 base,
                 earlier: &earlier,
-                verification: &verification,
                 diff,
             },
             Some(domain) => Prompt::ReviewDomain {
                 task,
                 base,
                 earlier: &earlier,
-                verification: &verification,
                 diff,
                 domain,
                 subject: self.terms.subject(),
@@ -195,6 +192,12 @@ impl PhaseFlow<'_> {
             texts.push(&remark.note);
             texts.extend(remark.text.as_deref());
         }
+        let reviews = self.state.record.reviews.iter();
+        for finding in reviews.flat_map(|review| &review.findings) {
+            texts.push(&finding.issue);
+            let more = [&finding.evidence, &finding.suggestion, &finding.refuted];
+            texts.extend(more.into_iter().filter_map(|text| text.as_deref()));
+        }
         let (domain, _) = self.under_review();
         let template = match domain {
             Some(_) => PromptName::ReviewDomain,
@@ -233,7 +236,11 @@ impl PhaseFlow<'_> {
         }
         // What can be merged as it is stands in the body: nobody has to answer it.
         let blocking: Vec<Finding> = record.findings.iter().filter(to_fix).cloned().collect();
-        let (on_lines, mut others) = by_place(&blocking, lines);
+        // Only a review with a verdict has lines.
+        let (on_lines, mut others) = match record.verdict {
+            Some(_) => by_place(&blocking, lines),
+            None => (Vec::new(), blocking),
+        };
         let rest = record.findings.iter().filter(|one| !to_fix(one));
         others.extend(rest.cloned());
         let body = review_body(record, on_lines.len(), &others);

@@ -9,6 +9,9 @@ use crate::forge::inline::FileDiff;
 use crate::prompts::{Claimed, Prompt};
 use crate::review::{Domain, Reviewed, is_blocking};
 
+/// How a warning begins after which all findings hold.
+const UNCHECKED: &str = "no second agent checked the findings";
+
 /// The name of the finding at this place among those that are to be refuted.
 fn claim_id(place: usize) -> String {
     format!("finding-{}", place + 1)
@@ -50,6 +53,7 @@ impl PhaseFlow<'_> {
             .collect();
         let prompt = self.terms.prompts.render(&Prompt::Refute {
             task: &self.request.task,
+            base: &self.base_sha(),
             findings: &claims,
         });
         let mut job = self.phase_job(&self.terms.reviewer, Role::Reviewer, prompt);
@@ -75,15 +79,15 @@ impl PhaseFlow<'_> {
             let is_done = OutcomeStatus::of_agent(&outcome.ending) == OutcomeStatus::Succeeded;
             match read_refutations(&outcome.text) {
                 Ok(read) if is_done => refutations = read,
-                Ok(_) => self.warn("no finding was checked: the second agent failed".to_owned()),
-                Err(why) => self.warn(format!("no finding was checked: {}", why.reason)),
+                Ok(_) => self.warn(format!("{UNCHECKED}: the second agent failed")),
+                Err(why) => self.warn(format!("{UNCHECKED}: {}", why.reason)),
             }
         } else if let EffectResult::Failed { problem } = result {
             self.state.record.job_failed(problem, self.now);
             if self.review_overtaken(problem) {
                 return;
             }
-            self.warn(format!("no finding was checked: {problem}"));
+            self.warn(format!("{UNCHECKED}: {problem}"));
         }
         apply(&mut record.findings, &refutations, |one| {
             is_blocking(one, min)

@@ -30,7 +30,7 @@ pub(super) fn finding_text(finding: &Finding) -> String {
         let _ = write!(text, "\n\n{part}");
     }
     if let Some(why) = &finding.refuted {
-        let _ = write!(text, "\n\nRefuted: {why}");
+        let _ = write!(text, "\n\nRefuted by a second agent: {why}");
     }
     text
 }

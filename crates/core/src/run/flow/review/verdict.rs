@@ -48,10 +48,10 @@ pub(super) fn judged(
     let min = terms.min_confidence;
     // An answer that contradicts itself still names what it found.
     let (review, found) = match read_review(&outcome.text, shown) {
-        Ok(review) => (
-            derive(&review, domain, subject, min),
-            merged(&review.findings),
-        ),
+        Ok(mut review) => {
+            review.findings = merged(&review.findings);
+            (derive(&review, domain, subject, min), review.findings)
+        }
         Err(inconclusive) => (Err(inconclusive), Vec::new()),
     };
     match review {
@@ -81,7 +81,7 @@ pub(super) fn judged(
 pub(super) fn asked_again(why: &str, commit: &str, found: &[Finding]) -> String {
     let commit = commit.get(..COMMIT_CHARS).unwrap_or(commit);
     let mut text = format!(
-        "\n\nYou reviewed this before, and no verdict followed from your answer: {why}. Answer \
+        "\n\nYour last answer could not be used: {why}. Answer \
          again with exactly one JSON block, in which the verdict and the findings agree. Add \
          `\"commit\": \"{commit}\"` to it, so that it cannot be taken for a quotation.\n"
     );
@@ -89,7 +89,7 @@ pub(super) fn asked_again(why: &str, commit: &str, found: &[Finding]) -> String 
         let found: Vec<String> = found.iter().map(finding_text).collect();
         let found = fenced(&found.join("\n\n"), "");
         text.push_str(&format!(
-            "\nYou had found this; report again what of it holds:\n\n{found}\n"
+            "\nThese were your findings. Report again those that hold:\n\n{found}\n"
         ));
     }
     text
