@@ -97,10 +97,16 @@ struct ReviewDocument {
 struct SuggestionDocument {
     file: Option<String>,
     line: Option<u64>,
+    /// The last line, where it is about several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_line: Option<u64>,
     /// What is wrong.
     issue: String,
     /// What to do about it.
     suggestion: Option<String>,
+    /// Code that replaces exactly these lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replacement: Option<String>,
     /// What shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<String>,
@@ -198,8 +204,10 @@ impl From<&agent::answer::Finding> for SuggestionDocument {
         Self {
             file: one.file.clone(),
             line: one.line,
+            end_line: one.end_line,
             issue: one.issue.clone(),
             suggestion: one.suggestion.clone(),
+            replacement: one.replacement.clone(),
             evidence: one.evidence.clone(),
             severity: one.severity,
             confidence: one.confidence,
@@ -332,6 +340,8 @@ mod tests {
                 severity: agent::answer::Severity::Major,
                 confidence: agent::answer::Confidence::CERTAIN,
                 refuted: None,
+                end_line: None,
+                replacement: None,
             }],
             head: Some(CommitSha::new("a".repeat(40))),
         };

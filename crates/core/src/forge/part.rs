@@ -1,4 +1,5 @@
-//! Drive's own part of a pull request's description. Text that people write around it is preserved.
+//! Drive's own parts of a pull request's description: the outcome at its beginning, and the rest at its
+//! end. Text that people write around them is preserved.
 
 use super::text::fit;
 use crate::ids::RunId;
@@ -6,11 +7,22 @@ use crate::ids::RunId;
 pub(super) const BEGIN: &str = "<!-- drive-part-begin:";
 pub(super) const END: &str = "<!-- drive-part-end:";
 const CLOSE: &str = " -->";
+/// What the name of the first part ends with.
+const OUTCOME: &str = "-outcome";
 
 /// The text as the own part of a run. It cannot hold the marks itself.
 pub fn own(run: &RunId, text: &str) -> String {
+    marked(run.as_str(), text)
+}
+
+/// The text as the part of a run that a description begins with.
+pub fn outcome(run: &RunId, text: &str) -> String {
+    marked(&format!("{run}{OUTCOME}"), text)
+}
+
+fn marked(name: &str, text: &str) -> String {
     let text = unmarked(text);
-    format!("{BEGIN}{run}{CLOSE}\n{text}\n{END}{run}{CLOSE}")
+    format!("{BEGIN}{name}{CLOSE}\n{text}\n{END}{name}{CLOSE}")
 }
 
 /// Text of others in which nothing reads as a mark.
@@ -20,35 +32,64 @@ pub fn unmarked(text: &str) -> String {
     text.replace(BEGIN, &shown(BEGIN)).replace(END, &shown(END))
 }
 
-/// The description with its own part as the new one has it. Without an own part, the new one is the
-/// whole description; where a person removed the part, it comes back at the end. Where the two are
-/// too long together, the own part is cut.
+/// The description with its own parts as the new one has them. Without an own part, the new one is the
+/// whole description; where a person removed a part, the outcome comes back at the beginning and
+/// the other at the end. Where all of it is too long together, the last part is cut.
 pub fn replaced(current: &str, new: &str, limit: usize) -> String {
-    let Some((begin, end)) = marks(new) else {
+    let parts = parts(new);
+    let Some((last, first)) = parts.split_last() else {
         return new.to_owned();
     };
-    let Some((_, own, _)) = split(new, &begin, &end) else {
+    if current.trim().is_empty() {
         return new.to_owned();
-    };
-    let (before, after) = match split(current, &begin, &end) {
-        Some((before, _, after)) => (before.to_owned(), after),
-        None if current.trim().is_empty() => return new.to_owned(),
-        None => (format!("{}\n\n", current.trim_end()), ""),
-    };
-    let around = [before.as_str(), &begin, &end, after];
-    let used: usize = around.iter().map(|text| text.chars().count()).sum();
-    let own = fit(own, limit.saturating_sub(used));
-    format!("{before}{begin}{own}{end}{after}")
+    }
+    let mut text = current.to_owned();
+    for part in first {
+        text = part.put_into(&text, usize::MAX);
+    }
+    last.put_into(&text, limit)
 }
 
-/// The marks of the part in a text, as they stand there.
-fn marks(text: &str) -> Option<(String, String)> {
-    let (_, rest) = text.split_once(BEGIN)?;
-    let (run, _) = rest.split_once(CLOSE)?;
-    Some((
-        format!("{BEGIN}{run}{CLOSE}\n"),
-        format!("\n{END}{run}{CLOSE}"),
-    ))
+/// One part, with its marks as they stand in the text.
+struct Part<'t> {
+    begin: String,
+    end: String,
+    own: &'t str,
+}
+
+impl Part<'_> {
+    fn put_into(&self, text: &str, limit: usize) -> String {
+        let Part { begin, end, own } = self;
+        let is_first = begin.contains(&format!("{OUTCOME}{CLOSE}"));
+        let (before, after) = match split(text, begin, end) {
+            Some((before, _, after)) => (before.to_owned(), after.to_owned()),
+            None if is_first => (String::new(), format!("\n\n{}", text.trim_start())),
+            None => (format!("{}\n\n", text.trim_end()), String::new()),
+        };
+        let around = [&before, begin, end, &after];
+        let used: usize = around.iter().map(|text| text.chars().count()).sum();
+        let own = fit(own, limit.saturating_sub(used));
+        format!("{before}{begin}{own}{end}{after}")
+    }
+}
+
+/// The parts of a text, in their order.
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some((_, named)) = rest.split_once(BEGIN) {
+        let Some((name, _)) = named.split_once(CLOSE) else {
+            break;
+        };
+        let begin = format!("{BEGIN}{name}{CLOSE}\n");
+        let end = format!("\n{END}{name}{CLOSE}");
+        let Some((_, own, after)) = split(rest, &begin, &end) else {
+            break;
+        };
+        parts.push(Part { begin, end, own });
+        rest = after;
+    }
+    parts
 }
 
 fn split<'a>(text: &'a str, begin: &str, end: &str) -> Option<(&'a str, &'a str, &'a str)> {
@@ -89,6 +130,27 @@ mod tests {
             format!("My words.\n\n{}", part("new"))
         );
         assert_eq!(replaced(" ", &new, LIMIT), new);
+    }
+
+    #[test]
+    fn the_outcome_stays_first_and_what_a_person_wrote_between_the_parts_stays() {
+        let with = |first: &str, between: &str, last: &str| {
+            let first = outcome(&RunId::new("r-1"), first);
+            format!("{first}\n\n{between}\n\n{}", part(last))
+        };
+        let new = with("**Approved**", "Summary.", "new");
+        let edited = with("In review", "My words.", "old");
+        let expected = with("**Approved**", "My words.", "new");
+        assert_eq!(replaced(&edited, &new, 1000), expected);
+        assert_eq!(replaced("My words.", &new, 1000), expected);
+        let older = format!("My words.\n\n{}", part("old"));
+        assert_eq!(replaced(&older, &new, 1000), expected);
+        let long = with("**Approved**", "Summary.", &"n".repeat(1000));
+        let cut = replaced(&edited, &long, 400);
+        assert!(
+            cut.contains("\n**Approved**\n") && cut.ends_with("end:r-1 -->"),
+            "{cut}"
+        );
     }
 
     #[test]

@@ -83,6 +83,8 @@ mod tests {
             severity,
             confidence: Confidence::CERTAIN,
             refuted: None,
+            end_line: None,
+            replacement: None,
         }
     }
 

@@ -219,6 +219,8 @@ mod tests {
             severity: Severity::Major,
             confidence: Confidence::CERTAIN,
             refuted: None,
+            end_line: None,
+            replacement: None,
         }
     }
 

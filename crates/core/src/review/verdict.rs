@@ -65,6 +65,8 @@ mod tests {
             severity,
             confidence: Confidence::new(percent).unwrap(),
             refuted: None,
+            end_line: None,
+            replacement: None,
         }
     }
 

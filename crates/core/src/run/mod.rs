@@ -18,12 +18,12 @@ pub use model::{
     EVENT_FORMAT, Effect, EffectResult, Entry, Event, FixerResult, Flow, ForgeAct, ForgeAnswer,
     HoldFor, IgnoredComment, Injected, JobComment, JobInput, JobRecord, Judged, Ledger, Life,
     LineRemark, Makes, Merge, MergeStep, MergeWhen, Note, Outcome, OutcomeStatus, OwnPost,
-    PLAN_PATH, Parent, Pause, PermissionRecord, Phase, PhaseTerms, PlanCheck, PollResult, Publish,
-    Published, Record, Remark, RemarkRecord, Request, ResumeStep, Resumption, Retry, ReviewOf,
-    ReviewRecord, ReviewTerms, RollBackCost, Round, RoundJob, RoundStep, Run, RunKind, RunMessage,
-    STATE_FORMAT, SeverityTotals, Shutdown, ShutdownStep, SpawnStage, Spent, Stage, TaskOrder,
-    Threads, Timer, UnreadableFormat, VerifiedAgainst, Watch, WatchTerms, Work, is_actionable,
-    read_event, read_run, reply_key, write_event, write_run,
+    PLAN_PATH, Parent, Pause, PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck, PollResult,
+    Publish, Published, Record, Remark, RemarkRecord, Request, ResumeStep, Resumption, Retry,
+    ReviewOf, ReviewRecord, ReviewTerms, RollBackCost, Round, RoundJob, RoundStep, Run, RunKind,
+    RunMessage, STATE_FORMAT, SeverityTotals, Shutdown, ShutdownStep, SpawnStage, Spent, Stage,
+    TaskOrder, Threads, Timer, UnreadableFormat, VerifiedAgainst, Watch, WatchTerms, Work,
+    is_actionable, read_event, read_run, reply_key, write_event, write_run,
 };
 pub use status::{
     CruiseStatus, cruise_status, is_cruise, open_findings, paused_for, phase_state, verdict,

@@ -134,7 +134,7 @@ fn state(run: &Run, phase: &Phase) -> &'static str {
         | Stage::Reviewing { .. }
         | Stage::Refuting { .. }
         | Stage::PostingReview { .. }
-        | Stage::PostingSummary => "reviewing",
+        | Stage::PostingSummary { .. } => "reviewing",
         Stage::Polling | Stage::PostingLimit | Stage::Watching => "polling",
         Stage::Verifying => "verifying",
         Stage::Promoting => "promoting",

@@ -19,7 +19,10 @@ fn a_late_comment_is_answered_once_with_a_commit_and_an_approval_ends_the_cruise
         &texts[1..],
         [
             "Who owns the login?".to_owned(),
-            format!("> Ann: Who owns the login?\n\nFixed in {head}. done")
+            format!(
+                "> Ann: Who owns the login?\n\nFixed in {}. done",
+                &head[..10]
+            )
         ]
     );
     let state = fs::read_to_string(
@@ -52,7 +55,7 @@ fn a_late_comment_is_answered_once_with_a_commit_and_an_approval_ends_the_cruise
     assert_eq!(ended.document["headSha"], head);
     let last = said(&stage.pull_request()).pop().unwrap();
     assert!(
-        last.starts_with(&format!("The plan is approved at {head}")),
+        last.starts_with(&format!("The plan is approved at {} by ", &head[..10])),
         "{last}"
     );
     assert_eq!(find_state(&stage), None, "the sandbox is gone");

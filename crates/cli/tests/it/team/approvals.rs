@@ -50,9 +50,11 @@ fn what_a_person_wrote_in_the_description_stays(arena: Arena) {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let body = arena.seen().body;
     assert!(
-        body.starts_with("In my own words.\n\n<!-- drive-part-begin:"),
+        body.contains("-outcome -->\n\nIn my own words.\n\n<!-- drive-part-begin:"),
         "{body}"
     );
+    let outcome = body.lines().nth(1).unwrap();
+    assert!(outcome.starts_with("**Approved** at `"), "{body}");
     assert!(body.ends_with("\nFixes 42.\n"), "{body}");
     assert!(
         body.contains("### Review, round 2\n\n[REVIEW - APPROVED]"),

@@ -79,10 +79,10 @@ fn nothing_that_agents_write_acts_on_the_forge(arena: Arena) {
         .filter(|text| text.contains(INERT))
         .count();
     assert!(found > replies.len(), "findings: {:?}", seen.texts);
-    // Its own mark is where drive put it, so that drive still finds its part.
+    // Its own marks are where drive put them, so that drive still finds its parts.
     assert_eq!(
         seen.body.matches("<!-- drive-part-end:").count(),
-        1,
+        2,
         "{}",
         seen.body
     );

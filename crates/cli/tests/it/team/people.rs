@@ -20,7 +20,10 @@ fn a_person_on_a_line_before_the_first_review_is_heard_and_the_thread_is_resolve
     let fix = arena.published("greet-by-name");
     let texts = arena.seen().texts;
     assert_eq!(texts[0], "Two is wrong.");
-    assert!(texts.contains(&format!("Fixed in {fix}.")), "{texts:?}");
+    assert!(
+        texts.contains(&format!("Fixed in {}.", &fix[..10])),
+        "{texts:?}"
+    );
 }
 
 #[test]

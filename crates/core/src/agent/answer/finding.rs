@@ -10,6 +10,9 @@ pub struct Finding {
     pub file: Option<String>,
     /// The line in the new version of the file.
     pub line: Option<u64>,
+    /// The last line, where it is about several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<u64>,
     /// The defect.
     pub issue: String,
     /// What shows it: the input or path that fails, the quoted line.
@@ -17,6 +20,9 @@ pub struct Finding {
     pub evidence: Option<String>,
     /// The suggested fix.
     pub suggestion: Option<String>,
+    /// Code that replaces exactly these lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<String>,
     /// How bad it is.
     pub severity: Severity,
     /// How sure the reviewer is.

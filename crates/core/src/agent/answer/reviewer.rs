@@ -6,6 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// The longest replacement that is kept; a longer one is not a suggestion but a patch.
+const REPLACEMENT_BYTES: usize = 8 * 1024;
+
 /// What a reviewer writes when it has said everything. Not itself a remark.
 pub const REVIEW_COMPLETE: &str = "[REVIEW COMPLETE]";
 
@@ -259,18 +262,29 @@ fn finding(value: &Value) -> Result<Finding, Inconclusive> {
         }
     };
     let severity = severity(&fields)?;
+    let line = fields.number("line").filter(|line| *line > 0);
+    let end_line = fields.number("endLine").filter(|end| Some(*end) > line);
     Ok(Finding {
         file: fields
             .text("file")
             .map(|file| file.trim_start_matches("./").to_owned()),
-        line: fields.number("line").filter(|line| *line > 0),
+        line,
+        end_line: end_line.filter(|_| line.is_some()),
         issue,
         evidence: fields.text("evidence"),
         suggestion,
+        replacement: replacement(&fields),
         confidence: confidence(&fields, severity)?,
         severity,
         refuted: None,
     })
+}
+
+/// Code as it was given: its indentation counts. An empty one deletes the lines.
+fn replacement(fields: &Fields<'_>) -> Option<String> {
+    let code = fields.get("replacement")?.as_str()?;
+    let code = code.strip_suffix('\n').unwrap_or(code);
+    (code.len() <= REPLACEMENT_BYTES).then(|| code.to_owned())
 }
 
 /// A reviewer that gives no severity has not said that it can be merged as it is.

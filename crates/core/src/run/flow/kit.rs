@@ -107,6 +107,16 @@ impl<S, T> Context<'_, S, T> {
     pub(super) fn leave(&mut self, status: OutcomeStatus, failure: Option<Problem>) {
         shutdown::abandon(self.run, status, failure, self.now);
     }
+
+    /// The same, and brings this up to date on the pull request.
+    pub(super) fn leave_with(
+        &mut self,
+        status: OutcomeStatus,
+        failure: Option<Problem>,
+        posts: Vec<ForgeAct>,
+    ) {
+        shutdown::abandon_with(self.run, status, failure, posts, self.now);
+    }
 }
 
 /// A step needs a commit of the run's branch, and the branch holds none.

@@ -82,6 +82,7 @@ impl PhaseFlow<'_> {
     /// Says on the pull request, which stays open, that verification failed.
     fn refuse(&mut self, head: &CommitSha, base: &CommitSha, report: &Verification) {
         let why = failure_of(report);
+        let (head, base) = (head.short(), base.short());
         self.run.warnings.push(format!(
             "verification of {head} against {base} failed: {why}"
         ));

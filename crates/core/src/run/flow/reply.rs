@@ -8,6 +8,7 @@ use super::phase::PhaseFlow;
 use crate::agent::answer::CommentAnswer;
 use crate::forge::text::quoted;
 use crate::forge::{CommentKey, CommentRef, Surface};
+use crate::ids::CommitSha;
 use crate::problem::{Kind, Problem};
 
 /// How much of a finding stays in the record.
@@ -172,7 +173,8 @@ fn reply(to: &Entry, answer: &Answer) -> String {
 }
 
 fn answer_text(answer: &Answer) -> String {
-    let said = match (answer.action, &answer.commit) {
+    let commit = answer.commit.as_ref().map(CommitSha::short);
+    let said = match (answer.action, commit) {
         (FixerResult::Fixed, Some(commit)) => format!("Fixed in {commit}."),
         (FixerResult::Fixed, None) => "Nothing was changed.".to_owned(),
         (FixerResult::Declined, None) => "Not changed.".to_owned(),

@@ -5,8 +5,8 @@
 //! given on, and what was posted is found by its idempotency key.
 
 use super::super::model::{
-    Counts, Effect, EffectResult, Flow, ForgeAct, Life, OutcomeStatus, Remark, ResumeStep,
-    Resumption, Round, RoundJob, RoundStep, Run, Stage,
+    Counts, Effect, EffectResult, Flow, ForgeAct, INJECTED, Life, OutcomeStatus, Remark,
+    ResumeStep, Resumption, Round, RoundJob, RoundStep, Run, Stage,
 };
 use super::phase::{self, PhaseFlow};
 use super::setup::sandbox_spec;
@@ -51,8 +51,8 @@ pub(super) fn step_under_way(run: &Run) -> Option<ResumeStep> {
     run.resumption.as_ref().and_then(|one| one.step)
 }
 
-/// Before a stop takes its pending effects away: a review that is being posted must be found again
-/// under its key.
+/// Before a stop takes its pending effects away: a review or a summary that is being posted must be
+/// found again under its key.
 pub(super) fn suspend(run: &mut Run) {
     // On the way out, and on the way back to the flow, other comments are posted.
     if run.shutdown.is_some() || step_under_way(run).is_some() {
@@ -61,21 +61,43 @@ pub(super) fn suspend(run: &mut Run) {
     let Flow::Phase { phase } = &mut run.flow else {
         return;
     };
-    let Stage::PostingReview { stopped, .. } = &mut phase.stage else {
+    let is_summary = matches!(phase.stage, Stage::PostingSummary { .. });
+    let (Stage::PostingReview { stopped, .. } | Stage::PostingSummary { stopped }) =
+        &mut phase.stage
+    else {
         return;
     };
-    let is_post = |effect: &&Effect| {
-        matches!(
-            effect,
-            Effect::OnForge {
-                act: ForgeAct::PostReview { .. } | ForgeAct::PostComment { .. },
-                ..
-            }
-        )
+    let is_post = |act: &ForgeAct, key: Option<&str>| match act {
+        ForgeAct::Summarize { .. } => is_summary,
+        ForgeAct::PostReview { .. } => !is_summary,
+        ForgeAct::PostComment { .. } => {
+            !is_summary && !key.is_some_and(|key| key.starts_with(INJECTED))
+        }
+        ForgeAct::Poll { .. }
+        | ForgeAct::React { .. }
+        | ForgeAct::Reply { .. }
+        | ForgeAct::ResolveThread { .. }
+        | ForgeAct::UpdateBody { .. }
+        | ForgeAct::MarkReady
+        | ForgeAct::Merge { .. }
+        | ForgeAct::SetStatus { .. } => false,
     };
+    let pending = run.pending.iter().find_map(|(key, effect)| {
+        let mut effect = effect.clone();
+        if let Effect::OnForge {
+            act,
+            idempotency_key,
+            ..
+        } = &mut effect
+            && is_post(act, idempotency_key.as_deref())
+        {
+            idempotency_key.get_or_insert_with(|| key.as_str().to_owned());
+            return Some(effect);
+        }
+        None
+    });
     let retry = phase.retry.take().map(|retry| retry.effect);
-    let posting = retry.or_else(|| run.pending.values().find(is_post).cloned());
-    *stopped = posting.map(Box::new);
+    *stopped = retry.or(pending).map(Box::new);
 }
 
 /// Continues the run.
@@ -253,11 +275,17 @@ impl PhaseFlow<'_> {
                 RoundJob::CatchUp | RoundJob::CheckBase => self.look_again(),
             },
             Stage::PostingReview { remarks, stopped } => self.post_again(stopped, remarks),
+            Stage::PostingSummary {
+                stopped: Some(post),
+            } => {
+                self.state.stage = Stage::PostingSummary { stopped: None };
+                self.run.decide(*post);
+            }
+            Stage::PostingSummary { stopped: None } => self.look_again(),
             Stage::Polling
             | Stage::ReadingDiff
             | Stage::Reviewing { .. }
             | Stage::Refuting { .. }
-            | Stage::PostingSummary
             | Stage::PostingLimit
             | Stage::Watching
             | Stage::Closing { .. }
@@ -275,6 +303,7 @@ impl PhaseFlow<'_> {
         self.state.tries = 0;
         self.state.counts = Counts::default();
         self.state.verdict = None;
+        self.state.end = None;
         self.state.judged = None;
         self.state.watch.fresh = false;
         self.state.watch.again = false;

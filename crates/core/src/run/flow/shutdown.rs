@@ -25,6 +25,7 @@ pub(super) fn cancel_asked(run: &mut Run) {
             ShutdownStep::Finishing,
             OutcomeStatus::Cancelled,
             Some(problem),
+            Vec::new(),
         );
     }
 }
@@ -40,9 +41,10 @@ pub(super) fn owner_lost(run: &mut Run, now: Timestamp) {
             "the drive process that owned this run was killed",
         )),
         saved: None,
+        posts: Vec::new(),
     });
     // How the run was about to end is not changed by a death on the way out.
-    begin(run, ends.status, ends.failure, now);
+    begin(run, ends.status, ends.failure, ends.posts, now);
     if let Some(shutdown) = &mut run.shutdown {
         shutdown.saved = ends.saved;
     }
@@ -56,27 +58,51 @@ pub(super) fn abandon(
     failure: Option<Problem>,
     now: Timestamp,
 ) {
+    abandon_with(run, status, failure, Vec::new(), now);
+}
+
+/// Like [`abandon`], and brings this up to date on the pull request.
+pub(super) fn abandon_with(
+    run: &mut Run,
+    status: OutcomeStatus,
+    failure: Option<Problem>,
+    posts: Vec<ForgeAct>,
+    now: Timestamp,
+) {
     if run.shutdown.is_none() && run.outcome.is_none() {
-        begin(run, status, failure, now);
+        begin(run, status, failure, posts, now);
     }
 }
 
 /// Messages to other runs are still delivered, because they may have arrived; all other pending
 /// effects are dropped.
-fn begin(run: &mut Run, status: OutcomeStatus, failure: Option<Problem>, now: Timestamp) {
+fn begin(
+    run: &mut Run,
+    status: OutcomeStatus,
+    failure: Option<Problem>,
+    posts: Vec<ForgeAct>,
+    now: Timestamp,
+) {
     let is_message = |effect: &Effect| matches!(effect, Effect::ToRun { .. });
     run.pending.retain(|_, effect| is_message(effect));
-    set_out(run, ShutdownStep::StoppingChildren, status, failure);
+    set_out(run, ShutdownStep::StoppingChildren, status, failure, posts);
     proceed(run, now);
 }
 
-fn set_out(run: &mut Run, step: ShutdownStep, status: OutcomeStatus, failure: Option<Problem>) {
+fn set_out(
+    run: &mut Run,
+    step: ShutdownStep,
+    status: OutcomeStatus,
+    failure: Option<Problem>,
+    posts: Vec<ForgeAct>,
+) {
     run.timers.clear();
     run.shutdown = Some(Shutdown {
         step,
         status,
         failure,
         saved: None,
+        posts,
     });
 }
 
@@ -111,6 +137,7 @@ pub(super) fn proceed(run: &mut Run, now: Timestamp) {
         status,
         failure,
         saved: _,
+        posts,
     }) = run.shutdown.clone()
     {
         let has_children = tree::stop_children(run);
@@ -132,6 +159,7 @@ pub(super) fn proceed(run: &mut Run, now: Timestamp) {
             ShutdownStep::RemovingSandbox => {
                 next(run, ShutdownStep::Posting);
                 say_stopped(run, failure.as_ref());
+                bring_up_to_date(run, posts);
             }
             ShutdownStep::Posting => {
                 next(run, ShutdownStep::Reporting);
@@ -224,6 +252,20 @@ fn say_stopped(run: &mut Run, failure: Option<&Problem>) {
             pr,
             act: ForgeAct::PostComment { body },
             idempotency_key: Some(format!("interrupted/{lives}")),
+        });
+    }
+}
+
+/// Makes the last posts. Each replaces a text, so repeating one changes nothing.
+fn bring_up_to_date(run: &mut Run, posts: Vec<ForgeAct>) {
+    let Some(pr) = run.work.pull_request.as_ref().map(|pr| pr.number) else {
+        return;
+    };
+    for act in posts {
+        run.decide(Effect::OnForge {
+            pr,
+            act,
+            idempotency_key: None,
         });
     }
 }

@@ -37,7 +37,8 @@ pub use ledger::{Answer, Entry, FixerResult, Ledger, Life, is_actionable, reply_
 pub use merge::{BranchAt, Merge, MergeStep, MergeWhen};
 pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
 pub use phase::{
-    ClosingPost, Counts, Description, HoldFor, PLAN_PATH, Pause, Phase, PlanCheck, Retry, Stage,
+    ClosingPost, Counts, Description, HoldFor, PLAN_PATH, Pause, Phase, PhaseEnd, PlanCheck, Retry,
+    Stage,
 };
 pub use promotion::Judged;
 pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord, SeverityTotals};

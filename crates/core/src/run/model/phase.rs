@@ -82,6 +82,9 @@ pub struct Phase {
     /// The verdict of all reviews together, once the phase concludes from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<LastWord>,
+    /// How the phase ends, where the verdict of the reviews alone does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<PhaseEnd>,
     /// The last verification before a merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged: Option<Judged>,
@@ -159,7 +162,11 @@ pub enum Stage {
         stopped: Option<Box<Effect>>,
     },
     /// The summary of the reviews is being posted.
-    PostingSummary,
+    PostingSummary {
+        /// The first post, which a stop interrupted: its key finds it again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stopped: Option<Box<Effect>>,
+    },
     /// A comment says that a limit was reached.
     PostingLimit,
     /// Nothing to do until a person comments, approves, merges or closes.
@@ -204,6 +211,33 @@ pub enum PlanCheck {
     Invalid {
         /// Why, for a fixer and for people.
         errors: String,
+    },
+}
+
+/// How a phase ends, where the verdict of the reviews alone does not say it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "end")]
+pub enum PhaseEnd {
+    /// A person or `--auto-approve` approved the head.
+    Approved {
+        /// Who.
+        by: String,
+    },
+    /// Nobody was active for too long.
+    TimedOut,
+    /// A person merged the pull request.
+    Merged,
+    /// A person closed the pull request.
+    Closed,
+    /// It ended before its work was done.
+    Stopped {
+        /// Why.
+        why: String,
+    },
+    /// The head did not pass verification.
+    Unverified {
+        /// Why.
+        why: String,
     },
 }
 

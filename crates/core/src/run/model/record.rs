@@ -412,6 +412,8 @@ mod tests {
             severity,
             confidence: crate::agent::answer::Confidence::CERTAIN,
             refuted: None,
+            end_line: None,
+            replacement: None,
         };
         let with = |domain, findings| ReviewRecord {
             findings,

@@ -1,5 +1,6 @@
 //! The shutdown of a run: its step, and the outcome that was decided.
 
+use super::forge_act::ForgeAct;
 use super::outcome::OutcomeStatus;
 use crate::Problem;
 use crate::ids::CommitSha;
@@ -18,6 +19,9 @@ pub struct Shutdown {
     /// Where the uncommitted work in the sandbox was saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<CommitSha>,
+    /// What is brought up to date on the pull request at the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub posts: Vec<ForgeAct>,
 }
 
 /// A step of a shutdown.

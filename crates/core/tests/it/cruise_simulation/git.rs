@@ -92,7 +92,8 @@ impl Git {
     pub fn sha(at: usize) -> String {
         match at {
             0 => "a".repeat(40),
-            _ => format!("{at:040x}"),
+            // Differs in what people read of it.
+            _ => format!("{at:010x}{:030}", 0),
         }
     }
 
@@ -100,7 +101,7 @@ impl Git {
         if sha == Self::sha(0) {
             Some(0)
         } else {
-            usize::from_str_radix(sha, 16).ok()
+            usize::from_str_radix(sha.get(..10)?, 16).ok()
         }
         .filter(|at| *at < self.commits.len())
     }

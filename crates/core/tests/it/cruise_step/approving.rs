@@ -1,7 +1,7 @@
 //! Approvals count for the head they were given for.
 
 use crate::common::{agent_said, comment, cruise::terms};
-use crate::cruise_step::scene::{OBJECTS, Scene, head};
+use crate::cruise_step::scene::{OBJECTS, Scene, head, short};
 use drive_core::agent::Role;
 use drive_core::ids::CommitSha;
 use drive_core::run::{
@@ -38,7 +38,7 @@ fn an_approval_of_the_head_ends_the_cruise_well() {
             format!(
                 "The plan is approved at {} by ann. The cruise ends here: drive does not build \
                  plans yet.",
-                head(1)
+                short(1)
             ),
             Some(format!("approved/{}", head(1)))
         )]
@@ -82,7 +82,7 @@ fn whoever_spoke_before_an_approval_from_the_command_line_is_heard_first() {
         head: CommitSha::new(head(1)),
     });
     assert_eq!(scene.run.outcome, None);
-    assert_eq!(scene.bodies(), [format!("Fixed in {}.", head(2))]);
+    assert_eq!(scene.bodies(), [format!("Fixed in {}.", short(2))]);
 }
 
 #[test]

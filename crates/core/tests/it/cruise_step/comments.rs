@@ -1,7 +1,7 @@
 //! What becomes of comments.
 
 use crate::common::{agent_ended, agent_said, at, comment, cruise::terms};
-use crate::cruise_step::scene::{OBJECTS, Scene, failed, head};
+use crate::cruise_step::scene::{OBJECTS, Scene, failed, head, short};
 use drive_core::agent::{Failure, Role};
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Comment, Surface};
@@ -50,7 +50,7 @@ fn a_comment_is_seen_fixed_pushed_and_answered_with_the_commit() {
     assert_eq!(
         scene.told(),
         [(
-            format!("Fixed in {}. Done so.", head(2)),
+            format!("Fixed in {}. Done so.", short(2)),
             Some("reply/inline-5-1790000005000".to_owned())
         )]
     );
@@ -96,10 +96,10 @@ fn a_comment_that_the_fixer_does_not_name_is_answered_without_a_claim() {
     assert_eq!(
         scene.bodies(),
         [
-            format!("Fixed in {}. Done so.", head(2)),
+            format!("Fixed in {}. Done so.", short(2)),
             format!(
                 "The fixer did not say what it did about this comment. Its changes of this round are in {}.",
-                head(2)
+                short(2)
             ),
         ]
     );
@@ -224,10 +224,10 @@ fn an_answer_in_the_conversation_says_what_it_answers_and_calls_nobody() {
     assert_eq!(
         scene.bodies(),
         [
-            format!("> ann: One\n\nFixed in {}.", head(2)),
+            format!("> ann: One\n\nFixed in {}.", short(2)),
             format!(
                 "> [ann](https://example.org/pull/7#6): Two, bob !-- x --\n\nFixed in {}.",
-                head(2)
+                short(2)
             ),
         ]
     );
@@ -341,7 +341,7 @@ fn a_comment_from_the_command_line_is_posted_once_and_answered() {
                 Some("injected/c1".to_owned())
             ),
             (
-                format!("> ann: mention the tests\n\nFixed in {}.", head(2)),
+                format!("> ann: mention the tests\n\nFixed in {}.", short(2)),
                 scene.told()[2].1.clone()
             ),
         ]
@@ -360,7 +360,7 @@ fn a_reply_that_failed_is_tried_again_under_the_same_name() {
     assert_eq!(scene.until(Timer::Retry), 10);
     scene.wake(Timer::Retry);
     let proof = Some("reply/inline-5-1790000005000".to_owned());
-    let told = (format!("Fixed in {}.", head(2)), proof);
+    let told = (format!("Fixed in {}.", short(2)), proof);
     assert_eq!(scene.told(), [told.clone(), told.clone(), told]);
 }
 

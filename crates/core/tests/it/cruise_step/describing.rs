@@ -1,7 +1,7 @@
 //! What the pull request says about itself, and the last words.
 
 use crate::common::{comment, cruise::terms, problem};
-use crate::cruise_step::scene::{Scene, failed, head};
+use crate::cruise_step::scene::{Scene, failed, head, short};
 use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Approved, EffectResult, ForgeAct, OutcomeStatus, PollResult, Timer};
@@ -41,7 +41,7 @@ fn a_description_that_could_not_be_written_is_written_after_the_next_look() {
     let mut scene = with_a_new_description(2, &failed());
     assert_eq!(
         scene.bodies(),
-        [format!("Fixed in {}.", head(2))],
+        [format!("Fixed in {}.", short(2))],
         "nobody waits for it"
     );
     for _ in 0..4 {

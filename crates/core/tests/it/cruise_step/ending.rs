@@ -1,11 +1,14 @@
 //! How a phase ends.
 
 use crate::common::{at, comment, cruise::terms, identity, run_id};
-use crate::cruise_step::scene::{Scene, failed};
+use crate::cruise_step::scene::{Scene, failed, head};
 use drive_core::agent::Role;
 use drive_core::forge::PrState;
+use drive_core::ids::CommitSha;
 use drive_core::problem::Kind;
-use drive_core::run::{Ask, Effect, Event, OutcomeStatus, PollResult, Timer, fold};
+use drive_core::run::{
+    Approved, Ask, Effect, Event, ForgeAct, OutcomeStatus, PollResult, Timer, fold,
+};
 
 const TIMED_OUT: &str = "Cruise-control session timed out after 24h of inactivity";
 const DAY: i64 = 24 * 3600;
@@ -34,7 +37,13 @@ fn a_timeout_of_24_h_comes_after_a_restart() {
     assert_eq!(scene.bodies(), [TIMED_OUT]);
     assert_eq!(
         scene.names(),
-        ["poll", "postComment", "removeSandbox"],
+        [
+            "poll",
+            "updateBody",
+            "summarize",
+            "postComment",
+            "removeSandbox"
+        ],
         "the pull request stays open"
     );
     let (outcome, now) = (scene.outcome(), scene.now);
@@ -137,7 +146,10 @@ fn a_merge_ends_it_at_once_also_while_an_agent_works() {
         result: crate::common::cruise::looked(becomes(PrState::Merged)),
     });
     scene.settle();
-    assert_eq!(scene.names(), ["endProcess", "removeSandbox"]);
+    assert_eq!(
+        scene.names(),
+        ["endProcess", "removeSandbox", "summarize", "updateBody"]
+    );
     assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
 }
 
@@ -150,7 +162,54 @@ fn a_close_ends_it_without_success() {
         (scene.outcome().status, failure.kind),
         (OutcomeStatus::Cancelled, Kind::PullRequestClosed)
     );
-    assert_eq!(scene.names(), ["poll", "removeSandbox"]);
+    assert_eq!(
+        scene.names(),
+        ["poll", "removeSandbox", "summarize", "updateBody"]
+    );
+}
+
+/// How the description and the summary begin.
+fn last_lines(scene: &Scene) -> [String; 2] {
+    let texts = ["updateBody", "summarize"].map(|name| scene.acts(name));
+    texts.map(|acts| match acts.last() {
+        Some(ForgeAct::UpdateBody { body }) => body.lines().nth(1).unwrap().to_owned(),
+        Some(ForgeAct::Summarize { body, comment }) => {
+            assert!(comment.is_some(), "the one that was posted");
+            body.lines().next().unwrap().to_owned()
+        }
+        other => panic!("{other:?}"),
+    })
+}
+
+#[test]
+fn the_description_and_the_summary_say_how_a_cruise_ended() {
+    let both = |line: &str| [line.to_owned(), line.to_owned()];
+    let reviews = "5 of 5 domains approved";
+    for (state, line) in [
+        (PrState::Merged, "**Merged** at `0000000000`: "),
+        (
+            PrState::Closed,
+            "**Closed** without a merge at `0000000000`: ",
+        ),
+    ] {
+        let mut scene = Scene::watching(terms());
+        scene.sees(becomes(state));
+        assert_eq!(last_lines(&scene), both(&format!("{line}{reviews}.")));
+    }
+    let mut scene = Scene::watching(terms());
+    scene.wake(Timer::Inactivity);
+    let line = format!("**Timed out** without an approval of `0000000000`: {reviews}.");
+    assert_eq!(last_lines(&scene), both(&line));
+    let mut scene = Scene::watching(terms());
+    scene.sees(PollResult {
+        approvals: Some(vec![Approved {
+            by: "ann".into(),
+            head: CommitSha::new(head(1)),
+        }]),
+        ..PollResult::default()
+    });
+    let line = format!("**Approved** at `0000000000` by ann: {reviews}.");
+    assert_eq!(last_lines(&scene), both(&line));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What fails is tried again, and who waits is told when that is over.
 
 use crate::common::{agent_ended, comment, cruise::terms};
-use crate::cruise_step::scene::{Scene, failed, head};
+use crate::cruise_step::scene::{Scene, failed, head, short};
 use drive_core::agent::answer::Verdict;
 use drive_core::agent::{Failure, Role};
 use drive_core::ids::CommitSha;
@@ -51,7 +51,7 @@ fn a_remote_that_is_away_for_hours_costs_no_comment_its_answer() {
         assert!(scene.until(Timer::Retry) <= 300);
         scene.wake(Timer::Retry);
     }
-    assert_eq!(scene.bodies(), [format!("Fixed in {}.", head(2))]);
+    assert_eq!(scene.bodies(), [format!("Fixed in {}.", short(2))]);
     assert_eq!(scene.run.outcome, None);
 }
 
@@ -114,7 +114,7 @@ fn somebody_who_asks_gets_the_next_try_at_once() {
     }
     assert!(scene.until(Timer::Retry) > 60);
     scene.ask(Ask::Poll);
-    assert_eq!(scene.bodies(), [format!("Fixed in {}.", head(2))]);
+    assert_eq!(scene.bodies(), [format!("Fixed in {}.", short(2))]);
     assert_eq!(scene.run.timers.get(&Timer::Retry), None);
 }
 
@@ -180,7 +180,7 @@ fn the_work_of_an_interrupted_fixer_is_saved_and_the_next_one_is_told_where() {
     assert_eq!(fixers.len(), 5, "a death costs no try");
     assert!(!fixers[0].prompt.contains("git show"));
     assert!(fixers[1].prompt.contains("`git show c"));
-    assert_eq!(scene.bodies(), [format!("Fixed in {}.", head(2))]);
+    assert_eq!(scene.bodies(), [format!("Fixed in {}.", short(2))]);
     assert_eq!(scene.cruise().rounds, 1);
 }
 
@@ -218,7 +218,7 @@ fn a_model_that_is_away_costs_time_and_neither_tries_nor_rounds() {
         assert!(waits.contains("could not use its model"), "{waits}");
         scene.wake(Timer::Hold);
     }
-    assert_eq!(scene.bodies(), [format!("Fixed in {}.", head(2))]);
+    assert_eq!(scene.bodies(), [format!("Fixed in {}.", short(2))]);
     assert_eq!(scene.cruise().rounds, 1);
 }
 

@@ -46,6 +46,11 @@ pub fn head(n: usize) -> String {
     format!("{n:040}")
 }
 
+/// The same as people read it.
+pub fn short(n: usize) -> String {
+    head(n)[..10].to_owned()
+}
+
 impl Scene {
     /// Before anything was performed.
     pub fn begin(terms: PhaseTerms) -> Self {

@@ -54,7 +54,8 @@ fn all_but_the_summary_stands_in_a_part_of_its_own_so_that_people_can_write_arou
     assert_eq!(
         *body,
         format!(
-            "Done.\n\n<!-- drive-part-begin:{id} \
+            "<!-- drive-part-begin:{id}-outcome -->\nIn review: not approved yet.\n\
+             <!-- drive-part-end:{id}-outcome -->\n\nDone.\n\n<!-- drive-part-begin:{id} \
              -->\n<details><summary>Task</summary>\n\n```text\nFix the login\n\n\
              It fails for names with a dot.\n```\n\n</details>\n<!-- drive-part-end:{id} -->\n",
             id = run_id()

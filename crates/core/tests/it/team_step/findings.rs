@@ -18,7 +18,7 @@ fn a_finding_becomes_a_comment_a_commit_that_names_it_a_reply_and_a_resolved_thr
         scene.told[..3],
         [
             "[SECURITY REVIEW - NEEDS CHANGES] +1 lines".to_owned(),
-            format!("to 200: Fixed in {}.", fix.sha),
+            format!("to 200: Fixed in {}.", fix.sha.short()),
             "resolved 200".to_owned(),
         ]
     );

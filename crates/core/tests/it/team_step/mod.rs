@@ -13,5 +13,6 @@ mod properties;
 mod refuting;
 mod resuming;
 mod scene;
+mod suggesting;
 mod summary;
 mod verdicts;

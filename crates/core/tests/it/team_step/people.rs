@@ -30,7 +30,7 @@ fn a_person_in_the_middle_is_heard_once_and_a_stranger_is_only_shown() {
         ]
     );
     assert_eq!(scene.commits.len(), 2);
-    let sha = &scene.commits[1].sha;
+    let sha = scene.commits[1].sha.short();
     assert!(scene.told.contains(&format!("to 5: Fixed in {sha}.")));
     assert!(scene.told.contains(&"resolved 5".to_owned()));
     assert_eq!(team(&run).record.ignored, [ignored()]);
@@ -58,7 +58,7 @@ fn an_answer_outside_a_thread_says_what_it_answers() {
         .filter(|one| one.starts_with("to "))
         .collect();
     assert_eq!(scene.commits.len(), 2, "one commit for both");
-    let fixed = &scene.commits[1].sha;
+    let fixed = scene.commits[1].sha.short();
     assert_eq!(
         replies,
         [
@@ -107,7 +107,7 @@ fn who_resolves_a_reply_knows_what_was_said_in_its_thread_before() {
         .filter(|job| job.role == Role::Fixer)
         .collect();
     let remark = "gemini-cli: **major** the name is not checked";
-    let fixed = format!("claude-code: Fixed in {}.", scene.commits[1].sha);
+    let fixed = format!("claude-code: Fixed in {}.", scene.commits[1].sha.short());
     let threads = [
         format!("```\n{remark}\n\n{fixed}\n```"),
         format!("```\n{remark}\n\n{fixed}\n\nann: Not like this.\n```"),
@@ -247,7 +247,7 @@ fn a_fixer_that_does_not_say_what_it_did_is_never_reported_as_having_fixed_it() 
     let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
     scene.fixer = Some(agent_said("all done"));
     let run = scene.fly(team_request(TeamMode::Github));
-    let sha = &scene.commits[1].sha;
+    let sha = scene.commits[1].sha.short();
     assert_eq!(
         scene.told[1],
         format!(

@@ -139,7 +139,9 @@ fn what_does_not_pass_is_not_merged_and_the_pull_request_says_why() {
             ForgeAct::UpdateBody { body } => Some(body),
             _ => None,
         });
-        let named = format!("against {} failed: {why}. Reproduce", &base[..10]);
+        let (head, base) = (&head[..10], &base[..10]);
+        let named =
+            format!("**Failed verification** at `{head}` against `{base}`: {why}. Reproduce");
         assert!(bodies.next_back().unwrap().contains(&named), "{mode:?}");
         let failure = run.outcome.unwrap().failure.unwrap();
         assert_eq!(

@@ -16,7 +16,10 @@ pub(super) fn a_finding_outside_the_diff_stands_in_the_review_and_is_answered(op
         "[CORRECTNESS REVIEW - NEEDS CHANGES]\n\n- `README.md` line 1: **major** outside"
     );
     // Which agent reviewed differs.
-    let answer = format!(": - README.md line 1: major outside\n\nFixed in {fix}.");
+    let answer = format!(
+        ": - README.md line 1: major outside\n\nFixed in {}.",
+        &fix[..10]
+    );
     assert!(
         texts[1].starts_with("> ") && texts[1].ends_with(&answer),
         "{texts:?}"

@@ -128,7 +128,7 @@ pub(super) fn github_is_approved_on_round_two_and_the_remark_is_fixed_answered_a
         [
             "[CORRECTNESS REVIEW - NEEDS CHANGES]\n\n1 inline comment",
             "**blocker** two is wrong",
-            &format!("Fixed in {head}."),
+            &format!("Fixed in {}.", &head[..10]),
         ]
     );
     assert_eq!(arena.seen().rows, APPROVED);

@@ -25,7 +25,7 @@ pub(super) fn a_person_in_the_middle_is_heard_and_a_stranger_is_only_shown(openi
     let fix = arena.published("greet-by-name");
     let texts = arena.seen().texts;
     let replies: Vec<&String> = texts.iter().filter(|text| text.contains("Fixed")).collect();
-    let reply = format!("> ann: Say hello first.\n\nFixed in {fix}.");
+    let reply = format!("> ann: Say hello first.\n\nFixed in {}.", &fix[..10]);
     assert_eq!(replies, [&reply]);
     let record = &ended.document["record"];
     let id = record["remarks"][0]["comment"]["id"].as_u64().unwrap();

@@ -19,6 +19,8 @@ fn panics() -> Finding {
         severity: Severity::Blocker,
         confidence: Confidence::new(90).unwrap(),
         refuted: None,
+        end_line: None,
+        replacement: None,
     }
 }
 

@@ -50,7 +50,7 @@ impl PhaseFlow<'_> {
 
     /// Brings the summary up to date, then goes on.
     pub(in crate::run) fn summarize(&mut self) {
-        self.state.stage = Stage::PostingSummary;
+        self.state.stage = Stage::PostingSummary { stopped: None };
         let summary = self.summary();
         if !self.on_forge(summary, None) {
             self.close_batch();

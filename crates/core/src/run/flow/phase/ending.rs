@@ -1,8 +1,8 @@
 //! Limits, and the closing posts of a phase.
 
 use super::super::super::model::{
-    Approved, ClosingPost, DoneWhen, Effect, EffectResult, ForgeAct, OutcomeStatus, PlanCheck,
-    Stage,
+    Approved, ClosingPost, DoneWhen, Effect, EffectResult, ForgeAct, OutcomeStatus, PhaseEnd,
+    PlanCheck, Stage,
 };
 use super::super::kit::no_commit;
 use super::PhaseFlow;
@@ -87,15 +87,15 @@ impl PhaseFlow<'_> {
             DoneWhen::Approved { plan_only, .. } => plan_only,
             DoneWhen::Reviewed { .. } => false,
         };
-        let mut posts = vec![
-            post(ForgeAct::SetStatus {
-                sha: approved.head.clone(),
-                passed: true,
-                description: "the plan is approved".to_owned(),
-            }),
-            self.last_description(),
-        ];
-        posts.extend(self.last_summary());
+        self.state.end = Some(PhaseEnd::Approved {
+            by: approved.by.clone(),
+        });
+        let mut posts = vec![post(ForgeAct::SetStatus {
+            sha: approved.head.clone(),
+            passed: true,
+            description: "the plan is approved".to_owned(),
+        })];
+        posts.extend(self.last_texts().into_iter().map(post));
         posts.push(ClosingPost {
             act: ForgeAct::PostComment {
                 body: approved_comment(approved, plan_only, &self.state.ledger),
@@ -172,6 +172,10 @@ impl PhaseFlow<'_> {
     /// Every review is through, and something else is in the way.
     pub(super) fn finish_with(&mut self, word: LastWord, status: OutcomeStatus, problem: Problem) {
         self.state.verdict = Some(word);
+        if word == LastWord::Approved {
+            // The reviews alone do not make the commit status green.
+            self.state.end = Some(stopped(&problem));
+        }
         let posts = self.review_posts(status, Some(&problem));
         self.close_with(posts, status, Some(problem));
     }
@@ -195,7 +199,11 @@ impl PhaseFlow<'_> {
                 (false, LastWord::NeedsChanges | LastWord::Inconclusive) => LastWord::Inconclusive,
             };
             self.state.verdict = Some(word);
+            self.state.end = Some(stopped(&problem));
             posts = self.review_posts(status, Some(&problem));
+        } else if self.run.work.pull_request.is_some() {
+            self.state.end = Some(stopped(&problem));
+            posts.extend(self.last_texts().into_iter().map(post));
         }
         posts.push(ClosingPost {
             act: ForgeAct::PostComment {
@@ -239,8 +247,7 @@ impl PhaseFlow<'_> {
                 })
             }));
         }
-        posts.push(self.last_description());
-        posts.extend(self.last_summary());
+        posts.extend(self.last_texts().into_iter().map(post));
         posts
     }
 
@@ -253,6 +260,9 @@ impl PhaseFlow<'_> {
         problem: Problem,
     ) {
         let mut posts = Vec::new();
+        self.state.end = Some(PhaseEnd::Unverified {
+            why: status.clone(),
+        });
         if self.terms.mode == TeamMode::Github {
             posts.extend(self.state.pushed.iter().map(|sha| {
                 post(ForgeAct::SetStatus {
@@ -262,21 +272,17 @@ impl PhaseFlow<'_> {
                 })
             }));
         }
-        posts.push(self.last_description());
-        posts.extend(self.last_summary());
+        posts.extend(self.last_texts().into_iter().map(post));
         posts.extend(report.map(|body| post(ForgeAct::PostComment { body })));
         self.close_with(posts, OutcomeStatus::NeedsHuman, Some(problem));
     }
 
-    /// The summary as it should stand; nothing where none was posted.
-    fn last_summary(&self) -> Option<ClosingPost> {
-        self.state.summary_comment?;
-        Some(post(self.summary()))
-    }
-
-    fn last_description(&self) -> ClosingPost {
+    /// The description with the record, and the summary where one was posted, as they stand at the end.
+    pub(super) fn last_texts(&self) -> Vec<ForgeAct> {
         let body = pull_request_body(self.run, &self.state, self.request, true);
-        post(ForgeAct::UpdateBody { body })
+        let summary = self.state.summary_comment.map(|_| self.summary());
+        let description = Some(ForgeAct::UpdateBody { body });
+        description.into_iter().chain(summary).collect()
     }
 
     /// Makes these posts, then ends like this.
@@ -355,6 +361,12 @@ impl PhaseFlow<'_> {
     }
 }
 
-fn post(act: ForgeAct) -> ClosingPost {
+fn stopped(problem: &Problem) -> PhaseEnd {
+    PhaseEnd::Stopped {
+        why: problem.message.clone(),
+    }
+}
+
+pub(super) fn post(act: ForgeAct) -> ClosingPost {
     ClosingPost { act, key: None }
 }

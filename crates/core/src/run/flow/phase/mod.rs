@@ -11,6 +11,7 @@ mod ending;
 mod fixer;
 mod merge;
 mod next;
+mod outcome_text;
 mod record_text;
 mod retry;
 mod round;
@@ -66,6 +67,7 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: T
         tries: 0,
         saved: None,
         verdict: None,
+        end: None,
         judged: None,
         merged: None,
         record: Record::default(),
@@ -161,7 +163,7 @@ impl PhaseFlow<'_> {
             Stage::PostingReview { remarks, .. } => {
                 self.review_posted(remarks, key, effect, result);
             }
-            Stage::PostingSummary => self.summary_posted(key, effect, result),
+            Stage::PostingSummary { .. } => self.summary_posted(key, effect, result),
             Stage::PostingLimit => self.limit_posted(key, effect, result),
             Stage::Closing {
                 posts,

@@ -1,11 +1,12 @@
 //! The summary comment: one for each pull request, edited in place.
 
 use super::super::super::model::{Phase, Request, Run};
+use super::outcome_text::{counted, outcome_text};
 use super::record_text::cell;
-use super::texts::{open_findings, verification};
+use super::texts::open_findings;
 use crate::agent::{Cost, Usage};
 use crate::forge::text::{BODY_CHARS, fit};
-use crate::review::{Domain, LastWord, Move, verdict_title};
+use crate::review::{Domain, verdict_title};
 use std::fmt::Write;
 
 /// Room for what a forge adds to the text.
@@ -16,11 +17,7 @@ const MARKS_ROOM: usize = 2_000;
 pub(super) fn summary_text(run: &Run, phase: &Phase, request: &Request) -> String {
     let domains = request.kind.phase_terms();
     let domains = domains.map_or(Vec::new(), |terms| terms.review_plan().domains);
-    let mut text = format!(
-        "{}\n\n{}",
-        outcome(run, phase, &domains),
-        verification(phase)
-    );
+    let mut text = format!("{}\n\n", outcome_text(run, phase, request));
     text.push_str("| review | commit | reviews |\n|---|---|---|\n");
     for domain in &domains {
         text.push_str(&row(run, phase, domain.as_ref()));
@@ -31,29 +28,6 @@ pub(super) fn summary_text(run: &Run, phase: &Phase, request: &Request) -> Strin
     }
     let _ = write!(text, "\n{}\n", costs(phase));
     fit(&text, BODY_CHARS - MARKS_ROOM)
-}
-
-/// What the reviews say of the head, in one line.
-fn outcome(run: &Run, phase: &Phase, domains: &[Option<Domain>]) -> String {
-    let Some(head) = &run.work.head_sha else {
-        return "**Under review**".to_owned();
-    };
-    let is_objected = phase.record.objections().next().is_some();
-    let is_changed = phase.record.is_changed_since_objections(head);
-    let word = phase.verdict.or_else(|| {
-        let is_done = phase.next == Move::Done;
-        is_done.then(|| phase.record.last_word(domains, head))
-    });
-    let said = match (word, &phase.next) {
-        (Some(LastWord::Approved), _) => "Approved",
-        (Some(LastWord::NeedsChanges), _) if !is_objected || is_changed => {
-            "Changed since the last review"
-        }
-        (Some(LastWord::NeedsChanges), _) | (None, Move::Fix { .. }) => "Changes requested",
-        (Some(LastWord::Inconclusive), _) => "No verdict",
-        (None, Move::Review { .. } | Move::Done) => "Under review",
-    };
-    format!("**{said}:** {}", head.short())
 }
 
 fn row(run: &Run, phase: &Phase, domain: Option<&Domain>) -> String {
@@ -98,10 +72,7 @@ fn costs(phase: &Phase) -> String {
             (before, more) => before.or(more),
         };
     }
-    let rounds = match phase.rounds {
-        1 => "1 fix round".to_owned(),
-        rounds => format!("{rounds} fix rounds"),
-    };
+    let rounds = counted(phase.rounds as usize, "fix round");
     let time = match seconds {
         0..120 => format!("{seconds} s"),
         _ => format!("{} min", seconds / 60),

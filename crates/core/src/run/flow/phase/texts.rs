@@ -1,24 +1,28 @@
 //! Texts of a phase: commit messages, comments, and the description of the pull request.
 
-use super::super::super::model::{Approved, Entry, Ledger, Phase, PlanCheck, Remark, Request, Run};
+use super::super::super::model::{
+    Approved, Entry, Ledger, Phase, PlanCheck, Remark, Request, ReviewRecord, Run,
+};
 use super::super::publish::shortened;
 use super::super::reply::answer_for;
 use super::super::review::{review_body, without_severity};
 use super::super::shutdown::is_unpushed;
+use super::outcome_text::{counted, description_outcome};
 use super::record_text::record_text;
 use crate::Problem;
 use crate::agent::answer::{CommentAction, CommentAnswer, Finding};
-use crate::forge::part::{own, unmarked};
+use crate::forge::part::{outcome, own, unmarked};
 use crate::forge::text::{BODY_CHARS, LINE_CHARS, first_line, fit, plain_line};
 use crate::problem::Kind;
 use crate::prompts::fenced;
 use crate::review::{LastWord, is_blocking};
 use crate::settings::TeamMode;
 use crate::steering::notice;
-use crate::verify::Overall;
 use std::fmt::Write;
 use std::time::Duration;
 
+/// How many items of a list are shown; the rest is folded.
+const MOST_SHOWN: usize = 10;
 /// How many comments are listed by name.
 const MOST_LISTED: usize = 20;
 /// How much of the description the plan may take.
@@ -28,7 +32,7 @@ const LEAST_RECORD: usize = 500;
 /// The longest reason in a comment, in characters.
 const REASON_CHARS: usize = 1_000;
 /// Room for the marks around the own part.
-const MARKS_ROOM: usize = 500;
+const MARKS_ROOM: usize = 1_000;
 
 /// The message of the planner's commit.
 pub(super) fn plan_message(title: &str, task: &str) -> String {
@@ -126,7 +130,7 @@ pub(super) fn stopped_comment(problem: &Problem, run: &Run, ledger: &Ledger) -> 
 
 /// The comment after an approval.
 pub(super) fn approved_comment(approved: &Approved, plan_only: bool, ledger: &Ledger) -> String {
-    let (by, head) = (plain(&approved.by), &approved.head);
+    let (by, head) = (plain(&approved.by), approved.head.short());
     let rest = if plan_only {
         "Only the plan was requested, so the cruise ends here."
     } else {
@@ -158,9 +162,9 @@ fn open_comments(ledger: &Ledger) -> String {
     text.trim_end().to_owned()
 }
 
-/// The current description: summary, task, the plan's graph or its errors, and at the end the
-/// record, within the forge's size limit. Everything except the summary is in drive's own part, so
-/// that a person can write around it.
+/// The current description: the outcome, the summary of what changed, then open findings, the task, the
+/// plan's graph or its errors, and at the end the record, within the forge's size limit. Everything
+/// except the summary is in drive's own parts, so that a person can write around them.
 pub(super) fn pull_request_body(
     run: &Run,
     phase: &Phase,
@@ -168,19 +172,21 @@ pub(super) fn pull_request_body(
     with_record: bool,
 ) -> String {
     let summary = fit(&unmarked(phase.summary.trim()), BODY_CHARS / 2);
-    let most = BODY_CHARS - MARKS_ROOM - summary.chars().count();
+    let first = outcome(&run.id, &description_outcome(run, phase, request));
+    let before = format!("{first}\n\n{summary}");
+    let most = BODY_CHARS - MARKS_ROOM - before.chars().count();
     let mut text = String::new();
     if let Some(notice) = notice(&run.work.steering) {
         let _ = write!(text, "{notice}\n\n");
     }
-    text.push_str(&verification(phase));
     let is_objected = phase.record.objections().next().is_some();
-    match phase.verdict {
-        Some(LastWord::NeedsChanges) => text.push_str(&open_list(run, phase, request)),
-        Some(LastWord::Inconclusive) if is_objected => {
-            text.push_str(&open_list(run, phase, request));
-        }
-        Some(LastWord::Approved | LastWord::Inconclusive) | None => {}
+    let has_open = match phase.verdict {
+        Some(LastWord::NeedsChanges) => true,
+        Some(LastWord::Inconclusive) => is_objected,
+        Some(LastWord::Approved) | None => false,
+    };
+    if has_open {
+        text.push_str(&open_list(run, phase, request));
     }
     let task = fenced(&shortened(&request.task), "text");
     let _ = write!(
@@ -223,23 +229,7 @@ pub(super) fn pull_request_body(
         }
     }
     let part = own(&run.id, text.trim_end());
-    format!("{summary}\n\n{part}\n").trim_start().to_owned()
-}
-
-/// A verification that did not pass.
-pub(super) fn verification(phase: &Phase) -> String {
-    let judged = phase.judged.as_ref();
-    let Some(judged) = judged.filter(|judged| judged.overall != Overall::Pass) else {
-        return String::new();
-    };
-    let (head, base) = (judged.head_sha.short(), judged.base_sha.short());
-    let why = judged.why.as_deref().map_or(String::new(), |why| {
-        format!(": {}", plain_line(why, REASON_CHARS))
-    });
-    format!(
-        "Verification of {head} against {base} failed{why}. Reproduce it with `drive verify \
-         {head} --base {base}`.\n\n"
-    )
+    format!("{}\n\n{part}\n", before.trim_end())
 }
 
 /// What stands against a merge, at the end.
@@ -248,41 +238,71 @@ fn open_list(run: &Run, phase: &Phase, request: &Request) -> String {
     let head = run.work.head_sha.as_ref();
     let is_fixed = head.is_some_and(|head| phase.record.is_changed_since_objections(head));
     let is_sequential = terms.is_some_and(|terms| terms.mode == TeamMode::Sequential) && is_fixed;
-    let mut text = if is_sequential {
-        "The reviewer asked for changes. Nobody has reviewed the fix.\n\n".to_owned()
+    let open = open_findings(phase, request);
+    if is_sequential {
+        format!("The reviewer asked for changes. Nobody has reviewed the fix.\n\n{open}\n")
+    } else if open.is_empty() {
+        String::new()
     } else {
-        "Not approved.\n\n".to_owned()
-    };
-    text.push_str(&open_findings(phase, request));
-    text.push('\n');
-    text
+        format!("Open findings:\n\n{open}\n")
+    }
+}
+
+/// The findings that stand against a merge, each with its review.
+pub(super) fn blocking_findings<'a>(
+    phase: &'a Phase,
+    request: &Request,
+) -> Vec<(&'a ReviewRecord, &'a Finding)> {
+    let terms = request.kind.phase_terms();
+    let min = terms.map(|terms| terms.review.min_confidence);
+    let against = |one: &&Finding| min.is_some_and(|min| is_blocking(one, min));
+    let reviews = phase.record.objections();
+    let all = reviews.flat_map(|review| {
+        let findings = review.findings.iter().filter(against);
+        findings.map(move |finding| (review, finding))
+    });
+    all.collect()
 }
 
 /// The findings that stand against a merge, as a list.
 pub(super) fn open_findings(phase: &Phase, request: &Request) -> String {
-    let terms = request.kind.phase_terms();
-    let min = terms.map(|terms| terms.review.min_confidence);
-    let mut text = String::new();
-    for review in phase.record.objections() {
-        let against = |one: &&Finding| min.is_some_and(|min| is_blocking(one, min));
-        for finding in review.findings.iter().filter(against) {
-            let place = match (&finding.file, finding.line) {
-                (Some(file), Some(line)) => format!("{}:{line}: ", plain(file)),
-                (Some(file), None) => format!("{}: ", plain(file)),
-                (None, _) => String::new(),
-            };
-            let of = review.domain.as_ref();
-            let of = of.map_or(String::new(), |domain| format!("{domain}, "));
-            let severity = finding.severity.name();
-            let issue = first_line(&finding.issue);
-            let _ = writeln!(text, "- {of}{severity}: {place}{issue}");
-        }
+    let all = blocking_findings(phase, request);
+    let items = all.into_iter().map(|(review, finding)| {
+        let of = review.domain.as_ref();
+        let of = of.map_or(String::new(), |domain| format!("{domain}, "));
+        let severity = finding.severity.name();
+        let (place, issue) = (place(finding), first_line(&finding.issue));
+        format!("- {of}{severity}: {place}{issue}")
+    });
+    folded_list(&items.collect::<Vec<_>>(), "finding")
+}
+
+/// Where a finding is, as the beginning of a line.
+fn place(finding: &Finding) -> String {
+    match (&finding.file, finding.line) {
+        (Some(file), Some(line)) => format!("{}:{line}: ", plain(file)),
+        (Some(file), None) => format!("{}: ", plain(file)),
+        (None, _) => String::new(),
+    }
+}
+
+/// A list whose end is folded if it is long.
+pub(super) fn folded_list(items: &[String], noun: &str) -> String {
+    let (shown, folded) = items.split_at(items.len().min(MOST_SHOWN));
+    let mut text: String = shown.iter().map(|item| format!("{item}\n")).collect();
+    if !folded.is_empty() {
+        let more = counted(folded.len(), &format!("more {noun}"));
+        let rest = folded.join("\n");
+        let _ = write!(
+            text,
+            "\n<details><summary>{more}</summary>\n\n{rest}\n\n</details>\n"
+        );
     }
     text
 }
 
 /// Other people's text as part of one line.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     plain_line(text, LINE_CHARS)
 }
 

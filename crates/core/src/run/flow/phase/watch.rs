@@ -2,10 +2,11 @@
 //! agents work, so that a pull request which a person closes or merges stops them.
 
 use super::super::super::model::{
-    ClosingPost, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, OutcomeStatus, PollResult,
-    Stage, Timer,
+    ClosingPost, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, OutcomeStatus, PhaseEnd,
+    PollResult, Stage, Timer,
 };
 use super::PhaseFlow;
+use super::ending::post;
 use super::texts;
 use crate::forge::PrState;
 use crate::problem::{Kind, Problem};
@@ -128,7 +129,11 @@ impl PhaseFlow<'_> {
             self.active();
         }
         match poll.state {
-            Some(PrState::Merged) => self.leave(OutcomeStatus::Succeeded, None),
+            Some(PrState::Merged) => {
+                self.state.end = Some(PhaseEnd::Merged);
+                let posts = self.last_texts();
+                self.leave_with(OutcomeStatus::Succeeded, None, posts);
+            }
             Some(PrState::Closed) => {
                 let problem = Problem::new(
                     Kind::PullRequestClosed,
@@ -138,7 +143,9 @@ impl PhaseFlow<'_> {
                     "its commits are on its local branch; to continue, start a new \
                      run",
                 );
-                self.leave(OutcomeStatus::Cancelled, Some(problem));
+                self.state.end = Some(PhaseEnd::Closed);
+                let posts = self.last_texts();
+                self.leave_with(OutcomeStatus::Cancelled, Some(problem), posts);
             }
             Some(PrState::Open) | None => return false,
         }
@@ -241,10 +248,13 @@ impl PhaseFlow<'_> {
         let problem = Problem::new(Kind::Inactive, body.clone()).hint(format!(
             "{open}a longer `inactivity_timeout` in `[cruise]` allows more time"
         ));
-        let post = ClosingPost {
+        self.state.end = Some(PhaseEnd::TimedOut);
+        let texts = self.last_texts().into_iter();
+        let mut posts: Vec<ClosingPost> = texts.map(post).collect();
+        posts.push(ClosingPost {
             act: ForgeAct::PostComment { body },
             key: Some("timeout".to_owned()),
-        };
-        self.close_with(vec![post], OutcomeStatus::TimedOut, Some(problem));
+        });
+        self.close_with(posts, OutcomeStatus::TimedOut, Some(problem));
     }
 }

@@ -195,7 +195,14 @@ impl PhaseFlow<'_> {
         let reviews = self.state.record.reviews.iter();
         for finding in reviews.flat_map(|review| &review.findings) {
             texts.push(&finding.issue);
-            let more = [&finding.evidence, &finding.suggestion, &finding.refuted];
+            let Finding {
+                evidence,
+                suggestion,
+                replacement,
+                refuted,
+                ..
+            } = finding;
+            let more = [evidence, suggestion, replacement, refuted];
             texts.extend(more.into_iter().filter_map(|text| text.as_deref()));
         }
         let (domain, _) = self.under_review();

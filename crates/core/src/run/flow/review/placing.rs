@@ -1,7 +1,7 @@
 //! Places a finding on a line of the diff, or in the body of the review.
 
 use super::super::super::model::{LineRemark, Remark, ReviewOf};
-use super::texts::{MOST_SHOWN, finding_text};
+use super::texts::{MOST_SHOWN, text_on_line, text_with_code};
 use crate::agent::answer::Finding;
 use crate::forge::inline::{FileDiff, require_line};
 use crate::review::Domain;
@@ -44,7 +44,7 @@ pub(super) fn remark(
         },
         file: finding.file.clone(),
         line: finding.line,
-        body: finding_text(finding),
+        body: text_with_code(finding),
     }
 }
 
@@ -53,7 +53,7 @@ pub(super) fn line_remark(finding: &Finding) -> LineRemark {
     LineRemark {
         path: finding.file.clone().unwrap_or_default(),
         line: finding.line.unwrap_or_default(),
-        body: finding_text(finding),
+        body: text_on_line(finding),
     }
 }
 

@@ -2,8 +2,10 @@
 
 use super::super::super::model::ReviewRecord;
 use crate::agent::answer::{Confidence, Finding, Severity};
+use crate::forge::inert::{Said, markdown};
 use crate::forge::text::BODY_CHARS;
 use crate::markdown::code;
+use crate::prompts::fenced;
 use crate::review::verdict_title;
 use std::fmt::Write;
 
@@ -12,6 +14,9 @@ pub(super) const MOST_SHOWN: usize = 10;
 
 /// Longest list of findings, so that the whole comment fits.
 const LIST_CHARS: usize = BODY_CHARS - 4_096;
+
+/// Longest text that is posted before a suggestion; a longer one could be cut within it.
+const PLAIN_BYTES: usize = 10_000;
 
 /// Longest name of a file.
 const PATH_CHARS: usize = 300;
@@ -33,6 +38,65 @@ pub(super) fn finding_text(finding: &Finding) -> String {
         let _ = write!(text, "\n\nRefuted by a second agent: {why}");
     }
     text
+}
+
+/// The text of one finding with the code that it suggests, for a fixer.
+pub(super) fn text_with_code(finding: &Finding) -> String {
+    let text = finding_text(finding);
+    match code_block(finding, Form::Plain) {
+        Some(block) => format!("{text}\n\n{block}"),
+        None => text,
+    }
+}
+
+/// The text of one finding that stands on its line. Code that replaces exactly this line is posted as a
+/// suggestion, which a person can apply with a click; so it must reach the forge as it is, and as code.
+pub(super) fn text_on_line(finding: &Finding) -> String {
+    let text = finding_text(finding);
+    let Some(block) = code_block(finding, Form::Suggestion) else {
+        return text_with_code(finding);
+    };
+    // What the reviewer wrote may open a block that does not end before this one.
+    let is_plain = !["```", "~~~", "<"].iter().any(|mark| text.contains(mark));
+    let posted = if is_plain && text.len() <= PLAIN_BYTES {
+        format!("{text}\n\n{block}")
+    } else {
+        format!("{block}\n\n{text}")
+    };
+    if markdown(&posted, &Said::default()).contains(&block) {
+        posted
+    } else {
+        text_with_code(finding)
+    }
+}
+
+/// How suggested code is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Plain,
+    Suggestion,
+}
+
+/// The code that a finding suggests, as a block; `None` where it has none in this form.
+fn code_block(finding: &Finding, form: Form) -> Option<String> {
+    let code = finding.replacement.as_deref()?;
+    let line = finding.line?;
+    let info = match form {
+        Form::Suggestion if finding.end_line.is_some() || code.contains('\r') => return None,
+        Form::Suggestion => "suggestion",
+        Form::Plain => "",
+    };
+    let block = match code {
+        // An empty line between the fences would be one in the file.
+        "" => format!("```{info}\n```"),
+        code => fenced(code, info),
+    };
+    Some(match (form, finding.end_line) {
+        (Form::Suggestion, _) => block,
+        (Form::Plain, _) if code.is_empty() => "Suggested: delete it.".to_owned(),
+        (Form::Plain, Some(end)) => format!("Lines {line} to {end} become:\n\n{block}"),
+        (Form::Plain, None) => format!("Line {line} becomes:\n\n{block}"),
+    })
 }
 
 /// What a finding says, without how bad it is.
@@ -109,7 +173,7 @@ fn item(finding: &Finding) -> String {
         (Some(file), None) => format!("{}: ", code(file, PATH_CHARS)),
         (None, _) => String::new(),
     };
-    let words = finding_text(finding).replace('\n', "\n  ");
+    let words = text_with_code(finding).replace('\n', "\n  ");
     format!("- {place}{words}")
 }
 

@@ -1,0 +1,138 @@
+//! How a change stands, in one line: the beginning of the description and of the summary. It approves
+//! nothing that the commit status does not.
+
+use super::super::super::model::{DoneWhen, Phase, PhaseEnd, Request, Run};
+use super::texts::{blocking_findings, plain};
+use crate::agent::answer::Verdict;
+use crate::forge::text::plain_line;
+use crate::review::{LastWord, Move};
+use crate::verify::Overall;
+
+/// The longest reason, in characters.
+const REASON_CHARS: usize = 1_000;
+
+/// The line that a description begins with. Until the phase ends it says no more than that, so that a
+/// review does not edit the description.
+pub(super) fn description_outcome(run: &Run, phase: &Phase, request: &Request) -> String {
+    if phase.end.is_none() && phase.verdict.is_none() {
+        return "In review: not approved yet.".to_owned();
+    }
+    outcome_text(run, phase, request)
+}
+
+/// The line that the summary begins with.
+pub(super) fn outcome_text(run: &Run, phase: &Phase, request: &Request) -> String {
+    let Some(end) = &phase.end else {
+        return standing(run, phase, request);
+    };
+    let head = run.work.head_sha.as_ref().map_or("-", |sha| sha.short());
+    let reviews = reviews(run, phase, request);
+    match end {
+        PhaseEnd::Approved { by } => {
+            let open = match blocking_findings(phase, request).len() {
+                0 => String::new(),
+                count => format!(", with {}", counted(count, "open finding")),
+            };
+            format!(
+                "**Approved** at `{head}` by {}{open}: {reviews}.",
+                plain(by)
+            )
+        }
+        PhaseEnd::TimedOut => format!("**Timed out** without an approval of `{head}`: {reviews}."),
+        PhaseEnd::Merged => format!("**Merged** at `{head}`: {reviews}."),
+        PhaseEnd::Closed => format!("**Closed** without a merge at `{head}`: {reviews}."),
+        PhaseEnd::Stopped { why } => {
+            format!(
+                "**Stopped** at `{head}`: {}.",
+                plain_line(why, REASON_CHARS)
+            )
+        }
+        PhaseEnd::Unverified { why } => unverified(phase, why),
+    }
+}
+
+fn unverified(phase: &Phase, why: &str) -> String {
+    let judged = phase.judged.as_ref();
+    let Some(judged) = judged.filter(|judged| judged.overall != Overall::Pass) else {
+        return format!("**Not verified**: {}.", plain_line(why, REASON_CHARS));
+    };
+    let (head, base) = (judged.head_sha.short(), judged.base_sha.short());
+    let why = judged.why.as_deref().map_or(String::new(), |why| {
+        format!(": {}", plain_line(why, REASON_CHARS))
+    });
+    format!(
+        "**Failed verification** at `{head}` against `{base}`{why}. Reproduce it with `drive verify \
+         {head} --base {base}`."
+    )
+}
+
+/// What the reviews say of the head.
+fn standing(run: &Run, phase: &Phase, request: &Request) -> String {
+    let Some(head) = run.work.head_sha.as_ref() else {
+        return "In review: nothing is committed yet.".to_owned();
+    };
+    let is_objected = phase.record.objections().next().is_some();
+    let is_changed = phase.record.is_changed_since_objections(head);
+    let (reviews, sha) = (reviews(run, phase, request), head.short());
+    let open = counted(blocking_findings(phase, request).len(), "open finding");
+    match (phase.verdict, &phase.next) {
+        (Some(LastWord::Approved), _) => {
+            let after = match phase.rounds {
+                0 => String::new(),
+                rounds => format!(", after {}", counted(rounds as usize, "fix round")),
+            };
+            format!("**Approved** at `{sha}`: {reviews}{after}.")
+        }
+        (Some(LastWord::NeedsChanges), _) if !is_objected || is_changed => {
+            format!("**Changed since the last review**: nobody has reviewed `{sha}`.")
+        }
+        (Some(LastWord::NeedsChanges), _) | (None, Move::Fix { .. }) => {
+            format!("**Needs changes** at `{sha}`: {open}.")
+        }
+        (Some(LastWord::Inconclusive), _) => format!("**No verdict** on `{sha}`: {reviews}."),
+        (None, Move::Review { .. }) => format!("In review at `{sha}`: {reviews}."),
+        (None, Move::Done) => {
+            let waits = match request.kind.phase_terms().map(|terms| terms.done) {
+                Some(DoneWhen::Approved { .. }) => ", and a person decides",
+                Some(DoneWhen::Reviewed { .. }) | None => "",
+            };
+            format!("In review at `{sha}`: {reviews}{waits}.")
+        }
+    }
+}
+
+/// How many domains approved the head.
+fn reviews(run: &Run, phase: &Phase, request: &Request) -> String {
+    let terms = request.kind.phase_terms();
+    let domains = terms.map_or(Vec::new(), |terms| terms.review_plan().domains);
+    let open = match &run.work.head_sha {
+        Some(head) => phase.record.not_content(&domains, head).len(),
+        None => domains.len(),
+    };
+    let content = domains.len() - open;
+    if let [None] = domains.as_slice() {
+        let said = if content == 1 {
+            "approved"
+        } else {
+            "did not approve"
+        };
+        return format!("the reviewer {said}");
+    }
+    let idle = domains.iter().filter(|domain| {
+        let mut latest = phase.record.reviews.iter().rev();
+        let last = latest.find(|review| review.domain == **domain);
+        last.is_some_and(|review| review.verdict == Some(Verdict::NotApplicable))
+    });
+    let idle = match idle.count() {
+        0 => String::new(),
+        count => format!(" ({count} did not apply)"),
+    };
+    let all = counted(domains.len(), "domain");
+    format!("{content} of {all} approved{idle}")
+}
+
+/// A number with its noun.
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
