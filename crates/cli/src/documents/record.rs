@@ -113,6 +113,9 @@ struct SuggestionDocument {
     severity: agent::answer::Severity,
     /// How sure the reviewer is, in percent.
     confidence: agent::answer::Confidence,
+    /// Whether it was there before the change; such a finding does not stand against a merge.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pre_existing: bool,
     /// Why a second agent says that it is wrong; such a finding does not stand against a merge.
     #[serde(skip_serializing_if = "Option::is_none")]
     refuted: Option<String>,
@@ -211,6 +214,7 @@ impl From<&agent::answer::Finding> for SuggestionDocument {
             evidence: one.evidence.clone(),
             severity: one.severity,
             confidence: one.confidence,
+            pre_existing: one.pre_existing,
             refuted: one.refuted.clone(),
         }
     }
@@ -340,6 +344,7 @@ mod tests {
                 severity: agent::answer::Severity::Major,
                 confidence: agent::answer::Confidence::CERTAIN,
                 refuted: None,
+                pre_existing: false,
                 end_line: None,
                 replacement: None,
             }],

@@ -18,6 +18,9 @@ pub struct FileDiff {
     pub new_path: Option<String>,
     /// The hunks, from top to bottom.
     pub hunks: Vec<Hunk>,
+    /// The changed lines in them without their context; none where they are unknown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<Hunk>,
 }
 
 /// One hunk: which lines of the old file stand where in the new one.
@@ -52,7 +55,7 @@ pub fn parse_diff(diff: &str) -> Vec<FileDiff> {
             files.push(FileDiff {
                 old_path: old_path.take(),
                 new_path: header_path(path, "b/"),
-                hunks: Vec::new(),
+                ..FileDiff::default()
             });
         } else if let (Some(hunk), Some(file)) = (parse_hunk(line), files.last_mut()) {
             old_left = hunk.old.end - hunk.old.start;

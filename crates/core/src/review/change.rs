@@ -1,7 +1,7 @@
 //! Reads a unified diff while git prints it, and keeps what a review needs of it, within limits.
 
 use super::folded::{Folded, folded};
-use crate::forge::inline::{FileDiff, header_path, parse_hunk};
+use crate::forge::inline::{FileDiff, Hunk, header_path, parse_hunk};
 
 /// Most text that is kept of one file.
 const FILE_BYTES: usize = 128 * 1024;
@@ -45,6 +45,8 @@ pub struct ChangedFile {
     /// The length of `head` and `hunks`.
     pub(super) len: usize,
     lines: FileDiff,
+    /// Whether its edits are unknown.
+    is_unmeasured: bool,
 }
 
 impl Change {
@@ -66,6 +68,31 @@ impl ChangedFile {
     /// Whether the change deletes it.
     pub(super) fn is_deleted(&self) -> bool {
         self.lines.new_path.is_none() && self.lines.old_path.is_some()
+    }
+
+    /// Enters a line that was removed or added. Returns how many edits began with it.
+    fn edit(&mut self, old_at: u64, new_at: u64, (old, new): (u64, u64), edits: usize) -> usize {
+        if self.is_unmeasured {
+            return 0;
+        }
+        if let Some(last) = self.lines.edits.last_mut()
+            && (last.old.end, last.new.end) == (old_at, new_at)
+        {
+            last.old.end += old;
+            last.new.end += new;
+            return 0;
+        }
+        if edits >= MOST_HUNKS {
+            // Some lines would look unchanged: then the hunks alone are known.
+            self.is_unmeasured = true;
+            self.lines.edits.clear();
+            return 0;
+        }
+        self.lines.edits.push(Hunk {
+            old: old_at..old_at + old,
+            new: new_at..new_at + new,
+        });
+        1
     }
 
     fn fold(&mut self, why: Option<Folded>) {
@@ -119,10 +146,14 @@ pub struct ChangeReader {
     /// Lines that the hunk still has on each side.
     old_left: u64,
     new_left: u64,
+    /// The next line on each side.
+    old_at: u64,
+    new_at: u64,
     /// Text kept so far.
     held: usize,
     file_limit: usize,
     hunks: usize,
+    edits: usize,
 }
 
 impl Default for ChangeReader {
@@ -133,9 +164,12 @@ impl Default for ChangeReader {
             dropped: 0,
             old_left: 0,
             new_left: 0,
+            old_at: 0,
+            new_at: 0,
             held: 0,
             file_limit: FILE_BYTES,
             hunks: 0,
+            edits: 0,
         }
     }
 }
@@ -221,10 +255,16 @@ impl ChangeReader {
             self.new_left = self.new_left.saturating_sub(new);
             file.deleted += u64::from((old, new) == (1, 0));
             file.added += u64::from((old, new) == (0, 1));
+            if old != new {
+                self.edits += file.edit(self.old_at, self.new_at, (old, new), self.edits);
+            }
+            self.old_at += old;
+            self.new_at += new;
             keep(file, line, self.file_limit);
         } else if let Some(hunk) = parse_hunk(line) {
             self.old_left = hunk.old.end - hunk.old.start;
             self.new_left = hunk.new.end - hunk.new.start;
+            (self.old_at, self.new_at) = (hunk.old.start, hunk.new.start);
             file.hunk_count += 1;
             if self.hunks < MOST_HUNKS {
                 self.hunks += 1;

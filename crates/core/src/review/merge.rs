@@ -15,7 +15,10 @@ pub fn merged(findings: &[Finding]) -> Vec<Finding> {
     let mut groups: Vec<Vec<&Finding>> = Vec::new();
     for finding in findings {
         let words = words(&finding.issue);
-        let is_same = |group: &&mut Vec<&Finding>| words == self::words(&group[0].issue);
+        let is_same = |group: &&mut Vec<&Finding>| {
+            let first = group[0];
+            first.pre_existing == finding.pre_existing && words == self::words(&first.issue)
+        };
         match groups.iter_mut().find(is_same) {
             Some(group) => group.push(finding),
             None => groups.push(vec![finding]),
@@ -83,6 +86,7 @@ mod tests {
             severity,
             confidence: Confidence::CERTAIN,
             refuted: None,
+            pre_existing: false,
             end_line: None,
             replacement: None,
         }

@@ -219,6 +219,7 @@ mod tests {
             severity: Severity::Major,
             confidence: Confidence::CERTAIN,
             refuted: None,
+            pre_existing: false,
             end_line: None,
             replacement: None,
         }

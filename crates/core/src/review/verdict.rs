@@ -6,7 +6,7 @@ use crate::agent::answer::{Confidence, Finding, Inconclusive, Review, Severity, 
 /// Whether a finding stands against a merge.
 pub fn is_blocking(finding: &Finding, min_confidence: Confidence) -> bool {
     let is_claim = finding.severity <= Severity::Major && finding.confidence >= min_confidence;
-    is_claim && finding.refuted.is_none()
+    is_claim && finding.refuted.is_none() && !finding.pre_existing
 }
 
 /// The verdict that follows from the findings. The reviewer's own word only counts against it: where
@@ -20,9 +20,9 @@ pub fn derive(
     let findings = &review.findings;
     let blocks = |one: &&Finding| is_blocking(one, min_confidence);
     let against = findings.iter().find(blocks);
-    let blocker = findings
-        .iter()
-        .find(|one| one.severity == Severity::Blocker);
+    let mut own = findings.iter().filter(|one| !one.pre_existing);
+    let has_own = own.clone().next().is_some();
+    let blocker = own.find(|one| one.severity == Severity::Blocker);
     let contradicts = |reason: String| Err(Inconclusive { reason });
     match review.verdict {
         Verdict::Approved => match against.or(blocker) {
@@ -37,7 +37,7 @@ pub fn derive(
             contradicts("it requests changes for a blocker that it is not sure of".to_owned())
         }
         Verdict::NeedsChanges => Ok(Verdict::Approved),
-        Verdict::NotApplicable if !findings.is_empty() => {
+        Verdict::NotApplicable if has_own => {
             contradicts("it says that the domain does not apply, and lists findings".to_owned())
         }
         Verdict::NotApplicable => match domain {
@@ -65,6 +65,7 @@ mod tests {
             severity,
             confidence: Confidence::new(percent).unwrap(),
             refuted: None,
+            pre_existing: false,
             end_line: None,
             replacement: None,
         }
@@ -122,6 +123,27 @@ mod tests {
             why(not_applicable, &[finding(Severity::Minor, true)]),
             "it says that the domain does not apply, and lists findings"
         );
+    }
+
+    #[test]
+    fn what_existed_before_the_change_blocks_nothing_and_contradicts_nothing() {
+        for is_sure in [true, false] {
+            let older = [Finding {
+                pre_existing: true,
+                ..finding(Severity::Blocker, is_sure)
+            }];
+            assert!(!is_blocking(&older[0], MIN));
+            assert_eq!(derived(Verdict::Approved, &older), Ok(Verdict::Approved));
+            assert_eq!(
+                derived(Verdict::NeedsChanges, &older),
+                Ok(Verdict::Approved)
+            );
+            let idle = Verdict::NotApplicable;
+            assert_eq!(derived(idle, &older), Ok(idle));
+            let both = [older[0].clone(), finding(Severity::Major, true)];
+            let said = Verdict::NeedsChanges;
+            assert_eq!(derived(said, &both), Ok(said));
+        }
     }
 
     #[test]

@@ -42,6 +42,17 @@ impl<'v> Fields<'v> {
             .or_else(|| value.as_str()?.trim().parse().ok())
     }
 
+    /// Whether it says yes.
+    pub(super) fn flag(&self, name: &str) -> bool {
+        let value = self.get(name);
+        let is_word = |text: &str| matches!(plain(text).as_str(), "true" | "yes");
+        value.is_some_and(|value| {
+            value
+                .as_bool()
+                .unwrap_or(value.as_str().is_some_and(is_word))
+        })
+    }
+
     /// A word in its plain form, for comparing with known words.
     pub(super) fn word(&self, name: &str) -> Option<String> {
         self.text(name).map(|text| plain(&text))

@@ -27,6 +27,9 @@ pub struct Finding {
     pub severity: Severity,
     /// How sure the reviewer is.
     pub confidence: Confidence,
+    /// Whether it was there before the change: it is reported apart and does not block.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pre_existing: bool,
     /// Why a second agent says that it is wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refuted: Option<String>,

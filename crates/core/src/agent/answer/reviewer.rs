@@ -276,6 +276,7 @@ fn finding(value: &Value) -> Result<Finding, Inconclusive> {
         replacement: replacement(&fields),
         confidence: confidence(&fields, severity)?,
         severity,
+        pre_existing: fields.flag("preExisting"),
         refuted: None,
     })
 }

@@ -39,16 +39,19 @@ fn a_diff_is_read_file_by_file() {
             old_path: Some("src/a.rs".into()),
             new_path: Some("src/a.rs".into()),
             hunks: vec![hunk(1..4, 1..4), hunk(20..21, 21..23)],
+            ..FileDiff::default()
         },
         FileDiff {
             old_path: Some("gone.txt".into()),
             new_path: None,
             hunks: vec![hunk(1..2, 1..1)],
+            ..FileDiff::default()
         },
         FileDiff {
             old_path: None,
             new_path: Some("ä \"x\".txt".into()),
             hunks: vec![hunk(1..1, 1..2)],
+            ..FileDiff::default()
         },
     ];
     assert_eq!(parse_diff(DIFF), expected);
@@ -61,11 +64,13 @@ fn a_line_of_the_diff_is_accepted_and_any_other_is_answered_with_those_that_are(
             old_path: None,
             new_path: Some("a.rs".into()),
             hunks: vec![hunk(1..4, 1..5), hunk(20..21, 21..22), hunk(30..32, 31..31)],
+            ..FileDiff::default()
         },
         FileDiff {
             old_path: None,
             new_path: Some("b.rs".into()),
             hunks: vec![],
+            ..FileDiff::default()
         },
     ];
     assert_eq!(require_line(&files, "a.rs", 4), Ok(()));

@@ -55,7 +55,9 @@ fn odd_diffs_are_read_file_by_file() {
     );
     assert!(change.files[4].is_deleted());
     assert!(change.files[2].hunks[0].ends_with("+new\n\\ No newline at end of file\n"));
-    assert_eq!(change.into_lines(), parse_diff(ODD));
+    let mut lines = change.into_lines();
+    lines.iter_mut().for_each(|file| file.edits.clear());
+    assert_eq!(lines, parse_diff(ODD));
 }
 
 fn added(path: &str, lines: u64, text: &str) -> Vec<u8> {
@@ -142,4 +144,29 @@ proptest! {
         reader.read(&bytes[at..]);
         prop_assert_eq!(reader.finish(), Change::parse(bytes));
     }
+}
+
+#[test]
+fn the_changed_lines_of_a_hunk_are_known_without_their_context() {
+    let diff = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,7 +1,7 @@\n one\n-two\n+2\n+zwei\n three\n-four\n five\n+six\n seven\n";
+    let lines = Change::parse(diff.as_bytes()).into_lines();
+    let hunk = |old, new| Hunk { old, new };
+    assert_eq!(
+        lines[0].edits,
+        [hunk(2..3, 2..4), hunk(4..5, 5..5), hunk(6..6, 6..7)]
+    );
+}
+
+#[test]
+fn a_change_with_too_many_edits_has_none_for_the_file_that_exceeds_them() {
+    let mut diff = String::from("diff --git a/a b/a\n--- a/a\n+++ b/a\n");
+    for at in 0..=MOST_HUNKS {
+        let line = 1 + at * 3;
+        diff.push_str(&format!("@@ -{line},2 +{line},2 @@\n-a\n+b\n c\n"));
+    }
+    let lines = Change::parse(diff.as_bytes()).into_lines();
+    assert_eq!(
+        (lines[0].hunks.len(), lines[0].edits.len()),
+        (MOST_HUNKS, 0)
+    );
 }

@@ -298,7 +298,7 @@ impl Record {
         let reviews = self.reviews.iter().filter(is_security);
         let found = reviews.flat_map(|one| &one.findings);
         let all: Vec<Finding> = found
-            .filter(|finding| finding.refuted.is_none())
+            .filter(|finding| finding.refuted.is_none() && !finding.pre_existing)
             .cloned()
             .collect();
         let mut totals = SeverityTotals::default();
@@ -412,6 +412,7 @@ mod tests {
             severity,
             confidence: crate::agent::answer::Confidence::CERTAIN,
             refuted: None,
+            pre_existing: false,
             end_line: None,
             replacement: None,
         };

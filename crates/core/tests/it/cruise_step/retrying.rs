@@ -1,7 +1,7 @@
 //! What fails is tried again, and who waits is told when that is over.
 
 use crate::common::{agent_ended, comment, cruise::terms};
-use crate::cruise_step::scene::{Scene, failed, head, short};
+use crate::cruise_step::scene::{Scene, failed, short};
 use drive_core::agent::answer::Verdict;
 use drive_core::agent::{Failure, Role};
 use drive_core::ids::CommitSha;

@@ -7,6 +7,7 @@ mod findings;
 mod inert;
 mod merging;
 mod modes;
+mod older;
 mod people;
 mod promoting;
 mod properties;

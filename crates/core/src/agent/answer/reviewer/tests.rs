@@ -19,6 +19,7 @@ fn panics() -> Finding {
         severity: Severity::Blocker,
         confidence: Confidence::new(90).unwrap(),
         refuted: None,
+        pre_existing: false,
         end_line: None,
         replacement: None,
     }

@@ -128,7 +128,13 @@ fn tell_reviews(record: &Record, text: &mut String) {
                 format!("`{}{line}` ", cell(file))
             });
             let refuted = one.refuted.as_ref().map_or("", |_| " (refuted)");
-            let _ = writeln!(text, "  - {place}{}{refuted}", cell(&one.issue));
+            let older = if one.pre_existing {
+                " (existed before the change)"
+            } else {
+                ""
+            };
+            let issue = cell(&one.issue);
+            let _ = writeln!(text, "  - {place}{issue}{refuted}{older}");
         }
     }
     let is_security = |one: &ReviewRecord| one.domain == Some(Domain::Security);

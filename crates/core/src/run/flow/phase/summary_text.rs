@@ -1,9 +1,10 @@
 //! The summary comment: one for each pull request, edited in place.
 
 use super::super::super::model::{Phase, Request, Run};
+use super::super::review::OLDER;
 use super::outcome_text::{counted, outcome_text};
 use super::record_text::cell;
-use super::texts::open_findings;
+use super::texts::{older_findings, open_findings};
 use crate::agent::{Cost, Usage};
 use crate::forge::text::{BODY_CHARS, fit};
 use crate::review::{Domain, verdict_title};
@@ -25,6 +26,10 @@ pub(super) fn summary_text(run: &Run, phase: &Phase, request: &Request) -> Strin
     let open = open_findings(phase, request);
     if !open.is_empty() {
         let _ = write!(text, "\nOpen findings:\n\n{open}");
+    }
+    let older = older_findings(phase);
+    if !older.is_empty() {
+        let _ = write!(text, "\n{OLDER}:\n\n{older}");
     }
     let _ = write!(text, "\n{}\n", costs(phase));
     fit(&text, BODY_CHARS - MARKS_ROOM)

@@ -15,7 +15,7 @@ use crate::forge::part::{outcome, own, unmarked};
 use crate::forge::text::{BODY_CHARS, LINE_CHARS, first_line, fit, plain_line};
 use crate::problem::Kind;
 use crate::prompts::fenced;
-use crate::review::{LastWord, is_blocking};
+use crate::review::{LastWord, is_blocking, merged};
 use crate::settings::TeamMode;
 use crate::steering::notice;
 use std::fmt::Write;
@@ -273,6 +273,27 @@ pub(super) fn open_findings(phase: &Phase, request: &Request) -> String {
         let severity = finding.severity.name();
         let (place, issue) = (place(finding), first_line(&finding.issue));
         format!("- {of}{severity}: {place}{issue}")
+    });
+    folded_list(&items.collect::<Vec<_>>(), "finding")
+}
+
+/// What the last review of each domain found that existed before the change, as a list.
+pub(super) fn older_findings(phase: &Phase) -> String {
+    let reviews = &phase.record.reviews;
+    let is_last = |(number, one): &(usize, &ReviewRecord)| {
+        let mut later = reviews[number + 1..].iter();
+        one.verdict.is_some()
+            && later.all(|later| later.domain != one.domain || later.verdict.is_none())
+    };
+    let last = reviews.iter().enumerate().filter(is_last);
+    let all: Vec<Finding> = last
+        .flat_map(|(_, review)| &review.findings)
+        .filter(|one| one.pre_existing && one.refuted.is_none())
+        .cloned()
+        .collect();
+    let items = merged(&all).into_iter().map(|finding| {
+        let (place, issue) = (place(&finding), first_line(&finding.issue));
+        format!("- {}: {place}{issue}", finding.severity.name())
     });
     folded_list(&items.collect::<Vec<_>>(), "finding")
 }

@@ -25,7 +25,7 @@ use placing::{by_place, line_remark, together};
 use std::collections::BTreeMap;
 use verdict::{Judgement, asked_again, judged};
 
-pub(super) use texts::{review_body, without_severity};
+pub(super) use texts::{OLDER, review_body, without_severity};
 
 impl PhaseFlow<'_> {
     pub(super) fn read_diff(&mut self) {
@@ -140,7 +140,15 @@ impl PhaseFlow<'_> {
             let (reviewer, terms) = (&self.terms.reviewer, &self.terms.review);
             let shown = self.shown(diff);
             let subject = self.terms.subject();
-            judgement = judged(outcome, reviewer, domain.as_ref(), subject, terms, &shown);
+            judgement = judged(
+                outcome,
+                reviewer,
+                domain.as_ref(),
+                subject,
+                terms,
+                &shown,
+                lines,
+            );
             // What a fixer declined with a reason it is not asked again: a person decides.
             if let Reviewed::Judged { findings, .. } = &mut judgement.reviewed {
                 findings.retain(|one| !self.is_declined(domain.as_ref(), one));

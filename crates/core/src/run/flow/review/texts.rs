@@ -12,6 +12,9 @@ use std::fmt::Write;
 /// How many findings of one review are shown; the rest is folded.
 pub(super) const MOST_SHOWN: usize = 10;
 
+/// The heading of findings that do not come from the change.
+pub(in crate::run) const OLDER: &str = "Existed before this change, and does not block it";
+
 /// Longest list of findings, so that the whole comment fits.
 const LIST_CHARS: usize = BODY_CHARS - 4_096;
 
@@ -122,9 +125,20 @@ pub(in crate::run) fn review_body(
         let plural = if on_lines == 1 { "" } else { "s" };
         let _ = write!(text, "\n\n{on_lines} inline comment{plural}");
     }
+    let (older, others): (Vec<&Finding>, Vec<&Finding>) =
+        others.iter().partition(|one| one.pre_existing);
+    let room = if older.is_empty() || others.is_empty() {
+        LIST_CHARS
+    } else {
+        LIST_CHARS / 2
+    };
     if !others.is_empty() {
-        text.push_str("\n\n");
-        text.push_str(&listed(others, MOST_SHOWN.saturating_sub(on_lines)));
+        let shown = MOST_SHOWN.saturating_sub(on_lines);
+        let _ = write!(text, "\n\n{}", listed(&others, shown, room));
+    }
+    if !older.is_empty() {
+        let list = listed(&older, MOST_SHOWN, room);
+        let _ = write!(text, "\n\n{OLDER}:\n\n{list}");
     }
     text
 }
@@ -138,16 +152,16 @@ fn heading(review: &ReviewRecord) -> String {
 
 /// Lists every finding, those after the first few folded. If the list is too long, each finding is cut
 /// to an equal share, so that the last ones are not lost.
-fn listed(findings: &[Finding], shown: usize) -> String {
-    let mut items: Vec<String> = findings.iter().map(item).collect();
+fn listed(findings: &[&Finding], shown: usize, room: usize) -> String {
+    let mut items: Vec<String> = findings.iter().map(|one| item(one)).collect();
     let length = |items: &[String]| {
         items
             .iter()
             .map(|item| item.chars().count() + 1)
             .sum::<usize>()
     };
-    if length(&items) > LIST_CHARS {
-        let share = LIST_CHARS / items.len() - 1;
+    if length(&items) > room {
+        let share = room / items.len() - 1;
         items = items.iter().map(|item| fit_item(item, share)).collect();
     }
     let (shown, folded) = items.split_at(shown.min(items.len()));

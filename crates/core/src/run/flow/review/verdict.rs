@@ -4,8 +4,9 @@ use super::super::super::model::{OutcomeStatus, ReviewTerms};
 use super::texts::finding_text;
 use crate::agent::AgentOutcome;
 use crate::agent::answer::{COMMIT_CHARS, Finding, Shown, Verdict, read_review};
+use crate::forge::inline::FileDiff;
 use crate::prompts::fenced;
-use crate::review::{Domain, Reviewed, Subject, derive, is_blocking, merged};
+use crate::review::{Domain, Reviewed, Subject, derive, is_blocking, merged, require_older};
 
 /// What follows from a reviewer's answer, all its findings, and why no verdict does.
 pub(super) struct Judgement {
@@ -40,6 +41,7 @@ pub(super) fn judged(
     subject: Subject,
     terms: &ReviewTerms,
     shown: &Shown<'_>,
+    lines: &[FileDiff],
 ) -> Judgement {
     if OutcomeStatus::of_agent(&outcome.ending) != OutcomeStatus::Succeeded {
         let why = outcome.problem(reviewer).map(|problem| problem.to_string());
@@ -49,6 +51,7 @@ pub(super) fn judged(
     // An answer that contradicts itself still names what it found.
     let (review, found) = match read_review(&outcome.text, shown) {
         Ok(mut review) => {
+            require_older(&mut review.findings, lines);
             review.findings = merged(&review.findings);
             (derive(&review, domain, subject, min), review.findings)
         }
