@@ -165,6 +165,7 @@ impl Cruise {
             head_sha,
             commits: self.commits.clone(),
             warnings: Vec::new(),
+            changed: Vec::new(),
         }
     }
 

@@ -92,6 +92,7 @@ impl Performer for Forge<'_> {
                 head_sha: CommitSha::new("b".repeat(40)),
                 commits: Vec::new(),
                 warnings: Vec::new(),
+                changed: Vec::new(),
             },
             Effect::Push { .. } => EffectResult::Pushed,
             Effect::RollBack { .. } => EffectResult::RolledBack { kept: None },

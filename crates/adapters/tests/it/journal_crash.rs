@@ -109,6 +109,7 @@ impl FakePerformer {
                     head_sha: CommitSha::new("b".repeat(40)),
                     commits,
                     warnings: vec![],
+                    changed: Vec::new(),
                 }
             }
             Effect::Push { .. } => {

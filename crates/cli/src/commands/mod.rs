@@ -32,6 +32,7 @@ mod spawn;
 mod spawn_options;
 mod spawn_team;
 mod start_warnings;
+mod stats;
 mod verify;
 
 pub(crate) use verify::worker_if_asked;
@@ -52,6 +53,8 @@ pub(crate) enum Command {
     Cruise(cruise::CruiseArgs),
     /// Show runs and their results
     Runs(runs::RunsArgs),
+    /// Show what reviews came to, per agent and domain
+    Stats(stats::StatsArgs),
     /// List, restore or drop work saved from sandboxes
     Kept(kept::KeptArgs),
     /// Show, discuss and merge pull requests of the local forge
@@ -81,6 +84,7 @@ impl Command {
             Command::SpawnTeam(args) => spawn_team::run(args, app),
             Command::Cruise(args) => cruise::run(args, app),
             Command::Runs(args) => runs::run(args, app),
+            Command::Stats(args) => stats::run(args, app),
             Command::Kept(args) => kept::run(args, app),
             Command::Pr(args) => pr::run(args, app),
             Command::Serve(args) => serve::run(args, app),
@@ -100,6 +104,7 @@ impl Command {
             | Command::SpawnTeam(_)
             | Command::Cruise(_)
             | Command::Runs(_)
+            | Command::Stats(_)
             | Command::Kept(_)
             | Command::Pr(_)
             | Command::Serve(_)

@@ -14,6 +14,7 @@ mod pull_request;
 mod record;
 mod run;
 mod serve;
+mod stats;
 mod text;
 mod value;
 
@@ -33,6 +34,7 @@ pub(crate) use run::{
     RunsDocument,
 };
 pub(crate) use serve::ServeDocument;
+pub(crate) use stats::{ReviewerStats, StatsDocument};
 pub(crate) use text::{CompletionsDocument, HelpDocument, VersionDocument};
 pub(crate) use value::path_text;
 
@@ -75,6 +77,7 @@ documents! {
     RunLogDocument = "drive.runLog/1",
     RunsDocument = "drive.runs/1",
     ServeDocument = "drive.serve/1",
+    StatsDocument = "drive.stats/1",
     VersionDocument = "drive.version/1",
 }
 

@@ -22,8 +22,32 @@ pub(crate) struct RecordDocument {
     security_findings: run::SeverityTotals,
     /// The outcome of each finding of a reviewer.
     remarks: Vec<RemarkDocument>,
+    /// What each fixer's round changed beyond what it was asked to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rounds: Vec<RoundDocument>,
     /// Comments that started no work.
     ignored: Vec<IgnoredDocument>,
+}
+
+/// What a fixer's round changed beyond its findings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct RoundDocument {
+    /// Which, from 1.
+    number: u32,
+    /// The commit that it left.
+    head: Option<String>,
+    /// Changed places that no finding or comment of the round names. Absent too where one of them
+    /// names no place.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    outside: Vec<review::ChangedPlace>,
+    /// How many more there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    more: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// One job of one agent.
@@ -89,6 +113,9 @@ struct ReviewDocument {
     /// The commit that was reviewed.
     #[serde(skip_serializing_if = "Option::is_none")]
     head: Option<String>,
+    /// How many of its findings were touched afterwards; absent before the first round after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resolution: Option<review::Resolution>,
 }
 
 /// One finding of a reviewer.
@@ -170,6 +197,7 @@ impl From<&run::Record> for RecordDocument {
             reviews: record.reviews.iter().map(ReviewDocument::from).collect(),
             security_findings: record.security_findings(),
             remarks: record.remarks.iter().map(RemarkDocument::from).collect(),
+            rounds: record.rounds.iter().map(RoundDocument::from).collect(),
             ignored: record.ignored.iter().map(IgnoredDocument::from).collect(),
         }
     }
@@ -255,6 +283,7 @@ impl From<&run::ReviewRecord> for ReviewDocument {
                 .map(SuggestionDocument::from)
                 .collect(),
             head: review.head.as_ref().map(ToString::to_string),
+            resolution: review.resolution,
         }
     }
 }
@@ -271,6 +300,17 @@ impl From<&run::RemarkRecord> for RemarkDocument {
             action: remark.action,
             review: remark.review.clone(),
             text: remark.text.clone(),
+        }
+    }
+}
+
+impl From<&run::RoundRecord> for RoundDocument {
+    fn from(round: &run::RoundRecord) -> Self {
+        Self {
+            number: round.number,
+            head: round.head.as_ref().map(ToString::to_string),
+            outside: round.outside.clone(),
+            more: round.more,
         }
     }
 }
@@ -349,6 +389,10 @@ mod tests {
                 replacement: None,
             }],
             head: Some(CommitSha::new("a".repeat(40))),
+            resolution: Some(review::Resolution {
+                findings: 1,
+                resolved: 1,
+            }),
         };
         let record = Record {
             sandbox: Some("/sandbox".to_owned()),
@@ -364,6 +408,7 @@ mod tests {
             reviews: vec![
                 ReviewRecord {
                     head: None,
+                    resolution: None,
                     ..review.clone()
                 },
                 review,
@@ -381,6 +426,16 @@ mod tests {
                     round: 2,
                 }),
                 text: Some("it panics".to_owned()),
+            }],
+            rounds: vec![run::RoundRecord {
+                number: 1,
+                head: Some(CommitSha::new("b".repeat(40))),
+                outside: vec![review::ChangedPlace {
+                    file: "b.rs".to_owned(),
+                    line: Some(4),
+                    lines: 2,
+                }],
+                more: 1,
             }],
             ignored: vec![run::IgnoredComment {
                 comment,

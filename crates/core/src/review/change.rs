@@ -57,6 +57,27 @@ impl Change {
         reader.finish()
     }
 
+    /// Which lines changed, as hunks without context, of at most so many files and hunks; and whether
+    /// more did.
+    pub fn into_edits(self, most_files: usize, most_hunks: usize) -> (Vec<FileDiff>, bool) {
+        let (mut hunks, mut is_cut) = (0, self.more > 0 || self.files.len() > most_files);
+        let mut files = Vec::new();
+        for file in self.files.into_iter().take(most_files) {
+            let mut lines = file.lines;
+            if lines.new_path.is_none() && lines.old_path.is_none() {
+                // Git names the sides of a file only where it shows its lines.
+                lines.old_path = Some(file.path.clone());
+                lines.new_path = Some(file.path);
+            }
+            lines.hunks = std::mem::take(&mut lines.edits);
+            is_cut |= file.is_unmeasured || hunks + lines.hunks.len() > most_hunks;
+            lines.hunks.truncate(most_hunks - hunks);
+            hunks += lines.hunks.len();
+            files.push(lines);
+        }
+        (files, is_cut)
+    }
+
     /// Which lines the diff shows, of cut files too.
     pub fn into_lines(self) -> Vec<FileDiff> {
         let files = self.files.into_iter().map(|file| file.lines);

@@ -9,22 +9,25 @@
 
 mod flow;
 mod model;
+mod stats;
 mod status;
 
 pub use flow::{IllegalEvent, NotResumable, fold, require_resumable, step};
 pub use model::{
-    Adopted, AfterEnd, AgentJob, Answer, Approved, Ask, BranchAt, BranchTip, BuildTerms, Child,
-    ChildReport, ChildStage, ChildState, ClosingPost, CommitSummary, Counts, Description, DoneWhen,
-    EVENT_FORMAT, Effect, EffectResult, Entry, Event, FixerResult, Flow, ForgeAct, ForgeAnswer,
-    HoldFor, IgnoredComment, Injected, JobComment, JobInput, JobRecord, Judged, Ledger, Life,
-    LineRemark, Makes, Merge, MergeStep, MergeWhen, Note, Outcome, OutcomeStatus, OwnPost,
-    PLAN_PATH, Parent, Pause, PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck, PollResult,
-    Publish, Published, Record, Remark, RemarkRecord, Request, ResumeStep, Resumption, Retry,
-    ReviewOf, ReviewRecord, ReviewTerms, RollBackCost, Round, RoundJob, RoundStep, Run, RunKind,
-    RunMessage, STATE_FORMAT, SeverityTotals, Shutdown, ShutdownStep, SpawnStage, Spent, Stage,
-    TaskOrder, Threads, Timer, UnreadableFormat, VerifiedAgainst, Watch, WatchTerms, Work,
-    is_actionable, read_event, read_run, reply_key, write_event, write_run,
+    Adopted, AfterEnd, AgentJob, Answer, Approved, Ask, BranchAt, BranchTip, BuildTerms,
+    ChangedLines, Child, ChildReport, ChildStage, ChildState, ClosingPost, CommitSummary, Counts,
+    Description, DoneWhen, EVENT_FORMAT, Effect, EffectResult, Entry, Event, FixerResult, Flow,
+    ForgeAct, ForgeAnswer, HoldFor, IgnoredComment, Injected, JobComment, JobInput, JobRecord,
+    Judged, Ledger, Life, LineRemark, Makes, Merge, MergeStep, MergeWhen, Note, Outcome,
+    OutcomeStatus, OwnPost, PLAN_PATH, Parent, Pause, PermissionRecord, Phase, PhaseEnd,
+    PhaseTerms, PlanCheck, PollResult, Publish, Published, Record, Remark, RemarkRecord, Request,
+    ResumeStep, Resumption, Retry, ReviewOf, ReviewRecord, ReviewTerms, RollBackCost, Round,
+    RoundJob, RoundRecord, RoundStep, Run, RunKind, RunMessage, STATE_FORMAT, SeverityTotals,
+    Shutdown, ShutdownStep, SpawnStage, Spent, Stage, TaskOrder, Threads, Timer, UnreadableFormat,
+    VerifiedAgainst, Watch, WatchTerms, Work, is_actionable, read_event, read_run, reply_key,
+    write_event, write_run,
 };
+pub use stats::{ReviewStats, Reviewing, review_stats};
 pub use status::{
     CruiseStatus, cruise_status, is_cruise, open_findings, paused_for, phase_state, verdict,
     waits_for_person,

@@ -103,6 +103,7 @@ mod tests {
                 head_sha: CommitSha::new("a"),
                 commits: commits(),
                 warnings: vec![dirty()],
+                changed: Vec::new(),
             },
             EffectResult::Replaced {
                 head_sha: CommitSha::new("a"),

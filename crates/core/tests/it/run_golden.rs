@@ -218,6 +218,7 @@ fn every_effect() -> Vec<Effect> {
         Effect::CommitWork {
             sandbox: sandbox.clone(),
             message: "Fix the login".into(),
+            since: Vec::new(),
         },
         Effect::Push {
             sandbox: sandbox.clone(),

@@ -109,6 +109,7 @@ fn an_agent_that_changes_nothing_is_a_clear_outcome_without_a_branch() {
         head_sha: CommitSha::new("a".repeat(40)),
         commits: Vec::new(),
         warnings: Vec::new(),
+        changed: Vec::new(),
     };
     for (result, kind) in [
         (nothing, Kind::NothingChanged),

@@ -113,7 +113,11 @@ impl World<'_> {
                 self.agents.tidy(&self.runs_dir.join(task.run.id.as_str()));
                 Ok(EffectResult::ProcessEnded)
             }
-            Effect::CommitWork { sandbox, message } => self.commit_work(task, sandbox, message),
+            Effect::CommitWork {
+                sandbox,
+                message,
+                since,
+            } => self.commit_work(task, sandbox, message, since),
             Effect::WriteFile {
                 sandbox,
                 path,

@@ -8,7 +8,7 @@ use crate::ports::{
 use drive_core::ids::{BranchName, CommitSha, RemoteName, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::review::shown;
-use drive_core::run::EffectResult;
+use drive_core::run::{ChangedLines, EffectResult};
 use drive_core::sandbox::{Lifetime, Sandbox};
 use std::path::Path;
 
@@ -16,6 +16,9 @@ use std::path::Path;
 const DIFF_BYTES: usize = 128 * 1024;
 /// The longest diff since the last review.
 const SINCE_BYTES: usize = 64 * 1024;
+/// Of how many files and hunks the changed lines are told.
+const MEASURED_FILES: usize = 300;
+const MEASURED_HUNKS: usize = 1_000;
 /// How long a file may be that a run reads.
 const FILE_BYTES: u64 = 4 * 1024 * 1024;
 const SHORT: usize = 8;
@@ -30,6 +33,7 @@ impl World<'_> {
         task: &Task<'_>,
         id: &SandboxId,
         message: &str,
+        since: &[CommitSha],
     ) -> Result<EffectResult, Problem> {
         // A folder that is missing right after its only agent is that agent's doing, and so part of
         // its work. One that outlives its agents is not theirs to remove.
@@ -86,10 +90,30 @@ impl World<'_> {
             warnings.push(self.rewritten(&sandbox, base, &head_sha, commits.is_empty())?);
         }
         self.note_steering(task, place, base, &head_sha)?;
+        let changed = since.iter();
+        let changed = changed.filter_map(|since| self.changed_lines(place, since, &head_sha));
         Ok(EffectResult::WorkCommitted {
+            changed: changed.collect(),
             head_sha,
             commits,
             warnings,
+        })
+    }
+
+    /// Which lines changed since a commit; `None` where that is not known, such as for a commit that is
+    /// gone. It is a measurement: nothing fails for want of it.
+    fn changed_lines(
+        &self,
+        place: Place<'_>,
+        since: &CommitSha,
+        head: &CommitSha,
+    ) -> Option<ChangedLines> {
+        let change = self.history.diff(place, since, head).ok()?;
+        let (files, is_cut) = change.into_edits(MEASURED_FILES, MEASURED_HUNKS);
+        Some(ChangedLines {
+            since: since.clone(),
+            files,
+            is_cut,
         })
     }
 

@@ -51,6 +51,7 @@ fn a_record_is_told_in_full_and_as_text() {
             failure: None,
             findings: Vec::new(),
             head: None,
+            resolution: None,
         }],
         remarks: vec![RemarkRecord {
             comment: None,

@@ -176,7 +176,11 @@ pub(super) fn ended(run: &mut Run, step: ResumeStep, result: EffectResult, now: 
             at(run, ResumeStep::ReadingBranch);
             let sandbox = run.sandbox_id();
             let message = "Save uncommitted changes of the sandbox".to_owned();
-            run.decide(Effect::CommitWork { sandbox, message });
+            run.decide(Effect::CommitWork {
+                sandbox,
+                message,
+                since: Vec::new(),
+            });
         }
         (ResumeStep::ReadingBranch, None) => {
             // A person may have moved the branch, even back to its base.

@@ -98,6 +98,7 @@ impl SpawnFlow<'_> {
                 head_sha,
                 commits,
                 warnings,
+                ..
             } => match (commits.is_empty(), warnings.is_empty()) {
                 (true, true) => self.fail(nothing_changed(&self.request.agent)),
                 (true, false) => self.fail(nothing_on_branch(self.request)),
@@ -198,6 +199,7 @@ impl SpawnFlow<'_> {
         self.run.decide(Effect::CommitWork {
             sandbox: self.run.sandbox_id(),
             message: commit_message(&title_of(&self.request.task), &self.request.task),
+            since: Vec::new(),
         });
     }
 

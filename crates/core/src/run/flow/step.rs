@@ -188,6 +188,7 @@ fn remember(run: &mut Run, key: &EffectKey, effect: &Effect, result: &EffectResu
             head_sha,
             commits,
             warnings,
+            ..
         } => {
             if !commits.is_empty() {
                 let sandbox = run.sandboxes.get(&run.sandbox_id());

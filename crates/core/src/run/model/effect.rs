@@ -54,6 +54,9 @@ pub enum Effect {
         sandbox: SandboxId,
         /// The commit message.
         message: String,
+        /// The commits since which the changed lines are told.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        since: Vec<CommitSha>,
     },
     /// Write a file into a sandbox.
     WriteFile {
@@ -179,6 +182,19 @@ pub enum Effect {
         /// The sandbox.
         sandbox: SandboxId,
     },
+}
+
+/// Which lines changed since a commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangedLines {
+    /// The commit.
+    pub since: CommitSha,
+    /// The changed files, whose hunks have no context.
+    pub files: Vec<FileDiff>,
+    /// Whether more changed than is told here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_cut: bool,
 }
 
 /// One job for one agent.
@@ -308,6 +324,9 @@ pub enum EffectResult {
         commits: Vec<CommitSummary>,
         /// Warnings, such as a rebase that is still in progress.
         warnings: Vec<String>,
+        /// Which lines changed, for each of the commits that were asked for, as far as it is known.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changed: Vec<ChangedLines>,
     },
     /// The file is written.
     FileWritten,

@@ -25,7 +25,7 @@ mod tree;
 mod watch;
 
 pub use ask::{Ask, Injected};
-pub use effect::{AgentJob, Effect, EffectResult, JobComment, JobInput};
+pub use effect::{AgentJob, ChangedLines, Effect, EffectResult, JobComment, JobInput};
 pub use event::{Event, Note};
 pub use forge_act::{
     ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, PollResult, VerifiedAgainst,
@@ -41,7 +41,9 @@ pub use phase::{
     Stage,
 };
 pub use promotion::Judged;
-pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord, SeverityTotals};
+pub use record::{
+    JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord, RoundRecord, SeverityTotals,
+};
 pub use remark::{Remark, ReviewOf};
 pub use request::{
     Adopted, AfterEnd, BuildTerms, DoneWhen, Makes, Parent, PhaseTerms, Publish, Request,

@@ -265,6 +265,7 @@ pub fn committed(commits: usize) -> EffectResult {
             })
             .collect(),
         warnings: vec!["a rebase was left in progress".into()],
+        changed: Vec::new(),
     }
 }
 

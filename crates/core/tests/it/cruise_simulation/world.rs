@@ -181,6 +181,7 @@ impl World {
                     head_sha: CommitSha::new(self.git.head()),
                     commits: self.git.history(),
                     warnings: Vec::new(),
+                    changed: Vec::new(),
                 }
             }
             Effect::WriteFile { .. } => {

@@ -124,6 +124,7 @@ fn with_an_approval_that_waits(after: Option<Vec<Approved>>) -> Scene {
             head_sha: CommitSha::new(head(1)),
             commits: scene.run.work.commits.clone(),
             warnings: Vec::new(),
+            changed: Vec::new(),
         },
     );
     scene.looks.push_back(PollResult {

@@ -141,6 +141,7 @@ fn a_fixer_that_changes_nothing_and_says_nothing_is_told_as_that() {
             head_sha: CommitSha::new(head(1)),
             commits,
             warnings: Vec::new(),
+            changed: Vec::new(),
         },
     );
     scene.sees(seen(&[comment(5, "check the name")]));

@@ -195,6 +195,7 @@ impl Scene {
                         subject: "a change".into(),
                     }],
                     warnings: Vec::new(),
+                    changed: Vec::new(),
                 }
             }
             Effect::OnForge {

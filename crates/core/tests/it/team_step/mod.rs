@@ -5,6 +5,7 @@ mod ending;
 mod failures;
 mod findings;
 mod inert;
+mod measuring;
 mod merging;
 mod modes;
 mod older;

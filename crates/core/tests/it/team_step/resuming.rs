@@ -40,6 +40,7 @@ fn perform(scene: &mut Scene, effect: &Effect) -> EffectResult {
         head_sha: drive_core::ids::CommitSha::new(scene.head.clone().unwrap()),
         commits: scene.commits.clone(),
         warnings: Vec::new(),
+        changed: Vec::new(),
     }
 }
 

@@ -109,6 +109,7 @@ impl Scene {
                     head_sha: self.commits[n].sha.clone(),
                     commits: self.commits.clone(),
                     warnings: Vec::new(),
+                    changed: Vec::new(),
                 }
             }
             Effect::OnForge { act, .. } => {

@@ -9,6 +9,7 @@ mod asks;
 mod description;
 mod ending;
 mod fixer;
+mod measuring;
 mod merge;
 mod next;
 mod outcome_text;

@@ -3,9 +3,10 @@
 use super::super::super::model::{JobRecord, Record, ReviewRecord, Run, SeverityTotals};
 use super::super::isolation_text::isolation_text;
 use super::super::private_paths::without_private_paths;
+use super::outcome_text::counted;
 use crate::agent::answer::Verdict;
 use crate::agent::{Cost, Role, Usage};
-use crate::review::Domain;
+use crate::review::{Domain, Resolution};
 use crate::settings::RecordDetail;
 use std::fmt::Write;
 
@@ -118,9 +119,10 @@ fn tell_reviews(record: &Record, text: &mut String) {
         let at = at.map_or(String::new(), |sha| format!(" at {}", sha.short()));
         let _ = writeln!(
             text,
-            "- {}, round {}{at}: {verdict}",
+            "- {}, round {}{at}: {verdict}{}",
             review.domain.as_ref().map_or("whole change", Domain::name),
-            review.round
+            review.round,
+            resolved(review)
         );
         for one in &review.findings {
             let place = one.file.as_deref().map_or(String::new(), |file| {
@@ -151,6 +153,19 @@ fn tell_reviews(record: &Record, text: &mut String) {
     }
 }
 
+/// How many findings of a review were touched afterwards.
+fn resolved(review: &ReviewRecord) -> String {
+    match review.resolution {
+        Some(Resolution { findings, resolved }) if findings > 0 => {
+            format!(
+                ", {resolved} of {} resolved",
+                counted(findings as usize, "finding")
+            )
+        }
+        Some(_) | None => String::new(),
+    }
+}
+
 fn tell_remarks(record: &Record, text: &mut String) {
     if !record.remarks.is_empty() {
         text.push_str("\nComments:\n\n");
@@ -168,6 +183,12 @@ fn tell_remarks(record: &Record, text: &mut String) {
         };
         let _ = writeln!(text, "- {name}: {became} {}", cell(&remark.note));
     }
+    if record.rounds.iter().any(|round| !round.outside.is_empty()) {
+        text.push_str("\nChanged outside of what the findings name:\n\n");
+    }
+    for line in outside_lines(record) {
+        let _ = writeln!(text, "{line}");
+    }
     if !record.ignored.is_empty() {
         text.push_str("\nIgnored comments:\n\n");
     }
@@ -181,6 +202,28 @@ fn tell_remarks(record: &Record, text: &mut String) {
             one.reason
         );
     }
+}
+
+/// The places that fixers changed beyond their findings, one line for each.
+pub(super) fn outside_lines(record: &Record) -> Vec<String> {
+    let mut lines = Vec::new();
+    for round in &record.rounds {
+        let number = round.number;
+        for place in &round.outside {
+            let line = place.line.map_or(String::new(), |line| format!(":{line}"));
+            let count = match place.lines {
+                0 => String::new(),
+                count => format!(", {}", counted(count as usize, "line")),
+            };
+            let file = cell(&place.file);
+            lines.push(format!("- round {number}: `{file}{line}`{count}"));
+        }
+        if round.more > 0 {
+            let more = counted(round.more as usize, "more place");
+            lines.push(format!("- round {number}: {more}"));
+        }
+    }
+    lines
 }
 
 fn tell_notes(record: &Record, shown: impl Fn(&str) -> String, text: &mut String) {

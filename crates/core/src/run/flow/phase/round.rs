@@ -122,7 +122,12 @@ impl PhaseFlow<'_> {
             EffectResult::Failed { problem } => self.work_failed(round, key, effect, problem),
             EffectResult::AgentEnded { outcome, .. } => self.agent_worked(round, &outcome),
             EffectResult::FileWritten => self.commit(round),
-            EffectResult::WorkCommitted { commits, .. } => self.committed(round, &commits),
+            EffectResult::WorkCommitted {
+                commits, changed, ..
+            } => {
+                self.measure(&round, &changed);
+                self.committed(round, &commits);
+            }
             EffectResult::FileRead { text } => self.plan_read(round, text.as_deref()),
             EffectResult::Pushed => self.pushed(round),
             EffectResult::BranchMoved { .. } => self.branch_moved(round),
@@ -288,9 +293,13 @@ impl PhaseFlow<'_> {
             }
         };
         round.step = RoundStep::Commit;
+        let since = self.measured_since(&round);
         self.at(round);
-        let sandbox = self.run.sandbox_id();
-        self.run.decide(Effect::CommitWork { sandbox, message });
+        self.run.decide(Effect::CommitWork {
+            sandbox: self.run.sandbox_id(),
+            message,
+            since,
+        });
     }
 
     fn committed(&mut self, round: Round, commits: &[CommitSummary]) {

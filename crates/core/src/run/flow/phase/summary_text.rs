@@ -3,7 +3,7 @@
 use super::super::super::model::{Phase, Request, Run};
 use super::super::review::OLDER;
 use super::outcome_text::{counted, outcome_text};
-use super::record_text::cell;
+use super::record_text::{cell, outside_lines};
 use super::texts::{older_findings, open_findings};
 use crate::agent::{Cost, Usage};
 use crate::forge::text::{BODY_CHARS, fit};
@@ -30,6 +30,16 @@ pub(super) fn summary_text(run: &Run, phase: &Phase, request: &Request) -> Strin
     let older = older_findings(phase);
     if !older.is_empty() {
         let _ = write!(text, "\n{OLDER}:\n\n{older}");
+    }
+    let outside = outside_lines(&phase.record);
+    if !outside.is_empty() {
+        let _ = write!(
+            text,
+            "\n<details><summary>{} changed outside of what the findings name</summary>\n\n{}\n\n\
+             </details>\n",
+            counted(outside.len(), "place"),
+            outside.join("\n")
+        );
     }
     let _ = write!(text, "\n{}\n", costs(phase));
     fit(&text, BODY_CHARS - MARKS_ROOM)

@@ -172,6 +172,7 @@ impl PhaseFlow<'_> {
             failure: judgement.failure,
             findings: judgement.findings,
             head: self.run.work.head_sha.clone(),
+            resolution: None,
         };
         if self.is_refutable(&record) {
             return self.refute(record, lines.to_vec());

@@ -1,0 +1,96 @@
+//! What a fixer's round changed: which findings it touched, and what it changed beyond them.
+
+use super::super::super::model::{ChangedLines, ReviewOf, Round, RoundJob, RoundRecord};
+use super::PhaseFlow;
+use crate::ids::CommitSha;
+use crate::review::{Named, is_blocking, outside, resolution};
+
+/// How many reviewed commits are compared with what a round left.
+const MOST_COMMITS: usize = 8;
+/// How many changed places of a round are listed.
+const MOST_PLACES: usize = 50;
+
+impl PhaseFlow<'_> {
+    /// The commits that a round is compared with: the one it began at, and those that were reviewed.
+    pub(super) fn measured_since(&self, round: &Round) -> Vec<CommitSha> {
+        let RoundJob::Fix { .. } = round.job else {
+            return Vec::new();
+        };
+        let mut commits: Vec<CommitSha> = round.head_before.iter().cloned().collect();
+        let reviews = self.state.record.reviews.iter().rev();
+        for head in reviews.filter_map(|review| review.head.as_ref()) {
+            if commits.len() < MOST_COMMITS && !commits.contains(head) {
+                commits.push(head.clone());
+            }
+        }
+        commits
+    }
+
+    /// Enters which findings were touched so far, and what the round changed beyond its findings.
+    pub(super) fn measure(&mut self, round: &Round, changed: &[ChangedLines]) {
+        let since = |commit: Option<&CommitSha>| {
+            let mut all = changed.iter();
+            all.find(|one| Some(&one.since) == commit)
+        };
+        for review in &mut self.state.record.reviews {
+            if let Some(lines) = since(review.head.as_ref()) {
+                review.resolution = Some(resolution(&review.findings, &lines.files));
+            }
+        }
+        let Some(lines) = since(round.head_before.as_ref()) else {
+            return;
+        };
+        let named = self.named_places(round);
+        let mut places = named.map_or(Vec::new(), |named| outside(&lines.files, &named));
+        let more = places.len().saturating_sub(MOST_PLACES) as u64;
+        places.truncate(MOST_PLACES);
+        self.state.record.rounds.push(RoundRecord {
+            number: round.number,
+            head: self.run.work.head_sha.clone(),
+            outside: places,
+            more,
+        });
+    }
+
+    /// The places that the findings and comments of a round name; `None` where one names none: then
+    /// nothing can be said about the others.
+    fn named_places(&self, round: &Round) -> Option<Vec<Named>> {
+        let RoundJob::Fix { batch, findings } = &round.job else {
+            return None;
+        };
+        let mut all = Vec::new();
+        for remark in findings {
+            all.extend(self.named_by_review(&remark.review, round)?);
+        }
+        for key in batch {
+            let entry = self.state.ledger.get(key)?;
+            match (&entry.review, &entry.path) {
+                (Some(review), _) => all.extend(self.named_by_review(review, round)?),
+                (None, Some(path)) => {
+                    let is_same = entry.commit == round.head_before;
+                    let line = entry.line.filter(|_| is_same);
+                    all.push(Named {
+                        file: path.clone(),
+                        lines: line.map(|line| line..line + 1),
+                        text: entry.body.clone(),
+                    });
+                }
+                (None, None) => return None,
+            }
+        }
+        Some(all)
+    }
+
+    /// The places of what stands against a merge in a review. Lines of another commit are not those of
+    /// the round: there the file counts.
+    fn named_by_review(&self, of: &ReviewOf, round: &Round) -> Option<Vec<Named>> {
+        let mut latest = self.state.record.reviews.iter().rev();
+        let review = latest.find(|one| one.domain == of.domain && one.round == of.round)?;
+        let is_same = review.head == round.head_before;
+        let min = self.terms.review.min_confidence;
+        let blocking = review.findings.iter().filter(|one| is_blocking(one, min));
+        blocking
+            .map(|one| Named::of(one).map(|named| named.on_lines(is_same)))
+            .collect()
+    }
+}

@@ -1,0 +1,154 @@
+//! Which findings a fixer's round touched, and what it changed beyond them.
+
+use crate::common::{run_id, team_request};
+use crate::team_step::scene::{APPROVED, OBJECTS, Scene, heard, nobody, team};
+use drive_core::forge::inline::{FileDiff, Hunk};
+use drive_core::ids::CommitSha;
+use drive_core::review::{ChangedPlace, Resolution};
+use drive_core::run::{
+    ChangedLines, CommitSummary, Effect, EffectResult, ForgeAct, Reviewing, review_stats,
+};
+use drive_core::settings::TeamMode;
+
+fn commit(n: usize) -> CommitSummary {
+    CommitSummary {
+        sha: CommitSha::new(format!("{n:040}")),
+        subject: format!("Commit {n}"),
+    }
+}
+
+fn changed(path: &str, line: u64) -> FileDiff {
+    FileDiff {
+        old_path: Some(path.to_owned()),
+        new_path: Some(path.to_owned()),
+        hunks: vec![Hunk {
+            old: line..line + 1,
+            new: line..line + 1,
+        }],
+        edits: Vec::new(),
+    }
+}
+
+fn committed(commits: usize, since: &[usize], files: &[FileDiff]) -> EffectResult {
+    let lines = |n: &usize| ChangedLines {
+        since: commit(*n).sha,
+        files: files.to_vec(),
+        is_cut: false,
+    };
+    EffectResult::WorkCommitted {
+        head_sha: commit(commits).sha,
+        commits: (1..=commits).map(commit).collect(),
+        warnings: Vec::new(),
+        changed: since.iter().map(lines).collect(),
+    }
+}
+
+#[test]
+fn a_round_is_compared_with_what_was_reviewed_and_its_overreach_is_listed() {
+    let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+    let files = [changed("src/login.rs", 2), changed("src/other.rs", 7)];
+    scene.answers(
+        "commitWork",
+        [committed(1, &[], &[]), committed(2, &[1], &files)],
+    );
+    let run = scene.fly(team_request(TeamMode::Github));
+    let asked: Vec<&[CommitSha]> = scene
+        .performed
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::CommitWork { since, .. } => Some(since.as_slice()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(asked, [&[][..], &[commit(1).sha]]);
+    let record = &team(&run).record;
+    let one = Resolution {
+        findings: 1,
+        resolved: 1,
+    };
+    assert_eq!(record.reviews[0].resolution, Some(one));
+    assert_eq!(
+        record.reviews[1].resolution, None,
+        "nothing changed after it"
+    );
+    let place = ChangedPlace {
+        file: "src/other.rs".to_owned(),
+        line: Some(7),
+        lines: 1,
+    };
+    let round = &record.rounds[0];
+    assert_eq!((record.rounds.len(), round.number), (1, 1));
+    assert_eq!(round.outside, [place]);
+    let told = scene
+        .performed
+        .iter()
+        .rev()
+        .find_map(|effect| match effect {
+            Effect::OnForge {
+                act: ForgeAct::Summarize { body, .. },
+                ..
+            } => Some(body.as_str()),
+            _ => None,
+        });
+    let told = told.unwrap();
+    assert!(
+        told.contains(
+            "<details><summary>1 place changed outside of what the findings name</summary>\n\n\
+             - round 1: `src/other.rs:7`, 1 line\n\n</details>"
+        ),
+        "{told}"
+    );
+    let stats = review_stats([&run]);
+    let security = Reviewing {
+        agent: "gemini-cli".to_owned(),
+        domain: Some("Security".to_owned()),
+    };
+    let security = &stats[&security];
+    assert_eq!((security.reviews, security.rounds), (2, 1));
+    assert_eq!(
+        (security.findings, security.measured, security.resolved),
+        (1, 1, 1)
+    );
+    assert_eq!((security.declined, security.refuted), (0, 0));
+    assert!(security.cost.is_some());
+    assert_eq!(stats.len(), 5, "one entry for each domain");
+    assert_eq!(run.id, run_id());
+}
+
+#[test]
+fn a_finding_whose_lines_did_not_change_is_not_resolved() {
+    let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+    let files = [changed("src/login.rs", 4)];
+    scene.answers(
+        "commitWork",
+        [committed(1, &[], &[]), committed(2, &[1], &files)],
+    );
+    let run = scene.fly(team_request(TeamMode::Github));
+    let record = &team(&run).record;
+    let none = Resolution {
+        findings: 1,
+        resolved: 0,
+    };
+    assert_eq!(record.reviews[0].resolution, Some(none));
+    assert_eq!(record.rounds[0].outside, [], "it is near the finding");
+}
+
+#[test]
+fn nothing_is_listed_where_a_person_names_no_place() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let mut talk = crate::common::comment(5, "rename it everywhere");
+    talk.key.surface = drive_core::forge::Surface::Conversation;
+    (talk.path, talk.line) = (None, None);
+    scene.people = [nobody(), heard(vec![talk])].into();
+    let files = [changed("src/other.rs", 7)];
+    scene.answers(
+        "commitWork",
+        [committed(1, &[], &[]), committed(2, &[1], &files)],
+    );
+    let run = scene.fly(team_request(TeamMode::Github));
+    let record = &team(&run).record;
+    assert_eq!(
+        (record.rounds.len(), record.rounds[0].outside.len()),
+        (1, 0)
+    );
+}
