@@ -8,6 +8,7 @@ mod github;
 mod inert;
 mod locks;
 mod matrix;
+mod measuring;
 mod merging;
 mod modes;
 mod opening;

@@ -2,6 +2,7 @@
 
 use crate::common::{run_id, team_request};
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, heard, nobody, team};
+use drive_core::agent::Role;
 use drive_core::forge::inline::{FileDiff, Hunk};
 use drive_core::ids::CommitSha;
 use drive_core::review::{ChangedPlace, Resolution};
@@ -46,6 +47,12 @@ fn committed(commits: usize, since: &[usize], files: &[FileDiff]) -> EffectResul
 #[test]
 fn a_round_is_compared_with_what_was_reviewed_and_its_overreach_is_listed() {
     let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+    let read = |since: Option<&str>| EffectResult::DiffRead {
+        diff: "the diff".to_owned(),
+        lines: Vec::new(),
+        since: since.map(str::to_owned),
+    };
+    scene.answers("readDiff", [read(None), read(Some("the diff since"))]);
     let files = [changed("src/login.rs", 2), changed("src/other.rs", 7)];
     scene.answers(
         "commitWork",
@@ -98,6 +105,10 @@ fn a_round_is_compared_with_what_was_reviewed_and_its_overreach_is_listed() {
         ),
         "{told}"
     );
+    let again = scene.jobs.iter().filter(|job| job.role == Role::Reviewer);
+    let again = &again.clone().nth(1).unwrap().prompt;
+    let beyond = "Changed outside of what the findings name:\nsrc/other.rs:7\n\n";
+    assert!(again.contains(beyond), "{again}");
     let stats = review_stats([&run]);
     let security = Reviewing {
         agent: "gemini-cli".to_owned(),

@@ -8,6 +8,7 @@
 mod asks;
 mod description;
 mod ending;
+mod findings_text;
 mod fixer;
 mod measuring;
 mod merge;

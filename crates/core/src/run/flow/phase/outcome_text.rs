@@ -2,7 +2,7 @@
 //! nothing that the commit status does not.
 
 use super::super::super::model::{DoneWhen, Phase, PhaseEnd, Request, Run};
-use super::texts::{blocking_findings, plain};
+use super::findings_text::{blocking_findings, counted, plain};
 use crate::agent::answer::Verdict;
 use crate::forge::text::plain_line;
 use crate::review::{LastWord, Move};
@@ -129,10 +129,4 @@ fn reviews(run: &Run, phase: &Phase, request: &Request) -> String {
     };
     let all = counted(domains.len(), "domain");
     format!("{content} of {all} approved{idle}")
-}
-
-/// A number with its noun.
-pub(super) fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }

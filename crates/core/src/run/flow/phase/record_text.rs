@@ -3,7 +3,7 @@
 use super::super::super::model::{JobRecord, Record, ReviewRecord, Run, SeverityTotals};
 use super::super::isolation_text::isolation_text;
 use super::super::private_paths::without_private_paths;
-use super::outcome_text::counted;
+use super::findings_text::counted;
 use crate::agent::answer::Verdict;
 use crate::agent::{Cost, Role, Usage};
 use crate::review::{Domain, Resolution};

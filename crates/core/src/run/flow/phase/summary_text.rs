@@ -2,9 +2,9 @@
 
 use super::super::super::model::{Phase, Request, Run};
 use super::super::review::OLDER;
-use super::outcome_text::{counted, outcome_text};
+use super::findings_text::{counted, older_findings, open_findings};
+use super::outcome_text::outcome_text;
 use super::record_text::{cell, outside_lines};
-use super::texts::{older_findings, open_findings};
 use crate::agent::{Cost, Usage};
 use crate::forge::text::{BODY_CHARS, fit};
 use crate::review::{Domain, verdict_title};

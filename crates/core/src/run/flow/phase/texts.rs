@@ -1,28 +1,25 @@
 //! Texts of a phase: commit messages, comments, and the description of the pull request.
 
-use super::super::super::model::{
-    Approved, Entry, Ledger, Phase, PlanCheck, Remark, Request, ReviewRecord, Run,
-};
+use super::super::super::model::{Approved, Entry, Ledger, Phase, PlanCheck, Remark, Request, Run};
 use super::super::publish::shortened;
 use super::super::reply::answer_for;
 use super::super::review::{review_body, without_severity};
 use super::super::shutdown::is_unpushed;
-use super::outcome_text::{counted, description_outcome};
+use super::findings_text::{open_findings, plain};
+use super::outcome_text::description_outcome;
 use super::record_text::record_text;
 use crate::Problem;
-use crate::agent::answer::{CommentAction, CommentAnswer, Finding};
+use crate::agent::answer::{CommentAction, CommentAnswer};
 use crate::forge::part::{outcome, own, unmarked};
-use crate::forge::text::{BODY_CHARS, LINE_CHARS, first_line, fit, plain_line};
+use crate::forge::text::{BODY_CHARS, first_line, fit, plain_line};
 use crate::problem::Kind;
 use crate::prompts::fenced;
-use crate::review::{LastWord, is_blocking, merged};
+use crate::review::LastWord;
 use crate::settings::TeamMode;
 use crate::steering::notice;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// How many items of a list are shown; the rest is folded.
-const MOST_SHOWN: usize = 10;
 /// How many comments are listed by name.
 const MOST_LISTED: usize = 20;
 /// How much of the description the plan may take.
@@ -246,85 +243,6 @@ fn open_list(run: &Run, phase: &Phase, request: &Request) -> String {
     } else {
         format!("Open findings:\n\n{open}\n")
     }
-}
-
-/// The findings that stand against a merge, each with its review.
-pub(super) fn blocking_findings<'a>(
-    phase: &'a Phase,
-    request: &Request,
-) -> Vec<(&'a ReviewRecord, &'a Finding)> {
-    let terms = request.kind.phase_terms();
-    let min = terms.map(|terms| terms.review.min_confidence);
-    let against = |one: &&Finding| min.is_some_and(|min| is_blocking(one, min));
-    let reviews = phase.record.objections();
-    let all = reviews.flat_map(|review| {
-        let findings = review.findings.iter().filter(against);
-        findings.map(move |finding| (review, finding))
-    });
-    all.collect()
-}
-
-/// The findings that stand against a merge, as a list.
-pub(super) fn open_findings(phase: &Phase, request: &Request) -> String {
-    let all = blocking_findings(phase, request);
-    let items = all.into_iter().map(|(review, finding)| {
-        let of = review.domain.as_ref();
-        let of = of.map_or(String::new(), |domain| format!("{domain}, "));
-        let severity = finding.severity.name();
-        let (place, issue) = (place(finding), first_line(&finding.issue));
-        format!("- {of}{severity}: {place}{issue}")
-    });
-    folded_list(&items.collect::<Vec<_>>(), "finding")
-}
-
-/// What the last review of each domain found that existed before the change, as a list.
-pub(super) fn older_findings(phase: &Phase) -> String {
-    let reviews = &phase.record.reviews;
-    let is_last = |(number, one): &(usize, &ReviewRecord)| {
-        let mut later = reviews[number + 1..].iter();
-        one.verdict.is_some()
-            && later.all(|later| later.domain != one.domain || later.verdict.is_none())
-    };
-    let last = reviews.iter().enumerate().filter(is_last);
-    let all: Vec<Finding> = last
-        .flat_map(|(_, review)| &review.findings)
-        .filter(|one| one.pre_existing && one.refuted.is_none())
-        .cloned()
-        .collect();
-    let items = merged(&all).into_iter().map(|finding| {
-        let (place, issue) = (place(&finding), first_line(&finding.issue));
-        format!("- {}: {place}{issue}", finding.severity.name())
-    });
-    folded_list(&items.collect::<Vec<_>>(), "finding")
-}
-
-/// Where a finding is, as the beginning of a line.
-fn place(finding: &Finding) -> String {
-    match (&finding.file, finding.line) {
-        (Some(file), Some(line)) => format!("{}:{line}: ", plain(file)),
-        (Some(file), None) => format!("{}: ", plain(file)),
-        (None, _) => String::new(),
-    }
-}
-
-/// A list whose end is folded if it is long.
-pub(super) fn folded_list(items: &[String], noun: &str) -> String {
-    let (shown, folded) = items.split_at(items.len().min(MOST_SHOWN));
-    let mut text: String = shown.iter().map(|item| format!("{item}\n")).collect();
-    if !folded.is_empty() {
-        let more = counted(folded.len(), &format!("more {noun}"));
-        let rest = folded.join("\n");
-        let _ = write!(
-            text,
-            "\n<details><summary>{more}</summary>\n\n{rest}\n\n</details>\n"
-        );
-    }
-    text
-}
-
-/// Other people's text as part of one line.
-pub(super) fn plain(text: &str) -> String {
-    plain_line(text, LINE_CHARS)
 }
 
 fn is_pingpong(request: &Request) -> bool {

@@ -5,7 +5,7 @@ use super::super::phase::PhaseFlow;
 use super::texts::{finding_text, without_severity};
 use crate::agent::answer::Finding;
 use crate::prompts::Answered;
-use crate::review::Domain;
+use crate::review::{ChangedPlace, Domain};
 
 /// How many findings of the last review its reviewer is reminded of.
 const MOST_REMINDED: usize = 50;
@@ -15,6 +15,24 @@ impl PhaseFlow<'_> {
     pub(super) fn earlier_review(&self, domain: Option<&Domain>) -> Option<&ReviewRecord> {
         let mut latest = self.state.record.reviews.iter().rev();
         latest.find(|one| one.domain.as_ref() == domain && one.verdict.is_some())
+    }
+
+    /// The diff since the last review, after what the last fixer changed in it that nothing names.
+    pub(super) fn with_overreach(&self, since: String) -> String {
+        let last = self.state.record.rounds.last();
+        let last = last.filter(|round| round.head == self.run.work.head_sha);
+        let places = last.map_or(Vec::new(), |round| {
+            let place = |one: &ChangedPlace| match one.line {
+                Some(line) => format!("{}:{line}", one.file),
+                None => one.file.clone(),
+            };
+            round.outside.iter().map(place).collect()
+        });
+        if places.is_empty() {
+            return since;
+        }
+        let places = places.join("\n");
+        format!("Changed outside of what the findings name:\n{places}\n\n{since}")
     }
 
     /// Each finding of a review, with what became of it.

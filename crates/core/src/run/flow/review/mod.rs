@@ -53,7 +53,8 @@ impl PhaseFlow<'_> {
             since: changed,
         } = result
         {
-            (diff, lines, since) = (shown, places, changed.unwrap_or_default());
+            (diff, lines) = (shown, places);
+            since = changed.map_or(String::new(), |diff| self.with_overreach(diff));
         } else if let EffectResult::Failed { problem } = result {
             diff = format!(
                 "The diff could not be read: {problem}. Compare the files with the base yourself.\n"

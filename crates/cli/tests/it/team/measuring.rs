@@ -1,0 +1,72 @@
+//! What a reviewer suggests, what existed before, and what became of it, on either forge.
+
+use crate::stage::{APPROVES, PRIMARY};
+use crate::team::arena::{Arena, on_both_forges};
+use serde_json::json;
+
+on_both_forges!(findings_are_suggested_set_apart_and_measured);
+
+fn findings_are_suggested_set_apart_and_measured(arena: Arena) {
+    let answer = json!({"verdict": "needs_changes", "suggestions": [
+        {"file": "greet.txt", "line": 2, "issue": "two is wrong", "replacement": "  2 @ann"},
+        {"file": "README.md", "line": 1, "issue": "a typo", "preExisting": true},
+        {"file": "greet.txt", "line": 3, "issue": "not older", "preExisting": true, "severity": "minor"},
+    ]});
+    arena
+        .stage
+        .script("says", &format!("```json\n{answer}\n```\n"));
+    let says = arena.stage.path("agents/says");
+    let reviewer = format!(
+        "if [ \"$DRIVE_DOMAIN\" = Correctness ] && ! grep -q fixed greet.txt; then\n\
+         cat {says:?}; exit\nfi\n{APPROVES}"
+    );
+    let strays = PRIMARY.replace("fixer)", "fixer) echo more > beyond.txt;");
+    assert_ne!(strays, PRIMARY);
+    arena.cast(&strays, &reviewer);
+    let ended = arena.flies("github");
+    assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
+    let seen = arena.seen();
+    assert_eq!(
+        &seen.texts[..2],
+        [
+            "[CORRECTNESS REVIEW - NEEDS CHANGES]\n\n1 inline comment\n\n\
+             - `greet.txt` line 3: **minor** not older\n\n\
+             Existed before this change, and does not block it:\n\n\
+             - `README.md` line 1: **major** a typo",
+            "**major** two is wrong\n\n```suggestion\n  2 @ann\n```",
+        ]
+    );
+    let outcome = seen.body.lines().nth(1).unwrap();
+    assert!(outcome.starts_with("**Approved** at `"), "{}", seen.body);
+    assert!(
+        outcome.ends_with("`: 6 of 6 domains approved, after 1 fix round."),
+        "{outcome}"
+    );
+    let record = &ended.document["record"];
+    let review = &record["reviews"][0];
+    assert_eq!(review["suggestions"][1]["preExisting"], true, "{review}");
+    assert_eq!(review["resolution"]["findings"], 2, "{review}");
+    let outside = &record["rounds"][0]["outside"];
+    assert_eq!(
+        *outside,
+        json!([{"file": "beyond.txt", "line": 1, "lines": 1}]),
+        "{record}"
+    );
+    let stats = arena.stage.drive(&["stats"]);
+    assert_eq!(stats.document["schema"], "drive.stats/1", "{stats:?}");
+    assert_eq!(stats.document["runs"], 1);
+    let rows = stats.document["reviewers"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["domain"] == "Correctness");
+    let row = row.unwrap();
+    assert_eq!(
+        (
+            &row["reviews"],
+            &row["findings"],
+            &row["measured"],
+            &row["rounds"]
+        ),
+        (&json!(2), &json!(3), &json!(2), &json!(1)),
+        "{row}"
+    );
+    assert_eq!(row["resolved"], review["resolution"]["resolved"]);
+}
