@@ -30,7 +30,7 @@ fn remote_head(stage: &Stage) -> String {
 fn is_in(stage: &Stage, commit: &str) -> bool {
     stage.git(&["fetch", "--quiet", "origin"]);
     let history = stage.git(&["log", "--format=%H", "origin/user-auth"]);
-    history.lines().any(|one| one == commit)
+    history.lines().any(|one| one.starts_with(commit))
 }
 
 fn wait_for_fixer(stage: &Stage) {
