@@ -53,6 +53,7 @@ fn a_record_is_told_in_full_and_as_text() {
             head: None,
             resolution: None,
         }],
+        rounds: Vec::new(),
         remarks: vec![RemarkRecord {
             comment: None,
             file: Some(EVIL.to_owned()),

@@ -41,16 +41,14 @@ pub use phase::{
     Stage,
 };
 pub use promotion::Judged;
-pub use record::{
-    JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord, RoundRecord, SeverityTotals,
-};
+pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord, SeverityTotals};
 pub use remark::{Remark, ReviewOf};
 pub use request::{
     Adopted, AfterEnd, BuildTerms, DoneWhen, Makes, Parent, PhaseTerms, Publish, Request,
     ReviewTerms, RunKind, TaskOrder, WatchTerms,
 };
 pub use resume::{ResumeStep, Resumption};
-pub use round::{RollBackCost, Round, RoundJob, RoundStep};
+pub use round::{RollBackCost, Round, RoundJob, RoundRecord, RoundStep};
 pub use run::{Flow, OwnPost, Run};
 pub use shutdown::{Shutdown, ShutdownStep};
 pub use spawn::SpawnStage;

@@ -7,12 +7,13 @@ use super::forge_act::IgnoredComment;
 use super::ledger::FixerResult;
 use super::outcome::Spent;
 use super::remark::ReviewOf;
+use super::round::RoundRecord;
 use crate::Problem;
 use crate::agent::answer::{Finding, Severity, Verdict};
 use crate::agent::{AgentOutcome, Cost, Role, Usage};
 use crate::forge::{Comment, CommentRef};
 use crate::ids::CommitSha;
-use crate::review::{ChangedPlace, Domain, LastWord, Resolution, merged};
+use crate::review::{Domain, LastWord, Resolution, merged};
 use crate::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -101,27 +102,6 @@ pub struct ReviewRecord {
     /// How many of its findings were touched afterwards; `None` before the first round after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Resolution>,
-}
-
-/// What a fixer's round changed beyond its findings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RoundRecord {
-    /// Which, from 1.
-    pub number: u32,
-    /// The commit that it left.
-    pub head: Option<CommitSha>,
-    /// Changed places that no finding or comment of the round names. Empty too where one of them names
-    /// no place.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub outside: Vec<ChangedPlace>,
-    /// How many more there are.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub more: u64,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// The outcome of one finding.

@@ -4,6 +4,7 @@ use super::remark::Remark;
 use crate::agent::answer::CommentAnswer;
 use crate::forge::CommentKey;
 use crate::ids::CommitSha;
+use crate::review::ChangedPlace;
 use serde::{Deserialize, Serialize};
 
 /// One round.
@@ -87,4 +88,25 @@ pub enum RollBackCost {
     Time,
     /// One of their tries: the work failed.
     Try,
+}
+
+/// What a fixer's round changed beyond its findings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RoundRecord {
+    /// Which, from 1.
+    pub number: u32,
+    /// The commit that it left.
+    pub head: Option<CommitSha>,
+    /// Changed places that no finding or comment of the round names. Empty too where one of them names
+    /// no place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<ChangedPlace>,
+    /// How many more there are.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
