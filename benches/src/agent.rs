@@ -4,6 +4,7 @@ use crate::table::Row;
 use drive_adapters::Environment;
 use drive_adapters::agents::{AgentHost, agent};
 use drive_adapters::process::BoundedRunner;
+use drive_core::agent::answer::AnswerForm;
 use drive_core::agent::{AgentConfig, AgentKind, Budget, Role};
 use drive_core::ids::RunId;
 use drive_core::process::Limits;
@@ -108,6 +109,7 @@ fn request(folder: &Path, sandbox: &Path) -> AgentRequest {
         domain: None,
         prompt: "stream".to_owned(),
         input: None,
+        answer: AnswerForm::Free,
         sandbox: sandbox.to_path_buf(),
         git_dir: None,
         scratch: folder.join("run"),

@@ -7,11 +7,12 @@ use super::runner::{AnyAgent, environment};
 use drive_core::agent::{AgentNetwork, Role};
 use drive_core::network::Reach;
 use drive_core::problem::{Kind, Problem};
-use drive_core::process::{LeakPolicy, Limits};
+use drive_core::process::{End, LeakPolicy, Limits};
 use drive_engine::CancelToken;
 use drive_engine::ports::{Collect, CommandSpec, IsolationMode};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::Duration;
 
 /// How long an agent may take to say its version.
@@ -34,12 +35,30 @@ impl AnyAgent {
         &self,
         program: &Program,
         args: Vec<OsString>,
-        mut env: BTreeMap<OsString, OsString>,
+        env: BTreeMap<OsString, OsString>,
         mode: IsolationMode,
         cancel: &CancelToken,
     ) -> Result<String, Problem> {
         let scratch = self.host.scratch.join("check").join(&self.name);
-        let folders = prepare(&scratch, &Wanted::nothing())?;
+        let (end, text) = self.ask(program, args, env, &scratch, mode, cancel)?;
+        if end.is_success() && self.recipe.recognises(&text) {
+            return Ok(text);
+        }
+        Err(self.wrong_program(program, &text))
+    }
+
+    /// Starts the program with these arguments in an empty home below `scratch`, without secrets and
+    /// network, and takes what it prints.
+    pub(super) fn ask(
+        &self,
+        program: &Program,
+        args: Vec<OsString>,
+        mut env: BTreeMap<OsString, OsString>,
+        scratch: &Path,
+        mode: IsolationMode,
+        cancel: &CancelToken,
+    ) -> Result<(End, String), Problem> {
+        let folders = prepare(scratch, &Wanted::nothing())?;
         let real_home = self.real_home();
         let readable = self.tools(program, &args, &env, real_home.as_deref());
         // A repository may name the program, and nobody has looked at it yet.
@@ -71,10 +90,7 @@ impl AnyAgent {
             .runner
             .run(&spec, cancel, &mut |_| Ok(()), &mut output)?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        if report.end.is_success() && self.recipe.recognises(&text) {
-            return Ok(text);
-        }
-        Err(self.wrong_program(program, &text))
+        Ok((report.end, text))
     }
 
     fn wrong_program(&self, program: &Program, said: &str) -> Problem {

@@ -1,7 +1,7 @@
 use super::locate::{self, Program};
 use super::projection::CLAUDE_SERVERS;
 use super::prompt::fitted;
-use super::recipe::{Input, Job, Launch, Recipe, args, variable};
+use super::recipe::{FormOption, Input, Job, Launch, Recipe, args, variable};
 use drive_core::Problem;
 use drive_core::agent::stream::{claude_stream, claude_user_message};
 use drive_core::agent::{Access, AgentKind};
@@ -16,6 +16,13 @@ const MAX_PROMPT: usize = 8 * 1024 * 1024;
 /// What a writer must not use: it leads out of the sandbox, or outlives the run.
 const NOT_FOR_WRITERS: &str =
     "EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup";
+
+/// It takes the schema itself, offers it to the model as the tool `StructuredOutput`, and insists once
+/// that the model calls that.
+const FORM: FormOption = FormOption {
+    help: &["--help"],
+    name: "--json-schema",
+};
 
 /// Its tools that rules name, as it spells them.
 const TOOLS: [&str; 12] = [
@@ -98,8 +105,12 @@ impl Recipe for Claude {
         version_text.contains("Claude Code")
     }
 
+    fn form_option(&self) -> Option<FormOption> {
+        Some(FORM)
+    }
+
     fn launch(&self, job: &Job<'_>) -> Result<Launch, Problem> {
-        let prompt = fitted(job.name, &job.request.prompt, MAX_PROMPT, job.folders)?;
+        let prompt = fitted(job.name, &job.prompt(), MAX_PROMPT, job.folders)?;
         // Only the private home's settings count: a repository's hooks and servers are foreign code.
         let mut arguments = args(&[
             "-p",
@@ -127,6 +138,10 @@ impl Recipe for Claude {
         if servers.exists() {
             arguments.push("--mcp-config".into());
             arguments.push(servers.into());
+        }
+        if let Some(schema) = job.answer.schema() {
+            arguments.push(FORM.name.into());
+            arguments.push(schema.to_string().into());
         }
         if let Some(model) = job.model {
             arguments.extend(args(&["--model", model]));

@@ -1,10 +1,12 @@
+use super::files::write_private;
 use super::locate::{self, Program};
 use super::prompt::fitted;
-use super::recipe::{Input, Job, Launch, Recipe, args};
+use super::recipe::{FormOption, Input, Job, Launch, Recipe, args};
 use drive_core::Problem;
 use drive_core::agent::stream::codex_stream;
 use drive_core::agent::{Access, AgentKind};
 use drive_core::process::LayerName;
+use std::path::PathBuf;
 
 /// Codex. Where it runs in its own sandbox it cannot commit: `.git` is read-only there, and drive
 /// commits for it.
@@ -12,6 +14,12 @@ pub(super) struct Codex;
 
 /// Over 1,048,576 characters it exits with 1; no character is shorter than a byte.
 const MAX_PROMPT: usize = 1_000_000;
+
+/// It takes a file with the schema, and asks the model's API for that form.
+const FORM: FormOption = FormOption {
+    help: &["exec", "--help"],
+    name: "--output-schema",
+};
 
 impl Recipe for Codex {
     fn kind(&self) -> AgentKind {
@@ -52,8 +60,12 @@ impl Recipe for Codex {
         version_text.contains("codex")
     }
 
+    fn form_option(&self) -> Option<FormOption> {
+        Some(FORM)
+    }
+
     fn launch(&self, job: &Job<'_>) -> Result<Launch, Problem> {
-        let prompt = fitted(job.name, &job.request.prompt, MAX_PROMPT, job.folders)?;
+        let prompt = fitted(job.name, &job.prompt(), MAX_PROMPT, job.folders)?;
         // Its own sandbox cannot be set up inside ours, and without it every command of its fails.
         // So where the kernel holds the role already, it goes without its own.
         let held = job.is_held_by_kernel();
@@ -86,6 +98,14 @@ impl Recipe for Codex {
             )
             .into(),
         );
+        let mut readable: Vec<PathBuf> = prompt.folder.into_iter().collect();
+        if let Some(schema) = job.answer.schema() {
+            let file = job.folders.scratch.join("answer.schema.json");
+            write_private(&file, schema.to_string().as_bytes())?;
+            arguments.push(FORM.name.into());
+            arguments.push(file.clone().into());
+            readable.push(file);
+        }
         if let Some(model) = job.model {
             arguments.extend(args(&["-m", model]));
         }
@@ -97,7 +117,7 @@ impl Recipe for Codex {
             args: arguments,
             env: Vec::new(),
             input: Input::Once(prompt.text.into_bytes()),
-            readable: prompt.folder.into_iter().collect(),
+            readable,
             relies_on: held.then_some(LayerName::WriteScope),
             stream: codex_stream(job.setup.clone()),
         })

@@ -22,6 +22,7 @@ impl Login {
             },
             text: String::new(),
             summary: String::new(),
+            document: None,
             usage: Usage::default(),
             cost: None,
             session: None,

@@ -14,6 +14,7 @@ mod codex;
 mod command;
 mod confine;
 mod files;
+mod form;
 mod gemini;
 mod home;
 mod host;

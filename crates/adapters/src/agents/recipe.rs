@@ -1,10 +1,11 @@
 use super::home::AgentFolders;
 use super::locate::Program;
 use drive_core::Problem;
-use drive_core::agent::AgentKind;
+use drive_core::agent::answer::AnswerForm;
 use drive_core::agent::stream::{AgentStream, StreamSetup};
+use drive_core::agent::{AgentKind, Secrets};
 use drive_core::process::{LayerName, LayerState};
-use drive_engine::ports::{AgentRequest, IsolationMode, ProcessRunner};
+use drive_engine::ports::{AgentRequest, CommandSpec, IsolationMode, ProcessRunner};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -42,8 +43,22 @@ pub(super) trait Recipe: Send + Sync {
     /// Whether text that a program prints about its version can be this agent's.
     fn recognises(&self, version_text: &str) -> bool;
 
+    /// Its option for the form of the last message.
+    fn form_option(&self) -> Option<FormOption> {
+        None
+    }
+
     /// How to start it for a job.
     fn launch(&self, job: &Job<'_>) -> Result<Launch, Problem>;
+}
+
+/// An option that gives the last message the form of a JSON Schema.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FormOption {
+    /// How to ask which options there are.
+    pub(super) help: &'static [&'static str],
+    /// Its name.
+    pub(super) name: &'static str,
 }
 
 /// One job, with what was prepared for it.
@@ -54,6 +69,8 @@ pub(super) struct Job<'a> {
     pub(super) request: &'a AgentRequest,
     /// The file that says what is to be done as data.
     pub(super) input: Option<&'a Path>,
+    /// The form that its own option is to give its last message; free where it has no such option.
+    pub(super) answer: AnswerForm,
     /// The model to use.
     pub(super) model: Option<&'a str>,
     /// The private folders.
@@ -65,6 +82,12 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// The prompt, with what it does not say about an answer that the CLI itself asks for.
+    pub(super) fn prompt(&self) -> String {
+        let note = self.answer.note().map(|note| format!("\n\n{note}\n"));
+        format!("{}{}", self.request.prompt, note.unwrap_or_default())
+    }
+
     /// Whether the kernel will hold the agent to the folders of its role, whatever its own flags
     /// say.
     pub(super) fn is_held_by_kernel(&self) -> bool {
@@ -107,4 +130,21 @@ pub(super) fn args(literals: &[&str]) -> Vec<OsString> {
 /// One variable.
 pub(super) fn variable(name: &str, value: impl Into<OsString>) -> (OsString, OsString) {
     (OsString::from(name), value.into())
+}
+
+/// How an agent is started, as people may read it.
+pub(super) fn argv(spec: &CommandSpec, secrets: &Secrets) -> Vec<String> {
+    let program = spec.program.as_os_str();
+    let all = std::iter::once(program).chain(spec.args.iter().map(OsString::as_os_str));
+    let all = all.map(|one| without_schema(secrets.redact(&one.to_string_lossy())));
+    all.collect()
+}
+
+/// People need not read the form of an answer in a command line.
+fn without_schema(argument: String) -> String {
+    if argument.starts_with("{\"additionalProperties\"") {
+        "(schema)".to_owned()
+    } else {
+        argument
+    }
 }

@@ -10,13 +10,14 @@ use super::instructions::combined;
 use super::keys::Keys;
 use super::login::Login;
 use super::projection::Projection;
-use super::recipe::{Input, Job, Launch, Recipe};
+use super::recipe::{Input, Job, Launch, Recipe, argv};
 use super::session::Session;
 use super::transcript::Transcript;
 use super::version::{find_version, warning};
 use crate::broker::Renew;
 use crate::caches;
 use crate::files::replace;
+use drive_core::agent::answer::AnswerForm;
 use drive_core::agent::stream::StreamSetup;
 use drive_core::agent::{
     AgentConfig, AgentEvent, AgentKind, AgentNetwork, AgentOutcome, Secrets, allowed_env,
@@ -133,14 +134,6 @@ impl AnyAgent {
     }
 }
 
-/// How an agent is started, as people may read it.
-fn argv(spec: &CommandSpec, secrets: &Secrets) -> Vec<String> {
-    let program = spec.program.as_os_str();
-    let all = std::iter::once(program).chain(spec.args.iter().map(OsString::as_os_str));
-    all.map(|one| secrets.redact(&one.to_string_lossy()))
-        .collect()
-}
-
 impl AnyAgent {
     fn run_unredacted(
         &self,
@@ -178,16 +171,18 @@ impl AnyAgent {
         self.furnish(&folders, &keys.files, request)?;
         make_workplace(request)?;
         let data = write_input(request)?;
+        let answer = self.usable_form(&program, &first_args, &keys.env, request, cancel);
         let launch = self.recipe.launch(&Job {
             name: &self.name,
             request,
             input: data.as_deref(),
+            answer,
             model: request
                 .model
                 .as_deref()
                 .or_else(|| self.config.model_for(request.role)),
             folders: &folders,
-            setup: self.setup(request, secrets),
+            setup: self.setup(request, answer, secrets),
             runner: &*self.host.runner,
         })?;
         let transcript = Transcript::open(&request.scratch, secrets, request.limits.log_bytes)?;
@@ -304,13 +299,14 @@ impl AnyAgent {
         }
     }
 
-    fn setup(&self, request: &AgentRequest, secrets: &Secrets) -> StreamSetup {
+    fn setup(&self, request: &AgentRequest, answer: AnswerForm, secrets: &Secrets) -> StreamSetup {
         StreamSetup {
             role: request.role,
             permissions: self.config.permissions.clone(),
             max_escalations: request.max_escalations,
             budget: request.budget,
             resume: request.resume.clone(),
+            answer,
             secrets: secrets.clone(),
         }
     }

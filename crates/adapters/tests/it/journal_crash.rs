@@ -61,6 +61,7 @@ impl FakePerformer {
             ending: Ending::Succeeded,
             text: "done".into(),
             summary: "done".into(),
+            document: None,
             usage: Usage::default(),
             cost: None,
             session: None,

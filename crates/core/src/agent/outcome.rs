@@ -14,6 +14,9 @@ pub struct AgentOutcome {
     pub text: String,
     /// The agent's last message, shortened.
     pub summary: String,
+    /// The last message whole, if the agent's CLI gave it the form that the job asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<String>,
     /// Tokens of this run.
     pub usage: Usage,
     /// Money of this run, where the agent says.

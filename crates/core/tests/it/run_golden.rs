@@ -3,11 +3,12 @@
 
 use crate::common;
 use drive_core::agent::Role;
+use drive_core::agent::answer::AnswerForm;
 use drive_core::forge::Surface;
 use drive_core::ids::{BranchName, CommitSha, PrNumber, RemoteName, RunId, TaskId};
 use drive_core::run::{
     AfterEnd, AgentJob, Ask, BranchAt, ChildReport, ChildState, EVENT_FORMAT, Effect, Event,
-    ForgeAct, JobComment, JobInput, LineRemark, MergeWhen, Parent, Request, RunMessage,
+    ForgeAct, JobComment, JobFinding, JobInput, LineRemark, MergeWhen, Parent, Request, RunMessage,
     STATE_FORMAT, Timer, UnreadableFormat, VerifiedAgainst, fold, read_event, read_run,
     write_event, write_run,
 };
@@ -182,6 +183,13 @@ fn every_effect() -> Vec<Effect> {
                     }],
                     plan_path: None,
                     conflicts: vec!["src/login.rs".into()],
+                    answer: AnswerForm::Refutations,
+                    findings: vec![JobFinding {
+                        id: "finding-1".into(),
+                        file: Some("src/login.rs".into()),
+                        line: Some(2),
+                        text: "accepts an empty name".into(),
+                    }],
                 },
                 model: Some("small".into()),
                 idle: request.idle_timeout,

@@ -235,6 +235,7 @@ impl Agent for FakeAgent {
             ending,
             summary: format!("The {} is done.", request.role),
             text: work.answer,
+            document: None,
             usage: usage(200),
             cost: None,
             session: None,

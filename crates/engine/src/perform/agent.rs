@@ -55,6 +55,7 @@ impl World<'_> {
             domain: job.domain.clone(),
             prompt: job.prompt.clone(),
             input: serde_json::to_string_pretty(&job.input).ok(),
+            answer: job.input.answer,
             sandbox: sandbox
                 .as_ref()
                 .map_or(scratch.join(EMPTY), |sandbox| sandbox.path.clone()),

@@ -1,6 +1,7 @@
 use super::process::Started;
 use crate::CancelToken;
 use drive_core::Problem;
+use drive_core::agent::answer::AnswerForm;
 use drive_core::agent::{AgentEvent, AgentKind, AgentOutcome, Budget, Role, Session};
 use drive_core::ids::RunId;
 use drive_core::process::Limits;
@@ -23,6 +24,8 @@ pub struct AgentRequest {
     /// The prompt's inputs as JSON, for programs: task, comments, diff base and pull request.
     /// `DRIVE_INPUT` names its file.
     pub input: Option<String>,
+    /// The form of its last message. A CLI with an option for that is asked for it.
+    pub answer: AnswerForm,
     /// The sandbox it works in. A folder below `scratch` is made when it is missing.
     pub sandbox: PathBuf,
     /// The repository's common git folder; its hooks and its configuration are never writable.

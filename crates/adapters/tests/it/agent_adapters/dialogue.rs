@@ -1,4 +1,5 @@
 use crate::agent_adapters::stage::{Stage, of_kind};
+use drive_core::agent::answer::AnswerForm;
 use drive_core::agent::{
     AgentEvent, AgentKind, Budget, Decision, Ending, Failure, Overrun, PermissionRequest, Role,
 };
@@ -165,4 +166,51 @@ fn a_prompt_of_five_megabytes_reaches_an_agent_that_is_spoken_to() {
     let played = stage.play(&of_kind(AgentKind::ClaudeCode, "claude"), &request);
     let size: usize = played.outcome().text.trim().parse().unwrap();
     assert!(size > 5_000_000, "{size}");
+}
+
+/// Its help names one option.
+const FORMED_CLAUDE: &str = r#"#!/bin/sh
+case "$*" in
+  *--help*) echo 'Options: HELP <schema>'; exit 0;;
+  *--json-schema*) said='"result":"","structured_output":{"verdict":"approved"}';;
+  *) said='"result":"free"';;
+esac
+read -r prompt
+echo '{"type":"system","subtype":"init","session_id":"s1","model":"m"}'
+echo '{"type":"result","subtype":"success","is_error":false,"session_id":"s1",'"$said"'}'
+while read -r more; do :; done
+"#;
+
+#[test]
+fn the_form_of_an_answer_is_asked_for_only_where_the_help_names_the_option() {
+    for (help, document, text) in [
+        ("--json-schema", Some(r#"{"verdict":"approved"}"#), ""),
+        ("--json-schemas", None, "free"),
+        ("--output-format", None, "free"),
+    ] {
+        let stage = Stage::new();
+        stage.program("claude", &FORMED_CLAUDE.replace("HELP", help));
+        let config = of_kind(AgentKind::ClaudeCode, "claude");
+        let mut request = stage.request(Role::Reviewer);
+        request.answer = AnswerForm::Review;
+        let played = stage.play(&config, &request);
+        let outcome = played.outcome();
+        assert_eq!(outcome.ending, Ending::Succeeded, "{help}");
+        assert_eq!(outcome.document.as_deref(), document, "{help}");
+        assert_eq!(outcome.text, text, "{help}");
+        let warned = |event: &AgentEvent| matches!(event, AgentEvent::Warning { .. });
+        assert!(!played.events.iter().any(warned), "{:?}", played.events);
+        let left = stage.files(&stage.root.join("run"));
+        assert!(!left.contains(&"help".to_owned()), "{left:?}");
+    }
+}
+
+#[test]
+fn a_job_without_a_form_asks_no_help() {
+    let stage = Stage::new();
+    stage.program("claude", &FORMED_CLAUDE.replace("HELP", "--json-schema"));
+    let config = of_kind(AgentKind::ClaudeCode, "claude");
+    let played = stage.play(&config, &stage.request(Role::Coder));
+    assert_eq!(played.outcome().text, "free");
+    assert_eq!(played.outcome().document, None);
 }

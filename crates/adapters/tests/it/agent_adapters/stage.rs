@@ -2,6 +2,7 @@ use drive_adapters::Environment;
 use drive_adapters::agents::{AgentHost, AnyAgent, agent};
 use drive_adapters::process::BoundedRunner;
 use drive_core::Problem;
+use drive_core::agent::answer::AnswerForm;
 use drive_core::agent::{AgentConfig, AgentEvent, AgentKind, AgentOutcome, Budget, Role};
 use drive_core::ids::RunId;
 use drive_core::process::{LayerName, LayerState, Limits};
@@ -90,6 +91,7 @@ impl Stage {
             domain: None,
             prompt: "please do it".to_owned(),
             input: None,
+            answer: AnswerForm::Free,
             sandbox: self.sandbox(),
             git_dir: None,
             scratch: self.root.join("run"),

@@ -2,6 +2,7 @@ use drive_adapters::Environment;
 use drive_adapters::agents::{AgentHost, AnyAgent, agent};
 use drive_adapters::process::BoundedRunner;
 use drive_core::Problem;
+use drive_core::agent::answer::AnswerForm;
 use drive_core::agent::{
     AgentConfig, AgentEvent, AgentKind, AgentOutcome, Budget, PermissionRules, Role,
 };
@@ -104,6 +105,7 @@ impl Lab {
             domain: None,
             prompt: "please do it".to_owned(),
             input: None,
+            answer: AnswerForm::Free,
             sandbox: self.home.work(),
             git_dir: None,
             scratch: self.scratch(),

@@ -2,6 +2,7 @@
 //! loopback: an empty environment, a private home, dummy keys, a wall clock.
 
 mod acp;
+mod answer_forms;
 mod ends;
 mod faults;
 mod home;

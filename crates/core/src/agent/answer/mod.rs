@@ -5,6 +5,7 @@ mod block;
 mod fields;
 mod finding;
 mod fixer;
+mod form;
 mod json;
 mod namer;
 mod refuter;
@@ -12,6 +13,7 @@ mod reviewer;
 
 pub use finding::{Confidence, Finding, Severity};
 pub use fixer::{CommentAction, CommentAnswer, FixerAnswer, read_fixer};
+pub use form::{AnswerForm, Said};
 pub use namer::{MAX_BRANCH_CHARS, MAX_TITLE_CHARS, Naming, read_naming, slug, title_of};
 pub use refuter::{Refutation, read_refutations};
 pub use reviewer::{

@@ -1,5 +1,7 @@
 use super::block::{all_json, last_json};
 use super::fields::Fields;
+use super::form::Said;
+use super::json::object;
 use super::{Inconclusive, MAX_ITEMS, inconclusive};
 use serde_json::Value;
 
@@ -13,13 +15,28 @@ pub struct Refutation {
 }
 
 /// The findings that an agent refutes with a reason. A finding that any of its blocks lets stand holds.
-pub fn read_refutations(text: &str) -> Result<Vec<Refutation>, Inconclusive> {
-    last_json(text).map_err(inconclusive)?;
-    let mut items: Vec<Value> = Vec::new();
-    let mut has_list = false;
+pub fn read_refutations<'t>(said: impl Into<Said<'t>>) -> Result<Vec<Refutation>, Inconclusive> {
+    let Said { text, document } = said.into();
+    let mut blocks: Vec<Value> = Vec::new();
+    match document {
+        Some(document) => {
+            let broken = |_| inconclusive("its answer is not a JSON object");
+            blocks.push(object(document).map_err(broken)?);
+        }
+        None => {
+            last_json(text).map_err(inconclusive)?;
+        }
+    }
     for block in all_json(text) {
         let block = block.map_err(|_| inconclusive("one of its JSON blocks has a key twice"))?;
-        let listed = Fields::new(&block.value).list("findings");
+        if !blocks.contains(&block.value) {
+            blocks.push(block.value);
+        }
+    }
+    let mut items: Vec<Value> = Vec::new();
+    let mut has_list = false;
+    for block in &blocks {
+        let listed = Fields::new(block).list("findings");
         has_list |= listed.is_some();
         items.extend(listed.unwrap_or_default().iter().cloned());
     }

@@ -1,6 +1,8 @@
 use super::block::{Object, all_json, last_json};
 use super::fields::{Fields, plain};
 use super::finding::{Confidence, Finding, Severity};
+use super::form::Said;
+use super::json::{NotObject, object};
 use super::{Inconclusive, MAX_ITEMS, inconclusive};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,7 +82,14 @@ pub const COMMIT_CHARS: usize = 12;
 
 /// A reviewer's answer. Without a clear verdict, or with a finding that cannot be read, it is
 /// inconclusive: neither an approval nor a finding may be made up or lost.
-pub fn read_review(text: &str, shown: &Shown<'_>) -> Result<Review, Inconclusive> {
+pub fn read_review<'t>(
+    said: impl Into<Said<'t>>,
+    shown: &Shown<'_>,
+) -> Result<Review, Inconclusive> {
+    let Said { text, document } = said.into();
+    if let Some(document) = document {
+        return read_document(document, text, shown);
+    }
     if let Some(verdict) = one_word(text) {
         let findings = Vec::new();
         return Ok(Review { verdict, findings });
@@ -105,15 +114,49 @@ pub fn read_review(text: &str, shown: &Shown<'_>) -> Result<Review, Inconclusive
         return Err(inconclusive("it has another verdict that cannot be read"));
     }
     let review = review(&answer.value)?;
+    require_own(&answer, shown)?;
+    Ok(review)
+}
+
+/// The answer of an agent whose CLI gave its last message the form of one. Earlier messages may be
+/// drafts of it, but an approval after an objection is a contradiction.
+fn read_document(document: &str, text: &str, shown: &Shown<'_>) -> Result<Review, Inconclusive> {
+    let value = object(document).map_err(|why| match why {
+        NotObject::Invalid => inconclusive("its answer is not a JSON object"),
+        NotObject::Twice => inconclusive("its JSON block has a key twice"),
+    })?;
+    let answer = Object {
+        text: document,
+        value,
+    };
+    let given = review(&answer.value)?;
+    require_own(&answer, shown)?;
+    let objects = |other: Result<Object<'_>, NotObject>| match other {
+        Ok(other) if other.value == answer.value => false,
+        Ok(other) if Fields::new(&other.value).get("verdict").is_some() => {
+            !review(&other.value).is_ok_and(|earlier| earlier.verdict.is_content())
+        }
+        Ok(other) => has_findings(&other.value),
+        Err(NotObject::Twice) => true,
+        Err(NotObject::Invalid) => false,
+    };
+    if given.verdict.is_content() && all_json(text).into_iter().any(objects) {
+        return Err(inconclusive("it approves after an earlier message objects"));
+    }
+    Ok(given)
+}
+
+/// Refuses a verdict on another commit, and one that was quoted.
+fn require_own(answer: &Object<'_>, shown: &Shown<'_>) -> Result<(), Inconclusive> {
     let commit = Fields::new(&answer.value).text("commit");
     match commit.map(|commit| is_about(&commit, shown.commit)) {
-        Some(true) => Ok(review),
+        Some(true) => Ok(()),
         Some(false) => Err(inconclusive("its verdict names another commit")),
         None => match shown.place_of(answer.text) {
             Some(place) => Err(inconclusive(format!(
                 "its verdict block also stands in {place}"
             ))),
-            None => Ok(review),
+            None => Ok(()),
         },
     }
 }

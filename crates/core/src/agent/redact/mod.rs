@@ -56,6 +56,7 @@ impl Secrets {
         }
         outcome.text = self.redact(&outcome.text);
         outcome.summary = self.redact(&outcome.summary);
+        outcome.document = outcome.document.map(|document| self.redact(&document));
         outcome
     }
 

@@ -248,6 +248,9 @@ fn result(event: &Value, progress: &mut Progress) {
         if !text.is_empty() && !progress.just_said(text) {
             progress.text(text);
         }
+        if let Some(answer) = event.get("structured_output") {
+            progress.answered(&answer.to_string());
+        }
         progress.succeed();
     } else {
         let status = event["api_error_status"]

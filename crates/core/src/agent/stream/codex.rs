@@ -62,7 +62,10 @@ impl Codex {
         let item = &event["item"];
         let text = |key: &str| item[key].as_str().unwrap_or_default();
         match (text("type"), moment) {
-            ("agent_message", Moment::Completed) => progress.text(text("text")),
+            ("agent_message", Moment::Completed) => {
+                progress.text(text("text"));
+                progress.answered(text("text"));
+            }
             ("reasoning", Moment::Completed) => progress.thinking(text("text")),
             ("command_execution", Moment::Started) => self.calls.begun(command(item), progress),
             ("command_execution", Moment::Completed) => self.command_ended(item, progress),

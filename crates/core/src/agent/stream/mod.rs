@@ -19,6 +19,7 @@ mod spoken;
 mod text;
 mod verdict;
 
+use super::answer::AnswerForm;
 use super::event::AgentEvent;
 use super::outcome::{AgentOutcome, Session};
 use super::permission::PermissionRules;
@@ -46,6 +47,8 @@ pub struct StreamSetup {
     pub budget: Budget,
     /// The conversation to resume.
     pub resume: Option<Session>,
+    /// The form that the CLI's own option gives the last message; free where it is not used.
+    pub answer: AnswerForm,
     /// Secrets to redact from the output.
     pub secrets: Secrets,
 }

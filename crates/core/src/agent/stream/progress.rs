@@ -1,5 +1,5 @@
 use super::diagnosis::{Tries, diagnose, wait_for};
-use super::spoken::{MAX_EVENT_TEXT, Spoken};
+use super::spoken::{MAX_EVENT_TEXT, MAX_SAID, Spoken};
 use super::text::{cut, one_line, push_bounded};
 use super::{Phase, StreamSetup};
 use crate::agent::answer::ends_review;
@@ -29,6 +29,8 @@ pub(super) struct Progress {
     pub(super) outgoing: Vec<Vec<u8>>,
     pub(super) session: Option<String>,
     pub(super) spoken: Spoken,
+    /// The last message, where it has the form that was asked for.
+    pub(super) document: Option<String>,
     stderr: String,
     stderr_redactor: Redactor,
     pub(super) last_error: Option<(Failure, String)>,
@@ -54,6 +56,7 @@ impl Progress {
             events: Vec::new(),
             outgoing: Vec::new(),
             spoken: Spoken::new(setup.secrets.clone()),
+            document: None,
             stderr: String::new(),
             stderr_redactor: Redactor::new(setup.secrets.clone()),
             setup,
@@ -153,6 +156,14 @@ impl Progress {
         self.close_message();
         self.text_piece(text);
         self.close_message();
+    }
+
+    /// Takes a message for the answer, if the CLI was asked for a form and this is an object.
+    pub(super) fn answered(&mut self, text: &str) {
+        let has_form = !self.setup.answer.is_free() && text.len() <= MAX_SAID;
+        let is_object = || serde_json::from_str::<serde_json::Map<_, _>>(text).is_ok();
+        let is_answer = has_form && is_object();
+        self.document = is_answer.then(|| self.setup.secrets.redact(text));
     }
 
     /// The message is over: what it ends with can be shown.

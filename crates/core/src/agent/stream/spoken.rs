@@ -3,7 +3,7 @@ use crate::agent::redact::{Redactor, Secrets};
 use crate::verify::text::tail;
 
 /// Bytes of text kept for the outcome.
-const MAX_SAID: usize = 256 * 1024;
+pub(super) const MAX_SAID: usize = 256 * 1024;
 /// Bytes of text in one event.
 pub(super) const MAX_EVENT_TEXT: usize = 64 * 1024;
 /// Bytes of the last message shown to people.

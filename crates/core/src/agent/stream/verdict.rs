@@ -20,6 +20,7 @@ impl Progress {
             ending: self.ending(end),
             text: self.spoken.said().to_owned(),
             summary: self.spoken.summary(),
+            document: self.document.take(),
             usage: self.meter.usage(),
             cost: self.meter.cost(),
             session: self.session.take().map(|id| Session {

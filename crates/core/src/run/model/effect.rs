@@ -5,12 +5,15 @@ use super::merge::{BranchAt, MergeWhen};
 use super::outcome::{BranchTip, CommitSummary, Published};
 use super::tree::RunMessage;
 use crate::Problem;
+use crate::agent::answer::AnswerForm;
 use crate::agent::{AgentOutcome, Budget, Role};
 use crate::forge::inline::FileDiff;
 use crate::ids::{BranchName, CommitSha, PrNumber, RemoteName, RunId, SandboxId};
 use crate::process::ProcessIdentity;
+use crate::prompts::Claimed;
 use crate::sandbox::{KeptWork, Sandbox, SandboxSpec};
 use crate::verify::Verification;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -226,7 +229,7 @@ pub struct AgentJob {
 }
 
 /// What a job is about, as data: the file that `DRIVE_INPUT` names.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JobInput {
     /// The task of the run.
     pub task: String,
@@ -242,10 +245,48 @@ pub struct JobInput {
     /// Files with conflicts to resolve.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<String>,
+    /// The form of the last message.
+    #[serde(default, skip_serializing_if = "AnswerForm::is_free")]
+    pub answer: AnswerForm,
+    /// The findings to refute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<JobFinding>,
+}
+
+impl JobInput {
+    /// Asks for a refutation of these findings.
+    pub fn ask_to_refute(&mut self, findings: &[Claimed<'_>]) {
+        self.answer = AnswerForm::Refutations;
+        self.findings = findings.iter().map(JobFinding::from).collect();
+    }
+}
+
+/// One finding to refute.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct JobFinding {
+    /// The id that the answer must name.
+    pub id: String,
+    /// The file it is about.
+    pub file: Option<String>,
+    /// The line it is about.
+    pub line: Option<u64>,
+    /// What it says.
+    pub text: String,
+}
+
+impl From<&Claimed<'_>> for JobFinding {
+    fn from(claim: &Claimed<'_>) -> Self {
+        Self {
+            id: claim.id.to_owned(),
+            file: claim.file.map(str::to_owned),
+            line: claim.line,
+            text: claim.text.to_owned(),
+        }
+    }
 }
 
 /// One comment to act on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JobComment {
     /// The id that the answer must name.
     pub id: String,

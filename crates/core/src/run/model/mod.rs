@@ -25,7 +25,7 @@ mod tree;
 mod watch;
 
 pub use ask::{Ask, Injected};
-pub use effect::{AgentJob, ChangedLines, Effect, EffectResult, JobComment, JobInput};
+pub use effect::{AgentJob, ChangedLines, Effect, EffectResult, JobComment, JobFinding, JobInput};
 pub use event::{Event, Note};
 pub use forge_act::{
     ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, PollResult, VerifiedAgainst,
@@ -37,8 +37,8 @@ pub use ledger::{Answer, Entry, FixerResult, Ledger, Life, is_actionable, reply_
 pub use merge::{BranchAt, Merge, MergeStep, MergeWhen};
 pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
 pub use phase::{
-    ClosingPost, Counts, Description, HoldFor, PLAN_PATH, Pause, Phase, PhaseEnd, PlanCheck, Retry,
-    Stage,
+    ClosingPost, Counts, Description, Halt, HoldFor, PLAN_PATH, Panel, Pause, Phase, PhaseEnd,
+    PlanCheck, Posting, Retry, Stage,
 };
 pub use promotion::Judged;
 pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord, SeverityTotals};

@@ -2,6 +2,7 @@ use crate::agent::{AgentOutcome, Cost, Ending, Failure, Usage};
 use crate::ids::{BranchName, CommitSha, PrNumber};
 use crate::time::Timestamp;
 use crate::{Class, Problem};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -155,7 +156,7 @@ pub struct CommitSummary {
 }
 
 /// A pull request of ours.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Published {
     /// Its number.

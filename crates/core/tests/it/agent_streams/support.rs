@@ -1,3 +1,4 @@
+use drive_core::agent::answer::AnswerForm;
 use drive_core::agent::stream::{AgentStream, StreamSetup};
 use drive_core::agent::{
     AgentEvent, AgentOutcome, Budget, Ending, Failure, PermissionRules, Role, Secrets, Usage,
@@ -14,6 +15,7 @@ pub(crate) fn setup() -> StreamSetup {
         max_escalations: 5,
         budget: Budget::default(),
         resume: None,
+        answer: AnswerForm::Free,
         secrets: Secrets::default(),
     }
 }

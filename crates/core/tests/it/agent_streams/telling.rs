@@ -55,6 +55,7 @@ fn claude_writes_a_file_runs_a_command_and_finishes() {
             ending: Ending::Succeeded,
             text: format!("I will write.\n\n{answer}"),
             summary: answer.to_owned(),
+            document: None,
             usage: total,
             cost: Some(cost),
             session: Some(Session {

@@ -215,6 +215,7 @@ pub fn agent_ended(failure: Option<Failure>) -> EffectResult {
         ending,
         text: "Done.".into(),
         summary: "Done.".into(),
+        document: None,
         usage,
         cost: Some(Cost::from_micro_usd(250_000)),
         session: None,

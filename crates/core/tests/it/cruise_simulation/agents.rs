@@ -4,6 +4,7 @@ use crate::cruise_simulation::clock::{Clock, HOUR, MINUTE, SECOND};
 use crate::cruise_simulation::git::{Git, PlanText};
 use crate::cruise_simulation::rng::Rng;
 use crate::cruise_simulation::world::UnderWay;
+use drive_core::agent::answer::AnswerForm;
 use drive_core::agent::stream::{Phase, StreamSetup, program_stream};
 use drive_core::agent::{
     AgentOutcome, Budget, Cost, Ending, Failure, Ignored, PermissionRules, Role, Secrets, Usage,
@@ -164,6 +165,7 @@ pub fn work(
         ending,
         text,
         summary: "Done.".to_owned(),
+        document: None,
         usage: Usage {
             input,
             cached: 0,
@@ -188,6 +190,7 @@ fn complete(text: &str) -> (Ending, String) {
         max_escalations: 0,
         budget: Budget::default(),
         resume: None,
+        answer: AnswerForm::Free,
         secrets: Secrets::default(),
     });
     stream.push(

@@ -1,5 +1,6 @@
 //! The real agent CLIs against the scripted model: what our adapters take for granted about them.
 
+mod answer_forms;
 mod bare;
 mod codex_sandbox;
 mod permissions;

@@ -14,7 +14,7 @@ use super::super::model::{
 use super::kit::no_commit;
 use super::phase::PhaseFlow;
 use crate::agent::Role;
-use crate::agent::answer::{Finding, Shown, Verdict};
+use crate::agent::answer::{AnswerForm, Finding, Shown, Verdict};
 use crate::forge::inline::FileDiff;
 use crate::forge::{CommentKey, CommentRef};
 use crate::ids::{CommitSha, EffectKey};
@@ -112,6 +112,7 @@ impl PhaseFlow<'_> {
         let prompt = self.terms.prompts.render(&prompt);
         let mut job = self.phase_job(&self.terms.reviewer, Role::Reviewer, prompt);
         job.round = round;
+        job.input.answer = AnswerForm::Review;
         job.domain = domain.map(|domain| domain.name().to_owned());
         job
     }

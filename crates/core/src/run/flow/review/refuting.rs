@@ -57,6 +57,7 @@ impl PhaseFlow<'_> {
             findings: &claims,
         });
         let mut job = self.phase_job(&self.terms.reviewer, Role::Reviewer, prompt);
+        job.input.ask_to_refute(&claims);
         job.round = record.round;
         job.domain = record
             .domain
@@ -77,7 +78,7 @@ impl PhaseFlow<'_> {
         let mut refutations = Vec::new();
         if let EffectResult::AgentEnded { outcome, .. } = result {
             let is_done = OutcomeStatus::of_agent(&outcome.ending) == OutcomeStatus::Succeeded;
-            match read_refutations(&outcome.text) {
+            match read_refutations(&**outcome) {
                 Ok(read) if is_done => refutations = read,
                 Ok(_) => self.warn(format!("{UNCHECKED}: the second agent failed")),
                 Err(why) => self.warn(format!("{UNCHECKED}: {}", why.reason)),

@@ -49,7 +49,7 @@ pub(super) fn judged(
     }
     let min = terms.min_confidence;
     // An answer that contradicts itself still names what it found.
-    let (review, found) = match read_review(&outcome.text, shown) {
+    let (review, found) = match read_review(outcome, shown) {
         Ok(mut review) => {
             require_older(&mut review.findings, lines);
             review.findings = merged(&review.findings);
