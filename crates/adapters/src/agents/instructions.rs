@@ -1,51 +1,63 @@
+use drive_core::agent::Role;
+use drive_core::prompts::{RULE_FILES, cut_rules};
 use drive_engine::ports::InstructionFile;
-
-/// The most that is told of one file. Codex takes 32 KiB by default, and none of them needs more.
-const MAX_BYTES: usize = 64 * 1024;
 
 /// The name of the instructions that every agent is meant to follow.
 const COMMON: &str = "AGENTS.md";
 
+/// The rules for people, which hold for agents too.
+const FOR_PEOPLE: &str = "CONTRIBUTING.md";
+
 /// One text of the user's instructions and the repository's, for an agent that reads `own` (such as
 /// `CLAUDE.md`): that file and the common one, or where a repository has neither, what it has for
-/// other agents. `None` where nobody says anything.
+/// other agents; and its rules for people. A reviewer gets all that a change is held against. `None`
+/// where nobody says anything.
 pub(super) fn combined(
     own: &str,
+    role: Role,
     user: Option<&str>,
     repository: &[InstructionFile],
 ) -> Option<String> {
-    let is_meant = |file: &&InstructionFile| file.name == own || file.name == COMMON;
-    let has_own = repository.iter().any(|file| is_meant(&file));
-    let mut meant: Vec<&InstructionFile> = repository
-        .iter()
-        .filter(|file| !has_own || is_meant(file))
-        .collect();
-    meant.sort_by_key(|file| file.name != own);
-    meant.dedup_by(|later, first| later.text == first.text);
-    let user = user.map(inert).filter(|text| !text.trim().is_empty());
+    let is_own = |name: &str| name == own || name == COMMON;
+    let has_own = repository.iter().any(|file| is_own(&file.name));
+    let is_reviewer = role == Role::Reviewer;
+    let is_meant = |name: &str| {
+        let is_rule = is_reviewer && RULE_FILES.contains(&name);
+        is_own(name) || name == FOR_PEOPLE || is_rule || !has_own
+    };
+    let mut meant: Vec<&InstructionFile> = Vec::new();
+    for file in repository.iter().filter(|file| is_meant(&file.name)) {
+        meant.push(file);
+    }
+    meant.sort_by_key(|file| (file.name != own, file.name == FOR_PEOPLE));
+    let mut told: Vec<&InstructionFile> = Vec::new();
+    for file in meant {
+        if told.iter().all(|other| other.text != file.text) {
+            told.push(file);
+        }
+    }
+    let meant = told;
+    let user = user.map(|text| inert(&cut_rules(own, text)));
+    let user = user.filter(|text| !text.trim().is_empty());
     let texts = meant.iter().map(|file| {
-        let text = inert(&file.text);
-        format!("<!-- {} of the repository -->\n{text}", file.name)
+        let text = inert(&cut_rules(&file.name, &file.text));
+        format!("{} of the repository:\n{text}", file.name)
     });
     let all: Vec<String> = user.into_iter().chain(texts).collect();
     (!all.is_empty()).then(|| all.join("\n\n"))
 }
 
-/// The text, cut, without imports: claude and gemini would put the file behind `@path` in its place,
-/// such as their own login.
+/// The text without imports: claude and gemini would put the file behind `@path` in its place, such as
+/// their own login.
 fn inert(text: &str) -> String {
-    let end = text.floor_char_boundary(MAX_BYTES.min(text.len()));
-    let mut out = String::with_capacity(end);
+    let mut out = String::with_capacity(text.len());
     let mut last = '\n';
-    for c in text[..end].chars() {
+    for c in text.chars() {
         if c == '@' && !last.is_alphanumeric() {
             out.push('\\');
         }
         out.push(c);
         last = c;
-    }
-    if end < text.len() {
-        out.push_str("\n[cut: the file is longer]\n");
     }
     out
 }
@@ -53,6 +65,7 @@ fn inert(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use drive_core::prompts::LONGEST_RULES;
 
     fn file(name: &str, text: &str) -> InstructionFile {
         InstructionFile {
@@ -69,20 +82,20 @@ mod tests {
             file("GEMINI.md", "c"),
         ];
         assert_eq!(
-            combined("CLAUDE.md", Some("mine"), &files).unwrap(),
-            "mine\n\n<!-- CLAUDE.md of the repository -->\na\n\n\
-             <!-- AGENTS.md of the repository -->\nb"
+            combined("CLAUDE.md", Role::Coder, Some("mine"), &files).unwrap(),
+            "mine\n\nCLAUDE.md of the repository:\na\n\n\
+             AGENTS.md of the repository:\nb"
         );
         assert_eq!(
-            combined("AGENTS.md", None, &files[1..]).unwrap(),
-            "<!-- CLAUDE.md of the repository -->\na\n\n<!-- GEMINI.md of the repository -->\nc"
+            combined("AGENTS.md", Role::Coder, None, &files[1..]).unwrap(),
+            "CLAUDE.md of the repository:\na\n\nGEMINI.md of the repository:\nc"
         );
         let twice = [file("AGENTS.md", "same"), file("GEMINI.md", "same")];
         assert_eq!(
-            combined("GEMINI.md", None, &twice).unwrap(),
-            "<!-- GEMINI.md of the repository -->\nsame"
+            combined("GEMINI.md", Role::Coder, None, &twice).unwrap(),
+            "GEMINI.md of the repository:\nsame"
         );
-        assert_eq!(combined("CLAUDE.md", Some(" \n"), &[]), None);
+        assert_eq!(combined("CLAUDE.md", Role::Coder, Some(" \n"), &[]), None);
     }
 
     #[test]
@@ -94,9 +107,38 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_cut_and_says_so() {
-        let cut = inert(&"é".repeat(MAX_BYTES));
-        assert!(cut.ends_with("é\n[cut: the file is longer]\n"));
-        assert!(cut.len() < MAX_BYTES + 64);
+    fn a_long_file_is_cut_and_says_so() {
+        let files = [file("AGENTS.md", &"x".repeat(LONGEST_RULES + 7))];
+        let text = combined("CLAUDE.md", Role::Coder, None, &files).unwrap();
+        assert!(text.ends_with("x\n[cut: the last 7 bytes of AGENTS.md]\n"));
+    }
+
+    #[test]
+    fn a_reviewer_gets_every_rule_of_the_repository_and_the_same_text_once() {
+        let files = [
+            file("CLAUDE.md", "a"),
+            file("AGENTS.md", "b"),
+            file("GEMINI.md", "c"),
+            file("CONTRIBUTING.md", "d"),
+        ];
+        assert_eq!(
+            combined("AGENTS.md", Role::Reviewer, None, &files).unwrap(),
+            "AGENTS.md of the repository:\nb\n\nCLAUDE.md of the repository:\na\n\n\
+             CONTRIBUTING.md of the repository:\nd"
+        );
+        assert_eq!(
+            combined("AGENTS.md", Role::Coder, None, &files).unwrap(),
+            "AGENTS.md of the repository:\nb\n\n\
+             CONTRIBUTING.md of the repository:\nd"
+        );
+        let same = [
+            file("CLAUDE.md", "a"),
+            file("GEMINI.md", "b"),
+            file("CONTRIBUTING.md", "a"),
+        ];
+        assert_eq!(
+            combined("GEMINI.md", Role::Reviewer, None, &same).unwrap(),
+            "GEMINI.md of the repository:\nb\n\nCLAUDE.md of the repository:\na"
+        );
     }
 }

@@ -353,7 +353,7 @@ impl AnyAgent {
         };
         let own = place.rsplit('/').next().unwrap_or(place);
         let user = self.projection.instructions.as_deref();
-        match combined(own, user, &request.instructions) {
+        match combined(own, request.role, user, &request.instructions) {
             Some(text) => write(place, &text),
             None => Ok(()),
         }

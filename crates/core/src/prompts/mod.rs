@@ -5,11 +5,13 @@
 
 mod batch;
 mod earlier;
+mod rules;
 #[cfg(test)]
 mod tests;
 
 pub use batch::{BatchComment, Claimed, GivenOn};
 pub use earlier::{Answered, Earlier};
+pub use rules::{LONGEST_RULES, RULE_FILES, cut_rules, rule_files, with_rules};
 
 use crate::problem::{Kind, Problem};
 use crate::review::{Domain, Subject};

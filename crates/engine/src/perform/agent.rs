@@ -8,6 +8,7 @@ use drive_core::agent::{Access, AgentEvent, Decision, Role};
 use drive_core::ids::SandboxId;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{Layer, Limits, add_layers};
+use drive_core::prompts::with_rules;
 use drive_core::run::{AgentJob, EffectResult, Note, Spent};
 use std::cell::Cell;
 
@@ -73,8 +74,17 @@ impl World<'_> {
             max_escalations: job.max_escalations,
             isolation: self.isolation,
         };
-        if sandbox.is_some() && agent.takes_instructions() {
+        let takes = agent.takes_instructions();
+        if sandbox.is_some() && (takes || job.role == Role::Reviewer) {
             request.instructions = self.instructions(task)?;
+        }
+        if !takes {
+            let files = std::mem::take(&mut request.instructions);
+            let files = files
+                .iter()
+                .map(|one| (one.name.as_str(), one.text.as_str()));
+            let files: Vec<(&str, &str)> = files.collect();
+            request.prompt = with_rules(&request.prompt, &files);
         }
         let notes = Notes {
             task,

@@ -58,8 +58,8 @@ pub struct InstructionFile {
     pub text: String,
 }
 
-/// The names of files that tell agents what to do.
-pub const INSTRUCTION_FILES: [&str; 3] = ["CLAUDE.md", "AGENTS.md", "GEMINI.md"];
+/// The names of files that tell agents what to do. Reviewers hold a change against them.
+pub const INSTRUCTION_FILES: [&str; 4] = ["CLAUDE.md", "AGENTS.md", "GEMINI.md", "CONTRIBUTING.md"];
 
 /// Facts about an installed agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +87,8 @@ pub trait Agent: Send + Sync {
         cancel: &CancelToken,
     ) -> Result<AgentVersion, Problem>;
 
-    /// Whether it is told what the repository's instruction files say.
+    /// Whether it is told by itself what the repository's instruction files say. Reviewers that are
+    /// not get them in their prompt.
     fn takes_instructions(&self) -> bool {
         false
     }

@@ -1,9 +1,10 @@
-use crate::agent_adapters::stage::{Stage, command, holds};
+use crate::agent_adapters::stage::{Stage, command, holds, of_kind};
 use drive_core::agent::answer::{
     CommentAction, CommentAnswer, FixerAnswer, Shown, Verdict, read_fixer, read_review,
 };
-use drive_core::agent::{AgentEvent, Ending, Role};
+use drive_core::agent::{AgentEvent, AgentKind, Ending, Role};
 use drive_core::process::LayerName;
+use drive_engine::ports::Agent;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -194,4 +195,20 @@ fn a_reviewer_that_is_complete_and_does_not_exit_is_ended_and_has_succeeded() {
         begun.elapsed() < request.limits.wall,
         "it was ended by its limit"
     );
+}
+
+/// Their reviewers get the repository's rules in the prompt, which the engine writes.
+#[test]
+fn agents_without_a_file_for_instructions_say_so() {
+    let stage = Stage::new();
+    for (kind, takes) in [
+        (AgentKind::ClaudeCode, true),
+        (AgentKind::GeminiCli, true),
+        (AgentKind::Codex, true),
+        (AgentKind::Acp, false),
+        (AgentKind::Command, false),
+    ] {
+        let agent = stage.agent(&of_kind(kind, "program"));
+        assert_eq!(agent.takes_instructions(), takes, "{kind}");
+    }
 }

@@ -3,8 +3,9 @@
 use crate::agent_interop::lab::{Lab, Played};
 use drive_core::agent::{AgentEvent, Ending, Failure, Role};
 use drive_core::problem::Kind;
+use drive_core::prompts::RULE_FILES;
 use drive_engine::CancelToken;
-use drive_engine::ports::{Agent, InstructionFile, IsolationMode};
+use drive_engine::ports::{Agent, INSTRUCTION_FILES, InstructionFile, IsolationMode};
 use drive_testkit::interop::Cli;
 use drive_testkit::model_server::{Fault, Script, Turn};
 use std::collections::BTreeMap;
@@ -203,6 +204,44 @@ fn gemini_reads_instructions_as_text() {
 #[test]
 fn codex_reads_instructions_as_text() {
     is_told_as_text(Cli::Codex);
+}
+
+/// A reviewer of every kind holds a change against the same rules.
+fn reviews_by_all_rules(cli: Cli) {
+    let Some(lab) = lab(cli) else { return };
+    let mut request = lab.request(Role::Reviewer);
+    for name in INSTRUCTION_FILES {
+        request.instructions.push(InstructionFile {
+            name: name.to_owned(),
+            text: format!("words-of-{name}"),
+        });
+    }
+    let played = lab.play_request(&request);
+    assert_succeeded(&lab, &played);
+    let turns = lab.server.turns();
+    let told: String = turns.iter().map(|turn| turn.body.to_string()).collect();
+    for name in RULE_FILES {
+        assert!(told.contains(&format!("words-of-{name}")), "{name}");
+        assert!(
+            told.contains(&format!("{name} of the repository")),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn claude_reviews_by_all_rules_of_the_repository() {
+    reviews_by_all_rules(Cli::Claude);
+}
+
+#[test]
+fn gemini_reviews_by_all_rules_of_the_repository() {
+    reviews_by_all_rules(Cli::Gemini);
+}
+
+#[test]
+fn codex_reviews_by_all_rules_of_the_repository() {
+    reviews_by_all_rules(Cli::Codex);
 }
 
 /// Three parts in base64, as the tokens of ChatGPT are: `{"alg":"none"}`, the account, a signature.

@@ -103,7 +103,7 @@ echo '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\"
     let branch = text(&run["branch"]);
     assert_eq!(
         world.git(&format!("show {branch}:told.txt")),
-        "mine\n\n\n<!-- CLAUDE.md of the repository -->\nbase"
+        "mine\n\n\nCLAUDE.md of the repository:\nbase"
     );
     assert_eq!(
         world.git(&format!("show {branch}:there.txt")),

@@ -61,3 +61,38 @@ fn a_finding_on_a_line_that_the_reviewer_was_not_shown_stands_on_its_line() {
     assert!(texts[0].ends_with("1 inline comment"), "{texts:?}");
     assert!(texts[1].starts_with("**major** this line"), "{texts:?}");
 }
+
+#[test]
+fn a_command_agent_reviews_by_the_repositorys_rules_as_they_stand_at_the_base() {
+    let reviewer = looks_for(&[
+        "`AGENTS.md`:",
+        "No panics.",
+        "`CONTRIBUTING.md`:",
+        "One topic.",
+    ]);
+    // The change itself adds a rule, which counts once it is merged.
+    let reviewer = format!(
+        "prompt=$(cat)\ncase \"$prompt\" in *'`CLAUDE.md`:'*) echo 'the same text twice'; exit;; esac\n\
+         printf '%s\\n' \"$prompt\" | sh -c '{}'\n",
+        reviewer.replace('\'', "'\\''")
+    );
+    let stage = Stage::new(&makes("echo 'New rule.' >> CONTRIBUTING.md"), &reviewer);
+    for (name, text) in [
+        ("AGENTS.md", "No panics.\n"),
+        ("CLAUDE.md", "No panics.\n"),
+        ("CONTRIBUTING.md", "One topic.\n"),
+    ] {
+        std::fs::write(stage.path("repo").join(name), text).unwrap();
+        stage.git(&["add", name]);
+    }
+    stage.git(&["commit", "--quiet", "--message=Rules"]);
+    let ended = stage.drive(&[
+        "spawn-team",
+        TASK,
+        "--mode",
+        "pingpong",
+        "--max-iterations",
+        "1",
+    ]);
+    assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
+}
