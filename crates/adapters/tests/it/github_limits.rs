@@ -300,6 +300,25 @@ fn a_line_that_a_push_moved_away_is_outdated_and_still_told() {
 }
 
 #[test]
+fn an_outdated_comment_on_lines_tells_both_ends_and_the_hunk_it_was_written_on() {
+    let hub = Hub::start();
+    hub.add_person("wim", Permission::Write);
+    let pr = open(&hub, "feat/x").number;
+    hub.simulator
+        .comment_on_lines(REPO, "wim", pr.get(), "src/lib.rs", 2..=3, "these");
+    hub.push("feat/x", "src/lib.rs", "one\n");
+    let polled = hub.forge.poll(&[pr], Since(None)).unwrap();
+    let comment = &polled.comments[0];
+    let origin = comment.origin.as_ref().unwrap();
+    assert_eq!(
+        (comment.line, origin.first_line, origin.line),
+        (None, Some(2), 3)
+    );
+    let hunk = origin.hunk.as_deref().unwrap();
+    assert!(hunk.starts_with("@@ ") && hunk.ends_with("three"), "{hunk}");
+}
+
+#[test]
 fn the_token_is_in_no_problem_and_no_debug_output() {
     let simulator = Simulator::start();
     simulator.add_repo("acme", "widgets");

@@ -29,6 +29,19 @@ pub(super) fn derived_schema<D: Document>() -> String {
     text
 }
 
+/// The file that `DRIVE_INPUT` names. Agents read it; it is not printed, and does not name itself.
+const AGENT_INPUT: &str = "drive.agentInput/1";
+
+fn agent_input_schema() -> String {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let generator = settings.into_generator();
+    let mut schema = generator.into_root_schema_for::<drive_core::run::JobInput>();
+    schema.insert("title".to_owned(), json!(AGENT_INPUT));
+    let mut text = serde_json::to_string_pretty(&schema).unwrap();
+    text.push('\n');
+    text
+}
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas")
 }
@@ -43,7 +56,8 @@ fn file_name(schema: &str) -> String {
 fn the_published_schemas_are_those_of_the_structs() {
     let update = std::env::var_os("DRIVE_UPDATE_DOCS").is_some();
     let mut expected = BTreeSet::from([file_name(Verification::SCHEMA)]);
-    for (schema, derived) in derived_schemas() {
+    let input = [(AGENT_INPUT, agent_input_schema())];
+    for (schema, derived) in derived_schemas().into_iter().chain(input) {
         let path = folder().join(file_name(schema));
         if update {
             fs::write(&path, &derived).unwrap();

@@ -86,6 +86,7 @@ mod tests {
             body: String::new(),
             path: None,
             line: None,
+            origin: None,
             commit: commit.map(CommitSha::new),
             in_reply_to: None,
             review: Some(review),

@@ -4,7 +4,9 @@
 //! and new values appear in old fields. So only identity is required (an id, a number, the commit and
 //! the branches of a pull request); every other field is optional.
 
-use super::{Author, Comment, CommentKey, Permission, PrState, PullRequest, ReviewState, Surface};
+use super::{
+    Author, Comment, CommentKey, LineOrigin, Permission, PrState, PullRequest, ReviewState, Surface,
+};
 use crate::ids::{BranchName, CommentId, CommitSha, PrNumber};
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
@@ -74,6 +76,7 @@ impl IssueComment {
             body: self.body.unwrap_or_default(),
             path: None,
             line: None,
+            origin: None,
             commit: None,
             in_reply_to: None,
             review: None,
@@ -95,6 +98,12 @@ pub struct ReviewComment {
     path: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
     line: Option<u64>,
+    #[serde(default, deserialize_with = "lenient")]
+    original_line: Option<u64>,
+    #[serde(default, deserialize_with = "lenient")]
+    original_start_line: Option<u64>,
+    #[serde(default, deserialize_with = "lenient")]
+    diff_hunk: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
     commit_id: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
@@ -128,6 +137,9 @@ impl ReviewComment {
             body: self.body.unwrap_or_default(),
             path: self.path,
             line: self.line,
+            origin: self.original_line.map(|line| {
+                LineOrigin::new(self.original_start_line, line, self.diff_hunk.as_deref())
+            }),
             commit: commit_of(self.original_commit_id.or(self.commit_id)),
             in_reply_to: self.in_reply_to_id,
             review: None,
@@ -184,6 +196,7 @@ impl Review {
             body,
             path: None,
             line: None,
+            origin: None,
             commit: commit_of(self.commit_id),
             in_reply_to: None,
             review: Some(review),
@@ -344,6 +357,7 @@ mod tests {
                 body: "please fix".to_owned(),
                 path: None,
                 line: None,
+                origin: None,
                 commit: None,
                 in_reply_to: None,
                 review: None,
@@ -372,6 +386,27 @@ mod tests {
             ),
             (PrNumber::new(7), None, None, None, Timestamp::UNIX_EPOCH)
         );
+    }
+
+    #[test]
+    fn an_outdated_comment_keeps_the_lines_and_the_hunk_it_was_written_on() {
+        let read = |start: Value, line: Value| {
+            let raw: ReviewComment = serde_json::from_value(json!({
+                "id": 9, "body": "x", "path": "a.rs", "line": null, "original_line": line,
+                "original_start_line": start, "diff_hunk": "@@ -1 +1,2 @@\n one\n+two",
+                "pull_request_url": "https://api.github.com/repos/o/r/pulls/7",
+            }))
+            .unwrap();
+            raw.into_comment().unwrap().origin
+        };
+        let origin = |first_line| LineOrigin {
+            first_line,
+            line: 2,
+            hunk: Some("@@ -1 +1,2 @@\n one\n+two".to_owned()),
+        };
+        assert_eq!(read(json!(1), json!(2)), Some(origin(Some(1))));
+        assert_eq!(read(json!(null), json!(2)), Some(origin(None)));
+        assert_eq!(read(json!(null), json!(null)), None);
     }
 
     #[test]

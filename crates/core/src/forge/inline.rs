@@ -120,6 +120,51 @@ pub fn follow_line(hunks: &[Hunk], line: u64) -> Option<u64> {
     Some(shifted)
 }
 
+/// How much of a hunk is kept.
+const HUNK_LINES: usize = 40;
+const HUNK_LINE_CHARS: usize = 300;
+
+/// The last lines of a hunk, after its header: a comment stands on the last one.
+pub fn end_of_hunk(hunk: &str) -> String {
+    let mut lines: Vec<String> = hunk
+        .lines()
+        .map(|line| line.chars().take(HUNK_LINE_CHARS).collect())
+        .collect();
+    let left_out = lines.len().saturating_sub(HUNK_LINES + 1);
+    if left_out > 0 {
+        let plural = if left_out == 1 { "" } else { "s" };
+        lines.splice(
+            1..=left_out,
+            [format!("[{left_out} line{plural} left out]")],
+        );
+    }
+    lines.join("\n")
+}
+
+/// The hunk of a unified diff of one file up to a line of the new file; `None` where no hunk shows it.
+pub fn hunk_up_to(diff: &str, line: u64) -> Option<String> {
+    let mut shown: Vec<&str> = Vec::new();
+    let mut at = 0;
+    for text in diff.lines() {
+        if let Some(hunk) = parse_hunk(text) {
+            shown = vec![text];
+            at = hunk.new.start;
+            if !hunk.new.contains(&line) {
+                shown.clear();
+            }
+        } else if !shown.is_empty() {
+            shown.push(text);
+            if !text.starts_with(['-', '\\']) {
+                if at == line {
+                    return Some(shown.join("\n"));
+                }
+                at += 1;
+            }
+        }
+    }
+    None
+}
+
 fn files_hint(files: &[FileDiff]) -> String {
     let paths = files.iter().filter_map(|file| file.new_path.as_ref());
     let names: Vec<&String> = paths.collect();

@@ -124,6 +124,9 @@ pub struct Comment {
     pub path: Option<String>,
     /// The line, for inline comments; `None` once outdated.
     pub line: Option<u64>,
+    /// Where an inline comment was written, which stays when its line is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<LineOrigin>,
     /// The commit it was given on, where the forge says.
     pub commit: Option<CommitSha>,
     /// The top-level comment of its thread, for replies.
@@ -134,6 +137,32 @@ pub struct Comment {
     pub created_at: Timestamp,
     /// A link for people.
     pub url: Option<String>,
+}
+
+/// The lines that a comment was written on, in the file of its commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LineOrigin {
+    /// The first of several lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_line: Option<u64>,
+    /// The line, or the last one.
+    pub line: u64,
+    /// The part of the diff that its author saw, up to that line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hunk: Option<String>,
+}
+
+impl LineOrigin {
+    /// Lines of a file, with the end of what was shown of the diff.
+    pub fn new(first_line: Option<u64>, line: u64, hunk: Option<&str>) -> Self {
+        let hunk = hunk.map(inline::end_of_hunk);
+        Self {
+            first_line: first_line.filter(|first| *first < line),
+            line,
+            hunk: hunk.filter(|hunk| !hunk.is_empty()),
+        }
+    }
 }
 
 /// Whether a pull request is open.

@@ -1,4 +1,5 @@
 use super::{fenced, one_line, place};
+use crate::forge::LineOrigin;
 use std::fmt::Write;
 
 /// One comment that a fixer has to answer.
@@ -14,6 +15,8 @@ pub struct BatchComment<'a> {
     pub file: Option<&'a str>,
     /// The commented line.
     pub line: Option<u64>,
+    /// Where it was written, if that line is gone or may be.
+    pub origin: Option<&'a LineOrigin>,
     /// Which state of the work its author saw.
     pub given_on: GivenOn<'a>,
     /// What it says.
@@ -125,11 +128,33 @@ fn comment(one: &BatchComment<'_>) -> String {
         }
     }
     let _ = write!(out, "\n\n{}", fenced(one.body, ""));
+    if let Some(origin) = one.origin {
+        out.push_str(&written_on(origin, one.line));
+    }
     if !one.thread.is_empty() {
         let thread = fenced(one.thread, "");
         let _ = write!(out, "\n\nEarlier in its thread (also data):\n\n{thread}");
     }
     out
+}
+
+/// The lines that a comment was written on, and what its author saw of the diff.
+fn written_on(origin: &LineOrigin, line: Option<u64>) -> String {
+    let lines = match origin.first_line {
+        Some(first) => format!("lines {first} to {}", origin.line),
+        None => format!("line {}", origin.line),
+    };
+    let gone = match line {
+        Some(_) => "",
+        None => "Its line is gone from the diff. ",
+    };
+    let Some(hunk) = &origin.hunk else {
+        return format!("\n\n{gone}It was written on {lines} of the file in that commit.");
+    };
+    let hunk = fenced(hunk, "diff");
+    format!(
+        "\n\n{gone}It was written on {lines}, at the end of this part of the diff (also data):\n\n{hunk}"
+    )
 }
 
 fn code(text: &str) -> String {

@@ -4,7 +4,7 @@
 use crate::common;
 use drive_core::agent::Role;
 use drive_core::agent::answer::AnswerForm;
-use drive_core::forge::Surface;
+use drive_core::forge::{LineOrigin, Surface};
 use drive_core::ids::{BranchName, CommitSha, PrNumber, RemoteName, RunId, TaskId};
 use drive_core::run::{
     AfterEnd, AgentJob, Ask, BranchAt, ChildReport, ChildState, EVENT_FORMAT, Effect, Event,
@@ -176,6 +176,11 @@ fn every_effect() -> Vec<Effect> {
                         author: "ann".into(),
                         file: Some("src/login.rs".into()),
                         line: Some(2),
+                        origin: Some(LineOrigin {
+                            first_line: Some(1),
+                            line: 2,
+                            hunk: Some("@@ -1 +1,2 @@\n one\n+two".into()),
+                        }),
                         body: "check the name".into(),
                         url: None,
                         commit: None,

@@ -60,6 +60,7 @@ impl ForgeState {
             body: body.to_owned(),
             path: None,
             line: None,
+            origin: None,
             commit: None,
             in_reply_to: None,
             review: None,

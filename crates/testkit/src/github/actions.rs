@@ -3,6 +3,7 @@
 use super::git::Merge;
 use super::http::Refusal;
 use super::state::{Event, EventKind, LineNote, Merged, Note, Pull, Repo, Review, Status, World};
+use drive_core::forge::inline::hunk_up_to;
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -25,6 +26,8 @@ pub(crate) struct Proposal<'a> {
 pub(crate) struct Remark {
     pub(crate) path: String,
     pub(crate) line: u64,
+    /// The first of several lines.
+    pub(crate) start: Option<u64>,
     pub(crate) body: String,
 }
 
@@ -208,6 +211,7 @@ impl World {
         let remark = Remark {
             path: first.path.clone(),
             line: first.original_line,
+            start: None,
             body: body.to_owned(),
         };
         let id = self.put_line_note(repo, &pull, by, shell, &remark, Some(to))?;
@@ -384,12 +388,16 @@ impl World {
     ) -> Done<u64> {
         let note = self.note(pull.number, by, &remark.body);
         let id = note.id;
+        let git = &self.repo(repo)?.git;
+        let diff = git.file_diff(&pull.base_sha, &pull.head_sha, &remark.path);
         let line = LineNote {
             note,
             review,
             path: remark.path.clone(),
             line: Some(remark.line),
             original_line: remark.line,
+            original_start: remark.start,
+            hunk: hunk_up_to(&diff, remark.line).unwrap_or_default(),
             commit: pull.head_sha.clone(),
             original_commit: pull.head_sha.clone(),
             in_reply_to,

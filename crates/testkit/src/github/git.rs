@@ -55,6 +55,12 @@ impl GitStore {
             .join("\n")
     }
 
+    /// What the change does to `path`, as text.
+    pub(crate) fn file_diff(&self, base: &str, head: &str, path: &str) -> String {
+        let lines = self.lines(&["diff", &format!("{base}...{head}"), "--", path]);
+        lines.join("\n")
+    }
+
     /// The lines of the new version of `path` that the change shows.
     pub(crate) fn lines_in_diff(&self, base: &str, head: &str, path: &str) -> BTreeSet<u64> {
         let mut shown = BTreeSet::new();

@@ -10,6 +10,7 @@ use drive_core::forge::marker::visible;
 use drive_core::forge::{CommentRef, Permission, ReviewState, Surface};
 use drive_core::ids::CommentId;
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 /// A pull request as a person sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,9 +73,24 @@ impl Simulator {
         line: u64,
         body: &str,
     ) -> CommentRef {
+        self.comment_on_lines(repo, by, pr, path, line..=line, body)
+    }
+
+    /// A person comments on lines.
+    pub fn comment_on_lines(
+        &self,
+        repo: &str,
+        by: &str,
+        pr: u64,
+        path: &str,
+        lines: RangeInclusive<u64>,
+        body: &str,
+    ) -> CommentRef {
+        let (start, line) = lines.into_inner();
         let remark = Remark {
             path: path.to_owned(),
             line,
+            start: Some(start).filter(|start| *start < line),
             body: body.to_owned(),
         };
         let id = ok(self.lock().world.comment_on_line(repo, pr, by, &remark));

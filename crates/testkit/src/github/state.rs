@@ -111,6 +111,10 @@ pub(crate) struct LineNote {
     /// `None` once a push moved the line away.
     pub(crate) line: Option<u64>,
     pub(crate) original_line: u64,
+    /// The first of several lines.
+    pub(crate) original_start: Option<u64>,
+    /// What its author saw of the diff.
+    pub(crate) hunk: String,
     pub(crate) commit: String,
     pub(crate) original_commit: String,
     pub(crate) in_reply_to: Option<u64>,

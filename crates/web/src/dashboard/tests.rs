@@ -145,6 +145,7 @@ fn comment(id: u64) -> Comment {
         ),
         path: None,
         line: None,
+        origin: None,
         commit: None,
         in_reply_to: None,
         review: Some(ReviewState::ChangesRequested),

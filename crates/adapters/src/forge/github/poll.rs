@@ -340,6 +340,7 @@ fn review(pr: PrNumber, node: &Value) -> Option<Comment> {
         body: body.to_owned(),
         path: None,
         line: None,
+        origin: None,
         commit: node["commit"]["oid"].as_str().and_then(CommitSha::parse),
         in_reply_to: None,
         review: Some(state),

@@ -225,6 +225,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Comment> {
         body: row.get(5)?,
         path: row.get(6)?,
         line: row.get(7)?,
+        origin: None,
         commit: row.get::<_, Option<String>>(8)?.map(CommitSha::new),
         in_reply_to: row.get::<_, Option<u64>>(9)?.map(CommentId::new),
         review: verdict

@@ -3,8 +3,8 @@
 use super::LocalForge;
 use super::pulls::PullRow;
 use drive_core::Problem;
-use drive_core::forge::inline::{FileDiff, follow_line, parse_diff};
-use drive_core::forge::{Comment, Surface};
+use drive_core::forge::inline::{FileDiff, follow_line, hunk_up_to, parse_diff};
+use drive_core::forge::{Comment, LineOrigin, Surface};
 use drive_core::ids::PrNumber;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,6 +40,7 @@ impl LocalForge {
         for number in numbers {
             heads.insert(number, self.require_pull(number)?.head_sha);
         }
+        let mut shown: BTreeMap<(String, String), String> = BTreeMap::new();
         let mut diffs: BTreeMap<(String, String), Option<Vec<FileDiff>>> = BTreeMap::new();
         for comment in comments.iter_mut() {
             let (Surface::Inline, Some(line), Some(path), Some(commit), Some(head)) = (
@@ -51,6 +52,19 @@ impl LocalForge {
             ) else {
                 continue;
             };
+            let place = (commit.to_string(), path.to_owned());
+            let text = match shown.get(&place) {
+                Some(text) => text,
+                None => {
+                    let text = self.file_diff(comment.pr, commit, path)?;
+                    shown.entry(place).or_insert(text)
+                }
+            };
+            comment.origin = Some(LineOrigin::new(
+                None,
+                line,
+                hunk_up_to(text, line).as_deref(),
+            ));
             if commit.as_str() == head {
                 continue;
             }
@@ -68,6 +82,20 @@ impl LocalForge {
             };
         }
         Ok(())
+    }
+
+    /// What a pull request changed in a file at a commit, as text; empty when the commit is gone.
+    fn file_diff(&self, pr: PrNumber, commit: &str, path: &str) -> Result<String, Problem> {
+        let base = self.require_pull(pr)?.base_sha;
+        let answer = self
+            .contents()
+            .args(FORM)
+            .args(["--unified=3", "--no-renames"])
+            .arg(format!("{base}...{commit}"))
+            .arg("--")
+            .arg(format!(":(top,literal){path}"))
+            .run()?;
+        Ok(String::from_utf8_lossy(&answer.stdout).into_owned())
     }
 
     /// What changed between two commits; `None` when one of them is gone.

@@ -84,6 +84,10 @@ fn a_comment_is_outdated_once_its_line_changed() {
     on_line(&world, pr, "src/lib.rs", 3).unwrap();
     world.push("feat/outdated", "src/lib.rs", "one\ntwo\n3\nfour\nfive\n");
     assert_eq!(line_of_the_only_comment(&world, pr), None);
+    let origin = world.forge.comments(pr).unwrap()[0].origin.clone().unwrap();
+    assert_eq!((origin.first_line, origin.line), (None, 3));
+    let hunk = origin.hunk.unwrap();
+    assert!(hunk.starts_with("@@ ") && hunk.ends_with("three"), "{hunk}");
 }
 
 #[test]

@@ -137,6 +137,37 @@ proptest! {
             let path = file.new_path.clone().unwrap_or_default();
             let _ = require_line(std::slice::from_ref(&file), &path, line);
             let _ = follow_line(&file.hunks, line);
+            let _ = hunk_up_to(&lines.join("\n"), line);
         }
     }
+}
+
+#[test]
+fn the_hunk_of_a_line_ends_with_it() {
+    let diff = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,2 +1,3 @@\n one\n-two\n+2\n+3\n\
+                @@ -9 +10,2 @@ fn x\n nine\n+ten\n\\ No newline at end of file";
+    let table = [
+        (1, Some("@@ -1,2 +1,3 @@\n one")),
+        (2, Some("@@ -1,2 +1,3 @@\n one\n-two\n+2")),
+        (3, Some("@@ -1,2 +1,3 @@\n one\n-two\n+2\n+3")),
+        (4, None),
+        (11, Some("@@ -9 +10,2 @@ fn x\n nine\n+ten")),
+        (12, None),
+    ];
+    for (line, expected) in table {
+        assert_eq!(hunk_up_to(diff, line).as_deref(), expected, "line {line}");
+    }
+}
+
+#[test]
+fn a_long_hunk_keeps_its_header_and_its_end() {
+    let lines: Vec<String> = (1..=60).map(|n| format!("+{n}")).collect();
+    let hunk = format!("@@ -0,0 +1,60 @@\n{}", lines.join("\n"));
+    let kept = end_of_hunk(&hunk);
+    assert!(
+        kept.starts_with("@@ -0,0 +1,60 @@\n[20 lines left out]\n+21\n"),
+        "{kept}"
+    );
+    assert!(kept.ends_with("+59\n+60"), "{kept}");
+    assert_eq!(end_of_hunk("@@ -1 +1 @@\n-a\n+b"), "@@ -1 +1 @@\n-a\n+b");
 }

@@ -21,6 +21,7 @@ fn comment(login: Option<&str>, is_bot: bool) -> Comment {
         body: "please rename this".to_owned(),
         path: None,
         line: None,
+        origin: None,
         commit: None,
         in_reply_to: None,
         review: None,

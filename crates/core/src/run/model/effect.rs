@@ -7,6 +7,7 @@ use super::tree::RunMessage;
 use crate::Problem;
 use crate::agent::answer::AnswerForm;
 use crate::agent::{AgentOutcome, Budget, Role};
+use crate::forge::LineOrigin;
 use crate::forge::inline::FileDiff;
 use crate::ids::{BranchName, CommitSha, PrNumber, RemoteName, RunId, SandboxId};
 use crate::process::ProcessIdentity;
@@ -294,8 +295,11 @@ pub struct JobComment {
     pub author: String,
     /// The file it is about.
     pub file: Option<String>,
-    /// The line it is about.
+    /// The line it is about; null if it is gone.
     pub line: Option<u64>,
+    /// Where it was written, if that line is gone or the branch has moved on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<LineOrigin>,
     /// Its text.
     pub body: String,
     /// A link for people.

@@ -7,7 +7,7 @@
 use super::remark::ReviewOf;
 use crate::agent::answer::{CommentAction, REVIEW_COMPLETE};
 use crate::forge::marker::visible;
-use crate::forge::{Comment, CommentKey, CommentRef, Surface};
+use crate::forge::{Comment, CommentKey, CommentRef, LineOrigin, Surface};
 use crate::ids::{CommentId, CommitSha};
 use crate::time::Timestamp;
 use schemars::JsonSchema;
@@ -41,6 +41,9 @@ pub struct Entry {
     pub path: Option<String>,
     /// The line it is about.
     pub line: Option<u64>,
+    /// Where it was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<LineOrigin>,
     /// The comment that began its thread on a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<CommentId>,
@@ -236,6 +239,7 @@ impl Ledger {
             } else {
                 self.open.remove(key);
                 entry.body = entry.body.chars().take(REMEMBERED_CHARS).collect();
+                entry.origin = None;
             }
             entry.life = life;
         }
@@ -288,6 +292,7 @@ impl Entry {
             author: comment.author.login.clone().unwrap_or_default(),
             path: comment.path.clone(),
             line: comment.line,
+            origin: comment.origin.clone(),
             thread: thread_of(comment.key.comment(), comment.in_reply_to),
             commit: comment.commit.clone(),
             url: comment.url.clone(),

@@ -129,6 +129,7 @@ pub fn comment(id: u64, body: &str) -> Comment {
         body: body.into(),
         path: Some("src/login.rs".into()),
         line: Some(2),
+        origin: None,
         commit: None,
         in_reply_to: None,
         review: None,

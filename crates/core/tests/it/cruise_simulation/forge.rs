@@ -344,6 +344,7 @@ fn comment(said: &Said, version: &Version) -> Comment {
         body: version.body.clone(),
         path: None,
         line: None,
+        origin: None,
         commit: said.commit.clone().map(CommitSha::new),
         in_reply_to: None,
         review: said.review,

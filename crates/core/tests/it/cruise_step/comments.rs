@@ -4,7 +4,7 @@ use crate::common::{agent_ended, agent_said, at, comment, cruise::terms};
 use crate::cruise_step::scene::{OBJECTS, Scene, failed, head, short};
 use drive_core::agent::{Failure, Role};
 use drive_core::forge::trust::Reason;
-use drive_core::forge::{Comment, Surface};
+use drive_core::forge::{Comment, LineOrigin, Surface};
 use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
@@ -315,6 +315,33 @@ fn feedback_on_an_older_commit_is_handed_over_with_that_fact() {
         .map(|one| (one.id.as_str(), one.is_older))
         .collect();
     assert_eq!(given, [("inline-5", false), ("inline-6", true)]);
+}
+
+#[test]
+fn a_comment_whose_line_is_gone_is_handed_over_with_its_lines_and_hunk() {
+    let mut scene = Scene::watching(terms());
+    let origin = LineOrigin::new(Some(2), 3, Some("@@ -1 +1,3 @@\n one\n+two\n+three"));
+    let outdated = Comment {
+        line: None,
+        origin: Some(origin.clone()),
+        ..comment(5, "x")
+    };
+    let current = Comment {
+        commit: Some(CommitSha::new(head(1))),
+        origin: Some(origin.clone()),
+        ..comment(6, "y")
+    };
+    scene.sees(seen(&[outdated, current]));
+    let job = &scene.jobs[0];
+    let given: Vec<Option<LineOrigin>> = job
+        .input
+        .comments
+        .iter()
+        .map(|one| one.origin.clone())
+        .collect();
+    assert_eq!(given, [Some(origin), None]);
+    assert!(job.prompt.contains("lines 2 to 3"), "{}", job.prompt);
+    assert!(job.prompt.contains("+three"), "{}", job.prompt);
 }
 
 #[test]

@@ -104,6 +104,7 @@ fn comment(login: &str) -> Comment {
         body: String::new(),
         path: None,
         line: None,
+        origin: None,
         commit: None,
         in_reply_to: None,
         review: None,

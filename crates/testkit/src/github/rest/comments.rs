@@ -63,6 +63,7 @@ pub(super) fn create_line(call: &mut Call<'_>) -> Outcome {
     let remark = Remark {
         path: text(&body, "path"),
         line: body["line"].as_u64().unwrap_or(0),
+        start: body["start_line"].as_u64(),
         body: text(&body, "body"),
     };
     let id = call

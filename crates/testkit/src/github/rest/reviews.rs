@@ -22,6 +22,7 @@ pub(super) fn create(call: &mut Call<'_>) -> Outcome {
         .map(|remark| Remark {
             path: text(remark, "path"),
             line: remark["line"].as_u64().unwrap_or(0),
+            start: remark["start_line"].as_u64(),
             body: text(remark, "body"),
         })
         .collect();

@@ -134,6 +134,7 @@ impl PhaseFlow<'_> {
             author: one.author,
             path: None,
             line: None,
+            origin: None,
             thread: None,
             commit: self.run.work.head_sha.clone(),
             url: None,

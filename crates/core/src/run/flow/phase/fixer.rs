@@ -6,7 +6,7 @@ use super::super::super::model::{
 use super::super::reply::finding_id;
 use super::PhaseFlow;
 use crate::agent::Role;
-use crate::forge::CommentKey;
+use crate::forge::{CommentKey, LineOrigin};
 use crate::prompts::{BatchComment, GivenOn, Prompt};
 
 impl PhaseFlow<'_> {
@@ -42,6 +42,7 @@ impl PhaseFlow<'_> {
                 url: None,
                 file: finding.file.as_deref(),
                 line: finding.line,
+                origin: None,
                 given_on: head.map_or(GivenOn::Unknown, |commit| GivenOn::Head { commit }),
                 body: &finding.body,
                 thread: "",
@@ -54,6 +55,7 @@ impl PhaseFlow<'_> {
             url: entry.url.as_deref(),
             file: entry.path.as_deref(),
             line: entry.line,
+            origin: origin_to_tell(entry, head),
             given_on: match entry.commit.as_deref() {
                 None => GivenOn::Unknown,
                 Some(commit) if is_older(entry, head) => GivenOn::Older { commit },
@@ -91,12 +93,19 @@ fn is_older(entry: &Entry, head: Option<&str>) -> bool {
     entry.commit.is_some() && entry.commit.as_deref() != head
 }
 
+/// Where a comment was written, if its line is gone or may be.
+fn origin_to_tell<'e>(entry: &'e Entry, head: Option<&str>) -> Option<&'e LineOrigin> {
+    let is_gone = entry.line.is_none() || is_older(entry, head);
+    entry.origin.as_ref().filter(|_| is_gone)
+}
+
 fn comment_input(entry: &Entry, head: Option<&str>) -> JobComment {
     JobComment {
         id: entry.id(),
         author: entry.author.clone(),
         file: entry.path.clone(),
         line: entry.line,
+        origin: origin_to_tell(entry, head).cloned(),
         body: entry.body.clone(),
         url: entry.url.clone(),
         commit: entry.commit.clone(),
@@ -110,6 +119,7 @@ fn finding_input((place, finding): (usize, &Remark)) -> JobComment {
         author: finding.author.clone(),
         file: finding.file.clone(),
         line: finding.line,
+        origin: None,
         body: finding.body.clone(),
         url: None,
         commit: None,

@@ -357,6 +357,7 @@ impl PhaseFlow<'_> {
                 author: remark.author,
                 path: remark.file,
                 line: remark.line,
+                origin: None,
                 thread: thread_of(comment, None),
                 commit: self.run.work.head_sha.clone(),
                 url: None,

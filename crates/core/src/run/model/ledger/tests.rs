@@ -26,6 +26,7 @@ fn comment(id: u64, edited: i64, body: &str) -> Comment {
         body: body.into(),
         path: None,
         line: None,
+        origin: None,
         commit: None,
         in_reply_to: None,
         review: None,
