@@ -27,9 +27,9 @@ pub(crate) struct Progress<'a> {
 
 #[derive(Default)]
 struct Seen {
-    usage: Usage,
-    cost: Option<Cost>,
-    /// What the agent is doing; `None` while no agent runs.
+    /// The agents at work.
+    agents: BTreeMap<(RunId, EffectKey), AtWork>,
+    /// What one of them is doing; `None` while no agent runs.
     now: Option<String>,
     /// The last wait that was printed.
     waits: Option<String>,
@@ -37,6 +37,15 @@ struct Seen {
     warnings: BTreeMap<RunId, usize>,
     /// Warnings of agents that were printed.
     warned: BTreeSet<String>,
+}
+
+/// One agent at work.
+#[derive(Default)]
+struct AtWork {
+    /// Its domain, where it reviews one.
+    domain: Option<String>,
+    usage: Usage,
+    cost: Option<Cost>,
 }
 
 impl<'a> Progress<'a> {
@@ -89,9 +98,16 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Shows what the agent is doing, with elapsed time, tokens and cost.
-    fn now(&self, what: &str) {
-        self.seen().now = Some(first_line(what));
+    /// Shows what an agent is doing, with elapsed time, tokens and cost of all at work.
+    fn now(&self, agent: &(RunId, EffectKey), what: &str) {
+        let mut seen = self.seen();
+        let domain = seen.agents.get(agent).and_then(|one| one.domain.as_deref());
+        let what = match domain {
+            Some(domain) if seen.agents.len() > 1 => format!("{domain}: {}", first_line(what)),
+            Some(_) | None => first_line(what),
+        };
+        seen.now = Some(what);
+        drop(seen);
         if let Some(line) = self.line() {
             self.output.live(&line);
         }
@@ -111,11 +127,12 @@ impl<'a> Progress<'a> {
     fn line(&self) -> Option<String> {
         let seen = self.seen();
         let mut line = format!("{} {}", elapsed(self.started), seen.now.as_ref()?);
-        let tokens = seen.usage.counted();
+        let all = seen.agents.values();
+        let tokens: u64 = all.clone().map(|one| one.usage.counted()).sum();
         if tokens > 0 {
             let _ = write!(line, " · {tokens} tokens");
         }
-        if let Some(cost) = seen.cost {
+        if let Some(cost) = all.filter_map(|one| one.cost).reduce(Cost::plus) {
             let _ = write!(line, " · {cost}");
         }
         Some(line)
@@ -123,9 +140,17 @@ impl<'a> Progress<'a> {
 }
 
 impl Observer for Progress<'_> {
-    fn begun(&self, _: &RunId, _: &EffectKey, effect: &Effect) {
-        let is_agent = matches!(effect, Effect::RunAgent { .. });
-        self.seen().now = is_agent.then(|| describe_step(effect));
+    fn begun(&self, run: &RunId, key: &EffectKey, effect: &Effect) {
+        if let Effect::RunAgent { job, .. } = effect {
+            let mut seen = self.seen();
+            let domain = job.domain.clone();
+            let one = AtWork {
+                domain,
+                ..AtWork::default()
+            };
+            seen.agents.insert((run.clone(), key.clone()), one);
+            seen.now = Some(describe_step(effect));
+        }
         let line = format!("{} {}", elapsed(self.started), describe_step(effect));
         if is_routine(effect) {
             return self.output.detail(line);
@@ -160,19 +185,21 @@ impl Observer for Progress<'_> {
         self.seen().waits = waits;
     }
 
-    fn agent(&self, _: &RunId, _: &EffectKey, event: &AgentEvent) {
+    fn agent(&self, run: &RunId, key: &EffectKey, event: &AgentEvent) {
+        let agent = &(run.clone(), key.clone());
         match event {
             AgentEvent::Usage { usage, cost } => {
-                let mut seen = self.seen();
-                (seen.usage, seen.cost) = (*usage, *cost);
+                if let Some(one) = self.seen().agents.get_mut(agent) {
+                    (one.usage, one.cost) = (*usage, *cost);
+                }
             }
-            AgentEvent::ToolUse { name, summary } => self.now(&format!("{name} {summary}")),
-            AgentEvent::FileChange { path } => self.now(&format!("changed {path}")),
-            AgentEvent::Command { command, .. } => self.now(&format!("ran {command}")),
+            AgentEvent::ToolUse { name, summary } => self.now(agent, &format!("{name} {summary}")),
+            AgentEvent::FileChange { path } => self.now(agent, &format!("changed {path}")),
+            AgentEvent::Command { command, .. } => self.now(agent, &format!("ran {command}")),
             AgentEvent::Text { text } => {
                 let said = text.lines().map(str::trim).find(|line| !line.is_empty());
                 if let Some(said) = said.filter(|line| !is_for_drive(line)) {
-                    self.now(said);
+                    self.now(agent, said);
                 }
             }
             AgentEvent::Waiting { wait } => self.output.warn(format_args!("agent: {wait}")),
@@ -202,7 +229,13 @@ impl Observer for Progress<'_> {
         }
     }
 
-    fn ended(&self, _: &RunId, key: &EffectKey, result: &EffectResult) {
+    fn ended(&self, run: &RunId, key: &EffectKey, result: &EffectResult) {
+        let mut seen = self.seen();
+        seen.agents.remove(&(run.clone(), key.clone()));
+        if seen.agents.is_empty() {
+            seen.now = None;
+        }
+        drop(seen);
         if let EffectResult::SandboxCreated { sandbox } = result {
             for note in &sandbox.notes {
                 match note {

@@ -170,7 +170,8 @@ pub(super) fn users_tip(
     let at = Location::bare(&sandbox.git_dir);
     let there = load_branch(git, sandbox, branch, &at)?;
     match there.current {
-        Some(current) if !is_ours(git, &at, &current, &[&there.known, head])? => Ok(Some(current)),
+        // Not where drive has put it: another reviewer of the same head may have followed the user there.
+        Some(current) if !is_ours(git, &at, &current, &[head])? => Ok(Some(current)),
         Some(_) | None => Ok(None),
     }
 }

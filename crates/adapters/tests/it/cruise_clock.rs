@@ -22,6 +22,7 @@ use drive_engine::executor::{Executor, OnStop, Performer, Task, Until};
 use drive_engine::journal::Journal;
 use drive_engine::lease::{Lease, Whoami};
 use drive_engine::ports::{Clock, Liveness, Owner, Store};
+use std::num::NonZeroU32;
 use std::sync::Mutex;
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
@@ -147,6 +148,8 @@ fn watched(pause: Duration) -> Request {
             domains: Domain::SHIPPED.to_vec(),
             min_confidence: Confidence::new(80).unwrap(),
             refute: false,
+            refuter: None,
+            max_parallel: NonZeroU32::MIN,
         },
         prompts: Prompts::default(),
         record: RecordDetail::Redacted,

@@ -6,6 +6,7 @@ use drive_core::prompts::Prompts;
 use drive_core::review::Domain;
 use drive_core::run::{DoneWhen, Makes, PhaseTerms, ReviewTerms, WatchTerms};
 use drive_core::settings::{Settings, TeamMode};
+use std::num::NonZeroU32;
 use std::path::Path;
 
 /// How the settings let a cruise plan.
@@ -20,6 +21,8 @@ pub(crate) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTer
         domains: settings.review.domains.clone(),
         min_confidence: settings.review.min_confidence,
         refute: settings.review.refute,
+        refuter: settings.review.refuter_llm.clone(),
+        max_parallel: NonZeroU32::new(settings.review.max_parallel).unwrap_or(NonZeroU32::MIN),
     };
     check_domains(&review, &prompts)?;
     Ok(PhaseTerms {

@@ -63,7 +63,9 @@ pub(crate) fn run(args: &SpawnTeamArgs, app: &App) -> Outcome {
         ..usual_terms(&settings, &app.start_dir()?)?
     };
     let assignment = Assignment {
-        others: vec![terms.reviewer.clone()],
+        others: std::iter::once(terms.reviewer.clone())
+            .chain(terms.review.refuter.clone())
+            .collect(),
         kind: RunKind::Team(Box::new(terms)),
         agent: team.primary_llm.clone(),
         max_escalations: team.max_escalations,

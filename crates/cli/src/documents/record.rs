@@ -355,6 +355,7 @@ mod tests {
             argv: vec!["claude".to_owned()],
             round: 1,
             domain: Some("Security".to_owned()),
+            effect: None,
             started_at: "2026-01-02T03:04:05Z".parse().unwrap(),
             ended_at: Some("2026-01-02T03:04:06Z".parse().unwrap()),
             failure: Some("it failed".to_owned()),

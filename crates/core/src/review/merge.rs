@@ -3,7 +3,12 @@
 use crate::agent::answer::Finding;
 use crate::markdown::code;
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
+/// How far apart two findings about the same lines may be placed.
+const SAME_LINES: u64 = 3;
+/// How many of the words of the longer of two findings, in percent, the shorter must have.
+const SAME_WORDS: usize = 60;
 /// How many further places of a finding are named.
 const MOST_PLACES: usize = 20;
 /// Longest name of a file among them.
@@ -27,6 +32,50 @@ pub fn merged(findings: &[Finding]) -> Vec<Finding> {
     let mut merged: Vec<Finding> = groups.iter().map(|group| one_of(group)).collect();
     merged.sort_by_key(|one| (one.severity, Reverse(one.confidence)));
     merged
+}
+
+/// Whether one of these findings, of another reviewer, says the same about the same place.
+pub fn is_repeated(finding: &Finding, others: &[&Finding]) -> bool {
+    others.iter().any(|other| is_same(finding, other))
+}
+
+/// The findings of several reviewers without those that repeat an earlier one.
+pub fn distinct<T>(findings: Vec<T>, finding: impl Fn(&T) -> &Finding) -> Vec<T> {
+    let mut all: Vec<T> = Vec::new();
+    for one in findings {
+        let known = all
+            .iter()
+            .any(|known| is_same(finding(&one), finding(known)));
+        if !known {
+            all.push(one);
+        }
+    }
+    all
+}
+
+/// Two reviewers say the same in other words: of lines beside each other, one with all the words of the
+/// other and few more.
+fn is_same(one: &Finding, other: &Finding) -> bool {
+    let is_here = one.file == other.file
+        && match (one.line, other.line) {
+            (Some(one), Some(other)) => one.abs_diff(other) <= SAME_LINES,
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+    is_here && (words(&one.issue) == words(&other.issue) || is_alike(&one.issue, &other.issue))
+}
+
+fn is_alike(one: &str, other: &str) -> bool {
+    let (one, other) = (vocabulary(one), vocabulary(other));
+    let both = one.intersection(&other).count();
+    let (fewer, more) = (one.len().min(other.len()), one.len().max(other.len()));
+    more > 0 && both == fewer && both * 100 >= more * SAME_WORDS
+}
+
+fn vocabulary(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    let words = words.filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
 }
 
 /// The first of them, as bad and as sure as the worst, with the places of the others.
@@ -107,6 +156,27 @@ mod tests {
         let evidence = one.evidence.as_deref().unwrap();
         assert!(evidence.starts_with("The same in `a.rs` line 2, `a.rs` line 3, "));
         assert!(evidence.ends_with("`a.rs` line 21 and 39 more places."));
+    }
+
+    #[test]
+    fn two_reviewers_mean_the_same_where_place_and_most_words_agree() {
+        let one = finding("The name is not checked for NUL", 7, Severity::Major);
+        let same = |issue: &str, line| {
+            let other = finding(issue, line, Severity::Minor);
+            is_repeated(&other, &[&one])
+        };
+        assert!(same("The name is not checked for NUL.", 7));
+        assert!(same("The name of a file is not checked for NUL", 9));
+        assert!(!same("The name is not checked for NUL", 20));
+        assert!(!same("A panic in the parser", 7));
+        assert!(!same("The path is not checked for NUL", 7));
+        let elsewhere = Finding {
+            file: Some("b.rs".to_owned()),
+            ..one.clone()
+        };
+        assert!(!is_repeated(&elsewhere, &[&one]));
+        let all = distinct(vec![one.clone(), elsewhere, one], |one| one);
+        assert_eq!(all.len(), 2);
     }
 
     #[test]

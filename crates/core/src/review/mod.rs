@@ -1,6 +1,6 @@
 //! Reviews: domains, their order, the number of reviews, and the final verdict.
 //!
-//! One loop serves every mode of `spawn-team` and every phase of a cruise; the modes differ only in
+//! One plan serves every mode of `spawn-team` and every phase of a cruise; the modes differ only in
 //! their [`ReviewPlan`].
 
 mod change;
@@ -8,17 +8,17 @@ mod domain;
 mod folded;
 mod merge;
 mod origin;
+mod plan;
 mod resolution;
-mod review_loop;
 mod shown;
 mod verdict;
 
 pub use change::{Change, ChangeReader, ChangedFile};
 pub use domain::{Domain, Subject, verdict_title};
 pub use folded::Folded;
-pub use merge::merged;
+pub use merge::{distinct, is_repeated, merged};
 pub use origin::require_older;
+pub use plan::{LastWord, Move, ReviewPlan, Seat};
 pub use resolution::{ChangedPlace, Named, Resolution, outside, resolution};
-pub use review_loop::{LastWord, Move, ReviewLoop, ReviewPlan, Reviewed};
 pub use shown::shown;
 pub use verdict::{derive, is_blocking};

@@ -3,8 +3,10 @@
 use crate::agent::answer::Finding;
 use crate::forge::inline::FileDiff;
 
-/// Takes back a reviewer's statement that a finding existed before, where the change itself added the
-/// line. Elsewhere only the reviewer can say it: a change can break code that it does not touch.
+/// Takes back a reviewer's statement that a finding existed before, where the change itself may have
+/// added the line: where it did, where the finding names a changed file and no line of it, and where
+/// the lines of the diff are not known. Elsewhere only the reviewer can say it: a change can break code
+/// that it does not touch.
 pub fn require_older(findings: &mut [Finding], diff: &[FileDiff]) {
     for finding in findings {
         finding.pre_existing &= !is_added(finding, diff);
@@ -12,16 +14,22 @@ pub fn require_older(findings: &mut [Finding], diff: &[FileDiff]) {
 }
 
 fn is_added(finding: &Finding, diff: &[FileDiff]) -> bool {
-    let path = finding.file.as_deref();
-    let mut files = diff.iter();
-    let Some(file) = files.find(|file| path.is_some() && file.new_path.as_deref() == path) else {
+    let (Some(path), false) = (finding.file.as_deref(), diff.is_empty()) else {
+        return true;
+    };
+    let is_it = |file: &&FileDiff| {
+        let new = file.new_path.as_deref();
+        // A reviewer may write the whole path, or one of the diff's.
+        new.is_some_and(|new| path == new || path.ends_with(&format!("/{new}")))
+    };
+    let Some(file) = diff.iter().find(is_it) else {
         return false;
     };
     if file.old_path.is_none() {
         return true;
     }
     let Some(first) = finding.line else {
-        return false;
+        return true;
     };
     let last = finding.end_line.unwrap_or(first);
     // Without the edits, the lines around them count too.
@@ -69,9 +77,29 @@ mod tests {
             "one of its lines"
         );
         assert!(!is_older(Some("b.rs"), None, None), "a new file");
-        for elsewhere in [Some("c.rs"), Some("a.rs"), None] {
-            assert!(is_older(elsewhere, None, None), "{elsewhere:?}");
-        }
+        assert!(is_older(Some("c.rs"), None, None), "another file");
+        assert!(!is_older(Some("a.rs"), None, None), "no line");
+        assert!(!is_older(Some("/repo/a.rs"), Some(2), None), "a whole path");
+        assert!(!is_older(None, None, None), "no file");
+    }
+
+    #[test]
+    fn where_the_lines_of_the_diff_are_unknown_nothing_is_older() {
+        let mut all = [Finding {
+            file: Some("c.rs".to_owned()),
+            line: Some(1),
+            end_line: None,
+            issue: "wrong".to_owned(),
+            evidence: None,
+            suggestion: None,
+            replacement: None,
+            severity: Severity::Major,
+            confidence: Confidence::CERTAIN,
+            pre_existing: true,
+            refuted: None,
+        }];
+        require_older(&mut all, &[]);
+        assert!(!all[0].pre_existing);
     }
 
     #[test]

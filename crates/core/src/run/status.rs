@@ -5,7 +5,7 @@ use super::model::{Effect, Flow, Phase, PlanCheck, RoundJob, Run, RunKind, Stage
 use crate::agent::answer::Finding;
 use crate::phase::{MOST_PENDING, PhaseName, PhaseState, STATE_FILE_VERSION};
 use crate::problem::Kind;
-use crate::review::{Domain, LastWord, Move, is_blocking};
+use crate::review::{Domain, LastWord, Move, distinct, is_blocking};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,7 @@ pub fn cruise_status(run: &Run) -> Option<CruiseStatus> {
         waiting_for: run.is_active().then(|| waiting_for(run, phase)).flatten(),
         next_poll_at: run.timers.get(&Timer::Poll).copied(),
         ends_at: run.timers.get(&Timer::Inactivity).copied(),
-        domain: domain(phase).map(|domain| domain.name().to_owned()),
+        domain: under_review(phase),
         rounds: phase.rounds,
         pending_comments: u32::try_from(open).unwrap_or(u32::MAX),
     })
@@ -64,7 +64,7 @@ pub fn phase_state(run: &Run) -> Option<PhaseState> {
         pr_url: pr.map(|pr| pr.url.clone()),
         pr_number: pr.map(|pr| pr.number),
         phase: phase.name,
-        current_review_domain: domain(phase),
+        current_review_domain: first_domain(phase),
         last_activity: phase.watch.last_activity,
         backoff_interval_secs: phase.watch.backoff.current.as_secs(),
         pending_comment_ids: phase
@@ -104,15 +104,34 @@ pub fn open_findings(run: &Run) -> Vec<(Option<&Domain>, &Finding)> {
         let found = review.findings.iter();
         found.map(|finding| (review.domain.as_ref(), finding))
     });
-    all.filter(|(_, finding)| is_blocking(finding, terms.review.min_confidence))
-        .collect()
+    let open = all.filter(|(_, finding)| is_blocking(finding, terms.review.min_confidence));
+    distinct(open.collect(), |(_, finding)| finding)
 }
 
-fn domain(phase: &Phase) -> Option<Domain> {
-    match &phase.next {
-        Move::Review { domain, .. } | Move::Fix { domain, .. } => domain.clone(),
-        Move::Done => None,
-    }
+/// The domains whose reviews are still to be given.
+fn domains(phase: &Phase) -> impl Iterator<Item = &Domain> {
+    let seats = match &phase.next {
+        Move::Review { seats } => seats.as_slice(),
+        Move::Fix | Move::Done => &[],
+    };
+    seats.iter().filter_map(|seat| seat.domain.as_ref())
+}
+
+fn under_review(phase: &Phase) -> Option<String> {
+    let names: Vec<&str> = domains(phase).map(Domain::name).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// A domain whose review is missing, as long as one is.
+fn first_domain(phase: &Phase) -> Option<Domain> {
+    let given = phase.given.iter();
+    let given = given.filter_map(|place| phase.record.reviews.get(*place)?.domain.as_ref());
+    let objecting = phase
+        .record
+        .objections()
+        .filter_map(|one| one.domain.as_ref());
+    let objecting = objecting.filter(|_| phase.next == Move::Fix);
+    domains(phase).chain(given).chain(objecting).next().cloned()
 }
 
 fn state(run: &Run, phase: &Phase) -> &'static str {

@@ -109,8 +109,13 @@ pub struct ReviewSettings {
     pub domains: Vec<Domain>,
     /// A finding that its reviewer is less sure of does not stand against a merge.
     pub min_confidence: Confidence,
+    /// How many domains are reviewed side by side.
+    pub max_parallel: u32,
     /// Whether a second agent tries to refute each blocker and major before it counts.
     pub refute: bool,
+    /// The agent that does; default: the reviewer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refuter_llm: Option<String>,
 }
 
 /// `[budget]`.

@@ -29,6 +29,7 @@ fn job(round: u32) -> JobRecord {
         argv: Vec::new(),
         round,
         domain: None,
+        effect: None,
         started_at: at(0),
         ended_at: None,
         failure: Some(EVIL.to_owned()),

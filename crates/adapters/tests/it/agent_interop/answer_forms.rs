@@ -15,6 +15,9 @@ fn objection() -> Value {
         "commit": null,
         "suggestions": [{
             "confidence": 95,
+            "endLine": null,
+            "preExisting": false,
+            "replacement": null,
             "evidence": null,
             "file": "a.txt",
             "issue": "an empty name is accepted",

@@ -143,6 +143,7 @@ pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
     let terms = args.terms(&settings, &folder)?;
     let planner = settings.spawn_team.primary_llm.clone();
     let mut crew = vec![planner.clone(), terms.reviewer.clone(), terms.fixer.clone()];
+    crew.extend(terms.review.refuter.clone());
     crew.sort();
     crew.dedup();
     let order = SpawnOrder {

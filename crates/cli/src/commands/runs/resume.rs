@@ -75,6 +75,7 @@ fn agents(request: &Arc<Request>) -> Vec<&str> {
     let mut agents = vec![request.agent.as_str()];
     if let Some(terms) = request.kind.phase_terms() {
         agents.extend([terms.reviewer.as_str(), terms.fixer.as_str()]);
+        agents.extend(terms.review.refuter.as_deref());
     }
     agents.sort_unstable();
     agents.dedup();

@@ -12,7 +12,7 @@ on_both_forges!(
 fn a_late_comment_makes_the_reviewers_look_again(arena: Arena) {
     arena.cast(PRIMARY, &arena.waits_in("GeneralPolish", APPROVES));
     let team = arena.stage.start(&["spawn-team", "Greet people by name"]);
-    arena.until_reviewed(4);
+    arena.until_open();
     arena.comment("ann", "Say hello first.");
     arena.go();
     let ended = arena.checked(ended(team));

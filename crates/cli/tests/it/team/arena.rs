@@ -259,13 +259,6 @@ impl Arena {
         until("the pull request", || self.look().is_some());
     }
 
-    /// Until so many domains were reviewed.
-    pub(crate) fn until_reviewed(&self, domains: usize) {
-        until("the review", || {
-            self.look().is_some_and(|seen| seen.rows.len() >= domains)
-        });
-    }
-
     pub(crate) fn go(&self) {
         let go = match &self.real {
             None => self.stage.path("agents/go"),

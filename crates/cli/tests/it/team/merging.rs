@@ -79,7 +79,7 @@ fn pushed_to(file: &str, words: &str) -> (Arena, String, String) {
     );
     arena.cast(&primary, &waits);
     let team = arena.stage.start(&["spawn-team", TASK]);
-    arena.until_reviewed(1);
+    arena.until_open();
     arena.comment("ann", "Say hello first.");
     arena.go();
     until("the fixer", || is_fixing(&arena));

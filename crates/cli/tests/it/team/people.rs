@@ -31,7 +31,7 @@ fn what_a_person_says_in_a_review_is_heard() {
     let arena = Arena::simulated();
     arena.cast(PRIMARY, &arena.waits_in("GeneralPolish", APPROVES));
     let team = arena.stage.start(&["spawn-team", TASK]);
-    arena.until_reviewed(4);
+    arena.until_open();
     let simulator = arena.simulator.as_ref().unwrap();
     let state = ReviewState::ChangesRequested;
     simulator.review(REPO, "ann", 1, state, "Say hello first.");

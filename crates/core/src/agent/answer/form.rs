@@ -107,9 +107,12 @@ struct ReviewAnswer {
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 struct FindingAnswer {
     /// How sure you are, from 0 to 100.
     confidence: i64,
+    /// The last line, if the finding is about several.
+    end_line: Option<i64>,
     /// The input or path that fails, or the line that shows it, quoted.
     evidence: Option<String>,
     /// The file, if the finding is about one.
@@ -118,6 +121,10 @@ struct FindingAnswer {
     issue: String,
     /// The line in the new version of the file.
     line: Option<i64>,
+    /// Whether it was wrong before this change already.
+    pre_existing: bool,
+    /// Code that replaces exactly these lines, if you suggest code.
+    replacement: Option<String>,
     /// blocker: data is lost, a secret leaks, the task is not done. major: must be fixed before the
     /// merge. minor: can be merged as it is.
     severity: SeverityWord,

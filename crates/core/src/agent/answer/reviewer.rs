@@ -140,7 +140,18 @@ fn read_document(document: &str, text: &str, shown: &Shown<'_>) -> Result<Review
         Err(NotObject::Twice) => true,
         Err(NotObject::Invalid) => false,
     };
-    if given.verdict.is_content() && all_json(text).into_iter().any(objects) {
+    let claims = |review: &Review| {
+        let mut all = review.findings.iter();
+        all.any(|one| one.severity <= Severity::Major)
+    };
+    if claims(&given) {
+        return Ok(given);
+    }
+    let all = all_json(text);
+    let read: usize = all.iter().flatten().map(|one| verdicts(one.text)).sum();
+    // A block that cannot be read may hold an objection.
+    let is_unread = verdicts(text) > read.max(verdicts(document));
+    if is_unread || all.into_iter().any(objects) {
         return Err(inconclusive("it approves after an earlier message objects"));
     }
     Ok(given)

@@ -5,7 +5,7 @@
 //! given on, and what was posted is found by its idempotency key.
 
 use super::super::model::{
-    Counts, Effect, EffectResult, Flow, ForgeAct, INJECTED, Life, OutcomeStatus, Remark,
+    Counts, Effect, EffectResult, Flow, ForgeAct, INJECTED, Life, OutcomeStatus, Posting, Remark,
     ResumeStep, Resumption, Round, RoundJob, RoundStep, Run, Stage,
 };
 use super::phase::{self, PhaseFlow};
@@ -278,7 +278,11 @@ impl PhaseFlow<'_> {
                 RoundJob::Make | RoundJob::Fix { .. } | RoundJob::Adopt => self.check(*round),
                 RoundJob::CatchUp | RoundJob::CheckBase => self.look_again(),
             },
-            Stage::PostingReview { remarks, stopped } => self.post_again(stopped, remarks),
+            Stage::PostingReview {
+                remarks,
+                rest,
+                stopped,
+            } => self.post_again(stopped, remarks, rest),
             Stage::PostingSummary {
                 stopped: Some(post),
             } => {
@@ -369,14 +373,19 @@ impl PhaseFlow<'_> {
     }
 
     /// The review may have been posted: its key finds it.
-    fn post_again(&mut self, stopped: Option<Box<Effect>>, remarks: Vec<Remark>) {
+    fn post_again(
+        &mut self,
+        stopped: Option<Box<Effect>>,
+        remarks: Vec<Remark>,
+        rest: Vec<Posting>,
+    ) {
         match stopped {
             Some(post) => {
                 self.run.decide(*post);
             }
             None => {
                 self.state.findings.extend(remarks);
-                self.look_again();
+                self.next_review_post(rest);
             }
         }
     }

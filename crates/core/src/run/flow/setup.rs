@@ -7,10 +7,10 @@ use super::super::model::{
 use super::phase::PhaseFlow;
 use crate::agent::Role;
 use crate::agent::answer::{read_naming, slug};
-use crate::ids::BranchName;
+use crate::ids::{BranchName, EffectKey};
 use crate::problem::Kind;
 use crate::prompts::Prompt;
-use crate::review::{Move, ReviewLoop};
+use crate::review::Move;
 use crate::sandbox::{Lifetime, SandboxSpec};
 
 /// How often another branch name is tried.
@@ -29,14 +29,14 @@ impl PhaseFlow<'_> {
     }
 
     /// Takes the names of the namer, or derives them from the task.
-    pub(super) fn named(&mut self, result: &EffectResult) {
+    pub(super) fn named(&mut self, key: &EffectKey, result: &EffectResult) {
         let mut text = "";
         let mut failure = None;
         if let EffectResult::AgentEnded { outcome, .. } = result {
             text = &outcome.text;
             failure = outcome.problem(&self.terms.namer);
         } else if let EffectResult::Failed { problem } = result {
-            self.state.record.job_failed(problem, self.now);
+            self.state.record.job_failed(key, problem, self.now);
             failure = Some(problem.clone());
         }
         if let Some(problem) = failure {
@@ -119,8 +119,7 @@ impl PhaseFlow<'_> {
         is_taken.then(|| branch.numbered(2))
     }
 
-    /// Continues a phase whose journal was lost. Of its reviews, only the domain under review is
-    /// known.
+    /// Continues a phase whose journal was lost. Of its reviews, only whether they were over is known.
     pub(super) fn adopt(&mut self, adopted: &Adopted) {
         let sandbox = adopted.sandbox.clone();
         self.state.record.sandbox = Some(sandbox.path.to_string_lossy().into_owned());
@@ -133,11 +132,7 @@ impl PhaseFlow<'_> {
         self.state.watch.fresh = false;
         self.state.next = Move::Done;
         if adopted.domain.is_some() {
-            let mut plan = self.terms.review_plan();
-            let mut domains = plan.domains.iter();
-            let reviewed = domains.position(|one| *one == adopted.domain);
-            plan.domains.drain(..reviewed.unwrap_or_default());
-            (self.state.review, self.state.next) = ReviewLoop::begin(plan);
+            self.state.next = self.terms.review_plan().first();
         }
         self.active();
         let round = Round {

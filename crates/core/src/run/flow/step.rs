@@ -40,7 +40,7 @@ pub fn step(
         Event::Noted { key, note } => {
             require_pending(&run, &key, "a note")?;
             if let Some(record) = run.flow.record_mut() {
-                record.note(&note);
+                record.note(&key, &note);
             }
             match note {
                 // Every agent of a run may meet the same refused host.
@@ -133,6 +133,8 @@ fn effect_ended(
     };
     run.processes.remove(key);
     remember(run, key, &effect, &result);
+    // What an agent used before it failed is gone before the next one gets its share.
+    run.count_used(key);
     if run.outcome.is_none() {
         advance(run, key, effect, result, now);
     }

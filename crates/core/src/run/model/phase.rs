@@ -7,7 +7,7 @@ use super::ledger::Ledger;
 use super::merge::Merge;
 use super::outcome::OutcomeStatus;
 use super::promotion::Judged;
-use super::record::{Record, ReviewRecord};
+use super::record::Record;
 use super::remark::Remark;
 use super::round::Round;
 use super::threads::Threads;
@@ -15,11 +15,12 @@ use super::watch::Watch;
 use crate::Problem;
 use crate::forge::CommentRef;
 use crate::forge::inline::FileDiff;
-use crate::ids::CommitSha;
+use crate::ids::{CommitSha, EffectKey};
 use crate::phase::PhaseName;
 use crate::plan::Plan;
-use crate::review::{LastWord, Move, ReviewLoop};
+use crate::review::{LastWord, Move, Seat};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Where the plan of a cruise is, relative to the sandbox.
 pub const PLAN_PATH: &str = "plan.md";
@@ -36,10 +37,11 @@ pub struct Phase {
     pub title: String,
     /// The summary of the agent that made the first commit.
     pub summary: String,
-    /// The loop over reviews and fixes.
-    pub review: ReviewLoop,
     /// What comes once no comment waits.
     pub next: Move,
+    /// Which reviews of the record are given and wait for the others of the same commit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given: Vec<usize>,
     /// The last check of the plan; `Unread` where no plan is made.
     pub plan: PlanCheck,
     /// Comments and their states.
@@ -137,26 +139,26 @@ pub enum Stage {
     },
     /// The batch is being closed: one more poll, so that nothing that was already written is left out.
     Polling,
-    /// The diff for the reviewer is being read.
+    /// The diff for the reviewers is being read.
     ReadingDiff,
-    /// A reviewer works; comments queue.
+    /// Reviewers work side by side; comments queue.
     Reviewing {
-        /// The diff it was given.
-        diff: String,
-        /// Which lines the whole diff shows.
-        lines: Vec<FileDiff>,
+        /// What they see.
+        #[serde(default)]
+        panel: Box<Panel>,
     },
     /// A second agent tries to refute what stands against a merge.
     Refuting {
-        /// The review.
-        record: Box<ReviewRecord>,
         /// Which lines the whole diff shows.
         lines: Vec<FileDiff>,
     },
-    /// The review is being posted.
+    /// The reviews are being posted, one after the other.
     PostingReview {
-        /// Its findings, in their order.
+        /// The findings of the one under way, in their order.
         remarks: Vec<Remark>,
+        /// Those that follow.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        rest: Vec<Posting>,
         /// The post that a stop interrupted: its key finds it again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stopped: Option<Box<Effect>>,
@@ -184,6 +186,46 @@ pub enum Stage {
     Verifying,
     /// The forge merges the pull request.
     Promoting,
+}
+
+/// Reviewers that work side by side on one commit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Panel {
+    /// The diff they were given.
+    pub diff: String,
+    /// The commit that they saw last; `None` for the first review.
+    pub seen: Option<CommitSha>,
+    /// What changed since then.
+    pub since: String,
+    /// Which lines the whole diff shows.
+    pub lines: Vec<FileDiff>,
+    /// Who is at work.
+    pub at_work: BTreeMap<EffectKey, Seat>,
+    /// Why no further reviewer is started.
+    pub halt: Option<Halt>,
+}
+
+/// Why no further reviewer of a panel is started. Those at work end first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Halt {
+    /// A model is away, or a share of the budget was used up.
+    Held,
+    /// Somebody moved the branch: what was reviewed is not the head any more.
+    Overtaken,
+}
+
+/// A review that is ready to be posted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Posting {
+    /// What is posted.
+    pub act: ForgeAct,
+    /// Under which key it is found again.
+    pub key: String,
+    /// Its findings, in their order.
+    pub remarks: Vec<Remark>,
 }
 
 /// Something that is posted once, at the end.

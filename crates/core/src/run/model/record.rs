@@ -12,7 +12,7 @@ use crate::Problem;
 use crate::agent::answer::{Finding, Severity, Verdict};
 use crate::agent::{AgentOutcome, Cost, Role, Usage};
 use crate::forge::{Comment, CommentRef};
-use crate::ids::CommitSha;
+use crate::ids::{CommitSha, EffectKey};
 use crate::review::{Domain, LastWord, Resolution, merged};
 use crate::time::Timestamp;
 use schemars::JsonSchema;
@@ -55,6 +55,9 @@ pub struct JobRecord {
     pub round: u32,
     /// On what.
     pub domain: Option<String>,
+    /// The effect that runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<EffectKey>,
     /// From when.
     pub started_at: Timestamp,
     /// Until when; `None` while it works.
@@ -147,13 +150,14 @@ impl Record {
         }
     }
 
-    pub(in crate::run) fn job_started(&mut self, job: &AgentJob, now: Timestamp) {
+    pub(in crate::run) fn job_started(&mut self, key: &EffectKey, job: &AgentJob, now: Timestamp) {
         self.jobs.push(JobRecord {
             agent: job.agent.clone(),
             role: job.role,
             argv: Vec::new(),
             round: job.round,
             domain: job.domain.clone(),
+            effect: Some(key.clone()),
             started_at: now,
             ended_at: None,
             failure: None,
@@ -164,19 +168,32 @@ impl Record {
         });
     }
 
-    pub(in crate::run) fn job_ended(&mut self, outcome: &AgentOutcome, now: Timestamp) {
-        if let Some(job) = self.jobs.last_mut() {
+    /// The job that an effect runs; the last one where an older version wrote none.
+    fn job_of(&mut self, key: &EffectKey) -> Option<&mut JobRecord> {
+        let mut all = self.jobs.iter();
+        let place = all.rposition(|job| job.effect.as_ref() == Some(key));
+        let last = self.jobs.len().checked_sub(1);
+        self.jobs.get_mut(place.or(last)?)
+    }
+
+    pub(in crate::run) fn job_ended(
+        &mut self,
+        key: &EffectKey,
+        outcome: &AgentOutcome,
+        now: Timestamp,
+    ) {
+        if let Some(job) = self.job_of(key) {
             job.ended_at = Some(now);
             job.failure = outcome
                 .problem(&job.agent)
                 .map(|problem| problem.to_string());
         }
-        self.job_used(Spent::of(outcome));
+        self.job_used(key, Spent::of(outcome));
     }
 
-    /// Adds what an agent used for the job at hand: the one that ended it, or one that died before.
-    pub(in crate::run) fn job_used(&mut self, used: Spent) {
-        if let Some(job) = self.jobs.last_mut() {
+    /// Adds what an agent used for a job: the one that ended it, or one that died before.
+    pub(in crate::run) fn job_used(&mut self, key: &EffectKey, used: Spent) {
+        if let Some(job) = self.job_of(key) {
             let before = Spent {
                 usage: job.usage,
                 cost: job.cost,
@@ -187,23 +204,29 @@ impl Record {
         }
     }
 
-    pub(in crate::run) fn job_failed(&mut self, problem: &Problem, now: Timestamp) {
-        if let Some(job) = self.jobs.last_mut() {
+    pub(in crate::run) fn job_failed(
+        &mut self,
+        key: &EffectKey,
+        problem: &Problem,
+        now: Timestamp,
+    ) {
+        if let Some(job) = self.job_of(key) {
             job.ended_at = Some(now);
             job.failure = Some(problem.to_string());
         }
     }
 
-    /// The running agent was stopped without a result.
+    /// The agents at work were stopped without a result.
     pub(in crate::run) fn interrupted(&mut self, problem: &Problem, now: Timestamp) {
-        if self.jobs.last().is_some_and(|job| job.ended_at.is_none()) {
-            self.job_failed(problem, now);
+        for job in self.jobs.iter_mut().filter(|job| job.ended_at.is_none()) {
+            job.ended_at = Some(now);
+            job.failure = Some(problem.to_string());
         }
     }
 
-    /// Takes up what the agent at work did. Only one works at a time.
-    pub(in crate::run) fn note(&mut self, note: &Note) {
-        let Some(job) = self.jobs.last_mut() else {
+    /// Takes up what an agent at work did.
+    pub(in crate::run) fn note(&mut self, key: &EffectKey, note: &Note) {
+        let Some(job) = self.job_of(key) else {
             return;
         };
         match note {
@@ -273,18 +296,26 @@ impl Record {
         domains.iter().filter_map(stale).collect()
     }
 
-    /// The domains that do not approve a commit.
+    /// The domains that do not approve a commit, each with how often it was reviewed so far.
     pub(in crate::run) fn not_content(
         &self,
         domains: &[Option<Domain>],
         head: &CommitSha,
-    ) -> Vec<Option<Domain>> {
+    ) -> Vec<(Option<Domain>, u32)> {
         let is_content = |one: &&Option<Domain>| {
             let standing = self.standing(one.as_ref(), head);
             matches!(standing, Standing::Approved | Standing::NotApplicable)
         };
         let open = domains.iter().filter(|one| !is_content(one));
-        open.cloned().collect()
+        open.map(|one| (one.clone(), self.reviews_by(one.as_ref())))
+            .collect()
+    }
+
+    /// How often a domain was reviewed. A review that is asked for once more counts once.
+    fn reviews_by(&self, domain: Option<&Domain>) -> u32 {
+        let mut latest = self.reviews.iter().rev();
+        let last = latest.find(|review| review.domain.as_ref() == domain);
+        last.map_or(0, |review| review.round)
     }
 
     /// The last reviews that ask for changes, one for each domain that does.

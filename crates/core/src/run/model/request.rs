@@ -177,6 +177,16 @@ pub struct ReviewTerms {
     /// Whether a second agent tries to refute what stands against a merge.
     #[serde(default)]
     pub refute: bool,
+    /// The agent that does, by its name in the settings; the reviewer where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refuter: Option<String>,
+    /// How many reviewers may work side by side.
+    #[serde(default = "one")]
+    pub max_parallel: NonZeroU32,
+}
+
+fn one() -> NonZeroU32 {
+    NonZeroU32::MIN
 }
 
 /// What the first agent of a phase makes.

@@ -231,11 +231,23 @@ impl Run {
     /// What an agent that is started for this effect now may use. An earlier one may have been
     /// started for it and have died with its owner.
     pub fn budget_for(&self, key: &EffectKey) -> Budget {
-        let spent = match self.using.get(key) {
-            Some(used) => self.spent.plus(*used),
-            None => self.spent,
-        };
-        self.budget().minus(spent.usage, spent.cost)
+        let used = self.using.get(key).copied().unwrap_or_default();
+        let agents = self.pending.iter().filter_map(|(key, effect)| {
+            if let Effect::RunAgent { job, .. } = effect {
+                return Some((key, job.budget));
+            }
+            None
+        });
+        let agents: Vec<(&EffectKey, Budget)> = agents.collect();
+        // Agents that work side by side have a share each.
+        let share = agents.iter().find(|(one, _)| *one == key);
+        match share {
+            Some((_, share)) if agents.len() > 1 => share.minus(used.usage, used.cost),
+            Some(_) | None => {
+                let spent = self.spent.plus(used);
+                self.budget().minus(spent.usage, spent.cost)
+            }
+        }
     }
 
     /// What the run may use, with what a person granted since.
@@ -251,8 +263,12 @@ impl Run {
             return;
         };
         self.spent = self.spent.plus(used);
+        // What the first try used is gone from its share.
+        if let Some(Effect::RunAgent { job, .. }) = self.pending.get_mut(key) {
+            job.budget = job.budget.minus(used.usage, used.cost);
+        }
         if let Some(record) = self.flow.record_mut() {
-            record.job_used(used);
+            record.job_used(key, used);
         }
     }
 

@@ -139,6 +139,7 @@ fn counts(settings: &Settings) -> Vec<Broken> {
             settings.spawn_team.max_iterations,
         ),
         ("cruise.max_rounds", settings.cruise.max_rounds),
+        ("review.max_parallel", settings.review.max_parallel),
         ("verify.max_parallel", settings.verify.max_parallel),
         ("verify.limits.processes", settings.verify.limits.processes),
     ]
@@ -176,6 +177,8 @@ fn references(settings: &Settings) -> Vec<Broken> {
         ("spawn-team.reviewer_llm", reviewer_llm),
     ]);
     references.extend(namer_llm.iter().map(|name| ("spawn-team.namer_llm", name)));
+    let refuter = settings.review.refuter_llm.iter();
+    references.extend(refuter.map(|name| ("review.refuter_llm", name)));
     let known = || settings.agents.keys().map(String::as_str);
     references
         .into_iter()

@@ -77,6 +77,8 @@ pub fn review_terms() -> ReviewTerms {
         domains: domains(),
         min_confidence: Confidence::new(80).unwrap(),
         refute: false,
+        refuter: None,
+        max_parallel: NonZeroU32::MIN,
     }
 }
 

@@ -5,13 +5,14 @@ use crate::cruise_simulation::clock::MINUTE;
 use crate::cruise_simulation::forge::By;
 use crate::cruise_simulation::people::EVIL;
 use crate::cruise_simulation::sim::{Sim, Who};
+use drive_core::agent::Role;
 use drive_core::agent::answer::Verdict;
 use drive_core::forge::PrState;
 use drive_core::ids::{CommitSha, EffectKey};
-use drive_core::review::LastWord;
+use drive_core::review::{Domain, LastWord};
 use drive_core::run::{
     Effect, EffectResult, Event, Flow, Life, Note, OutcomeStatus, Phase, PhaseTerms, PlanCheck,
-    Stage, cruise_status, reply_key,
+    Run, Stage, cruise_status, reply_key,
 };
 use drive_core::verify::Overall;
 use std::collections::BTreeMap;
@@ -26,9 +27,7 @@ fn cruise(sim: &Sim) -> Option<&Phase> {
 /// After every event.
 pub fn after_step(sim: &Sim, decided: &[EffectKey], was_ending: bool) {
     let run = &sim.run;
-    let agents = run.pending.values();
-    let agents = agents.filter(|effect| matches!(effect, Effect::RunAgent { .. }));
-    assert!(agents.count() <= 1, "two agents at once");
+    check_alone(run);
     for key in decided {
         check_decided(sim, &run.pending[key]);
     }
@@ -106,12 +105,21 @@ fn check_verdict(sim: &Sim, team: &Phase) {
     }
     // What the record says is checked against what the simulated reviewers had before them.
     let seen = &sim.world.reviewed;
-    let is_seen =
-        |head: Option<&CommitSha>| head.is_some_and(|sha| seen.contains(&sha.to_string()));
-    assert!(is_seen(head), "nobody saw the head that is called approved");
+    let is_seen = |domain: Option<&Domain>, head: Option<&CommitSha>| {
+        let domain = domain.map(|domain| domain.name().to_owned());
+        head.is_some_and(|sha| seen.contains(&(domain, sha.to_string())))
+    };
+    let request = sim.run.request.as_ref().expect("a request");
+    let terms = request.kind.phase_terms().expect("a phase");
+    for domain in terms.review_plan().domains {
+        assert!(
+            is_seen(domain.as_ref(), head),
+            "{domain:?} did not see the head that is called approved"
+        );
+    }
     for one in reviews.iter().filter(|one| one.verdict.is_some()) {
         assert!(
-            is_seen(one.head.as_ref()),
+            is_seen(one.domain.as_ref(), one.head.as_ref()),
             "a verdict about a commit nobody saw"
         );
     }
@@ -154,11 +162,41 @@ fn check_decided(sim: &Sim, effect: &Effect) {
             );
             let overrun = run.budget().overrun(run.spent.usage, run.spent.cost);
             assert_eq!(overrun, None, "an agent starts on an empty budget");
+            check_shares(run);
         }
         Effect::RemoveSandbox { .. } => {
             assert!(run.processes.is_empty(), "a process is still there");
         }
         _ => {}
+    }
+}
+
+/// Whoever writes works alone; reviewers of one commit work side by side.
+fn check_alone(run: &Run) {
+    let roles = run.pending.values().filter_map(|effect| match effect {
+        Effect::RunAgent { job, .. } => Some(job.role),
+        _ => None,
+    });
+    let roles: Vec<Role> = roles.collect();
+    if roles.len() > 1 {
+        let request = run.request.as_ref().expect("a request");
+        let terms = request.kind.phase_terms().expect("a phase");
+        let most = terms.review.max_parallel.get() as usize;
+        assert!(roles.iter().all(|one| *one == Role::Reviewer), "{roles:?}");
+        assert!(roles.len() <= most, "{} agents at once", roles.len());
+    }
+}
+
+/// Agents that work side by side cannot use the same rest twice.
+fn check_shares(run: &Run) {
+    let agents = run.pending.values().filter_map(|effect| match effect {
+        Effect::RunAgent { job, .. } => job.budget.tokens,
+        _ => None,
+    });
+    let rest = run.budget().minus(run.spent.usage, run.spent.cost);
+    if let Some(rest) = rest.tokens {
+        let shares: u64 = agents.sum();
+        assert!(shares <= rest, "{shares} tokens of {rest} are given away");
     }
 }
 

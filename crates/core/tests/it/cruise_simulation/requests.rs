@@ -6,6 +6,7 @@ use crate::cruise_simulation::rng::Rng;
 use drive_core::agent::Budget;
 use drive_core::run::{DoneWhen, Makes, Request, RunKind};
 use drive_core::settings::TeamMode;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 /// Terms of every kind.
@@ -15,6 +16,7 @@ pub fn request(rng: &mut Rng) -> Request {
     watch.max_rounds = u32::try_from(rng.between(1, 8)).expect("small");
     terms.max_iterations = u32::try_from(rng.between(1, 4)).expect("small");
     terms.review.refute = rng.below(2) == 0;
+    terms.review.max_parallel = side_by_side(terms.max_iterations);
     terms.done = DoneWhen::Approved {
         auto_approve: rng.percent(35),
         plan_only: rng.percent(30),
@@ -35,6 +37,11 @@ pub fn request(rng: &mut Rng) -> Request {
     request
 }
 
+/// Drawn from what is drawn already, so that old seeds mean what they meant.
+fn side_by_side(max_iterations: u32) -> NonZeroU32 {
+    NonZeroU32::new(max_iterations).expect("at least one")
+}
+
 /// Teams of every kind.
 pub fn team_request(rng: &mut Rng) -> Request {
     let mode = rng.weighed(&[
@@ -46,6 +53,7 @@ pub fn team_request(rng: &mut Rng) -> Request {
     if let RunKind::Team(terms) = &mut request.kind {
         terms.max_iterations = u32::try_from(rng.between(1, 4)).expect("small");
         terms.review.refute = rng.below(2) == 0;
+        terms.review.max_parallel = side_by_side(terms.max_iterations);
         terms.done = DoneWhen::Reviewed {
             auto_merge: rng.percent(50),
         };

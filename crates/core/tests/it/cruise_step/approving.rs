@@ -105,8 +105,13 @@ fn auto_approve_waits_for_a_person_when_one_domain_had_no_verdict() {
 #[test]
 fn auto_approve_waits_for_a_person_when_a_domain_objected_to_the_end() {
     let mut scene = Scene::begin(auto());
-    scene.agent(Role::Reviewer, agent_said(OBJECTS));
-    scene.agent(Role::Reviewer, agent_said(OBJECTS));
+    // Its five domains review side by side, twice.
+    for _ in 0..2 {
+        scene.agent(Role::Reviewer, agent_said(OBJECTS));
+        for _ in 0..4 {
+            scene.agent(Role::Reviewer, agent_said(r#"{"verdict": "approved"}"#));
+        }
+    }
     scene.settle();
     assert_eq!(scene.run.outcome, None);
 }

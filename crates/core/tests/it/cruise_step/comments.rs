@@ -396,7 +396,8 @@ fn a_reply_that_failed_is_tried_again_under_the_same_name() {
 fn a_review_that_failed_to_be_posted_is_tried_again_under_the_name_of_its_first_try() {
     let mut scene = Scene::begin(terms());
     scene.agent(Role::Reviewer, agent_said(OBJECTS));
-    scene.agent(Role::Reviewer, agent_said(OBJECTS));
+    let other = OBJECTS.replace("the name is not checked", "Something else");
+    scene.agent(Role::Reviewer, agent_said(&other));
     scene.answer("postReview", failed());
     scene.settle();
     scene.wake(Timer::Retry);

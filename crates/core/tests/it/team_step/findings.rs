@@ -199,7 +199,10 @@ fn sixty_identical_findings_make_one_comment_and_one_round() {
 #[test]
 fn a_reviewer_is_reminded_of_its_findings_and_of_their_answers() {
     for mode in [TeamMode::Github, TeamMode::Pingpong] {
-        let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+        let panel = if mode == TeamMode::Github { 5 } else { 1 };
+        let mut said = vec![APPROVED; panel];
+        said[0] = OBJECTS;
+        let mut scene = Scene::reviews(&[&said[..], &[APPROVED]].concat());
         let id = if mode == TeamMode::Github {
             "inline-200"
         } else {
@@ -213,8 +216,9 @@ fn a_reviewer_is_reminded_of_its_findings_and_of_their_answers() {
         let fix = scene.commits[1].sha.short();
         let answer = format!("Answer:\n\n```\nChanged in {fix}. It is now.\n```");
         assert!(!prompts[0].contains("\nAnswer:\n"), "{mode:?}");
-        assert!(prompts[1].contains("the name is not checked"), "{mode:?}");
-        assert!(prompts[1].contains(&answer), "{mode:?} {}", prompts[1]);
+        let second = prompts[panel];
+        assert!(second.contains("the name is not checked"), "{mode:?}");
+        assert!(second.contains(&answer), "{mode:?} {second}");
         let since = scene
             .performed_as("readDiff")
             .into_iter()
@@ -243,6 +247,10 @@ fn what_a_fixer_declined_with_a_reason_it_is_not_asked_again() {
             terms.max_iterations = 3;
         }
         let mut said_by_reviewers = vec![OBJECTS, OBJECTS];
+        if mode == TeamMode::Github {
+            // The others have approved the very head, which nothing changed.
+            said_by_reviewers = vec![OBJECTS, APPROVED, APPROVED, APPROVED, APPROVED, OBJECTS];
+        }
         if fixers == 2 {
             said_by_reviewers.push(OBJECTS);
         }

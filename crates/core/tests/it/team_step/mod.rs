@@ -9,6 +9,7 @@ mod measuring;
 mod merging;
 mod modes;
 mod older;
+mod panel;
 mod people;
 mod promoting;
 mod properties;

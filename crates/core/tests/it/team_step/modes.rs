@@ -116,8 +116,8 @@ fn never_approved_is_a_failure_that_names_what_is_open() {
             Some(LastWord::NeedsChanges)
         )
     );
-    let mut answers = vec![OBJECTS, OBJECTS];
-    answers.extend([APPROVED; 4]);
+    let panel = [OBJECTS, APPROVED, APPROVED, APPROVED, APPROVED];
+    let answers = [panel, panel].concat();
     let run = Scene::reviews(&answers).fly(team_request(TeamMode::Github));
     let failure = run.outcome.unwrap().failure.unwrap();
     assert_eq!(

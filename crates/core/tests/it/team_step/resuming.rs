@@ -186,7 +186,7 @@ fn stopped_in_review(scene: &mut Scene) -> Run {
     {
         run = perform_one(scene, run);
     }
-    // The review is being posted: a stop lets that finish.
+    // Another domain is under review: a stop ends that.
     run = tell(run, Event::CancelAsked);
     to_the_end(scene, run)
 }
@@ -378,10 +378,10 @@ fn extend(tokens: u64) -> Event {
     }
 }
 
-/// A team whose budget is used up by its namer, its coder and its first reviewer.
+/// A team whose budget is used up by its namer, its coder and its first five reviewers.
 fn poor_team() -> Run {
     let mut asked = team_request(TeamMode::Github);
-    asked.budget.tokens = Some(4_000);
+    asked.budget.tokens = Some(8_800);
     begin(asked)
 }
 

@@ -6,7 +6,7 @@ use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end};
 use drive_core::forge::{CommentRef, Surface};
 use drive_core::problem::{Kind, Problem};
 use drive_core::review::LastWord;
-use drive_core::run::{Effect, EffectResult, Event, ForgeAct, step};
+use drive_core::run::{Effect, EffectResult, Event, ForgeAct, RunKind, step};
 use drive_core::settings::TeamMode;
 
 fn summaries(scene: &Scene) -> Vec<(&str, Option<CommentRef>)> {
@@ -45,7 +45,8 @@ fn a_change_that_nobody_objects_to_gets_the_summary_and_no_other_review() {
 #[test]
 fn a_summary_that_somebody_deleted_is_posted_anew_and_no_other_failure_stops_a_team() {
     for (kind, again) in [(Kind::CommentNotFound, true), (Kind::ForgeRejected, false)] {
-        let mut scene = Scene::reviews(&[APPROVED]);
+        let panel = [OBJECTS, APPROVED, APPROVED, APPROVED, APPROVED];
+        let mut scene = Scene::reviews(&[&panel[..], &panel, &[APPROVED]].concat());
         let failed = || EffectResult::Failed {
             problem: Problem::new(kind, "no"),
         };
@@ -55,7 +56,11 @@ fn a_summary_that_somebody_deleted_is_posted_anew_and_no_other_failure_stops_a_t
             },
         };
         scene.answers("summarize", [posted, failed()]);
-        let run = scene.fly(team_request(TeamMode::Github));
+        let mut request = team_request(TeamMode::Github);
+        if let RunKind::Team(terms) = &mut request.kind {
+            terms.max_iterations = 3;
+        }
+        let run = scene.fly(request);
         assert_eq!(end(&run).2, Some(LastWord::Approved), "{kind:?}");
         let all = summaries(&scene);
         assert_eq!(all[2].1.is_none(), again, "{kind:?}");

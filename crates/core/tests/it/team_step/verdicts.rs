@@ -67,12 +67,13 @@ fn the_last_objection_of_each_domain_stays_open_and_is_listed() {
     );
     let open = team(&run).ledger.open();
     let lives: Vec<&Life> = open.map(|entry| &entry.life).collect();
-    assert_eq!(lives, [&Life::Left; 5]);
+    // All five found the same: it is told once, by the first.
+    assert_eq!(lives, [&Life::Left]);
     let listed: Vec<_> = open_findings(&run)
         .iter()
         .map(|(domain, finding)| (domain.unwrap().to_string(), finding.issue.clone()))
         .collect();
-    assert_eq!(listed.len(), 5);
+    assert_eq!(listed.len(), 1);
     let about = "the name is not checked".to_owned();
     assert_eq!(listed[0], ("Security".to_owned(), about));
     let told = description(&scene);

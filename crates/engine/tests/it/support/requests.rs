@@ -83,6 +83,8 @@ fn terms() -> PhaseTerms {
             domains: Domain::SHIPPED[1..].to_vec(),
             min_confidence: Confidence::new(80).unwrap(),
             refute: false,
+            refuter: None,
+            max_parallel: std::num::NonZeroU32::MIN,
         },
         prompts: Prompts::default(),
         record: RecordDetail::Redacted,

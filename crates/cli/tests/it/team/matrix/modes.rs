@@ -121,7 +121,7 @@ pub(super) fn github_is_approved_on_round_two_and_the_remark_is_fixed_answered_a
     let remark = &ended.document["record"]["remarks"][0];
     let id = &remark["comment"]["id"];
     let commits = ["Greet by name", "Fix round 1: two is wrong"];
-    ended_as(&ended, "succeeded", "approved", 7, &commits);
+    ended_as(&ended, "succeeded", "approved", 12, &commits);
     let head = arena.published("greet-by-name");
     assert_eq!(
         arena.seen().texts,

@@ -23,6 +23,9 @@ fn answer(verdict: VerdictWord, suggestions: Vec<FindingAnswer>) -> String {
 fn finding() -> FindingAnswer {
     FindingAnswer {
         confidence: 90,
+        end_line: None,
+        pre_existing: false,
+        replacement: None,
         evidence: None,
         file: Some("a.rs".to_owned()),
         issue: "panics".to_owned(),
@@ -91,6 +94,9 @@ fn an_answer_in_the_form_is_read() {
                 severity: Severity::Blocker,
                 confidence: Confidence::new(90).unwrap(),
                 refuted: None,
+                end_line: None,
+                pre_existing: false,
+                replacement: None,
             }],
         })
     );

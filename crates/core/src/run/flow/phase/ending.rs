@@ -352,7 +352,8 @@ impl PhaseFlow<'_> {
     fn open_reviews(&self, head: &CommitSha) -> String {
         let domains = self.terms.review_plan().domains;
         let open = self.state.record.not_content(&domains, head);
-        let open: Vec<&str> = open.iter().flatten().map(Domain::name).collect();
+        let open = open.iter().filter_map(|(domain, _)| domain.as_ref());
+        let open: Vec<&str> = open.map(Domain::name).collect();
         if open.is_empty() {
             String::new()
         } else {

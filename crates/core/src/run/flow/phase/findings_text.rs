@@ -3,13 +3,13 @@
 use super::super::super::model::{Phase, Request, ReviewRecord};
 use crate::agent::answer::Finding;
 use crate::forge::text::{LINE_CHARS, first_line, plain_line};
-use crate::review::{is_blocking, merged};
+use crate::review::{distinct, is_blocking, merged};
 use std::fmt::Write;
 
 /// How many items of a list are shown; the rest is folded.
 const MOST_SHOWN: usize = 10;
 
-/// The findings that stand against a merge, each with its review.
+/// The findings that stand against a merge, each once, with the first review that has it.
 pub(super) fn blocking_findings<'a>(
     phase: &'a Phase,
     request: &Request,
@@ -22,7 +22,7 @@ pub(super) fn blocking_findings<'a>(
         let findings = review.findings.iter().filter(against);
         findings.map(move |finding| (review, finding))
     });
-    all.collect()
+    distinct(all.collect(), |(_, finding)| finding)
 }
 
 /// The findings that stand against a merge, as a list.

@@ -42,19 +42,20 @@ impl PhaseFlow<'_> {
         self.take_in();
     }
 
-    /// A person committed to the branch here while it was reviewed: their commits are taken in, and the
-    /// new head is reviewed. Returns false where that happened too often.
-    pub(in crate::run) fn review_overtaken(&mut self, problem: &Problem) -> bool {
-        let is_moved = problem.kind == Kind::BranchMoved && self.state.counts.moves < MOST_MOVES;
-        if is_moved {
+    /// Whether a person committed to the branch here while it was reviewed: then their commits are taken
+    /// in, and the new head is reviewed. Not where that happened too often. Reviewers side by side meet the
+    /// same commits.
+    pub(in crate::run) fn is_overtaken(&mut self, problem: &Problem, is_known: bool) -> bool {
+        let is_moved = problem.kind == Kind::BranchMoved;
+        let is_bounded = is_known || self.state.counts.moves < MOST_MOVES;
+        if is_moved && !is_known && is_bounded {
             self.state.counts.moves += 1;
-            self.take_in();
         }
-        is_moved
+        is_moved && is_bounded
     }
 
     /// Takes in what is on the branch, here and on the remote.
-    pub(super) fn take_in(&mut self) {
+    pub(in crate::run) fn take_in(&mut self) {
         // Leftovers in the sandbox must not be in the way of a merge. Without a remote the commit was
         // made in the sandbox itself, so nothing is rolled back here.
         self.commit(Round {
@@ -135,7 +136,9 @@ impl PhaseFlow<'_> {
                 MergeStep::Merging if self.terms.is_watched() || !self.is_enough(problem) => {
                     return self.try_again_or_fail(key, effect, problem.clone());
                 }
-                MergeStep::Resolving { .. } => self.state.record.job_failed(problem, self.now),
+                MergeStep::Resolving { .. } => {
+                    self.state.record.job_failed(key, problem, self.now);
+                }
                 MergeStep::Merging
                 | MergeStep::Concluding { .. }
                 | MergeStep::RollingBack { .. }

@@ -33,7 +33,6 @@ use crate::agent::answer::title_of;
 use crate::ids::{EffectKey, SandboxId};
 use crate::phase::PhaseName;
 use crate::problem::{Kind, Problem};
-use crate::review::ReviewLoop;
 use crate::time::Timestamp;
 
 /// One step of a phase.
@@ -41,7 +40,6 @@ pub(super) type PhaseFlow<'a> = Context<'a, Box<Phase>, PhaseTerms>;
 
 /// Begins with the names, or with what an earlier journal left.
 pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: Timestamp) {
-    let (review, next) = ReviewLoop::begin(terms.review_plan());
     let state = Box::new(Phase {
         name: match terms.makes {
             Makes::Change => PhaseName::Building,
@@ -50,8 +48,8 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: T
         stage: Stage::Naming,
         title: title_of(&request.task),
         summary: String::new(),
-        review,
-        next,
+        next: terms.review_plan().first(),
+        given: Vec::new(),
         plan: PlanCheck::Unread,
         ledger: Ledger::default(),
         findings: Vec::new(),
@@ -139,7 +137,7 @@ impl PhaseFlow<'_> {
             }
         }
         if let EffectResult::AgentEnded { outcome, .. } = &result {
-            self.state.record.job_ended(outcome, self.now);
+            self.state.record.job_ended(key, outcome, self.now);
             self.state.watch.fresh = false;
             if !is_outage(&outcome.ending) {
                 self.active();
@@ -154,16 +152,16 @@ impl PhaseFlow<'_> {
             self.state.tries = 0;
         }
         match self.state.stage.clone() {
-            Stage::Naming => self.named(&result),
+            Stage::Naming => self.named(key, &result),
             Stage::ChoosingBranch => self.branch_chosen(result),
             Stage::CreatingSandbox => self.sandbox_created(&effect, result),
             Stage::Working { round } => self.worked(*round, key, effect, result),
             Stage::Merging { merge, round } => self.merged_in(*merge, *round, key, effect, result),
             Stage::ReadingDiff => self.diff_read(result),
-            Stage::Reviewing { diff, lines } => self.reviewed(&diff, &lines, &result),
-            Stage::Refuting { record, lines } => self.refuted(*record, &lines, &result),
-            Stage::PostingReview { remarks, .. } => {
-                self.review_posted(remarks, key, effect, result);
+            Stage::Reviewing { panel } => self.reviewed(*panel, key, &result),
+            Stage::Refuting { lines } => self.refuted(&lines, key, &result),
+            Stage::PostingReview { remarks, rest, .. } => {
+                self.review_posted((remarks, rest), key, effect, result);
             }
             Stage::PostingSummary { .. } => self.summary_posted(key, effect, result),
             Stage::PostingLimit => self.limit_posted(key, effect, result),
@@ -206,10 +204,14 @@ impl PhaseFlow<'_> {
     }
 
     /// Starts an agent and enters its job in the record.
-    pub(super) fn start_agent(&mut self, sandbox: Option<SandboxId>, job: AgentJob) {
-        self.state.record.job_started(&job, self.now);
+    pub(super) fn start_agent(&mut self, sandbox: Option<SandboxId>, job: AgentJob) -> EffectKey {
         let job = Box::new(job);
-        self.run.decide(Effect::RunAgent { sandbox, job });
+        let key = self.run.decide(Effect::RunAgent {
+            sandbox,
+            job: job.clone(),
+        });
+        self.state.record.job_started(&key, &job, self.now);
+        key
     }
 
     /// A job of this phase, which knows where the plan is.

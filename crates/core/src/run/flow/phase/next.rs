@@ -56,8 +56,8 @@ impl PhaseFlow<'_> {
                 (false, Some(limit)) => return self.limit_hit(limit),
                 (false, None) => return self.fix(),
             }
-        } else if let Move::Fix { .. } = self.state.next {
-            self.state.next = self.state.review.fixed();
+        } else if self.state.next == Move::Fix {
+            self.state.next = self.after_fix();
         }
         if let (Move::Review { .. }, None) = (&self.state.next, self.state.limit()) {
             match self.limit_reached() {
@@ -80,7 +80,7 @@ impl PhaseFlow<'_> {
                 }
             }
             (DoneWhen::Reviewed { .. }, Move::Done) => self.conclude(),
-            (DoneWhen::Reviewed { .. }, Move::Review { .. } | Move::Fix { .. }) => {}
+            (DoneWhen::Reviewed { .. }, Move::Review { .. } | Move::Fix) => {}
         }
     }
 

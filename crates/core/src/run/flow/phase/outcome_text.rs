@@ -86,7 +86,7 @@ fn standing(run: &Run, phase: &Phase, request: &Request) -> String {
         (Some(LastWord::NeedsChanges), _) if !is_objected || is_changed => {
             format!("**Changed since the last review**: nobody has reviewed `{sha}`.")
         }
-        (Some(LastWord::NeedsChanges), _) | (None, Move::Fix { .. }) => {
+        (Some(LastWord::NeedsChanges), _) | (None, Move::Fix) => {
             format!("**Needs changes** at `{sha}`: {open}.")
         }
         (Some(LastWord::Inconclusive), _) => format!("**No verdict** on `{sha}`: {reviews}."),

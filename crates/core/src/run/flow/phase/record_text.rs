@@ -325,6 +325,7 @@ mod tests {
             argv: arguments.map(str::to_owned).to_vec(),
             round: 1,
             domain: None,
+            effect: None,
             started_at: Timestamp::UNIX_EPOCH,
             ended_at: None,
             failure: None,

@@ -409,10 +409,8 @@ impl PhaseFlow<'_> {
 
     pub(in crate::run) fn round_over(&mut self, round: &Round) {
         let is_held = self.holds(HoldFor::EveryAgent);
-        if let (RoundJob::Fix { .. }, Move::Fix { .. }, false) =
-            (&round.job, &self.state.next, is_held)
-        {
-            self.state.next = self.state.review.fixed();
+        if let (RoundJob::Fix { .. }, Move::Fix, false) = (&round.job, &self.state.next, is_held) {
+            self.state.next = self.after_fix();
         }
         self.post_injected();
         self.close_batch();
@@ -428,11 +426,11 @@ impl PhaseFlow<'_> {
     fn work_failed(&mut self, round: Round, key: &EffectKey, effect: Effect, problem: Problem) {
         match round.step.clone() {
             RoundStep::Agent if problem.kind == Kind::AgentInterrupted => {
-                self.state.record.job_failed(&problem, self.now);
+                self.state.record.job_failed(key, &problem, self.now);
                 self.roll_back(round, problem.to_string(), RollBackCost::Time);
             }
             RoundStep::Agent => {
-                self.state.record.job_failed(&problem, self.now);
+                self.state.record.job_failed(key, &problem, self.now);
                 let is_fixer = matches!(round.job, RoundJob::Fix { .. });
                 let is_stop = problem.class() == Class::Interrupted;
                 let is_worse = is_final(&problem) && (self.terms.is_watched() || is_stop);

@@ -3,7 +3,7 @@
 use super::super::super::model::{Approved, Entry, Ledger, Phase, PlanCheck, Remark, Request, Run};
 use super::super::publish::shortened;
 use super::super::reply::answer_for;
-use super::super::review::{review_body, without_severity};
+use super::super::review::{MOST_SHOWN, review_body, without_severity};
 use super::super::shutdown::is_unpushed;
 use super::findings_text::{open_findings, plain};
 use super::outcome_text::description_outcome;
@@ -17,6 +17,7 @@ use crate::prompts::fenced;
 use crate::review::LastWord;
 use crate::settings::TeamMode;
 use crate::steering::notice;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -203,7 +204,12 @@ pub(super) fn pull_request_body(
     if is_pingpong(request) {
         for review in &phase.record.reviews {
             let _ = write!(text, "\n### Review, round {}\n\n", review.round);
-            text.push_str(&review_body(review, 0, &review.findings));
+            text.push_str(&review_body(
+                review,
+                0,
+                (&review.findings, MOST_SHOWN),
+                &BTreeMap::new(),
+            ));
             text.push('\n');
         }
     }

@@ -55,16 +55,16 @@ impl PhaseFlow<'_> {
             domain: review.domain.clone(),
             round: review.round,
         };
-        let mut latest = self.state.record.remarks.iter().rev();
-        latest.find(|one| one.review.as_ref() == Some(&of) && is_about(one, finding))
+        let latest = || self.state.record.remarks.iter().rev();
+        let own = latest().find(|one| one.review.as_ref() == Some(&of) && is_about(one, finding));
+        // Where two reviews found the same, it was answered as a finding of the first.
+        own.or_else(|| latest().find(|one| one.review.is_some() && is_about(one, finding)))
     }
 
-    /// Whether a fixer declined this very finding of this domain before, with a reason.
-    pub(super) fn is_declined(&self, domain: Option<&Domain>, finding: &Finding) -> bool {
+    /// Whether a fixer declined this very finding before, with a reason, whoever raised it.
+    pub(super) fn is_declined(&self, finding: &Finding) -> bool {
         self.state.record.remarks.iter().any(|one| {
-            let is_same_domain =
-                (one.review.as_ref()).is_some_and(|of| of.domain.as_ref() == domain);
-            is_same_domain
+            one.review.is_some()
                 && one.action == Some(FixerResult::Declined)
                 && !one.note.trim().is_empty()
                 && is_about(one, finding)

@@ -1,97 +1,216 @@
-//! Reviews: the reviewer gets the diff, its verdict is recorded for the reviewed commit, and its
-//! findings become comments and work for a fixer.
+//! Reviews: every domain that does not approve the head looks at it, side by side; their findings become
+//! comments, and work for one fixer.
 
 mod earlier;
 mod placing;
+mod posting;
 mod refuting;
 mod texts;
+mod told;
 mod verdict;
 
 use super::super::model::{
-    AgentJob, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Life, Remark, ReviewRecord,
-    Stage, thread_of,
+    AgentJob, Effect, EffectResult, Halt, OutcomeStatus, Panel, ReviewRecord, Stage,
 };
+use super::budget::is_worthwhile;
 use super::kit::no_commit;
 use super::phase::PhaseFlow;
-use crate::agent::Role;
 use crate::agent::answer::{AnswerForm, Finding, Shown, Verdict};
+use crate::agent::{Budget, Role};
 use crate::forge::inline::FileDiff;
-use crate::forge::{CommentKey, CommentRef};
 use crate::ids::{CommitSha, EffectKey};
+use crate::problem::{Kind, Problem};
+use crate::process::{Layer, LayerName, LayerState};
 use crate::prompts::{Earlier, Prompt, PromptName};
-use crate::review::{Domain, Move, ReviewLoop, ReviewPlan, Reviewed, is_blocking};
-use crate::settings::TeamMode;
-use placing::{by_place, line_remark, together};
-use std::collections::BTreeMap;
-use verdict::{Judgement, asked_again, judged};
+use crate::review::{Domain, Move, ReviewPlan, Seat};
+use verdict::{Judgement, Reviewed, asked_again, judged};
 
-pub(super) use texts::{OLDER, review_body, without_severity};
+pub(super) use texts::{MOST_SHOWN, OLDER, review_body, without_severity};
+
+/// What became of one reviewer.
+enum Heard {
+    /// Its review counts, with a verdict or without.
+    Given(ReviewRecord),
+    /// It is asked once more.
+    Again { record: ReviewRecord, why: String },
+    /// It reviews later.
+    Later(Halt),
+}
 
 impl PhaseFlow<'_> {
+    /// Reads what the next reviewers see. Those that saw the same commit last work side by side.
     pub(super) fn read_diff(&mut self) {
         let Some(head) = self.head() else {
             return self.fail(no_commit());
         };
-        let (domain, _) = self.under_review();
-        let seen = self.earlier_review(domain.as_ref());
-        let since = seen.and_then(|review| review.head.clone());
+        self.seat_again(&head);
+        let Move::Review { seats } = &self.state.next else {
+            return self.proceed();
+        };
+        let since = seats.first().and_then(|seat| self.seen_by(seat, &head));
         self.state.stage = Stage::ReadingDiff;
         self.run.decide(Effect::ReadDiff {
             sandbox: self.run.sandbox_id(),
             base: self.base_sha(),
-            since: since.filter(|since| *since != head),
+            since,
             head,
         });
     }
 
-    /// Starts the reviewer. A diff that cannot be read is left out: the reviewer has the files.
+    /// Reviews of another commit than the head are to be given once more.
+    fn seat_again(&mut self, head: &CommitSha) {
+        let plan = self.terms.review_plan();
+        let Move::Review { seats } = &mut self.state.next else {
+            return;
+        };
+        let reviews = &self.state.record.reviews;
+        self.state.given.retain(|place| {
+            let review = reviews.get(*place);
+            let is_kept = review.is_some_and(|one| one.head.as_ref() == Some(head));
+            if let (Some(review), false) = (review, is_kept) {
+                seats.push(Seat {
+                    domain: review.domain.clone(),
+                    round: review.round,
+                    again: None,
+                });
+            }
+            is_kept
+        });
+        seats.sort_by_key(|seat| plan.domains.iter().position(|one| *one == seat.domain));
+        // An older version left no seats.
+        if seats.is_empty() && self.state.given.is_empty() {
+            self.state.next = self.after_fix();
+        }
+    }
+
+    /// The commit that a reviewer saw last, where it is not the head.
+    fn seen_by(&self, seat: &Seat, head: &CommitSha) -> Option<CommitSha> {
+        let seen = self.earlier_review(seat.domain.as_ref());
+        let since = seen.and_then(|review| review.head.clone());
+        since.filter(|since| since != head)
+    }
+
+    /// Starts the reviewers. A diff that cannot be read is left out: they have the files.
     pub(super) fn diff_read(&mut self, result: EffectResult) {
-        let (mut diff, mut lines, mut since) = (String::new(), Vec::new(), String::new());
-        if let EffectResult::DiffRead {
-            diff: shown,
-            lines: places,
-            since: changed,
-        } = result
-        {
-            (diff, lines) = (shown, places);
-            since = changed.map_or(String::new(), |diff| self.with_overreach(diff));
+        let mut panel = Panel::default();
+        if let (Move::Review { seats }, Some(head)) = (&self.state.next, self.head()) {
+            panel.seen = seats.first().and_then(|seat| self.seen_by(seat, &head));
+        }
+        if let EffectResult::DiffRead { diff, lines, since } = result {
+            panel.diff = diff;
+            panel.lines = lines;
+            panel.since = since.map_or(String::new(), |diff| self.with_overreach(diff));
         } else if let EffectResult::Failed { problem } = result {
-            diff = format!(
+            panel.diff = format!(
                 "The diff could not be read: {problem}. Compare the files with the base yourself.\n"
             );
             self.warn(format!("the reviewer got no diff: {problem}"));
         }
-        let (domain, round) = self.under_review();
-        let mut job = self.reviewer(domain.as_ref(), round, &diff, &since);
-        if let (
-            Move::Review {
-                again: Some(why), ..
-            },
-            Some(head),
-        ) = (&self.state.next, self.head())
-        {
-            let last = self.state.record.reviews.last();
-            let found = last.map_or(&[][..], |review| review.findings.as_slice());
-            job.prompt.push_str(&asked_again(why, &head, found));
-        }
-        // Whatever it was shown can be quoted.
-        diff.push_str(&since);
-        self.state.stage = Stage::Reviewing { diff, lines };
-        let sandbox = Some(self.run.sandbox_id());
-        self.start_agent(sandbox, job);
+        self.seat_reviewers(panel);
     }
 
-    fn reviewer(&self, domain: Option<&Domain>, round: u32, diff: &str, since: &str) -> AgentJob {
+    /// Starts as many reviewers as may work side by side. Nobody is left to start once all reviews are
+    /// given.
+    fn seat_reviewers(&mut self, mut panel: Panel) {
+        if self.overrun().is_some() || self.run.stop_asked {
+            panel.halt = panel.halt.or(Some(Halt::Held));
+        }
+        let waiting = self.waiting(&panel);
+        let most = self.most_at_once();
+        let room = most.saturating_sub(panel.at_work.len()).min(waiting.len());
+        let Some((starting, share)) = self.share(room, panel.at_work.is_empty()) else {
+            return self.panel_goes_on(panel);
+        };
+        for seat in waiting.into_iter().take(starting) {
+            let mut job = self.reviewer(&seat, &panel);
+            job.budget = share;
+            let sandbox = Some(self.run.sandbox_id());
+            let key = self.start_agent(sandbox, job);
+            panel.at_work.insert(key, seat);
+        }
+        self.panel_goes_on(panel);
+    }
+
+    /// How many reviewers may work at the same time. One that the kernel does not keep from writing works
+    /// alone: another one would take what it leaves in the files for the change.
+    fn most_at_once(&self) -> usize {
+        let is_open = |layer: &Layer| {
+            layer.name == LayerName::WriteScope && matches!(layer.state, LayerState::Missing(_))
+        };
+        if self.run.layers.iter().any(is_open) {
+            return 1;
+        }
+        self.terms.review.max_parallel.get() as usize
+    }
+
+    /// The reviews of this panel that nobody has begun.
+    fn waiting(&self, panel: &Panel) -> Vec<Seat> {
+        let (Move::Review { seats }, Some(head), None) =
+            (&self.state.next, self.head(), panel.halt)
+        else {
+            return Vec::new();
+        };
+        let seen = |seat: &Seat| self.seen_by(seat, &head);
+        let at_work: Vec<_> = panel.at_work.values().map(|seat| &seat.domain).collect();
+        // Whoever saw another commit last is shown another diff.
+        let is_free = |seat: &&Seat| !at_work.contains(&&seat.domain) && seen(seat) == panel.seen;
+        seats.iter().filter(is_free).cloned().collect()
+    }
+
+    /// How many of so many agents to start now, and what each may use: agents that work side by side
+    /// cannot use the same rest twice, and none gets too little to be of use while another works.
+    fn share(&self, most: usize, is_first: bool) -> Option<(usize, Budget)> {
+        let (whole, spent) = (self.run.budget(), self.run.spent);
+        let mut left = whole.minus(spent.usage, spent.cost);
+        for effect in self.run.pending.values() {
+            if let Effect::RunAgent { job, .. } = effect {
+                left = left.without(job.budget);
+            }
+        }
+        let mut parts = (1..=most).rev();
+        let enough = parts.find(|parts| is_worthwhile(left.split(*parts), whole));
+        let parts = enough.or((is_first && most > 0).then_some(1))?;
+        Some((parts, left.split(parts)))
+    }
+
+    /// Waits for the reviewers at work; once there are none, goes on with what they said.
+    fn panel_goes_on(&mut self, panel: Panel) {
+        if !panel.at_work.is_empty() {
+            let panel = Box::new(panel);
+            self.state.stage = Stage::Reviewing { panel };
+            return;
+        }
+        if self.run.stop_asked {
+            let problem = Problem::new(Kind::Interrupted, "stopped on request");
+            return self.leave(OutcomeStatus::Cancelled, Some(problem));
+        }
+        if panel.halt == Some(Halt::Overtaken) {
+            return self.take_in();
+        }
+        let is_missing = matches!(&self.state.next, Move::Review { seats } if !seats.is_empty());
+        // An older version left no seats: they are found when the worker goes on.
+        if is_missing || self.state.given.is_empty() {
+            return self.close_batch();
+        }
+        if self.is_refutable() {
+            return self.refute(panel.lines);
+        }
+        self.conclude_reviews(&panel.lines);
+    }
+
+    fn reviewer(&self, seat: &Seat, panel: &Panel) -> AgentJob {
+        let domain = seat.domain.as_ref();
         let review = self.earlier_review(domain);
         let answers = review.map_or(Vec::new(), |review| self.answers_to(review));
         let earlier = Earlier {
             commit: review.map(|one| one.head.as_ref().map_or("an older one", CommitSha::short)),
             findings: &answers,
-            since,
+            since: &panel.since,
         };
         let (task, sha) = (self.request.task.as_str(), self.base_sha());
         let base = self.request.base_branch.as_deref().unwrap_or(sha.as_str());
         let pr = self.run.work.pull_request.as_ref();
+        let diff = panel.diff.as_str();
         let prompt = match domain {
             None => Prompt::Review {
                 task,
@@ -109,93 +228,136 @@ impl PhaseFlow<'_> {
                 pull_request: pr.map_or("", |pr| pr.url.as_str()),
             },
         };
-        let prompt = self.terms.prompts.render(&prompt);
+        let mut prompt = self.terms.prompts.render(&prompt);
+        if let (Some(why), Some(head)) = (&seat.again, self.head()) {
+            let mut latest = self.state.record.reviews.iter().rev();
+            let last = latest.find(|one| one.domain == seat.domain);
+            let found = last.map_or(&[][..], |review| review.findings.as_slice());
+            prompt.push_str(&asked_again(why, &head, found));
+        }
         let mut job = self.phase_job(&self.terms.reviewer, Role::Reviewer, prompt);
-        job.round = round;
+        job.round = seat.round;
         job.input.answer = AnswerForm::Review;
         job.domain = domain.map(|domain| domain.name().to_owned());
         job
     }
 
-    /// Domain and number of the review that is next or under way.
-    fn under_review(&self) -> (Option<Domain>, u32) {
-        match &self.state.next {
-            Move::Review { domain, round, .. } => (domain.clone(), *round),
-            Move::Fix { domain, .. } => (domain.clone(), 0),
-            Move::Done => (None, 0),
+    /// A reviewer has ended.
+    pub(super) fn reviewed(&mut self, mut panel: Panel, key: &EffectKey, result: &EffectResult) {
+        let Some(seat) = panel.at_work.remove(key) else {
+            // An older version did not write who was at work.
+            return self.seat_reviewers(panel);
+        };
+        let mut heard = self.hear(&seat, &panel, key, result);
+        // Whoever ends later may have seen the commits of others already.
+        if panel.halt == Some(Halt::Overtaken) {
+            heard = Heard::Later(Halt::Overtaken);
         }
+        if let Move::Review { seats } = &mut self.state.next {
+            match heard {
+                Heard::Given(record) => {
+                    seats.retain(|one| one.domain != seat.domain);
+                    self.state.given.push(self.state.record.reviews.len());
+                    self.state.record.reviews.push(record);
+                }
+                Heard::Again { record, why } => {
+                    for one in seats.iter_mut().filter(|one| one.domain == seat.domain) {
+                        one.again = Some(why.clone());
+                    }
+                    self.state.record.reviews.push(record);
+                }
+                Heard::Later(halt) => panel.halt = Some(panel.halt.unwrap_or(halt).max(halt)),
+            }
+        }
+        self.seat_reviewers(panel);
     }
 
     /// A reviewer that failed gives no verdict, and never approves. One whose model is away, or whose
     /// budget was spent, is asked again later.
-    pub(super) fn reviewed(&mut self, diff: &str, lines: &[FileDiff], result: &EffectResult) {
-        let (domain, round) = self.under_review();
+    fn hear(
+        &mut self,
+        seat: &Seat,
+        panel: &Panel,
+        key: &EffectKey,
+        result: &EffectResult,
+    ) -> Heard {
         let mut judgement = Judgement::failed(None);
         if let EffectResult::AgentEnded { outcome, .. } = result {
-            if outcome.ending.is_over_budget()
-                || self.hold_for_outage(&self.terms.reviewer, outcome)
-            {
-                return self.close_batch();
+            if outcome.ending.is_over_budget() {
+                return Heard::Later(Halt::Held);
             }
-            self.state.counts.failures = 0;
-            self.state.counts.moves = 0;
+            let is_held = self.is_held_outage(&outcome.ending) && panel.halt == Some(Halt::Held);
+            // Reviewers side by side meet the same outage: it is one.
+            if is_held || self.hold_for_outage(&self.terms.reviewer, outcome) {
+                return Heard::Later(Halt::Held);
+            }
+            if panel.halt.is_none() {
+                self.state.counts.failures = 0;
+            }
             let (reviewer, terms) = (&self.terms.reviewer, &self.terms.review);
-            let shown = self.shown(diff);
-            let subject = self.terms.subject();
-            judgement = judged(
-                outcome,
-                reviewer,
-                domain.as_ref(),
-                subject,
-                terms,
-                &shown,
-                lines,
-            );
-            // What a fixer declined with a reason it is not asked again: a person decides.
-            if let Reviewed::Judged { findings, .. } = &mut judgement.reviewed {
-                findings.retain(|one| !self.is_declined(domain.as_ref(), one));
-            }
+            // Whatever it was shown can be quoted.
+            let diff = format!("{}{}", panel.diff, panel.since);
+            let (domain, subject) = (seat.domain.as_ref(), self.terms.subject());
+            let shown = self.shown(domain, &diff);
+            let lines = &panel.lines;
+            judgement = judged(outcome, reviewer, domain, subject, terms, &shown, lines);
         } else if let EffectResult::Failed { problem } = result {
-            self.state.record.job_failed(problem, self.now);
-            if self.review_overtaken(problem) {
-                return;
+            self.state.record.job_failed(key, problem, self.now);
+            let is_told = panel.halt == Some(Halt::Overtaken);
+            if self.is_overtaken(problem, is_told) {
+                return Heard::Later(Halt::Overtaken);
             }
             judgement.failure = Some(problem.to_string());
         }
         if let (Reviewed::Failed, Some(why)) = (&judgement.reviewed, &judgement.failure) {
-            let name = domain.as_ref();
+            let name = seat.domain.as_ref();
             let name = name.map_or("review".to_owned(), |domain| format!("{domain} review"));
             self.warn(format!("{name} inconclusive: {why}"));
         }
         let record = ReviewRecord {
-            domain,
-            round,
+            domain: seat.domain.clone(),
+            round: seat.round,
             verdict: judgement.verdict(),
             failure: judgement.failure,
             findings: judgement.findings,
             head: self.run.work.head_sha.clone(),
             resolution: None,
         };
-        if self.is_refutable(&record) {
-            return self.refute(record, lines.to_vec());
-        }
-        self.conclude_review(judgement.reviewed, record, lines);
-    }
-
-    /// Enters what a review came to, and posts it.
-    fn conclude_review(&mut self, reviewed: Reviewed, record: ReviewRecord, lines: &[FileDiff]) {
-        self.state.next = self.state.review.reviewed(reviewed);
-        self.state.record.reviews.push(record.clone());
-        match self.state.next {
-            Move::Review { again: Some(_), .. } => self.close_batch(),
-            Move::Review { again: None, .. } | Move::Fix { .. } | Move::Done => {
-                self.post_review(lines, &record);
+        match (judgement.reviewed, &seat.again) {
+            (Reviewed::Unreadable { why }, None) => Heard::Again { record, why },
+            (Reviewed::Judged(_) | Reviewed::Unreadable { .. } | Reviewed::Failed, _) => {
+                Heard::Given(record)
             }
         }
     }
 
+    /// Enters what the reviews of this commit came to, and posts them.
+    fn conclude_reviews(&mut self, lines: &[FileDiff]) {
+        self.state.counts.moves = 0;
+        let plan = self.terms.review_plan();
+        let given = self.given_in_order(&plan);
+        let objecting = given.iter().filter(|one| {
+            let is_objection = one.verdict == Some(Verdict::NeedsChanges);
+            is_objection && one.findings.iter().any(|finding| self.is_to_fix(finding))
+        });
+        let rounds: Vec<u32> = objecting.map(|one| one.round).collect();
+        self.state.next = plan.after_reviews(&rounds);
+        self.post_reviews(&given, lines);
+    }
+
+    /// The reviews that were given, in the order of their domains and not of their ends.
+    fn given_in_order(&mut self, plan: &ReviewPlan) -> Vec<ReviewRecord> {
+        let places = std::mem::take(&mut self.state.given);
+        let reviews = &self.state.record.reviews;
+        let given = places.iter();
+        let given = given.filter_map(|place| reviews.get(*place).cloned());
+        let mut given: Vec<ReviewRecord> = given.collect();
+        given.sort_by_key(|one| plan.domains.iter().position(|domain| *domain == one.domain));
+        given
+    }
+
     /// What the reviewer has seen of other people's words.
-    fn shown<'a>(&'a self, diff: &'a str) -> Shown<'a> {
+    fn shown<'a>(&'a self, domain: Option<&Domain>, diff: &'a str) -> Shown<'a> {
         let comments = self.state.ledger.entries();
         let mut texts: Vec<&str> = comments.map(|entry| entry.body.as_str()).collect();
         texts.push(&self.request.task);
@@ -216,7 +378,6 @@ impl PhaseFlow<'_> {
             let more = [evidence, suggestion, replacement, refuted];
             texts.extend(more.into_iter().filter_map(|text| text.as_deref()));
         }
-        let (domain, _) = self.under_review();
         let template = match domain {
             Some(_) => PromptName::ReviewDomain,
             None => PromptName::Review,
@@ -229,167 +390,30 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Posts the review if the mode does so, and queues its findings.
-    fn post_review(&mut self, lines: &[FileDiff], record: &ReviewRecord) {
-        let finding = |one: &Finding| {
-            let author = self.terms.reviewer.as_str();
-            placing::remark(one, author, record.domain.as_ref(), record.round)
-        };
-        let min = self.terms.review.min_confidence;
-        let domain = record.domain.as_ref();
-        let to_fix = |one: &&Finding| is_blocking(one, min) && !self.is_declined(domain, one);
-        let is_fix = matches!(self.state.next, Move::Fix { .. });
-        // The last objection stays open although no fixer follows.
-        let is_objection = record.verdict == Some(Verdict::NeedsChanges);
-        let has_pr = self.run.work.pull_request.is_some();
-        if self.terms.mode != TeamMode::Github || !has_pr {
-            if is_fix {
-                let all: Vec<Remark> = record.findings.iter().filter(to_fix).map(finding).collect();
-                self.state.findings.extend(all);
-            }
-            if has_pr {
-                self.describe();
-            }
-            return self.close_batch();
-        }
-        // What can be merged as it is stands in the body: nobody has to answer it.
-        let blocking: Vec<Finding> = record.findings.iter().filter(to_fix).cloned().collect();
-        // Only a review with a verdict has lines.
-        let (on_lines, mut others) = match record.verdict {
-            Some(_) => by_place(&blocking, lines),
-            None => (Vec::new(), blocking),
-        };
-        let rest = record.findings.iter().filter(|one| !to_fix(one));
-        others.extend(rest.cloned());
-        let body = review_body(record, on_lines.len(), &others);
-        let mut remarks = Vec::new();
-        if is_objection {
-            remarks.extend(on_lines.iter().map(finding));
-            let others = others.iter().filter(to_fix).map(finding);
-            remarks.extend(together(others.collect()));
-        }
+    /// What follows once the findings were worked in, or could not be: whoever does not approve the head
+    /// reviews it.
+    pub(super) fn after_fix(&self) -> Move {
+        let plan = self.terms.review_plan();
         let Some(head) = self.head() else {
-            return self.fail(no_commit());
+            return Move::Done;
         };
-        // An approval with nothing to say is a row of the summary.
-        let is_content = record.verdict.is_some_and(Verdict::is_content);
-        if is_content && record.findings.is_empty() {
-            return self.summarize();
-        }
-        let act = match record.verdict {
-            Some(_) => ForgeAct::PostReview {
-                head,
-                body,
-                lines: on_lines.iter().map(line_remark).collect(),
-            },
-            None => ForgeAct::PostComment { body },
-        };
-        self.state.stage = Stage::PostingReview {
-            remarks,
-            stopped: None,
-        };
-        // Without its journal a phase counts its effects anew, and must not take a review that was
-        // posted before for this one.
-        let (domain, round) = (
-            record.domain.as_ref().map_or("", Domain::name),
-            record.round,
-        );
-        let key = format!("review/{domain}/{round}/{}", self.now.as_millisecond());
-        self.on_forge(act, Some(key));
+        let open = self.state.record.not_content(&plan.domains, &head);
+        plan.review(open)
     }
 
-    /// The review is posted: now its findings have comments to answer.
-    pub(super) fn review_posted(
-        &mut self,
-        remarks: Vec<Remark>,
-        key: &EffectKey,
-        effect: Effect,
-        result: EffectResult,
-    ) {
-        if let EffectResult::Failed { problem } = result {
-            if !self.is_enough(&problem) {
-                return self.try_again(key, effect, &problem);
-            }
-            self.warn(format!("could not post a review: {problem}"));
-            self.state.tries = 0;
-            if let Move::Fix { .. } = self.state.next {
-                self.state.findings.extend(remarks);
-            }
-        } else if let EffectResult::OnForge {
-            answer: ForgeAnswer::ReviewPosted { review, lines },
-        } = result
-        {
-            self.enter_findings(remarks, review, &lines);
-        }
-        self.summarize();
-    }
-
-    /// A forge that could not put every finding on its line has them in the body: then they are one.
-    fn enter_findings(&mut self, remarks: Vec<Remark>, review: CommentRef, lines: &[CommentRef]) {
-        let is_on_line = |one: &Remark| one.file.is_some() && one.line.is_some();
-        let on_lines = remarks.iter().filter(|one| is_on_line(one)).count();
-        let remarks = if on_lines == lines.len() {
-            remarks
-        } else {
-            together(remarks)
-        };
-        let mut lines = lines.iter();
-        let mut by_comment: BTreeMap<CommentRef, Remark> = BTreeMap::new();
-        for remark in remarks {
-            let own = if is_on_line(&remark) {
-                lines.next().copied()
-            } else {
-                None
-            };
-            by_comment.entry(own.unwrap_or(review)).or_insert(remark);
-        }
-        let life = match self.state.next {
-            Move::Fix { .. } => Life::Seen,
-            Move::Review { .. } | Move::Done => Life::Left,
-        };
-        for (comment, remark) in by_comment {
-            let entry = Entry {
-                key: CommentKey {
-                    surface: comment.surface,
-                    id: comment.id,
-                    updated_at: self.now,
-                },
-                author: remark.author,
-                path: remark.file,
-                line: remark.line,
-                origin: None,
-                thread: thread_of(comment, None),
-                commit: self.run.work.head_sha.clone(),
-                url: None,
-                body: remark.body,
-                seen_at: self.now,
-                tries: 0,
-                review: Some(remark.review),
-                life: life.clone(),
-            };
-            self.enter(entry);
-        }
-    }
-
-    /// A domain may have approved a commit that has changed since: because of a later domain, of a
-    /// person, or of a merge. It reviews again, within the limit on its reviews, unless another domain
-    /// has no approval to give. Returns whether one does.
+    /// A domain may have approved a commit that has changed since: because of a person, or of a merge. It
+    /// reviews again, within the limit on its reviews, unless another domain has no approval to give.
+    /// Returns whether one does.
     pub(super) fn review_again(&mut self) -> bool {
         let plan = self.terms.review_plan();
         let Some(head) = self.head() else {
             return false;
         };
-        let mut stale = self.state.record.stale(&plan.domains, &head);
+        let stale = self.state.record.stale(&plan.domains, &head);
         if stale.len() < self.state.record.not_content(&plan.domains, &head).len() {
             return false;
         }
-        stale.retain(|(_, reviews)| *reviews < plan.max_reviews);
-        if stale.is_empty() {
-            return false;
-        }
-        let (domains, earlier) = stale.into_iter().unzip();
-        let plan = ReviewPlan { domains, ..plan };
-        (self.state.review, self.state.next) = ReviewLoop::again(plan, earlier);
-        true
+        self.state.next = plan.review(stale);
+        self.state.next != Move::Done
     }
 }

@@ -2,15 +2,33 @@
 
 use super::super::super::model::{LineRemark, Remark, ReviewOf};
 use super::texts::{MOST_SHOWN, text_on_line, text_with_code};
+use super::told::Told;
 use crate::agent::answer::Finding;
 use crate::forge::inline::{FileDiff, require_line};
 use crate::review::Domain;
+use std::cmp::Reverse;
 
-/// Most inline comments of one review; other findings go into its body.
-const MOST_LINES: usize = MOST_SHOWN;
+/// How many findings each of these reviews shows: the worst of all, and no more of all together than a
+/// person reads.
+pub(super) fn quotas(given: &[Told], is_to_fix: impl Fn(&Finding) -> bool) -> Vec<usize> {
+    let mut all: Vec<(usize, &Finding)> = Vec::new();
+    for (place, told) in given.iter().enumerate() {
+        all.extend(told.review.findings.iter().map(|one| (place, one)));
+    }
+    all.sort_by_key(|(_, one)| (!is_to_fix(one), one.severity, Reverse(one.confidence)));
+    let mut quotas = vec![0; given.len()];
+    for (place, _) in all.into_iter().take(MOST_SHOWN) {
+        quotas[place] += 1;
+    }
+    quotas
+}
 
-/// Splits findings into those on a line of the diff and the others.
-pub(super) fn by_place(findings: &[Finding], diff: &[FileDiff]) -> (Vec<Finding>, Vec<Finding>) {
+/// Splits findings into at most so many on a line of the diff, and the others.
+pub(super) fn by_place(
+    findings: &[Finding],
+    diff: &[FileDiff],
+    most: usize,
+) -> (Vec<Finding>, Vec<Finding>) {
     let (mut on_lines, mut others) = (Vec::new(), Vec::new());
     for finding in findings {
         let mut finding = finding.clone();
@@ -20,7 +38,7 @@ pub(super) fn by_place(findings: &[Finding], diff: &[FileDiff]) -> (Vec<Finding>
             (Some(file), Some(line)) => require_line(diff, file, line).is_ok(),
             (Some(_) | None, _) => false,
         };
-        if stands && on_lines.len() < MOST_LINES {
+        if stands && on_lines.len() < most {
             on_lines.push(finding)
         } else {
             others.push(finding)

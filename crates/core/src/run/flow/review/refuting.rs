@@ -4,10 +4,11 @@ use super::super::super::model::{AgentJob, EffectResult, OutcomeStatus, ReviewRe
 use super::super::phase::PhaseFlow;
 use super::texts::finding_text;
 use crate::agent::Role;
-use crate::agent::answer::{Finding, Refutation, Verdict, read_refutations};
+use crate::agent::answer::{Finding, Severity, Verdict, read_refutations};
 use crate::forge::inline::FileDiff;
+use crate::ids::EffectKey;
 use crate::prompts::{Claimed, Prompt};
-use crate::review::{Domain, Reviewed, is_blocking};
+use crate::review::is_blocking;
 
 /// How a warning begins after which all findings hold.
 const UNCHECKED: &str = "no second agent checked the findings";
@@ -18,27 +19,39 @@ fn claim_id(place: usize) -> String {
 }
 
 impl PhaseFlow<'_> {
-    /// Whether an agent is to refute something of a review. On a spent budget nobody is.
-    pub(super) fn is_refutable(&self, record: &ReviewRecord) -> bool {
-        let is_objection = record.verdict == Some(Verdict::NeedsChanges);
-        self.terms.review.refute && is_objection && self.overrun().is_none()
+    /// Whether an agent is to refute something of the reviews that were given. On a spent budget nobody is.
+    pub(super) fn is_refutable(&self) -> bool {
+        self.terms.review.refute && !self.claims().is_empty() && self.overrun().is_none()
+    }
+
+    fn given_reviews(&self) -> impl Iterator<Item = &ReviewRecord> {
+        let reviews = &self.state.record.reviews;
+        let given = self.state.given.iter();
+        given.filter_map(|place| reviews.get(*place))
+    }
+
+    /// What stands against a merge. What two reviews have in common is in it twice: only a finding that
+    /// the second agent was shown can be refuted.
+    fn claims(&self) -> Vec<&Finding> {
+        let min = self.terms.review.min_confidence;
+        let objections = self.given_reviews();
+        let objections = objections.filter(|one| one.verdict == Some(Verdict::NeedsChanges));
+        let claims = objections.flat_map(|one| &one.findings);
+        claims.filter(|one| is_blocking(one, min)).collect()
     }
 
     /// Starts that agent.
-    pub(super) fn refute(&mut self, record: ReviewRecord, lines: Vec<FileDiff>) {
-        let job = self.refuter(&record);
-        self.state.stage = Stage::Refuting {
-            record: Box::new(record),
-            lines,
-        };
+    pub(super) fn refute(&mut self, lines: Vec<FileDiff>) {
+        let job = self.refuter();
+        self.state.stage = Stage::Refuting { lines };
         let sandbox = Some(self.run.sandbox_id());
         self.start_agent(sandbox, job);
     }
 
-    fn refuter(&self, record: &ReviewRecord) -> AgentJob {
-        let min = self.terms.review.min_confidence;
-        let claims = record.findings.iter().filter(|one| is_blocking(one, min));
-        let claims: Vec<(String, &Finding, String)> = claims
+    fn refuter(&self) -> AgentJob {
+        let claims: Vec<(String, &Finding, String)> = self
+            .claims()
+            .into_iter()
             .enumerate()
             .map(|(place, one)| (claim_id(place), one, finding_text(one)))
             .collect();
@@ -56,13 +69,11 @@ impl PhaseFlow<'_> {
             base: &self.base_sha(),
             findings: &claims,
         });
-        let mut job = self.phase_job(&self.terms.reviewer, Role::Reviewer, prompt);
+        let refuter = self.terms.review.refuter.as_ref();
+        let refuter = refuter.unwrap_or(&self.terms.reviewer);
+        let mut job = self.phase_job(refuter, Role::Reviewer, prompt);
         job.input.ask_to_refute(&claims);
-        job.round = record.round;
-        job.domain = record
-            .domain
-            .as_ref()
-            .map(|domain| domain.name().to_owned());
+        job.round = self.given_reviews().map(|one| one.round).max().unwrap_or(1);
         job
     }
 
@@ -70,8 +81,8 @@ impl PhaseFlow<'_> {
     /// in another form has refuted nothing.
     pub(in crate::run) fn refuted(
         &mut self,
-        mut record: ReviewRecord,
         lines: &[FileDiff],
+        key: &EffectKey,
         result: &EffectResult,
     ) {
         let min = self.terms.review.min_confidence;
@@ -84,39 +95,45 @@ impl PhaseFlow<'_> {
                 Err(why) => self.warn(format!("{UNCHECKED}: {}", why.reason)),
             }
         } else if let EffectResult::Failed { problem } = result {
-            self.state.record.job_failed(problem, self.now);
-            if self.review_overtaken(problem) {
-                return;
+            self.state.record.job_failed(key, problem, self.now);
+            if self.is_overtaken(problem, false) {
+                return self.take_in();
             }
             self.warn(format!("{UNCHECKED}: {problem}"));
         }
-        apply(&mut record.findings, &refutations, |one| {
-            is_blocking(one, min)
-        });
-        let mut blocking = record.findings.clone();
-        blocking.retain(|one| is_blocking(one, min));
-        let verdict = if blocking.is_empty() {
-            Verdict::Approved
-        } else {
-            Verdict::NeedsChanges
-        };
-        record.verdict = Some(verdict);
-        let domain: Option<Domain> = record.domain.clone();
-        blocking.retain(|one| !self.is_declined(domain.as_ref(), one));
-        let reviewed = Reviewed::Judged {
-            verdict,
-            findings: blocking,
-        };
-        self.conclude_review(reviewed, record, lines);
-    }
-}
-
-/// Writes the reasons to the findings that they refute.
-fn apply(findings: &mut [Finding], refuted: &[Refutation], is_claim: impl Fn(&Finding) -> bool) {
-    let claims = findings.iter_mut().filter(|one| is_claim(one));
-    for (place, claim) in claims.enumerate() {
-        let id = claim_id(place);
-        let found = refuted.iter().find(|one| one.id == id);
-        claim.refuted = found.map(|one| one.why.clone());
+        let mut ids = (0..).map(claim_id);
+        for place in std::mem::take(&mut self.state.given) {
+            self.state.given.push(place);
+            let Some(review) = self.state.record.reviews.get_mut(place) else {
+                continue;
+            };
+            if review.verdict != Some(Verdict::NeedsChanges) {
+                continue;
+            }
+            let blocking = review.findings.iter_mut();
+            for (finding, id) in blocking.filter(|one| is_blocking(one, min)).zip(&mut ids) {
+                let found = refutations.iter().find(|one| one.id == id);
+                finding.refuted = found.map(|one| one.why.clone());
+            }
+            let mut left = review.findings.iter().filter(|one| one.refuted.is_none());
+            if left.clone().any(|one| is_blocking(one, min)) {
+                continue;
+            }
+            // What its reviewer itself was not sure of is no reason to approve.
+            let is_unsure = left.any(|one| one.severity == Severity::Blocker && !one.pre_existing);
+            (review.verdict, review.failure) = if is_unsure {
+                (
+                    None,
+                    Some("a blocker is left that its reviewer is not sure of".to_owned()),
+                )
+            } else {
+                (Some(Verdict::Approved), None)
+            };
+        }
+        if self.state.given.is_empty() {
+            // An older version did not write which reviews were given: they are given again.
+            return self.close_batch();
+        }
+        self.conclude_reviews(lines);
     }
 }

@@ -7,10 +7,11 @@ use crate::forge::text::BODY_CHARS;
 use crate::markdown::code;
 use crate::prompts::fenced;
 use crate::review::verdict_title;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// How many findings of one review are shown; the rest is folded.
-pub(super) const MOST_SHOWN: usize = 10;
+/// How many findings of all reviews of one commit are shown; the rest is folded.
+pub(in crate::run) const MOST_SHOWN: usize = 10;
 
 /// The heading of findings that do not come from the change.
 pub(in crate::run) const OLDER: &str = "Existed before this change, and does not block it";
@@ -111,11 +112,12 @@ pub(in crate::run) fn without_severity(text: &str) -> &str {
         .map_or(rest, |(_, words)| words)
 }
 
-/// The text of a review: its heading, and what stands on no line.
+/// The text of a review: its heading, and what stands on no line, so many of it unfolded.
 pub(in crate::run) fn review_body(
     review: &ReviewRecord,
     on_lines: usize,
-    others: &[Finding],
+    (others, shown): (&[Finding], usize),
+    repeats: &BTreeMap<String, usize>,
 ) -> String {
     let mut text = heading(review);
     if let Some(failure) = &review.failure {
@@ -133,12 +135,15 @@ pub(in crate::run) fn review_body(
         LIST_CHARS / 2
     };
     if !others.is_empty() {
-        let shown = MOST_SHOWN.saturating_sub(on_lines);
         let _ = write!(text, "\n\n{}", listed(&others, shown, room));
     }
     if !older.is_empty() {
         let list = listed(&older, MOST_SHOWN, room);
         let _ = write!(text, "\n\n{OLDER}:\n\n{list}");
+    }
+    for (domain, count) in repeats {
+        let findings = if *count == 1 { "finding" } else { "findings" };
+        let _ = write!(text, "\n\n{count} {findings} as in the review of {domain}.");
     }
     text
 }

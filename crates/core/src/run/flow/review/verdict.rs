@@ -6,7 +6,20 @@ use crate::agent::AgentOutcome;
 use crate::agent::answer::{COMMIT_CHARS, Finding, Shown, Verdict, read_review};
 use crate::forge::inline::FileDiff;
 use crate::prompts::fenced;
-use crate::review::{Domain, Reviewed, Subject, derive, is_blocking, merged, require_older};
+use crate::review::{Domain, Subject, derive, merged, require_older};
+
+/// The result of one review.
+pub(super) enum Reviewed {
+    /// A usable verdict.
+    Judged(Verdict),
+    /// The reviewer answered, and no verdict follows.
+    Unreadable {
+        /// Why, as a lowercase fragment.
+        why: String,
+    },
+    /// The reviewer failed.
+    Failed,
+}
 
 /// What follows from a reviewer's answer, all its findings, and why no verdict does.
 pub(super) struct Judgement {
@@ -27,7 +40,7 @@ impl Judgement {
 
     pub(super) fn verdict(&self) -> Option<Verdict> {
         match &self.reviewed {
-            Reviewed::Judged { verdict, .. } => Some(*verdict),
+            Reviewed::Judged(verdict) => Some(*verdict),
             Reviewed::Unreadable { .. } | Reviewed::Failed => None,
         }
     }
@@ -58,18 +71,11 @@ pub(super) fn judged(
         Err(inconclusive) => (Err(inconclusive), Vec::new()),
     };
     match review {
-        Ok(verdict) => {
-            let mut blocking = found.clone();
-            blocking.retain(|one| is_blocking(one, min));
-            Judgement {
-                reviewed: Reviewed::Judged {
-                    verdict,
-                    findings: blocking,
-                },
-                findings: found,
-                failure: None,
-            }
-        }
+        Ok(verdict) => Judgement {
+            reviewed: Reviewed::Judged(verdict),
+            findings: found,
+            failure: None,
+        },
         Err(inconclusive) => Judgement {
             failure: Some(inconclusive.reason.clone()),
             findings: found,

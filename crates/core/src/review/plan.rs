@@ -1,0 +1,216 @@
+//! Which domains review when, how often, and what follows.
+
+use super::Domain;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is reviewed, and how often.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewPlan {
+    /// What is looked at, in order; one `None` for a review of everything at once.
+    pub domains: Vec<Option<Domain>>,
+    /// How often one domain is reviewed at most.
+    pub max_reviews: u32,
+    /// Whether the findings of the last review are still fixed, although no review follows.
+    pub fix_after_last: bool,
+}
+
+/// One review of one domain that is still to be given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Seat {
+    /// The domain; `None` reviews everything.
+    pub domain: Option<Domain>,
+    /// For the how-manieth time in this domain, from 1.
+    pub round: u32,
+    /// Why the reviewer is asked once more: no verdict followed from its answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<String>,
+}
+
+/// What is to be done next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "move")]
+pub enum Move {
+    /// Let reviewers look at the head, all at the same commit.
+    Review {
+        /// The reviews that are not given yet, in the order of their domains.
+        #[serde(default)]
+        seats: Vec<Seat>,
+    },
+    /// Let the fixer address what they found.
+    Fix,
+    /// The reviews are finished.
+    Done,
+}
+
+/// What all reviews together came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "RunVerdict")]
+pub enum LastWord {
+    /// Every domain approved this very commit.
+    Approved,
+    /// At least one domain asks for changes, or approved another commit.
+    NeedsChanges,
+    /// At least one domain has no usable verdict.
+    Inconclusive,
+}
+
+impl ReviewPlan {
+    /// One review, one round of fixes, done.
+    pub fn sequential() -> Self {
+        Self {
+            domains: vec![None],
+            max_reviews: 1,
+            fix_after_last: true,
+        }
+    }
+
+    /// Review and fix until approved, or out of iterations.
+    pub fn pingpong(max_iterations: u32) -> Self {
+        Self {
+            domains: vec![None],
+            max_reviews: max_iterations.max(1),
+            fix_after_last: false,
+        }
+    }
+
+    /// All domains at once, then one round of fixes, until all approve or are out of iterations.
+    pub fn by_domain(domains: impl IntoIterator<Item = Domain>, max_iterations: u32) -> Self {
+        Self {
+            domains: domains.into_iter().map(Some).collect(),
+            max_reviews: max_iterations.max(1),
+            fix_after_last: false,
+        }
+    }
+
+    /// The first move: every domain reviews.
+    pub fn first(&self) -> Move {
+        let all = self.domains.iter().map(|domain| (domain.clone(), 0));
+        self.review(all.collect())
+    }
+
+    /// The move after all reviews of a commit are given. `rounds` has one entry for each domain that
+    /// found something to fix: how often it has reviewed so far.
+    pub fn after_reviews(&self, rounds: &[u32]) -> Move {
+        let has_next = |reviews: &u32| *reviews < self.max_reviews || self.fix_after_last;
+        if rounds.is_empty() || !rounds.iter().all(has_next) {
+            return Move::Done;
+        }
+        Move::Fix
+    }
+
+    /// The reviews by domains that do not approve the head yet, each with how often it has reviewed so
+    /// far. Where one of them may not review any more, nothing that the others say leads to an approval.
+    pub fn review(&self, open: Vec<(Option<Domain>, u32)>) -> Move {
+        let is_out = |(_, reviews): &(_, u32)| *reviews >= self.max_reviews;
+        if open.is_empty() || open.iter().any(is_out) {
+            return Move::Done;
+        }
+        let seats = open.into_iter().map(|(domain, reviews)| Seat {
+            domain,
+            round: reviews + 1,
+            again: None,
+        });
+        Move::Review {
+            seats: seats.collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn by_domain(max_iterations: u32) -> ReviewPlan {
+        ReviewPlan::by_domain(Domain::SHIPPED, max_iterations)
+    }
+
+    /// Plays panels: in each round the domains whose bit is set object. Lists the moves.
+    fn play(plan: &ReviewPlan, objecting: &[u8]) -> Vec<String> {
+        let mut moves = Vec::new();
+        let mut next = plan.first();
+        let mut objecting = objecting.iter().cycle();
+        let mut reviews = vec![0; plan.domains.len()];
+        let mut against = 0;
+        for _ in 0..100 {
+            next = match next {
+                Move::Review { seats } => {
+                    moves.push(format!("review {}", seats.len()));
+                    against = *objecting.next().unwrap();
+                    let mut rounds = Vec::new();
+                    for seat in seats {
+                        let place = plan.domains.iter().position(|one| *one == seat.domain);
+                        let place = place.unwrap();
+                        reviews[place] = seat.round;
+                        if against & (1 << place) != 0 {
+                            rounds.push(seat.round);
+                        }
+                    }
+                    plan.after_reviews(&rounds)
+                }
+                Move::Fix => {
+                    moves.push(format!("fix {against:b}"));
+                    // The commit makes every approval stale.
+                    let open = plan.domains.iter().cloned().zip(reviews.clone());
+                    plan.review(open.collect())
+                }
+                Move::Done => return moves,
+            };
+        }
+        panic!("no end: {moves:?}");
+    }
+
+    #[test]
+    fn sequential_reviews_once_fixes_once_and_is_done() {
+        let plan = ReviewPlan::sequential();
+        assert_eq!(play(&plan, &[0]), ["review 1"]);
+        assert_eq!(play(&plan, &[1]), ["review 1", "fix 1"]);
+    }
+
+    #[test]
+    fn pingpong_goes_on_until_approved_or_out_of_iterations() {
+        let plan = ReviewPlan::pingpong(3);
+        let twice = ["review 1", "fix 1", "review 1"];
+        assert_eq!(play(&plan, &[1, 0]), twice);
+        let thrice = ["review 1", "fix 1", "review 1", "fix 1", "review 1"];
+        assert_eq!(play(&plan, &[1]), thrice);
+    }
+
+    #[test]
+    fn all_domains_review_one_commit_before_anything_is_fixed() {
+        assert_eq!(play(&by_domain(3), &[0]), ["review 6"]);
+        assert_eq!(
+            play(&by_domain(3), &[0b101, 0]),
+            ["review 6", "fix 101", "review 6"]
+        );
+    }
+
+    #[test]
+    fn a_domain_without_a_review_left_ends_the_reviews_of_the_others() {
+        let plan = by_domain(2);
+        let open = |reviews| {
+            let security = (Some(Domain::Security), reviews);
+            plan.review(vec![security, (Some(Domain::GeneralPolish), 1)])
+        };
+        assert!(matches!(open(1), Move::Review { seats } if seats.len() == 2));
+        assert_eq!(open(2), Move::Done);
+        assert_eq!(plan.review(Vec::new()), Move::Done);
+    }
+
+    proptest! {
+        #[test]
+        fn no_domain_reviews_more_often_than_the_plan_says(
+            objecting in prop::collection::vec(0u8..64, 1..10),
+            most in 0u32..5,
+        ) {
+            let moves = play(&by_domain(most), &objecting);
+            let reviews = moves.iter().filter(|one| one.starts_with("review")).count();
+            prop_assert!(reviews <= most.max(1) as usize);
+            prop_assert_eq!(moves.first().map(String::as_str), Some("review 6"));
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Posts the reviews of one commit, and queues what they found.
+
+use super::super::super::model::{
+    Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Life, Posting, Remark, ReviewRecord, Stage,
+    thread_of,
+};
+use super::super::kit::no_commit;
+use super::super::phase::PhaseFlow;
+use super::placing::{by_place, line_remark, quotas, remark, together};
+use super::texts::review_body;
+use super::told::{Told, without_repeats};
+use crate::agent::answer::{Finding, Verdict};
+use crate::forge::inline::FileDiff;
+use crate::forge::{CommentKey, CommentRef};
+use crate::ids::{CommitSha, EffectKey};
+use crate::review::{Domain, Move, is_blocking};
+use crate::settings::TeamMode;
+use std::collections::BTreeMap;
+
+impl PhaseFlow<'_> {
+    /// Whether a fixer is asked to change this. What one declined with a reason it is not asked again:
+    /// a person decides.
+    pub(super) fn is_to_fix(&self, finding: &Finding) -> bool {
+        is_blocking(finding, self.terms.review.min_confidence) && !self.is_declined(finding)
+    }
+
+    /// Posts the reviews if the mode does so, and queues their findings. What two of them found is told
+    /// and fixed once.
+    pub(super) fn post_reviews(&mut self, given: &[ReviewRecord], lines: &[FileDiff]) {
+        let given = without_repeats(given, |one| self.is_to_fix(one));
+        let has_pr = self.run.work.pull_request.is_some();
+        if self.terms.mode == TeamMode::Github && has_pr {
+            let Some(head) = self.head() else {
+                return self.fail(no_commit());
+            };
+            let quotas = quotas(&given, |one| self.is_to_fix(one));
+            let all = given.iter().zip(quotas);
+            let all = all.filter_map(|(told, quota)| self.posting(told, quota, lines, &head));
+            let all = all.collect();
+            return self.next_review_post(all);
+        }
+        if self.state.next == Move::Fix {
+            for told in &given {
+                let found = told.review.findings.iter();
+                let found = found.filter(|one| self.is_to_fix(one));
+                let found: Vec<Remark> = found.map(|one| self.remark(told, one)).collect();
+                self.state.findings.extend(found);
+            }
+        }
+        if has_pr {
+            self.describe();
+        }
+        self.close_batch();
+    }
+
+    fn remark(&self, told: &Told, finding: &Finding) -> Remark {
+        let (author, review) = (self.terms.reviewer.as_str(), &told.review);
+        remark(finding, author, review.domain.as_ref(), review.round)
+    }
+
+    /// One review as it is posted; `None` for one with nothing to say, which is a row of the summary.
+    fn posting(
+        &self,
+        told: &Told,
+        quota: usize,
+        lines: &[FileDiff],
+        head: &CommitSha,
+    ) -> Option<Posting> {
+        let review = &told.review;
+        // Nothing was found, or another review of the commit tells all of it.
+        if review.verdict.is_some() && review.findings.is_empty() {
+            return None;
+        }
+        let to_fix = |one: &&Finding| self.is_to_fix(one);
+        // What can be merged as it is stands in the body: nobody has to answer it.
+        let blocking: Vec<Finding> = review.findings.iter().filter(to_fix).cloned().collect();
+        // Only a review with a verdict has lines.
+        let (on_lines, mut others) = match review.verdict {
+            Some(_) => by_place(&blocking, lines, quota),
+            None => (Vec::new(), blocking),
+        };
+        let rest = review.findings.iter().filter(|one| !to_fix(one));
+        others.extend(rest.cloned());
+        let shown = quota.saturating_sub(on_lines.len());
+        let body = review_body(review, on_lines.len(), (&others, shown), &told.repeats);
+        let mut remarks = Vec::new();
+        // The last objection stays open although no fixer follows.
+        if review.verdict == Some(Verdict::NeedsChanges) {
+            remarks.extend(on_lines.iter().map(|one| self.remark(told, one)));
+            let others = others.iter().filter(to_fix);
+            let others = others.map(|one| self.remark(told, one));
+            remarks.extend(together(others.collect()));
+        }
+        let act = match review.verdict {
+            Some(_) => ForgeAct::PostReview {
+                head: head.clone(),
+                body,
+                lines: on_lines.iter().map(line_remark).collect(),
+            },
+            None => ForgeAct::PostComment { body },
+        };
+        // Without its journal a phase counts its effects anew, and must not take a review that was
+        // posted before for this one.
+        let domain = review.domain.as_ref().map_or("", Domain::name);
+        let key = format!(
+            "review/{domain}/{}/{}",
+            review.round,
+            self.now.as_millisecond()
+        );
+        Some(Posting { act, key, remarks })
+    }
+
+    /// Posts the first of these reviews; after the last the summary is brought up to date.
+    pub(in crate::run) fn next_review_post(&mut self, mut all: Vec<Posting>) {
+        if all.is_empty() {
+            return self.summarize();
+        }
+        let Posting { act, key, remarks } = all.remove(0);
+        self.state.stage = Stage::PostingReview {
+            remarks,
+            rest: all,
+            stopped: None,
+        };
+        self.on_forge(act, Some(key));
+    }
+
+    /// The review is posted: now its findings have comments to answer.
+    pub(in crate::run) fn review_posted(
+        &mut self,
+        (remarks, rest): (Vec<Remark>, Vec<Posting>),
+        key: &EffectKey,
+        effect: Effect,
+        result: EffectResult,
+    ) {
+        if let EffectResult::Failed { problem } = result {
+            if !self.is_enough(&problem) {
+                return self.try_again(key, effect, &problem);
+            }
+            self.warn(format!("could not post a review: {problem}"));
+            self.state.tries = 0;
+            if self.state.next == Move::Fix {
+                self.state.findings.extend(remarks);
+            }
+        } else if let EffectResult::OnForge {
+            answer: ForgeAnswer::ReviewPosted { review, lines },
+        } = result
+        {
+            self.enter_findings(remarks, review, &lines);
+        }
+        self.next_review_post(rest);
+    }
+
+    /// A forge that could not put every finding on its line has them in the body: then they are one.
+    fn enter_findings(&mut self, remarks: Vec<Remark>, review: CommentRef, lines: &[CommentRef]) {
+        let is_on_line = |one: &Remark| one.file.is_some() && one.line.is_some();
+        let on_lines = remarks.iter().filter(|one| is_on_line(one)).count();
+        let remarks = if on_lines == lines.len() {
+            remarks
+        } else {
+            together(remarks)
+        };
+        let mut lines = lines.iter();
+        let mut by_comment: BTreeMap<CommentRef, Remark> = BTreeMap::new();
+        for remark in remarks {
+            let own = if is_on_line(&remark) {
+                lines.next().copied()
+            } else {
+                None
+            };
+            by_comment.entry(own.unwrap_or(review)).or_insert(remark);
+        }
+        let life = match self.state.next {
+            Move::Fix => Life::Seen,
+            Move::Review { .. } | Move::Done => Life::Left,
+        };
+        for (comment, remark) in by_comment {
+            let entry = Entry {
+                key: CommentKey {
+                    surface: comment.surface,
+                    id: comment.id,
+                    updated_at: self.now,
+                },
+                author: remark.author,
+                path: remark.file,
+                line: remark.line,
+                origin: None,
+                thread: thread_of(comment, None),
+                commit: self.run.work.head_sha.clone(),
+                url: None,
+                body: remark.body,
+                seen_at: self.now,
+                tries: 0,
+                review: Some(remark.review),
+                life: life.clone(),
+            };
+            self.enter(entry);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What several reviews of one commit tell, each thing once.
+
+use super::super::super::model::ReviewRecord;
+use crate::agent::answer::Finding;
+use crate::review::{Domain, is_repeated};
+use std::collections::BTreeMap;
+
+/// A review as it is told, beside others of the same commit.
+pub(super) struct Told {
+    /// The review, without what another one tells.
+    pub(super) review: ReviewRecord,
+    /// The domains that tell the rest of it, each with how much.
+    pub(super) repeats: BTreeMap<String, usize>,
+}
+
+/// The reviews, each finding in the first of them that has it. What is to be fixed is told by a review
+/// that asks for it.
+pub(super) fn without_repeats(
+    given: &[ReviewRecord],
+    is_to_fix: impl Fn(&Finding) -> bool,
+) -> Vec<Told> {
+    let mut told: Vec<Told> = Vec::new();
+    for review in given {
+        let (mut review, mut repeats) = (review.clone(), BTreeMap::new());
+        review.findings.retain(|finding| {
+            let earlier = told.iter_mut().filter(|one| one.review.verdict.is_some());
+            for teller in earlier {
+                let mut known = teller.review.findings.iter_mut();
+                let is_it = |known: &&mut Finding| {
+                    (is_to_fix(known) || !is_to_fix(finding)) && is_repeated(finding, &[known])
+                };
+                let Some(known) = known.find(is_it) else {
+                    continue;
+                };
+                known.severity = known.severity.min(finding.severity);
+                known.confidence = known.confidence.max(finding.confidence);
+                let domain = teller.review.domain.as_ref().map_or("", Domain::name);
+                *repeats.entry(domain.to_owned()).or_default() += 1;
+                return false;
+            }
+            true
+        });
+        told.push(Told { review, repeats });
+    }
+    told
+}
