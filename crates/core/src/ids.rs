@@ -5,12 +5,14 @@ mod comment_id;
 mod commit_sha;
 mod pr_number;
 mod remote_name;
+mod tree_sha;
 
 pub use branch_name::BranchName;
 pub use comment_id::CommentId;
 pub use commit_sha::CommitSha;
 pub use pr_number::PrNumber;
 pub use remote_name::RemoteName;
+pub use tree_sha::TreeSha;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,16 +1,20 @@
-//! Steering files: files that decide what tools, agents and CI do next.
+//! Steering files: files that decide what tools, tests, agents and CI do next.
 //!
-//! A run that changes one could widen its own rights, plant instructions for the next agent, or
-//! choose which foreign code is installed. Such a change is flagged on the pull request and is not
-//! merged without a person's approval.
+//! A run that changes one could widen its own rights, plant instructions for the next agent, choose
+//! which foreign code is installed, or switch off the tests it is judged by. Such a change is flagged
+//! on the pull request and in every report of a verification, and is not merged without a person's
+//! approval.
 
 use crate::forge::text::plain_line;
+use globset::{Glob, GlobBuilder, GlobMatcher};
 use std::path::Path;
+
+/// Settings of drive, which no setting of drive can exempt.
+const OWN_SETTINGS: &str = "drive.toml";
 
 /// Names of files, in any folder.
 const FILES: &[&str] = &[
-    // Settings of drive.
-    "drive.toml",
+    OWN_SETTINGS,
     // Instructions for agents, and programs that agents start.
     "agents.md",
     "agents.override.md",
@@ -86,6 +90,97 @@ const FILES: &[&str] = &[
     "yarn.lock",
 ];
 
+/// What is built, and which tests run how: names of files, in any folder.
+const BUILD_FILES: &[&str] = &[
+    // Rust.
+    "build.rs",
+    "cargo.toml",
+    "nextest.toml",
+    "rust-toolchain",
+    "rust-toolchain.toml",
+    // JavaScript.
+    ".swcrc",
+    "bunfig.toml",
+    "deno.json",
+    "deno.jsonc",
+    "lerna.json",
+    "nx.json",
+    "package.json",
+    "pnpm-workspace.yaml",
+    "turbo.json",
+    // Python.
+    ".coveragerc",
+    ".pytest.ini",
+    "conftest.py",
+    "hatch.toml",
+    "noxfile.py",
+    "pyproject.toml",
+    "pytest.ini",
+    "pytest.toml",
+    "setup.cfg",
+    "setup.py",
+    "tox.ini",
+    // Go, C and C++.
+    "cmakelists.txt",
+    "cmakepresets.json",
+    "configure",
+    "configure.ac",
+    "ctestcustom.cmake",
+    "ctesttestfile.cmake",
+    "go.mod",
+    "go.work",
+    "gnumakefile",
+    "makefile",
+    "meson.build",
+    // The JVM.
+    "build.gradle",
+    "build.gradle.kts",
+    "gradle.properties",
+    "gradlew",
+    "gradlew.bat",
+    "mvnw",
+    "mvnw.cmd",
+    "pom.xml",
+    "settings.gradle",
+    "settings.gradle.kts",
+    // Ruby, PHP, .NET and task runners.
+    ".rspec",
+    "composer.json",
+    "directory.build.props",
+    "directory.build.targets",
+    "gemfile",
+    "global.json",
+    "justfile",
+    "nuget.config",
+    "phpunit.xml",
+    "phpunit.xml.dist",
+    "rakefile",
+    "taskfile.yaml",
+    "taskfile.yml",
+];
+
+/// How the names begin of what configures a test runner in one of several languages.
+const BUILD_BEGINNINGS: &[&str] = &[
+    ".mocharc.",
+    "ava.config.",
+    "babel.config.",
+    "cypress.config.",
+    "jest.config.",
+    "jest.setup.",
+    "karma.conf.",
+    "playwright.config.",
+    "tsconfig.",
+    "vite.config.",
+    "vitest.config.",
+    "vitest.workspace.",
+    "webpack.config.",
+];
+
+/// How the names end of what builds.
+const BUILD_ENDINGS: &[&str] = &[
+    ".cmake", ".csproj", ".fsproj", ".gemspec", ".mk", ".sln", ".slnx", ".vbproj",
+];
+
 /// Folders, anywhere: every file below them counts, and so does a link of that name.
 const FOLDERS: &[&str] = &[
     ".aider",
@@ -150,23 +245,70 @@ pub fn is_steering(path: &Path) -> bool {
         // A link that takes the place of the outer folder brings its own inner one.
         name == outer || parts.windows(2).any(|pair| pair == [*outer, *inner])
     });
+    let begins = |all: &[&str]| all.iter().any(|beginning| name.starts_with(beginning));
+    let ends = |all: &[&str]| all.iter().any(|ending| name.ends_with(ending));
     is_in_folder
         || is_nested
         || FILES.contains(name)
-        || ENDINGS.iter().any(|ending| name.ends_with(ending))
+        || BUILD_FILES.contains(name)
+        || begins(BUILD_BEGINNINGS)
+        || ends(ENDINGS)
+        || ends(BUILD_ENDINGS)
 }
 
-/// The steering files among changed paths, as text, in order, each once. A rename counts on both
-/// sides: the caller lists changes without following renames.
+/// Which paths need a person: the steering files, with what `verify.protected_paths` adds and
+/// exempts.
+#[derive(Clone, Debug, Default)]
+pub struct Protected {
+    /// Each says whether what it matches is protected.
+    own: Vec<(bool, GlobMatcher)>,
+}
+
+impl Protected {
+    /// The steering files, and these globs on top: one that begins with `!` exempts, and the last
+    /// one that matches a path decides about it.
+    pub fn new<S: AsRef<str>>(globs: &[S]) -> Result<Self, globset::Error> {
+        let own = globs.iter().map(|glob| {
+            let glob = glob.as_ref();
+            let exempt = glob.strip_prefix('!');
+            Ok((
+                exempt.is_none(),
+                parse(exempt.unwrap_or(glob))?.compile_matcher(),
+            ))
+        });
+        Ok(Self {
+            own: own.collect::<Result<_, globset::Error>>()?,
+        })
+    }
+
+    /// Whether a change of this path, relative to the root of the repository, needs a person.
+    pub fn covers(&self, path: &Path) -> bool {
+        let is_own_settings = path.to_string_lossy().to_lowercase() == OWN_SETTINGS;
+        let last = self.own.iter().rev().find(|(_, glob)| glob.is_match(path));
+        is_own_settings || last.map_or_else(|| is_steering(path), |(protects, _)| *protects)
+    }
+
+    /// The protected ones among changed paths, as text, in order, each once. A rename counts on both
+    /// sides: the caller lists changes without following renames.
+    pub fn among<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Vec<String> {
+        let paths = paths.into_iter();
+        let mut files: Vec<String> = paths
+            .filter(|path| self.covers(path.as_ref()))
+            .map(|path| path.as_ref().to_string_lossy().into_owned())
+            .collect();
+        files.sort_unstable();
+        files.dedup();
+        files
+    }
+}
+
+fn parse(glob: &str) -> Result<Glob, globset::Error> {
+    GlobBuilder::new(glob).literal_separator(true).build()
+}
+
+/// The [protected](Protected::among) ones where no setting says more.
 pub fn steering_files<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<String> {
-    let paths = paths.into_iter();
-    let mut files: Vec<String> = paths
-        .filter(|path| is_steering(path.as_ref()))
-        .map(|path| path.as_ref().to_string_lossy().into_owned())
-        .collect();
-    files.sort_unstable();
-    files.dedup();
-    files
+    Protected::default().among(paths)
 }
 
 /// The names as part of a sentence: other people's text, so without markup, and not all of many.
@@ -188,7 +330,7 @@ pub fn notice(files: &[String]) -> Option<String> {
         return None;
     }
     Some(format!(
-        "**Steering files changed:** {}. They decide what agents, CI and tools do next: read them \
+        "**Steering files changed:** {}. They decide what agents, CI, tests and tools do next: read them \
          before you merge. Drive merges this by itself only after a person approved its latest \
          commit.",
         named(files)
@@ -234,6 +376,15 @@ mod tests {
             "JENKINSFILE",
             ".cargo/config.toml",
             "x/review.prompt.md",
+            "Cargo.toml",
+            "web/package.json",
+            "tests/conftest.py",
+            "pytest.ini",
+            "Makefile",
+            "rules.mk",
+            "web/vitest.config.mts",
+            "api/build.gradle.kts",
+            "src/App.csproj",
         ] {
             assert!(is_steering(Path::new(path)), "{path}");
         }
@@ -251,11 +402,41 @@ mod tests {
             "claude/settings.json",
             ".github/ISSUE_TEMPLATE/bug.md",
             "src/lock.rs",
-            "Cargo.toml",
+            "docs/makefile.md",
+            "config/jest.rs",
             "github/workflows/x",
         ] {
             assert!(!is_steering(Path::new(path)), "{path}");
         }
+    }
+
+    #[test]
+    fn the_last_glob_that_matches_decides_and_the_settings_stay_protected() {
+        let globs = [
+            "migrations/**",
+            "!**/Cargo.lock",
+            "!drive.toml",
+            "vendor/Cargo.lock",
+        ];
+        let protected = Protected::new(&globs).unwrap();
+        let changed = [
+            "drive.toml",
+            "migrations/1.sql",
+            "Cargo.lock",
+            "vendor/Cargo.lock",
+            "src/main.rs",
+            "AGENTS.md",
+        ];
+        assert_eq!(
+            protected.among(changed),
+            [
+                "AGENTS.md",
+                "drive.toml",
+                "migrations/1.sql",
+                "vendor/Cargo.lock"
+            ]
+        );
+        assert!(Protected::new(&["!["]).is_err());
     }
 
     #[test]

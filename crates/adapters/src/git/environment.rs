@@ -53,6 +53,9 @@ const FIXED: &[(&str, &str)] = &[
     ("GIT_SEQUENCE_EDITOR", "false"),
     ("GIT_MERGE_AUTOEDIT", "no"),
     ("GIT_NO_LAZY_FETCH", "1"),
+    // What is stored counts, not what refs or files of the repository put in its place.
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_GRAFT_FILE", "/dev/null"),
 ];
 
 type Pairs = Vec<(OsString, OsString)>;
@@ -77,8 +80,6 @@ pub(super) fn confined(environment: &Environment) -> Pairs {
         ("GIT_CONFIG_NOSYSTEM", "1"),
         ("GIT_CONFIG_GLOBAL", "/dev/null"),
         ("GIT_ATTR_NOSYSTEM", "1"),
-        ("GIT_NO_REPLACE_OBJECTS", "1"),
-        ("GIT_GRAFT_FILE", "/dev/null"),
         ("HOME", "/nowhere"),
     ];
     all.extend(none.map(|(name, value)| (name.into(), value.into())));

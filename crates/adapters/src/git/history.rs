@@ -2,11 +2,11 @@
 
 use super::call::path_from;
 use super::{Git, Location, Touches};
-use drive_core::ids::{BranchName, CommitSha};
+use drive_core::ids::{BranchName, CommitSha, TreeSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::review::{Change, ChangeReader};
 use drive_core::run::CommitSummary;
-use drive_engine::ports::{DiffStats, FileChange};
+use drive_engine::ports::{CommitObject, DiffStats, FileChange};
 use std::path::PathBuf;
 
 /// What [`Row::read`] reads: the commit and its parents, then its subject.
@@ -260,6 +260,29 @@ pub(super) fn merge_base(
     git.call_at(location.clone(), Touches::Objects)
         .args(["merge-base", "--end-of-options", a, b])
         .optional_sha()
+}
+
+/// The headers of a commit, as it is stored.
+pub(crate) fn commit_object(
+    git: &Git,
+    location: &Location,
+    commit: &CommitSha,
+) -> Result<CommitObject, Problem> {
+    let answer = git
+        .call_at(location.clone(), Touches::Objects)
+        .args(["cat-file", "commit", commit.as_str()])
+        .ok()?;
+    let text = String::from_utf8_lossy(&answer.stdout);
+    let mut headers = text.lines().take_while(|line| !line.is_empty()).peekable();
+    let tree = headers
+        .next()
+        .and_then(|line| TreeSha::parse(line.strip_prefix("tree ")?))
+        .ok_or_else(|| answer.problem())?;
+    let parents = headers.map_while(|line| CommitSha::parse(line.strip_prefix("parent ")?));
+    Ok(CommitObject {
+        tree,
+        parents: parents.collect(),
+    })
 }
 
 pub(crate) fn is_ancestor(

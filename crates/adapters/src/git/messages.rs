@@ -163,8 +163,6 @@ impl Judged<'_> {
     fn objects(&self) -> Call<'_> {
         self.git
             .call_at(self.inside.clone(), Touches::Objects)
-            .env("GIT_NO_REPLACE_OBJECTS", "1")
-            .env("GIT_GRAFT_FILE", "/dev/null")
             .config("core.commitGraph", "false")
     }
 }

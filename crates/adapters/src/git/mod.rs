@@ -30,6 +30,7 @@ mod sweep;
 mod take;
 mod tracked;
 mod unpublished;
+mod usual;
 
 pub use call::{Answer, Call, Touches};
 pub use config::Overrides;
@@ -48,8 +49,8 @@ use drive_core::run::CommitSummary;
 use drive_core::sandbox::{Brought, Sandbox};
 use drive_engine::CancelToken;
 use drive_engine::ports::{
-    CollectedWork, DiffStats, IsolationMode, Leftovers, Merged, Place, ProcessRunner, Push, Pushed,
-    Repository, VersionControl, WorkState,
+    CollectedWork, CommitObject, DiffStats, IsolationMode, Leftovers, Merged, Place, ProcessRunner,
+    Push, Pushed, Repository, VersionControl, WorkState,
 };
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -164,6 +165,11 @@ impl Git {
     }
 
     /// Ends a recorded git that outlived its drive. Fine when it is gone.
+    /// The commit of the branch that work usually goes to; `None` where there is no such branch.
+    pub fn main_tip(&self, repo: &Path) -> Result<Option<CommitSha>, Problem> {
+        usual::main_tip(self, &Location::checkout(repo))
+    }
+
     pub(crate) fn end(&self, identity: &ProcessIdentity) -> Result<(), Problem> {
         self.runner.end(identity).map(drop)
     }
@@ -294,6 +300,10 @@ impl VersionControl for Git {
 
     fn merge_base(&self, place: Place<'_>, a: &str, b: &str) -> Result<Option<CommitSha>, Problem> {
         history::merge_base(self, &Location::history_of(place), a, b)
+    }
+
+    fn commit_object(&self, place: Place<'_>, commit: &CommitSha) -> Result<CommitObject, Problem> {
+        history::commit_object(self, &Location::history_of(place), commit)
     }
 
     fn is_ancestor(
@@ -437,3 +447,4 @@ pub(crate) use state::{
 pub(crate) use sweep::sweep_takes;
 pub(crate) use take::{Held, Take};
 pub(crate) use tracked::{Tracked, declared, has_entry};
+pub(crate) use usual::usual_bases;

@@ -314,8 +314,6 @@ impl Take<'_> {
     fn outside(&self, touches: Touches) -> Call<'_> {
         self.git
             .call_at(Location::bare(self.to), touches)
-            .env("GIT_NO_REPLACE_OBJECTS", "1")
-            .env("GIT_GRAFT_FILE", "/dev/null")
             .config("core.commitGraph", "false")
     }
 

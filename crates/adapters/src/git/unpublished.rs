@@ -91,8 +91,6 @@ fn unread(push: &Push, problem: Problem) -> Problem {
 /// Nothing that hides a commit or its content from git is in force: what is pushed is what is there.
 fn call<'a>(git: &'a Git, location: &Location) -> super::call::Call<'a> {
     git.call_at(location.clone(), Touches::Objects)
-        .env("GIT_NO_REPLACE_OBJECTS", "1")
-        .env("GIT_GRAFT_FILE", "/dev/null")
         .config("core.commitGraph", "false")
         .interruptible()
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// No settings file of a person is larger, and a log given by mistake should not fill memory.
-const MAX_BYTES: u64 = 1 << 20;
+pub(super) const MAX_BYTES: u64 = 1 << 20;
 
 /// Reads a file that may be absent.
 pub(super) fn load(path: &Path, label: String) -> Result<Option<Layer>, Problem> {

@@ -1,12 +1,15 @@
 //! Finds settings files and reads them with a size limit.
 //!
-//! Only paths that are passed in are read. They name the caller's own checkout, never a sandbox or
-//! a candidate commit: an agent must not change the rules it is judged by.
+//! Only paths that are passed in are read. They name the caller's own checkout, never a sandbox; a
+//! verification reads the repository's file at the base: an agent must not change the rules it is
+//! judged by.
 
+mod at_commit;
 mod file;
 mod paths;
 mod prompts;
 
+pub use at_commit::{SettingsAt, load_at};
 pub use paths::{SettingsPaths, checkout_root};
 pub use prompts::{PROMPTS_FOLDER, load_prompts};
 
@@ -34,6 +37,16 @@ impl From<LoadError> for Problem {
 
 /// Reads the files, lays the flags over them, and checks the whole.
 pub fn load(paths: &SettingsPaths, flags: &[Layer]) -> Result<Effective, LoadError> {
+    load_layers(paths, None, flags)
+}
+
+/// The same; what `instead` holds takes the place of the repository's file, if it has one at all.
+fn load_layers(
+    paths: &SettingsPaths,
+    instead: Option<Option<Layer>>,
+    flags: &[Layer],
+) -> Result<Effective, LoadError> {
+    let is_read = |path: &Path| instead.is_none() || !paths.is_of_repository(path);
     let mut layers = Vec::new();
     let mut add = |path: &Path, layer: Layer| {
         layers.push(if paths.is_of_repository(path) {
@@ -42,16 +55,17 @@ pub fn load(paths: &SettingsPaths, flags: &[Layer]) -> Result<Effective, LoadErr
             layer
         });
     };
-    for path in &paths.optional {
+    for path in paths.optional.iter().filter(|path| is_read(path)) {
         let layer = file::load(path, paths.label(path)).map_err(LoadError::Unreadable)?;
         if let Some(layer) = layer {
             add(path, layer);
         }
     }
-    if let Some(path) = &paths.required {
+    if let Some(path) = paths.required.as_ref().filter(|path| is_read(path)) {
         let layer = file::require(path, paths.label(path)).map_err(LoadError::Unreadable)?;
         add(path, layer);
     }
+    layers.extend(instead.flatten());
     layers.extend_from_slice(flags);
     resolve(&layers).map_err(LoadError::Mistakes)
 }

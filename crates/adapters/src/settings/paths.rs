@@ -1,5 +1,5 @@
 use crate::environment::{Environment, HOME, XDG_CONFIG_HOME};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 const USER_FILE: &str = "infinite-improbability-drive/config.toml";
 const REPOSITORY_FILE: &str = "drive.toml";
@@ -54,7 +54,17 @@ impl SettingsPaths {
             return false;
         };
         path == root.join(REPOSITORY_FILE)
-            || self.required.as_deref() == Some(path) && path.starts_with(root)
+            || self.required.as_deref() == Some(path) && inside(root, path).is_some()
+    }
+
+    /// The repository's file, from the root of the checkout; `None` where the user named one of their
+    /// own in its place.
+    #[must_use]
+    pub(super) fn repository_file(&self) -> Option<String> {
+        let Some(path) = &self.required else {
+            return Some(REPOSITORY_FILE.to_owned());
+        };
+        inside(self.checkout.as_deref()?, path)
     }
 
     /// A path as the user would write it.
@@ -72,6 +82,38 @@ impl SettingsPaths {
             None => path.display().to_string(),
         }
     }
+}
+
+/// A path from the root of a checkout, if it is in there by its name or where links lead: who can
+/// write the checkout can make a link that leads out of it, and into it.
+fn inside(root: &Path, path: &Path) -> Option<String> {
+    let by_name = plain(path);
+    let by_name = by_name
+        .strip_prefix(plain(root))
+        .ok()
+        .map(Path::to_path_buf);
+    let led = || {
+        let (root, path) = (root.canonicalize().ok()?, path.canonicalize().ok()?);
+        path.strip_prefix(root).ok().map(Path::to_path_buf)
+    };
+    let rest = by_name.or_else(led)?;
+    Some(rest.to_string_lossy().into_owned())
+}
+
+/// A path without `.` and `..`, by its name alone.
+fn plain(path: &Path) -> PathBuf {
+    path.components()
+        .fold(PathBuf::new(), |mut plain, part| match part {
+            Component::CurDir => plain,
+            Component::ParentDir => {
+                plain.pop();
+                plain
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                plain.push(part);
+                plain
+            }
+        })
 }
 
 /// The root of the checkout a folder is in: the nearest one upwards that holds `.git`.
@@ -161,11 +203,37 @@ mod tests {
             .map(|path| paths.is_of_repository(path))
             .collect();
         assert_eq!(found, [false, true]);
-        for (config, expected) in [("ci/drive.toml", true), ("/etc/drive.toml", false)] {
+        for (config, expected) in [
+            ("ci/drive.toml", Some("ci/drive.toml")),
+            ("x/../ci/drive.toml", Some("ci/drive.toml")),
+            ("/etc/drive.toml", None),
+            ("../etc/drive.toml", None),
+        ] {
             let paths = at("/home/ann", Some(config));
             let required = paths.required.clone().unwrap();
-            assert_eq!(paths.is_of_repository(&required), expected, "{config}");
+            assert_eq!(paths.is_of_repository(&required), expected.is_some());
+            assert_eq!(paths.repository_file().as_deref(), expected, "{config}");
         }
+        assert_eq!(at("/", None).repository_file().unwrap(), "drive.toml");
+    }
+
+    #[test]
+    fn a_link_makes_no_file_of_the_repository_the_users_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let (repo, own) = (folder.path().join("repo"), folder.path().join("own"));
+        for dir in [&repo, &own] {
+            std::fs::create_dir(dir).unwrap();
+            std::fs::File::create(dir.join("drive.toml")).unwrap();
+        }
+        std::os::unix::fs::symlink(own.join("drive.toml"), repo.join("out.toml")).unwrap();
+        std::os::unix::fs::symlink(repo.join("drive.toml"), own.join("in.toml")).unwrap();
+        let file = |config: PathBuf| {
+            let none = Environment::from_pairs([("HOME", "/home/ann")]);
+            SettingsPaths::locate(&none, &repo, Some(&repo), Some(&config)).repository_file()
+        };
+        assert_eq!(file(repo.join("out.toml")).unwrap(), "out.toml");
+        assert_eq!(file(own.join("in.toml")).unwrap(), "drive.toml");
+        assert_eq!(file(own.join("drive.toml")), None);
     }
 
     #[test]

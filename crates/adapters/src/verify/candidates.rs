@@ -1,13 +1,16 @@
 use crate::files;
-use crate::git::{Git, Touches};
-use drive_core::ids::CommitSha;
+use crate::git::{Answer, Call, Git, Location, Touches, commit_tree_at};
+use drive_core::ids::{CommitSha, TreeSha};
 use drive_core::problem::{Kind, Problem};
+use drive_core::time::Timestamp;
 use drive_engine::ports::{Place, VersionControl};
-use drive_engine::verify::Candidates;
+use drive_engine::verify::{Candidates, Merging};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Facts about commits, from git. Writes nothing into the repository.
+/// Facts about commits, from git. Moves no ref. A merge that applies leaves its objects in the
+/// repository, where git's own clean-up takes them once no workspace pins them; one that does not
+/// apply leaves nothing.
 pub struct GitCandidates {
     git: Git,
     scratch: PathBuf,
@@ -21,6 +24,31 @@ impl GitCandidates {
             scratch: scratch.to_path_buf(),
         }
     }
+
+    /// The merge with its objects in a folder of its own, not in the caller's repository.
+    fn try_merge(&self, repo: &Path, base: &str, head: &str) -> Result<Answer, Problem> {
+        let objects = self.git.discover(repo)?.common_dir.join("objects");
+        let own = OwnObjects::make(&self.scratch)?;
+        let call = self
+            .git
+            .call(Place::Checkout(repo), Touches::Files)
+            .env("GIT_OBJECT_DIRECTORY", &own.0)
+            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", &objects);
+        merge_tree(call, base, head).run()
+    }
+
+    /// When a commit was made.
+    fn time_of(&self, repo: &Path, commit: &CommitSha) -> Result<Timestamp, Problem> {
+        let answer = self
+            .git
+            .call(Place::Checkout(repo), Touches::Objects)
+            .args(["log", "-1", "--no-show-signature", "--format=%ct"])
+            .args(["--end-of-options", commit.as_str()])
+            .ok()?;
+        let seconds = answer.line().parse().ok();
+        let time = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
+        Ok(time.unwrap_or(Timestamp::UNIX_EPOCH))
+    }
 }
 
 impl Candidates for GitCandidates {
@@ -28,43 +56,67 @@ impl Candidates for GitCandidates {
         self.git.resolve(Place::Checkout(repo), revision)
     }
 
-    fn conflicts(&self, repo: &Path, base: &str, head: &str) -> Result<Vec<String>, Problem> {
-        let objects = self.git.discover(repo)?.common_dir.join("objects");
-        // A trial merge writes trees: they go to a folder of their own, not to the caller's repository.
-        let own = OwnObjects::make(&self.scratch)?;
-        let answer = self
-            .git
-            .call(Place::Checkout(repo), Touches::Files)
-            .env("GIT_OBJECT_DIRECTORY", &own.0)
-            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", &objects)
-            .args([
-                "merge-tree",
-                "--write-tree",
-                "-z",
-                "--name-only",
-                "--no-messages",
-            ])
-            .arg("--allow-unrelated-histories")
-            .args([base, head])
-            .run()?;
-        match answer.code {
-            0 => Ok(Vec::new()),
-            1 => Ok(answer.fields().skip(1).map(lossy).collect()),
-            _ => Err(answer.problem()),
+    fn merge(&self, repo: &Path, base: &CommitSha, head: &CommitSha) -> Result<Merging, Problem> {
+        let place = Place::Checkout(repo);
+        if self.git.is_ancestor(place, base, head)? {
+            return Ok(Merging::Clean {
+                commit: head.clone(),
+                tree: self.git.commit_object(place, head)?.tree,
+            });
+        }
+        let tried = self.try_merge(repo, base, head)?;
+        match tried.code {
+            0 => {
+                let call = self.git.call(place, Touches::Files);
+                let merged = merge_tree(call, base, head).ok()?;
+                let tree = merged.fields().next().map(String::from_utf8_lossy);
+                let tree = tree
+                    .and_then(|text| TreeSha::parse(&text))
+                    .ok_or_else(|| merged.problem())?;
+                let location = Location::checkout(repo);
+                let parents = [base.to_string(), head.to_string()];
+                let message = format!("Merge {head} into {base} to verify it\n");
+                let time = Some(self.time_of(repo, head)?);
+                let tree_id = tree.as_str();
+                let git = &self.git;
+                let commit = commit_tree_at(git, &location, tree_id, &parents, &message, time)?;
+                Ok(Merging::Clean { commit, tree })
+            }
+            1 => {
+                let files = tried.fields().skip(1).filter(|row| !row.is_empty());
+                let files = files.map(|file| String::from_utf8_lossy(file).into_owned());
+                Ok(Merging::Conflicts(files.collect()))
+            }
+            _ => Err(tried.problem()),
         }
     }
 
-    fn changed_paths(&self, repo: &Path, base: &str, head: &str) -> Result<Vec<String>, Problem> {
-        let place = Place::Checkout(repo);
-        let from = self.git.merge_base(place, base, head)?;
-        let paths = self
-            .git
-            .changed_paths(place, from.as_deref().unwrap_or(base), head)?;
+    fn fork_point(
+        &self,
+        repo: &Path,
+        base: &CommitSha,
+        head: &CommitSha,
+    ) -> Result<Option<CommitSha>, Problem> {
+        self.git.merge_base(Place::Checkout(repo), base, head)
+    }
+
+    fn changed_paths(
+        &self,
+        repo: &Path,
+        from: &CommitSha,
+        to: &CommitSha,
+    ) -> Result<Vec<String>, Problem> {
+        let paths = self.git.changed_paths(Place::Checkout(repo), from, to)?;
+        let paths = paths.iter();
         Ok(paths
-            .iter()
             .map(|path| path.to_string_lossy().into_owned())
             .collect())
     }
+}
+
+fn merge_tree<'a>(call: Call<'a>, base: &str, head: &str) -> Call<'a> {
+    call.args(["merge-tree", "--write-tree", "-z", "--name-only"])
+        .args(["--no-messages", "--allow-unrelated-histories", base, head])
 }
 
 /// A folder for objects nobody needs afterwards.
@@ -91,8 +143,4 @@ impl Drop for OwnObjects {
         // What stays is a few small files in the state directory.
         let _ = files::remove_tree(&self.0);
     }
-}
-
-fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }

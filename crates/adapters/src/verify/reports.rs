@@ -1,9 +1,12 @@
 use crate::files;
-use drive_core::ids::RunId;
+use drive_core::ids::{CommitSha, RunId};
 use drive_core::problem::{Kind, Problem};
-use drive_core::verify::Verification;
+use drive_core::verify::{Verification, passed};
 use drive_engine::verify::Reports;
 use std::path::{Path, PathBuf};
+
+/// The folder beside the reports that finds a pass by what passed.
+const PASSES: &str = "passed-verifications";
 
 /// Reports as files, one a run.
 pub struct FileReports {
@@ -24,8 +27,39 @@ impl FileReports {
         serde_json::from_slice(&text).ok()
     }
 
+    /// The latest report by which `head` passed, merged into `base`.
+    pub fn passed(&self, head: &CommitSha, base: &CommitSha) -> Option<Verification> {
+        let run = std::fs::read_to_string(self.pass_path(head, base)).ok()?;
+        let report = self.load(&RunId::new(run))?;
+        passed(&report, head, base).is_some().then_some(report)
+    }
+
     fn path(&self, run: &RunId) -> PathBuf {
         self.dir.join(format!("{run}.json"))
+    }
+
+    fn passes(&self) -> PathBuf {
+        self.dir.with_file_name(PASSES)
+    }
+
+    /// Holds the id of the run; the report itself says whether it is true.
+    fn pass_path(&self, head: &CommitSha, base: &CommitSha) -> PathBuf {
+        self.passes().join(format!("{head}-{base}"))
+    }
+
+    fn note_pass(&self, report: &Verification) -> std::io::Result<()> {
+        let candidate = &report.candidate;
+        let (Some(head), Some(base)) = (&candidate.head_sha, &candidate.base_sha) else {
+            return Ok(());
+        };
+        if passed(report, head, base).is_none() {
+            return Ok(());
+        }
+        std::fs::create_dir_all(self.passes())?;
+        files::replace(
+            &self.pass_path(head, base),
+            report.run_id.as_str().as_bytes(),
+        )
     }
 }
 
@@ -40,6 +74,8 @@ impl Reports for FileReports {
             .cause(cause)
         };
         let text = serde_json::to_vec_pretty(report).map_err(|error| failed(error.to_string()))?;
-        files::replace(&path, &text).map_err(|error| failed(error.to_string()))
+        files::replace(&path, &text)
+            .and_then(|()| self.note_pass(report))
+            .map_err(|error| failed(error.to_string()))
     }
 }

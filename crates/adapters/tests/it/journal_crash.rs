@@ -93,7 +93,8 @@ impl FakePerformer {
             | Effect::Integrate { .. }
             | Effect::ConcludeMerge { .. }
             | Effect::RollBack { .. }
-            | Effect::Verify { .. } => unreachable!("a spawn decides none"),
+            | Effect::Verify { .. }
+            | Effect::CheckLanded { .. } => unreachable!("a spawn decides none"),
             Effect::EndProcess { .. } => {
                 world.running = None;
                 EffectResult::ProcessEnded

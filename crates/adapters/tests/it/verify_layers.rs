@@ -14,7 +14,8 @@ use drive_core::ids::RunId;
 use drive_core::process::LayerName;
 use drive_core::settings::{IsolationMode, StageNetwork};
 use drive_core::verify::{
-    FailureCategory, Overall, Route, Rule, Rules, StageCommand, StageEnd, StageName, promotable,
+    FailureCategory, Overall, Route, Rule, Rules, RulesFrom, StageCommand, StageEnd, StageName,
+    promotable,
 };
 use drive_engine::CancelToken;
 use drive_engine::ports::ProcessRunner;
@@ -88,7 +89,10 @@ fn verify_with(runner: BoundedRunner, rules: Rules) -> Verified {
         repo: world.repo.clone(),
         revision: "HEAD".to_owned(),
         base: Some("HEAD~1".to_owned()),
+        head_only: false,
         rules,
+        rules_from: RulesFrom::OwnSettings,
+        notes: Vec::new(),
         startup_helper: Vec::new(),
     };
     verifier.verify(&request, &CancelToken::new(), &mut |_| {})
@@ -133,7 +137,7 @@ fn where_every_layer_is_required_a_missing_one_refuses_to_run() {
         report.candidate.head_sha.clone(),
         report.candidate.base_sha.clone(),
     );
-    assert!(!promotable(&report, &head.unwrap(), &base.unwrap()));
+    assert_eq!(promotable(&report, &head.unwrap(), &base.unwrap()), None);
 }
 
 /// A stage that asks a registry and another host.

@@ -157,6 +157,7 @@ fn state(run: &Run, phase: &Phase) -> &'static str {
         Stage::Polling | Stage::PostingLimit | Stage::Watching => "polling",
         Stage::Verifying => "verifying",
         Stage::Promoting => "promoting",
+        Stage::Landing => "landing",
         Stage::Closing { .. } => "ending",
     }
 }

@@ -39,9 +39,14 @@ pub fn redact_result(secrets: &Secrets, mut result: EffectResult) -> EffectResul
         EffectResult::AgentEnded { outcome, .. } => {
             **outcome = secrets.redact_outcome(outcome.as_ref().clone());
         }
-        EffectResult::Verified { report, .. } => tails(secrets, report),
+        EffectResult::Verified { report, .. }
+        | EffectResult::Landed {
+            report: Some(report),
+            ..
+        } => tails(secrets, report),
         EffectResult::Failed { problem } => *problem = secrets.redact_problem(problem.clone()),
         EffectResult::FileRead { text: None }
+        | EffectResult::Landed { report: None, .. }
         | EffectResult::BranchChosen { .. }
         | EffectResult::SandboxCreated { .. }
         | EffectResult::ProcessEnded

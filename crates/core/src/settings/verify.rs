@@ -14,6 +14,8 @@ pub struct VerifySettings {
     pub network: StageNetwork,
     /// Verifications at once on this machine; others wait.
     pub max_parallel: u32,
+    /// Globs of further files that are not merged without a person's approval; `!` exempts.
+    pub protected_paths: Vec<String>,
     /// Limits for one stage and every process it starts.
     pub limits: VerifyLimits,
     /// Which commands verify which paths; detected projects need none.

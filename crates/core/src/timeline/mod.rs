@@ -184,6 +184,14 @@ fn describe_result(effect: &Effect, result: &EffectResult, run: &Run) -> Option<
         (_, EffectResult::Verified { report, .. }) => {
             format!("verification: {}", report.overall.as_str())
         }
+        (_, EffectResult::Landed { sha, report, .. }) => match report {
+            None => format!("{} landed as it was verified", sha.short()),
+            Some(report) => format!(
+                "{} landed as another tree than the verified one; its verification: {}",
+                sha.short(),
+                report.overall.as_str()
+            ),
+        },
         (_, EffectResult::OnForge { answer }) => return describe_answer(answer, run),
         (
             _,

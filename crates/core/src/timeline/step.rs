@@ -49,7 +49,8 @@ pub fn describe_step(effect: &Effect) -> String {
         },
         Effect::ConcludeMerge { from, .. } => format!("committing the merge of {from}"),
         Effect::RollBack { to, .. } => format!("resetting the sandbox to {to}"),
-        Effect::Verify { head, base } => format!("verifying {head} against {base}"),
+        Effect::Verify { head, base } => format!("verifying {head} merged into {base}"),
+        Effect::CheckLanded { base, .. } => format!("checking what landed on {base}"),
         Effect::ToRun { run, message } => match message {
             RunMessage::StartRun { .. } => format!("starting run {run}"),
             RunMessage::AskRun { .. } => format!("sending a request to run {run}"),

@@ -1,6 +1,7 @@
 //! The verification envelope: what `drive verify --json` prints, what is stored, what the gate reads.
 
-use crate::ids::{CommitSha, RunId};
+use super::rules_from::RulesFrom;
+use crate::ids::{CommitSha, RunId, TreeSha};
 use crate::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,10 @@ pub struct Verification {
     pub stages: Vec<Stage>,
     /// Why it did not pass; null only for a pass.
     pub failure: Option<Failure>,
+    /// Files among the changed ones that decide what tools, tests, CI and agents do. They keep the
+    /// change from being merged without a person's approval.
+    #[serde(default)]
+    pub protected_changes: Vec<String>,
     /// Things a reader should know that decide nothing.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -78,7 +83,7 @@ impl Overall {
     }
 }
 
-/// The pair a verdict is bound to: void when either moves.
+/// What a verdict is bound to: void when either commit moves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate {
@@ -86,6 +91,15 @@ pub struct Candidate {
     pub head_sha: Option<CommitSha>,
     /// The full hash of its base; null when the whole tree was judged.
     pub base_sha: Option<CommitSha>,
+    /// The tree of the commit merged into its base, which is what the stages saw; null when the
+    /// commit was judged alone.
+    #[serde(default)]
+    pub merged_tree_sha: Option<TreeSha>,
+    /// The commit whose `drive.toml` gave the rules, `workingCopy`, or `ownSettings` where only the
+    /// user's own settings and the defaults counted; null when none were read.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub rules_from: Option<RulesFrom>,
 }
 
 /// The folder the stages ran in. It is gone by the time this is read.

@@ -1,24 +1,47 @@
 //! The gate: decides whether a report allows the merge of one commit into one base.
 
 use super::envelope::{Overall, SCHEMA, Stage, StageEnd, StageStatus, Verification};
-use crate::ids::CommitSha;
+use super::rules_from::RulesFrom;
+use crate::ids::{CommitSha, TreeSha};
 
-/// Whether `report` allows `head` to be promoted onto `base`.
+/// The tree that `report` allows to land where `head` is merged into `base`, without a person.
 ///
-/// False for any other commit pair, for a report of another version, for a report that contradicts
-/// itself, and for one without a single stage: nothing passes by accident. Which isolation layers
-/// held does not decide here, because `isolation = "require"` decides it before a stage starts.
-pub fn promotable(report: &Verification, head: &CommitSha, base: &CommitSha) -> bool {
-    report.schema == SCHEMA
+/// Besides a [pass](passed), the rules must be those of the base: a candidate does not write the
+/// rules it is judged by.
+pub fn promotable<'a>(
+    report: &'a Verification,
+    head: &CommitSha,
+    base: &CommitSha,
+) -> Option<&'a TreeSha> {
+    let rules = RulesFrom::Commit(base.clone());
+    passed(report, head, base).filter(|_| report.candidate.rules_from == Some(rules))
+}
+
+/// The tree that passed, where `report` is about `head` merged into `base`.
+///
+/// Nothing for any other pair of commits, for a commit that was judged alone, for a report of
+/// another version, for a report that contradicts itself, and for one without a single stage:
+/// nothing passes by accident. Which isolation layers held does not decide here, because
+/// `isolation = "require"` decides it before a stage starts.
+pub fn passed<'a>(
+    report: &'a Verification,
+    head: &CommitSha,
+    base: &CommitSha,
+) -> Option<&'a TreeSha> {
+    let has_passed = report.schema == SCHEMA
         && report.overall == Overall::Pass
         && report.failure.is_none()
         && is_full(head)
         && is_full(base)
         && report.candidate.head_sha.as_ref() == Some(head)
         && report.candidate.base_sha.as_ref() == Some(base)
+        && report.candidate.rules_from.is_some()
         && report.workspace.path.is_some()
         && !report.stages.is_empty()
-        && report.stages.iter().all(is_satisfied)
+        && report.stages.iter().all(is_satisfied);
+    let tree = report.candidate.merged_tree_sha.as_ref();
+    // A report is read from a file, which may say anything.
+    tree.filter(|tree| has_passed && TreeSha::parse(tree.as_str()).is_some())
 }
 
 /// Whether one stage allows the merge.
@@ -35,7 +58,6 @@ fn ended_well(stage: &Stage) -> bool {
     stage.ended == Some(StageEnd::Exited) && stage.exit_code == Some(0) && stage.signal.is_none()
 }
 
-/// A report is read from a file, which may say anything.
 fn is_full(sha: &CommitSha) -> bool {
     CommitSha::parse(sha.as_str()).is_some()
 }

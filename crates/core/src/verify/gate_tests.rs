@@ -1,5 +1,5 @@
 use super::*;
-use crate::ids::{CommitSha, RunId};
+use crate::ids::{CommitSha, RunId, TreeSha};
 use crate::time::Timestamp;
 use crate::verify::envelope::{
     Candidate, Failure, FailureCategory, StageName, StageResource, Timing, Workspace,
@@ -8,9 +8,10 @@ use proptest::prelude::*;
 
 const HEAD: &str = "1111111111111111111111111111111111111111";
 const BASE: &str = "2222222222222222222222222222222222222222";
+const TREE: &str = "3333333333333333333333333333333333333333";
 
 fn promoted(report: &Verification, head: &str, base: &str) -> bool {
-    promotable(report, &CommitSha::new(head), &CommitSha::new(base))
+    promotable(report, &CommitSha::new(head), &CommitSha::new(base)).is_some()
 }
 
 fn passed(name: StageName) -> Stage {
@@ -42,6 +43,8 @@ fn good() -> Verification {
         candidate: Candidate {
             head_sha: Some(CommitSha::new(HEAD.to_owned())),
             base_sha: Some(CommitSha::new(BASE.to_owned())),
+            merged_tree_sha: TreeSha::parse(TREE),
+            rules_from: Some(RulesFrom::Commit(CommitSha::new(BASE))),
         },
         workspace: Workspace {
             path: Some("/w".to_owned()),
@@ -51,13 +54,32 @@ fn good() -> Verification {
         timing: Timing::between(Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH),
         stages: StageName::ALL.map(passed).to_vec(),
         failure: None,
+        protected_changes: Vec::new(),
         notes: Vec::new(),
     }
 }
 
 #[test]
-fn a_full_pass_of_the_very_pair_is_promotable() {
-    assert!(promoted(&good(), HEAD, BASE));
+fn a_full_pass_of_the_very_pair_allows_the_tree_that_was_tested() {
+    let (head, base) = (CommitSha::new(HEAD), CommitSha::new(BASE));
+    let report = good();
+    let tree = TreeSha::parse(TREE);
+    assert_eq!(promotable(&report, &head, &base), tree.as_ref());
+}
+
+#[test]
+fn rules_of_another_place_than_the_base_need_a_person() {
+    let (head, base) = (CommitSha::new(HEAD), CommitSha::new(BASE));
+    for from in [
+        RulesFrom::Commit(head.clone()),
+        RulesFrom::WorkingCopy,
+        RulesFrom::OwnSettings,
+    ] {
+        let mut report = good();
+        report.candidate.rules_from = Some(from.clone());
+        assert_eq!(promotable(&report, &head, &base), None, "{from}");
+        assert!(super::passed(&report, &head, &base).is_some(), "{from}");
+    }
 }
 
 #[test]
@@ -81,6 +103,8 @@ fn one_thing_amiss_closes_the_gate() {
         ("overall timeout", |r| r.overall = Overall::Timeout),
         ("no head", |r| r.candidate.head_sha = None),
         ("no base", |r| r.candidate.base_sha = None),
+        ("the head alone", |r| r.candidate.merged_tree_sha = None),
+        ("unknown rules", |r| r.candidate.rules_from = None),
         ("no workspace", |r| r.workspace.path = None),
         ("no stage", |r| r.stages.clear()),
         ("a failure beside a pass", |r| {

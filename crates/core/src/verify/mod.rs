@@ -9,6 +9,7 @@ mod ready;
 pub mod render;
 mod route;
 mod rules;
+mod rules_from;
 mod sequence;
 mod tests_ran;
 pub mod text;
@@ -18,12 +19,13 @@ pub use envelope::{
     Candidate, Failure, FailureCategory, MissingLayer, Overall, SCHEMA, Stage, StageEnd, StageName,
     StageResource, StageStatus, Timing, Verification, Workspace, json_schema,
 };
-pub use gate::promotable;
+pub use gate::{passed, promotable};
 pub use judge::{Judgement, Observation, category, judge};
 pub use plan::{Plan, PlannedStage, StageCommand, StageTimeouts, Work};
 pub use ready::{LineWatch, Ready, http_is_ready};
 pub use route::{Route, RouteProblem, Rule, Scope, plan_routes};
 pub use rules::Rules;
+pub use rules_from::RulesFrom;
 pub use sequence::{Next, Sequence, Turn};
 pub use tests_ran::{TestScan, TestsRan};
 pub use wanted::wanted;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::ids::{CommitSha, RunId};
+use crate::ids::{CommitSha, RunId, TreeSha};
 use crate::time::Timestamp;
 use crate::verify::envelope::*;
 use proptest::prelude::*;
@@ -39,7 +39,10 @@ fn failing() -> Verification {
         schema: SCHEMA.to_owned(),
         run_id: RunId::new("r20261115-0942-k3f9a"),
         overall: Overall::Fail,
+        protected_changes: Vec::new(),
         candidate: Candidate {
+            merged_tree_sha: TreeSha::parse(&"3".repeat(40)),
+            rules_from: None,
             head_sha: Some(CommitSha::new("1".repeat(40))),
             base_sha: Some(CommitSha::new("2".repeat(40))),
         },

@@ -11,8 +11,8 @@ use crate::settings::{
 };
 use std::time::Duration;
 
-/// The rules of one verification. They come from the caller's checkout, never from the candidate,
-/// which must not change the rules it is judged by.
+/// The rules of one verification. They are read at the base, never from the candidate, which must
+/// not change the rules it is judged by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// The time limit for all stages together.
@@ -37,6 +37,8 @@ pub struct Rules {
     pub isolation: IsolationMode,
     /// Verifications at once on this machine.
     pub max_parallel: u32,
+    /// Globs of `verify.protected_paths`.
+    pub protected: Vec<String>,
     /// The routes; none for what the detectors find.
     pub routes: Vec<Route>,
     /// Patterns of untracked files to copy.
@@ -65,6 +67,7 @@ impl Rules {
             network: verify.network,
             isolation: settings.sandbox.isolation,
             max_parallel: verify.max_parallel,
+            protected: verify.protected_paths.clone(),
             routes: verify.routes.iter().map(|r| route(r, deadline)).collect(),
             copy: settings.sandbox.copy.clone(),
             seed: settings.sandbox.seed.clone(),
@@ -164,6 +167,7 @@ impl Default for Rules {
             network: StageNetwork::Off,
             isolation: IsolationMode::Auto,
             max_parallel: 2,
+            protected: Vec::new(),
             routes: Vec::new(),
             copy: Vec::new(),
             seed: vec!["target".to_owned(), "node_modules".to_owned()],
@@ -195,6 +199,7 @@ mod tests {
             [verify]
             deadline = "5m"
             network = "registries"
+            protected_paths = ["!Cargo.lock"]
             [verify.limits]
             memory = "1GiB"
             leaked_processes = "kill"
@@ -244,6 +249,7 @@ mod tests {
             leaks: LeakPolicy::Kill,
             network: StageNetwork::Registries,
             isolation: IsolationMode::Require,
+            protected: vec!["!Cargo.lock".to_owned()],
             routes: vec![api, docs],
             seed: vec!["target".to_owned()],
             ..Rules::default()

@@ -5,7 +5,7 @@ use crate::common;
 use drive_core::agent::Role;
 use drive_core::agent::answer::AnswerForm;
 use drive_core::forge::{LineOrigin, Surface};
-use drive_core::ids::{BranchName, CommitSha, PrNumber, RemoteName, RunId, TaskId};
+use drive_core::ids::{BranchName, CommitSha, PrNumber, RemoteName, RunId, TaskId, TreeSha};
 use drive_core::run::{
     AfterEnd, AgentJob, Ask, BranchAt, ChildReport, ChildState, EVENT_FORMAT, Effect, Event,
     ForgeAct, JobComment, JobFinding, JobInput, LineRemark, MergeWhen, Parent, Request, RunMessage,
@@ -225,6 +225,11 @@ fn every_effect() -> Vec<Effect> {
             head: CommitSha::new("b".repeat(40)),
             base: origin("main"),
         },
+        Effect::CheckLanded {
+            landed: Some(CommitSha::new("9".repeat(40))),
+            base: origin("main"),
+            tree: TreeSha::parse(&"e".repeat(40)).unwrap(),
+        },
         Effect::EndProcess {
             identity: common::identity(42),
         },
@@ -336,6 +341,7 @@ fn every_act() -> [ForgeAct; 10] {
             verified: Some(VerifiedAgainst {
                 base: origin("main"),
                 sha: CommitSha::new("d".repeat(40)),
+                protected: vec!["Cargo.toml".into()],
             }),
         },
         ForgeAct::SetStatus {

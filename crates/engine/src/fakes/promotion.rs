@@ -1,11 +1,12 @@
 use super::clock::FakeClock;
 use super::machine::DriveProcess;
+use super::repository::FakeRepository;
 use crate::cancel::CancelToken;
 use crate::ports::{Clock, Promotion, PromotionGate};
 use drive_core::Problem;
 use drive_core::ids::RunId;
 use drive_core::verify::{
-    Candidate, Failure, FailureCategory, Overall, SCHEMA, Stage, StageEnd, StageName,
+    Candidate, Failure, FailureCategory, Overall, RulesFrom, SCHEMA, Stage, StageEnd, StageName,
     StageResource, StageStatus, Timing, Verification, Workspace,
 };
 use std::sync::Arc;
@@ -17,12 +18,14 @@ pub struct FakeGate {
     passes: Arc<AtomicBool>,
     clock: FakeClock,
     process: DriveProcess,
+    repository: FakeRepository,
 }
 
 impl FakeGate {
     /// A verifier that passes everything.
-    pub fn new(clock: FakeClock, process: DriveProcess) -> Self {
+    pub fn new(clock: FakeClock, process: DriveProcess, repository: FakeRepository) -> Self {
         Self {
+            repository,
             passes: Arc::new(AtomicBool::new(true)),
             clock,
             process,
@@ -55,6 +58,8 @@ impl PromotionGate for FakeGate {
             candidate: Candidate {
                 head_sha: Some(promotion.head.to_owned()),
                 base_sha: Some(promotion.base.to_owned()),
+                merged_tree_sha: Some(self.repository.merged_tree(promotion.base, promotion.head)),
+                rules_from: Some(RulesFrom::Commit(promotion.base.to_owned())),
             },
             workspace: Workspace {
                 path: Some("/verify".into()),
@@ -90,6 +95,7 @@ impl PromotionGate for FakeGate {
                 stage: Some(StageName::TargetedTests),
                 hint: None,
             }),
+            protected_changes: Vec::new(),
             notes: Vec::new(),
         })
     }

@@ -4,11 +4,12 @@ use super::clock::FakeClock;
 use super::lock::lock;
 use super::machine::DriveProcess;
 use crate::ports::Place;
-use drive_core::ids::{BranchName, CommitSha, RunId, SandboxId};
+use drive_core::ids::{BranchName, CommitSha, RunId, SandboxId, TreeSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::{KEPT_PREFIX, KeptWork, Sandbox};
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -41,8 +42,8 @@ pub(super) struct RepositoryState {
     kept_count: u32,
 }
 
-struct FakeCommit {
-    parents: Vec<String>,
+pub(super) struct FakeCommit {
+    pub(super) parents: Vec<String>,
     files: Files,
     subject: String,
 }
@@ -148,6 +149,12 @@ impl FakeRepository {
         Some(sha)
     }
 
+    /// The tree of a merge that nobody makes.
+    pub(super) fn merged_tree(&self, ours: &str, theirs: &str) -> TreeSha {
+        let state = lock(&self.state);
+        tree_of(&state.merged_files(&state.files(ours), ours, theirs).0)
+    }
+
     /// Commits that no branch, no remote and no saved work has.
     pub fn lost_commits(&self) -> Vec<String> {
         let state = lock(&self.state);
@@ -214,7 +221,7 @@ impl RepositoryState {
         name(self.commits.len() - 1)
     }
 
-    fn commit(&self, sha: &str) -> Option<&FakeCommit> {
+    pub(super) fn commit(&self, sha: &str) -> Option<&FakeCommit> {
         self.commits.get(number(sha)?)
     }
 
@@ -417,4 +424,12 @@ fn number(sha: &str) -> Option<usize> {
     let is_full = sha.len() == 40;
     let number = usize::from_str_radix(sha, 16).ok().filter(|_| is_full)?;
     number.checked_sub(1)
+}
+
+/// The same for the same files.
+pub(super) fn tree_of(files: &Files) -> TreeSha {
+    let mut hasher = DefaultHasher::new();
+    files.hash(&mut hasher);
+    let text = format!("{:040x}", hasher.finish());
+    TreeSha::parse(&text).unwrap_or_else(|| unreachable!("40 digits"))
 }

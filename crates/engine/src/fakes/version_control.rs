@@ -1,7 +1,9 @@
-use super::repository::{CONFLICT, FakeHead, FakeRepository, Files, MAIN, RepositoryState, full};
+use super::repository::{
+    CONFLICT, FakeHead, FakeRepository, Files, MAIN, RepositoryState, full, tree_of,
+};
 use crate::ports::{
-    CollectedWork, DiffStats, FileChange, Leftovers, Merged, OwnBranch, Place, Push, Pushed,
-    Repository, UsersBranch, VersionControl, WorkState,
+    CollectedWork, CommitObject, DiffStats, FileChange, Leftovers, Merged, OwnBranch, Place, Push,
+    Pushed, Repository, UsersBranch, VersionControl, WorkState,
 };
 use drive_core::forge::inert::Said;
 use drive_core::ids::{BranchName, CommitSha, RemoteName};
@@ -149,6 +151,16 @@ impl VersionControl for FakeRepository {
         let state = self.alive()?;
         require(&state, &[a, b])?;
         Ok(state.merge_base(a, b).map(CommitSha::new))
+    }
+
+    fn commit_object(&self, _: Place<'_>, commit: &CommitSha) -> Result<CommitObject, Problem> {
+        let state = self.alive()?;
+        require(&state, &[commit.as_str()])?;
+        let parents = state.commit(commit).map(|one| one.parents.clone());
+        Ok(CommitObject {
+            tree: tree_of(&state.files(commit)),
+            parents: parents.into_iter().flatten().map(CommitSha::new).collect(),
+        })
     }
 
     fn is_ancestor(&self, _: Place<'_>, ancestor: &str, descendant: &str) -> Result<bool, Problem> {

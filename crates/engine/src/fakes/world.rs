@@ -73,7 +73,7 @@ impl FakeWorld {
             store: FakeStore::new(test.clone()),
             forge: FakeForge::new(repository.clone(), clock.clone(), test.clone()),
             phase_files: FakePhaseFiles::new(test.clone()),
-            gate: FakeGate::new(clock.clone(), test),
+            gate: FakeGate::new(clock.clone(), test, repository.clone()),
             nudges: FakeNudges::new(clock.clone()),
             secrets: SecretPolicy::default(),
             clock,

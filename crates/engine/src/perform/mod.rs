@@ -208,6 +208,9 @@ impl World<'_> {
                 Ok(EffectResult::RolledBack { kept })
             }
             Effect::Verify { head, base } => self.verify(task, head, base),
+            Effect::CheckLanded { landed, base, tree } => {
+                self.check_landed(task, landed.as_ref(), base, tree)
+            }
             // The executor delivers messages itself.
             Effect::ToRun { run, .. } => Err(Problem::new(
                 Kind::Internal,

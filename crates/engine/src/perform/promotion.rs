@@ -2,9 +2,9 @@
 
 use super::World;
 use crate::executor::Task;
-use crate::ports::{Forge, MergeOutcome, Place, Promotion};
+use crate::ports::{Forge, MergeOutcome, Place, Promotion, PromotionGate};
 use drive_core::forge::PrState;
-use drive_core::ids::{CommitSha, PrNumber};
+use drive_core::ids::{CommitSha, PrNumber, TreeSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{BranchAt, EffectResult, ForgeAnswer, Request, VerifiedAgainst};
 
@@ -19,16 +19,10 @@ impl World<'_> {
         head: &CommitSha,
         base: &BranchAt,
     ) -> Result<EffectResult, Problem> {
-        let gate = self.gate.ok_or_else(|| {
-            Problem::new(Kind::NoVerifier, "no verifier for this run")
-                .hint("run `drive verify` by hand")
-        })?;
+        let gate = self.require_gate()?;
         let request = requested(task)?;
         let Some(base) = self.tip(Place::Checkout(&request.repo), base)? else {
-            return Err(
-                Problem::new(Kind::BaseGone, format!("branch `{base}` no longer exists"))
-                    .hint("choose another base for the pull request"),
-            );
+            return Err(gone(base));
         };
         self.require_steering_approved(task, head, &base)?;
         let promotion = Promotion {
@@ -37,8 +31,52 @@ impl World<'_> {
             base: &base,
         };
         let report = gate.judge(&promotion, task.cancel)?;
+        self.require_approved(task, head, &report.protected_changes)?;
         let report = Box::new(report.with_tails_of(TAIL_BYTES));
         Ok(EffectResult::Verified { base, report })
+    }
+
+    /// Compares what a merge left on its base with what was verified. Another tree is verified now.
+    pub(super) fn check_landed(
+        &self,
+        task: &Task<'_>,
+        landed: Option<&CommitSha>,
+        base: &BranchAt,
+        tree: &TreeSha,
+    ) -> Result<EffectResult, Problem> {
+        let request = requested(task)?;
+        let place = Place::Checkout(&request.repo);
+        // Brings the commit here, whoever made it.
+        let tip = self.tip(place, base)?;
+        let Some(sha) = landed.cloned().or(tip) else {
+            return Err(gone(base));
+        };
+        let found = self.history.commit_object(place, &sha)?;
+        let report = match found.parents.first() {
+            _ if found.tree == *tree => None,
+            None => return Err(no_parent(&sha)),
+            Some(parent) => {
+                let promotion = Promotion {
+                    repo: &request.repo,
+                    head: &sha,
+                    base: parent,
+                };
+                let report = self.require_gate()?.judge(&promotion, task.cancel)?;
+                Some(Box::new(report.with_tails_of(TAIL_BYTES)))
+            }
+        };
+        Ok(EffectResult::Landed {
+            is_merge: found.parents.len() > 1,
+            sha,
+            report,
+        })
+    }
+
+    fn require_gate(&self) -> Result<&dyn PromotionGate, Problem> {
+        self.gate.ok_or_else(|| {
+            Problem::new(Kind::NoVerifier, "no verifier for this run")
+                .hint("run `drive verify` by hand")
+        })
     }
 
     /// Merges, unless something is not as it was verified. The forge itself holds the head, and the
@@ -50,7 +88,12 @@ impl World<'_> {
         head: &CommitSha,
         verified: Option<&VerifiedAgainst>,
     ) -> Result<ForgeAnswer, Problem> {
-        let Some(VerifiedAgainst { base, sha }) = verified else {
+        let Some(VerifiedAgainst {
+            base,
+            sha,
+            protected,
+        }) = verified
+        else {
             return Ok(ForgeAnswer::NotMerged {
                 reason: format!("{head} was not verified"),
             });
@@ -64,6 +107,7 @@ impl World<'_> {
         }
         if forge.fetch(pr)?.state != PrState::Merged {
             self.require_steering_approved(task, head, sha)?;
+            self.require_approved(task, head, protected)?;
         }
         Ok(match forge.merge(pr, head, Some(sha))? {
             MergeOutcome::Merged { sha } => ForgeAnswer::Merged { sha },
@@ -74,6 +118,18 @@ impl World<'_> {
             MergeOutcome::Refused { reason } => ForgeAnswer::NotMerged { reason },
         })
     }
+}
+
+fn gone(base: &BranchAt) -> Problem {
+    Problem::new(Kind::BaseGone, format!("branch `{base}` no longer exists"))
+        .hint("choose another base for the pull request")
+}
+
+fn no_parent(sha: &CommitSha) -> Problem {
+    Problem::new(
+        Kind::NotMerged,
+        format!("{sha} has no parent to compare with"),
+    )
 }
 
 fn requested<'a>(task: &Task<'a>) -> Result<&'a Request, Problem> {

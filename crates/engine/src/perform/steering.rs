@@ -47,10 +47,20 @@ impl World<'_> {
         let since = self.history.merge_base(place, base, head)?;
         let since = since.as_ref().unwrap_or(base);
         let files = steering_files(self.history.changed_paths(place, since, head)?);
+        self.require_approved(task, head, &files)
+    }
+
+    /// Stops at protected files that no person approved at this commit.
+    pub(super) fn require_approved(
+        &self,
+        task: &Task<'_>,
+        head: &CommitSha,
+        files: &[String],
+    ) -> Result<(), Problem> {
         if files.is_empty() || self.is_approved_by_person(task, head)? {
             return Ok(());
         }
-        let those = named(&files);
+        let those = named(files);
         Err(Problem::new(
             Kind::SteeringUnapproved,
             format!("{those} changed, and no person approved {head}"),

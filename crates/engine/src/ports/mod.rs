@@ -38,6 +38,7 @@ pub use store::{
     RunFilter, Store,
 };
 pub use version_control::{
-    CollectedWork, DiffStats, FileChange, LargeFile, Leftovers, Merged, NestedRepository,
-    OwnBranch, Place, Push, Pushed, Repository, UsersBranch, VersionControl, WorkState,
+    CollectedWork, CommitObject, DiffStats, FileChange, LargeFile, Leftovers, Merged,
+    NestedRepository, OwnBranch, Place, Push, Pushed, Repository, UsersBranch, VersionControl,
+    WorkState,
 };

@@ -1,6 +1,6 @@
 use drive_core::Problem;
 use drive_core::forge::inert::Said;
-use drive_core::ids::{BranchName, CommitSha, RemoteName, RunId};
+use drive_core::ids::{BranchName, CommitSha, RemoteName, RunId, TreeSha};
 use drive_core::review::Change;
 use drive_core::run::CommitSummary;
 use drive_core::sandbox::{InProgress, Sandbox};
@@ -149,6 +149,15 @@ pub enum Pushed {
     },
 }
 
+/// What a commit consists of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitObject {
+    /// All its files.
+    pub tree: TreeSha,
+    /// What it was made of, the first one being what was checked out.
+    pub parents: Vec<CommitSha>,
+}
+
 /// How a merge ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Merged {
@@ -261,6 +270,9 @@ pub trait VersionControl: Send + Sync {
 
     /// The newest commit both have; `None` when their histories do not meet.
     fn merge_base(&self, place: Place<'_>, a: &str, b: &str) -> Result<Option<CommitSha>, Problem>;
+
+    /// What a commit consists of, as it is stored.
+    fn commit_object(&self, place: Place<'_>, commit: &CommitSha) -> Result<CommitObject, Problem>;
 
     /// Whether `ancestor` is `descendant` or lies in its history.
     fn is_ancestor(

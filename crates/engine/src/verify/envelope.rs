@@ -1,10 +1,13 @@
 //! Builds the envelope of a verification.
 
+use drive_core::Problem;
 use drive_core::ids::RunId;
+use drive_core::problem::Kind;
 use drive_core::process::{Layer, LayerName, LayerState};
+use drive_core::steering::{self, Protected};
 use drive_core::time::Timestamp;
 use drive_core::verify::{
-    Candidate, Failure, FailureCategory, MissingLayer, Overall, SCHEMA, Stage, Timing,
+    Candidate, Failure, FailureCategory, MissingLayer, Overall, Rules, SCHEMA, Stage, Timing,
     Verification, Workspace,
 };
 use std::path::Path;
@@ -18,6 +21,8 @@ pub struct ReportDraft {
     pub candidate: Candidate,
     /// Where, as far as it is known.
     pub workspace: Workspace,
+    /// Protected files among the changed ones.
+    pub protected: Vec<String>,
     /// Notes.
     pub notes: Vec<String>,
 }
@@ -30,6 +35,7 @@ impl ReportDraft {
             started_at,
             candidate: Candidate::default(),
             workspace: Workspace::default(),
+            protected: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -37,6 +43,26 @@ impl ReportDraft {
     /// Notes the folder.
     pub fn opened(&mut self, path: &Path) {
         self.workspace.path = Some(path.to_string_lossy().into_owned());
+    }
+
+    /// Notes which of the changed paths need a person before they are merged.
+    pub fn protect(&mut self, rules: &Rules, changed: &[String]) -> Result<(), Problem> {
+        let protected = Protected::new(&rules.protected).map_err(|error| {
+            Problem::new(
+                Kind::VerificationRefused,
+                "cannot read `verify.protected_paths`",
+            )
+            .because(error)
+        })?;
+        self.protected = protected.among(changed);
+        if !self.protected.is_empty() {
+            self.notes.push(format!(
+                "changes files that decide what tools, tests, CI and agents do: {}; drive merges \
+                 them only after a person approved the commit",
+                steering::named(&self.protected)
+            ));
+        }
+        Ok(())
     }
 
     /// Notes which layers held one command. A layer that was missing once is missing.
@@ -80,6 +106,7 @@ impl ReportDraft {
             timing: Timing::between(self.started_at, ended_at),
             stages,
             failure,
+            protected_changes: self.protected,
             notes: self.notes,
         }
     }

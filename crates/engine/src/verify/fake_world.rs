@@ -1,10 +1,10 @@
 //! An in-memory world for the tests of the service.
 
 use super::StageEnv;
-use super::ports::{Candidates, Projects, Reports, Slot, Slots, Workspace, Workspaces};
+use super::ports::{Candidates, Merging, Projects, Reports, Slot, Slots, Workspace, Workspaces};
 use crate::CancelToken;
 use crate::ports::{Clock, CommandSpec, OutputSink, ProcessRunner, Started, Stream};
-use drive_core::ids::{CommitSha, RunId};
+use drive_core::ids::{CommitSha, RunId, TreeSha};
 use drive_core::network::{Reach, Refused};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{
@@ -18,6 +18,9 @@ use std::sync::Mutex;
 
 pub(super) const HEAD: &str = "1111111111111111111111111111111111111111";
 pub(super) const BASE: &str = "2222222222222222222222222222222222222222";
+pub(super) const TREE: &str = "3333333333333333333333333333333333333333";
+const MERGED: &str = "4444444444444444444444444444444444444444";
+const FORK: &str = "5555555555555555555555555555555555555555";
 
 /// A world in which everything works unless a field says otherwise; it records the calls.
 #[derive(Default)]
@@ -69,11 +72,32 @@ impl Candidates for World {
         }
     }
 
-    fn conflicts(&self, _: &Path, _: &str, _: &str) -> Result<Vec<String>, Problem> {
-        Ok(self.conflicts.clone())
+    fn merge(&self, _: &Path, _: &CommitSha, _: &CommitSha) -> Result<Merging, Problem> {
+        if !self.conflicts.is_empty() {
+            return Ok(Merging::Conflicts(self.conflicts.clone()));
+        }
+        Ok(Merging::Clean {
+            commit: CommitSha::new(MERGED),
+            tree: TreeSha::parse(TREE).unwrap(),
+        })
     }
 
-    fn changed_paths(&self, _: &Path, _: &str, _: &str) -> Result<Vec<String>, Problem> {
+    fn fork_point(
+        &self,
+        _: &Path,
+        _: &CommitSha,
+        _: &CommitSha,
+    ) -> Result<Option<CommitSha>, Problem> {
+        Ok(Some(CommitSha::new(FORK)))
+    }
+
+    fn changed_paths(
+        &self,
+        _: &Path,
+        from: &CommitSha,
+        to: &CommitSha,
+    ) -> Result<Vec<String>, Problem> {
+        self.note(format!("diff {} {}", &from[..1], &to[..1]));
         Ok(self.changed.clone())
     }
 }
@@ -83,13 +107,13 @@ impl Workspaces for World {
         &self,
         run: &RunId,
         repo: &Path,
-        _: &CommitSha,
+        commit: &CommitSha,
         _: &Rules,
     ) -> Result<Workspace, Problem> {
         if self.open_fails {
             return Err(broken("the disk"));
         }
-        self.note("open");
+        self.note(format!("open {}", &commit[..1]));
         Ok(Workspace {
             id: run.to_string(),
             repo: repo.to_path_buf(),

@@ -9,6 +9,6 @@ mod stage;
 mod stage_env;
 
 pub use envelope::{ReportDraft, lost};
-pub use ports::{Candidates, Projects, Reports, Slot, Slots, Workspace, Workspaces};
+pub use ports::{Candidates, Merging, Projects, Reports, Slot, Slots, Workspace, Workspaces};
 pub use service::{Verified, Verifier, VerifyRequest};
 pub use stage_env::StageEnv;

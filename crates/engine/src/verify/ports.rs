@@ -4,7 +4,7 @@ use super::StageEnv;
 use crate::CancelToken;
 use crate::ports::LayeredFolder;
 use drive_core::Problem;
-use drive_core::ids::{CommitSha, RunId};
+use drive_core::ids::{CommitSha, RunId, TreeSha};
 use drive_core::network::Reach;
 use drive_core::time::Timestamp;
 use drive_core::verify::detect::Project;
@@ -18,12 +18,39 @@ pub trait Candidates: Send + Sync {
     /// The full hash of the commit a revision names. A revision that names none is a usage problem.
     fn resolve(&self, repo: &Path, revision: &str) -> Result<CommitSha, Problem>;
 
-    /// The paths where a merge of the two does not apply; empty when it does.
-    fn conflicts(&self, repo: &Path, base: &str, head: &str) -> Result<Vec<String>, Problem>;
+    /// Merges `head` into `base`, in no branch and no checkout. The same commits give the same commit.
+    fn merge(&self, repo: &Path, base: &CommitSha, head: &CommitSha) -> Result<Merging, Problem>;
 
-    /// The paths that `head` changes since it left `base`: added, modified and deleted ones; a
-    /// rename is both its names.
-    fn changed_paths(&self, repo: &Path, base: &str, head: &str) -> Result<Vec<String>, Problem>;
+    /// The commit from which two histories part; `None` where they share none.
+    fn fork_point(
+        &self,
+        repo: &Path,
+        base: &CommitSha,
+        head: &CommitSha,
+    ) -> Result<Option<CommitSha>, Problem>;
+
+    /// The paths that differ between two commits: added, modified and deleted ones; a rename is both
+    /// its names.
+    fn changed_paths(
+        &self,
+        repo: &Path,
+        from: &CommitSha,
+        to: &CommitSha,
+    ) -> Result<Vec<String>, Problem>;
+}
+
+/// What a merge gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Merging {
+    /// A commit with this tree; the head itself where it contains the base.
+    Clean {
+        /// The commit.
+        commit: CommitSha,
+        /// Its tree.
+        tree: TreeSha,
+    },
+    /// Both changed these files.
+    Conflicts(Vec<String>),
 }
 
 /// A separate worktree at one commit.
@@ -62,7 +89,7 @@ pub trait Workspaces: Send + Sync {
         &self,
         run: &RunId,
         repo: &Path,
-        head: &CommitSha,
+        commit: &CommitSha,
         rules: &Rules,
     ) -> Result<Workspace, Problem>;
 

@@ -1,6 +1,6 @@
 //! Preflight → slot → workspace → plan → stages → clean-up → report.
 
-use super::ports::{Candidates, Projects, Reports, Slots, Workspace, Workspaces};
+use super::ports::{Candidates, Merging, Projects, Reports, Slots, Workspace, Workspaces};
 use super::stage::StageRunner;
 use super::{ReportDraft, StageEnv};
 use crate::CancelToken;
@@ -9,8 +9,8 @@ use drive_core::ids::{CommitSha, RunId};
 use drive_core::problem::Kind;
 use drive_core::time::{self, Timestamp};
 use drive_core::verify::{
-    Failure, FailureCategory, Next, Overall, Plan, RouteProblem, Rules, Scope, Sequence, Stage,
-    StageStatus, Verification, plan_routes,
+    Failure, FailureCategory, Next, Overall, Plan, RouteProblem, Rules, RulesFrom, Scope, Sequence,
+    Stage, StageStatus, Verification, plan_routes,
 };
 use drive_core::{Class, Problem};
 use std::ffi::OsString;
@@ -25,10 +25,16 @@ pub struct VerifyRequest {
     pub repo: PathBuf,
     /// The candidate.
     pub revision: String,
-    /// What it is compared with; without, the whole tree is judged and nothing can be promoted.
+    /// What it is merged into; without, the whole tree is judged and nothing can be promoted.
     pub base: Option<String>,
-    /// The rules, from the caller's settings.
+    /// Whether the candidate is judged as it is, not merged: nothing can be promoted either.
+    pub head_only: bool,
+    /// The rules.
     pub rules: Rules,
+    /// Where they were read.
+    pub rules_from: RulesFrom,
+    /// What the report should say about them.
+    pub notes: Vec<String>,
     /// Program and first arguments of the helper that waits until a program is ready.
     pub startup_helper: Vec<OsString>,
 }
@@ -95,7 +101,9 @@ impl Verifier<'_> {
         draft: &mut ReportDraft,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Ending, Stop> {
-        let (head, scope) = self.preflight(request, draft)?;
+        draft.candidate.rules_from = Some(request.rules_from.clone());
+        draft.notes.extend(request.notes.iter().cloned());
+        let (commit, scope) = self.preflight(request, draft)?;
         let rules = &request.rules;
         let _slot = self.slots.acquire(rules.max_parallel, deadline, cancel)?;
         match self.workspaces.sweep() {
@@ -107,7 +115,7 @@ impl Verifier<'_> {
         progress("creating the workspace");
         let workspace = self
             .workspaces
-            .open(&request.run, &request.repo, &head, rules)?;
+            .open(&request.run, &request.repo, &commit, rules)?;
         let closing = Closing {
             workspaces: self.workspaces,
             workspace: Some(workspace.clone()),
@@ -128,7 +136,8 @@ impl Verifier<'_> {
         ending
     }
 
-    /// Fast, and first: does everything exist, does the merge apply, is there anything to judge?
+    /// Fast, and first: does everything exist, does the merge apply, is there anything to judge? The
+    /// commit is the one whose tree would land.
     fn preflight(
         &self,
         request: &VerifyRequest,
@@ -142,17 +151,26 @@ impl Verifier<'_> {
         };
         let base = self.candidates.resolve(repo, base)?;
         draft.candidate.base_sha = Some(base.clone());
-        let conflicts = self.candidates.conflicts(repo, &base, &head)?;
-        if !conflicts.is_empty() {
-            return Err(Stop::Policy(conflict(&conflicts)));
-        }
-        let changed = self.candidates.changed_paths(repo, &base, &head)?;
+        let (commit, since) = if request.head_only {
+            let since = self.candidates.fork_point(repo, &base, &head)?;
+            (head, since.unwrap_or(base))
+        } else {
+            match self.candidates.merge(repo, &base, &head)? {
+                Merging::Conflicts(paths) => return Err(Stop::Policy(conflict(&paths))),
+                Merging::Clean { commit, tree } => {
+                    draft.candidate.merged_tree_sha = Some(tree);
+                    (commit, base)
+                }
+            }
+        };
+        let changed = self.candidates.changed_paths(repo, &since, &commit)?;
+        draft.protect(&request.rules, &changed)?;
         let scope = Scope::Changed(changed);
         if !request.rules.routes.is_empty() {
             // Explicit routes need no tree: an uncovered path is known before anything is made.
             plan_routes(&request.rules.routes, &scope)?;
         }
-        Ok((head, scope))
+        Ok((commit, scope))
     }
 
     fn plan(
@@ -302,7 +320,10 @@ fn conflict(paths: &[String]) -> Failure {
     let named: Vec<String> = paths.iter().take(5).map(|p| format!("`{p}`")).collect();
     Failure {
         category: FailureCategory::Policy,
-        reason: format!("cannot merge the base: conflict in {}", named.join(", ")),
+        reason: format!(
+            "cannot be merged into its base: conflict in {}",
+            named.join(", ")
+        ),
         stage: None,
         hint: Some(
             "rebase the commit, or merge the base into it, then verify the new commit".to_owned(),

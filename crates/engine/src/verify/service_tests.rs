@@ -1,4 +1,4 @@
-use super::super::fake_world::{BASE, HEAD, World};
+use super::super::fake_world::{BASE, HEAD, TREE, World};
 use super::*;
 use drive_core::ids::CommitSha;
 use drive_core::process::{End, LayerName};
@@ -48,6 +48,9 @@ fn request(routes: Vec<Route>) -> VerifyRequest {
         repo: "/repo".into(),
         revision: "head".to_owned(),
         base: Some("base".to_owned()),
+        head_only: false,
+        rules_from: RulesFrom::Commit(CommitSha::new(BASE)),
+        notes: Vec::new(),
         rules: Rules {
             routes,
             ..Rules::default()
@@ -83,7 +86,7 @@ fn verdict(verified: &Verified) -> (Overall, Option<FailureCategory>, Option<Cla
 }
 
 fn promoted(report: &drive_core::verify::Verification, head: &str, base: &str) -> bool {
-    promotable(report, &CommitSha::new(head), &CommitSha::new(base))
+    promotable(report, &CommitSha::new(head), &CommitSha::new(base)).is_some()
 }
 
 #[test]
@@ -96,7 +99,8 @@ fn a_pass_is_promotable_for_its_pair_and_leaves_nothing() {
     assert_eq!(
         *world.log.lock().unwrap(),
         [
-            "open",
+            "diff 2 4",
+            "open 4",
             "run build",
             "run test",
             "run start",
@@ -155,14 +159,16 @@ fn preflight_failures_make_no_workspace() {
             conflicting,
             request(vec![three()]),
             (Overall::Fail, policy, Some(Class::Work)),
-            "cannot merge the base: conflict in `src/a`",
+            "cannot be merged into its base: conflict in `src/a`",
         ),
     ];
     for (world, request, expected, reason) in table {
         let verified = verify(&world, &request);
         assert_eq!(verdict(&verified), expected, "{reason}");
         assert_eq!(verified.report.failure.unwrap().reason, reason);
-        assert_eq!(*world.log.lock().unwrap(), ["save r1"], "{reason}");
+        let log = world.log.lock().unwrap();
+        assert!(!log.iter().any(|one| one.starts_with("open")), "{reason}");
+        assert_eq!(log.last().unwrap(), "save r1", "{reason}");
     }
 }
 
@@ -346,6 +352,52 @@ fn without_a_base_nothing_is_promotable() {
     let verified = verify(&world(), &request);
     assert_eq!(verified.report.overall, Overall::Pass);
     assert!(!promoted(&verified.report, HEAD, BASE));
+}
+
+#[test]
+fn a_head_that_is_judged_alone_is_not_promotable() {
+    let mut request = request(vec![three()]);
+    request.head_only = true;
+    let world = world();
+    let report = verify(&world, &request).report;
+    assert_eq!(report.overall, Overall::Pass);
+    assert_eq!(report.candidate.merged_tree_sha, None);
+    assert!(!promoted(&report, HEAD, BASE));
+    // What it changes since it left the base, in its own tree.
+    let log = world.log.lock().unwrap();
+    assert_eq!(log[..2], ["diff 5 1", "open 1"]);
+}
+
+#[test]
+fn what_is_merged_is_what_the_report_names_and_where_its_rules_come_from() {
+    let mut request = request(vec![three()]);
+    request.notes = vec!["about the rules".to_owned()];
+    let report = verify(&world(), &request).report;
+    let candidate = &report.candidate;
+    assert_eq!(candidate.merged_tree_sha.as_ref().unwrap().as_str(), TREE);
+    assert_eq!(candidate.rules_from, Some(request.rules_from));
+    assert_eq!(report.notes, ["about the rules"]);
+}
+
+#[test]
+fn protected_files_of_the_change_are_listed_whatever_the_verdict() {
+    for program in ["build", "absent"] {
+        let world = World {
+            changed: ["src/a", "src/Makefile", "src/x.sql"]
+                .map(str::to_owned)
+                .to_vec(),
+            ..World::default()
+        };
+        let mut request = request(vec![route(&[(StageName::Compile, program)])]);
+        request.rules.protected = vec!["**/*.sql".to_owned()];
+        let report = verify(&world, &request).report;
+        assert_eq!(report.protected_changes, ["src/Makefile", "src/x.sql"]);
+        let note = "`src/Makefile`, `src/x.sql`";
+        assert!(
+            report.notes.iter().any(|one| one.contains(note)),
+            "{report:?}"
+        );
+    }
 }
 
 #[test]

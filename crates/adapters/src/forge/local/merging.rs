@@ -6,7 +6,7 @@ use crate::git::{Answer, Location, Touches, commit_tree, filters_of, in_progress
 use crate::sandbox::lock::FileLock;
 use drive_core::Problem;
 use drive_core::forge::PrState;
-use drive_core::ids::{BranchName, CommitSha, PrNumber};
+use drive_core::ids::{BranchName, CommitSha, PrNumber, TreeSha};
 use drive_engine::ports::MergeOutcome;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -47,6 +47,19 @@ pub(super) enum Trial {
     Unrelated,
 }
 
+/// What is merged, and into what.
+#[derive(Clone, Copy, Debug)]
+pub struct MergeTerms<'a> {
+    /// The head as it is expected.
+    pub head: &'a CommitSha,
+    /// The base as it is expected; any, where it is not given.
+    pub base: Option<&'a CommitSha>,
+    /// The tree that must come out; any, where it is not given.
+    pub tree: Option<&'a TreeSha>,
+    /// A line for the message of the merge.
+    pub note: Option<&'a str>,
+}
+
 impl LocalForge {
     /// Whether the head can be merged into its base as both stand now.
     pub(super) fn mergeable(&self, row: &PullRow) -> Result<bool, Problem> {
@@ -61,19 +74,14 @@ impl LocalForge {
 
     /// Merges, one pull request of the repository at a time: two merges at once would find each
     /// other's half-updated checkout.
-    pub(super) fn merge_pull(
-        &self,
-        pr: PrNumber,
-        expected_head: &CommitSha,
-        expected_base: Option<&CommitSha>,
-    ) -> Result<MergeOutcome, Problem> {
+    pub fn merge_as(&self, pr: PrNumber, terms: &MergeTerms<'_>) -> Result<MergeOutcome, Problem> {
         let name = format!("merge-{}.lock", self.repository);
         let path = self.database.path().with_file_name(name);
         let _turn = FileLock::acquire(&path, "merging a pull request", MERGE_WAIT)?;
-        let mut outcome = self.merge_now(pr, expected_head, expected_base)?;
+        let mut outcome = self.merge_now(pr, terms)?;
         for _ in 1..MERGE_TRIES {
             let Attempt::BaseMoved = outcome else { break };
-            outcome = self.merge_now(pr, expected_head, expected_base)?;
+            outcome = self.merge_now(pr, terms)?;
         }
         Ok(match outcome {
             Attempt::Ended(outcome) => outcome,
@@ -81,12 +89,7 @@ impl LocalForge {
         })
     }
 
-    fn merge_now(
-        &self,
-        pr: PrNumber,
-        expected_head: &CommitSha,
-        expected_base: Option<&CommitSha>,
-    ) -> Result<Attempt, Problem> {
+    fn merge_now(&self, pr: PrNumber, terms: &MergeTerms<'_>) -> Result<Attempt, Problem> {
         self.refresh()?;
         let row = self.require_pull(pr)?;
         match row.state {
@@ -98,7 +101,7 @@ impl LocalForge {
             PrState::Closed => return Ok(Attempt::refused(format!("pull request {pr} is closed"))),
             PrState::Open => {}
         }
-        if row.head_sha != expected_head.as_str() {
+        if row.head_sha != terms.head.as_str() {
             return Ok(Attempt::Ended(MergeOutcome::HeadMoved));
         }
         if row.draft {
@@ -114,7 +117,7 @@ impl LocalForge {
             // Somebody merged it by hand between two reads: the next read finds that.
             return Ok(Attempt::BaseMoved);
         }
-        if expected_base.is_some_and(|expected| **expected != *base) {
+        if terms.base.is_some_and(|expected| **expected != *base) {
             return Ok(Attempt::Ended(MergeOutcome::BaseMoved));
         }
         let tree = match self.try_merge(&base, &row.head_sha)? {
@@ -125,9 +128,19 @@ impl LocalForge {
                 return Ok(Attempt::refused(reason));
             }
         };
+        if terms.tree.is_some_and(|expected| expected.as_str() != tree) {
+            let reason = "the merge gives another tree than the one that was verified";
+            return Ok(Attempt::refused(reason.to_owned()));
+        }
         let parents = [base.clone(), row.head_sha.clone()];
         let location = Location::checkout(&self.git_dir);
-        let commit = commit_tree(&self.git, &location, &tree, &parents, &message(&row))?;
+        let commit = commit_tree(
+            &self.git,
+            &location,
+            &tree,
+            &parents,
+            &message(&row, terms.note),
+        )?;
         match self.land(&row, &base, &commit)? {
             Some(_) if self.tip(&row.base)?.as_ref() != Some(&base) => Ok(Attempt::BaseMoved),
             Some(refusal) => Ok(Attempt::refused(refusal)),
@@ -347,9 +360,10 @@ fn conflict(row: &PullRow, files: &[String]) -> String {
     )
 }
 
-fn message(row: &PullRow) -> String {
+fn message(row: &PullRow, note: Option<&str>) -> String {
+    let note = note.map_or_else(String::new, |note| format!("\n{note}\n"));
     format!(
-        "Merge pull request {} from {}\n\n{}\n",
+        "Merge pull request {} from {}\n\n{}\n{note}",
         row.number, row.branch, row.title
     )
 }

@@ -17,6 +17,7 @@ mod proposal;
 mod pulls;
 mod sql_text;
 
+pub use merging::MergeTerms;
 pub use operations::{CommentTarget, PersonalComment};
 pub use proposal::Wish;
 

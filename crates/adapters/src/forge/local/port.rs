@@ -1,6 +1,7 @@
 //! The local forge as an implementation of the engine's port.
 
 use super::comments::{NewComment, Spot};
+use super::merging::MergeTerms;
 use super::{ACCOUNT, LocalForge, instant};
 use drive_core::forge::inline::require_line;
 use drive_core::forge::text::{BODY_CHARS, compose, fit};
@@ -174,7 +175,15 @@ impl Forge for LocalForge {
         expected_head: &CommitSha,
         expected_base: Option<&CommitSha>,
     ) -> Result<MergeOutcome, Problem> {
-        self.merge_pull(pr, expected_head, expected_base)
+        self.merge_as(
+            pr,
+            &MergeTerms {
+                head: expected_head,
+                base: expected_base,
+                tree: None,
+                note: None,
+            },
+        )
     }
 
     fn mark_ready(&self, pr: PrNumber) -> Result<(), Problem> {

@@ -2,12 +2,10 @@
 
 use super::LocalForge;
 use super::port::no_such_branch;
+use crate::git::usual_bases;
 use drive_core::ids::BranchName;
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::NewPullRequest;
-
-/// Bases tried when nobody says which.
-const USUAL_BASES: [&str; 2] = ["main", "master"];
 
 /// What a person says about the pull request they want. The rest is read from git.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,21 +68,8 @@ impl LocalForge {
     }
 
     fn usual_base(&self, branch: &BranchName) -> Result<BranchName, Problem> {
-        let remote = self
-            .objects()
-            .args([
-                "symbolic-ref",
-                "--quiet",
-                "--short",
-                "refs/remotes/origin/HEAD",
-            ])
-            .run()?
-            .line();
-        let names = remote
-            .strip_prefix("origin/")
-            .into_iter()
-            .chain(USUAL_BASES);
-        for base in names.filter_map(|name| BranchName::parse(name).ok()) {
+        let names = usual_bases(self.objects())?;
+        for base in names.iter().filter_map(|name| BranchName::parse(name).ok()) {
             if base != *branch && self.tip(&base)?.is_some() {
                 return Ok(base);
             }

@@ -9,16 +9,19 @@ pub(crate) use args::PrArgs;
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
+use crate::commands::verify::VERIFICATIONS;
 use crate::documents::{CommentDocument, PullRequestDocument, PullRequestsDocument};
 use args::{ApproveArgs, CommentArgs, MergeArgs, OpenArgs, PrCommand};
 use drive_adapters::SystemClock;
-use drive_adapters::forge::local::{CommentTarget, LocalForge, PersonalComment, Wish};
+use drive_adapters::forge::local::{CommentTarget, LocalForge, MergeTerms, PersonalComment, Wish};
 use drive_adapters::git::Git;
 use drive_adapters::store::Database;
-use drive_core::forge::{CommentRef, PrState, ReviewState};
+use drive_adapters::verify::FileReports;
+use drive_core::forge::{CommentRef, PrState, PullRequest, ReviewState};
 use drive_core::ids::{CommentId, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
-use drive_engine::ports::{Forge, MergeOutcome, Repository, VersionControl};
+use drive_core::verify::Verification;
+use drive_engine::ports::{Forge, MergeOutcome, Place, Repository, VersionControl};
 use pick::Pick;
 use std::sync::Arc;
 
@@ -40,7 +43,9 @@ pub(crate) fn run(args: &PrArgs, app: &App) -> Outcome {
 
 /// The local forge of the current repository.
 struct Desk {
+    git: Git,
     forge: LocalForge,
+    reports: FileReports,
     repository: Repository,
 }
 
@@ -48,14 +53,20 @@ impl Desk {
     fn open(app: &App) -> Result<Self, Problem> {
         let git = Git::new(app.runner().clone(), app.environment());
         let repository = git.discover(&app.start_dir()?)?;
-        let database = Database::open(&app.state_dir()?.database())?;
+        let state = app.state_dir()?;
+        let database = Database::open(&state.database())?;
         let forge = LocalForge::open(
             Arc::new(database),
-            git,
+            git.clone(),
             Arc::new(SystemClock),
             &repository.common_dir,
         )?;
-        Ok(Self { forge, repository })
+        Ok(Self {
+            git,
+            forge,
+            reports: FileReports::new(&state.path().join(VERIFICATIONS)),
+            repository,
+        })
     }
 
     fn list(&self, state: Option<PrState>) -> Outcome {
@@ -129,20 +140,62 @@ impl Desk {
 
     fn merge(&self, args: &MergeArgs) -> Outcome {
         let number = self.pick(args.pr.as_deref(), Pick::Open)?;
+        let pull_request = self.forge.fetch(number)?;
         let head = match &args.head {
             Some(head) => full_id(head)?,
-            None => self.forge.fetch(number)?.head_sha,
+            None => pull_request.head_sha.clone(),
         };
-        match self.forge.merge(number, &head, None)? {
+        if head != pull_request.head_sha {
+            return Err(head_moved(number, &head));
+        }
+        let outcome = if args.unverified {
+            self.forge.merge_as(
+                number,
+                &MergeTerms {
+                    head: &head,
+                    base: None,
+                    tree: None,
+                    note: Some("Merged without verification: `drive pr merge --unverified`."),
+                },
+            )?
+        } else {
+            let report = self.require_verified(&pull_request)?;
+            self.forge.merge_as(
+                number,
+                &MergeTerms {
+                    head: &head,
+                    base: report.candidate.base_sha.as_ref(),
+                    tree: report.candidate.merged_tree_sha.as_ref(),
+                    note: Some(&format!("Verified: {}", report.run_id)),
+                },
+            )?
+        };
+        match outcome {
             MergeOutcome::Merged { sha: _ } => self.answer(number),
-            MergeOutcome::HeadMoved => Err(Problem::new(
-                Kind::HeadMoved,
-                format!("the head of pull request {number} is not `{head}`"),
-            )
-            .hint(format!("review what is new: `drive pr show {number}`"))),
+            MergeOutcome::HeadMoved => Err(head_moved(number, &head)),
             MergeOutcome::BaseMoved => Err(not_merged(number, "its base moved")),
             MergeOutcome::Refused { reason } => Err(not_merged(number, &reason)),
         }
+    }
+
+    /// The report by which exactly this passed: the head merged into what its base is now.
+    fn require_verified(&self, pr: &PullRequest) -> Result<Verification, Problem> {
+        let place = Place::Checkout(&self.repository.common_dir);
+        let base = self.git.resolve(place, &pr.base.full())?;
+        self.reports.passed(&pr.head_sha, &base).ok_or_else(|| {
+            let message = format!(
+                "pull request {} has no passing verification of {} merged into `{}` at {}",
+                pr.number,
+                pr.head_sha.short(),
+                pr.base,
+                base.short()
+            );
+            let hint = format!(
+                "run `drive verify {} --base {}`, then merge again; `--unverified` merges without",
+                pr.branch, pr.base
+            );
+            Problem::new(Kind::Unverified, message).hint(hint)
+        })
     }
 
     fn ready(&self, named: Option<&str>) -> Outcome {
@@ -198,6 +251,14 @@ fn full_id(text: &str) -> Result<CommitSha, Problem> {
         )
         .hint(format!("use the output of `git rev-parse {text}`"))
     })
+}
+
+fn head_moved(number: PrNumber, head: &CommitSha) -> Problem {
+    Problem::new(
+        Kind::HeadMoved,
+        format!("the head of pull request {number} is not `{head}`"),
+    )
+    .hint(format!("review what is new: `drive pr show {number}`"))
 }
 
 fn not_merged(number: PrNumber, reason: &str) -> Problem {

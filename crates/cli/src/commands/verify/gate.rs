@@ -1,7 +1,7 @@
 //! The verifier as a gate before merges.
 
 use super::caller;
-use super::request::WorkerRequest;
+use super::request::{Judges, WorkerRequest};
 use crate::app::App;
 use crate::global_args::GlobalArgs;
 use drive_core::Problem;
@@ -9,8 +9,7 @@ use drive_core::verify::Verification;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Promotion, PromotionGate};
 
-/// Verifies as `drive verify HEAD --base BASE` does: by a worker process, by the rules of the
-/// caller's checkout.
+/// Verifies as `drive verify HEAD --base BASE` does: by a worker process, by the rules of the base.
 pub(crate) struct OwnVerifier {
     global: GlobalArgs,
 }
@@ -35,7 +34,7 @@ impl PromotionGate for OwnVerifier {
             ..self.global.clone()
         });
         let (head, base) = (promotion.head.to_string(), promotion.base.to_string());
-        let request = WorkerRequest::new(&app, head, Some(base))?;
+        let request = WorkerRequest::new(&app, head, Some(base), Judges::default())?;
         let mut answer = caller::call(&app, &request, cancel)?;
         match answer.report.take() {
             Some(report) => Ok(report),

@@ -4,18 +4,19 @@
 mod caller;
 mod gate;
 mod request;
+mod ruling;
 mod worker;
 mod world;
 
 pub(crate) use gate::OwnVerifier;
 pub(crate) use worker::worker_if_asked;
+pub(crate) use world::VERIFICATIONS;
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use clap::Args;
 use drive_core::verify::render;
-use request::WorkerRequest;
-use std::collections::BTreeSet;
+use request::{Judges, WorkerRequest};
 
 /// The arguments of `drive verify`.
 #[derive(Debug, Args)]
@@ -24,9 +25,17 @@ pub(crate) struct VerifyArgs {
     #[arg(value_name = "REV", default_value = "HEAD")]
     revision: String,
 
-    /// Verify what changed since this commit; without it, the whole tree is checked
+    /// Merge REV into this commit and verify the result; without it, the whole tree is checked
     #[arg(long, value_name = "REV")]
     base: Option<String>,
+
+    /// Verify REV as it is, not merged; such a verification allows no merge
+    #[arg(long, requires = "base")]
+    head_only: bool,
+
+    /// Use the settings of REV or of the working copy instead of those of the base
+    #[arg(long)]
+    trust_candidate_rules: bool,
 
     /// Print the report as Markdown, for a pull request
     #[arg(long, conflicts_with = "json")]
@@ -35,9 +44,11 @@ pub(crate) struct VerifyArgs {
 
 /// Verifies, and shows the report.
 pub(crate) fn run(args: &VerifyArgs, app: &App) -> Outcome {
-    let request = WorkerRequest::new(app, args.revision.clone(), args.base.clone())?;
-    // The worker reports what is wrong with the settings.
-    let _ = app.warn_of_repository(&BTreeSet::new());
+    let judges = Judges {
+        head_only: args.head_only,
+        trusting_rules: args.trust_candidate_rules,
+    };
+    let request = WorkerRequest::new(app, args.revision.clone(), args.base.clone(), judges)?;
     let answer = caller::call(app, &request, app.cancel()?)?;
     let Some(report) = &answer.report else {
         return Err(answer.into_problem());

@@ -14,12 +14,22 @@ use std::path::PathBuf;
 const REPO: &str = "--repo";
 const CONFIG: &str = "--config";
 
+/// How the candidate is judged.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Judges {
+    /// As it is, not merged into its base.
+    pub(super) head_only: bool,
+    /// By rules that it could have written itself.
+    pub(super) trusting_rules: bool,
+}
+
 /// What a worker is asked to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct WorkerRequest {
     pub(super) run: RunId,
     pub(super) revision: String,
     pub(super) base: Option<String>,
+    pub(super) judges: Judges,
     #[serde(skip)]
     repo: Option<PathBuf>,
     #[serde(skip)]
@@ -30,12 +40,18 @@ pub(super) struct WorkerRequest {
 
 impl WorkerRequest {
     /// The request of one call, with a new run id.
-    pub(super) fn new(app: &App, revision: String, base: Option<String>) -> Result<Self, Problem> {
+    pub(super) fn new(
+        app: &App,
+        revision: String,
+        base: Option<String>,
+        judges: Judges,
+    ) -> Result<Self, Problem> {
         let global = app.global();
         Ok(Self {
             run: fresh_run_id(app.now())?,
             revision,
             base,
+            judges,
             repo: global.repo.clone(),
             config: global.config.clone(),
             quiet: global.quiet,

@@ -1,6 +1,7 @@
 //! The worker process that verifies.
 
 use super::request::{WorkerAnswer, WorkerRequest};
+use super::ruling::Ruling;
 use super::world::World;
 use crate::app::App;
 use drive_core::problem::{Kind, Problem};
@@ -37,9 +38,15 @@ pub(crate) fn worker_if_asked(arguments: &[OsString]) -> Option<ExitCode> {
 
 fn answer(request: &WorkerRequest) -> Result<WorkerAnswer, Problem> {
     let app = App::new(request.global());
-    let settings = app.settings()?;
-    let rules = Rules::from_settings(&settings.settings);
-    let world = World::open(&app, &settings.settings)?;
+    let ruling = Ruling::read(&app, request)?;
+    let settings = &ruling.effective.settings;
+    let rules = Rules::from_settings(settings);
+    for widened in ruling.effective.widened.iter() {
+        if widened.agent.is_none() {
+            app.output().warn(&widened.message);
+        }
+    }
+    let world = World::open(&app, settings)?;
     let cancel = app.cancel()?.clone();
     let on_orphaned = cancel.clone();
     std::thread::spawn(move || {
@@ -51,8 +58,11 @@ fn answer(request: &WorkerRequest) -> Result<WorkerAnswer, Problem> {
         run: request.run.clone(),
         repo: world.repo.clone(),
         revision: request.revision.clone(),
-        base: request.base.clone(),
+        base: ruling.base,
+        head_only: request.judges.head_only,
         rules,
+        rules_from: ruling.from,
+        notes: ruling.notes,
         startup_helper: vec![OWN_PROGRAM.into(), drive_adapters::verify::STARTUP.into()],
     };
     let verified = world

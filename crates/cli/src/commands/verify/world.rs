@@ -16,6 +16,9 @@ use drive_engine::verify::Verifier;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// The folder of the reports, in the state directory.
+pub(crate) const VERIFICATIONS: &str = "verifications";
+
 pub(super) struct World {
     /// The repository: the caller's checkout, or its git folder where it has none.
     pub(super) repo: PathBuf,
@@ -48,7 +51,7 @@ impl World {
         )?);
         let environment = app.environment().clone();
         Ok(Self {
-            reports: FileReports::new(&made(state.join("verifications"))?),
+            reports: FileReports::new(&made(state.join(VERIFICATIONS))?),
             workspaces: VerifyWorkspaces::new(
                 git.clone(),
                 sandboxes.clone(),

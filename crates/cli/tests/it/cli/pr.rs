@@ -185,7 +185,7 @@ fn people_see_a_table_and_a_page() {
 fn a_merge_is_a_merge_commit_and_the_checkout_follows() {
     let world = world();
     done(&world, &["pr", "open", "feat/login"]);
-    let merged = document(&world, &["pr", "merge"]);
+    let merged = document(&world, &["pr", "merge", "--unverified"]);
     assert_eq!(merged["state"], "merged");
     assert_eq!(world.git(&["rev-list", "--merges", "--count", "main"]), "1");
     assert_eq!(world.git(&["status", "--porcelain"]), "");
@@ -200,13 +200,74 @@ fn a_merge_is_a_merge_commit_and_the_checkout_follows() {
     );
 }
 
+/// A world whose main branch says how everything is verified.
+fn ruled(commands: &str) -> World {
+    let world = world();
+    write(
+        &world,
+        "drive.toml",
+        &format!("[[verify.routes]]\npaths = [\"**\"]\n{commands}\n"),
+    );
+    commit(&world, "Rules");
+    done(&world, &["pr", "open", "feat/login"]);
+    world
+}
+
+#[test]
+fn only_what_was_verified_is_merged_and_the_merge_names_the_verification() {
+    let world = ruled("compile = [\"true\"]");
+    let unverified = |world: &World| {
+        let (code, refused) = world.json(&["pr", "merge", "1"]);
+        let failure = &refused["failure"];
+        assert_eq!((code, &failure["kind"]), (Some(1), &json!("unverified")));
+        failure["hint"].as_str().unwrap().to_owned()
+    };
+    let hint = unverified(&world);
+    let next = "`drive verify feat/login --base main`";
+    assert!(hint.contains(next), "{hint}");
+    // Judged alone, it is not judged as it would land.
+    let verify = ["verify", "feat/login", "--base", "main"];
+    done(&world, &[&verify[..], &["--head-only"]].concat());
+    unverified(&world);
+    done(&world, &verify);
+    // What was verified is another tree, once the base has moved.
+    write(&world, "other.txt", "theirs\n");
+    commit(&world, "Theirs");
+    unverified(&world);
+    let report = document(&world, &verify);
+    let merged = document(&world, &["pr", "merge", "1"]);
+    assert_eq!(merged["state"], "merged");
+    assert_eq!(
+        world.git(&["rev-parse", "main^{tree}"]),
+        report["candidate"]["mergedTreeSha"].as_str().unwrap()
+    );
+    let message = world.git(&["log", "-1", "--format=%B", "main"]);
+    let run = report["runId"].as_str().unwrap();
+    assert!(message.ends_with(&format!("Verified: {run}")), "{message}");
+}
+
+#[test]
+fn what_failed_verification_is_merged_only_unverified_and_the_merge_says_so() {
+    let world = ruled("compile = [\"false\"]");
+    let (code, _) = world.json(&["verify", "feat/login", "--base", "main"]);
+    assert_eq!(code, Some(1));
+    let (code, refused) = world.json(&["pr", "merge", "1"]);
+    assert_eq!(
+        (code, &refused["failure"]["kind"]),
+        (Some(1), &json!("unverified"))
+    );
+    done(&world, &["pr", "merge", "1", "--unverified"]);
+    let message = world.git(&["log", "-1", "--format=%B", "main"]);
+    assert!(message.contains("Merged without verification"), "{message}");
+}
+
 #[test]
 fn a_merge_over_uncommitted_changes_is_refused_and_changes_nothing() {
     let world = world();
     done(&world, &["pr", "open", "feat/login"]);
     write(&world, "README.md", "my own words\n");
     let before = world.git(&["rev-parse", "main"]);
-    let (code, refused) = world.json(&["pr", "merge", "1"]);
+    let (code, refused) = world.json(&["pr", "merge", "1", "--unverified"]);
     assert_eq!(
         (code, &refused["failure"]["kind"]),
         (Some(1), &json!("mergeRefused"))
@@ -360,7 +421,7 @@ fn pull_requests_that_are_merged_at_once_wait_for_each_other() {
     }
     let mergers: Vec<_> = ["1", "2", "3"]
         .map(|number| {
-            let mut command = world.command(&["pr", "merge", number]);
+            let mut command = world.command(&["pr", "merge", number, "--unverified"]);
             let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
             command.spawn().unwrap()
         })

@@ -120,7 +120,7 @@ fn a_merge_ends_the_cruise_at_once_and_ctrl_c_only_lets_go_of_it() {
         "polling"
     );
     let resumed = stage.start(&["cruise", "resume"]);
-    let merged = stage.drive(&["pr", "merge", "1"]);
+    let merged = stage.drive(&["pr", "merge", "1", "--unverified"]);
     assert_eq!(merged.code, Some(0), "{merged:?}");
     let ended = ended(resumed);
     assert_eq!(

@@ -98,6 +98,11 @@ impl Arena {
         arena
     }
 
+    /// Whether its forge is the simulator.
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.simulator.is_some()
+    }
+
     /// Ann may write, mallory may only read.
     pub(crate) fn admits_people(&self) {
         match &self.simulator {

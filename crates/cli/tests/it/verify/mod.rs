@@ -7,6 +7,7 @@ mod adversarial;
 mod caches;
 mod detectors;
 mod lives;
+mod merging;
 mod tampering;
 mod tools;
 mod verdicts;

@@ -1,12 +1,15 @@
-//! Promotion: verifies an approved pull request, then merges it.
+//! Promotion: verifies what an approved pull request gives merged, merges it, and compares what
+//! landed with what was verified.
 //!
-//! The verdict is bound to the commit and its base. The merge itself checks both again.
+//! The verdict is bound to the commit, its base and the tree of both. The merge itself checks the
+//! commits again; what nobody can hold, because a forge merges into whatever the base is by then, is
+//! found out afterwards and said.
 
 use super::super::model::{
     Effect, EffectResult, ForgeAct, ForgeAnswer, Judged, OutcomeStatus, Stage, VerifiedAgainst,
 };
-use super::phase::PhaseFlow;
-use crate::ids::CommitSha;
+use super::phase::{PhaseFlow, post};
+use crate::ids::{BranchName, CommitSha};
 use crate::problem::{Kind, Problem};
 use crate::process::{Layer, LayerName, LayerState, add_layers, missing_essentials};
 use crate::review::LastWord;
@@ -43,17 +46,18 @@ impl PhaseFlow<'_> {
         };
         if let EffectResult::Verified { base, report } = result {
             add_layers(&mut self.run.layers, missing_of(&report));
+            let tree = promotable(&report, &head, &base).cloned();
             self.state.judged = Some(Judged {
                 run_id: report.run_id.clone(),
                 overall: report.overall,
                 head_sha: head.clone(),
                 base_sha: base.clone(),
+                tree_sha: report.candidate.merged_tree_sha.clone(),
                 why: (report.overall != Overall::Pass).then(|| failure_of(&report)),
             });
-            if promotable(&report, &head, &base) {
-                self.merge_pull_request(head, base)
-            } else {
-                self.refuse(&head, &base, &report)
+            match tree {
+                Some(_) => self.merge_pull_request(head, base, report.protected_changes),
+                None => self.refuse(&head, &base, &report),
             }
         } else if let EffectResult::Failed { problem } = result {
             if problem.kind == Kind::SteeringUnapproved {
@@ -71,9 +75,13 @@ impl PhaseFlow<'_> {
         }
     }
 
-    fn merge_pull_request(&mut self, head: CommitSha, sha: CommitSha) {
+    fn merge_pull_request(&mut self, head: CommitSha, sha: CommitSha, protected: Vec<String>) {
         self.state.stage = Stage::Promoting;
-        let verified = self.base().map(|base| VerifiedAgainst { base, sha });
+        let verified = self.base().map(|base| VerifiedAgainst {
+            base,
+            sha,
+            protected,
+        });
         if !self.on_forge(ForgeAct::Merge { head, verified }, None) {
             self.not_merged("no pull request is open");
         }
@@ -99,11 +107,7 @@ impl PhaseFlow<'_> {
     pub(super) fn merged(&mut self, result: EffectResult) {
         let reason = if let EffectResult::OnForge { answer } = result {
             match answer {
-                ForgeAnswer::Merged { sha } => {
-                    self.state.merged = sha.or_else(|| self.run.work.head_sha.clone());
-                    self.warn_of_missing_layers();
-                    return self.leave(OutcomeStatus::Succeeded, None);
-                }
+                ForgeAnswer::Merged { sha } => return self.check_landed(sha),
                 ForgeAnswer::BaseMoved if self.state.counts.verifications < MOST_VERIFICATIONS => {
                     return self.promote();
                 }
@@ -126,6 +130,88 @@ impl PhaseFlow<'_> {
             "no answer from the forge".to_owned()
         };
         self.not_merged(&reason);
+    }
+
+    fn check_landed(&mut self, landed: Option<CommitSha>) {
+        self.state.merged = landed.clone().or_else(|| self.run.work.head_sha.clone());
+        let judged = self.state.judged.as_ref();
+        let tree = judged.and_then(|judged| judged.tree_sha.clone());
+        let (Some(tree), Some(base)) = (tree, self.base()) else {
+            // A run of an earlier version verified the head alone.
+            return self.unchecked("which tree was verified is unknown");
+        };
+        self.state.stage = Stage::Landing;
+        self.run.decide(Effect::CheckLanded { landed, base, tree });
+    }
+
+    /// What landed is what was verified, or was verified after the fact, or is told.
+    pub(super) fn landed(&mut self, result: EffectResult) {
+        if let EffectResult::Landed {
+            sha,
+            is_merge,
+            report,
+        } = result
+        {
+            self.state.merged = Some(sha.clone());
+            let Some(report) = report else {
+                self.warn_of_missing_layers();
+                return self.leave(OutcomeStatus::Succeeded, None);
+            };
+            let parent = report.candidate.base_sha.clone();
+            let is_good = parent.is_some_and(|parent| promotable(&report, &sha, &parent).is_some());
+            if !is_good {
+                return self.landed_broken(&sha, is_merge, &report);
+            }
+            self.run.warnings.push(format!(
+                "{} landed as another tree than the verified one, because its base had moved; it \
+                 was verified again and passes",
+                sha.short()
+            ));
+            self.warn_of_missing_layers();
+            self.leave(OutcomeStatus::Succeeded, None)
+        } else if let EffectResult::Failed { problem } = result {
+            self.unchecked(&problem.to_string())
+        } else {
+            self.unchecked("the base could not be read")
+        }
+    }
+
+    /// Says it where people look first, with the way back.
+    fn landed_broken(&mut self, sha: &CommitSha, is_merge: bool, report: &Verification) {
+        let base = self.base().map(|base| base.branch);
+        let base = base.as_ref().map_or("the base", BranchName::as_str);
+        let why = failure_of(report);
+        let revert = if is_merge {
+            format!("git revert -m 1 {sha}")
+        } else {
+            format!("git revert {sha}")
+        };
+        let message = format!(
+            "`{base}` fails verification: {} landed as another tree than the one that was verified: \
+             {why}",
+            sha.short()
+        );
+        let body = format!(
+            "**`{base}` fails verification.** Somebody changed it while this was merged, so what \
+             landed as {sha} is not what was verified. To take it back: `{revert}`\n\n{}",
+            render::markdown(report)
+        );
+        let problem = Problem::new(Kind::LandedBroken, message)
+            .hint(format!("take it back: `{revert}`, then push `{base}`"));
+        let posts = vec![post(ForgeAct::PostComment { body })];
+        self.close_with(posts, OutcomeStatus::NeedsHuman, Some(problem));
+    }
+
+    fn unchecked(&mut self, why: &str) {
+        let landed = self.state.merged.as_ref();
+        let landed = landed.map_or_else(|| "the base".to_owned(), ToString::to_string);
+        let message = format!(
+            "the pull request was merged, but what landed could not be compared with what was \
+             verified: {why}"
+        );
+        let problem = Problem::new(Kind::LandedUnchecked, message)
+            .hint(format!("run `drive verify {landed} --base {landed}^`"));
+        self.leave(OutcomeStatus::NeedsHuman, Some(problem));
     }
 
     fn warn_of_missing_layers(&mut self) {

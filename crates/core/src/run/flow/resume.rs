@@ -298,7 +298,8 @@ impl PhaseFlow<'_> {
             | Stage::Watching
             | Stage::Closing { .. }
             | Stage::Verifying
-            | Stage::Promoting => self.look_again(),
+            | Stage::Promoting
+            | Stage::Landing => self.look_again(),
         }
     }
 

@@ -139,6 +139,7 @@ impl SpawnFlow<'_> {
             | EffectResult::Replaced { .. }
             | EffectResult::Conflicted { .. }
             | EffectResult::Verified { .. }
+            | EffectResult::Landed { .. }
             | EffectResult::Delivered
             | EffectResult::OnForge { .. } => {}
         }

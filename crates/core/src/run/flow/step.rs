@@ -156,6 +156,7 @@ fn fits(effect: &Effect, result: &EffectResult) -> bool {
         EffectResult::FileRead { .. } => matches!(effect, Effect::ReadFile { .. }),
         EffectResult::DiffRead { .. } => matches!(effect, Effect::ReadDiff { .. }),
         EffectResult::Verified { .. } => matches!(effect, Effect::Verify { .. }),
+        EffectResult::Landed { .. } => matches!(effect, Effect::CheckLanded { .. }),
         EffectResult::OnForge { .. } => matches!(effect, Effect::OnForge { .. }),
         EffectResult::Pushed => matches!(effect, Effect::Push { .. }),
         EffectResult::BranchMoved { .. } => {
@@ -256,6 +257,7 @@ fn remember(run: &mut Run, key: &EffectKey, effect: &Effect, result: &EffectResu
         | EffectResult::FileRead { .. }
         | EffectResult::DiffRead { .. }
         | EffectResult::Verified { .. }
+        | EffectResult::Landed { .. }
         | EffectResult::Pushed
         | EffectResult::BranchMoved { .. }
         | EffectResult::Conflicted { .. }

@@ -9,7 +9,7 @@ use crate::agent::answer::AnswerForm;
 use crate::agent::{AgentOutcome, Budget, Role};
 use crate::forge::LineOrigin;
 use crate::forge::inline::FileDiff;
-use crate::ids::{BranchName, CommitSha, PrNumber, RemoteName, RunId, SandboxId};
+use crate::ids::{BranchName, CommitSha, PrNumber, RemoteName, RunId, SandboxId, TreeSha};
 use crate::process::ProcessIdentity;
 use crate::prompts::Claimed;
 use crate::sandbox::{KeptWork, Sandbox, SandboxSpec};
@@ -174,6 +174,17 @@ pub enum Effect {
         /// The base branch; the report is valid for its current commit.
         base: BranchAt,
     },
+    /// Compare what a merge left on the base with the tree that was verified, and verify it where it
+    /// is another one. Nothing is changed, so it can be repeated.
+    CheckLanded {
+        /// The commit that the forge named; else the base branch is asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        landed: Option<CommitSha>,
+        /// The base branch.
+        base: BranchAt,
+        /// The tree that was verified.
+        tree: TreeSha,
+    },
     /// Deliver a message to the journal of another run, once.
     ToRun {
         /// The other run.
@@ -332,6 +343,7 @@ impl Effect {
             Effect::ConcludeMerge { .. } => "concludeMerge",
             Effect::RollBack { .. } => "rollBack",
             Effect::Verify { .. } => "verify",
+            Effect::CheckLanded { .. } => "checkLanded",
             Effect::ToRun { message, .. } => message.name(),
             Effect::RemoveSandbox { .. } => "removeSandbox",
         }
@@ -445,6 +457,16 @@ pub enum EffectResult {
         base: CommitSha,
         /// The report.
         report: Box<Verification>,
+    },
+    /// What landed on the base is known.
+    Landed {
+        /// The commit.
+        sha: CommitSha,
+        /// Whether it is a merge commit.
+        is_merge: bool,
+        /// The report on it, where its tree is not the one that was verified.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        report: Option<Box<Verification>>,
     },
     /// The forge did it.
     OnForge {

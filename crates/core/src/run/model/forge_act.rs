@@ -111,6 +111,9 @@ pub struct VerifiedAgainst {
     pub base: BranchAt,
     /// The commit it was at.
     pub sha: CommitSha,
+    /// The protected files of the change, which a person must have approved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protected: Vec<String>,
 }
 
 /// An inline comment.

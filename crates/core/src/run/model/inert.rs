@@ -39,6 +39,7 @@ impl Effect {
             | Effect::ConcludeMerge { .. }
             | Effect::RollBack { .. }
             | Effect::Verify { .. }
+            | Effect::CheckLanded { .. }
             | Effect::ToRun { .. }
             | Effect::RemoveSandbox { .. } => {}
         }

@@ -186,6 +186,8 @@ pub enum Stage {
     Verifying,
     /// The forge merges the pull request.
     Promoting,
+    /// What landed is compared with what was verified.
+    Landing,
 }
 
 /// Reviewers that work side by side on one commit.

@@ -1,6 +1,6 @@
 //! The verification result that a merge depends on.
 
-use crate::ids::{CommitSha, RunId};
+use crate::ids::{CommitSha, RunId, TreeSha};
 use crate::verify::Overall;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,9 @@ pub struct Judged {
     pub head_sha: CommitSha,
     /// The base commit it was verified against.
     pub base_sha: CommitSha,
+    /// The tree that was verified: the commit merged into its base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree_sha: Option<TreeSha>,
     /// Why it did not pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,

@@ -3,15 +3,23 @@
 use super::Broken;
 use crate::settings::key_path::KeyPath;
 use crate::settings::verify::{ReadyProbe, VerifyRoute, VerifySettings};
+use crate::steering::Protected;
 use crate::units::Period;
 use globset::Glob;
 
 /// Every rule a route breaks.
 pub(super) fn broken(verify: &VerifySettings) -> Vec<Broken> {
     let routes = verify.routes.iter().enumerate();
-    routes
-        .flat_map(|(at, route)| Checked { at, route }.broken(verify.deadline))
-        .collect()
+    let routes = routes.flat_map(|(at, route)| Checked { at, route }.broken(verify.deadline));
+    protected(verify).into_iter().chain(routes).collect()
+}
+
+fn protected(verify: &VerifySettings) -> Option<Broken> {
+    let wrong = verify.protected_paths.iter().find_map(|glob| {
+        let error = Protected::new(&[glob]).err()?;
+        Some(format!("`{glob}` is not a glob: {}", error.kind()))
+    })?;
+    Some(Broken::new(&["verify.protected_paths"], wrong))
 }
 
 /// A stage's key, its command and its timeout.

@@ -1,4 +1,4 @@
-use super::{deciding, duration, short_hash, status_word, telling_tail};
+use super::{deciding, duration, joined, short_hash, status_word, telling_tail};
 use crate::verify::envelope::Verification;
 use crate::verify::text;
 use std::fmt::Write;
@@ -17,7 +17,7 @@ pub fn human(report: &Verification) -> String {
         short_hash(candidate.head_sha.as_deref())
     );
     if let Some(base) = &candidate.base_sha {
-        let _ = write!(out, " against {}", short_hash(Some(base)));
+        let _ = write!(out, " {} {}", joined(candidate), short_hash(Some(base)));
     }
     let _ = writeln!(
         out,

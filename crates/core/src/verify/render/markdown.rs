@@ -1,4 +1,4 @@
-use super::{deciding, duration, short_hash, status_word, telling_tail};
+use super::{deciding, duration, joined, short_hash, status_word, telling_tail};
 use crate::markdown::{self, longest_run};
 use crate::verify::envelope::{Stage, Verification};
 use crate::verify::text;
@@ -37,7 +37,8 @@ fn head(report: &Verification) -> String {
             .base_sha
             .as_deref()
             .map_or_else(String::new, |base| format!(
-                " against `{}`",
+                " {} `{}`",
+                joined(&report.candidate),
                 short_hash(Some(base))
             )),
         duration(report.timing.duration_ms),

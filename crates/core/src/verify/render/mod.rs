@@ -6,7 +6,7 @@ mod markdown;
 pub use human::human;
 pub use markdown::{MARKDOWN_CHARS, markdown};
 
-use super::envelope::{Stage, StageStatus};
+use super::envelope::{Candidate, Stage, StageStatus};
 
 fn status_word(status: StageStatus) -> &'static str {
     match status {
@@ -41,6 +41,14 @@ fn telling_tail(stage: &Stage) -> &str {
 
 fn short_hash(hash: Option<&str>) -> &str {
     hash.map_or("unknown", |h| h.get(..12).unwrap_or(h))
+}
+
+/// What was done with the commit and its base.
+fn joined(candidate: &Candidate) -> &'static str {
+    match candidate.merged_tree_sha {
+        Some(_) => "merged into",
+        None => "alone, since",
+    }
 }
 
 /// The stage that decided, when one did.

@@ -1,16 +1,21 @@
 //! Reports of the verifier.
 
 use super::{at, run_id};
-use drive_core::ids::CommitSha;
+use drive_core::ids::{CommitSha, TreeSha};
 use drive_core::run::EffectResult;
 use drive_core::verify::{
-    Candidate, Failure, FailureCategory, Overall, SCHEMA, Stage, StageEnd, StageName,
+    Candidate, Failure, FailureCategory, Overall, RulesFrom, SCHEMA, Stage, StageEnd, StageName,
     StageResource, StageStatus, Timing, Verification, Workspace,
 };
 
 /// What the branch that the work goes to is at.
 pub fn base() -> String {
     "d".repeat(40)
+}
+
+/// The tree of the work merged into it.
+pub fn tree() -> String {
+    "e".repeat(40)
 }
 
 /// A report in which everything passed.
@@ -22,6 +27,8 @@ pub fn passed(head: &str, base: &str) -> Verification {
         candidate: Candidate {
             head_sha: Some(CommitSha::new(head)),
             base_sha: Some(CommitSha::new(base)),
+            merged_tree_sha: TreeSha::parse(&tree()),
+            rules_from: Some(RulesFrom::Commit(CommitSha::new(base))),
         },
         workspace: Workspace {
             path: Some("/state/sandboxes/verify".into()),
@@ -48,6 +55,7 @@ pub fn passed(head: &str, base: &str) -> Verification {
             reason: None,
         }],
         failure: None,
+        protected_changes: Vec::new(),
         notes: Vec::new(),
     }
 }

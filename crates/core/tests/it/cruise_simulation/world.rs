@@ -273,6 +273,7 @@ impl World {
                     common::verification::failed(head, &base)
                 })
             }
+            Effect::CheckLanded { .. } => common::good(&one.effect),
             Effect::ToRun { run, .. } => panic!("a message to {run}"),
             Effect::RemoveSandbox { .. } => {
                 assert!(self.git.alive.is_empty(), "an agent lost its sandbox");

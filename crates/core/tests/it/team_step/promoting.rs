@@ -1,10 +1,10 @@
 //! What is merged was verified, as it is and against what it goes to.
 
-use crate::common::verification::{base, failed, passed, verified};
+use crate::common::verification::{base, failed, passed, tree, verified};
 use crate::common::{at, problem, run_id, sandbox, team_request};
 use crate::team_step::ending::merging;
 use crate::team_step::scene::{APPROVED, Scene, end, team};
-use drive_core::ids::{BranchName, CommitSha, PrNumber, RemoteName};
+use drive_core::ids::{BranchName, CommitSha, PrNumber, RemoteName, TreeSha};
 use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{
@@ -12,7 +12,7 @@ use drive_core::run::{
     VerifiedAgainst, fold, step,
 };
 use drive_core::settings::TeamMode;
-use drive_core::verify::{Overall, render};
+use drive_core::verify::{Overall, RulesFrom, Verification, render};
 
 const MODES: [TeamMode; 3] = [TeamMode::Sequential, TeamMode::Pingpong, TeamMode::Github];
 
@@ -48,7 +48,7 @@ fn what_is_merged_was_verified_first_in_every_mode() {
     for mode in MODES {
         let mut scene = Scene::reviews(&[APPROVED]);
         let run = scene.fly(merging(mode));
-        let of_interest = ["verify", "merge", "removeSandbox"];
+        let of_interest = ["verify", "merge", "checkLanded", "removeSandbox"];
         let last: Vec<Effect> = scene
             .performed
             .iter()
@@ -66,19 +66,26 @@ fn what_is_merged_was_verified_first_in_every_mode() {
                 verified: Some(VerifiedAgainst {
                     base: origin_main(),
                     sha: CommitSha::new(base()),
+                    protected: Vec::new(),
                 }),
             },
             idempotency_key: None,
         };
+        let check = Effect::CheckLanded {
+            landed: Some(CommitSha::new("9".repeat(40))),
+            base: origin_main(),
+            tree: TreeSha::parse(&tree()).unwrap(),
+        };
         let remove = Effect::RemoveSandbox {
             sandbox: sandbox().id,
         };
-        assert_eq!(last, [verify, merge, remove], "{mode:?}");
+        assert_eq!(last, [verify, merge, check, remove], "{mode:?}");
         let judged = Judged {
             run_id: run_id(),
             overall: Overall::Pass,
             head_sha: CommitSha::new(head()),
             base_sha: CommitSha::new(base()),
+            tree_sha: TreeSha::parse(&tree()),
             why: None,
         };
         assert_eq!(team(&run).judged, Some(judged));
@@ -169,11 +176,17 @@ fn a_verdict_on_anything_else_merges_nothing() {
     without_base.candidate.base_sha = None;
     let mut unrun = passed(&head(), &base());
     unrun.stages.clear();
+    let mut unmerged = passed(&head(), &base());
+    unmerged.candidate.merged_tree_sha = None;
+    let mut by_own_rules = passed(&head(), &base());
+    by_own_rules.candidate.rules_from = Some(RulesFrom::WorkingCopy);
     let reports = [
         passed(&other, &base()),
         passed(&head(), &other),
         without_base,
         unrun,
+        unmerged,
+        by_own_rules,
     ];
     for report in reports {
         let mut scene = Scene::reviews(&[APPROVED]);
@@ -252,6 +265,70 @@ fn a_base_that_moved_is_not_merged_into_when_the_second_verdict_is_bad() {
     assert_eq!(scene.performed_as("merge").len(), 1);
     assert_eq!(team(&run).merged, None);
     assert_eq!(end(&run).1, Some(Kind::NotMerged));
+}
+
+fn landed(report: Option<Verification>) -> EffectResult {
+    EffectResult::Landed {
+        sha: CommitSha::new(LANDED),
+        is_merge: true,
+        report: report.map(Box::new),
+    }
+}
+
+/// What a forge made of the merge, on top of what somebody else merged a moment before.
+const LANDED: &str = "9999999999999999999999999999999999999999";
+
+#[test]
+fn another_tree_that_landed_and_passes_is_told_and_is_a_success() {
+    let parent = "8".repeat(40);
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers("checkLanded", [landed(Some(passed(LANDED, &parent)))]);
+    let run = scene.fly(merging(TeamMode::Github));
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+    assert_eq!(team(&run).merged, Some(CommitSha::new(LANDED)));
+    let told = run.warnings.last().unwrap();
+    assert!(told.contains("landed as another tree"), "{told}");
+}
+
+#[test]
+fn another_tree_that_landed_and_fails_is_said_with_the_command_that_takes_it_back() {
+    let parent = "8".repeat(40);
+    // A report about another commit than the one that landed proves nothing about it.
+    for report in [failed(LANDED, &parent), passed(&head(), &parent)] {
+        let mut scene = Scene::reviews(&[APPROVED]);
+        scene.answers("checkLanded", [landed(Some(report))]);
+        let run = scene.fly(merging(TeamMode::Github));
+        assert_eq!(
+            (end(&run).0, end(&run).1),
+            (OutcomeStatus::NeedsHuman, Some(Kind::LandedBroken))
+        );
+        assert_eq!(team(&run).merged, Some(CommitSha::new(LANDED)));
+        let hint = run.outcome.unwrap().failure.unwrap().hint.unwrap();
+        let revert = format!("`git revert -m 1 {LANDED}`");
+        assert!(hint.contains(&revert), "{hint}");
+        let is_told = scene.performed.iter().any(|effect| match effect {
+            Effect::OnForge {
+                act: ForgeAct::PostComment { body },
+                ..
+            } => body.contains(&revert) && body.contains("### Verification"),
+            _ => false,
+        });
+        assert!(is_told);
+    }
+}
+
+#[test]
+fn a_merge_whose_result_cannot_be_read_is_no_success() {
+    let mut scene = Scene {
+        fails: Some("checkLanded"),
+        ..Scene::reviews(&[APPROVED])
+    };
+    let run = scene.fly(merging(TeamMode::Sequential));
+    assert_eq!(
+        (end(&run).0, end(&run).1),
+        (OutcomeStatus::NeedsHuman, Some(Kind::LandedUnchecked))
+    );
+    assert_eq!(team(&run).merged, Some(CommitSha::new(LANDED)));
 }
 
 /// Whenever the owner dies or somebody stops it, up to the merge itself: nothing is merged after.

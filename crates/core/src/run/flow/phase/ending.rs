@@ -286,7 +286,7 @@ impl PhaseFlow<'_> {
     }
 
     /// Makes these posts, then ends like this.
-    pub(super) fn close_with(
+    pub(in crate::run) fn close_with(
         &mut self,
         posts: Vec<ClosingPost>,
         status: OutcomeStatus,
@@ -368,6 +368,6 @@ fn stopped(problem: &Problem) -> PhaseEnd {
     }
 }
 
-pub(super) fn post(act: ForgeAct) -> ClosingPost {
+pub(in crate::run) fn post(act: ForgeAct) -> ClosingPost {
     ClosingPost { act, key: None }
 }

@@ -21,6 +21,8 @@ mod summary_text;
 mod texts;
 mod watch;
 
+pub(super) use ending::post;
+
 use super::super::model::{
     AgentJob, Counts, Description, Effect, EffectResult, Flow, ForgeAct, Ledger, Makes,
     OutcomeStatus, PLAN_PATH, Phase, PhaseTerms, PlanCheck, Record, Request, Run, Stage, Threads,
@@ -172,6 +174,7 @@ impl PhaseFlow<'_> {
             } => self.closing_posted((posts, status, failure), key, effect, &result),
             Stage::Verifying => self.verified(result),
             Stage::Promoting => self.merged(result),
+            Stage::Landing => self.landed(result),
             // The worker has nothing under way then.
             Stage::Polling | Stage::Watching => {}
         }

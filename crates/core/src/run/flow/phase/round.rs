@@ -143,6 +143,7 @@ impl PhaseFlow<'_> {
             | EffectResult::Replaced { .. }
             | EffectResult::Conflicted { .. }
             | EffectResult::Verified { .. }
+            | EffectResult::Landed { .. }
             | EffectResult::Delivered
             | EffectResult::SandboxRemoved { .. } => {}
         }

@@ -48,6 +48,7 @@ impl PhaseFlow<'_> {
             | Effect::ConcludeMerge { .. }
             | Effect::RollBack { .. }
             | Effect::Verify { .. }
+            | Effect::CheckLanded { .. }
             | Effect::ToRun { .. }
             | Effect::RemoveSandbox { .. } => false,
         })

@@ -1,0 +1,127 @@
+//! Which settings a verification is judged by: those of the base, unless a person trusts others.
+
+use super::request::WorkerRequest;
+use crate::app::App;
+use drive_adapters::git::Git;
+use drive_adapters::settings::{SettingsAt, load_at};
+use drive_core::ids::CommitSha;
+use drive_core::problem::Problem;
+use drive_core::settings::Effective;
+use drive_core::verify::RulesFrom;
+use drive_engine::ports::{Place, VersionControl};
+use std::path::{Path, PathBuf};
+
+/// The settings of one verification.
+pub(super) struct Ruling {
+    pub(super) effective: Effective,
+    pub(super) from: RulesFrom,
+    /// What the report should say about them.
+    pub(super) notes: Vec<String>,
+    /// The base, pinned to the commit whose rules these are.
+    pub(super) base: Option<String>,
+}
+
+impl Ruling {
+    /// Reads the settings that `request` is to be judged by.
+    pub(super) fn read(app: &App, request: &WorkerRequest) -> Result<Self, Problem> {
+        let found = Found::look(app, request)?;
+        let is_trusted = request.judges.trusting_rules;
+        if is_trusted && found.is_checked_out() {
+            return Ok(Self {
+                effective: app.settings()?.clone(),
+                from: RulesFrom::WorkingCopy,
+                notes: vec![
+                    "the rules are those of the working copy, as `--trust-candidate-rules` asks"
+                        .to_owned(),
+                ],
+                base: found.base(),
+            });
+        }
+        let commit = if is_trusted {
+            found.head.clone()
+        } else {
+            found.rules_commit()?
+        };
+        let paths = app.settings_paths()?;
+        let read = load_at(&found.git, &found.repo, &paths, commit.as_ref())?;
+        let notes = if is_trusted {
+            vec![
+                "the rules are those of the commit itself, as `--trust-candidate-rules` asks"
+                    .to_owned(),
+            ]
+        } else {
+            not_counted(&read, commit.as_ref()).into_iter().collect()
+        };
+        Ok(Self {
+            from: match &commit {
+                Some(commit) => RulesFrom::Commit(commit.clone()),
+                None => RulesFrom::OwnSettings,
+            },
+            effective: read.effective,
+            notes,
+            base: found.base(),
+        })
+    }
+}
+
+/// The commits in question. One that does not exist is reported by the verifier.
+struct Found {
+    git: Git,
+    repo: PathBuf,
+    named_base: Option<String>,
+    base: Option<CommitSha>,
+    head: Option<CommitSha>,
+}
+
+impl Found {
+    fn look(app: &App, request: &WorkerRequest) -> Result<Self, Problem> {
+        let git = Git::new(app.runner().clone(), app.environment());
+        let found = git.discover(&app.start_dir()?)?;
+        let repo = found.top.unwrap_or(found.common_dir);
+        let resolve = |revision: &str| resolved(&git, &repo, revision);
+        Ok(Self {
+            base: request.base.as_deref().and_then(resolve),
+            head: resolve(&request.revision),
+            named_base: request.base.clone(),
+            git,
+            repo,
+        })
+    }
+
+    /// The commit whose rules count when nobody trusts the candidate: the base, else the main branch.
+    fn rules_commit(&self) -> Result<Option<CommitSha>, Problem> {
+        match &self.named_base {
+            Some(_) => Ok(self.base.clone()),
+            None => self.git.main_tip(&self.repo),
+        }
+    }
+
+    /// Whether the candidate is what the caller has checked out, changes included.
+    fn is_checked_out(&self) -> bool {
+        let here = resolved(&self.git, &self.repo, "HEAD");
+        here.is_some() && here == self.head
+    }
+
+    /// The base by its id, so that it cannot move between the rules and the verification.
+    fn base(&self) -> Option<String> {
+        let id = self.base.as_ref().map(ToString::to_string);
+        id.or_else(|| self.named_base.clone())
+    }
+}
+
+fn resolved(git: &Git, repo: &Path, revision: &str) -> Option<CommitSha> {
+    git.resolve(Place::Checkout(repo), revision).ok()
+}
+
+/// What to tell of a settings file in the checkout that is another than the one in force.
+fn not_counted(read: &SettingsAt, commit: Option<&CommitSha>) -> Option<String> {
+    let file = read.differs.as_ref()?;
+    let used = match commit {
+        Some(commit) if read.has_file => format!("the rules are those of {}", commit.short()),
+        Some(commit) => format!("{} has no such file", commit.short()),
+        None => "no main branch was found to read rules from".to_owned(),
+    };
+    Some(format!(
+        "`{file}` of the working copy does not count: {used}; `--trust-candidate-rules` uses it"
+    ))
+}

@@ -1,0 +1,212 @@
+//! What is verified is what would land, by rules that the candidate cannot write.
+
+use crate::verify::support::{Answer, Scene};
+use serde_json::json;
+
+/// A rule for everything.
+fn rule(script: &str) -> String {
+    let script = toml::Value::from(script.to_owned());
+    format!(
+        "[[verify.routes]]\nname = \"all\"\npaths = [\"**\"]\ncompile = [\"sh\", \"-c\", {script}]\n"
+    )
+}
+
+fn verify(scene: &Scene, arguments: &[&str]) -> Answer {
+    let arguments: Vec<&str> = ["verify", "--json"]
+        .iter()
+        .chain(arguments)
+        .copied()
+        .collect();
+    scene.verify_args(&arguments)
+}
+
+fn notes(answer: &Answer) -> String {
+    answer.report["notes"].to_string()
+}
+
+/// Two branches that merge without a conflict: one renames a function, one calls it by its old name.
+fn broken_together() -> Scene {
+    let scene = Scene::me();
+    scene.settings(&rule("for one in src/*.sh; do . ./$one || exit 1; done"));
+    scene.shell(
+        "cd repo && echo 'greet() { true; }' > src/1.sh && git add -A && git commit -qm lib \
+         && git checkout -qb candidate && echo 'greet || exit 1' > src/2.sh && git add -A && git commit -qm call \
+         && git checkout -q main && echo 'hello() { true; }' > src/1.sh && git commit -qam rename",
+    );
+    scene
+}
+
+#[test]
+fn branches_that_merge_cleanly_and_break_each_other_fail() {
+    let scene = broken_together();
+    // The control: neither has a conflict with the other, and each passes alone.
+    scene.shell("cd repo && git merge-tree --write-tree main candidate");
+    let alone = verify(&scene, &["candidate", "--base", "main", "--head-only"]);
+    assert_eq!(alone.text("/overall"), "pass", "{}", alone.report);
+    assert_eq!(alone.report["candidate"]["mergedTreeSha"], json!(null));
+    let merged = verify(&scene, &["candidate", "--base", "main"]);
+    assert_eq!(merged.verdict(), ("fail", "fail", "exited", "compile"));
+}
+
+#[test]
+fn the_report_names_the_commits_and_the_tree_of_both_and_moves_nothing() {
+    let scene = broken_together();
+    scene.shell("cd repo && git checkout -q candidate && sed -i s/greet/hello/ src/2.sh && git commit -qam follow && git checkout -q main");
+    let refs = scene.shell("cd repo && git for-each-ref");
+    let answer = verify(&scene, &["candidate", "--base", "main"]);
+    assert_eq!(answer.text("/overall"), "pass", "{}", answer.report);
+    let id = |name: &str| scene.shell(&format!("cd repo && git rev-parse {name}"));
+    assert_eq!(
+        answer.report["candidate"],
+        json!({
+            "headSha": id("candidate"),
+            "baseSha": id("main"),
+            "mergedTreeSha": scene.shell("cd repo && git merge-tree --write-tree main candidate"),
+            "rulesFrom": id("main"),
+        })
+    );
+    assert_eq!(scene.shell("cd repo && git for-each-ref"), refs);
+    assert_eq!(scene.shell("cd repo && git status --porcelain"), "");
+    let text = scene
+        .drive(&["verify", "candidate", "--base", "main"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(text.stdout).unwrap();
+    let line = format!(
+        "for {} merged into {}",
+        &id("candidate")[..12],
+        &id("main")[..12]
+    );
+    assert!(text.contains(&line), "{text}");
+}
+
+#[test]
+fn what_the_base_has_beyond_the_candidate_is_not_its_change() {
+    let scene = Scene::me();
+    scene.settings("[[verify.routes]]\npaths = [\"src/**\"]\ncompile = [\"true\"]\n");
+    scene.shell("cd repo && git checkout -qb candidate && echo x > src/b && git add -A && git commit -qm b && git checkout -q main && echo y > uncovered && git add -A && git commit -qm y");
+    let answer = verify(&scene, &["candidate", "--base", "main"]);
+    assert_eq!(answer.text("/overall"), "pass", "{}", answer.report);
+}
+
+/// A candidate that is checked out and rewrites the rules it fails by.
+fn rewritten() -> Scene {
+    let scene = Scene::me();
+    scene.settings(&rule("false"));
+    scene.shell("cd repo && git checkout -qb candidate && sed -i s/false/true/ drive.toml && echo x > src/b && git add -A && git commit -qm easy");
+    scene
+}
+
+#[test]
+fn rules_of_a_candidate_that_is_checked_out_do_not_count() {
+    let scene = rewritten();
+    let answer = verify(&scene, &["--base", "main"]);
+    assert_eq!(answer.verdict(), ("fail", "fail", "exited", "compile"));
+    let main = scene.shell("cd repo && git rev-parse main");
+    assert_eq!(answer.text("/candidate/rulesFrom"), main);
+    assert_eq!(answer.report["protectedChanges"], json!(["drive.toml"]));
+    let told = format!(
+        "`drive.toml` of the working copy does not count: the rules are those of {}; \
+         `--trust-candidate-rules` uses it",
+        &main[..10]
+    );
+    assert!(notes(&answer).contains(&told), "{}", answer.report);
+    assert!(
+        notes(&answer).contains("`drive.toml`; drive merges"),
+        "{}",
+        answer.report
+    );
+}
+
+#[test]
+fn rules_of_the_candidate_count_when_a_person_trusts_them() {
+    let scene = rewritten();
+    let trusting = ["candidate", "--base", "main", "--trust-candidate-rules"];
+    let answer = verify(&scene, &trusting);
+    assert_eq!(answer.text("/overall"), "pass", "{}", answer.report);
+    assert_eq!(answer.text("/candidate/rulesFrom"), "workingCopy");
+    // Not checked out, it is read as it is committed.
+    let candidate = scene.shell("cd repo && git rev-parse candidate && git checkout -q main");
+    let answer = verify(&scene, &trusting);
+    assert_eq!(answer.text("/overall"), "pass", "{}", answer.report);
+    assert_eq!(answer.text("/candidate/rulesFrom"), candidate);
+}
+
+#[test]
+fn without_a_base_the_rules_are_those_of_the_main_branch() {
+    let scene = rewritten();
+    let answer = verify(&scene, &[]);
+    assert_eq!(answer.verdict(), ("fail", "fail", "exited", "compile"));
+    let main = scene.shell("cd repo && git rev-parse main");
+    assert_eq!(answer.text("/candidate/rulesFrom"), main);
+    scene.shell("cd repo && git branch -m main trunk");
+    let answer = verify(&scene, &[]);
+    assert_eq!(answer.text("/candidate/rulesFrom"), "ownSettings");
+    assert!(
+        notes(&answer).contains("no main branch was found"),
+        "{}",
+        answer.report
+    );
+}
+
+#[test]
+fn settings_that_are_named_are_read_at_the_base_when_they_are_in_the_repository() {
+    let scene = Scene::me();
+    scene.settings("");
+    let harsh = rule("false");
+    std::fs::write(scene.path("repo/ci.toml"), &harsh).unwrap();
+    scene.shell("cd repo && git add -A && git commit -qm ci && git checkout -qb candidate && sed -i s/false/true/ ci.toml && git commit -qam easy");
+    let answer = verify(&scene, &["--config", "ci.toml", "--base", "main"]);
+    assert_eq!(answer.verdict(), ("fail", "fail", "exited", "compile"));
+    // Neither does a link that leads out of the repository count.
+    std::fs::write(scene.path("own.toml"), rule("true")).unwrap();
+    scene.shell("cd repo && ln -sf ../own.toml ci.toml && git commit -qam link");
+    let answer = verify(&scene, &["--config", "ci.toml", "--base", "main"]);
+    assert_eq!(answer.verdict(), ("fail", "fail", "exited", "compile"));
+    // The user's own file is theirs.
+    let answer = verify(&scene, &["--config", "../own.toml", "--base", "main"]);
+    assert_eq!(answer.text("/overall"), "pass", "{}", answer.report);
+    // What the base does not have gives no rules.
+    scene.shell("cd repo && cp ci.toml new.toml && git add -A && git commit -qm new");
+    let output = scene
+        .drive(&["verify", "--config", "new.toml", "--base", "main", "--json"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("settingsMissing"), "{text}");
+}
+
+#[test]
+fn a_commit_put_in_place_of_the_candidate_is_not_what_is_verified() {
+    let scene = Scene::me();
+    scene.settings(&rule("grep good src/a"));
+    scene.shell("cd repo && echo good > src/a && git commit -qam good && git tag good && echo bad > src/a && git commit -qam bad && git replace HEAD good");
+    // The control: git itself shows the other commit.
+    assert_eq!(scene.shell("cd repo && git show HEAD:src/a"), "good");
+    let answer = scene.verify();
+    assert_eq!(answer.verdict(), ("fail", "fail", "exited", "compile"));
+}
+
+#[test]
+fn what_decides_about_tests_is_listed_in_the_report() {
+    let scene = Scene::me();
+    scene.settings(&format!(
+        "[verify]\nprotected_paths = [\"db/**\", \"!pytest.ini\"]\n{}",
+        rule("true")
+    ));
+    scene.shell(
+        "cd repo && mkdir -p .github/workflows db tests/x && for f in package.json tests/x/conftest.py pytest.ini Makefile .github/workflows/ci.yml db/1.sql src/b; do echo > $f; done && git add -A && git commit -qm all",
+    );
+    let answer = scene.verify();
+    assert_eq!(answer.text("/overall"), "pass", "{}", answer.report);
+    assert_eq!(
+        answer.report["protectedChanges"],
+        json!([
+            ".github/workflows/ci.yml",
+            "Makefile",
+            "db/1.sql",
+            "package.json",
+            "tests/x/conftest.py"
+        ])
+    );
+}

@@ -1,0 +1,49 @@
+use super::CommitSha;
+use super::schema_as;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The full id of a tree: of all files of a commit, whoever committed them and when.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TreeSha(String);
+
+schema_as!(TreeSha, String);
+
+impl TreeSha {
+    /// The id that git wrote; `None` for anything but 40 or 64 lowercase hexadecimal digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        // Ids of all objects look alike.
+        CommitSha::parse(text).map(|id| Self(id.as_str().to_owned()))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Its beginning, as people read it.
+    pub fn short(&self) -> &str {
+        self.0.get(..10).unwrap_or(&self.0)
+    }
+}
+
+impl fmt::Display for TreeSha {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_full_ids_are_taken() {
+        let full = "0123456789abcdef0123456789abcdef01234567";
+        assert_eq!(TreeSha::parse(full).unwrap().as_str(), full);
+        for text in ["", "HEAD^{tree}", &full[1..]] {
+            assert_eq!(TreeSha::parse(text), None, "{text:?}");
+        }
+    }
+}
