@@ -31,6 +31,6 @@ pub use repository::Widened;
 pub use resolve::{Effective, Entry, resolve};
 pub use schema::published as json_schema;
 pub use verify::{
-    LeakedProcesses, ReadyProbe, StageNetwork, StageTimeouts, VerifyLimits, VerifyRoute,
-    VerifySettings,
+    Baseline, FlakyTests, LeakedProcesses, ReadyProbe, StageNetwork, StageTimeouts, VerifyLimits,
+    VerifyRoute, VerifySettings,
 };

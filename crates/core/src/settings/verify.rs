@@ -14,6 +14,12 @@ pub struct VerifySettings {
     pub network: StageNetwork,
     /// Verifications at once on this machine; others wait.
     pub max_parallel: u32,
+    /// How often a stage that failed is run again on the same tree.
+    pub retries: u32,
+    /// Whether a stage that failed and then passed counts as passed.
+    pub flaky: FlakyTests,
+    /// Whether a stage that failed is run on the base as well.
+    pub baseline: Baseline,
     /// Globs of further files that are not merged without a person's approval; `!` exempts.
     pub protected_paths: Vec<String>,
     /// Limits for one stage and every process it starts.
@@ -50,6 +56,26 @@ pub enum LeakedProcesses {
     Fail,
     /// The stage may pass, and the report notes it.
     Kill,
+}
+
+/// Whether a stage that failed and then passed on the same tree counts as passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlakyTests {
+    /// It does not.
+    Fail,
+    /// It does, and the report says so.
+    Allow,
+}
+
+/// When a stage is run on the base to find out whose fault a failure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Baseline {
+    /// When it failed.
+    OnFailure,
+    /// Never.
+    Off,
 }
 
 /// Network access of a stage.

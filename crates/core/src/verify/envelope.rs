@@ -1,5 +1,6 @@
 //! The verification envelope: what `drive verify --json` prints, what is stored, what the gate reads.
 
+use super::fault::Fault;
 use super::rules_from::RulesFrom;
 use crate::ids::{CommitSha, RunId, TreeSha};
 use crate::time::Timestamp;
@@ -288,6 +289,12 @@ pub struct Stage {
     pub leaked_processes: u32,
     /// Why it has this status, where the status alone does not say.
     pub reason: Option<String>,
+    /// Why it failed although the candidate may be good; null where nothing says so.
+    #[serde(default)]
+    pub fault: Option<Fault>,
+    /// The failing tests, as far as the output names them.
+    #[serde(default)]
+    pub failed_tests: Vec<String>,
 }
 
 impl Stage {
@@ -310,6 +317,8 @@ impl Stage {
             resource: StageResource::default(),
             leaked_processes: 0,
             reason: None,
+            fault: None,
+            failed_tests: Vec::new(),
         }
     }
 }
@@ -363,6 +372,10 @@ pub enum FailureCategory {
     Policy,
     /// The environment failed; nothing is said about the candidate.
     Infra,
+    /// It fails on the base as well; nothing is said about the candidate.
+    Baseline,
+    /// A test failed and passed on the same tree.
+    Flaky,
 }
 
 impl FailureCategory {
@@ -376,6 +389,8 @@ impl FailureCategory {
             FailureCategory::Resource => "resource",
             FailureCategory::Policy => "policy",
             FailureCategory::Infra => "infra",
+            FailureCategory::Baseline => "baseline",
+            FailureCategory::Flaky => "flaky",
         }
     }
 }

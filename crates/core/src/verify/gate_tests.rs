@@ -32,6 +32,8 @@ fn passed(name: StageName) -> Stage {
         resource: StageResource::default(),
         leaked_processes: 0,
         reason: None,
+        fault: None,
+        failed_tests: Vec::new(),
     }
 }
 

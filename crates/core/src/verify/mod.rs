@@ -2,6 +2,9 @@
 
 pub mod detect;
 mod envelope;
+mod environment_fault;
+mod failed_tests;
+mod fault;
 mod gate;
 mod judge;
 mod plan;
@@ -19,6 +22,8 @@ pub use envelope::{
     Candidate, Failure, FailureCategory, MissingLayer, Overall, SCHEMA, Stage, StageEnd, StageName,
     StageResource, StageStatus, Timing, Verification, Workspace, json_schema,
 };
+pub use failed_tests::failed_tests;
+pub use fault::{Fault, OnBase, attributed, deserves_second_look, flaky};
 pub use gate::{passed, promotable};
 pub use judge::{Judgement, Observation, category, judge};
 pub use plan::{Plan, PlannedStage, StageCommand, StageTimeouts, Work};
@@ -26,6 +31,6 @@ pub use ready::{LineWatch, Ready, http_is_ready};
 pub use route::{Route, RouteProblem, Rule, Scope, plan_routes};
 pub use rules::Rules;
 pub use rules_from::RulesFrom;
-pub use sequence::{Next, Sequence, Turn};
+pub use sequence::{Next, Sequence, Turn, time_left};
 pub use tests_ran::{TestScan, TestsRan};
 pub use wanted::wanted;

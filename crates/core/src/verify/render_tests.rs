@@ -22,6 +22,8 @@ fn stage(name: StageName, status: StageStatus) -> Stage {
         resource: StageResource::default(),
         leaked_processes: 0,
         reason: None,
+        fault: None,
+        failed_tests: Vec::new(),
     }
 }
 

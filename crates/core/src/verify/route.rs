@@ -34,6 +34,17 @@ pub enum Rule {
     Run(Vec<(StageName, StageCommand)>),
 }
 
+impl Route {
+    /// Whether one of these paths is the route's.
+    pub fn covers_any<'a>(
+        &self,
+        mut paths: impl Iterator<Item = &'a str>,
+    ) -> Result<bool, RouteProblem> {
+        let globs = matchers(self)?;
+        Ok(paths.any(|path| globs.iter().any(|glob| glob.is_match(path))))
+    }
+}
+
 /// Why no plan could be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RouteProblem {

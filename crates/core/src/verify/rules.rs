@@ -7,7 +7,8 @@ use super::ready::Ready;
 use super::route::{Route, Rule};
 use crate::process::LeakPolicy;
 use crate::settings::{
-    IsolationMode, LeakedProcesses, Period, ReadyProbe, Settings, StageNetwork, VerifyRoute,
+    Baseline, FlakyTests, IsolationMode, LeakedProcesses, Period, ReadyProbe, Settings,
+    StageNetwork, VerifyRoute,
 };
 use std::time::Duration;
 
@@ -37,6 +38,12 @@ pub struct Rules {
     pub isolation: IsolationMode,
     /// Verifications at once on this machine.
     pub max_parallel: u32,
+    /// How often a stage that failed is run again.
+    pub retries: u32,
+    /// Whether a flaky stage counts as passed.
+    pub flaky: FlakyTests,
+    /// Whether a stage that failed is compared with the base.
+    pub baseline: Baseline,
     /// Globs of `verify.protected_paths`.
     pub protected: Vec<String>,
     /// The routes; none for what the detectors find.
@@ -67,6 +74,9 @@ impl Rules {
             network: verify.network,
             isolation: settings.sandbox.isolation,
             max_parallel: verify.max_parallel,
+            retries: verify.retries,
+            flaky: verify.flaky,
+            baseline: verify.baseline,
             protected: verify.protected_paths.clone(),
             routes: verify.routes.iter().map(|r| route(r, deadline)).collect(),
             copy: settings.sandbox.copy.clone(),
@@ -167,6 +177,9 @@ impl Default for Rules {
             network: StageNetwork::Off,
             isolation: IsolationMode::Auto,
             max_parallel: 2,
+            retries: 0,
+            flaky: FlakyTests::Fail,
+            baseline: Baseline::OnFailure,
             protected: Vec::new(),
             routes: Vec::new(),
             copy: Vec::new(),
@@ -199,6 +212,9 @@ mod tests {
             [verify]
             deadline = "5m"
             network = "registries"
+            retries = 2
+            flaky = "allow"
+            baseline = "off"
             protected_paths = ["!Cargo.lock"]
             [verify.limits]
             memory = "1GiB"
@@ -249,6 +265,9 @@ mod tests {
             leaks: LeakPolicy::Kill,
             network: StageNetwork::Registries,
             isolation: IsolationMode::Require,
+            retries: 2,
+            flaky: FlakyTests::Allow,
+            baseline: Baseline::Off,
             protected: vec!["!Cargo.lock".to_owned()],
             routes: vec![api, docs],
             seed: vec!["target".to_owned()],

@@ -2,6 +2,8 @@
 //! result.
 
 use super::envelope::{Failure, FailureCategory, Overall, Stage, StageEnd, StageName, StageStatus};
+use super::environment_fault::environment_fault;
+use super::fault::Fault;
 use super::judge;
 use super::plan::{Plan, PlannedStage, StageCommand, Work};
 use crate::time::Timestamp;
@@ -139,11 +141,29 @@ fn failure(stage: &Stage) -> Failure {
         .reason
         .clone()
         .unwrap_or_else(|| "it failed".to_owned());
+    let (category, hint) = match stage.fault {
+        None => (judge::category(stage.name, ended), hint(stage.name, ended)),
+        Some(Fault::Flaky) => (
+            FailureCategory::Flaky,
+            "repair the test; `verify.flaky = \"allow\"` lets it pass".to_owned(),
+        ),
+        Some(Fault::Baseline) => (
+            FailureCategory::Baseline,
+            "repair the base first: this commit is not the cause".to_owned(),
+        ),
+        Some(Fault::Infra) => (
+            FailureCategory::Infra,
+            environment_fault(stage).map_or_else(
+                || hint(stage.name, StageEnd::Infra),
+                |fault| fault.hint.to_owned(),
+            ),
+        ),
+    };
     Failure {
-        category: judge::category(stage.name, ended),
+        category,
         reason: format!("{} ({}): {reason}", stage.name.words(), stage.route),
         stage: Some(stage.name),
-        hint: Some(hint(stage.name, ended)),
+        hint: Some(hint),
     }
 }
 
@@ -186,7 +206,8 @@ fn nothing_to_run() -> Failure {
     }
 }
 
-fn time_left(now: Timestamp, deadline: Timestamp) -> Duration {
+/// The time until a deadline; none once it has passed.
+pub fn time_left(now: Timestamp, deadline: Timestamp) -> Duration {
     let millis = deadline
         .as_millisecond()
         .saturating_sub(now.as_millisecond());

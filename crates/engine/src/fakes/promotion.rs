@@ -88,6 +88,8 @@ impl PromotionGate for FakeGate {
                 resource: StageResource::default(),
                 leaked_processes: 0,
                 reason: None,
+                fault: None,
+                failed_tests: Vec::new(),
             }],
             failure: (!passes).then(|| Failure {
                 category: FailureCategory::Test,

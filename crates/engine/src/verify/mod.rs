@@ -4,6 +4,7 @@ mod envelope;
 #[cfg(test)]
 mod fake_world;
 mod ports;
+mod second_look;
 mod service;
 mod stage;
 mod stage_env;

@@ -1,6 +1,7 @@
 //! Preflight → slot → workspace → plan → stages → clean-up → report.
 
 use super::ports::{Candidates, Merging, Projects, Reports, Slots, Workspace, Workspaces};
+use super::second_look::SecondLook;
 use super::stage::StageRunner;
 use super::{ReportDraft, StageEnv};
 use crate::CancelToken;
@@ -9,8 +10,8 @@ use drive_core::ids::{CommitSha, RunId};
 use drive_core::problem::Kind;
 use drive_core::time::{self, Timestamp};
 use drive_core::verify::{
-    Failure, FailureCategory, Next, Overall, Plan, RouteProblem, Rules, RulesFrom, Scope, Sequence,
-    Stage, StageStatus, Verification, plan_routes,
+    Failure, FailureCategory, Fault, Next, Overall, Plan, RouteProblem, Rules, RulesFrom, Scope,
+    Sequence, Stage, StageStatus, Verification, plan_routes,
 };
 use drive_core::{Class, Problem};
 use std::ffi::OsString;
@@ -173,7 +174,7 @@ impl Verifier<'_> {
         Ok((commit, scope))
     }
 
-    fn plan(
+    pub(super) fn plan(
         &self,
         stage_env: &StageEnv,
         scope: &Scope,
@@ -205,6 +206,15 @@ impl Verifier<'_> {
     ) -> Result<Ending, Stop> {
         let plan = self.plan(stage_env, scope, cancel)?;
         draft.notes.extend(plan.notes.iter().cloned());
+        let base = draft.candidate.base_sha.clone();
+        let second_look = SecondLook {
+            verifier: self,
+            request,
+            plan: &plan.clone(),
+            base: base.as_ref(),
+            deadline,
+            cancel,
+        };
         let stages = StageRunner {
             runner: self.runner,
             workspaces: self.workspaces,
@@ -238,6 +248,14 @@ impl Verifier<'_> {
                     .notes
                     .push(format!("{name} of route `{}` left {left}", stage.route));
             }
+            let stage = second_look.take(stage, &turn, &stages, progress);
+            if stage.fault == Some(Fault::Flaky) && stage.status == StageStatus::Pass {
+                let why = stage.reason.as_deref().unwrap_or_default();
+                let name = stage.name.words();
+                draft
+                    .notes
+                    .push(format!("flaky: {name} of route `{}`: {why}", stage.route));
+            }
             sequence.record(stage);
         }
         Ok(sequence.finish())
@@ -269,7 +287,7 @@ impl Drop for Closing<'_> {
 }
 
 /// Why there is no stage to judge by.
-enum Stop {
+pub(super) enum Stop {
     Policy(Failure),
     Problem(Problem),
 }

@@ -8,8 +8,8 @@ use drive_core::network::Refused;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{End, Layer, ProcessReport, Stream, StreamReport};
 use drive_core::verify::{
-    Judgement, Observation, Stage, StageName, StageResource, TestScan, TestsRan, Turn, judge, text,
-    wanted,
+    Judgement, Observation, Stage, StageName, StageResource, StageStatus, TestScan, TestsRan, Turn,
+    failed_tests, judge, text, wanted,
 };
 use std::ffi::OsString;
 
@@ -134,6 +134,10 @@ impl StageRunner<'_> {
             cpu_system_micros: report.resources.cpu_system_micros,
         };
         stage.leaked_processes = report.leaked;
+        if stage.status == StageStatus::Fail && stage.name == StageName::TargetedTests {
+            let output = format!("{}\n{}", stage.stdout_tail, stage.stderr_tail);
+            stage.failed_tests = failed_tests(&output);
+        }
         stage
     }
 

@@ -3,11 +3,11 @@
 use crate::verify::support::{Answer, Scene};
 use serde_json::json;
 
-/// A rule for everything.
+/// A rule for everything, by which the base is not judged.
 fn rule(script: &str) -> String {
     let script = toml::Value::from(script.to_owned());
     format!(
-        "[[verify.routes]]\nname = \"all\"\npaths = [\"**\"]\ncompile = [\"sh\", \"-c\", {script}]\n"
+        "[verify]\nbaseline = \"off\"\n[[verify.routes]]\nname = \"all\"\npaths = [\"**\"]\ncompile = [\"sh\", \"-c\", {script}]\n"
     )
 }
 
@@ -190,10 +190,8 @@ fn a_commit_put_in_place_of_the_candidate_is_not_what_is_verified() {
 #[test]
 fn what_decides_about_tests_is_listed_in_the_report() {
     let scene = Scene::me();
-    scene.settings(&format!(
-        "[verify]\nprotected_paths = [\"db/**\", \"!pytest.ini\"]\n{}",
-        rule("true")
-    ));
+    let protected = "[verify]\nprotected_paths = [\"db/**\", \"!pytest.ini\"]\n";
+    scene.settings(&rule("true").replacen("[verify]\n", protected, 1));
     scene.shell(
         "cd repo && mkdir -p .github/workflows db tests/x && for f in package.json tests/x/conftest.py pytest.ini Makefile .github/workflows/ci.yml db/1.sql src/b; do echo > $f; done && git add -A && git commit -qm all",
     );

@@ -6,6 +6,7 @@ mod support;
 mod adversarial;
 mod caches;
 mod detectors;
+mod faults;
 mod lives;
 mod merging;
 mod tampering;

@@ -6,9 +6,11 @@ use std::os::unix::ffi::OsStrExt;
 
 const PASS: (&str, &str, &str, &str) = ("pass", "pass", "exited", "-");
 
-/// A route over `src/**` with these lines.
+/// A route over `src/**` with these lines, which fails on the base like on the candidate.
 fn route(lines: &str) -> String {
-    format!("[[verify.routes]]\nname = \"all\"\npaths = [\"src/**\"]\n{lines}\n")
+    format!(
+        "[verify]\nbaseline = \"off\"\n[[verify.routes]]\nname = \"all\"\npaths = [\"src/**\"]\n{lines}\n"
+    )
 }
 
 fn prepared(settings: &str) -> Scene {
@@ -210,10 +212,9 @@ fn a_command_that_resolves_outside_is_refused() {
 
 #[test]
 fn the_deadline_is_for_all_stages_together() {
-    let scene = prepared(&format!(
-        "[verify]\ndeadline = \"1s\"\n{}",
-        route("compile = [\"sleep\", \"30\"]\ntargeted_tests = [\"true\"]")
-    ));
+    let route = route("compile = [\"sleep\", \"30\"]\ntargeted_tests = [\"true\"]");
+    let settings = route.replacen("[verify]\n", "[verify]\ndeadline = \"1s\"\n", 1);
+    let scene = prepared(&settings);
     let answer = scene.verify();
     assert_eq!(
         answer.verdict(),

@@ -41,6 +41,7 @@ pub(super) fn broken(settings: &Settings) -> Vec<Broken> {
     let mut broken = Vec::new();
     broken.extend(periods(settings));
     broken.extend(counts(settings));
+    broken.extend(retries(settings));
     broken.extend(review(&settings.review));
     broken.extend(budget(settings));
     broken.extend(references(settings));
@@ -147,6 +148,15 @@ fn counts(settings: &Settings) -> Vec<Broken> {
     .filter(|(_, count)| *count == 0)
     .map(|(key, _)| Broken::new(&[key], format!("`{key}` must be at least 1, not 0")))
     .collect()
+}
+
+/// More runs of one failing stage tell nothing new.
+const MOST_RETRIES: u32 = 10;
+
+fn retries(settings: &Settings) -> Option<Broken> {
+    let key = "verify.retries";
+    let message = format!("`{key}` must be at most {MOST_RETRIES}");
+    (settings.verify.retries > MOST_RETRIES).then(|| Broken::new(&[key], message))
 }
 
 fn budget(settings: &Settings) -> Vec<Broken> {

@@ -53,6 +53,8 @@ pub fn passed(head: &str, base: &str) -> Verification {
             resource: StageResource::default(),
             leaked_processes: 0,
             reason: None,
+            fault: None,
+            failed_tests: Vec::new(),
         }],
         failure: None,
         protected_changes: Vec::new(),

@@ -1,0 +1,131 @@
+//! Whose fault a failure is: the candidate's, its base's, the machine's or a flaky test's.
+
+use crate::verify::support::{Answer, Scene};
+use serde_json::json;
+
+/// Everything is tested by a script that the repository has.
+fn scene(verify: &str, script: &str) -> Scene {
+    let scene = Scene::me();
+    std::fs::write(scene.path("repo/check.sh"), script).unwrap();
+    scene.settings(&format!(
+        "[verify]\n{verify}\n[[verify.routes]]\nname = \"all\"\npaths = [\"**\"]\ntargeted_tests = [\"sh\", \"check.sh\"]\n"
+    ));
+    scene
+}
+
+fn failure(answer: &Answer) -> (&str, &str, &str) {
+    (
+        answer.text("/overall"),
+        answer.text("/failure/category"),
+        answer.text("/failure/reason"),
+    )
+}
+
+#[test]
+fn what_is_red_on_the_base_as_well_is_told_apart_and_is_no_pass() {
+    let scene = scene("", "echo 'test adds ... FAILED'; exit 3");
+    scene.change();
+    let answer = scene.verify();
+    let (overall, category, reason) = failure(&answer);
+    assert_eq!(
+        (overall, category),
+        ("fail", "baseline"),
+        "{}",
+        answer.report
+    );
+    assert_eq!(
+        reason,
+        "targeted tests (all): exit code 3; it fails on the base as well: exit code 3"
+    );
+    assert_eq!(answer.report["stages"][1]["failedTests"], json!(["adds"]));
+    let hint = answer.text("/failure/hint");
+    assert_eq!(hint, "repair the base first: this commit is not the cause");
+}
+
+#[test]
+fn what_passes_on_the_base_is_the_candidates_fault_whatever_it_prints() {
+    let scene = scene("", "exit 0");
+    std::fs::write(
+        scene.path("repo/check.sh"),
+        "echo 'listen EADDRINUSE: address already in use'; exit 1",
+    )
+    .unwrap();
+    scene.change();
+    let answer = scene.verify();
+    let (overall, category, reason) = failure(&answer);
+    assert_eq!((overall, category), ("fail", "test"), "{}", answer.report);
+    assert_eq!(
+        reason,
+        "targeted tests (all): exit code 1; it passes on the base"
+    );
+}
+
+#[test]
+fn what_the_base_does_not_have_is_not_compared() {
+    let scene = Scene::me();
+    scene.settings("[[verify.routes]]\nname = \"new\"\npaths = [\"new/**\"]\ntargeted_tests = [\"sh\", \"new/check.sh\"]\n");
+    scene.shell(
+        "cd repo && mkdir new && echo exit 1 > new/check.sh && git add -A && git commit -qm new",
+    );
+    let answer = scene.verify();
+    let (overall, category, reason) = failure(&answer);
+    assert_eq!((overall, category), ("fail", "test"), "{}", answer.report);
+    assert!(
+        reason.ends_with("not compared with the base: the base does not have it"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_test_that_passes_at_another_try_is_flaky_and_passes_only_where_allowed() {
+    // The workspace remembers the first try.
+    let script =
+        "[ -e tried ] && echo 1 passed && exit 0; touch tried; echo 'test once ... FAILED'; exit 1";
+    for (policy, overall, code) in [("fail", "fail", 1), ("allow", "pass", 0)] {
+        let scene = scene(&format!("retries = 1\nflaky = {policy:?}"), script);
+        scene.change();
+        let answer = scene.verify();
+        assert_eq!(answer.text("/overall"), overall, "{}", answer.report);
+        assert_eq!(answer.code, Some(code));
+        assert_eq!(answer.text("/stages/1/fault"), "flaky");
+        let told = "exit code 1 (`once`), then passed on the same tree";
+        assert_eq!(answer.text("/stages/1/reason"), told);
+        if policy == "fail" {
+            assert_eq!(answer.text("/failure/category"), "flaky");
+        } else {
+            assert!(
+                answer.report["notes"].to_string().contains(told),
+                "{}",
+                answer.report
+            );
+        }
+    }
+    // The control: without another try it is a failing test.
+    let scene = scene("baseline = \"off\"", script);
+    scene.change();
+    assert_eq!(scene.verify().text("/failure/category"), "test");
+}
+
+#[test]
+fn what_the_machine_lacks_is_no_verdict_on_the_candidate() {
+    let scene = scene("", "no-such-tool --version");
+    scene.change();
+    let answer = scene.verify();
+    let (overall, category, reason) = failure(&answer);
+    assert_eq!((overall, category), ("error", "infra"), "{}", answer.report);
+    assert!(
+        reason.ends_with("a program that it starts is not installed"),
+        "{reason}"
+    );
+    // The exit code of a problem of the environment.
+    assert_eq!(answer.code, Some(3));
+}
+
+#[test]
+fn the_workspace_of_the_base_is_removed_as_well() {
+    let scene = scene("", "exit 1");
+    scene.change();
+    scene.verify();
+    let left = scene.shell("ls state/sandboxes 2>/dev/null || true; ls -A state/scratch 2>/dev/null | grep -v lock || true");
+    assert!(!left.contains("base"), "{left}");
+}

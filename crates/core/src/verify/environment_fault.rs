@@ -1,0 +1,138 @@
+//! Failures that come from the machine, by what the tools print.
+
+use super::envelope::Stage;
+
+/// What the machine lacks, and what to do about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EnvironmentFault {
+    pub(super) reason: &'static str,
+    pub(super) hint: &'static str,
+}
+
+/// What is looked for, in lower case, and what it means. The first that is found counts.
+const SIGNS: &[(&[&str], EnvironmentFault)] = &[
+    (
+        &["no space left on device", "enospc", "disk quota exceeded"],
+        EnvironmentFault {
+            reason: "the disk is full",
+            hint: "make room on the disk, then verify again",
+        },
+    ),
+    (
+        &["read-only file system", "erofs"],
+        EnvironmentFault {
+            reason: "it wrote to a folder that is read-only here",
+            hint: "let it write below its workspace or `$TMPDIR`, or set `copy` or `seed` in `[sandbox]`",
+        },
+    ),
+    (
+        &[
+            "address already in use",
+            "eaddrinuse",
+            "only one usage of each socket address",
+        ],
+        EnvironmentFault {
+            reason: "a port that it needs is taken",
+            hint: "end what listens there, or let it choose a free port, then verify again",
+        },
+    ),
+    (
+        &[
+            "certificate verify failed",
+            "certificate_verify_failed",
+            "unable to get local issuer certificate",
+            "unable_to_get_issuer_cert",
+            "self_signed_cert",
+            "self-signed certificate",
+            "x509: certificate signed by unknown authority",
+            "pkix path building failed",
+            "ssl certificate problem",
+        ],
+        EnvironmentFault {
+            reason: "a certificate is not trusted here",
+            hint: "set `SSL_CERT_FILE` or `NODE_EXTRA_CA_CERTS` to the certificates of your network, then verify again",
+        },
+    ),
+    (
+        &[
+            "proxy authentication required",
+            "could not resolve proxy",
+            "proxyconnect tcp",
+            "407 proxy",
+        ],
+        EnvironmentFault {
+            reason: "the proxy did not answer",
+            hint: "check `HTTPS_PROXY` and `NO_PROXY`, then verify again",
+        },
+    ),
+    (
+        &[
+            "could not resolve host",
+            "temporary failure in name resolution",
+            "name or service not known",
+            "getaddrinfo enotfound",
+            "getaddrinfo eai_again",
+            "network is unreachable",
+            "no such host",
+        ],
+        EnvironmentFault {
+            reason: "it needs the network, which is off",
+            hint: "set `network = \"registries\"` or `\"open\"` in its route or in `[verify]`",
+        },
+    ),
+    (
+        &[
+            "or newer, while the currently active rustc",
+            "requires rustc ",
+            "is not installed for the toolchain",
+            "ebadengine",
+            "unsupported engine",
+            "the engine \"node\" is incompatible",
+            "requires a different python",
+            "requires-python",
+            "unsupported class file major version",
+            "invalid target release",
+            "invalid source release",
+            "go.mod requires go >=",
+            "your ruby version is",
+            "your php version (",
+            "a compatible .net sdk was not found",
+        ],
+        EnvironmentFault {
+            reason: "the version of a tool does not fit",
+            hint: "install the version that the message names, then verify again",
+        },
+    ),
+    (
+        &[
+            "cannot allocate memory",
+            "enomem",
+            "out of memory (os error 12)",
+        ],
+        EnvironmentFault {
+            reason: "the machine has no memory left",
+            hint: "end other programs, or raise `verify.limits.memory`, then verify again",
+        },
+    ),
+];
+
+/// The exit code of a shell for a command that does not exist.
+const NOT_FOUND: i32 = 127;
+
+/// What the output of a stage says about the machine.
+pub(super) fn environment_fault(stage: &Stage) -> Option<EnvironmentFault> {
+    let output = [&stage.stderr_tail, &stage.stdout_tail].map(|tail| tail.to_lowercase());
+    let has = |sign: &str| output.iter().any(|tail| tail.contains(sign));
+    let found = SIGNS
+        .iter()
+        .find(|(signs, _)| signs.iter().any(|sign| has(sign)))
+        .map(|(_, fault)| *fault);
+    let is_missing = stage.exit_code == Some(NOT_FOUND)
+        && (has("not found") || has("no such file or directory"));
+    found.or_else(|| {
+        is_missing.then_some(EnvironmentFault {
+            reason: "a program that it starts is not installed",
+            hint: "install the program that the output names, then verify again",
+        })
+    })
+}

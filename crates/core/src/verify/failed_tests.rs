@@ -1,0 +1,183 @@
+//! The names of failing tests, from what test runners print.
+
+use std::collections::BTreeSet;
+
+/// The most names a report lists.
+const MOST: usize = 50;
+/// The longest name, in characters.
+const NAME_CHARS: usize = 200;
+
+/// The failing tests that some runner names in this output, in the order of the alphabet.
+pub fn failed_tests(output: &str) -> Vec<String> {
+    let names: BTreeSet<String> = output
+        .lines()
+        .filter_map(|line| name_in(line.trim_end()))
+        .map(|name| name.chars().take(NAME_CHARS).collect())
+        .collect();
+    names.into_iter().take(MOST).collect()
+}
+
+fn name_in(line: &str) -> Option<&str> {
+    cargo(line)
+        .or_else(|| nextest(line))
+        .or_else(|| pytest(line))
+        .or_else(|| go(line))
+        .or_else(|| jest(line))
+        .or_else(|| tap(line))
+        .or_else(|| surefire(line))
+        .or_else(|| gradle(line))
+        .or_else(|| rspec(line))
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+}
+
+/// `test module::name ... FAILED`, with or without a message in between.
+fn cargo(line: &str) -> Option<&str> {
+    let name = line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?;
+    Some(name.split(" - should panic").next().unwrap_or(name))
+}
+
+/// `FAIL [   0.123s] (1/2) crate::binary module::name`.
+fn nextest(line: &str) -> Option<&str> {
+    let rest = line.trim_start();
+    let rest = rest
+        .strip_prefix("FAIL [")
+        .or_else(|| rest.strip_prefix("TIMEOUT ["))?;
+    let rest = rest.split_once("] ")?.1.trim_start();
+    // The count stands before the name in newer versions.
+    let rest = match rest.strip_prefix('(') {
+        Some(counted) => counted.split_once(") ")?.1,
+        None => rest,
+    };
+    Some(rest)
+}
+
+/// `FAILED tests/test_a.py::test_b - AssertionError`, `ERROR tests/test_a.py::test_b`.
+fn pytest(line: &str) -> Option<&str> {
+    let rest = line
+        .strip_prefix("FAILED ")
+        .or_else(|| line.strip_prefix("ERROR "))?;
+    let name = rest.split(" - ").next()?;
+    (name.contains(".py")).then_some(name)
+}
+
+/// `--- FAIL: TestName/case (0.00s)`.
+fn go(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("--- FAIL: ")?;
+    rest.split(" (").next()
+}
+
+/// `● suite › name` of jest, `FAIL  file > suite > name` of vitest.
+fn jest(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    if let Some(name) = line.strip_prefix("● ") {
+        return name.contains(" › ").then_some(name);
+    }
+    let name = line.strip_prefix("FAIL ")?.trim_start();
+    name.contains(" > ").then_some(name)
+}
+
+/// `not ok 3 - name` of the Test Anything Protocol, as node prints it.
+fn tap(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("not ok ")?;
+    let (number, name) = rest.split_once(" - ")?;
+    let is_counted = number.bytes().all(|byte| byte.is_ascii_digit());
+    (is_counted && !name.contains("# TODO")).then_some(name)
+}
+
+/// `[ERROR]   FooTest.bar:12 expected …` of Maven.
+fn surefire(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("[ERROR] ")?.trim_start();
+    let name = rest.split([' ', ':']).next()?;
+    let is_test = name.split_once('.').is_some_and(|(class, method)| {
+        class.ends_with("Test")
+            || class.ends_with("Tests")
+            || class.ends_with("IT")
+            || method.starts_with("test")
+    });
+    is_test.then_some(name)
+}
+
+/// `FooTest > bar() FAILED` of Gradle.
+fn gradle(line: &str) -> Option<&str> {
+    let name = line.strip_suffix(" FAILED")?;
+    name.contains(" > ").then_some(name)
+}
+
+/// `rspec ./spec/a_spec.rb:3 # does a thing`.
+fn rspec(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("rspec ./")?;
+    rest.contains("_spec.rb").then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_runner_names_its_failing_tests() {
+        for (line, expected) in [
+            ("test codec::reads ... FAILED", "codec::reads"),
+            ("test adds - should panic ... FAILED", "adds"),
+            (
+                "        FAIL [   0.314s] (  5/218) drive::it cli::works",
+                "drive::it cli::works",
+            ),
+            (
+                "        FAIL [   0.314s] drive::it cli::works",
+                "drive::it cli::works",
+            ),
+            (
+                "FAILED tests/test_a.py::test_b[1-2] - assert 1 == 2",
+                "tests/test_a.py::test_b[1-2]",
+            ),
+            ("ERROR tests/test_a.py", "tests/test_a.py"),
+            ("    --- FAIL: TestSum/negative (0.00s)", "TestSum/negative"),
+            ("  ● math › adds", "math › adds"),
+            (
+                " FAIL  src/a.test.ts > math > adds",
+                "src/a.test.ts > math > adds",
+            ),
+            ("not ok 3 - adds two numbers", "adds two numbers"),
+            (
+                "[ERROR]   CalcTest.adds:12 expected: <2> but was: <3>",
+                "CalcTest.adds",
+            ),
+            ("CalcTest > adds() FAILED", "CalcTest > adds()"),
+            (
+                "rspec ./spec/calc_spec.rb:3 # Calc adds",
+                "spec/calc_spec.rb:3 # Calc adds",
+            ),
+        ] {
+            assert_eq!(failed_tests(line), [expected], "{line}");
+        }
+    }
+
+    #[test]
+    fn other_lines_name_none() {
+        for line in [
+            "test codec::reads ... ok",
+            "test result: FAILED. 1 passed; 2 failed",
+            "FAILED (failures=1)",
+            "FAILED to connect - retrying",
+            "--- PASS: TestSum (0.00s)",
+            "● Console",
+            "not ok 3 - later # TODO write it",
+            "ok 1 - adds",
+            "[ERROR] Failed to execute goal org.apache.maven.plugins",
+            "BUILD FAILED",
+            "FAIL src/a.test.ts",
+        ] {
+            assert_eq!(failed_tests(line), Vec::<String>::new(), "{line}");
+        }
+    }
+
+    #[test]
+    fn names_are_listed_once_and_not_without_end() {
+        let line = |n: usize| format!("test t{n:03} ... FAILED\n");
+        let output: String = (0..200).chain(0..200).map(line).collect();
+        let names = failed_tests(&output);
+        assert_eq!(names.len(), MOST);
+        assert_eq!(names[1], "t001");
+    }
+}

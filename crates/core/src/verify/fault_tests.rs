@@ -1,0 +1,126 @@
+use super::*;
+use crate::verify::envelope::StageName;
+
+fn stage(status: StageStatus, exit_code: i32, output: &str) -> Stage {
+    Stage {
+        ended: Some(StageEnd::Exited),
+        exit_code: Some(exit_code),
+        stdout_tail: output.to_owned(),
+        reason: (exit_code != 0).then(|| format!("exit code {exit_code}")),
+        ..Stage::unrun(StageName::TargetedTests, "all", &[], status)
+    }
+}
+
+fn failed(output: &str) -> Stage {
+    stage(StageStatus::Fail, 1, output)
+}
+
+#[test]
+fn what_fails_on_the_base_as_well_is_not_the_candidates_fault() {
+    let stage = attributed(failed(""), &OnBase::Fails("exit code 2".to_owned()));
+    assert_eq!(stage.fault, Some(Fault::Baseline));
+    let reason = "exit code 1; it fails on the base as well: exit code 2";
+    assert_eq!(stage.reason.as_deref(), Some(reason));
+    assert_eq!(stage.status, StageStatus::Fail);
+}
+
+#[test]
+fn what_passes_on_the_base_is_the_candidates_fault_whatever_it_prints() {
+    let stage = attributed(failed("bind: Address already in use"), &OnBase::Passes);
+    assert_eq!(stage.fault, None);
+    let reason = "exit code 1; it passes on the base";
+    assert_eq!(stage.reason.as_deref(), Some(reason));
+}
+
+#[test]
+fn what_the_machine_lacks_is_no_fault_of_the_candidate() {
+    for (output, code, expected) in [
+        ("write: No space left on device", 1, "the disk is full"),
+        (
+            "Error: listen EADDRINUSE: address already in use :::3000",
+            1,
+            "a port that it needs is taken",
+        ),
+        (
+            "mkdir: Read-only file system",
+            1,
+            "it wrote to a folder that is read-only here",
+        ),
+        (
+            "ssl.SSLCertVerificationError: certificate verify failed",
+            1,
+            "a certificate is not trusted here",
+        ),
+        (
+            "npm error getaddrinfo EAI_AGAIN registry",
+            1,
+            "it needs the network, which is off",
+        ),
+        (
+            "error: package `x v1` cannot be built because it requires rustc 1.99 or newer, while the currently active rustc version is 1.95.0",
+            101,
+            "the version of a tool does not fit",
+        ),
+        (
+            "sh: 1: protoc: not found",
+            127,
+            "a program that it starts is not installed",
+        ),
+    ] {
+        for on_base in [
+            OnBase::Unknown(None),
+            OnBase::Fails("exit code 1".to_owned()),
+        ] {
+            let stage = attributed(stage(StageStatus::Fail, code, output), &on_base);
+            assert_eq!(stage.fault, Some(Fault::Infra), "{output}");
+            let reason = stage.reason.unwrap();
+            assert!(reason.ends_with(expected), "{reason}");
+        }
+    }
+}
+
+#[test]
+fn an_ordinary_failure_that_could_not_be_compared_says_why() {
+    let unknown = OnBase::Unknown(Some("no time is left".to_owned()));
+    let stage = attributed(failed("1 != 2"), &unknown);
+    assert_eq!(stage.fault, None);
+    let reason = "exit code 1; not compared with the base: no time is left";
+    assert_eq!(stage.reason.as_deref(), Some(reason));
+    let stage = attributed(failed("1 != 2"), &OnBase::Unknown(None));
+    assert_eq!(stage.reason.as_deref(), Some("exit code 1"));
+}
+
+#[test]
+fn a_flaky_stage_passes_only_where_the_settings_allow_it() {
+    let mut first = failed("test adds ... FAILED");
+    first.failed_tests = vec!["adds".to_owned()];
+    let second = stage(StageStatus::Pass, 0, "1 passed");
+    for (policy, status, code) in [
+        (FlakyTests::Fail, StageStatus::Fail, 1),
+        (FlakyTests::Allow, StageStatus::Pass, 0),
+    ] {
+        let stage = flaky(&first, second.clone(), policy);
+        assert_eq!((stage.status, stage.exit_code), (status, Some(code)));
+        assert_eq!(stage.fault, Some(Fault::Flaky));
+        let reason = "exit code 1 (`adds`), then passed on the same tree";
+        assert_eq!(stage.reason.as_deref(), Some(reason));
+    }
+}
+
+#[test]
+fn only_a_command_that_ended_by_itself_is_looked_at_again() {
+    for (ended, expected) in [
+        (StageEnd::Exited, true),
+        (StageEnd::Signalled, true),
+        (StageEnd::Tampered, false),
+        (StageEnd::MemoryLimit, false),
+        (StageEnd::LeakedProcesses, false),
+    ] {
+        let stage = Stage {
+            ended: Some(ended),
+            ..failed("")
+        };
+        assert_eq!(deserves_second_look(&stage), expected, "{ended:?}");
+    }
+    assert!(!deserves_second_look(&stage(StageStatus::Pass, 0, "")));
+}

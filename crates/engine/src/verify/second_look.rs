@@ -1,0 +1,176 @@
+//! A failed stage looked at again: on the same tree, and on the base.
+
+use super::StageEnv;
+use super::service::{Verifier, VerifyRequest};
+use super::stage::StageRunner;
+use crate::CancelToken;
+use drive_core::Problem;
+use drive_core::ids::{CommitSha, RunId};
+use drive_core::settings::Baseline;
+use drive_core::time::Timestamp;
+use drive_core::verify::{
+    OnBase, Plan, PlannedStage, Scope, Stage, StageStatus, Turn, Work, attributed,
+    deserves_second_look, flaky, time_left,
+};
+
+/// What a second look needs to know.
+pub(super) struct SecondLook<'a> {
+    pub(super) verifier: &'a Verifier<'a>,
+    pub(super) request: &'a VerifyRequest,
+    /// The stages of the candidate.
+    pub(super) plan: &'a Plan,
+    /// What the candidate was merged into.
+    pub(super) base: Option<&'a CommitSha>,
+    pub(super) deadline: Timestamp,
+    pub(super) cancel: &'a CancelToken,
+}
+
+impl SecondLook<'_> {
+    /// The stage with whose fault it is, where it failed by its own doing.
+    pub(super) fn take(
+        &self,
+        stage: Stage,
+        turn: &Turn,
+        stages: &StageRunner<'_>,
+        progress: &mut dyn FnMut(&str),
+    ) -> Stage {
+        if !deserves_second_look(&stage) {
+            return stage;
+        }
+        let rules = &self.request.rules;
+        for attempt in 1..=rules.retries {
+            let Some(turn) = self.again(turn) else {
+                break;
+            };
+            progress(&format!(
+                "{} ({}) failed; running it again ({attempt} of {})",
+                turn.name.words(),
+                turn.route,
+                rules.retries
+            ));
+            let (second, _, _) = stages.run(&turn);
+            if second.status == StageStatus::Pass {
+                return flaky(&stage, second, rules.flaky);
+            }
+        }
+        let on_base = self.on_base(turn, progress).unwrap_or_else(|problem| {
+            // Nothing is concluded from a comparison that did not take place.
+            OnBase::Unknown(Some(problem.to_string()))
+        });
+        attributed(stage, &on_base)
+    }
+
+    /// The same within the time that is left; `None` where none is, or where it was stopped.
+    fn again(&self, turn: &Turn) -> Option<Turn> {
+        let left = time_left(self.verifier.clock.now(), self.deadline);
+        let goes_on = !left.is_zero() && self.cancel.asked().is_none();
+        goes_on.then(|| Turn {
+            within: turn.command.timeout.min(left),
+            ..turn.clone()
+        })
+    }
+
+    /// Runs the stages of the route up to the failed one on the base.
+    fn on_base(&self, turn: &Turn, progress: &mut dyn FnMut(&str)) -> Result<OnBase, Problem> {
+        let (Some(base), Baseline::OnFailure) = (self.base, self.request.rules.baseline) else {
+            return Ok(OnBase::Unknown(None));
+        };
+        progress(&format!(
+            "{} ({}) failed; running it on the base, {}",
+            turn.name.words(),
+            turn.route,
+            base.short()
+        ));
+        let run = RunId::new(format!("{}-base", self.request.run));
+        let workspaces = self.verifier.workspaces;
+        let rules = &self.request.rules;
+        let workspace = workspaces.open(&run, &self.request.repo, base, rules)?;
+        let stage_env = StageEnv {
+            workspace: workspace.clone(),
+            rules: rules.clone(),
+        };
+        let found = self.compare(turn, &stage_env);
+        let closed = workspaces.close(&workspace);
+        let found = found?;
+        closed.map(|()| found)
+    }
+
+    fn compare(&self, turn: &Turn, stage_env: &StageEnv) -> Result<OnBase, Problem> {
+        let unknown = |why: &str| Ok(OnBase::Unknown(Some(why.to_owned())));
+        let known = self.commands_on_base(stage_env)?;
+        let is_same = |one: &PlannedStage| {
+            one.name == turn.name
+                && one.route == turn.route
+                && one.work == Work::Run(turn.command.clone())
+        };
+        if !known.stages.iter().any(is_same) {
+            return unknown("the base does not have it");
+        }
+        let stages = StageRunner {
+            runner: self.verifier.runner,
+            workspaces: self.verifier.workspaces,
+            stage_env,
+            startup_helper: &self.request.startup_helper,
+            cancel: self.cancel,
+        };
+        let before = known
+            .stages
+            .iter()
+            .filter(|one| one.route == turn.route && one.name < turn.name);
+        let before = before.filter_map(|one| match &one.work {
+            Work::Run(command) => Some(Turn {
+                name: one.name,
+                route: one.route.clone(),
+                command: command.clone(),
+                within: command.timeout,
+            }),
+            Work::Nothing(_) => None,
+        });
+        for earlier in before {
+            let Some(earlier) = self.again(&earlier) else {
+                return unknown("no time is left");
+            };
+            let (stage, _, _) = stages.run(&earlier);
+            if stage.status != StageStatus::Pass {
+                return unknown(&format!("{} fails there", earlier.name.words()));
+            }
+        }
+        let Some(turn) = self.again(turn) else {
+            return unknown("no time is left");
+        };
+        let (stage, _, _) = stages.run(&turn);
+        Ok(match stage.status {
+            StageStatus::Pass => OnBase::Passes,
+            StageStatus::Fail => OnBase::Fails(stage.reason.unwrap_or_default()),
+            StageStatus::Timeout | StageStatus::Error | StageStatus::Skipped => {
+                OnBase::Unknown(stage.reason)
+            }
+        })
+    }
+
+    /// What the base itself would be verified by: what it does not have cannot fail there.
+    fn commands_on_base(&self, stage_env: &StageEnv) -> Result<Plan, Problem> {
+        if self.request.rules.routes.is_empty() {
+            let plan = self
+                .verifier
+                .plan(stage_env, &Scope::Everything, self.cancel);
+            return Ok(plan.unwrap_or_default());
+        }
+        let files = &stage_env.workspace.files;
+        let covered = self.request.rules.routes.iter().filter(|route| {
+            // A bad glob was reported before the first stage.
+            route
+                .covers_any(files.iter().map(String::as_str))
+                .unwrap_or(false)
+        });
+        let names: Vec<&String> = covered.map(|route| &route.name).collect();
+        let stages = self.plan.stages.iter();
+        Ok(Plan {
+            stages: stages
+                .filter(|stage| names.contains(&&stage.route))
+                .cloned()
+                .collect(),
+            notes: Vec::new(),
+        })
+    }
+}
