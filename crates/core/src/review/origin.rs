@@ -49,8 +49,8 @@ mod tests {
 
     const DIFF: &str = "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1,4 +1,5 @@\n one\n-two\n+2\n+zwei\n three\n four\ndiff --git a/b.rs b/b.rs\n--- /dev/null\n+++ b/b.rs\n@@ -0,0 +1 @@\n+new\n";
 
-    fn is_older(file: Option<&str>, line: Option<u64>, end_line: Option<u64>) -> bool {
-        let mut all = [Finding {
+    fn finding(file: Option<&str>, line: Option<u64>, end_line: Option<u64>) -> Finding {
+        Finding {
             file: file.map(str::to_owned),
             line,
             end_line,
@@ -62,7 +62,11 @@ mod tests {
             confidence: Confidence::CERTAIN,
             pre_existing: true,
             refuted: None,
-        }];
+        }
+    }
+
+    fn is_older(file: Option<&str>, line: Option<u64>, end_line: Option<u64>) -> bool {
+        let mut all = [finding(file, line, end_line)];
         require_older(&mut all, &Change::parse(DIFF.as_bytes()).into_lines());
         all[0].pre_existing
     }
@@ -85,19 +89,7 @@ mod tests {
 
     #[test]
     fn where_the_lines_of_the_diff_are_unknown_nothing_is_older() {
-        let mut all = [Finding {
-            file: Some("c.rs".to_owned()),
-            line: Some(1),
-            end_line: None,
-            issue: "wrong".to_owned(),
-            evidence: None,
-            suggestion: None,
-            replacement: None,
-            severity: Severity::Major,
-            confidence: Confidence::CERTAIN,
-            pre_existing: true,
-            refuted: None,
-        }];
+        let mut all = [finding(Some("c.rs"), Some(1), None)];
         require_older(&mut all, &[]);
         assert!(!all[0].pre_existing);
     }
@@ -107,22 +99,7 @@ mod tests {
         let mut diff = Change::parse(DIFF.as_bytes()).into_lines();
         diff[0].edits.clear();
         let lines: Vec<u64> = (1..=7)
-            .filter(|line| {
-                let finding = Finding {
-                    file: Some("a.rs".to_owned()),
-                    line: Some(*line),
-                    end_line: None,
-                    issue: String::new(),
-                    evidence: None,
-                    suggestion: None,
-                    replacement: None,
-                    severity: Severity::Minor,
-                    confidence: Confidence::CERTAIN,
-                    pre_existing: true,
-                    refuted: None,
-                };
-                is_added(&finding, &diff)
-            })
+            .filter(|line| is_added(&finding(Some("a.rs"), Some(*line), None), &diff))
             .collect();
         assert_eq!(lines, [1, 2, 3, 4, 5]);
     }

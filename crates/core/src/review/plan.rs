@@ -22,7 +22,7 @@ pub struct ReviewPlan {
 pub struct Seat {
     /// The domain; `None` reviews everything.
     pub domain: Option<Domain>,
-    /// For the how-manieth time in this domain, from 1.
+    /// Review number within the domain, from 1.
     pub round: u32,
     /// Why the reviewer is asked once more: no verdict followed from its answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]

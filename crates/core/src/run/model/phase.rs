@@ -275,12 +275,12 @@ pub enum PhaseEnd {
     Closed,
     /// It ended before its work was done.
     Stopped {
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// The head did not pass verification.
     Unverified {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }

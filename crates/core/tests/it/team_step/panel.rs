@@ -317,6 +317,53 @@ fn only_a_finding_that_was_shown_can_be_refuted() {
     assert_eq!(open, [Some(Domain::GeneralPolish)]);
 }
 
+#[test]
+fn a_blocker_that_its_reviewer_is_not_sure_of_is_no_approval_once_the_rest_is_refuted() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let mut request = side_by_side(5);
+    if let RunKind::Team(terms) = &mut request.kind {
+        terms.review.refute = true;
+    }
+    let mut run = in_review(&mut scene, request);
+    let found = [
+        json!({"file": "src/login.rs", "line": 2, "issue": "the name is not checked"}),
+        json!({"file": "src/login.rs", "line": 4, "issue": "it may leak the password",
+            "severity": "blocker", "confidence": 50}),
+    ];
+    let objects = json!({"verdict": "needs_changes", "suggestions": found}).to_string();
+    run = ends_as(run, &Domain::Security, agent_said(&objects));
+    for domain in &Domain::SHIPPED[2..] {
+        run = ends_as(run, domain, agent_said(APPROVED));
+    }
+    let (key, _) = reviewers(&run)[0].clone();
+    let said =
+        json!({"findings": [{"id": "finding-1", "holds": false, "why": "line 1 checks it"}]});
+    run = ends(run, &key, agent_said(&said.to_string()));
+    let run = go_on(&mut scene, run);
+    assert_eq!(end(&run).2, Some(LastWord::Inconclusive));
+}
+
+#[test]
+fn whoever_saw_another_commit_last_is_shown_what_changed_since_that_one() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let mut run = in_review(&mut scene, side_by_side(5));
+    let seen = scene.commits[0].sha.clone();
+    scene.head = Some("f".repeat(40));
+    run = ends_as(run, &Domain::GeneralPolish, agent_said(APPROVED));
+    for domain in &Domain::SHIPPED[1..5] {
+        let problem = Problem::new(Kind::BranchMoved, "somebody committed");
+        run = ends_as(run, domain, EffectResult::Failed { problem });
+    }
+    let run = go_on(&mut scene, run);
+    assert_eq!(end(&run).2, Some(LastWord::Approved));
+    let reads = scene.performed.iter().filter_map(|effect| match effect {
+        Effect::ReadDiff { since, .. } => Some(since.clone()),
+        _ => None,
+    });
+    let since: Vec<_> = reads.collect();
+    assert_eq!(since, [None, None, Some(seen)]);
+}
+
 /// An older version wrote neither who was at work nor which reviews were given.
 #[test]
 fn a_run_that_an_older_version_left_in_a_review_is_read_and_goes_on() {

@@ -168,6 +168,37 @@ fn a_draft_before_the_answer_does_not_count_but_no_approval_follows_an_objection
 }
 
 #[test]
+fn an_answer_in_the_form_approves_nothing_beside_an_objection_in_an_earlier_message() {
+    let minor = FindingAnswer {
+        severity: SeverityWord::Minor,
+        ..finding()
+    };
+    let objection = answer(VerdictWord::NeedsChanges, vec![finding()]);
+    let listed = r#"{"findings": [{"severity": "blocker", "issue": "it panics"}]}"#;
+    let broken = r#"{"verdict": "needs_changes", "suggestions": [{"issue": "it panics"}"#;
+    let documents = [
+        answer(VerdictWord::Approved, Vec::new()),
+        answer(VerdictWord::NeedsChanges, vec![minor]),
+    ];
+    for document in &documents {
+        for earlier in [objection.as_str(), listed, broken] {
+            let text = format!("{earlier}\n\n{document}");
+            let said = Said {
+                text: &text,
+                document: Some(document),
+            };
+            let read = read_review(said, &Shown::default());
+            assert_eq!(
+                read.map_err(|why| why.reason),
+                Err("it approves after an earlier message objects".to_owned()),
+                "{text}"
+            );
+        }
+        assert!(read_review(self::document(document), &Shown::default()).is_ok());
+    }
+}
+
+#[test]
 fn an_answer_that_is_quoted_broken_or_about_another_commit_is_inconclusive() {
     let approval = answer(VerdictWord::Approved, Vec::new());
     let commit = "0123456789abcdef";
