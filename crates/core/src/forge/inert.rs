@@ -11,7 +11,8 @@
 //! no code: there, what acts in commits is broken in code too. HTML comments, definitions and
 //! character references are shown outside of code, because they hide and spell what a reader does not
 //! see; characters that reorder or hide text are shown everywhere. Images become links, because an
-//! image asks its address as soon as the text is shown. Links stay: they wait for a click.
+//! image asks its address as soon as the text is shown. Links stay: they wait for a click. A block that
+//! a forge offers to apply as a change stays only where drive itself wrote it.
 
 mod closing;
 mod code;
@@ -21,6 +22,7 @@ mod token;
 
 use super::part::{BEGIN, END};
 use crate::verify::text::is_invisible;
+use html::SUGGESTION;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -44,23 +46,29 @@ impl Said {
 
 /// Text of a post, which the forge reads as Markdown.
 pub fn markdown(text: &str, said: &Said) -> String {
-    inert(text, said, Form::Markdown)
+    inert(text, said, Form::Markdown, None)
+}
+
+/// Text of a post with a block that people may apply as a change, if drive wrote it: `block` is that
+/// block, with its fences.
+pub fn with_suggestion(text: &str, block: Option<&str>, said: &Said) -> String {
+    inert(text, said, Form::Markdown, block)
 }
 
 /// The description of a pull request: Markdown, and after a squash a commit message.
 pub fn description(text: &str, said: &Said) -> String {
-    inert(text, said, Form::Description)
+    inert(text, said, Form::Description, None)
 }
 
 /// Text without markup: a commit message, a title, the text of a commit status.
 pub fn plain(text: &str, said: &Said) -> String {
-    inert(text, said, Form::Plain)
+    inert(text, said, Form::Plain, None)
 }
 
-fn inert(text: &str, said: &Said, form: Form) -> String {
+fn inert(text: &str, said: &Said, form: Form, block: Option<&str>) -> String {
     let mut text = shown(text).into_owned();
     for _ in 0..MOST_PASSES {
-        let tokens = active(&text, said, form);
+        let tokens = active(&text, said, form, block);
         if tokens.is_empty() {
             return text;
         }
@@ -77,7 +85,7 @@ fn inert(text: &str, said: &Said, form: Form) -> String {
         out.push_str(&text[done..]);
         text = out;
     }
-    if active(&text, said, form).is_empty() {
+    if active(&text, said, form, block).is_empty() {
         text
     } else {
         without_signs(&text)
@@ -85,7 +93,7 @@ fn inert(text: &str, said: &Said, form: Form) -> String {
 }
 
 /// The tokens that are to be broken.
-fn active(text: &str, said: &Said, form: Form) -> Vec<Token> {
+fn active(text: &str, said: &Said, form: Form, block: Option<&str>) -> Vec<Token> {
     let code = match form {
         Form::Markdown | Form::Description => code::ranges(text),
         Form::Plain => Vec::new(),
@@ -101,9 +109,23 @@ fn active(text: &str, said: &Said, form: Form) -> Vec<Token> {
     let is_spared = |token: &Token| {
         is_code(token.edit.start) && !(form == Form::Description && token.acts_in_commits)
     };
+    let is_own = |token: &Token| block.is_some_and(|block| is_fence_of(block, text, token));
     let mut tokens = scan::tokens(text, form);
-    tokens.retain(|token| !is_said(token) && !is_spared(token));
+    tokens.retain(|token| !is_said(token) && !is_spared(token) && !is_own(token));
     tokens
+}
+
+/// Whether a token is in the opening fence of this block. It counts wherever the same block stands: it
+/// is the same change.
+fn is_fence_of(block: &str, text: &str, token: &Token) -> bool {
+    let marks = block.find(SUGGESTION).unwrap_or_default();
+    let Some(start) = token.edit.start.checked_sub(marks) else {
+        return false;
+    };
+    let (before, rest) = text.split_at_checked(start).unwrap_or_default();
+    let is_line = before.is_empty() || before.ends_with('\n');
+    let after = rest.strip_prefix(block);
+    is_line && after.is_some_and(|after| after.is_empty() || after.starts_with('\n'))
 }
 
 /// The words of a text in which every pass uncovered another token. No token stands without a sign,

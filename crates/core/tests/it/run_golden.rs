@@ -318,6 +318,7 @@ fn every_act() -> [ForgeAct; 10] {
                 path: "src/login.rs".into(),
                 line: 2,
                 body: "check the name".into(),
+                suggestion: None,
             }],
         },
         ForgeAct::PostComment { body: body() },

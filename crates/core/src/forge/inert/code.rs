@@ -74,8 +74,10 @@ pub(super) fn ranges(text: &str) -> Vec<Range<usize>> {
                 continue;
             }
             let end = close.map_or(lines.len(), |close| from + close);
+            let start = lines.get(from).map_or(text.len(), |line| line.at);
             let to = lines.get(end).map_or(text.len(), |line| line.at);
-            code.push(line.at..to);
+            // The words after the opening fence are no code: forges decode and obey them.
+            code.push(start..to);
             from = end + 1;
             continue;
         }

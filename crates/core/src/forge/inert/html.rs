@@ -1,4 +1,5 @@
-//! Finds what Markdown hides, loads or decodes: comments, images, definitions, character references.
+//! Finds what Markdown hides, loads, decodes or offers to apply: comments, images, definitions, character
+//! references, suggestions.
 
 use super::super::part::{BEGIN, END};
 use super::token::{Token, is_word, span, strip};
@@ -18,6 +19,9 @@ const LOADS: [&str; 12] = [
     "img", "image", "picture", "source", "video", "audio", "track", "iframe", "embed", "object",
     "svg", "link",
 ];
+
+/// What makes a fence a change that people can apply.
+pub(super) const SUGGESTION: &str = "suggestion";
 
 /// The longest name of a character reference, and some more.
 const NAME_BYTES: usize = 32;
@@ -70,6 +74,19 @@ fn is_element(rest: &str, names: &[&str]) -> bool {
 pub(super) fn image(rest: &str, at: usize) -> Option<Token> {
     rest.starts_with("![")
         .then(|| Token::markup(at..at + 1, "! "))
+}
+
+/// A fence whose first word is `suggestion`: GitHub and GitLab offer its text as a change of the line that
+/// a comment stands on, and a click commits it.
+pub(super) fn suggestion(rest: &str, at: usize) -> Option<Token> {
+    let mark = rest.chars().next()?;
+    let info = rest.trim_start_matches(mark);
+    let marks = rest.len() - info.len();
+    let word = info.trim_start_matches(|c: char| c.is_whitespace() && !matches!(c, '\n' | '\r'));
+    let after = strip(word, SUGGESTION)?;
+    let start = at + rest.len() - word.len();
+    let is_fence = marks >= 3 && !after.starts_with(is_word);
+    is_fence.then(|| Token::markup(start..start + SUGGESTION.len(), "text"))
 }
 
 /// `[x]: address (words)` and `[^x]: words` at the beginning of a line: nobody sees the words of a

@@ -4,7 +4,7 @@
 //! token that was harmless costs a reader a space.
 
 use super::closing::closing;
-use super::html::{definition, image, is_in_reference, raw_html, reference};
+use super::html::{definition, image, is_in_reference, raw_html, reference, suggestion};
 use super::token::{Form, Token, is_name, is_word, span, strip};
 use crate::verify::text::tail;
 
@@ -80,8 +80,12 @@ pub(super) fn tokens(text: &str, form: Form) -> Vec<Token> {
             _ => None,
         };
         found.extend(token);
-        if c == '[' && is_block_start && form.is_markdown() {
-            found.extend(definition(rest, at));
+        if is_block_start && form.is_markdown() {
+            match c {
+                '[' => found.extend(definition(rest, at)),
+                '`' | '~' => found.extend(suggestion(rest, at)),
+                _ => {}
+            }
         }
         let is_new_line = matches!(c, '\n' | '\r');
         is_line_start = is_new_line || (is_line_start && c.is_whitespace());

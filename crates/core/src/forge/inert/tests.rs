@@ -197,6 +197,90 @@ fn images_become_links_and_nothing_loads() {
 }
 
 #[test]
+fn a_change_that_a_person_could_apply_is_no_more_than_code() {
+    for (text, expected) in [
+        ("```suggestion\nx\n```", "```text\nx\n```"),
+        ("a\n\n~~~suggestion\nx\n~~~", "a\n\n~~~text\nx\n~~~"),
+        ("`````SUGGESTION\nx\n`````", "`````text\nx\n`````"),
+        ("```  \tSuggestion  x=1\nx", "```  \ttext  x=1\nx"),
+        ("   ```suggestion\n   x\n   ```", "   ```text\n   x\n   ```"),
+        ("- ```suggestion\n  x\n  ```", "- ```text\n  x\n  ```"),
+        ("12) > * ~~~~suggestion", "12) > * ~~~~text"),
+        ("> ```suggestion\n> x", "> ```text\n> x"),
+        ("- a\n\n      ```suggestion", "- a\n\n      ```text"),
+        ("a\r```suggestion\rx", "a\r```text\rx"),
+        ("a\r\n```suggestion\r\nx", "a\r\n```text\r\nx"),
+        ("```suggestion:-0+2\nx\n```", "```text:-0+2\nx\n```"),
+        ("```\u{200b}suggestion\nx", "```<U+200B>suggestion\nx"),
+        ("```\u{a0}suggestion\nx", "```\u{a0}text\nx"),
+        // Forges decode the words after a fence.
+        (
+            "```&#115;uggestion\nx\n```",
+            "```&amp;#115;uggestion\nx\n```",
+        ),
+        ("```sugge&#x73tion\nx", "```sugge&amp;#x73tion\nx"),
+        ("[^1]: ```suggestion\nx", "\\[^1]: ```suggestion\nx"),
+        (
+            "<pre lang=\"suggestion\">x",
+            "&lt;pre lang=\"suggestion\">x",
+        ),
+        // One block ends and another begins.
+        (
+            "```\na\n```\n```suggestion\nx\n```",
+            "```\na\n```\n```text\nx\n```",
+        ),
+    ] {
+        assert_eq!(post(text), expected, "{text}");
+        assert_eq!(description(text, &Said::default()), expected, "{text}");
+        // A person who asks for it in the task does not know which line it would change.
+        assert_eq!(markdown(text, &Said::by_person(text)), expected, "{text}");
+    }
+    for text in [
+        "A suggestion: ```suggestion``` is a word",
+        "``suggestion``",
+        "```suggestions\nx\n```",
+        "```rust suggestion\nx\n```",
+        "````\n```suggestion\nx\n```\n````",
+    ] {
+        assert_eq!(post(text), text);
+    }
+    assert_eq!(message("```suggestion"), "```suggestion");
+}
+
+#[test]
+fn only_the_change_that_drive_wrote_can_be_applied() {
+    let block = "```suggestion\nx @ann\n```";
+    let own = |text: &str| with_suggestion(text, Some(block), &Said::default());
+    let text = format!("Wrong.\n\n{block}");
+    assert_eq!(own(&text), text);
+    assert_eq!(with_suggestion(block, None, &Said::default()), post(block));
+    for (text, expected) in [
+        (
+            format!("{block}\n\n```suggestion\ny\n```"),
+            format!("{block}\n\n```text\ny\n```"),
+        ),
+        (
+            format!("```suggestion\ny\n```\n\n{block}"),
+            format!("```text\ny\n```\n\n{block}"),
+        ),
+        (
+            "```suggestion\nx @ann\n````\n".to_owned(),
+            "```text\nx @ann\n````\n".to_owned(),
+        ),
+        (
+            "> ```suggestion\nx @ann\n```".to_owned(),
+            "> ```text\nx @ ann\n```".to_owned(),
+        ),
+        (
+            "````suggestion\nx @ann\n```\nz\n````".to_owned(),
+            "````text\nx @ann\n```\nz\n````".to_owned(),
+        ),
+    ] {
+        assert_eq!(own(&text), expected);
+    }
+}
+
+#[test]
 fn definitions_are_shown_because_they_hide_their_words() {
     for (text, expected) in [
         ("[//]: # (hidden)", "\\[//]: # (hidden)"),

@@ -126,6 +126,9 @@ pub struct LineRemark {
     pub line: u64,
     /// Its text.
     pub body: String,
+    /// The block of its text that people may apply as a change. In other blocks nothing is offered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<String>,
 }
 
 /// The answer of a forge.

@@ -4,7 +4,7 @@
 use super::ask::INJECTED;
 use super::effect::Effect;
 use super::forge_act::ForgeAct;
-use crate::forge::inert::{Said, description, markdown, plain};
+use crate::forge::inert::{Said, description, markdown, plain, with_suggestion};
 use crate::forge::part::unmarked;
 
 impl Effect {
@@ -53,7 +53,8 @@ impl ForgeAct {
             ForgeAct::PostReview { body, lines, .. } => {
                 *body = post(body, said);
                 for line in lines {
-                    line.body = post(&line.body, said);
+                    let block = line.suggestion.as_deref();
+                    line.body = with_suggestion(&unmarked(&line.body), block, said);
                 }
             }
             ForgeAct::PostComment { body }

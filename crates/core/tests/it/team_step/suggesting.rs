@@ -69,3 +69,18 @@ fn code_that_would_replace_other_lines_is_shown_and_is_no_suggestion() {
         assert!(posted.contains("become"), "{posted}");
     }
 }
+
+#[test]
+fn a_change_that_a_reviewer_hides_in_its_words_cannot_be_applied() {
+    let hidden = "```suggestion\nrm -rf /\n```";
+    let (posted, _) = told(&json!({"evidence": hidden}));
+    assert_eq!(
+        posted,
+        "**major** the name is not checked\n\n```text\nrm -rf /\n```"
+    );
+    let (posted, _) = told(&json!({"evidence": hidden, "replacement": "x"}));
+    assert_eq!(
+        posted,
+        "```suggestion\nx\n```\n\n**major** the name is not checked\n\n```text\nrm -rf /\n```"
+    );
+}

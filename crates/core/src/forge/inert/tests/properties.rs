@@ -15,6 +15,11 @@ static ACTIVE_POST: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// A block that a forge offers to apply as a change.
+static OFFER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?mi)^[\s>*+.)\d-]*(?:`{3,}|~{3,})[ \t]*suggestion(?:\s|$)").unwrap()
+});
+
 fn active(more: &str) -> Regex {
     let issue = r"(?:(?:[A-Za-z0-9_./-]*[\#!]|GH-)[0-9]+(?:[^A-Za-z0-9]|$)|https?://[\w.-]+/[\w./-]+/(?:issues|pull)/[0-9]+)";
     Regex::new(&format!(
@@ -78,6 +83,9 @@ fn piece() -> impl Strategy<Value = String> {
         "``",
         "```",
         "```\n",
+        "```suggestion\n",
+        "~~~ Suggestion\n",
+        "suggestion",
         "~~~\n",
         "- ",
         "> ",
@@ -156,6 +164,16 @@ proptest! {
     fn no_post_without_code_acts(text in mixed()) {
         let text = post(&text.replace(['`', '~'], ""));
         prop_assert_eq!(acting(&ACTIVE_POST, &text), None);
+    }
+
+    #[test]
+    fn no_post_offers_a_change(text in mixed()) {
+        let text = post(&text);
+        let code = code::ranges(&text);
+        let is_code = |at: usize| code.iter().any(|range| range.contains(&at));
+        for found in OFFER.find_iter(&text) {
+            prop_assert!(is_code(found.start()), "{}", text);
+        }
     }
 
     #[test]

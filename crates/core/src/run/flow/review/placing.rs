@@ -68,10 +68,12 @@ pub(super) fn remark(
 
 /// A finding that stands on a line, as the forge takes it.
 pub(super) fn line_remark(finding: &Finding) -> LineRemark {
+    let (body, suggestion) = text_on_line(finding);
     LineRemark {
         path: finding.file.clone().unwrap_or_default(),
         line: finding.line.unwrap_or_default(),
-        body: text_on_line(finding),
+        body,
+        suggestion,
     }
 }
 

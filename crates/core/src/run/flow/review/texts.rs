@@ -2,7 +2,7 @@
 
 use super::super::super::model::ReviewRecord;
 use crate::agent::answer::{Confidence, Finding, Severity};
-use crate::forge::inert::{Said, markdown};
+use crate::forge::inert::{Said, with_suggestion};
 use crate::forge::text::BODY_CHARS;
 use crate::markdown::code;
 use crate::prompts::fenced;
@@ -53,12 +53,12 @@ pub(super) fn text_with_code(finding: &Finding) -> String {
     }
 }
 
-/// The text of one finding that stands on its line. Code that replaces exactly this line is posted as a
-/// suggestion, which a person can apply with a click; so it must reach the forge as it is, and as code.
-pub(super) fn text_on_line(finding: &Finding) -> String {
+/// The text of one finding that stands on its line, and the block in it that people may apply. Code that
+/// replaces exactly this line is such a block; so it must reach the forge as it is, and as code.
+pub(super) fn text_on_line(finding: &Finding) -> (String, Option<String>) {
     let text = finding_text(finding);
     let Some(block) = code_block(finding, Form::Suggestion) else {
-        return text_with_code(finding);
+        return (text_with_code(finding), None);
     };
     // What the reviewer wrote may open a block that does not end before this one.
     let is_plain = !["```", "~~~", "<"].iter().any(|mark| text.contains(mark));
@@ -67,10 +67,10 @@ pub(super) fn text_on_line(finding: &Finding) -> String {
     } else {
         format!("{block}\n\n{text}")
     };
-    if markdown(&posted, &Said::default()).contains(&block) {
-        posted
+    if with_suggestion(&posted, Some(&block), &Said::default()).contains(&block) {
+        (posted, Some(block))
     } else {
-        text_with_code(finding)
+        (text_with_code(finding), None)
     }
 }
 
