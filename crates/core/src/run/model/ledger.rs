@@ -92,7 +92,8 @@ pub enum Life {
         /// Why.
         why: String,
     },
-    /// No review is left after it, so no fixer gets it: a person decides.
+    /// No fixer gets it: no review is left after it, or one declined it and its reviewer insists. A
+    /// person decides.
     Left,
     /// It was edited before anybody took it up; the newer version counts.
     Superseded,

@@ -5,7 +5,8 @@ use crate::cruise_step::scene::{OBJECTS, Scene, head, short};
 use drive_core::agent::Role;
 use drive_core::ids::CommitSha;
 use drive_core::run::{
-    Approved, Ask, DoneWhen, EffectResult, ForgeAct, OutcomeStatus, PhaseTerms, PollResult, Timer,
+    Approved, Ask, DoneWhen, EffectResult, ForgeAct, Life, OutcomeStatus, PhaseTerms, PollResult,
+    Timer,
 };
 
 fn approval(head: String) -> Approved {
@@ -114,6 +115,24 @@ fn auto_approve_waits_for_a_person_when_a_domain_objected_to_the_end() {
     }
     scene.settle();
     assert_eq!(scene.run.outcome, None);
+}
+
+#[test]
+fn what_a_fixer_declined_is_left_to_a_person_while_its_reviewer_insists() {
+    let mut scene = Scene::begin(auto());
+    for _ in 0..2 {
+        scene.agent(Role::Reviewer, agent_said(OBJECTS));
+        for _ in 0..4 {
+            scene.agent(Role::Reviewer, agent_said(r#"{"verdict": "approved"}"#));
+        }
+    }
+    let declines = r#"{"comments": [{"id": "inline-200", "action": "declined", "note": "No."}]}"#;
+    scene.agent(Role::Fixer, agent_said(declines));
+    scene.settle();
+    assert_eq!(scene.run.outcome, None);
+    let open = scene.cruise().ledger.open();
+    let lives: Vec<&Life> = open.map(|entry| &entry.life).collect();
+    assert_eq!(lives, [&Life::Left]);
 }
 
 /// Somebody approved and somebody objects, which a fixer declines: the approval waits.

@@ -1,10 +1,13 @@
 //! What a reviewer finds, and what becomes of it.
 
-use crate::common::{agent_ended, agent_said, kept, sandbox, team_request};
+use crate::common::{agent_ended, agent_said, comment_ref, kept, sandbox, team_request};
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};
 use drive_core::agent::{Failure, Role};
+use drive_core::forge::Surface;
 use drive_core::review::LastWord;
-use drive_core::run::{AgentJob, Effect, ForgeAct, OutcomeStatus, RunKind};
+use drive_core::run::{
+    AgentJob, Effect, EffectResult, ForgeAct, ForgeAnswer, Life, OutcomeStatus, RunKind,
+};
 use drive_core::settings::TeamMode;
 use serde_json::json;
 
@@ -265,6 +268,55 @@ fn what_a_fixer_declined_with_a_reason_it_is_not_asked_again() {
         assert_eq!(end(&run).2, Some(LastWord::NeedsChanges), "{mode:?}");
         let open = drive_core::run::open_findings(&run);
         assert_eq!(open.len(), 1, "{mode:?}");
+    }
+}
+
+#[test]
+fn what_a_fixer_declined_is_open_in_the_ledger_while_its_reviewer_insists() {
+    let declines = r#"{"comments": [{"id": "inline-200", "action": "declined",
+        "note": "It is checked above."}]}"#;
+    let other = OBJECTS.replace("the name is not checked", "it may overflow");
+    let insists = json!({"verdict": "needs_changes", "suggestions": [
+        {"file": "src/login.rs", "line": 2, "issue": "the name is not checked"},
+        {"file": "src/login.rs", "line": 4, "issue": "it may overflow"}]});
+    let insists = insists.to_string();
+    // The reviewer insists to the end, or gives in after another finding was fixed.
+    for (later, verdict) in [
+        (vec![OBJECTS], LastWord::NeedsChanges),
+        (vec![&insists, OBJECTS], LastWord::NeedsChanges),
+        (vec![&insists, APPROVED], LastWord::Approved),
+        (vec![&other, APPROVED], LastWord::Approved),
+    ] {
+        let mut request = team_request(TeamMode::Github);
+        if let RunKind::Team(terms) = &mut request.kind {
+            terms.max_iterations = 3;
+        }
+        let mut said = Vec::new();
+        for first in [&[OBJECTS], &later[..]].concat() {
+            said.extend([first, APPROVED, APPROVED, APPROVED, APPROVED]);
+        }
+        let mut scene = Scene::reviews(&said);
+        let posted = |id| EffectResult::OnForge {
+            answer: ForgeAnswer::ReviewPosted {
+                review: comment_ref(Surface::Review, id),
+                lines: vec![comment_ref(Surface::Inline, id + 100)],
+            },
+        };
+        scene.answers("postReview", [posted(100), posted(101)]);
+        scene.agents.push_back(agent_said(declines));
+        let run = scene.fly(request);
+        assert_eq!(end(&run).2, Some(verdict), "{later:?}");
+        let ledger = &team(&run).ledger;
+        let first = comment_ref(Surface::Inline, 200);
+        let mut entries = ledger.entries();
+        let declined = entries.find(|entry| entry.key.comment() == first);
+        let life = &declined.unwrap().life;
+        let is_left = *life == Life::Left;
+        assert_eq!(
+            is_left,
+            verdict == LastWord::NeedsChanges,
+            "{later:?} {life:?}"
+        );
     }
 }
 

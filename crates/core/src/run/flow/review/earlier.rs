@@ -1,11 +1,11 @@
 //! What a reviewer said of an older commit, and what became of it.
 
-use super::super::super::model::{FixerResult, RemarkRecord, ReviewOf, ReviewRecord};
+use super::super::super::model::{Answer, FixerResult, Life, RemarkRecord, ReviewOf, ReviewRecord};
 use super::super::phase::PhaseFlow;
 use super::texts::{finding_text, without_severity};
 use crate::agent::answer::Finding;
 use crate::prompts::Answered;
-use crate::review::{ChangedPlace, Domain};
+use crate::review::{ChangedPlace, Domain, is_blocking};
 
 /// How many findings of the last review its reviewer is reminded of.
 const MOST_REMINDED: usize = 50;
@@ -63,13 +63,49 @@ impl PhaseFlow<'_> {
 
     /// Whether a fixer declined this very finding before, with a reason, whoever raised it.
     pub(super) fn is_declined(&self, finding: &Finding) -> bool {
-        self.state.record.remarks.iter().any(|one| {
-            one.review.is_some()
-                && one.action == Some(FixerResult::Declined)
-                && !one.note.trim().is_empty()
-                && is_about(one, finding)
-        })
+        let mut remarks = self.state.record.remarks.iter();
+        remarks.any(|one| is_reasoned_refusal(one) && is_about(one, finding))
     }
+
+    /// Opens again what a fixer declined and a reviewer still asks for: no fixer gets it, so a person
+    /// decides. Once no reviewer asks for it any more, the refusal is accepted.
+    pub(super) fn leave_insisted(&mut self) {
+        let min = self.terms.review.min_confidence;
+        let objections = self.state.record.objections();
+        let asked = objections.flat_map(|one| &one.findings);
+        let asked: Vec<&Finding> = asked.filter(|one| is_blocking(one, min)).collect();
+        let mut moved = Vec::new();
+        for entry in self.state.ledger.entries() {
+            let comment = Some(entry.key.comment());
+            let mut latest = self.state.record.remarks.iter().rev();
+            let last = latest.find(|one| one.comment == comment);
+            let Some(remark) = last.filter(|one| is_reasoned_refusal(one)) else {
+                continue;
+            };
+            let is_insisted = asked.iter().any(|one| is_about(remark, one));
+            let is_answered = matches!(entry.life, Life::Replied { .. });
+            if is_insisted && is_answered {
+                moved.push((entry.key.clone(), Life::Left));
+            } else if !is_insisted && entry.life == Life::Left {
+                let answer = Answer {
+                    action: FixerResult::Declined,
+                    commit: remark.commit.clone(),
+                    note: remark.note.clone(),
+                };
+                let reply = None;
+                moved.push((entry.key.clone(), Life::Replied { answer, reply }));
+            }
+        }
+        for (key, life) in moved {
+            self.state.ledger.set(&key, life);
+        }
+    }
+}
+
+/// Whether a fixer declined a finding of a reviewer, and said why.
+fn is_reasoned_refusal(remark: &RemarkRecord) -> bool {
+    let is_declined = remark.action == Some(FixerResult::Declined);
+    remark.review.is_some() && is_declined && !remark.note.trim().is_empty()
 }
 
 /// Whether a record is about this finding. One without a file may be about several, each named with

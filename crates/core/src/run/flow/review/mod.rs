@@ -342,6 +342,7 @@ impl PhaseFlow<'_> {
         });
         let rounds: Vec<u32> = objecting.map(|one| one.round).collect();
         self.state.next = plan.after_reviews(&rounds);
+        self.leave_insisted();
         self.post_reviews(&given, lines);
     }
 
