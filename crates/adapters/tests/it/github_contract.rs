@@ -57,6 +57,7 @@ fn the_adapter_uses_exactly_the_operations_it_lists() {
     let lines = [LineComment {
         path: "a.txt",
         line: 1,
+        start_line: None,
         post: post("<!-- drive:2 -->"),
     }];
     let review = NewReview {
@@ -95,6 +96,37 @@ fn the_adapter_uses_exactly_the_operations_it_lists() {
 }
 
 #[test]
+fn a_remark_on_several_lines_is_posted_with_the_first_and_the_last() {
+    let hub = Hub::start();
+    let pr = open(&hub, "feat/x");
+    let post = |marker| Post {
+        body: "```suggestion\nx\n```",
+        marker,
+    };
+    let line = |start_line, line, marker| LineComment {
+        path: "a.txt",
+        line,
+        start_line,
+        post: post(marker),
+    };
+    let lines = [
+        line(Some(1), 2, "<!-- drive:1 -->"),
+        line(None, 1, "<!-- drive:2 -->"),
+    ];
+    let review = NewReview {
+        head: &pr.head_sha,
+        post: post("<!-- drive:3 -->"),
+        lines: &lines,
+    };
+    hub.forge.review(pr.number, &review).unwrap();
+    assert_eq!(
+        hub.simulator.commented_lines(REPO, 1),
+        [(Some(1), 2), (None, 1)]
+    );
+    assert_eq!(hub.simulator.violations(), Vec::<String>::new());
+}
+
+#[test]
 fn a_remark_that_moves_into_the_body_of_a_review_makes_no_text_of_code() {
     let hub = Hub::start();
     let pr = open(&hub, "feat/x");
@@ -102,6 +134,7 @@ fn a_remark_that_moves_into_the_body_of_a_review_makes_no_text_of_code() {
         let lines = [LineComment {
             path,
             line: 3,
+            start_line: None,
             post: Post {
                 body: remark,
                 marker: "<!-- drive:line -->",

@@ -93,6 +93,7 @@ fn every_write_stands_once(kind: FaultKind) {
     let lines = [LineComment {
         path: "src/lib.rs",
         line: 1,
+        start_line: None,
         post: post("<!-- drive:4 -->"),
     }];
     let review = NewReview {

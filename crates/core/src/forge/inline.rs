@@ -101,6 +101,15 @@ pub fn require_line(files: &[FileDiff], path: &str, line: u64) -> Result<(), Pro
     .hint(hint))
 }
 
+/// Whether a comment can stand on these lines, from the first to the last. Forges take only lines that one
+/// hunk shows.
+pub fn shows_lines(files: &[FileDiff], path: &str, first: u64, last: u64) -> bool {
+    let mut files = files.iter();
+    let file = files.find(|file| file.new_path.as_deref() == Some(path));
+    let holds = |hunk: &Hunk| hunk.new.contains(&first) && hunk.new.contains(&last);
+    first <= last && file.is_some_and(|file| file.hunks.iter().any(holds))
+}
+
 /// Where line `line` of the old file stands in the new one; `None` when it was changed or removed.
 /// The hunks must come without context lines.
 pub fn follow_line(hunks: &[Hunk], line: u64) -> Option<u64> {

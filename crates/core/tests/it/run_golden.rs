@@ -317,6 +317,7 @@ fn every_act() -> [ForgeAct; 10] {
             lines: vec![LineRemark {
                 path: "src/login.rs".into(),
                 line: 2,
+                start_line: None,
                 body: "check the name".into(),
                 suggestion: None,
             }],

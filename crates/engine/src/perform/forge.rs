@@ -167,6 +167,7 @@ impl Signer<'_> {
             .map(|(line, (body, marker))| LineComment {
                 path: &line.path,
                 line: line.line,
+                start_line: line.start_line,
                 post: post(body, marker),
             })
             .collect();

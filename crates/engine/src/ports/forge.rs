@@ -30,13 +30,15 @@ pub struct Post<'a> {
     pub marker: &'a str,
 }
 
-/// A remark on one line of the diff.
+/// A remark on one line of the diff, or on several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineComment<'a> {
     /// The file, relative to the root.
     pub path: &'a str,
-    /// Line in the new version of the file, counted from one.
+    /// Line in the new version of the file, counted from one; the last one of several.
     pub line: u64,
+    /// The first line, where it is about several. A forge without such comments puts it there.
+    pub start_line: Option<u64>,
     /// The comment.
     pub post: Post<'a>,
 }

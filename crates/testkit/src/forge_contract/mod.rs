@@ -60,6 +60,7 @@ macro_rules! forge_contract {
                 a_review_with_the_same_marker_stands_once,
                 a_lost_answer_does_not_review_twice,
                 a_line_the_diff_does_not_reach_is_not_lost,
+                a_remark_on_several_lines_stands_on_one_of_them,
                 a_thread_is_resolved_by_any_of_its_comments,
                 an_approval_stands_for_the_head_it_was_given_for,
                 a_later_verdict_of_the_same_person_takes_an_approval_back,

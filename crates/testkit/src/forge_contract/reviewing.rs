@@ -2,7 +2,7 @@
 
 use super::ForgeFixture;
 use super::fixture::{all_comments, containing, open, post};
-use drive_core::forge::{Permission, PullRequest, ReviewState, Surface};
+use drive_core::forge::{Comment, Permission, PullRequest, ReviewState, Surface};
 use drive_engine::ports::{LineComment, NewReview, PostedReview};
 
 const REVIEW: &str = "<!-- drive:test:review -->";
@@ -14,11 +14,13 @@ fn give(fixture: &dyn ForgeFixture, pr: &PullRequest, second_line: u64) -> Poste
         LineComment {
             path: "src/lib.rs",
             line: 2,
+            start_line: None,
             post: post("too short", FIRST),
         },
         LineComment {
             path: "src/lib.rs",
             line: second_line,
+            start_line: None,
             post: post("too long", SECOND),
         },
     ];
@@ -80,6 +82,35 @@ pub fn a_lost_answer_does_not_review_twice(fixture: &dyn ForgeFixture) {
     let posted = give(fixture, &pr, 4);
     assert_eq!(posted.lines.len(), 2);
     assert_eq!(all_comments(fixture, pr.number).len(), 3);
+}
+
+/// A remark on several lines stands on the first or the last of them; one whose lines the diff does not
+/// show together is still read by somebody.
+pub fn a_remark_on_several_lines_stands_on_one_of_them(fixture: &dyn ForgeFixture) {
+    let pr = open(fixture, "feat/several");
+    let remark = |line, body, marker| LineComment {
+        path: "src/lib.rs",
+        line,
+        start_line: Some(2),
+        post: post(body, marker),
+    };
+    let lines = [
+        remark(4, "three lines", FIRST),
+        remark(4000, "too many", SECOND),
+    ];
+    let review = NewReview {
+        head: &pr.head_sha,
+        post: post("two remarks", REVIEW),
+        lines: &lines,
+    };
+    fixture.forge().review(pr.number, &review).unwrap();
+    let standing = all_comments(fixture, pr.number);
+    let is_first =
+        |one: &&Comment| one.key.surface == Surface::Inline && one.body.starts_with("three lines");
+    let first: Vec<_> = standing.iter().filter(is_first).collect();
+    assert_eq!(first.len(), 1);
+    assert!(matches!(first[0].line, Some(2 | 4)), "{:?}", first[0]);
+    assert_eq!(containing(&standing, "too many").len(), 1);
 }
 
 /// A remark on a line outside the diff is still read by somebody.

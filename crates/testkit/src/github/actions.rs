@@ -157,7 +157,7 @@ impl World {
         }
         for remark in remarks {
             check_text(&remark.body)?;
-            self.check_line(repo, &pull, &remark.path, remark.line)?;
+            self.check_line(repo, &pull, remark)?;
         }
         let note = self.note(pr, by, body);
         let id = note.id;
@@ -185,7 +185,7 @@ impl World {
     ) -> Done<u64> {
         let pull = self.pull(repo, pr)?.clone();
         check_text(&remark.body)?;
-        self.check_line(repo, &pull, &remark.path, remark.line)?;
+        self.check_line(repo, &pull, remark)?;
         let shell = self.shell(repo, &pull, by)?;
         let id = self.put_line_note(repo, &pull, by, shell, remark, None)?;
         self.touch(repo, pr);
@@ -352,10 +352,14 @@ impl World {
         }
     }
 
-    fn check_line(&self, repo: &str, pull: &Pull, path: &str, line: u64) -> Done<()> {
+    /// GitHub takes only lines of the diff, and several only if one hunk shows all of them.
+    fn check_line(&self, repo: &str, pull: &Pull, remark: &Remark) -> Done<()> {
         let git = &self.repo(repo)?.git;
-        let shown = git.lines_in_diff(&pull.base_sha, &pull.head_sha, path);
-        if shown.contains(&line) {
+        let shown = git.lines_in_diff(&pull.base_sha, &pull.head_sha, &remark.path);
+        let last = remark.line;
+        let is_before = remark.start.is_none_or(|start| start < last);
+        let mut lines = remark.start.unwrap_or(last)..=last;
+        if is_before && lines.all(|line| shown.contains(&line)) {
             Ok(())
         } else {
             Err(Refusal::new(

@@ -40,6 +40,17 @@ impl Simulator {
         })
     }
 
+    /// The first and the last line of each comment on lines, in order.
+    pub fn commented_lines(&self, repo: &str, pr: u64) -> Vec<(Option<u64>, u64)> {
+        let service = self.lock();
+        let repo = service.world.repos.get(repo);
+        let lines = repo.into_iter().flat_map(|repo| repo.line_notes.values());
+        lines
+            .filter(|line| line.note.pr == pr)
+            .map(|line| (line.original_start, line.original_line))
+            .collect()
+    }
+
     /// A person rewrites the description.
     pub fn rewrite_body(&self, repo: &str, pr: u64, rewrite: impl FnOnce(&str) -> String) {
         let mut service = self.lock();

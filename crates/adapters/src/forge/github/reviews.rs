@@ -6,7 +6,7 @@ use super::read;
 use super::refusal::{refused, unreadable};
 use drive_core::Problem;
 use drive_core::forge::inert::{self, Said};
-use drive_core::forge::inline::{parse_diff, require_line};
+use drive_core::forge::inline::{parse_diff, shows_lines};
 use drive_core::forge::{Approval, Comment, CommentRef, approval, text};
 use drive_core::ids::PrNumber;
 use drive_core::markdown::code;
@@ -82,7 +82,7 @@ impl Client {
             .lines
             .iter()
             .copied()
-            .partition(|line| require_line(&files, line.path, line.line).is_ok());
+            .partition(|line| shows_lines(&files, line.path, first_line(line), line.line));
         let second = match self.try_review(pr, review, &inside, &outside)? {
             Tried::LineRejected(_) => self.try_review(pr, review, &[], review.lines)?,
             tried @ (Tried::Stands(_) | Tried::Unknown(_)) => tried,
@@ -103,7 +103,8 @@ impl Client {
     ) -> Result<Tried, Problem> {
         let mut visible = review.post.body.to_owned();
         for remark in outside {
-            let place = code(&format!("{}:{}", remark.path, remark.line), PLACE_CHARS);
+            let place = format!("{}:{}", remark.path, first_line(remark));
+            let place = code(&place, PLACE_CHARS);
             visible.push_str(&format!("\n\n{place}: {}", remark.post.body));
         }
         if !outside.is_empty() {
@@ -113,10 +114,15 @@ impl Client {
         let comments: Vec<Value> = inside
             .iter()
             .map(|remark| {
-                json!({
+                let mut comment = json!({
                     "path": remark.path, "line": remark.line, "side": "RIGHT",
                     "body": text::compose(remark.post.body, remark.post.marker),
-                })
+                });
+                if let Some(start) = remark.start_line {
+                    comment["start_line"] = json!(start);
+                    comment["start_side"] = json!("RIGHT");
+                }
+                comment
             })
             .collect();
         let body = json!({
@@ -258,4 +264,9 @@ impl Client {
         }
         Ok(None)
     }
+}
+
+/// The first line that a remark is about.
+fn first_line(remark: &LineComment<'_>) -> u64 {
+    remark.start_line.unwrap_or(remark.line)
 }

@@ -106,7 +106,7 @@ impl Forge for LocalForge {
         let (reached, beyond): (Vec<_>, Vec<_>) = review
             .lines
             .iter()
-            .partition(|line| require_line(&files, line.path, line.line).is_ok());
+            .partition(|line| require_line(&files, line.path, first_line(line)).is_ok());
         let account = Self::account();
         let body = compose(&with_remarks(review.post.body, &beyond), review.post.marker);
         let (comment, lines) = self.write(|tx| {
@@ -123,7 +123,7 @@ impl Forge for LocalForge {
                     review_id: Some(comment.id),
                     spot: Some(Spot {
                         path: remark.path.to_owned(),
-                        line: remark.line,
+                        line: first_line(remark),
                         commit: review.head.to_string(),
                     }),
                     ..NewComment::new(pr, Surface::Inline, &account, &text)
@@ -276,11 +276,17 @@ fn posted(comment: CommentRef) -> Posted {
     Posted { comment, url: None }
 }
 
+/// Where a remark stands: here one has no other line.
+fn first_line(remark: &LineComment<'_>) -> u64 {
+    remark.start_line.unwrap_or(remark.line)
+}
+
 /// A remark that no line can carry is read in the body.
 fn with_remarks(body: &str, remarks: &[&LineComment<'_>]) -> String {
     let mut text = body.trim_end().to_owned();
     for remark in remarks {
-        let LineComment { path, line, post } = remark;
+        let LineComment { path, post, .. } = remark;
+        let line = first_line(remark);
         text.push_str(&format!(
             "\n\n**`{path}` line {line}**\n\n{}",
             post.body.trim_end()

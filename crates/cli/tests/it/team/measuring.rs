@@ -1,10 +1,13 @@
 //! What a reviewer suggests, what existed before, and what became of it, on either forge.
 
 use crate::stage::{APPROVES, PRIMARY};
-use crate::team::arena::{Arena, on_both_forges};
+use crate::team::arena::{Arena, REPO, on_both_forges};
 use serde_json::json;
 
-on_both_forges!(findings_are_suggested_set_apart_and_measured);
+on_both_forges!(
+    findings_are_suggested_set_apart_and_measured,
+    code_for_several_lines_is_suggested_on_all_of_them,
+);
 
 fn findings_are_suggested_set_apart_and_measured(arena: Arena) {
     let answer = json!({"verdict": "needs_changes", "suggestions": [
@@ -70,4 +73,25 @@ fn findings_are_suggested_set_apart_and_measured(arena: Arena) {
         "{row}"
     );
     assert_eq!(row["resolved"], review["resolution"]["resolved"]);
+}
+
+fn code_for_several_lines_is_suggested_on_all_of_them(arena: Arena) {
+    let found = json!({"file": "greet.txt", "line": 1, "endLine": 2, "issue": "too long",
+        "replacement": "one, two"});
+    let answer = json!({"verdict": "needs_changes", "suggestions": [found]});
+    arena.stage.script("says", &answer.to_string());
+    let says = arena.stage.path("agents/says");
+    let reviewer = format!(
+        "if [ \"$DRIVE_DOMAIN\" = Correctness ] && ! grep -q fixed greet.txt; then\n\
+         cat {says:?}; exit\nfi\n{APPROVES}"
+    );
+    let ended = arena.team("github", PRIMARY, &reviewer);
+    assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
+    assert_eq!(
+        arena.seen().texts[1],
+        "**major** too long\n\nLines 1 to 2 become:\n\n```suggestion\none, two\n```"
+    );
+    if let Some(simulator) = &arena.simulator {
+        assert_eq!(simulator.commented_lines(REPO, 1)[0], (Some(1), 2));
+    }
 }

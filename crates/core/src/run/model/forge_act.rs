@@ -122,8 +122,11 @@ pub struct VerifiedAgainst {
 pub struct LineRemark {
     /// The file.
     pub path: String,
-    /// Line in the new version of the file.
+    /// Line in the new version of the file; the last one of several.
     pub line: u64,
+    /// The first line, where it is about several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_line: Option<u64>,
     /// Its text.
     pub body: String,
     /// The block of its text that people may apply as a change. In other blocks nothing is offered.

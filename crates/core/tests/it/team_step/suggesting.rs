@@ -3,7 +3,7 @@
 use crate::common::team_request;
 use crate::team_step::scene::{APPROVED, Scene};
 use drive_core::agent::Role;
-use drive_core::run::{Effect, ForgeAct};
+use drive_core::run::{Effect, ForgeAct, LineRemark};
 use drive_core::settings::TeamMode;
 use serde_json::{Value, json};
 
@@ -57,9 +57,33 @@ fn an_empty_replacement_deletes_the_line() {
 }
 
 #[test]
+fn code_for_several_lines_is_a_suggestion_on_all_of_them() {
+    let said = json!({"verdict": "needs_changes", "suggestions": [
+        {"file": "src/login.rs", "line": 2, "endLine": 4, "issue": "twice", "replacement": "x\ny"}]});
+    let mut scene = Scene::reviews(&[&said.to_string(), APPROVED]);
+    scene.fly(team_request(TeamMode::Github));
+    let posted = scene.performed.iter().find_map(|effect| match effect {
+        Effect::OnForge {
+            act: ForgeAct::PostReview { lines, .. },
+            ..
+        } => lines.first().cloned(),
+        _ => None,
+    });
+    let block = "```suggestion\nx\ny\n```";
+    let expected = LineRemark {
+        path: "src/login.rs".to_owned(),
+        line: 4,
+        start_line: Some(2),
+        body: format!("**major** twice\n\nLines 2 to 4 become:\n\n{block}"),
+        suggestion: Some(block.to_owned()),
+    };
+    assert_eq!(posted, Some(expected));
+}
+
+#[test]
 fn code_that_would_replace_other_lines_is_shown_and_is_no_suggestion() {
     for more in [
-        json!({"replacement": "x", "endLine": 4}),
+        json!({"replacement": "x", "endLine": 99}),
         json!({"replacement": "x\ry"}),
         json!({"replacement": "x", "line": 99}),
         json!({"replacement": "\u{202e}x"}),

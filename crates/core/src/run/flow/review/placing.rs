@@ -4,7 +4,7 @@ use super::super::super::model::{LineRemark, Remark, ReviewOf};
 use super::texts::{MOST_SHOWN, text_on_line, text_with_code};
 use super::told::Told;
 use crate::agent::answer::Finding;
-use crate::forge::inline::{FileDiff, require_line};
+use crate::forge::inline::{FileDiff, require_line, shows_lines};
 use crate::review::Domain;
 use std::cmp::Reverse;
 
@@ -66,12 +66,18 @@ pub(super) fn remark(
     }
 }
 
-/// A finding that stands on a line, as the forge takes it.
-pub(super) fn line_remark(finding: &Finding) -> LineRemark {
-    let (body, suggestion) = text_on_line(finding);
+/// A finding that stands on a line, as the forge takes it. It stands on several lines where a person can
+/// apply its code to them.
+pub(super) fn line_remark(finding: &Finding, diff: &[FileDiff]) -> LineRemark {
+    let path = finding.file.clone().unwrap_or_default();
+    let first = finding.line.unwrap_or_default();
+    let last = finding.end_line.unwrap_or(first);
+    let (body, suggestion) = text_on_line(finding, shows_lines(diff, &path, first, last));
+    let is_range = suggestion.is_some() && last > first;
     LineRemark {
-        path: finding.file.clone().unwrap_or_default(),
-        line: finding.line.unwrap_or_default(),
+        path,
+        line: if is_range { last } else { first },
+        start_line: is_range.then_some(first),
         body,
         suggestion,
     }

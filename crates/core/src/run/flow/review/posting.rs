@@ -95,7 +95,7 @@ impl PhaseFlow<'_> {
             Some(_) => ForgeAct::PostReview {
                 head: head.clone(),
                 body,
-                lines: on_lines.iter().map(line_remark).collect(),
+                lines: on_lines.iter().map(|one| line_remark(one, lines)).collect(),
             },
             None => ForgeAct::PostComment { body },
         };

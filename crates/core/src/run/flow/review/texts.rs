@@ -53,19 +53,26 @@ pub(super) fn text_with_code(finding: &Finding) -> String {
     }
 }
 
-/// The text of one finding that stands on its line, and the block in it that people may apply. Code that
-/// replaces exactly this line is such a block; so it must reach the forge as it is, and as code.
-pub(super) fn text_on_line(finding: &Finding) -> (String, Option<String>) {
+/// The text of one finding that stands on its lines, and the block in it that people may apply. Code that
+/// replaces exactly these lines is such a block, if the diff shows all of them; so it must reach the forge
+/// as it is, and as code.
+pub(super) fn text_on_line(finding: &Finding, is_shown: bool) -> (String, Option<String>) {
     let text = finding_text(finding);
-    let Some(block) = code_block(finding, Form::Suggestion) else {
+    let own = code_block(finding, Form::Suggestion).filter(|_| is_shown);
+    let Some(block) = own else {
         return (text_with_code(finding), None);
+    };
+    // A forge without comments on several lines does not show which ones they are.
+    let lead = match (finding.line, finding.end_line) {
+        (Some(line), Some(end)) => format!("Lines {line} to {end} become:\n\n"),
+        (_, _) => String::new(),
     };
     // What the reviewer wrote may open a block that does not end before this one.
     let is_plain = !["```", "~~~", "<"].iter().any(|mark| text.contains(mark));
     let posted = if is_plain && text.len() <= PLAIN_BYTES {
-        format!("{text}\n\n{block}")
+        format!("{text}\n\n{lead}{block}")
     } else {
-        format!("{block}\n\n{text}")
+        format!("{lead}{block}\n\n{text}")
     };
     if with_suggestion(&posted, Some(&block), &Said::default()).contains(&block) {
         (posted, Some(block))
@@ -86,7 +93,7 @@ fn code_block(finding: &Finding, form: Form) -> Option<String> {
     let code = finding.replacement.as_deref()?;
     let line = finding.line?;
     let info = match form {
-        Form::Suggestion if finding.end_line.is_some() || code.contains('\r') => return None,
+        Form::Suggestion if code.contains('\r') => return None,
         Form::Suggestion => "suggestion",
         Form::Plain => "",
     };
