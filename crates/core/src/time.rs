@@ -3,10 +3,62 @@
 //! Deadlines are stored as wall-clock times because a monotonic clock restarts with each process: a
 //! 24 h timeout measured on one would never expire after a restart.
 
+use crate::units::Period;
 pub use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use std::time::Duration;
+
+/// The length of a date, `2026-11-01`.
+const DATE_CHARS: usize = 10;
 
 /// `base + wait`, saturating at the end of representable time.
 pub fn after(base: Timestamp, wait: Duration) -> Timestamp {
     base.checked_add(wait).unwrap_or(Timestamp::MAX)
+}
+
+/// The time that a text names: the beginning of a date in UTC (`2026-11-01`), a time (`2026-11-01T08:00:00Z`),
+/// or a length of time before now (`7d`).
+pub fn since(text: &str, now: Timestamp) -> Option<Timestamp> {
+    if let Ok(period) = text.parse::<Period>() {
+        return Some(now.checked_sub(period.get()).unwrap_or(Timestamp::MIN));
+    }
+    // A date is also read from a time without a zone, whose time would be lost.
+    let date = text.parse::<Date>().ok();
+    let date = date.filter(|_| text.len() == DATE_CHARS);
+    let begins = date.and_then(|date| date.to_zoned(TimeZone::UTC).ok());
+    begins
+        .map(|begins| begins.timestamp())
+        .or_else(|| text.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_a_date_a_timestamp_or_a_length_before_now() {
+        let now: Timestamp = "2026-11-17T12:00:00Z".parse().unwrap();
+        let read = |text| since(text, now).map(|at| at.to_string());
+        let is = |text: &str| Some(text.to_owned());
+        assert_eq!(read("2026-11-01"), is("2026-11-01T00:00:00Z"));
+        assert_eq!(
+            read("2026-11-01T08:00:00+02:00"),
+            is("2026-11-01T06:00:00Z")
+        );
+        assert_eq!(read("7d"), is("2026-11-10T12:00:00Z"));
+        assert_eq!(read("1h30m"), is("2026-11-17T10:30:00Z"));
+        assert_eq!(since("999999999d", now), Some(Timestamp::MIN));
+        for text in [
+            "",
+            "yesterday",
+            "7",
+            "7w",
+            "2026-13-01",
+            "2026-11-01T08:00",
+            "-7d",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
 }

@@ -6,7 +6,9 @@ use crate::documents::{ReviewerStats, StatsDocument};
 use crate::output::Printable;
 use clap::Args;
 use drive_adapters::settings::checkout_root;
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{ReviewStats, Reviewing, Run, review_stats};
+use drive_core::time::{Timestamp, since};
 use drive_engine::ports::{RunFilter, Store};
 use std::fmt::Write;
 
@@ -19,11 +21,34 @@ pub(crate) struct StatsArgs {
     /// Count the runs of all repositories
     #[arg(long)]
     all: bool,
+
+    /// Count the runs that started at or after this date (UTC) or within this time: 2026-11-01, 7d
+    #[arg(long, value_name = "DATE|TIME")]
+    since: Option<String>,
+}
+
+impl StatsArgs {
+    /// The time before which a run does not count.
+    fn earliest(&self, now: Timestamp) -> Result<Option<Timestamp>, Problem> {
+        let Some(text) = &self.since else {
+            return Ok(None);
+        };
+        match since(text, now) {
+            Some(earliest) => Ok(Some(earliest)),
+            None => Err(Problem::new(
+                Kind::Usage,
+                format!("invalid value `{text}` for `--since <DATE|TIME>`"),
+            )
+            .hint("pass a date (`--since 2026-11-01`) or a length of time (`--since 7d`)")),
+        }
+    }
 }
 
 /// Sums up the reviews of the stored runs.
 pub(crate) fn run(args: &StatsArgs, app: &App) -> Outcome {
+    let earliest = args.earliest(app.now())?;
     let mut runs = app.store()?.list(RunFilter::All, MOST)?;
+    runs.retain(|run| earliest.is_none_or(|earliest| run.started_at >= Some(earliest)));
     if !args.all {
         let root = checkout_root(&app.start_dir()?).and_then(|root| root.canonicalize().ok());
         runs.retain(|run| {
@@ -43,7 +68,10 @@ pub(crate) fn run(args: &StatsArgs, app: &App) -> Outcome {
     let mut text = String::new();
     if stats.is_empty() {
         let place = if args.all { "" } else { " in this repository" };
-        let _ = writeln!(text, "no reviews yet{place}");
+        let _ = match &args.since {
+            Some(since) => writeln!(text, "no reviews{place} since {since}"),
+            None => writeln!(text, "no reviews yet{place}"),
+        };
     } else {
         text.push_str(&row([
             "agent", "domain", "reviews", "rounds", "findings", "resolved", "declined", "refuted",

@@ -73,6 +73,17 @@ fn findings_are_suggested_set_apart_and_measured(arena: Arena) {
         "{row}"
     );
     assert_eq!(row["resolved"], review["resolution"]["resolved"]);
+    for (since, runs) in [("1h", 1), ("2020-01-31", 1), ("2900-01-01", 0), ("0s", 0)] {
+        let stats = arena.stage.drive(&["stats", "--since", since]);
+        assert_eq!(stats.document["runs"], runs, "{since} {stats:?}");
+    }
+    let refused = arena.stage.drive(&["stats", "--since", "yesterday"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert_eq!(refused.document["kind"], "usage", "{refused:?}");
+    assert_eq!(
+        refused.document["hint"],
+        "pass a date (`--since 2026-11-01`) or a length of time (`--since 7d`)"
+    );
 }
 
 fn code_for_several_lines_is_suggested_on_all_of_them(arena: Arena) {
