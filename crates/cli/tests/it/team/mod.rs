@@ -6,6 +6,7 @@ mod arena;
 mod deaths;
 mod github;
 mod inert;
+mod insisting;
 mod locks;
 mod matrix;
 mod measuring;
