@@ -19,7 +19,7 @@ pub use model::{
     Description, DoneWhen, EVENT_FORMAT, Effect, EffectResult, Entry, Event, FixerResult, Flow,
     ForgeAct, ForgeAnswer, Halt, HoldFor, IgnoredComment, Injected, JobComment, JobFinding,
     JobInput, JobRecord, Judged, Ledger, Life, LineRemark, Makes, Merge, MergeStep, MergeWhen,
-    Note, Outcome, OutcomeStatus, OwnPost, PLAN_PATH, Panel, Parent, Pause, PermissionRecord,
+    Note, Outcome, OutcomeStatus, OwnPost, PLAN_PATH, Panel, Parent, Part, Pause, PermissionRecord,
     Phase, PhaseEnd, PhaseTerms, PlanCheck, PollResult, Posting, Publish, Published, Record,
     Remark, RemarkRecord, Request, ResumeStep, Resumption, Retry, ReviewOf, ReviewRecord,
     ReviewTerms, RollBackCost, Round, RoundJob, RoundRecord, RoundStep, Run, RunKind, RunMessage,

@@ -5,16 +5,23 @@ use super::super::model::{
     RoundStep,
 };
 use super::phase::PhaseFlow;
-use crate::agent::answer::CommentAnswer;
-use crate::forge::text::quoted;
+use super::review::{MOST_SHOWN, without_severity};
+use crate::agent::answer::{CommentAction, CommentAnswer};
+use crate::forge::text::{BODY_CHARS, first_line, quoted};
 use crate::forge::{CommentKey, CommentRef, Surface};
 use crate::ids::CommitSha;
+use crate::markdown::code;
 use crate::problem::{Kind, Problem};
+use std::fmt::Write;
 
 /// How much of a finding stays in the record.
 const FINDING_CHARS: usize = 32 * 1024;
 /// The id under which a fixer may answer all findings without a comment at once.
 const FINDINGS_ID: &str = "review";
+/// The longest reply to several findings, so that the whole comment fits.
+const REPLY_CHARS: usize = BODY_CHARS - 4_096;
+/// The longest name of a file in a reply.
+const PATH_CHARS: usize = 300;
 
 /// The id under which a fixer answers the finding without a comment at this place of the list.
 pub(super) fn finding_id(place: usize) -> String {
@@ -45,15 +52,38 @@ impl PhaseFlow<'_> {
             let Some(entry) = self.state.ledger.get(&key) else {
                 continue;
             };
-            let answer = answer(answer_for(entry, &round.answers));
+            let whole = answer_for(entry, &round.answers);
+            let parts = 0..entry.parts.len();
+            let parts = parts.map(|place| part_answer(entry, place, &round.answers).or(whole));
+            let parts: Vec<Answer> = parts.map(&answer).collect();
+            let answer = all_in_one(&parts).unwrap_or_else(|| answer(whole));
+            self.state.ledger.answer_parts(&key, parts);
             self.record_answer(&key, &answer);
             self.state.ledger.set(&key, Life::Pushed { answer });
         }
     }
 
-    /// Records the outcome of a comment.
+    /// Records the outcome of a comment, or of each finding that it lists.
     pub(super) fn record_answer(&mut self, key: &CommentKey, answer: &Answer) {
         let entry = self.state.ledger.get(key);
+        let parts = entry.map_or(&[][..], |entry| &entry.parts);
+        for part in parts {
+            let answer = part.answer.as_ref().unwrap_or(answer);
+            self.state.record.remarks.push(RemarkRecord {
+                comment: Some(key.comment()),
+                file: part.file.clone(),
+                line: part.line,
+                commit: answer.commit.clone(),
+                note: answer.note.clone(),
+                resolved: is_fixed(answer),
+                action: Some(answer.action),
+                review: entry.and_then(|entry| entry.review.clone()),
+                text: Some(remembered(&part.body)),
+            });
+        }
+        if !parts.is_empty() {
+            return;
+        }
         let review = entry.and_then(|entry| entry.review.clone());
         let text = entry.filter(|entry| entry.review.is_some());
         self.state.record.remarks.push(RemarkRecord {
@@ -160,8 +190,43 @@ pub(super) fn answer_for<'a>(
     })
 }
 
+/// The fixer's answer to one of the findings that a comment lists.
+fn part_answer<'a>(
+    entry: &Entry,
+    place: usize,
+    answers: &'a [CommentAnswer],
+) -> Option<&'a CommentAnswer> {
+    let id = entry.part_id(place);
+    answers.iter().find(|one| one.id == id)
+}
+
+/// What a fixer says that it did about a comment; about one that lists findings, about any of them.
+pub(super) fn action_on(entry: &Entry, answers: &[CommentAnswer]) -> Option<CommentAction> {
+    let whole = answer_for(entry, answers);
+    let parts = 0..entry.parts.len();
+    let parts = parts.map(|place| part_answer(entry, place, answers).or(whole));
+    let parts: Vec<Option<CommentAction>> = parts.map(|one| one.map(|one| one.action)).collect();
+    if parts.is_empty() {
+        return whole.map(|one| one.action);
+    }
+    let is_fixed = |one: &&Option<CommentAction>| **one == Some(CommentAction::Fixed);
+    let said = parts.iter().find(is_fixed);
+    *said
+        .or(parts.iter().find(|one| one.is_none()))
+        .unwrap_or(&parts[0])
+}
+
+/// The answer to a comment that lists findings: fixed only if all of them are.
+fn all_in_one(parts: &[Answer]) -> Option<Answer> {
+    let open = parts.iter().find(|one| !is_fixed(one));
+    open.or(parts.first()).cloned()
+}
+
 /// What the author of a comment reads. Where there are no threads it begins with a quote.
 fn reply(to: &Entry, answer: &Answer) -> String {
+    if !to.parts.is_empty() {
+        return reply_to_parts(to, answer);
+    }
     let text = answer_text(answer);
     match to.key.surface {
         Surface::Inline => text,
@@ -170,6 +235,35 @@ fn reply(to: &Entry, answer: &Answer) -> String {
             format!("{quote}\n\n{text}")
         }
     }
+}
+
+/// One reply with an answer to each finding that a comment lists.
+fn reply_to_parts(to: &Entry, answer: &Answer) -> String {
+    let count = to.parts.len();
+    let room = REPLY_CHARS / count;
+    let items = to.parts.iter().map(|part| {
+        let place = match (&part.file, part.line) {
+            (Some(file), Some(line)) => format!("{} line {line}: ", code(file, PATH_CHARS)),
+            (Some(file), None) => format!("{}: ", code(file, PATH_CHARS)),
+            (None, _) => String::new(),
+        };
+        let what = first_line(without_severity(&part.body));
+        let said = answer_text(part.answer.as_ref().unwrap_or(answer));
+        let item = format!("- {place}{what}\n  {}", said.replace('\n', "\n  "));
+        item.chars().take(room).collect::<String>()
+    });
+    let items: Vec<String> = items.collect();
+    let (shown, folded) = items.split_at(MOST_SHOWN.min(count));
+    let quote = quoted(&to.author, to.url.as_deref(), &format!("{count} findings"));
+    let mut text = format!("{quote}\n\n{}", shown.join("\n"));
+    if !folded.is_empty() {
+        let (more, rest) = (folded.len(), folded.join("\n"));
+        let _ = write!(
+            text,
+            "\n\n<details><summary>{more} more</summary>\n\n{rest}\n\n</details>"
+        );
+    }
+    text
 }
 
 fn answer_text(answer: &Answer) -> String {

@@ -60,8 +60,26 @@ pub struct Entry {
     /// From which review it is; `None` for what a person wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewOf>,
+    /// The findings that it lists; none where it is about one thing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
     /// Its state.
     pub life: Life,
+}
+
+/// One of several findings in one comment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Part {
+    /// The file it is about.
+    pub file: Option<String>,
+    /// The line it is about.
+    pub line: Option<u64>,
+    /// The finding; only the beginning once it is answered.
+    pub body: String,
+    /// How it was dealt with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
 }
 
 /// The state of a comment.
@@ -239,10 +257,21 @@ impl Ledger {
                 self.open.insert(key.clone());
             } else {
                 self.open.remove(key);
-                entry.body = entry.body.chars().take(REMEMBERED_CHARS).collect();
+                let parts = entry.parts.iter_mut().map(|part| &mut part.body);
+                for body in parts.chain([&mut entry.body]) {
+                    *body = body.chars().take(REMEMBERED_CHARS).collect();
+                }
                 entry.origin = None;
             }
             entry.life = life;
+        }
+    }
+
+    /// Enters how each of the findings in a comment was dealt with.
+    pub(in crate::run) fn answer_parts(&mut self, key: &CommentKey, answers: Vec<Answer>) {
+        let parts = self.entries.get_mut(key).map(|entry| &mut entry.parts);
+        for (part, answer) in parts.into_iter().flatten().zip(answers) {
+            part.answer = Some(answer);
         }
     }
 
@@ -301,6 +330,7 @@ impl Entry {
             seen_at: now,
             tries: 0,
             review: None,
+            parts: Vec::new(),
             life: Life::Seen,
         })
     }
@@ -308,6 +338,11 @@ impl Entry {
     /// The name under which a fixer answers it, unique over all surfaces.
     pub fn id(&self) -> String {
         format!("{}-{}", surface_name(self.key.surface), self.key.id)
+    }
+
+    /// The name under which a fixer answers one of the findings that it lists.
+    pub fn part_id(&self, place: usize) -> String {
+        format!("{}.{}", self.id(), place + 1)
     }
 
     /// What our reply to this version carries, so that it is found again.

@@ -33,7 +33,7 @@ pub use forge_act::{
 pub use format::{
     EVENT_FORMAT, STATE_FORMAT, UnreadableFormat, read_event, read_run, write_event, write_run,
 };
-pub use ledger::{Answer, Entry, FixerResult, Ledger, Life, is_actionable, reply_key};
+pub use ledger::{Answer, Entry, FixerResult, Ledger, Life, Part, is_actionable, reply_key};
 pub use merge::{BranchAt, Merge, MergeStep, MergeWhen};
 pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
 pub use phase::{

@@ -6,7 +6,8 @@ use drive_core::agent::{Failure, Role};
 use drive_core::forge::Surface;
 use drive_core::review::LastWord;
 use drive_core::run::{
-    AgentJob, Effect, EffectResult, ForgeAct, ForgeAnswer, Life, OutcomeStatus, RunKind,
+    AgentJob, Effect, EffectResult, FixerResult, ForgeAct, ForgeAnswer, Life, OutcomeStatus,
+    RunKind,
 };
 use drive_core::settings::TeamMode;
 use serde_json::json;
@@ -46,6 +47,57 @@ fn a_finding_outside_the_diff_stands_in_the_body_and_is_answered_there() {
         "{:?}",
         scene.told
     );
+}
+
+#[test]
+fn findings_that_share_a_comment_are_answered_one_by_one_in_one_reply() {
+    let found = json!({"verdict": "needs_changes", "suggestions": [
+        {"file": "src/login.rs", "line": 98, "issue": "the name is not checked"},
+        {"file": "src/other.rs", "line": 99, "issue": "it may overflow"},
+        {"issue": "no test"}]});
+    let mut scene = Scene::reviews(&[&found.to_string(), APPROVED]);
+    let said = json!({"comments": [
+        {"id": "review-100.1", "action": "fixed"},
+        {"id": "review-100.2", "action": "declined", "note": "It is 64 bits wide."}]});
+    scene.agents.push_back(agent_said(&said.to_string()));
+    let run = scene.fly(team_request(TeamMode::Github));
+    assert_eq!(end(&run).2, Some(LastWord::Approved));
+    let fix = &scene.commits[1];
+    assert_eq!(fix.subject, "Fix round 1: 3 findings");
+    let short = fix.sha.short();
+    assert_eq!(
+        scene.told[1],
+        format!(
+            "to 100: > gemini-cli: 3 findings\n\n\
+             - `src/login.rs` line 98: the name is not checked\n  Fixed in {short}.\n\
+             - `src/other.rs` line 99: it may overflow\n  \
+             Left open; related changes are in {short}. It is 64 bits wide.\n\
+             - no test\n  The fixer did not say what it did about this comment. Its changes of \
+             this round are in {short}."
+        )
+    );
+    let remarks = &team(&run).record.remarks;
+    let outcomes: Vec<_> = remarks
+        .iter()
+        .map(|one| (one.line, one.action, one.resolved))
+        .collect();
+    assert_eq!(
+        outcomes,
+        [
+            (Some(98), Some(FixerResult::Fixed), true),
+            (Some(99), Some(FixerResult::Declined), false),
+            (None, Some(FixerResult::Unsaid), false),
+        ]
+    );
+    let fixer = scene.jobs.iter().find(|job| job.role == Role::Fixer);
+    let ids = fixer
+        .unwrap()
+        .input
+        .comments
+        .iter()
+        .map(|one| one.id.as_str());
+    let ids: Vec<&str> = ids.collect();
+    assert_eq!(ids, ["review-100.1", "review-100.2", "review-100.3"]);
 }
 
 #[test]

@@ -142,6 +142,7 @@ impl PhaseFlow<'_> {
             seen_at: self.now,
             tries: 0,
             review: None,
+            parts: Vec::new(),
             life: Life::Seen,
         };
         self.enter(entry);

@@ -22,16 +22,17 @@ impl PhaseFlow<'_> {
         let head = self.run.work.head_sha.as_deref();
         let findings = findings.iter().enumerate();
         job.input.comments = findings.map(finding_input).collect();
-        job.input
-            .comments
-            .extend(entries.iter().map(|entry| comment_input(entry, head)));
+        for entry in &entries {
+            job.input.comments.extend(comment_inputs(entry, head));
+        }
         job
     }
 
     /// All findings or comments, and the errors of the plan.
     fn fixer_prompt(&self, round: u32, entries: &[&Entry], findings: &[Remark]) -> String {
-        let ids: Vec<String> = entries.iter().map(|entry| entry.id()).collect();
-        let threads: Vec<String> = entries.iter().map(|entry| self.thread(entry)).collect();
+        let asked: Vec<Asked<'_>> = entries.iter().flat_map(|entry| asked(entry)).collect();
+        let threads = asked.iter().map(|one| self.thread(one.entry));
+        let threads: Vec<String> = threads.collect();
         let finding_ids: Vec<String> = (0..findings.len()).map(finding_id).collect();
         let head = self.run.work.head_sha.as_deref();
         let findings = findings.iter().zip(&finding_ids);
@@ -48,20 +49,20 @@ impl PhaseFlow<'_> {
                 thread: "",
             })
             .collect();
-        let of_entries = entries.iter().zip(&ids).zip(&threads);
-        comments.extend(of_entries.map(|((entry, id), thread)| BatchComment {
-            id,
-            author: &entry.author,
-            url: entry.url.as_deref(),
-            file: entry.path.as_deref(),
-            line: entry.line,
-            origin: origin_to_tell(entry, head),
-            given_on: match entry.commit.as_deref() {
+        let of_entries = asked.iter().zip(&threads);
+        comments.extend(of_entries.map(|(one, thread)| BatchComment {
+            id: &one.id,
+            author: &one.entry.author,
+            url: one.entry.url.as_deref(),
+            file: one.file,
+            line: one.line,
+            origin: origin_to_tell(one.entry, head),
+            given_on: match one.entry.commit.as_deref() {
                 None => GivenOn::Unknown,
-                Some(commit) if is_older(entry, head) => GivenOn::Older { commit },
+                Some(commit) if is_older(one.entry, head) => GivenOn::Older { commit },
                 Some(commit) => GivenOn::Head { commit },
             },
-            body: &entry.body,
+            body: one.body,
             thread,
         }));
         let plan_error = match &self.state.plan {
@@ -99,18 +100,51 @@ fn origin_to_tell<'e>(entry: &'e Entry, head: Option<&str>) -> Option<&'e LineOr
     entry.origin.as_ref().filter(|_| is_gone)
 }
 
-fn comment_input(entry: &Entry, head: Option<&str>) -> JobComment {
-    JobComment {
-        id: entry.id(),
+/// One thing that a fixer answers.
+struct Asked<'e> {
+    id: String,
+    entry: &'e Entry,
+    file: Option<&'e str>,
+    line: Option<u64>,
+    body: &'e str,
+}
+
+/// A comment, or each of the findings that it lists.
+fn asked(entry: &Entry) -> Vec<Asked<'_>> {
+    if entry.parts.is_empty() {
+        return vec![Asked {
+            id: entry.id(),
+            entry,
+            file: entry.path.as_deref(),
+            line: entry.line,
+            body: &entry.body,
+        }];
+    }
+    let parts = entry.parts.iter().enumerate();
+    let parts = parts.map(|(place, part)| Asked {
+        id: entry.part_id(place),
+        entry,
+        file: part.file.as_deref(),
+        line: part.line,
+        body: &part.body,
+    });
+    parts.collect()
+}
+
+fn comment_inputs(entry: &Entry, head: Option<&str>) -> Vec<JobComment> {
+    let asked = asked(entry).into_iter();
+    let inputs = asked.map(|one| JobComment {
+        id: one.id,
         author: entry.author.clone(),
-        file: entry.path.clone(),
-        line: entry.line,
+        file: one.file.map(str::to_owned),
+        line: one.line,
         origin: origin_to_tell(entry, head).cloned(),
-        body: entry.body.clone(),
+        body: one.body.to_owned(),
         url: entry.url.clone(),
         commit: entry.commit.clone(),
         is_older: is_older(entry, head),
-    }
+    });
+    inputs.collect()
 }
 
 fn finding_input((place, finding): (usize, &Remark)) -> JobComment {

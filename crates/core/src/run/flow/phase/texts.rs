@@ -2,7 +2,7 @@
 
 use super::super::super::model::{Approved, Entry, Ledger, Phase, PlanCheck, Remark, Request, Run};
 use super::super::publish::shortened;
-use super::super::reply::answer_for;
+use super::super::reply::action_on;
 use super::super::review::{MOST_SHOWN, review_body, without_severity};
 use super::super::shutdown::is_unpushed;
 use super::findings_text::{open_findings, plain};
@@ -58,6 +58,9 @@ pub(super) fn fix_message<'a>(
             }
             many => format!("Fix round {round}: {} findings", many.len()),
         },
+        [one] if !one.parts.is_empty() => {
+            format!("Fix round {round}: {} findings", one.parts.len())
+        }
         [one] => {
             let what = first_line(without_severity(&one.body));
             format!("Fix round {round}: {what}")
@@ -69,8 +72,7 @@ pub(super) fn fix_message<'a>(
     }
     for entry in entries {
         let id = entry.id();
-        let said = answer_for(entry, answers);
-        let what = match said.map(|one| one.action) {
+        let what = match action_on(entry, answers) {
             Some(CommentAction::Fixed) => "Comment",
             Some(CommentAction::Declined | CommentAction::Question) => continue,
             None => "Given",

@@ -77,12 +77,14 @@ impl PhaseFlow<'_> {
         let mut moved = Vec::new();
         for entry in self.state.ledger.entries() {
             let comment = Some(entry.key.comment());
-            let mut latest = self.state.record.remarks.iter().rev();
-            let last = latest.find(|one| one.comment == comment);
-            let Some(remark) = last.filter(|one| is_reasoned_refusal(one)) else {
+            let refusals = self.state.record.remarks.iter();
+            let refusals =
+                refusals.filter(|one| one.comment == comment && is_reasoned_refusal(one));
+            let Some(remark) = refusals.clone().next_back() else {
                 continue;
             };
-            let is_insisted = asked.iter().any(|one| is_about(remark, one));
+            let is_asked = |remark: &RemarkRecord| asked.iter().any(|one| is_about(remark, one));
+            let is_insisted = refusals.clone().any(is_asked);
             let is_answered = matches!(entry.life, Life::Replied { .. });
             if is_insisted && is_answered {
                 moved.push((entry.key.clone(), Life::Left));

@@ -1,6 +1,6 @@
 //! Places a finding on a line of the diff, or in the body of the review.
 
-use super::super::super::model::{LineRemark, Remark, ReviewOf};
+use super::super::super::model::{LineRemark, Part, Remark, ReviewOf};
 use super::texts::{MOST_SHOWN, text_on_line, text_with_code};
 use super::told::Told;
 use crate::agent::answer::Finding;
@@ -83,11 +83,9 @@ pub(super) fn line_remark(finding: &Finding, diff: &[FileDiff]) -> LineRemark {
     }
 }
 
-/// Findings without a line are fixed together.
-pub(super) fn together(remarks: Vec<Remark>) -> Vec<Remark> {
-    let Some(first) = remarks.first().cloned() else {
-        return Vec::new();
-    };
+/// Findings without a line as one comment, and each of them where there are several.
+pub(super) fn together(remarks: Vec<Remark>) -> Option<(Remark, Vec<Part>)> {
+    let first = remarks.first().cloned()?;
     let body: Vec<String> = remarks
         .iter()
         .map(|remark| match (&remark.file, remark.line) {
@@ -96,10 +94,21 @@ pub(super) fn together(remarks: Vec<Remark>) -> Vec<Remark> {
             (None, _) => format!("- {}", remark.body),
         })
         .collect();
-    vec![Remark {
+    let part = |one: Remark| Part {
+        file: one.file,
+        line: one.line,
+        body: one.body,
+        answer: None,
+    };
+    let mut parts: Vec<Part> = remarks.into_iter().map(part).collect();
+    if parts.len() == 1 {
+        parts.clear();
+    }
+    let all = Remark {
         file: None,
         line: None,
         body: body.join("\n"),
         ..first
-    }]
+    };
+    Some((all, parts))
 }

@@ -1,8 +1,8 @@
 //! Posts the reviews of one commit, and queues what they found.
 
 use super::super::super::model::{
-    Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Life, Posting, Remark, ReviewRecord, Stage,
-    thread_of,
+    Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Life, Part, Posting, Remark, ReviewRecord,
+    Stage, thread_of,
 };
 use super::super::kit::no_commit;
 use super::super::phase::PhaseFlow;
@@ -88,8 +88,7 @@ impl PhaseFlow<'_> {
         if review.verdict == Some(Verdict::NeedsChanges) {
             remarks.extend(on_lines.iter().map(|one| self.remark(told, one)));
             let others = others.iter().filter(to_fix);
-            let others = others.map(|one| self.remark(told, one));
-            remarks.extend(together(others.collect()));
+            remarks.extend(others.map(|one| self.remark(told, one)));
         }
         let act = match review.verdict {
             Some(_) => ForgeAct::PostReview {
@@ -145,35 +144,43 @@ impl PhaseFlow<'_> {
             answer: ForgeAnswer::ReviewPosted { review, lines },
         } = result
         {
-            self.enter_findings(remarks, review, &lines);
+            let sent = if let Effect::OnForge {
+                act: ForgeAct::PostReview { lines, .. },
+                ..
+            } = &effect
+            {
+                lines.len()
+            } else {
+                0
+            };
+            self.enter_findings(remarks, review, &lines, sent);
         }
         self.next_review_post(rest);
     }
 
-    /// A forge that could not put every finding on its line has them in the body: then they are one.
-    fn enter_findings(&mut self, remarks: Vec<Remark>, review: CommentRef, lines: &[CommentRef]) {
-        let is_on_line = |one: &Remark| one.file.is_some() && one.line.is_some();
-        let on_lines = remarks.iter().filter(|one| is_on_line(one)).count();
-        let remarks = if on_lines == lines.len() {
-            remarks
-        } else {
-            together(remarks)
-        };
-        let mut lines = lines.iter();
-        let mut by_comment: BTreeMap<CommentRef, Remark> = BTreeMap::new();
-        for remark in remarks {
-            let own = if is_on_line(&remark) {
-                lines.next().copied()
-            } else {
-                None
-            };
-            by_comment.entry(own.unwrap_or(review)).or_insert(remark);
+    /// The first of the findings were sent for their lines, the others share the comment of the review. A
+    /// forge that could not put every finding on its line has all of them in that one.
+    fn enter_findings(
+        &mut self,
+        mut remarks: Vec<Remark>,
+        review: CommentRef,
+        lines: &[CommentRef],
+        sent: usize,
+    ) {
+        let on_lines = if lines.len() == sent { sent } else { 0 };
+        let shared = remarks.split_off(on_lines.min(remarks.len()));
+        let mut by_comment: BTreeMap<CommentRef, (Remark, Vec<Part>)> = BTreeMap::new();
+        for (remark, comment) in remarks.into_iter().zip(lines) {
+            by_comment.entry(*comment).or_insert((remark, Vec::new()));
+        }
+        if let Some(shared) = together(shared) {
+            by_comment.entry(review).or_insert(shared);
         }
         let life = match self.state.next {
             Move::Fix => Life::Seen,
             Move::Review { .. } | Move::Done => Life::Left,
         };
-        for (comment, remark) in by_comment {
+        for (comment, (remark, parts)) in by_comment {
             let entry = Entry {
                 key: CommentKey {
                     surface: comment.surface,
@@ -191,6 +198,7 @@ impl PhaseFlow<'_> {
                 seen_at: self.now,
                 tries: 0,
                 review: Some(remark.review),
+                parts,
                 life: life.clone(),
             };
             self.enter(entry);
