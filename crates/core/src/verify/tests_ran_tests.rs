@@ -173,6 +173,236 @@ const RECORDED: &[(&str, &str, TestsRan)] = &[
         TestsRan::None,
     ),
     (
+        "cargo test -- --list (1.95.0)",
+        "a: test\n\n1 test, 0 benchmarks\n   Doc-tests cg\n0 tests, 0 benchmarks\n",
+        TestsRan::None,
+    ),
+    (
+        "cargo test --no-run (1.95.0)",
+        "    Finished `test` profile [unoptimized + debuginfo] target(s) in 0.01s\n  Executable unittests src/lib.rs (/w/debug/deps/cg-cf430339bf8ee7bc)\n",
+        TestsRan::None,
+    ),
+    (
+        "pytest --co (9.2.0)",
+        "collected 2 items\n\n<Dir py1>\n  <Module test_a.py>\n\n========================== 2 tests collected in 0.03s ==========================\n",
+        TestsRan::None,
+    ),
+    (
+        "pytest --co -q (9.2.0)",
+        "test_a.py::T::test_a\ntest_a.py::T::test_b\n\n2 tests collected in 0.02s\n",
+        TestsRan::None,
+    ),
+    (
+        "pytest --co with a filter that matches nothing (9.2.0)",
+        "================== no tests collected (2 deselected) in 0.04s ==================\n",
+        TestsRan::None,
+    ),
+    (
+        "pytest --setup-plan (9.2.0)",
+        "============================ no tests ran in 0.04s =============================\n",
+        TestsRan::None,
+    ),
+    (
+        "unittest with one skipped (3.11.7)",
+        ".s\nRan 2 tests in 0.017s\n\nOK (skipped=1)\n",
+        TestsRan::Some(1),
+    ),
+    (
+        "unittest where all are skipped",
+        "ss\nRan 2 tests in 0.017s\n\nOK (skipped=2)\n",
+        TestsRan::None,
+    ),
+    (
+        "go test -list (1.19.8)",
+        "?   \tx\t[no test files]\nTestA\nExampleB\nok  \tx/a\t0.003s\n",
+        TestsRan::None,
+    ),
+    (
+        "go test -json -list (1.19.8)",
+        "{\"Action\":\"output\",\"Package\":\"x/a\",\"Output\":\"TestA\\n\"}\n{\"Action\":\"output\",\"Package\":\"x/a\",\"Output\":\"ok  \\tx/a\\t0.008s\\n\"}\n",
+        TestsRan::None,
+    ),
+    (
+        "go test -v of a test that prints its name (1.19.8)",
+        "=== RUN   TestA\nTestA\n--- PASS: TestA (0.00s)\nPASS\nok  \tx/a\t0.002s\n",
+        TestsRan::Some(1),
+    ),
+    (
+        "jest --listTests through npm (30.5.2)",
+        "\n> p@1.0.0 test\n> jest --listTests\n\n/w/a.test.js\n",
+        TestsRan::None,
+    ),
+    (
+        "jest --listTests alone (30.5.2)",
+        "/w/a.test.js\n/w/b.spec.tsx\n",
+        TestsRan::None,
+    ),
+    (
+        "files that another program prints",
+        "checked\n/w/a.test.js\n",
+        TestsRan::Unknown,
+    ),
+    (
+        "vitest list through yarn (4.1.12)",
+        "$ vitest list\na.test.js > one\n",
+        TestsRan::None,
+    ),
+    (
+        "mocha --dry-run through pnpm (12.0.3)",
+        "\n> p@1.0.0 test /w\n> mocha --dry-run a.js\n\n\n\n  ✔ one\n\n  1 passing (2ms)\n\n",
+        TestsRan::None,
+    ),
+    (
+        "a listing of one package before the tests of another",
+        "> jest --listTests\n/w/a.test.js\n> mocha a.js\n  1 passing (2ms)\n",
+        TestsRan::Some(1),
+    ),
+    (
+        "rspec --dry-run through make (3.12)",
+        "bundle exec rspec --dry-run\n.*\n\nFinished in 0.02788 seconds (files took 0.59156 seconds to load)\n2 examples, 0 failures, 1 pending\n",
+        TestsRan::None,
+    ),
+    (
+        "rspec with one pending (3.12)",
+        "Finished in 0.00293 seconds (files took 0.63525 seconds to load)\n2 examples, 0 failures, 1 pending\n",
+        TestsRan::Some(1),
+    ),
+    (
+        "rspec without examples (3.12)",
+        "No examples found.\n\n\nFinished in 0.00041 seconds (files took 0.27379 seconds to load)\n0 examples, 0 failures\n",
+        TestsRan::None,
+    ),
+    (
+        "minitest with one skipped (5.15)",
+        "Finished in 0.001132s, 1766.4209 runs/s, 0.0000 assertions/s.\n\n2 runs, 0 assertions, 0 failures, 0 errors, 1 skips\n",
+        TestsRan::Some(1),
+    ),
+    (
+        "minitest with a name that matches nothing (5.15)",
+        "0 runs, 0 assertions, 0 failures, 0 errors, 0 skips\n",
+        TestsRan::None,
+    ),
+    (
+        "test-unit with one omitted (Ruby 3.1.2)",
+        "2 tests, 0 assertions, 0 failures, 0 errors, 0 pendings, 1 omissions, 0 notifications\n100% passed\n",
+        TestsRan::Some(1),
+    ),
+    (
+        "phpunit with one test (9.6.7)",
+        "OK (1 test, 1 assertion)\n",
+        TestsRan::Some(1),
+    ),
+    (
+        "phpunit with one skipped (9.6.7)",
+        "OK, but incomplete, skipped, or risky tests!\nTests: 2, Assertions: 1, Skipped: 1.\n",
+        TestsRan::Some(1),
+    ),
+    (
+        "phpunit where all are skipped (9.6.7)",
+        "Tests: 1, Assertions: 0, Skipped: 1.\n",
+        TestsRan::None,
+    ),
+    (
+        "phpunit --list-tests (9.6.7)",
+        "PHPUnit 9.6.7 by Sebastian Bergmann and contributors.\n\nAvailable test(s):\n - ATest::testA\n",
+        TestsRan::None,
+    ),
+    (
+        "phpunit with a filter that matches nothing (9.6.7)",
+        "No tests executed!\n",
+        TestsRan::None,
+    ),
+    (
+        "pest, after its documentation",
+        "  Tests:    1 skipped, 2 passed (3 assertions)\n",
+        TestsRan::Some(2),
+    ),
+    (
+        "maven with one skipped (3.8.7, Surefire 2.22.3)",
+        "[INFO] Tests run: 2, Failures: 0, Errors: 0, Skipped: 1\n",
+        TestsRan::Some(1),
+    ),
+    (
+        "maven -DskipTests",
+        "[INFO] Tests are skipped.\n[INFO] BUILD SUCCESS\n",
+        TestsRan::None,
+    ),
+    (
+        "maven without tests",
+        "[INFO] No tests to run.\n[INFO] BUILD SUCCESS\n",
+        TestsRan::None,
+    ),
+    (
+        "gradle without tests (4.4.1)",
+        ":compileTestJava NO-SOURCE\n:testClasses UP-TO-DATE\n:test NO-SOURCE\n\nBUILD SUCCESSFUL in 13s\n",
+        TestsRan::None,
+    ),
+    (
+        "gradle --dry-run (4.4.1)",
+        ":testClasses SKIPPED\n:test SKIPPED\n",
+        TestsRan::None,
+    ),
+    (
+        "gradle with the plain console, after its documentation",
+        "> Task :app:compileJava\n> Task :app:test\n> Task :lib:test NO-SOURCE\n",
+        TestsRan::Some(1),
+    ),
+    (
+        "dotnet test, after its documentation",
+        "Passed!  - Failed:     0, Passed:     3, Skipped:     1, Total:     4, Duration: 12 ms - x.dll (net8.0)\n",
+        TestsRan::Some(3),
+    ),
+    (
+        "dotnet test without tests, after its documentation",
+        "No test is available in /w/x.dll. Make sure that test discoverer & executors are registered.\n",
+        TestsRan::None,
+    ),
+    (
+        "dotnet test --list-tests, after its documentation",
+        "The following Tests are available:\n    X.A\n",
+        TestsRan::None,
+    ),
+    (
+        "ctest with one test (3.25.1)",
+        "1/1 Test #1: a ................................   Passed    0.01 sec\n\n100% tests passed, 0 tests failed out of 1\n",
+        TestsRan::Some(1),
+    ),
+    (
+        "ctest -N (3.25.1)",
+        "  Test #1: a\n\nTotal Tests: 1\n",
+        TestsRan::None,
+    ),
+    (
+        "ctest without tests (3.25.1)",
+        "Test project /w/build\nNo tests were found!!!\n",
+        TestsRan::None,
+    ),
+    (
+        "bun with one test and one skipped (1.4.4)",
+        "(pass) one [0.04ms]\n(skip) two\n\n 1 pass\n 1 skip\n 0 fail\nRan 2 tests across 1 file. [23.00ms]\n",
+        TestsRan::Some(1),
+    ),
+    (
+        "ava with one test and one skipped (7.0.0)",
+        "  - [skip] two\n  ✔ one\n  ─\n\n  1 test passed\n  1 test skipped\n",
+        TestsRan::Some(1),
+    ),
+    (
+        "tape with one test (5.10.2)",
+        "1..1\n# tests 1\n# pass  1\n\n# ok\n",
+        TestsRan::Some(1),
+    ),
+    (
+        "node of several packages through pnpm (10.20.0)",
+        "packages/ui test: # pass 0\npackages/ui test: # fail 0\npackages/app test: # pass 0\n",
+        TestsRan::None,
+    ),
+    (
+        "jest of several packages through turbo",
+        "ui:test: Tests:       1 skipped, 1 passed, 2 total\n",
+        TestsRan::Some(1),
+    ),
+    (
         "prose that resembles mocha and jest",
         "3 passing clouds\n2 failing engines\nTests: none\n",
         TestsRan::Unknown,
@@ -208,6 +438,20 @@ fn recorded_outputs_mean_what_the_runner_says_however_they_are_cut() {
             );
         }
     }
+}
+
+#[test]
+fn a_command_that_only_lists_tests_runs_none_whatever_it_prints() {
+    let dry = ["bundle", "exec", "rspec", "--dry-run"].map(str::to_owned);
+    let mut scan = TestScan::of(&dry);
+    scan.push(
+        Stream::Stdout,
+        b"2 examples, 0 failures\n> mocha\n1 passing (2ms)\n",
+    );
+    assert_eq!(scan.finish(), TestsRan::None);
+    assert_eq!(TestScan::of(&dry).finish(), TestsRan::None);
+    let real = ["bundle", "exec", "rspec"].map(str::to_owned);
+    assert_eq!(TestScan::of(&real).finish(), TestsRan::Unknown);
 }
 
 #[test]

@@ -29,7 +29,7 @@ impl StageRunner<'_> {
     /// Runs one stage to its end. The layers that held it come along, and which hosts it wanted.
     pub(super) fn run(&self, turn: &Turn) -> (Stage, Vec<Layer>, Vec<String>) {
         let mut scan = Scan {
-            tests: TestScan::default(),
+            tests: TestScan::of(&turn.command.argv),
             refused: Vec::new(),
             wanted: turn.name == StageName::TargetedTests,
         };
