@@ -4,10 +4,18 @@ fn texts(list: &[&str]) -> Vec<String> {
     list.iter().map(|&s| s.to_owned()).collect()
 }
 
+fn scripts(list: &[(&str, &str)]) -> Scripts {
+    let pairs = list.iter();
+    pairs
+        .map(|&(name, text)| (name.to_owned(), text.to_owned()))
+        .collect()
+}
+
 fn bounds() -> Bounds {
     Bounds {
         timeouts: StageTimeouts::default(),
         memory_bytes: Some(4 * 1024 * 1024 * 1024),
+        network: StageNetwork::Off,
     }
 }
 
@@ -16,20 +24,20 @@ fn cargo(dir: &str) -> Project {
         name: name.to_owned(),
         dir: dir.to_owned(),
         uses: texts(uses),
+        has_lib: true,
+        has_nightly_bench: false,
     };
-    Project {
-        dir: dir.to_owned(),
-        kind: ProjectKind::Cargo(CargoWorkspace {
-            packages: vec![
-                package("core", "crates/core", &[]),
-                package("engine", "crates/engine", &["core"]),
-                package("cli", "crates/cli", &["engine"]),
-                package("web", "crates/web", &[]),
-            ],
-            locked: true,
-            nextest: false,
-        }),
-    }
+    let workspace = CargoWorkspace {
+        packages: vec![
+            package("core", "crates/core", &[]),
+            package("engine", "crates/engine", &["core"]),
+            package("cli", "crates/cli", &["engine"]),
+            package("web", "crates/web", &[]),
+        ],
+        locked: true,
+        nextest: false,
+    };
+    Project::new(dir, ProjectKind::Cargo(workspace))
 }
 
 fn node(manager: NodeManager, turbo: bool, installed: Installed) -> Project {
@@ -39,31 +47,28 @@ fn node(manager: NodeManager, turbo: bool, installed: Installed) -> Project {
         scripts: texts(scripts),
         uses: texts(uses),
     };
-    Project {
-        dir: String::new(),
-        kind: ProjectKind::Node(NodeWorkspace {
-            manager,
-            turbo,
-            root_scripts: Vec::new(),
-            packages: vec![
-                package("ui", &["build", "test"], &[]),
-                package("app", &["test", "smoke"], &["ui"]),
-                package("lone", &["test"], &[]),
-            ],
-            has_needs: true,
-            installed,
-            locked: true,
-        }),
-    }
+    let workspace = NodeWorkspace {
+        manager,
+        turbo,
+        root_scripts: Scripts::new(),
+        packages: vec![
+            package("ui", &["build", "test"], &[]),
+            package("app", &["test", "smoke"], &["ui"]),
+            package("lone", &["test"], &[]),
+        ],
+        has_needs: true,
+        installed,
+        locked: true,
+    };
+    Project::new("", ProjectKind::Node(workspace))
 }
 
 fn make(targets: &[&str]) -> Project {
-    Project {
-        dir: String::new(),
-        kind: ProjectKind::Make(Makefile {
-            targets: texts(targets),
-        }),
-    }
+    let makefile = Makefile {
+        targets: texts(targets),
+        ..Makefile::default()
+    };
+    Project::new("", ProjectKind::Make(makefile))
 }
 
 /// Every command line planned, with its folder in front when it is not the root.
@@ -263,7 +268,7 @@ fn a_project_that_names_no_test_is_refused() {
     lone.dir = "web".to_owned();
     if let ProjectKind::Node(workspace) = &mut lone.kind {
         workspace.packages.clear();
-        workspace.root_scripts = texts(&["build"]);
+        workspace.root_scripts = scripts(&[("build", "true")]);
     }
     let web = std::slice::from_ref(&lone);
     assert_eq!(
@@ -326,10 +331,7 @@ fn go_builds_and_tests_the_packages_a_change_reaches() {
         package("x/a", "a", &["fmt"]),
         package("x/b", "b", &["fmt"]),
     ];
-    let go = [Project {
-        dir: String::new(),
-        kind: ProjectKind::Go(GoModule { packages }),
-    }];
+    let go = [Project::new("", ProjectKind::Go(GoModule { packages }))];
     let table: &[(&[&str], &str)] = &[
         (&["a/a.go"], "x x/a"),
         (&["b/b.go"], "x/b"),
@@ -343,10 +345,7 @@ fn go_builds_and_tests_the_packages_a_change_reaches() {
         ];
         assert_eq!(commands(&go, &changed(paths)), Ok(expected), "{paths:?}");
     }
-    let unknown = [Project {
-        dir: String::new(),
-        kind: ProjectKind::Go(GoModule::default()),
-    }];
+    let unknown = [Project::new("", ProjectKind::Go(GoModule::default()))];
     assert_eq!(
         commands(&unknown, &changed(&["a/a.go"])),
         Ok(texts(&["go build ./...", "go test ./..."]))
@@ -371,4 +370,104 @@ fn a_candidate_that_writes_its_own_rules_is_noted() {
 fn make_targets_are_rules_and_nothing_else() {
     let text = "CC := gcc\nX ?= a:b\n.PHONY: all test\nall test: dep\n\tcc a:b\n%.o: %.c\n# no: comment\nurl=http://x\nlib/a.o: a.c\n$(OUT): x\ncheck::\n";
     assert_eq!(make_targets(text), ["all", "test", "lib/a.o", "check"]);
+}
+
+#[test]
+fn a_makefile_does_not_cover_a_source_that_it_never_builds() {
+    let mut project = make(&["all", "test"]);
+    if let ProjectKind::Make(makefile) = &mut project.kind {
+        makefile.unbuilt = ["src/never.c".to_owned()].into();
+    }
+    project.dir = "lib".to_owned();
+    let projects = [project];
+    assert_eq!(
+        commands(&projects, &changed(&["lib/src/a.c", "lib/README.md"])),
+        Ok(texts(&["lib$ make all", "lib$ make test"]))
+    );
+    let problem = commands(&projects, &changed(&["lib/src/a.c", "lib/src/never.c"])).unwrap_err();
+    assert_eq!(
+        problem.reason(),
+        "`lib/src/never.c` is not tested: `make all` or `make test` never names it"
+    );
+    assert_eq!(
+        problem.hint(),
+        "build and test it by a target of the Makefile, or add a `[[verify.routes]]` to `drive.toml`"
+    );
+}
+
+#[test]
+fn cargo_checks_benchmarks_only_where_a_stable_compiler_builds_them() {
+    let mut project = cargo("");
+    if let ProjectKind::Cargo(workspace) = &mut project.kind {
+        workspace.locked = false;
+        workspace.packages[0].has_nightly_bench = true;
+        workspace.packages[2].has_lib = false;
+    }
+    let projects = [project];
+    let check = |path: &str| commands(&projects, &changed(&[path])).unwrap().remove(0);
+    assert_eq!(check("crates/web/a.rs"), "cargo check --all-targets -p web");
+    // Without a library in one of them `--lib` would be an error.
+    assert_eq!(
+        check("crates/core/a.rs"),
+        "cargo check --bins --tests --examples -p cli -p core -p engine"
+    );
+    for (text, expected) in [
+        ("#![feature(test)]\nextern crate test;\n", true),
+        ("  #! [feature(test)]\n", false),
+        ("#![ feature (test)]\n", true),
+        ("#![cfg_attr(nightly, feature(test))]\n", false),
+        ("// #![feature(test)]\n", false),
+        ("fn main() {}\n", false),
+    ] {
+        assert_eq!(needs_nightly(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_program_that_is_missing_is_the_machines_problem() {
+    let mut project = cargo("");
+    project.missing = texts(&["go", "cargo"]);
+    let problem = commands(&[project], &Scope::Everything).unwrap_err();
+    let of_machine = problem.of_machine().unwrap();
+    assert_eq!(
+        (of_machine.to_string().as_str(), of_machine.hint.as_deref()),
+        (
+            "`cargo` is not installed, and project `cargo` needs it",
+            Some("install Rust with rustup: https://rustup.rs")
+        )
+    );
+    assert_eq!(of_machine.class(), crate::Class::Environment);
+    // Another project's program does not matter.
+    let mut project = cargo("");
+    project.missing = texts(&["go"]);
+    assert!(commands(&[project], &Scope::Everything).is_ok());
+    assert!(RouteProblem::NothingChanged.of_machine().is_none());
+}
+
+#[test]
+fn only_commands_that_install_packages_reach_the_registries() {
+    let project = node(NodeManager::Npm, false, Installed::Nothing);
+    let networks = |network| {
+        let bounds = Bounds {
+            network,
+            ..bounds()
+        };
+        let plan = plan_projects(
+            std::slice::from_ref(&project),
+            &changed(&["packages/lone/a.ts"]),
+            &bounds,
+        );
+        let stages = plan.unwrap().stages.into_iter();
+        let networks = stages.filter_map(|stage| match stage.work {
+            Work::Run(command) => Some((command.argv[1].clone(), command.network)),
+            Work::Nothing(_) => None,
+        });
+        networks.collect::<Vec<_>>()
+    };
+    let with = |network| vec![("ci".to_owned(), network), ("run".to_owned(), None)];
+    assert_eq!(
+        networks(StageNetwork::Off),
+        with(Some(StageNetwork::Registries))
+    );
+    assert_eq!(networks(StageNetwork::Open), with(None));
 }

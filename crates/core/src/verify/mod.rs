@@ -16,6 +16,7 @@ mod rules_from;
 mod sequence;
 mod tests_ran;
 pub mod text;
+mod tools;
 mod wanted;
 
 pub use envelope::{
@@ -33,4 +34,5 @@ pub use rules::Rules;
 pub use rules_from::RulesFrom;
 pub use sequence::{Next, Sequence, Turn, time_left};
 pub use tests_ran::{TestScan, TestsRan};
+pub use tools::{install_hint, programs};
 pub use wanted::wanted;

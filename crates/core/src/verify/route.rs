@@ -3,6 +3,8 @@
 use super::envelope::StageName;
 use super::plan::{Plan, PlannedStage, StageCommand, Work};
 use super::text;
+use super::tools::install_hint;
+use crate::problem::{Kind, Problem};
 use globset::{GlobBuilder, GlobMatcher};
 
 /// The scope of a verification.
@@ -57,6 +59,22 @@ pub enum RouteProblem {
         /// What the project lacks.
         missing: &'static str,
     },
+    /// A detected project covers these paths, but none of its commands tests them.
+    Unexercised {
+        /// The paths.
+        paths: Vec<String>,
+        /// Why they are not tested.
+        why: String,
+        /// What makes them tested.
+        remedy: String,
+    },
+    /// A command of a detected project is not installed on this machine.
+    MissingProgram {
+        /// The route.
+        route: String,
+        /// The program.
+        program: String,
+    },
     /// Nothing differs from the base.
     NothingChanged,
     /// A glob is invalid.
@@ -77,6 +95,13 @@ impl RouteProblem {
             RouteProblem::Uncovered(paths) => uncovered(paths),
             RouteProblem::Untested { route, missing } => {
                 format!("project `{route}` has no {missing}, so no test would run")
+            }
+            RouteProblem::Unexercised { paths, why, .. } => {
+                let verb = if paths.len() == 1 { "is" } else { "are" };
+                format!("{} {verb} not tested: {why}", text::named(paths, 5))
+            }
+            RouteProblem::MissingProgram { route, program } => {
+                format!("`{program}` is not installed, and project `{route}` needs it")
             }
             RouteProblem::NothingChanged => {
                 "the commit equals its base: nothing to verify".to_owned()
@@ -103,12 +128,34 @@ impl RouteProblem {
             RouteProblem::Untested { missing, .. } => {
                 format!("add a {missing}, or a `[[verify.routes]]` to `drive.toml`")
             }
+            RouteProblem::Unexercised { remedy, .. } => {
+                format!("{remedy}, or add a `[[verify.routes]]` to `drive.toml`")
+            }
+            RouteProblem::MissingProgram { program, .. } => {
+                install_hint(program).map_or_else(|| format!("install `{program}`"), str::to_owned)
+            }
             RouteProblem::NothingChanged => {
                 "pass a revision or another `--base`: `drive verify REV --base BRANCH`".to_owned()
             }
             RouteProblem::BadGlob { .. } => {
                 "correct `paths` of that route in `drive.toml`".to_owned()
             }
+        }
+    }
+}
+
+impl RouteProblem {
+    /// The problem as one of this machine, where it is not the candidate's fault.
+    pub fn of_machine(&self) -> Option<Problem> {
+        match self {
+            RouteProblem::MissingProgram { .. } => {
+                Some(Problem::new(Kind::CommandNotFound, self.reason()).hint(self.hint()))
+            }
+            RouteProblem::Uncovered(_)
+            | RouteProblem::Untested { .. }
+            | RouteProblem::Unexercised { .. }
+            | RouteProblem::NothingChanged
+            | RouteProblem::BadGlob { .. } => None,
         }
     }
 }

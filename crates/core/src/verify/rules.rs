@@ -101,6 +101,7 @@ impl Rules {
         Bounds {
             timeouts: StageTimeouts::default(),
             memory_bytes: Some(self.memory_bytes),
+            network: self.network,
         }
     }
 }

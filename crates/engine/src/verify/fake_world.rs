@@ -174,10 +174,11 @@ impl Workspaces for World {
 impl Projects for World {
     fn read(&self, _: &StageEnv, _: &CancelToken) -> Result<Vec<Project>, Problem> {
         let targets = vec!["build".to_owned(), "test".to_owned()];
-        Ok(vec![Project {
-            dir: String::new(),
-            kind: ProjectKind::Make(Makefile { targets }),
-        }])
+        let makefile = Makefile {
+            targets,
+            ..Makefile::default()
+        };
+        Ok(vec![Project::new("", ProjectKind::Make(makefile))])
     }
 }
 

@@ -325,6 +325,9 @@ impl From<Problem> for Stop {
 
 impl From<RouteProblem> for Stop {
     fn from(problem: RouteProblem) -> Self {
+        if let Some(problem) = problem.of_machine() {
+            return Stop::Problem(problem);
+        }
         Stop::Policy(Failure {
             category: FailureCategory::Policy,
             reason: problem.reason(),

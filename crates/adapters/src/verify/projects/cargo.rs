@@ -1,6 +1,8 @@
-use super::{Tree, relative};
+use super::{Tree, relative, small_text};
 use drive_core::problem::{Kind, Problem};
-use drive_core::verify::detect::{CargoPackage, CargoWorkspace, Project, ProjectKind};
+use drive_core::verify::detect::{
+    CargoPackage, CargoWorkspace, Project, ProjectKind, needs_nightly,
+};
 use serde::Deserialize;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +18,17 @@ struct Package {
     name: String,
     manifest_path: PathBuf,
     dependencies: Vec<Dependency>,
+    targets: Vec<Target>,
 }
+
+#[derive(Deserialize)]
+struct Target {
+    kind: Vec<String>,
+    src_path: PathBuf,
+}
+
+/// The kinds of targets that `cargo check --lib` means.
+const LIBRARIES: [&str; 6] = ["lib", "rlib", "dylib", "cdylib", "staticlib", "proc-macro"];
 
 #[derive(Deserialize)]
 struct Dependency {
@@ -27,6 +39,11 @@ struct Dependency {
 /// Every Cargo workspace of the tree, each once however many manifests it has.
 pub(super) fn find(tree: &Tree<'_>) -> Result<Vec<Project>, Problem> {
     let root = &tree.stage_env.workspace.path;
+    if tree.lacks("cargo") {
+        let kind = || ProjectKind::Cargo(CargoWorkspace::default());
+        let dirs = tree.topmost_with(&["Cargo.toml"]).into_iter();
+        return Ok(dirs.map(|dir| Project::new(dir, kind())).collect());
+    }
     let mut known: HashSet<String> = HashSet::new();
     let mut projects = Vec::new();
     for dir in tree.folders_with("Cargo.toml") {
@@ -56,7 +73,7 @@ pub(super) fn find(tree: &Tree<'_>) -> Result<Vec<Project>, Problem> {
         }
         if !projects.iter().any(|project: &Project| project.dir == top) {
             let kind = ProjectKind::Cargo(workspace(tree, &top, &metadata));
-            projects.push(Project { dir: top, kind });
+            projects.push(Project::new(top, kind));
         }
     }
     Ok(projects)
@@ -78,6 +95,14 @@ fn workspace(tree: &Tree<'_>, top: &str, metadata: &Metadata) -> CargoWorkspace 
             .map(|dependency| dependency.name.clone())
             .collect()
     };
+    let is_nightly = ["rust-toolchain", "rust-toolchain.toml"]
+        .iter()
+        .any(|name| tree.text(top, name).is_some_and(|t| t.contains("nightly")));
+    let is_nightly_bench = |target: &Target| {
+        target.kind.iter().any(|kind| kind == "bench")
+            && small_text(&target.src_path).is_some_and(|text| needs_nightly(&text))
+    };
+    let is_lib = |target: &Target| target.kind.iter().any(|k| LIBRARIES.contains(&k.as_str()));
     let packages = metadata
         .packages
         .iter()
@@ -85,6 +110,8 @@ fn workspace(tree: &Tree<'_>, top: &str, metadata: &Metadata) -> CargoWorkspace 
             name: package.name.clone(),
             dir: dir_of(package),
             uses: uses(package),
+            has_lib: package.targets.iter().any(is_lib),
+            has_nightly_bench: !is_nightly && package.targets.iter().any(is_nightly_bench),
         })
         .collect();
     CargoWorkspace {

@@ -27,10 +27,7 @@ pub(super) fn find(tree: &Tree<'_>) -> Vec<Project> {
                 .ok()
                 .and_then(|text| packages(tree, &dir, &text))
                 .unwrap_or_default();
-            Project {
-                dir,
-                kind: ProjectKind::Go(GoModule { packages }),
-            }
+            Project::new(dir, ProjectKind::Go(GoModule { packages }))
         })
         .collect()
 }

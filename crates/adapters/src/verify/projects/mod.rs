@@ -2,14 +2,21 @@
 //! under the isolation of a stage.
 
 mod cargo;
+mod cmake;
+mod dotnet;
 mod go;
+mod jvm;
+mod make;
 mod node;
+mod php;
+mod python;
+mod ruby;
 
 use drive_core::network::Refused;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::End;
-use drive_core::verify::detect::{Makefile, Project, ProjectKind, PythonProject, make_targets};
-use drive_core::verify::wanted;
+use drive_core::verify::detect::Project;
+use drive_core::verify::{programs, wanted};
 use drive_engine::CancelToken;
 use drive_engine::ports::{Collect, OutputSink, ProcessRunner, Stream};
 use drive_engine::verify::{Projects, StageEnv};
@@ -24,14 +31,14 @@ const DESCRIPTION_BYTES: usize = 64 << 20;
 /// The largest manifest that is read.
 const MANIFEST_BYTES: u64 = 4 << 20;
 
-const PYTHON: [&str; 5] = [
-    "pyproject.toml",
-    "setup.py",
-    "setup.cfg",
-    "pytest.ini",
-    "tox.ini",
+/// Folders with the projects of others, or with projects that are the data of tests.
+const FOREIGN: [&str; 5] = [
+    "node_modules",
+    "vendor",
+    "testdata",
+    "fixtures",
+    "__fixtures__",
 ];
-const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
 /// Reads projects.
 pub struct ProjectReader {
@@ -55,8 +62,20 @@ impl Projects for ProjectReader {
         let mut projects = cargo::find(&tree)?;
         projects.extend(node::find(&tree)?);
         projects.extend(go::find(&tree));
-        projects.extend(python(&tree));
-        projects.extend(make(&tree));
+        projects.extend(python::find(&tree));
+        projects.extend(jvm::find(&tree));
+        projects.extend(ruby::find(&tree));
+        projects.extend(php::find(&tree)?);
+        projects.extend(dotnet::find(&tree));
+        projects.extend(cmake::find(&tree));
+        projects.extend(make::find(&tree));
+        let missing: Vec<String> = programs()
+            .filter(|program| tree.lacks(program))
+            .map(str::to_owned)
+            .collect();
+        for project in &mut projects {
+            project.missing.clone_from(&missing);
+        }
         Ok(projects)
     }
 }
@@ -97,18 +116,53 @@ impl Tree<'_> {
                 None if file == name => Some(String::new()),
                 Some(_) | None => None,
             })
-            .filter(|dir| {
-                !dir.split('/')
-                    .any(|part| matches!(part, "node_modules" | "vendor" | "testdata"))
-            })
+            .filter(|dir| !dir.split('/').any(|part| FOREIGN.contains(&part)))
             .collect();
         folders.sort_by_key(|dir| (dir.len(), dir.clone()));
         folders
     }
 
+    /// The folders that hold one of these files and lie in no other such folder.
+    fn topmost_with(&self, names: &[&str]) -> Vec<String> {
+        let mut all: Vec<String> = names
+            .iter()
+            .flat_map(|name| self.folders_with(name))
+            .collect();
+        all.sort_by_key(|dir| (dir.len(), dir.clone()));
+        let mut top: Vec<String> = Vec::new();
+        for dir in all {
+            if !top
+                .iter()
+                .any(|above| dir == *above || is_below(&dir, above))
+            {
+                top.push(dir);
+            }
+        }
+        top
+    }
+
+    /// Whether no folder of the stages' `PATH` has that program.
+    fn lacks(&self, program: &str) -> bool {
+        let env = &self.stage_env.workspace.env;
+        let path = env.iter().find(|(name, _)| name == "PATH");
+        let mut folders = path
+            .into_iter()
+            .flat_map(|(_, path)| std::env::split_paths(path));
+        !folders.any(|folder| folder.join(program).is_file())
+    }
+
     fn has(&self, dir: &str, name: &str) -> bool {
         let path = joined(dir, name);
         self.stage_env.workspace.files.contains(&path)
+    }
+
+    /// The tracked files below a folder, relative to it.
+    fn files_below(&self, dir: &str) -> Vec<String> {
+        let files = self.stage_env.workspace.files.iter();
+        files
+            .filter(|file| is_below(file, dir))
+            .map(|file| file[dir.len()..].trim_start_matches('/').to_owned())
+            .collect()
     }
 
     fn path(&self, dir: &str) -> PathBuf {
@@ -165,46 +219,21 @@ fn small_text(path: &Path) -> Option<String> {
     is_fit.then(|| std::fs::read_to_string(path).ok()).flatten()
 }
 
-fn python(tree: &Tree<'_>) -> Vec<Project> {
-    let mut dirs: Vec<String> = PYTHON
-        .iter()
-        .flat_map(|name| tree.folders_with(name))
-        .collect();
-    dirs.sort();
-    dirs.dedup();
-    dirs.into_iter()
-        .map(|dir| Project {
-            dir,
-            kind: ProjectKind::Python(PythonProject),
-        })
-        .collect()
-}
-
-fn make(tree: &Tree<'_>) -> Vec<Project> {
-    let mut projects: Vec<Project> = Vec::new();
-    for name in MAKEFILES {
-        for dir in tree.folders_with(name) {
-            let is_known = projects.iter().any(|project| project.dir == dir);
-            let targets = tree
-                .text(&dir, name)
-                .map(|text| make_targets(&text))
-                .unwrap_or_default();
-            if !is_known && !targets.is_empty() {
-                projects.push(Project {
-                    dir,
-                    kind: ProjectKind::Make(Makefile { targets }),
-                });
-            }
-        }
-    }
-    projects
-}
-
 fn joined(dir: &str, name: &str) -> String {
     if dir.is_empty() {
         name.to_owned()
     } else {
         format!("{dir}/{name}")
+    }
+}
+
+/// Whether a folder lies in another one, which is not the same.
+fn is_below(dir: &str, above: &str) -> bool {
+    match above {
+        "" => !dir.is_empty(),
+        above => dir
+            .strip_prefix(above)
+            .is_some_and(|rest| rest.starts_with('/')),
     }
 }
 

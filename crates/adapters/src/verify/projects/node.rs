@@ -1,7 +1,8 @@
-use super::{Tree, joined};
+use super::{Tree, is_below, joined};
 use drive_core::problem::{Kind, Problem};
 use drive_core::verify::detect::{
     Installed, NodeManager, NodePackage, NodeWorkspace, PACKAGE_FILES, Project, ProjectKind,
+    Scripts,
 };
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
@@ -13,7 +14,7 @@ struct Manifest {
     #[serde(default)]
     name: String,
     #[serde(default)]
-    scripts: BTreeMap<String, String>,
+    scripts: Scripts,
     #[serde(default)]
     dependencies: BTreeMap<String, serde_json::Value>,
     #[serde(default)]
@@ -44,7 +45,8 @@ impl Manifest {
     }
 }
 
-/// Every npm or pnpm workspace or single package of the tree; a member counts to its workspace.
+/// Every workspace or single package of the tree; a member counts to its workspace. A manifest without
+/// scripts that is no member, such as one that only sets `type`, belongs to the project around it.
 pub(super) fn find(tree: &Tree<'_>) -> Result<Vec<Project>, Problem> {
     let mut manifests = Vec::new();
     for dir in tree.folders_with("package.json") {
@@ -62,11 +64,13 @@ pub(super) fn find(tree: &Tree<'_>) -> Result<Vec<Project>, Problem> {
             continue;
         }
         let packages = packages(tree, dir, manifest, &manifests);
+        let is_inside = projects.iter().any(|p: &Project| is_below(dir, &p.dir));
+        if is_inside && manifest.scripts.is_empty() && packages.is_empty() {
+            continue;
+        }
         members.extend(packages.iter().map(|package| joined(dir, &package.dir)));
-        projects.push(Project {
-            dir: dir.clone(),
-            kind: ProjectKind::Node(workspace(tree, dir, manifest, packages)),
-        });
+        let workspace = workspace(tree, dir, manifest, packages);
+        projects.push(Project::new(dir, ProjectKind::Node(workspace)));
     }
     Ok(projects)
 }
@@ -77,31 +81,21 @@ fn workspace(
     manifest: &Manifest,
     packages: Vec<NodePackage>,
 ) -> NodeWorkspace {
-    let is_pnpm = tree.has(dir, "pnpm-workspace.yaml")
-        || tree.has(dir, "pnpm-lock.yaml")
-        || manifest
-            .package_manager
-            .as_deref()
-            .is_some_and(|name| name.starts_with("pnpm@"));
-    let manager = if is_pnpm {
-        NodeManager::Pnpm
-    } else {
-        NodeManager::Npm
-    };
-    let lock_file = match manager {
-        NodeManager::Npm => "package-lock.json",
-        NodeManager::Pnpm => "pnpm-lock.yaml",
-    };
+    let manager = NodeManager::detect(
+        manifest.package_manager.as_deref(),
+        tree.text(dir, "yarn.lock").as_deref(),
+        &|name| tree.has(dir, name),
+    );
     let has_needs = manifest.uses().next().is_some() || !packages.is_empty();
     let installed = installed(tree, dir, &packages);
     NodeWorkspace {
         manager,
         turbo: tree.has(dir, "turbo.json"),
-        root_scripts: manifest.scripts.keys().cloned().collect(),
+        root_scripts: manifest.scripts.clone(),
         packages,
         has_needs,
         installed,
-        locked: tree.has(dir, lock_file),
+        locked: manager.lock_files().iter().any(|name| tree.has(dir, name)),
     }
 }
 

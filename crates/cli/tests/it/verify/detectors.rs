@@ -4,7 +4,7 @@ use crate::verify::support::{PATH, Scene};
 use std::process::Command;
 
 /// Where the tool chains of whoever runs the tests are.
-fn toolchains() -> Vec<(&'static str, String)> {
+pub(crate) fn toolchains() -> Vec<(&'static str, String)> {
     let home = std::env::var("HOME").unwrap_or_default();
     let or =
         |name: &str, below: &str| std::env::var(name).unwrap_or_else(|_| format!("{home}/{below}"));
@@ -19,7 +19,7 @@ fn toolchains() -> Vec<(&'static str, String)> {
     ]
 }
 
-fn has(program: &[&str]) -> bool {
+pub(crate) fn has(program: &[&str]) -> bool {
     let found = Command::new(program[0])
         .args(&program[1..])
         .output()
@@ -31,7 +31,7 @@ fn has(program: &[&str]) -> bool {
 }
 
 /// A repository with these files as its base, and a candidate that `change` makes.
-fn project(files: &[(&str, &str)], change: &str) -> Scene {
+pub(crate) fn project(files: &[(&str, &str)], change: &str) -> Scene {
     let scene = Scene::me();
     scene.shell("cd repo && git rm -rq .");
     for (path, text) in files {
@@ -47,7 +47,7 @@ fn project(files: &[(&str, &str)], change: &str) -> Scene {
 }
 
 /// The verdict, and every command line that ran.
-fn verified(scene: &Scene) -> (String, Vec<String>, String) {
+pub(crate) fn verified(scene: &Scene) -> (String, Vec<String>, String) {
     let mut command = scene.drive(&["verify", "--base", "base", "--json"]);
     command.envs(toolchains());
     let answer = scene.answer(&command.output().unwrap());
@@ -300,20 +300,6 @@ fn a_go_module_is_tested_where_a_change_reaches() {
     let (overall, ran, report) = verified(&project(files, "echo '// more' >> a/a.go"));
     assert_eq!(overall, "pass", "{report}");
     assert_eq!(ran, ["go build x/a x/b", "go test x/a x/b"]);
-}
-
-#[test]
-fn a_makefile_is_run_by_its_targets() {
-    if !has(&["make", "--version"]) {
-        return;
-    }
-    let files = &[(
-        "Makefile",
-        "build:\n\techo built > out\ntest: build\n\tcat out\n",
-    )];
-    let (overall, ran, report) = verified(&project(files, "echo x > a.c"));
-    assert_eq!(overall, "pass", "{report}");
-    assert_eq!(ran, ["make build", "make test"]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod support;
 
 mod adversarial;
 mod caches;
+mod coverage;
 mod detectors;
 mod faults;
 mod lives;

@@ -1,4 +1,5 @@
-use super::{Member, Touched, Wanted, affected};
+use super::command::Wanted;
+use super::members::{Member, Touched, affected};
 use crate::verify::envelope::StageName;
 use std::collections::BTreeSet;
 
@@ -14,7 +15,7 @@ pub struct CargoWorkspace {
 }
 
 /// One member of a workspace.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CargoPackage {
     /// The name.
     pub name: String,
@@ -22,11 +23,18 @@ pub struct CargoPackage {
     pub dir: String,
     /// The members it depends on, for whatever purpose.
     pub uses: Vec<String>,
+    /// Whether it has a library.
+    pub has_lib: bool,
+    /// Whether a benchmark needs features that only a nightly compiler has.
+    pub has_nightly_bench: bool,
 }
 
 impl CargoWorkspace {
     pub(super) fn wanted(&self, touched: &Touched) -> Vec<Wanted> {
-        let selection = self.selection(touched);
+        let affected = self
+            .affected(touched)
+            .filter(|a| a.len() < self.packages.len());
+        let selection = selection(affected.as_ref());
         let locked = self.locked.then(|| "--locked".to_owned());
         let tests: &[&str] = if self.nextest {
             &["cargo", "nextest", "run"]
@@ -34,7 +42,8 @@ impl CargoWorkspace {
             &["cargo", "test"]
         };
         vec![
-            Wanted::new(StageName::Compile, &["cargo", "check", "--all-targets"])
+            Wanted::new(StageName::Compile, &["cargo", "check"])
+                .args(self.targets(affected.as_ref()))
                 .args(locked.clone())
                 .args(selection.clone()),
             Wanted::new(StageName::TargetedTests, tests)
@@ -43,18 +52,19 @@ impl CargoWorkspace {
         ]
     }
 
-    /// The packages that changed and those that depend on them, as arguments.
-    fn selection(&self, touched: &Touched) -> Vec<String> {
-        let Some(affected) = self
-            .affected(touched)
-            .filter(|a| a.len() < self.packages.len())
-        else {
-            return vec!["--workspace".to_owned()];
+    /// Every target that the compiler can build: a benchmark with `#![feature(test)]` fails on stable, and
+    /// nobody builds it there. `--lib` is an error for a package without a library.
+    fn targets(&self, affected: Option<&BTreeSet<String>>) -> Vec<String> {
+        let selected = || {
+            let packages = self.packages.iter();
+            packages.filter(|p| affected.is_none_or(|affected| affected.contains(&p.name)))
         };
-        affected
-            .into_iter()
-            .flat_map(|name| ["-p".to_owned(), name])
-            .collect()
+        if !selected().any(|package| package.has_nightly_bench) {
+            return vec!["--all-targets".to_owned()];
+        }
+        let lib = selected().all(|package| package.has_lib).then_some("--lib");
+        let others = ["--bins", "--tests", "--examples"];
+        lib.into_iter().chain(others).map(str::to_owned).collect()
     }
 
     /// `None` when something changed that concerns every package.
@@ -66,6 +76,31 @@ impl CargoWorkspace {
         });
         affected(&members.collect::<Vec<_>>(), touched, concerns_all)
     }
+}
+
+/// The packages that changed and those that depend on them, as arguments.
+fn selection(affected: Option<&BTreeSet<String>>) -> Vec<String> {
+    let Some(affected) = affected else {
+        return vec!["--workspace".to_owned()];
+    };
+    affected
+        .iter()
+        .flat_map(|name| ["-p".to_owned(), name.clone()])
+        .collect()
+}
+
+/// Whether a crate's root file asks for unstable features: `#![feature(…)]`, but not
+/// `#![cfg_attr(…, feature(…))]`, which a stable compiler skips.
+pub fn needs_nightly(text: &str) -> bool {
+    text.lines().any(|line| {
+        let line = line.trim_start();
+        let inner = line.strip_prefix("#![").map(str::trim_start);
+        inner.is_some_and(|inner| {
+            inner
+                .strip_prefix("feature")
+                .is_some_and(|rest| rest.trim_start().starts_with('('))
+        })
+    })
 }
 
 /// Files at the root of a workspace that decide how every member is built.

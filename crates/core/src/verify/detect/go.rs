@@ -1,4 +1,5 @@
-use super::{Member, Touched, Wanted, affected};
+use super::command::Wanted;
+use super::members::{Member, Touched, affected};
 use crate::verify::envelope::StageName;
 use std::collections::BTreeSet;
 

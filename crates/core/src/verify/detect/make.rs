@@ -1,11 +1,15 @@
-use super::Wanted;
+use super::command::{Gap, Wanted};
+use super::members::Touched;
 use crate::verify::envelope::StageName;
+use std::collections::BTreeSet;
 
 /// A Makefile and the targets it names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Makefile {
     /// Explicit targets, in order.
     pub targets: Vec<String>,
+    /// Source files below it that its build and tests never name.
+    pub unbuilt: BTreeSet<String>,
 }
 
 const TARGETS: [(StageName, &[&str]); 3] = [
@@ -15,8 +19,17 @@ const TARGETS: [(StageName, &[&str]); 3] = [
 ];
 
 impl Makefile {
-    pub(super) fn wanted(&self) -> Vec<Wanted> {
-        TARGETS
+    /// The targets that the stages run.
+    pub fn stage_targets(&self) -> Vec<&'static str> {
+        let first = |(_, names): &(StageName, &[&'static str])| {
+            let names = names.iter();
+            names.copied().find(|n| self.targets.iter().any(|t| t == n))
+        };
+        TARGETS.iter().filter_map(first).collect()
+    }
+
+    pub(super) fn wanted(&self, touched: &Touched) -> Result<Vec<Wanted>, Gap> {
+        let wanted: Vec<Wanted> = TARGETS
             .iter()
             .filter_map(|(stage, names)| {
                 let name = names
@@ -24,7 +37,21 @@ impl Makefile {
                     .find(|&&n| self.targets.iter().any(|t| t == n))?;
                 Some(Wanted::new(*stage, &["make", name]))
             })
-            .collect()
+            .collect();
+        let unbuilt: Vec<String> = touched
+            .paths()
+            .filter(|path| self.unbuilt.contains(*path))
+            .cloned()
+            .collect();
+        if unbuilt.is_empty() || !wanted.iter().any(|w| w.name == StageName::TargetedTests) {
+            return Ok(wanted);
+        }
+        let commands: Vec<String> = wanted.iter().map(|w| w.argv.join(" ")).collect();
+        Err(Gap {
+            paths: unbuilt,
+            why: format!("`{}` never names it", commands.join("` or `")),
+            remedy: "build and test it by a target of the Makefile".to_owned(),
+        })
     }
 }
 

@@ -4,20 +4,39 @@
 //! covers it; a path outside all projects is not covered.
 
 mod cargo;
+mod cmake;
+mod command;
+mod dotnet;
 mod go;
+mod jvm;
 mod make;
+mod members;
+mod mentions;
 mod node;
+mod php;
 mod python;
+mod ruby;
+mod scripts;
 
-pub use cargo::{CargoPackage, CargoWorkspace};
+pub use cargo::{CargoPackage, CargoWorkspace, needs_nightly};
+pub use cmake::{CMakeProject, cmake_collects, cmake_has_tests};
+pub use dotnet::DotnetProject;
 pub use go::{GoModule, GoPackage};
+pub use jvm::{JvmProject, JvmTool};
 pub use make::{Makefile, make_targets};
+pub use mentions::{unbuilt, unmentioned};
 pub use node::{Installed, NodeManager, NodePackage, NodeWorkspace, PACKAGE_FILES};
-pub use python::PythonProject;
+pub use php::{PhpProject, PhpRunner, is_php_package};
+pub use python::{PythonFiles, PythonManager, PythonProject};
+pub use ruby::{RubyProject, RubyRunner};
+pub use scripts::Scripts;
 
 use super::envelope::StageName;
 use super::plan::{Plan, PlannedStage, StageCommand, StageTimeouts, Work};
 use super::route::{RouteProblem, Scope};
+use crate::settings::StageNetwork;
+use command::{Gap, Wanted};
+use members::{Touched, below};
 use std::collections::BTreeSet;
 
 /// One project of the tree.
@@ -27,6 +46,19 @@ pub struct Project {
     pub dir: String,
     /// The kind of project.
     pub kind: ProjectKind,
+    /// The programs of [`programs`](super::programs) that this machine lacks.
+    pub missing: Vec<String>,
+}
+
+impl Project {
+    /// A project on a machine that has every program.
+    pub fn new(dir: impl Into<String>, kind: ProjectKind) -> Self {
+        Self {
+            dir: dir.into(),
+            kind,
+            missing: Vec::new(),
+        }
+    }
 }
 
 /// What a project is built with.
@@ -34,7 +66,7 @@ pub struct Project {
 pub enum ProjectKind {
     /// A Cargo workspace or package.
     Cargo(CargoWorkspace),
-    /// An npm or pnpm workspace or package.
+    /// A workspace or package of npm, pnpm, Yarn or Bun.
     Node(NodeWorkspace),
     /// A Go module.
     Go(GoModule),
@@ -42,6 +74,16 @@ pub enum ProjectKind {
     Python(PythonProject),
     /// A Makefile with well-known targets.
     Make(Makefile),
+    /// A CMake project.
+    CMake(CMakeProject),
+    /// A project of Maven or Gradle.
+    Jvm(JvmProject),
+    /// A Ruby project with a Gemfile.
+    Ruby(RubyProject),
+    /// A PHP project with a `composer.json`.
+    Php(PhpProject),
+    /// A .NET solution or project.
+    Dotnet(DotnetProject),
 }
 
 impl ProjectKind {
@@ -52,6 +94,14 @@ impl ProjectKind {
             ProjectKind::Go(_) => "go",
             ProjectKind::Python(_) => "python",
             ProjectKind::Make(_) => "make",
+            ProjectKind::CMake(_) => "cmake",
+            ProjectKind::Jvm(JvmProject { tool, .. }) => match tool {
+                JvmTool::Maven => "maven",
+                JvmTool::Gradle => "gradle",
+            },
+            ProjectKind::Ruby(_) => "ruby",
+            ProjectKind::Php(_) => "php",
+            ProjectKind::Dotnet(_) => "dotnet",
         }
     }
 
@@ -60,7 +110,14 @@ impl ProjectKind {
         match self {
             ProjectKind::Make(_) => "`test` target",
             ProjectKind::Node(_) => "`test` script",
-            ProjectKind::Cargo(_) | ProjectKind::Go(_) | ProjectKind::Python(_) => "test",
+            ProjectKind::CMake(_) => "test that CTest knows (`enable_testing()`)",
+            ProjectKind::Ruby(_) => "RSpec file or Rake task `test`",
+            ProjectKind::Php(_) => "Composer script `test` or PHPUnit configuration",
+            ProjectKind::Cargo(_)
+            | ProjectKind::Go(_)
+            | ProjectKind::Python(_)
+            | ProjectKind::Jvm(_)
+            | ProjectKind::Dotnet(_) => "test",
         }
     }
 
@@ -71,7 +128,12 @@ impl ProjectKind {
             ProjectKind::Cargo(_)
             | ProjectKind::Node(_)
             | ProjectKind::Go(_)
-            | ProjectKind::Python(_) => false,
+            | ProjectKind::Python(_)
+            | ProjectKind::CMake(_)
+            | ProjectKind::Jvm(_)
+            | ProjectKind::Ruby(_)
+            | ProjectKind::Php(_)
+            | ProjectKind::Dotnet(_) => false,
         }
     }
 }
@@ -83,37 +145,8 @@ pub struct Bounds {
     pub timeouts: StageTimeouts,
     /// Their memory, when it is bounded.
     pub memory_bytes: Option<u64>,
-}
-
-/// What of one project changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Touched {
-    /// All of it counts as changed.
-    All,
-    /// These paths, relative to the project.
-    Paths(BTreeSet<String>),
-}
-
-/// One command a detector wants.
-pub(crate) struct Wanted {
-    name: StageName,
-    argv: Vec<String>,
-    env: Vec<(String, String)>,
-}
-
-impl Wanted {
-    fn new(name: StageName, argv: &[&str]) -> Self {
-        Self {
-            name,
-            argv: argv.iter().map(|&s| s.to_owned()).collect(),
-            env: Vec::new(),
-        }
-    }
-
-    fn args(mut self, more: impl IntoIterator<Item = String>) -> Self {
-        self.argv.extend(more);
-        self
-    }
+    /// Network access of the stages. Commands that install packages reach the registries at least.
+    pub network: StageNetwork,
 }
 
 /// The stages that `scope` needs, from the projects of the candidate's tree.
@@ -130,7 +163,7 @@ pub fn plan_projects(
     let mut stages = Vec::new();
     let mut notes = Vec::new();
     for (project, touched) in touched {
-        let wanted = wanted(project, &touched, bounds);
+        let wanted = wanted(project, &touched, bounds).map_err(|gap| unexercised(project, gap))?;
         if wanted.iter().all(|w| w.name == StageName::StartupSmoke) {
             return Err(RouteProblem::Uncovered(named(project, &touched)));
         }
@@ -138,6 +171,12 @@ pub fn plan_projects(
             return Err(RouteProblem::Untested {
                 route: route_name(project),
                 missing: project.kind.test_entry(),
+            });
+        }
+        if let Some(program) = missing(project, &wanted) {
+            return Err(RouteProblem::MissingProgram {
+                route: route_name(project),
+                program,
             });
         }
         notes.extend(rule_changes(project, &touched));
@@ -149,13 +188,43 @@ pub fn plan_projects(
     Ok(Plan::ordered(stages, notes))
 }
 
-fn wanted(project: &Project, touched: &Touched, bounds: &Bounds) -> Vec<Wanted> {
-    match &project.kind {
+fn wanted(project: &Project, touched: &Touched, bounds: &Bounds) -> Result<Vec<Wanted>, Gap> {
+    Ok(match &project.kind {
         ProjectKind::Cargo(workspace) => workspace.wanted(touched),
-        ProjectKind::Node(workspace) => workspace.wanted(touched, bounds.memory_bytes),
+        ProjectKind::Node(workspace) => workspace.wanted(touched, bounds.memory_bytes)?,
         ProjectKind::Go(module) => module.wanted(touched),
         ProjectKind::Python(python) => python.wanted(),
-        ProjectKind::Make(makefile) => makefile.wanted(),
+        ProjectKind::Make(makefile) => makefile.wanted(touched)?,
+        ProjectKind::CMake(project) => project.wanted(touched)?,
+        ProjectKind::Jvm(project) => project.wanted(),
+        ProjectKind::Ruby(project) => project.wanted(),
+        ProjectKind::Php(project) => project.wanted(),
+        ProjectKind::Dotnet(project) => project.wanted(),
+    })
+}
+
+fn unexercised(project: &Project, gap: Gap) -> RouteProblem {
+    let paths = gap.paths.iter().map(|path| join(&project.dir, path));
+    RouteProblem::Unexercised {
+        paths: paths.collect(),
+        why: gap.why,
+        remedy: gap.remedy,
+    }
+}
+
+/// The first program of these commands that the machine lacks.
+fn missing(project: &Project, wanted: &[Wanted]) -> Option<String> {
+    let mut programs = wanted.iter().filter_map(|wanted| wanted.argv.first());
+    programs
+        .find(|program| project.missing.contains(program))
+        .cloned()
+}
+
+/// Network access of a command; `None` inherits the setting of all stages.
+fn network(wanted: &Wanted, bounds: &Bounds) -> Option<StageNetwork> {
+    match bounds.network {
+        StageNetwork::Off if wanted.installs => Some(StageNetwork::Registries),
+        StageNetwork::Off | StageNetwork::Registries | StageNetwork::Open => None,
     }
 }
 
@@ -176,12 +245,12 @@ fn plan_project(project: &Project, wanted: Vec<Wanted>, bounds: &Bounds) -> Vec<
         name: w.name,
         route: route.clone(),
         work: Work::Run(StageCommand {
+            network: network(&w, bounds),
             argv: w.argv,
             dir: project.dir.clone(),
             env: w.env,
             timeout: bounds.timeouts.of(w.name),
             ready: None,
-            network: None,
         }),
     }));
     stages
@@ -255,6 +324,17 @@ fn rule_changes(project: &Project, touched: &Touched) -> Option<String> {
             "conftest.py",
         ],
         ProjectKind::Make(_) => &["Makefile", "GNUmakefile", "makefile"],
+        ProjectKind::CMake(_) => &["CMakeLists.txt"],
+        ProjectKind::Jvm(_) => &[
+            "pom.xml",
+            "build.gradle",
+            "build.gradle.kts",
+            "settings.gradle",
+            "settings.gradle.kts",
+        ],
+        ProjectKind::Ruby(_) => &["Gemfile", "Rakefile", ".rspec"],
+        ProjectKind::Php(_) => &["composer.json", "phpunit.xml", "phpunit.xml.dist"],
+        ProjectKind::Dotnet(_) => &["Directory.Build.props", "global.json"],
     };
     let Touched::Paths(paths) = touched else {
         return None;
@@ -292,50 +372,10 @@ fn join(dir: &str, path: &str) -> String {
     }
 }
 
-/// `path` relative to `dir`, when it lies in it.
-pub(crate) fn below<'a>(path: &'a str, dir: &str) -> Option<&'a str> {
-    if dir.is_empty() {
-        return Some(path);
-    }
-    path.strip_prefix(dir)?.strip_prefix('/')
-}
-
-/// A part of a workspace that can be built and tested alone.
-pub(crate) struct Member<'a> {
-    name: &'a str,
-    dir: &'a str,
-    uses: &'a [String],
-}
-
-/// The members that changed, and everything that depends on them; `None` when something changed that
-/// concerns every member, or belongs to none.
-pub(crate) fn affected(
-    members: &[Member<'_>],
-    touched: &Touched,
-    concerns_all: fn(&str) -> bool,
-) -> Option<BTreeSet<String>> {
-    let Touched::Paths(paths) = touched else {
-        return None;
-    };
-    let mut affected = BTreeSet::new();
-    for path in paths {
-        let above = members.iter().filter(|m| below(path, m.dir).is_some());
-        let owner = above.max_by_key(|m| m.dir.len());
-        affected.insert(owner.filter(|_| !concerns_all(path))?.name.to_owned());
-    }
-    loop {
-        let more: Vec<String> = members
-            .iter()
-            .filter(|m| !affected.contains(m.name) && m.uses.iter().any(|u| affected.contains(u)))
-            .map(|m| m.name.to_owned())
-            .collect();
-        if more.is_empty() {
-            return Some(affected);
-        }
-        affected.extend(more);
-    }
-}
-
 #[cfg(test)]
 #[path = "../detect_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "../detect_kinds_tests.rs"]
+mod kinds_tests;

@@ -1,19 +1,21 @@
-use super::{Member, Touched, Wanted, affected};
+use super::command::{Gap, Wanted};
+use super::members::{Member, Touched, affected, owner, with_dependents};
+use super::scripts::{Scripts, delegates};
 use crate::verify::envelope::StageName;
 use std::collections::BTreeSet;
 
 /// Below this heap node itself hardly starts.
 const SMALLEST_HEAP_MIB: u64 = 64;
 
-/// An npm or pnpm workspace, or a single package.
+/// A workspace of a Node package manager, or a single package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeWorkspace {
     /// The package manager.
     pub manager: NodeManager,
     /// Whether Turborepo is set up.
     pub turbo: bool,
-    /// The scripts of the root package.
-    pub root_scripts: Vec<String>,
+    /// The scripts of the root package, by name.
+    pub root_scripts: Scripts,
     /// The packages of the workspace; empty for a single package.
     pub packages: Vec<NodePackage>,
     /// Whether it needs packages that something must install.
@@ -42,6 +44,96 @@ pub enum NodeManager {
     Npm,
     /// pnpm.
     Pnpm,
+    /// Yarn 1.
+    YarnClassic,
+    /// Yarn 2 and later.
+    YarnBerry,
+    /// Bun.
+    Bun,
+}
+
+impl NodeManager {
+    /// The manager that the files of a project's root and its `packageManager` name.
+    pub fn detect(
+        package_manager: Option<&str>,
+        yarn_lock: Option<&str>,
+        has: &dyn Fn(&str) -> bool,
+    ) -> Self {
+        let is = |name: &str| package_manager.is_some_and(|text| text.starts_with(name));
+        // Since version 2 the lock file is YAML with this key.
+        let is_berry = || {
+            has(".yarnrc.yml")
+                || yarn_lock.is_some_and(|text| text.contains("__metadata:"))
+                || (is("yarn@") && !is("yarn@1.") && !is("yarn@0."))
+        };
+        if is("pnpm@") || has("pnpm-workspace.yaml") || has("pnpm-lock.yaml") {
+            NodeManager::Pnpm
+        } else if is("yarn@") || has("yarn.lock") || has(".yarnrc.yml") {
+            if is_berry() {
+                NodeManager::YarnBerry
+            } else {
+                NodeManager::YarnClassic
+            }
+        } else if is("bun@") || has("bun.lock") || has("bun.lockb") {
+            NodeManager::Bun
+        } else {
+            NodeManager::Npm
+        }
+    }
+
+    /// The lock files it installs from.
+    pub fn lock_files(self) -> &'static [&'static str] {
+        match self {
+            NodeManager::Npm => &["package-lock.json", "npm-shrinkwrap.json"],
+            NodeManager::Pnpm => &["pnpm-lock.yaml"],
+            NodeManager::YarnClassic | NodeManager::YarnBerry => &["yarn.lock"],
+            NodeManager::Bun => &["bun.lock", "bun.lockb"],
+        }
+    }
+
+    fn program(self) -> &'static str {
+        match self {
+            NodeManager::Npm => "npm",
+            NodeManager::Pnpm => "pnpm",
+            NodeManager::YarnClassic | NodeManager::YarnBerry => "yarn",
+            NodeManager::Bun => "bun",
+        }
+    }
+
+    fn install(self, locked: bool) -> &'static [&'static str] {
+        match (self, locked) {
+            (NodeManager::Npm, true) => &["npm", "ci", "--no-audit", "--no-fund"],
+            (NodeManager::Npm, false) => &[
+                "npm",
+                "install",
+                "--no-package-lock",
+                "--no-audit",
+                "--no-fund",
+            ],
+            (NodeManager::Pnpm, true) => &["pnpm", "install", "--frozen-lockfile"],
+            (NodeManager::Pnpm, false) => &["pnpm", "install", "--no-lockfile"],
+            (NodeManager::YarnClassic, true) => {
+                &["yarn", "install", "--frozen-lockfile", "--non-interactive"]
+            }
+            (NodeManager::YarnClassic, false) => {
+                &["yarn", "install", "--no-lockfile", "--non-interactive"]
+            }
+            (NodeManager::YarnBerry, true) => &["yarn", "install", "--immutable"],
+            // Yarn refuses to write a lock file where `CI` is set.
+            (NodeManager::YarnBerry, false) => &["yarn", "install", "--no-immutable"],
+            (NodeManager::Bun, true) => &["bun", "install", "--frozen-lockfile"],
+            (NodeManager::Bun, false) => &["bun", "install", "--no-save"],
+        }
+    }
+
+    fn turbo(self) -> &'static [&'static str] {
+        match self {
+            NodeManager::Npm => &["npx", "--no-install", "turbo", "run"],
+            NodeManager::Pnpm => &["pnpm", "exec", "turbo", "run"],
+            NodeManager::YarnClassic | NodeManager::YarnBerry => &["yarn", "run", "turbo", "run"],
+            NodeManager::Bun => &["bun", "x", "--no-install", "turbo", "run"],
+        }
+    }
 }
 
 /// One package of a workspace.
@@ -57,27 +149,35 @@ pub struct NodePackage {
     pub uses: Vec<String>,
 }
 
+impl NodePackage {
+    fn has(&self, script: &str) -> bool {
+        self.scripts.iter().any(|name| name == script)
+    }
+}
+
+/// The script that tests a package.
+const TEST: &str = "test";
 /// The script names looked for, the first that exists is taken.
-const SCRIPTS: [(StageName, &[&str]); 3] = [
-    (StageName::Compile, &["build", "compile", "typecheck"]),
-    (StageName::TargetedTests, &["test"]),
-    (StageName::StartupSmoke, &["startup-smoke", "smoke"]),
-];
+const COMPILE: [&str; 3] = ["build", "compile", "typecheck"];
+const SMOKE: [&str; 2] = ["startup-smoke", "smoke"];
 
 impl NodeWorkspace {
-    pub(super) fn wanted(&self, touched: &Touched, memory_bytes: Option<u64>) -> Vec<Wanted> {
+    pub(super) fn wanted(
+        &self,
+        touched: &Touched,
+        memory_bytes: Option<u64>,
+    ) -> Result<Vec<Wanted>, Gap> {
         let affected = self.affected(touched);
-        let mut wanted: Vec<Wanted> = SCRIPTS
-            .iter()
-            .filter_map(|(stage, names)| self.script(*stage, names, affected.as_ref()))
-            .collect();
+        let mut wanted = self.script(StageName::Compile, &COMPILE, affected.as_ref());
+        wanted.extend(self.tests(touched, affected.as_ref())?);
+        wanted.extend(self.script(StageName::StartupSmoke, &SMOKE, affected.as_ref()));
         if self.must_install(touched) && !wanted.is_empty() {
             wanted.splice(0..0, self.install());
         }
         for stage in &mut wanted {
             stage.env = environment(memory_bytes);
         }
-        wanted
+        Ok(wanted)
     }
 
     /// A candidate that changes what it needs is not judged by what was installed before.
@@ -85,27 +185,12 @@ impl NodeWorkspace {
         match self.installed {
             Installed::Nothing => self.has_needs,
             Installed::ForOthers => true,
-            Installed::AsAsked => match touched {
-                Touched::All => false,
-                Touched::Paths(paths) => paths.iter().any(|path| decides_packages(path)),
-            },
+            Installed::AsAsked => touched.paths().any(|path| decides_packages(path)),
         }
     }
 
     fn install(&self) -> Vec<Wanted> {
-        let argv: &[&str] = match (self.manager, self.locked) {
-            (NodeManager::Npm, true) => &["npm", "ci", "--no-audit", "--no-fund"],
-            (NodeManager::Npm, false) => &[
-                "npm",
-                "install",
-                "--no-package-lock",
-                "--no-audit",
-                "--no-fund",
-            ],
-            (NodeManager::Pnpm, true) => &["pnpm", "install", "--frozen-lockfile"],
-            (NodeManager::Pnpm, false) => &["pnpm", "install", "--no-lockfile"],
-        };
-        let mut wanted = vec![Wanted::new(StageName::Compile, argv)];
+        let mut wanted = vec![Wanted::install(self.manager.install(self.locked))];
         let keeps_others = self.manager == NodeManager::Npm && !self.locked;
         if keeps_others && self.installed != Installed::Nothing {
             // Without a lock file npm leaves what nothing asks for any more where it is.
@@ -116,19 +201,23 @@ impl NodeWorkspace {
                 "--no-audit",
                 "--no-fund",
             ];
-            wanted.push(Wanted::new(StageName::Compile, &prune));
+            wanted.push(Wanted::install(&prune));
         }
         wanted
     }
 
-    /// `None` when the root or something above all packages changed.
-    fn affected(&self, touched: &Touched) -> Option<BTreeSet<String>> {
+    fn members(&self) -> Vec<Member<'_>> {
         let members = self.packages.iter().map(|package| Member {
             name: &package.name,
             dir: &package.dir,
             uses: &package.uses,
         });
-        affected(&members.collect::<Vec<_>>(), touched, |_| false)
+        members.collect()
+    }
+
+    /// `None` when the root or something above all packages changed.
+    fn affected(&self, touched: &Touched) -> Option<BTreeSet<String>> {
+        affected(&self.members(), touched, |_| false)
     }
 
     /// The script of the affected packages. Where all are, the root's own script comes first.
@@ -137,60 +226,135 @@ impl NodeWorkspace {
         stage: StageName,
         names: &[&str],
         affected: Option<&BTreeSet<String>>,
-    ) -> Option<Wanted> {
-        let has = |scripts: &[String], name: &str| scripts.iter().any(|script| script == name);
-        let root = names.iter().find(|name| has(&self.root_scripts, name));
+    ) -> Vec<Wanted> {
+        let root = names
+            .iter()
+            .find(|name| self.root_scripts.contains_key(**name));
         if let (None, Some(name)) = (affected, root) {
-            return Some(Wanted::new(stage, &[self.program(), "run", name]));
+            return vec![self.run_root(stage, name)];
         }
-        names.iter().find_map(|name| {
-            let with: Vec<&str> = self
-                .packages
-                .iter()
-                .filter(|p| affected.is_none_or(|affected| affected.contains(&p.name)))
-                .filter(|p| has(&p.scripts, name))
-                .map(|p| p.name.as_str())
-                .collect();
+        let found = names.iter().find_map(|name| {
+            let with = self.with_script(name, affected);
             (!with.is_empty()).then(|| self.run_in(stage, name, &with))
-        })
+        });
+        found.unwrap_or_default()
     }
 
-    fn run_in(&self, stage: StageName, script: &str, packages: &[&str]) -> Wanted {
+    /// The commands that test every changed package: its own script and those of its dependents. A
+    /// package that none of them tests is left to the root's script, unless that only starts the
+    /// scripts of packages.
+    fn tests(
+        &self,
+        touched: &Touched,
+        affected: Option<&BTreeSet<String>>,
+    ) -> Result<Vec<Wanted>, Gap> {
+        let stage = StageName::TargetedTests;
+        let members = self.members();
+        let changed: BTreeSet<String> = touched
+            .paths()
+            .filter_map(|path| Some(owner(&members, path)?.name.to_owned()))
+            .collect();
+        let is_untested = |name: &&String| {
+            let reached = with_dependents(&members, BTreeSet::from([(*name).clone()]));
+            self.with_script(TEST, Some(&reached)).is_empty()
+        };
+        let untested: Vec<&String> = changed.iter().filter(is_untested).collect();
+        let root = self.root_scripts.contains_key(TEST);
+        let root_starts_packages = delegates(&self.root_scripts, TEST);
+        if let Some(name) = untested.first().filter(|_| !root || root_starts_packages) {
+            return Err(self.gap(name, touched, root));
+        }
+        let own = match affected {
+            Some(affected) => self.with_script(TEST, Some(affected)),
+            None if root && root_starts_packages => Vec::new(),
+            None if root => {
+                self.with_script(TEST, Some(&with_dependents(&members, changed.clone())))
+            }
+            None => self.with_script(TEST, None),
+        };
+        let mut wanted = Vec::new();
+        if root && (affected.is_none() || !untested.is_empty()) {
+            wanted.push(self.run_root(stage, TEST));
+        }
+        if !own.is_empty() {
+            wanted.extend(self.run_in(stage, TEST, &own));
+        }
+        Ok(wanted)
+    }
+
+    fn gap(&self, name: &str, touched: &Touched, root: bool) -> Gap {
+        let members = self.members();
+        let is_own = |path: &&String| owner(&members, path).is_some_and(|m| m.name == name);
+        let others = if root {
+            "no package that depends on it has one, and the root's only starts the scripts of packages"
+        } else {
+            "neither the root nor a package that depends on it has one"
+        };
+        Gap {
+            paths: touched.paths().filter(is_own).cloned().collect(),
+            why: format!("package `{name}` has no `test` script, and {others}"),
+            remedy: format!("add a `test` script to package `{name}`"),
+        }
+    }
+
+    /// The packages with that script, of those affected.
+    fn with_script(&self, script: &str, affected: Option<&BTreeSet<String>>) -> Vec<&str> {
+        let packages = self.packages.iter();
+        packages
+            .filter(|p| affected.is_none_or(|affected| affected.contains(&p.name)))
+            .filter(|p| p.has(script))
+            .map(|p| p.name.as_str())
+            .collect()
+    }
+
+    fn run_root(&self, stage: StageName, script: &str) -> Wanted {
+        Wanted::new(stage, &[self.manager.program(), "run", script])
+    }
+
+    fn run_in(&self, stage: StageName, script: &str, packages: &[&str]) -> Vec<Wanted> {
+        let filters = packages.iter().map(|p| format!("--filter={p}"));
         if self.turbo {
-            let start: &[&str] = match self.manager {
-                NodeManager::Npm => &["npx", "--no-install", "turbo", "run"],
-                NodeManager::Pnpm => &["pnpm", "exec", "turbo", "run"],
-            };
-            let filters = packages.iter().map(|p| format!("--filter={p}"));
-            return Wanted::new(stage, start)
-                .args([script.to_owned()])
-                .args(filters);
+            let turbo = Wanted::new(stage, self.manager.turbo());
+            return vec![turbo.args([script.to_owned()]).args(filters)];
         }
         match self.manager {
-            NodeManager::Npm => Wanted::new(stage, &["npm", "run", script])
-                .args(packages.iter().map(|p| format!("--workspace={p}"))),
-            NodeManager::Pnpm => Wanted::new(stage, &["pnpm"])
-                .args(packages.iter().map(|p| format!("--filter={p}")))
-                .args(["run".to_owned(), script.to_owned()]),
-        }
-    }
-
-    fn program(&self) -> &'static str {
-        match self.manager {
-            NodeManager::Npm => "npm",
-            NodeManager::Pnpm => "pnpm",
+            NodeManager::Npm => vec![
+                Wanted::new(stage, &["npm", "run", script])
+                    .args(packages.iter().map(|p| format!("--workspace={p}"))),
+            ],
+            NodeManager::Pnpm => vec![
+                Wanted::new(stage, &["pnpm"])
+                    .args(filters)
+                    .args(["run".to_owned(), script.to_owned()]),
+            ],
+            // Yarn runs a script in one workspace at a time.
+            NodeManager::YarnClassic | NodeManager::YarnBerry => packages
+                .iter()
+                .map(|package| Wanted::new(stage, &["yarn", "workspace", package, "run", script]))
+                .collect(),
+            NodeManager::Bun => vec![
+                Wanted::new(stage, &["bun", "run"])
+                    .args(filters)
+                    .args([script.to_owned()]),
+            ],
         }
     }
 }
 
 /// The files that decide what is installed, at the root or in a member.
-pub const PACKAGE_FILES: [&str; 6] = [
+pub const PACKAGE_FILES: [&str; 12] = [
     "package.json",
     "package-lock.json",
     "npm-shrinkwrap.json",
     "pnpm-lock.yaml",
     "pnpm-workspace.yaml",
     ".npmrc",
+    "yarn.lock",
+    ".yarnrc",
+    ".yarnrc.yml",
+    "bun.lock",
+    "bun.lockb",
+    "bunfig.toml",
 ];
 
 fn decides_packages(path: &str) -> bool {
@@ -211,3 +375,7 @@ fn environment(memory_bytes: Option<u64>) -> Vec<(String, String)> {
     }
     env
 }
+
+#[cfg(test)]
+#[path = "../detect_node_tests.rs"]
+mod tests;

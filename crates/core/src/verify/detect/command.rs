@@ -1,0 +1,53 @@
+//! The commands a detector plans, and the changes it has no command for.
+
+use crate::verify::envelope::StageName;
+
+/// One command a detector wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) name: StageName,
+    pub(crate) argv: Vec<String>,
+    pub(crate) env: Vec<(String, String)>,
+    /// It installs packages, so it may reach the package registries.
+    pub(crate) installs: bool,
+}
+
+impl Wanted {
+    pub(crate) fn new(name: StageName, argv: &[&str]) -> Self {
+        Self {
+            name,
+            argv: argv.iter().map(|&s| s.to_owned()).collect(),
+            env: Vec::new(),
+            installs: false,
+        }
+    }
+
+    /// A command of the compile stage that installs packages.
+    pub(crate) fn install(argv: &[&str]) -> Self {
+        Self {
+            installs: true,
+            ..Self::new(StageName::Compile, argv)
+        }
+    }
+
+    pub(crate) fn args(mut self, more: impl IntoIterator<Item = String>) -> Self {
+        self.argv.extend(more);
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+}
+
+/// Changed paths of a project that none of its commands tests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Gap {
+    /// The paths, relative to the project.
+    pub(crate) paths: Vec<String>,
+    /// Why they are not tested.
+    pub(crate) why: String,
+    /// What makes them tested.
+    pub(crate) remedy: String,
+}

@@ -1,0 +1,47 @@
+use super::command::Wanted;
+use crate::verify::envelope::StageName;
+
+/// A project of Maven or Gradle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JvmProject {
+    /// The build tool.
+    pub tool: JvmTool,
+    /// Whether the tool's wrapper script is tracked.
+    pub has_wrapper: bool,
+}
+
+/// A build tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JvmTool {
+    /// Maven.
+    Maven,
+    /// Gradle.
+    Gradle,
+}
+
+impl JvmProject {
+    /// The whole project: a module's tests may need any other.
+    pub(super) fn wanted(&self) -> Vec<Wanted> {
+        let (program, wrapper, options, compile): (_, _, &[&str], _) = match self.tool {
+            JvmTool::Maven => ("mvn", "./mvnw", &["-B"], "test-compile"),
+            // A daemon would outlive its stage.
+            JvmTool::Gradle => (
+                "gradle",
+                "./gradlew",
+                &["--no-daemon", "--console=plain"],
+                "testClasses",
+            ),
+        };
+        let program = if self.has_wrapper { wrapper } else { program };
+        let stage = |name, task: &str| {
+            let options = options.iter().map(|&option| option.to_owned());
+            Wanted::new(name, &[program])
+                .args(options)
+                .args([task.to_owned()])
+        };
+        vec![
+            stage(StageName::Compile, compile),
+            stage(StageName::TargetedTests, "test"),
+        ]
+    }
+}

@@ -1,0 +1,81 @@
+//! Parts of a project that can be tested alone, and which of them a change reaches.
+
+use std::collections::BTreeSet;
+
+/// What of one project changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Touched {
+    /// All of it counts as changed.
+    All,
+    /// These paths, relative to the project.
+    Paths(BTreeSet<String>),
+}
+
+impl Touched {
+    /// The changed paths; none where all of it counts as changed.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &String> {
+        let paths = match self {
+            Touched::All => None,
+            Touched::Paths(paths) => Some(paths),
+        };
+        paths.into_iter().flatten()
+    }
+}
+
+/// A part of a workspace that can be built and tested alone.
+#[derive(Clone, Copy)]
+pub(crate) struct Member<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) dir: &'a str,
+    pub(crate) uses: &'a [String],
+}
+
+/// `path` relative to `dir`, when it lies in it.
+pub(crate) fn below<'a>(path: &'a str, dir: &str) -> Option<&'a str> {
+    if dir.is_empty() {
+        return Some(path);
+    }
+    path.strip_prefix(dir)?.strip_prefix('/')
+}
+
+/// The member whose folder is the deepest above a path.
+pub(crate) fn owner<'a, 'b>(members: &'b [Member<'a>], path: &str) -> Option<&'b Member<'a>> {
+    let above = members.iter().filter(|m| below(path, m.dir).is_some());
+    above.max_by_key(|m| m.dir.len())
+}
+
+/// The members that changed, and everything that depends on them; `None` when something changed that
+/// concerns every member, or belongs to none.
+pub(crate) fn affected(
+    members: &[Member<'_>],
+    touched: &Touched,
+    concerns_all: fn(&str) -> bool,
+) -> Option<BTreeSet<String>> {
+    let Touched::Paths(paths) = touched else {
+        return None;
+    };
+    let mut changed = BTreeSet::new();
+    for path in paths {
+        let owner = owner(members, path).filter(|_| !concerns_all(path))?;
+        changed.insert(owner.name.to_owned());
+    }
+    Some(with_dependents(members, changed))
+}
+
+/// These members and everything that depends on them.
+pub(crate) fn with_dependents(
+    members: &[Member<'_>],
+    mut affected: BTreeSet<String>,
+) -> BTreeSet<String> {
+    loop {
+        let more: Vec<String> = members
+            .iter()
+            .filter(|m| !affected.contains(m.name) && m.uses.iter().any(|u| affected.contains(u)))
+            .map(|m| m.name.to_owned())
+            .collect();
+        if more.is_empty() {
+            return affected;
+        }
+        affected.extend(more);
+    }
+}
