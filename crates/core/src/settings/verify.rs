@@ -102,7 +102,7 @@ pub struct VerifyRoute {
     pub paths: Vec<String>,
     /// Stage one.
     pub compile: Option<Vec<String>>,
-    /// Stage two.
+    /// Stage two. A route without it says why in `skip`.
     pub targeted_tests: Option<Vec<String>>,
     /// Stage three.
     pub startup_smoke: Option<Vec<String>>,
@@ -114,7 +114,8 @@ pub struct VerifyRoute {
     /// How long each stage may take; default: the deadline.
     #[serde(default)]
     pub timeout: StageTimeouts,
-    /// Run nothing for these paths, for this reason.
+    /// Why nothing is tested for these paths; needed without `targeted_tests`. Other commands of the route
+    /// run.
     pub skip: Option<String>,
 }
 

@@ -200,3 +200,27 @@ fn every_program_of_a_detector_has_a_hint() {
     }
     assert_eq!(crate::verify::install_hint("nothing"), None);
 }
+
+#[test]
+fn a_project_without_tests_beside_another_answers_for_its_own_files_only() {
+    let bounds = Bounds {
+        timeouts: StageTimeouts::default(),
+        memory_bytes: None,
+        network: StageNetwork::Off,
+    };
+    let projects = [
+        Project::new("", ProjectKind::Cargo(CargoWorkspace::default())),
+        Project::new("", ProjectKind::Ruby(RubyProject::default())),
+    ];
+    let planned = |scope: &Scope| plan_projects(&projects, scope, &bounds).map(|_| ());
+    let changed = |path: &str| planned(&Scope::Changed(vec![path.to_owned()]));
+    let untested = Err(RouteProblem::Untested {
+        route: "ruby".to_owned(),
+        missing: "RSpec file or Rake task `test`",
+    });
+    assert_eq!(changed("src/lib.rs"), Ok(()));
+    assert_eq!(changed("README.md"), Ok(()));
+    assert_eq!(changed("docs/plugin.rb"), untested);
+    assert_eq!(changed("Gemfile"), untested);
+    assert_eq!(planned(&Scope::Everything), Ok(()));
+}

@@ -157,7 +157,8 @@ fn every_manager_runs_the_script_in_its_own_words() {
 #[test]
 fn the_manager_is_known_by_its_files() {
     let berry = "__metadata:\n  version: 8\n";
-    let table: &[(Option<&str>, Option<&str>, &[&str], NodeManager)] = &[
+    type Row<'a> = (Option<&'a str>, Option<&'a str>, &'a [&'a str], NodeManager);
+    let table: &[Row<'_>] = &[
         (None, None, &[], NodeManager::Npm),
         (None, None, &["package-lock.json"], NodeManager::Npm),
         (None, None, &["pnpm-lock.yaml"], NodeManager::Pnpm),

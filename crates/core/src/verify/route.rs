@@ -34,6 +34,8 @@ pub enum Rule {
     Skip(String),
     /// Run these commands.
     Run(Vec<(StageName, StageCommand)>),
+    /// Run these commands, and no tests for this reason.
+    Untested(String, Vec<(StageName, StageCommand)>),
 }
 
 impl Route {
@@ -177,7 +179,7 @@ pub fn plan_routes(routes: &[Route], scope: &Scope) -> Result<Plan, RouteProblem
         let covering: Vec<usize> = (0..routes.len())
             .filter(|&i| matchers[i].iter().any(|glob| glob.is_match(path)))
             .collect();
-        let runs = |i: &&usize| matches!(routes[**i].rule, Rule::Run(_));
+        let runs = |i: &&usize| !matches!(routes[**i].rule, Rule::Skip(_));
         if covering.is_empty() {
             missing.push(path.clone());
         } else if covering.iter().any(|i| runs(&i)) {
@@ -213,11 +215,11 @@ fn stages_named(route: &Route, name: StageName) -> Vec<PlannedStage> {
         route: route.name.clone(),
         work,
     };
+    let skipped = |reason| planned(Work::Nothing(format!("skipped by its route: {reason}")));
     match &route.rule {
-        Rule::Skip(reason) => vec![planned(Work::Nothing(format!(
-            "skipped by its route: {reason}"
-        )))],
-        Rule::Run(commands) => {
+        Rule::Skip(reason) => vec![skipped(reason)],
+        Rule::Untested(reason, _) if name == StageName::TargetedTests => vec![skipped(reason)],
+        Rule::Run(commands) | Rule::Untested(_, commands) => {
             let own = commands.iter().filter(|(stage, _)| *stage == name);
             let planned_own: Vec<_> = own
                 .map(|(_, command)| planned(Work::Run(command.clone())))

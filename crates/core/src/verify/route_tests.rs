@@ -163,3 +163,31 @@ fn stages_of_all_routes_run_stage_by_stage() {
         ]
     );
 }
+
+#[test]
+fn a_route_without_tests_runs_its_other_commands_and_says_why() {
+    let mut route = run("a", &["**"]);
+    let Rule::Run(commands) = route.rule else {
+        panic!("a run")
+    };
+    route.rule = Rule::Untested("no tests yet".to_owned(), commands);
+    // It runs, so that it counts before a route that skips.
+    let routes = [skip("docs", &["**"]), route];
+    let plan = plan_routes(&routes, &changed(&["x"])).unwrap();
+    let work: Vec<_> = plan
+        .stages
+        .iter()
+        .map(|stage| match &stage.work {
+            Work::Run(command) => (stage.route.as_str(), command.argv.join(" ")),
+            Work::Nothing(reason) => (stage.route.as_str(), reason.clone()),
+        })
+        .collect();
+    assert_eq!(
+        work,
+        [
+            ("a", "check a".to_owned()),
+            ("a", "skipped by its route: no tests yet".to_owned()),
+            ("a", "its route has no command for it".to_owned()),
+        ]
+    );
+}

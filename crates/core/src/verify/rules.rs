@@ -87,7 +87,7 @@ impl Rules {
     /// Whether a stage may reach the package registries by name.
     pub fn reaches_registries(&self) -> bool {
         let commands = self.routes.iter().flat_map(|route| match &route.rule {
-            Rule::Run(commands) => commands.as_slice(),
+            Rule::Run(commands) | Rule::Untested(_, commands) => commands.as_slice(),
             Rule::Skip(_) => &[],
         });
         let own = commands.filter_map(|(_, command)| command.network);
@@ -108,9 +108,11 @@ impl Rules {
 
 fn route(route: &VerifyRoute, deadline: Duration) -> Route {
     let name = route.name.clone().unwrap_or_else(|| route.paths.join(" "));
+    let commands = commands(route, deadline);
     let rule = match &route.skip {
-        Some(reason) => Rule::Skip(reason.clone()),
-        None => Rule::Run(commands(route, deadline)),
+        Some(reason) if commands.is_empty() => Rule::Skip(reason.clone()),
+        Some(reason) => Rule::Untested(reason.clone(), commands),
+        None => Rule::Run(commands),
     };
     Route {
         name,
@@ -225,6 +227,7 @@ mod tests {
             paths = ["api/**"]
             compile = ["make"]
             startup_smoke = ["bin/api"]
+            skip = "no tests yet"
             ready = { port = 8080, path = "/health" }
             network = "open"
             timeout = { startup_smoke = "30s" }
@@ -247,13 +250,16 @@ mod tests {
         let api = Route {
             name: "api".to_owned(),
             paths: vec!["api/**".to_owned()],
-            rule: Rule::Run(vec![
-                (StageName::Compile, command("make", 300, None)),
-                (
-                    StageName::StartupSmoke,
-                    command("bin/api", 30, Some(health)),
-                ),
-            ]),
+            rule: Rule::Untested(
+                "no tests yet".to_owned(),
+                vec![
+                    (StageName::Compile, command("make", 300, None)),
+                    (
+                        StageName::StartupSmoke,
+                        command("bin/api", 30, Some(health)),
+                    ),
+                ],
+            ),
         };
         let docs = Route {
             name: "docs/**".to_owned(),

@@ -53,6 +53,8 @@ struct Counts {
     files: bool,
     /// Any other line.
     others: bool,
+    /// CTest printed its first line.
+    ctest: bool,
 }
 
 impl TestScan {
@@ -131,6 +133,13 @@ impl Counts {
                 self.names = false;
                 return;
             }
+            Said::CtestStarts => {
+                self.ctest = true;
+                return;
+            }
+            // Others print such a total after a run.
+            Said::CtestTotal if !self.ctest => return,
+            Said::CtestTotal => {}
             // `go test -list` ends with the same line as a run that passed.
             Said::Package if std::mem::take(&mut self.names) => {}
             Said::Ran(_) | Said::Skipped(_) | Said::Package if self.lists || self.is_listing => {}

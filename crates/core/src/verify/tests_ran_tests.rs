@@ -369,8 +369,13 @@ const RECORDED: &[(&str, &str, TestsRan)] = &[
     ),
     (
         "ctest -N (3.25.1)",
-        "  Test #1: a\n\nTotal Tests: 1\n",
+        "Test project /w/build\n  Test #1: a\n\nTotal Tests: 1\n",
         TestsRan::None,
+    ),
+    (
+        "totals of a runner that nobody knows",
+        "Total Tests: 3\npassed: 3\nfailed: 0\n3 ok\n0 fail\n/w/src/a.js\n",
+        TestsRan::Unknown,
     ),
     (
         "ctest without tests (3.25.1)",

@@ -215,7 +215,7 @@ fn ruled(commands: &str) -> World {
 
 #[test]
 fn only_what_was_verified_is_merged_and_the_merge_names_the_verification() {
-    let world = ruled("compile = [\"true\"]");
+    let world = ruled("targeted_tests = [\"true\"]");
     let unverified = |world: &World| {
         let (code, refused) = world.json(&["pr", "merge", "1"]);
         let failure = &refused["failure"];
@@ -248,7 +248,7 @@ fn only_what_was_verified_is_merged_and_the_merge_names_the_verification() {
 
 #[test]
 fn what_failed_verification_is_merged_only_unverified_and_the_merge_says_so() {
-    let world = ruled("compile = [\"false\"]");
+    let world = ruled("targeted_tests = [\"false\"]");
     let (code, _) = world.json(&["verify", "feat/login", "--base", "main"]);
     assert_eq!(code, Some(1));
     let (code, refused) = world.json(&["pr", "merge", "1"]);

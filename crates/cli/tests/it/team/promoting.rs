@@ -18,8 +18,14 @@ on_both_forges!(
 
 /// A rule of the base for everything.
 fn rule(arena: &Arena, commands: &str) {
-    let rule =
-        format!("[verify]\nbaseline = \"off\"\n[[verify.routes]]\npaths = [\"**\"]\n{commands}\n");
+    let skip = if commands.contains("targeted_tests") {
+        ""
+    } else {
+        "skip = \"not tested here\"\n"
+    };
+    let rule = format!(
+        "[verify]\nbaseline = \"off\"\n[[verify.routes]]\npaths = [\"**\"]\n{commands}\n{skip}"
+    );
     let settings = fs::read_to_string(arena.stage.path("repo/drive.toml")).unwrap();
     arena.commit_to_base("drive.toml", &format!("{settings}\n{rule}"));
     if arena.is_simulated() {

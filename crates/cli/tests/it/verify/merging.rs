@@ -7,7 +7,7 @@ use serde_json::json;
 fn rule(script: &str) -> String {
     let script = toml::Value::from(script.to_owned());
     format!(
-        "[verify]\nbaseline = \"off\"\n[[verify.routes]]\nname = \"all\"\npaths = [\"**\"]\ncompile = [\"sh\", \"-c\", {script}]\n"
+        "[verify]\nbaseline = \"off\"\n[[verify.routes]]\nname = \"all\"\npaths = [\"**\"]\ncompile = [\"sh\", \"-c\", {script}]\nskip = \"not tested here\"\n"
     )
 }
 
@@ -83,7 +83,7 @@ fn the_report_names_the_commits_and_the_tree_of_both_and_moves_nothing() {
 #[test]
 fn what_the_base_has_beyond_the_candidate_is_not_its_change() {
     let scene = Scene::me();
-    scene.settings("[[verify.routes]]\npaths = [\"src/**\"]\ncompile = [\"true\"]\n");
+    scene.settings("[[verify.routes]]\npaths = [\"src/**\"]\ntargeted_tests = [\"true\"]\n");
     scene.shell("cd repo && git checkout -qb candidate && echo x > src/b && git add -A && git commit -qm b && git checkout -q main && echo y > uncovered && git add -A && git commit -qm y");
     let answer = verify(&scene, &["candidate", "--base", "main"]);
     assert_eq!(answer.text("/overall"), "pass", "{}", answer.report);

@@ -68,16 +68,21 @@ impl Checked<'_> {
             .stages()
             .iter()
             .any(|(_, command, _)| command.is_some());
+        let tests = self.route.targeted_tests.is_some();
         match &self.route.skip {
-            Some(_) if runs => broken.push(
-                self.about("skip", "it has both commands and `skip`")
+            Some(_) if tests => broken.push(
+                self.about("skip", "it has both `targeted_tests` and `skip`")
                     .hint("remove one of the two"),
             ),
             Some(reason) if reason.trim().is_empty() => {
                 broken.push(self.about("skip", "`skip` has no reason"));
             }
             Some(_) => {}
-            None if runs => {}
+            None if tests => {}
+            None if runs => broken.push(
+                self.about("", "it has no `targeted_tests`")
+                    .hint("add them, or `skip` with the reason why these paths are not tested"),
+            ),
             None => broken.push(self.about("", "it has neither a command nor `skip`").hint(
                 "add `compile`, `targeted_tests` or `startup_smoke`, or `skip` with the reason",
             )),

@@ -203,7 +203,7 @@ fn finders(commands: &str) -> Vec<&'static [&'static str]> {
     let has = |program: &&str| words.iter().any(|word| last(word) == *program);
     FINDERS
         .iter()
-        .filter(|(programs, _)| programs.iter().any(|program| has(&program)))
+        .filter(|(programs, _)| programs.iter().any(has))
         .map(|(_, endings)| *endings)
         .collect()
 }

@@ -136,6 +136,53 @@ impl ProjectKind {
             | ProjectKind::Dotnet(_) => false,
         }
     }
+
+    /// Files that decide what is verified.
+    fn rule_files(&self) -> &'static [&'static str] {
+        match self {
+            ProjectKind::Cargo(_) => &["Cargo.toml", ".cargo/config.toml", ".config/nextest.toml"],
+            ProjectKind::Node(_) => &["package.json", "turbo.json"],
+            ProjectKind::Go(_) => &["go.mod"],
+            ProjectKind::Python(_) => &[
+                "pyproject.toml",
+                "pytest.ini",
+                "setup.cfg",
+                "tox.ini",
+                "conftest.py",
+            ],
+            ProjectKind::Make(_) => &["Makefile", "GNUmakefile", "makefile"],
+            ProjectKind::CMake(_) => &["CMakeLists.txt"],
+            ProjectKind::Jvm(_) => &[
+                "pom.xml",
+                "build.gradle",
+                "build.gradle.kts",
+                "settings.gradle",
+                "settings.gradle.kts",
+            ],
+            ProjectKind::Ruby(_) => &["Gemfile", "Rakefile", ".rspec"],
+            ProjectKind::Php(_) => &["composer.json", "phpunit.xml", "phpunit.xml.dist"],
+            ProjectKind::Dotnet(_) => &["Directory.Build.props", "global.json"],
+        }
+    }
+
+    /// Whether a path is this kind's own: one of its sources, or a file that decides what is verified.
+    fn owns(&self, path: &str) -> bool {
+        let endings: &[&str] = match self {
+            ProjectKind::Cargo(_) => &["rs"],
+            ProjectKind::Node(_) => &["js", "cjs", "mjs", "jsx", "ts", "cts", "mts", "tsx"],
+            ProjectKind::Go(_) => &["go"],
+            ProjectKind::Python(_) => &["py", "pyi", "pyx"],
+            ProjectKind::Make(_) => return true,
+            ProjectKind::CMake(_) => &["c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "cmake"],
+            ProjectKind::Jvm(_) => &["java", "kt", "kts", "groovy", "scala"],
+            ProjectKind::Ruby(_) => &["rb", "gemspec"],
+            ProjectKind::Php(_) => &["php"],
+            ProjectKind::Dotnet(_) => &["cs", "fs", "vb", "csproj", "fsproj", "vbproj", "sln"],
+        };
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+        endings.contains(&ending) || self.rule_files().contains(&name)
+    }
 }
 
 /// What the stages of a project are bounded by.
@@ -162,12 +209,19 @@ pub fn plan_projects(
     };
     let mut stages = Vec::new();
     let mut notes = Vec::new();
-    for (project, touched) in touched {
-        let wanted = wanted(project, &touched, bounds).map_err(|gap| unexercised(project, gap))?;
-        if wanted.iter().all(|w| w.name == StageName::StartupSmoke) {
-            return Err(RouteProblem::Uncovered(named(project, &touched)));
+    let dirs: Vec<&str> = touched.iter().map(|(p, _)| p.dir.as_str()).collect();
+    for (project, touched) in &touched {
+        let is_alone = dirs.iter().filter(|dir| **dir == project.dir).count() == 1;
+        let wanted = wanted(project, touched, bounds).map_err(|gap| unexercised(project, gap))?;
+        let tests = wanted.iter().any(|w| w.name == StageName::TargetedTests);
+        // A Gemfile for the documents of a Rust project tests nothing, and has nothing to test.
+        if !tests && !is_alone && !touched.paths().any(|path| project.kind.owns(path)) {
+            continue;
         }
-        if !wanted.iter().any(|w| w.name == StageName::TargetedTests) {
+        if wanted.iter().all(|w| w.name == StageName::StartupSmoke) {
+            return Err(RouteProblem::Uncovered(named(project, touched)));
+        }
+        if !tests {
             return Err(RouteProblem::Untested {
                 route: route_name(project),
                 missing: project.kind.test_entry(),
@@ -179,7 +233,7 @@ pub fn plan_projects(
                 program,
             });
         }
-        notes.extend(rule_changes(project, &touched));
+        notes.extend(rule_changes(project, touched));
         stages.extend(plan_project(project, wanted, bounds));
     }
     if stages.is_empty() {
@@ -312,30 +366,7 @@ fn responsible<'a>(
 
 /// These files decide what is verified, so a report notes when the commit changes them.
 fn rule_changes(project: &Project, touched: &Touched) -> Option<String> {
-    let files: &[&str] = match &project.kind {
-        ProjectKind::Cargo(_) => &["Cargo.toml", ".cargo/config.toml", ".config/nextest.toml"],
-        ProjectKind::Node(_) => &["package.json", "turbo.json"],
-        ProjectKind::Go(_) => &["go.mod"],
-        ProjectKind::Python(_) => &[
-            "pyproject.toml",
-            "pytest.ini",
-            "setup.cfg",
-            "tox.ini",
-            "conftest.py",
-        ],
-        ProjectKind::Make(_) => &["Makefile", "GNUmakefile", "makefile"],
-        ProjectKind::CMake(_) => &["CMakeLists.txt"],
-        ProjectKind::Jvm(_) => &[
-            "pom.xml",
-            "build.gradle",
-            "build.gradle.kts",
-            "settings.gradle",
-            "settings.gradle.kts",
-        ],
-        ProjectKind::Ruby(_) => &["Gemfile", "Rakefile", ".rspec"],
-        ProjectKind::Php(_) => &["composer.json", "phpunit.xml", "phpunit.xml.dist"],
-        ProjectKind::Dotnet(_) => &["Directory.Build.props", "global.json"],
-    };
+    let files = project.kind.rule_files();
     let Touched::Paths(paths) = touched else {
         return None;
     };

@@ -71,12 +71,15 @@ pub(super) fn echoed(line: &str) -> Option<&str> {
         .or_else(|| Some(line).filter(|line| lists_only(line)))
 }
 
-/// Whether a line is nothing but the absolute path of a JavaScript file: jest 30.5.2 prints no more with
+/// Whether a line is nothing but the absolute path of a test file of JavaScript: jest 30.5.2 prints no more with
 /// `--listTests`.
 pub(super) fn is_test_file(line: &str) -> bool {
     const ENDINGS: [&str; 8] = [".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx"];
     line.starts_with('/')
         && !line.contains(char::is_whitespace)
+        && [".test.", ".spec.", "/__tests__/"]
+            .iter()
+            .any(|mark| line.contains(mark))
         && ENDINGS.iter().any(|ending| line.ends_with(ending))
 }
 

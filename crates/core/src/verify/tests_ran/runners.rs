@@ -14,6 +14,10 @@ pub(super) enum Said {
     Name,
     /// A Go test started.
     Run,
+    /// CTest starts.
+    CtestStarts,
+    /// The number of tests that `ctest -N` lists.
+    CtestTotal,
 }
 
 type Reader = fn(&str) -> Option<Said>;
@@ -34,7 +38,7 @@ fn read(line: &str) -> Option<Said> {
         libtest, cargo_list, nextest, pytest, unittest, node, jest, vitest, mocha, ava, bun, rspec,
         minitest, phpunit, pest, maven, gradle, dotnet, ctest, deno,
     ];
-    const READERS: [Reader; 2] = [go, unittest_skips];
+    const READERS: [Reader; 3] = [go, unittest_skips, ctest_list];
     let counted = COUNTING.iter().find_map(|read| read(line)).map(Said::Ran);
     counted.or_else(|| READERS.iter().find_map(|read| read(line)))
 }
@@ -52,7 +56,7 @@ fn cargo_list(line: &str) -> Option<u64> {
         numbered(tests, &["test", "tests"]).is_some()
             && numbered(benchmarks, &["benchmark", "benchmarks"]).is_some()
     });
-    let is_built = line.starts_with("Executable ") && line.ends_with(')');
+    let is_built = line.starts_with("Executable ") && line.contains("/deps/");
     (is_list || is_built).then_some(0)
 }
 
@@ -209,9 +213,10 @@ fn ava(line: &str) -> Option<u64> {
     numbered(line, &words)
 }
 
-/// `1 pass` and `0 fail`, one a line (bun 1.4.4).
+/// `1 pass` and `2 fail`, one a line (bun 1.4.4). `0 fail` alone says nothing about how many ran.
 fn bun(line: &str) -> Option<u64> {
-    numbered(line, &["pass", "fail"])
+    let failed = || numbered(line, &["fail"]).filter(|&failed| failed > 0);
+    numbered(line, &["pass"]).or_else(failed)
 }
 
 /// `ok | 1 passed | 0 failed (5ms)`
@@ -311,15 +316,15 @@ fn gradle(line: &str) -> Option<u64> {
     let task = words.next()?.strip_prefix(':')?;
     let name = task.rsplit(':').next()?;
     // Tests for several platforms are `jvmTest`, `testDebugUnitTest` and the like.
-    let runs_tests = name == "test" || name.ends_with("Test") || name == "check";
+    let runs_tests = name == "test" || (name.ends_with("Test") && name != "cleanTest");
     let outcome = words.next();
-    if !runs_tests || words.next().is_some() || (name == "check" && outcome.is_none()) {
+    if !runs_tests || words.next().is_some() {
         return None;
     }
     match outcome {
-        None | Some("UP-TO-DATE" | "FROM-CACHE" | "FAILED") if name != "check" => Some(1),
+        None | Some("UP-TO-DATE" | "FROM-CACHE" | "FAILED") => Some(1),
         Some("NO-SOURCE" | "SKIPPED") => Some(0),
-        None | Some(_) => None,
+        Some(_) => None,
     }
 }
 
@@ -337,11 +342,11 @@ fn dotnet(line: &str) -> Option<u64> {
     if is_none {
         return Some(0);
     }
-    if let Some(number) = line
-        .strip_prefix("succeeded: ")
-        .or_else(|| line.strip_prefix("failed: "))
-    {
+    if let Some(number) = line.strip_prefix("succeeded: ") {
         return number.parse().ok();
+    }
+    if let Some(number) = line.strip_prefix("failed: ") {
+        return number.parse().ok().filter(|&failed| failed > 0);
     }
     let (_, counts) = line.split_once("! ")?;
     let counts = counts.trim_start().strip_prefix("- ")?;
@@ -354,18 +359,23 @@ fn dotnet(line: &str) -> Option<u64> {
     Some(of("Failed:")?.saturating_add(of("Passed:")?))
 }
 
-/// `100% tests passed, 0 tests failed out of 3`, `No tests were found!!!`, `Total Tests: 3` of `-N`
-/// (CTest 3.25.1).
+/// `100% tests passed, 0 tests failed out of 3`, `No tests were found!!!` (CTest 3.25.1).
 fn ctest(line: &str) -> Option<u64> {
     if line == "No tests were found!!!" {
         return Some(0);
     }
-    if let Some(number) = line.strip_prefix("Total Tests: ") {
-        return number.parse::<u64>().ok().map(|_| 0);
-    }
     let (percent, rest) = line.split_once("% tests passed, ")?;
     percent.parse::<u64>().ok()?;
     rest.rsplit_once(" out of ")?.1.parse().ok()
+}
+
+/// `Test project /w/build`, and after it `Total Tests: 3` of `ctest -N` (3.25.1).
+fn ctest_list(line: &str) -> Option<Said> {
+    if line.starts_with("Test project /") {
+        return Some(Said::CtestStarts);
+    }
+    let number = line.strip_prefix("Total Tests: ")?;
+    number.parse::<u64>().ok().map(|_| Said::CtestTotal)
 }
 
 /// The number of `3 tests` where the words after it are one of `words`.

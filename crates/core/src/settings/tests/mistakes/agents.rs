@@ -95,7 +95,7 @@ fn an_agent_without_a_kind_or_with_a_strange_name_or_a_token_is_refused() {
 fn routes_that_cannot_work_are_named() {
     let table = [
         (
-            "compile = [\"make\"]",
+            "compile = [\"make\"]\nskip = \"x\"",
             "drive.toml:1: route 1: it has no paths (add `paths`, such as `paths = \
              [\"crates/api/**\"]`)",
         ),
@@ -105,44 +105,49 @@ fn routes_that_cannot_work_are_named() {
              (add `compile`, `targeted_tests` or `startup_smoke`, or `skip` with the reason)",
         ),
         (
-            "paths = [\"a\"]\ncompile = [\"make\"]\nskip = \"no\"",
-            "drive.toml:4: the route for `a`: it has both commands and `skip` (remove one of the \
-             two)",
+            "paths = [\"a\"]\ntargeted_tests = [\"make\"]\nskip = \"no\"",
+            "drive.toml:4: the route for `a`: it has both `targeted_tests` and `skip` (remove one of \
+             the two)",
+        ),
+        (
+            "paths = [\"a\"]\ncompile = [\"make\"]",
+            "drive.toml:1: the route for `a`: it has no `targeted_tests` (add them, or `skip` with the \
+             reason why these paths are not tested)",
         ),
         (
             "paths = [\"a\"]\nskip = \" \"",
             "drive.toml:3: the route for `a`: `skip` has no reason",
         ),
         (
-            "paths = [\"a\"]\ncompile = []",
+            "paths = [\"a\"]\ncompile = []\nskip = \"x\"",
             "drive.toml:3: the route for `a`: `compile` has no program",
         ),
         (
-            "paths = [\"a\"]\ncompile = [\"x\"]\ntimeout = { compile = \"1h\" }",
+            "paths = [\"a\"]\ncompile = [\"x\"]\ntimeout = { compile = \"1h\" }\nskip = \"x\"",
             "drive.toml:4: the route for `a`: `timeout.compile` (1h) must not be longer than `verify.deadline` (20m)",
         ),
         (
-            "paths = [\"a\"]\ncompile = [\"x\"]\ntimeout = { startup_smoke = \"1s\" }",
+            "paths = [\"a\"]\ncompile = [\"x\"]\ntimeout = { startup_smoke = \"1s\" }\nskip = \"x\"",
             "drive.toml:4: the route for `a`: `timeout.startup_smoke` is set, but there is no `startup_smoke`",
         ),
         (
-            "paths = [\"a\"]\ncompile = [\"x\"]\nready = { line = \"up\" }",
+            "paths = [\"a\"]\ncompile = [\"x\"]\nready = { line = \"up\" }\nskip = \"x\"",
             "drive.toml:4: the route for `a`: `ready` is set, but there is no `startup_smoke`",
         ),
         (
-            "name = \"web\"\npaths = [\"a\"]\nstartup_smoke = [\"x\"]\nready = { path = \"/\" }",
+            "name = \"web\"\npaths = [\"a\"]\nstartup_smoke = [\"x\"]\nready = { path = \"/\" }\nskip = \"x\"",
             "drive.toml:5: route `web`: `ready.path` needs `ready.port`",
         ),
         (
-            "paths = [\"a\"]\nstartup_smoke = [\"x\"]\nready = { line = \"up\", port = 80 }",
+            "paths = [\"a\"]\nstartup_smoke = [\"x\"]\nready = { line = \"up\", port = 80 }\nskip = \"x\"",
             "drive.toml:4: the route for `a`: `ready` has both `line` and `port`; use one",
         ),
         (
-            "paths = [\"a\"]\nstartup_smoke = [\"x\"]\nready = { port = 99999 }",
+            "paths = [\"a\"]\nstartup_smoke = [\"x\"]\nready = { port = 99999 }\nskip = \"x\"",
             "drive.toml:4: `verify.routes.0.ready.port` must be at most 65535, not 99999",
         ),
         (
-            "paths = [\"a[\"]\ncompile = [\"x\"]",
+            "paths = [\"a[\"]\ncompile = [\"x\"]\nskip = \"x\"",
             "drive.toml:2: the route for `a[`: `a[` is not a glob: unclosed character class; missing ']'",
         ),
     ];
