@@ -99,10 +99,14 @@ const BUILD_FILES: &[&str] = &[
     "rust-toolchain",
     "rust-toolchain.toml",
     // JavaScript.
+    ".pnp.cjs",
+    ".pnp.loader.mjs",
     ".swcrc",
+    ".taprc",
     "bunfig.toml",
     "deno.json",
     "deno.jsonc",
+    "jsconfig.json",
     "lerna.json",
     "nx.json",
     "package.json",
@@ -111,18 +115,26 @@ const BUILD_FILES: &[&str] = &[
     // Python.
     ".coveragerc",
     ".pytest.ini",
+    ".pytest.toml",
     "conftest.py",
     "hatch.toml",
     "noxfile.py",
+    "pdm.toml",
+    "pipfile",
+    "poetry.toml",
     "pyproject.toml",
     "pytest.ini",
     "pytest.toml",
     "setup.cfg",
     "setup.py",
+    "sitecustomize.py",
     "tox.ini",
+    "tox.toml",
+    "uv.toml",
     // Go, C and C++.
     "cmakelists.txt",
     "cmakepresets.json",
+    "cmakeuserpresets.json",
     "configure",
     "configure.ac",
     "ctestcustom.cmake",
@@ -131,18 +143,21 @@ const BUILD_FILES: &[&str] = &[
     "go.work",
     "gnumakefile",
     "makefile",
+    "makefile.am",
+    "makefile.in",
     "meson.build",
+    "meson.options",
+    "meson_options.txt",
     // The JVM.
-    "build.gradle",
-    "build.gradle.kts",
+    "build.sbt",
+    "build.xml",
     "gradle.properties",
     "gradlew",
     "gradlew.bat",
+    "libs.versions.toml",
     "mvnw",
     "mvnw.cmd",
     "pom.xml",
-    "settings.gradle",
-    "settings.gradle.kts",
     // Ruby, PHP, .NET and task runners.
     ".rspec",
     "composer.json",
@@ -152,16 +167,34 @@ const BUILD_FILES: &[&str] = &[
     "global.json",
     "justfile",
     "nuget.config",
+    "dotnet-tools.json",
+    "mix.exs",
+    "package.swift",
+    "pest.php",
+    "phpunit.dist.xml",
     "phpunit.xml",
     "phpunit.xml.dist",
+    "rails_helper.rb",
     "rakefile",
+    "spec_helper.rb",
     "taskfile.yaml",
     "taskfile.yml",
+    "test_helper.rb",
+    "xunit.runner.json",
+    // Versions of tools.
+    ".node-version",
+    ".nvmrc",
+    ".python-version",
+    ".ruby-version",
+    ".tool-versions",
+    "mise.toml",
 ];
 
 /// How the names begin of what configures a test runner in one of several languages.
 const BUILD_BEGINNINGS: &[&str] = &[
+    ".babelrc",
     ".mocharc.",
+    ".nycrc",
     "ava.config.",
     "babel.config.",
     "cypress.config.",
@@ -169,22 +202,39 @@ const BUILD_BEGINNINGS: &[&str] = &[
     "jest.setup.",
     "karma.conf.",
     "playwright.config.",
+    "setuptests.",
     "tsconfig.",
     "vite.config.",
     "vitest.config.",
+    "vitest.setup.",
     "vitest.workspace.",
     "webpack.config.",
 ];
 
 /// How the names end of what builds.
 const BUILD_ENDINGS: &[&str] = &[
-    ".cmake", ".csproj", ".fsproj", ".gemspec", ".mk", ".sln", ".slnx", ".vbproj",
+    ".cmake",
+    ".csproj",
+    ".gradle",
+    ".gradle.kts",
+    ".mak",
+    ".props",
+    ".rake",
+    ".runsettings",
+    ".targets",
+    ".fsproj",
+    ".gemspec",
+    ".mk",
+    ".sln",
+    ".slnx",
+    ".vbproj",
 ];
 
 /// Folders, anywhere: every file below them counts, and so does a link of that name.
 const FOLDERS: &[&str] = &[
     ".aider",
     ".agents",
+    ".bundle",
     ".buildkite",
     ".cargo",
     ".circleci",
@@ -209,6 +259,7 @@ const FOLDERS: &[&str] = &[
     ".windsurf",
     ".woodpecker",
     ".yarn",
+    "buildsrc",
 ];
 
 /// Folders that count only inside another one.
@@ -247,8 +298,12 @@ pub fn is_steering(path: &Path) -> bool {
     });
     let begins = |all: &[&str]| all.iter().any(|beginning| name.starts_with(beginning));
     let ends = |all: &[&str]| all.iter().any(|ending| name.ends_with(ending));
+    // pip reads lists of packages from files of any such name.
+    let is_list = (name.starts_with("requirements") || name.starts_with("constraints"))
+        && (name.ends_with(".txt") || name.ends_with(".in"));
     is_in_folder
         || is_nested
+        || is_list
         || FILES.contains(name)
         || BUILD_FILES.contains(name)
         || begins(BUILD_BEGINNINGS)
@@ -338,122 +393,4 @@ pub fn notice(files: &[String]) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_prompts_workflows_hooks_instructions_and_lock_files_are_steering_files() {
-        for path in [
-            "drive.toml",
-            ".drive/prompts/plan.md",
-            ".github/workflows/ci.yml",
-            ".github/actions/setup/action.yml",
-            ".github",
-            ".gitlab-ci.yml",
-            ".husky/pre-commit",
-            ".githooks/post-checkout",
-            ".pre-commit-config.yaml",
-            "CLAUDE.md",
-            "docs/AGENTS.md",
-            "CONTRIBUTING.md",
-            "sub/dir/gemini.MD",
-            ".claude/settings.json",
-            "web/.cursor/rules/x.mdc",
-            ".codex",
-            ".gemini/settings.json",
-            ".mcp.json",
-            ".vscode/tasks.json",
-            ".devcontainer/devcontainer.json",
-            "Cargo.lock",
-            "web/package-lock.json",
-            "pnpm-lock.yaml",
-            "yarn.lock",
-            "uv.lock",
-            "poetry.lock",
-            "go.sum",
-            ".GitHub/Workflows/CI.yml",
-            ".gitattributes",
-            "JENKINSFILE",
-            ".cargo/config.toml",
-            "x/review.prompt.md",
-            "Cargo.toml",
-            "web/package.json",
-            "tests/conftest.py",
-            "pytest.ini",
-            "Makefile",
-            "rules.mk",
-            "web/vitest.config.mts",
-            "api/build.gradle.kts",
-            "src/App.csproj",
-        ] {
-            assert!(is_steering(Path::new(path)), "{path}");
-        }
-    }
-
-    #[test]
-    fn ordinary_files_are_not_steering_files() {
-        for path in [
-            "",
-            "src/main.rs",
-            "README.md",
-            "workflows/ci.yml",
-            "docs/claude.md.txt",
-            "my-drive.toml",
-            "claude/settings.json",
-            ".github/ISSUE_TEMPLATE/bug.md",
-            "src/lock.rs",
-            "docs/makefile.md",
-            "config/jest.rs",
-            "github/workflows/x",
-        ] {
-            assert!(!is_steering(Path::new(path)), "{path}");
-        }
-    }
-
-    #[test]
-    fn the_last_glob_that_matches_decides_and_the_settings_stay_protected() {
-        let globs = [
-            "migrations/**",
-            "!**/Cargo.lock",
-            "!drive.toml",
-            "vendor/Cargo.lock",
-        ];
-        let protected = Protected::new(&globs).unwrap();
-        let changed = [
-            "drive.toml",
-            "migrations/1.sql",
-            "Cargo.lock",
-            "vendor/Cargo.lock",
-            "src/main.rs",
-            "AGENTS.md",
-        ];
-        assert_eq!(
-            protected.among(changed),
-            [
-                "AGENTS.md",
-                "drive.toml",
-                "migrations/1.sql",
-                "vendor/Cargo.lock"
-            ]
-        );
-        assert!(Protected::new(&["!["]).is_err());
-    }
-
-    #[test]
-    fn both_sides_of_a_rename_are_listed_once_and_in_order() {
-        let paths = ["yarn.lock", "src/a.rs", "AGENTS.md", "yarn.lock"];
-        assert_eq!(steering_files(paths), ["AGENTS.md", "yarn.lock"]);
-    }
-
-    #[test]
-    fn a_name_cannot_bring_markup_into_the_notice_and_a_long_list_is_cut() {
-        let files = vec!["a`</b>@all\n/AGENTS.md".to_owned()];
-        let text = notice(&files).unwrap();
-        assert!(text.contains("`a/b@all/AGENTS.md`"), "{text}");
-        let many: Vec<String> = (0..25).map(|n| format!("{n}/go.sum")).collect();
-        let text = notice(&many).unwrap();
-        assert!(text.contains("`19/go.sum`, 5 more."), "{text}");
-        assert!(!text.contains("20/go.sum"), "{text}");
-        assert_eq!(notice(&[]), None);
-    }
-}
+mod tests;

@@ -14,14 +14,15 @@ pub(crate) fn usual_bases(call: Call<'_>) -> Result<Vec<String>, Problem> {
     Ok(all.collect())
 }
 
-/// The commit of the main branch: what the remote has where its default is known, else the local
+/// The commit of the main branch: what the remote has, as far as it is known here, else the local
 /// branch.
 pub(super) fn main_tip(git: &Git, location: &Location) -> Result<Option<CommitSha>, Problem> {
     let call = || git.call_at(location.clone(), Touches::Objects);
     let remote = remote_default(call())?;
+    let remote = remote.into_iter().chain(LOCAL.map(str::to_owned));
     let remote = remote.map(|name| format!("{REMOTE}{name}"));
     let local = LOCAL.map(|name| format!("refs/heads/{name}"));
-    for name in remote.into_iter().chain(local) {
+    for name in remote.chain(local) {
         let commit = format!("{name}^{{commit}}");
         let tip = call()
             .args(["rev-parse", "--verify", "--quiet", &commit])

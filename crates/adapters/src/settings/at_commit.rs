@@ -79,7 +79,7 @@ fn text_at(
             Err(unreadable("it is not UTF-8"))
         }
         Some((_, text)) => Ok(Some(text)),
-        None if exists => Err(unreadable("it is a link")),
+        None if exists => Err(unreadable("it is not a regular file")),
         None if paths.required.is_some() => Err(Problem::new(
             Kind::SettingsMissing,
             format!("settings file `{}` does not exist", label(paths, commit)),

@@ -60,7 +60,7 @@ impl SettingsPaths {
     /// The repository's file, from the root of the checkout; `None` where the user named one of their
     /// own in its place.
     #[must_use]
-    pub(super) fn repository_file(&self) -> Option<String> {
+    pub fn repository_file(&self) -> Option<String> {
         let Some(path) = &self.required else {
             return Some(REPOSITORY_FILE.to_owned());
         };

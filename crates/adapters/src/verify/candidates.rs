@@ -37,6 +37,26 @@ impl GitCandidates {
         merge_tree(call, base, head).run()
     }
 
+    /// Why there is nothing to merge over: a history that is not here, or none at all.
+    fn unrelated(&self, repo: &Path, base: &str, head: &str) -> Result<Problem, Problem> {
+        let shallow = self
+            .git
+            .call(Place::Checkout(repo), Touches::Objects)
+            .args(["rev-parse", "--is-shallow-repository"])
+            .line()?;
+        let message = format!("{head} shares no commit with {base}");
+        Ok(if shallow == "true" {
+            Problem::new(
+                Kind::HistoryShallow,
+                format!("{message} in this shallow clone"),
+            )
+            .hint("run `git fetch --unshallow`, then verify again")
+        } else {
+            Problem::new(Kind::HistoryUnrelated, message)
+                .hint("rebuild the commit from its base, or choose another `--base`")
+        })
+    }
+
     /// When a commit was made.
     fn time_of(&self, repo: &Path, commit: &CommitSha) -> Result<Timestamp, Problem> {
         let answer = self
@@ -63,6 +83,9 @@ impl Candidates for GitCandidates {
                 commit: head.clone(),
                 tree: self.git.commit_object(place, head)?.tree,
             });
+        }
+        if self.git.merge_base(place, base, head)?.is_none() {
+            return Err(self.unrelated(repo, base, head)?);
         }
         let tried = self.try_merge(repo, base, head)?;
         match tried.code {
@@ -115,8 +138,10 @@ impl Candidates for GitCandidates {
 }
 
 fn merge_tree<'a>(call: Call<'a>, base: &str, head: &str) -> Call<'a> {
-    call.args(["merge-tree", "--write-tree", "-z", "--name-only"])
-        .args(["--no-messages", "--allow-unrelated-histories", base, head])
+    // What decides how files are merged is the base's, not that of a checkout.
+    call.env("GIT_ATTR_SOURCE", base)
+        .args(["merge-tree", "--write-tree", "-z", "--name-only"])
+        .args(["--no-messages", base, head])
 }
 
 /// A folder for objects nobody needs afterwards.

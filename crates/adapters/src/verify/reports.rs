@@ -1,7 +1,7 @@
 use crate::files;
 use drive_core::ids::{CommitSha, RunId};
 use drive_core::problem::{Kind, Problem};
-use drive_core::verify::{Verification, passed};
+use drive_core::verify::{Overall, Verification, passed};
 use drive_engine::verify::Reports;
 use std::path::{Path, PathBuf};
 
@@ -52,14 +52,18 @@ impl FileReports {
         let (Some(head), Some(base)) = (&candidate.head_sha, &candidate.base_sha) else {
             return Ok(());
         };
+        let path = self.pass_path(head, base);
         if passed(report, head, base).is_none() {
-            return Ok(());
+            // A later verdict on the same replaces an earlier one; the head alone is another thing.
+            let is_verdict = matches!(report.overall, Overall::Fail | Overall::Timeout);
+            return if is_verdict && candidate.merged_tree_sha.is_some() {
+                files::remove_file(&path)
+            } else {
+                Ok(())
+            };
         }
         std::fs::create_dir_all(self.passes())?;
-        files::replace(
-            &self.pass_path(head, base),
-            report.run_id.as_str().as_bytes(),
-        )
+        files::replace(&path, report.run_id.as_str().as_bytes())
     }
 }
 

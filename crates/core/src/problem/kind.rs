@@ -200,6 +200,7 @@ kinds! {
         BadBranchName: "badBranchName", Usage, "Git does not allow the branch name.", "Use letters, digits, `-`, `_`, `.` and `/`, such as `feat/login`.";
         NoBranch: "noBranch", Usage, "No branch is checked out.", "Name the branch: `drive pr open BRANCH`.";
         NoCommits: "noCommits", Work, "The branch has no commits beyond its base.", "Commit something on it first.";
+        HistoryShallow: "historyShallow", Environment, "The clone is too shallow to merge the commit into its base.", "Run `git fetch --unshallow`, then try again.";
         HistoryUnrelated: "historyUnrelated", Work, "The branch shares no commit with its base.", "Rebuild it from its base with `git cherry-pick`.";
         OperationInProgress: "operationInProgress", Work, "A merge, rebase or similar operation was left unfinished.", "Finish or abort it, then try again.";
         NestedRepository: "nestedRepository", Work, "A folder is a repository of its own and cannot be committed.", "Remove it, ignore it, or make it a submodule.";

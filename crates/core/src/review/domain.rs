@@ -51,6 +51,9 @@ impl Domain {
         Domain::GeneralPolish,
     ];
 
+    /// What a name looks like, in the schema of the settings.
+    pub const PATTERN: &str = "^[A-Za-z][A-Za-z0-9]{0,39}$";
+
     /// Reads a name; `None` if it is none.
     pub fn parse(name: &str) -> Option<Self> {
         let shipped = Self::SHIPPED.into_iter().find(|one| one.name() == name);
@@ -221,7 +224,7 @@ impl JsonSchema for Domain {
         schemars::json_schema!({
             "type": "string",
             "description": "A shipped review domain, or one of the project's own.",
-            "pattern": "^[A-Za-z][A-Za-z0-9]{0,39}$",
+            "pattern": Domain::PATTERN,
         })
     }
 }

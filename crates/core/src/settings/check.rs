@@ -8,6 +8,7 @@ use super::key_path::KeyPath;
 use super::layer::{Layer, Place};
 use super::tree::{Node, NodeKind};
 use crate::did_you_mean::{nearest, suggestion};
+use crate::review::Domain;
 use crate::units::{self, UNIT_KEYWORD};
 use serde_json::Value;
 
@@ -110,7 +111,15 @@ impl<'a> Checker<'a> {
     fn visit_text(&mut self, node: &Node, schema: &Value, path: &KeyPath) {
         let unit = schema[UNIT_KEYWORD].as_str();
         match (&node.kind, unit) {
-            (NodeKind::Text(_), None) => {}
+            (NodeKind::Text(text), None) => {
+                let is_domain = schema["pattern"] == Domain::PATTERN;
+                if is_domain && Domain::parse(text).is_none() {
+                    let message = format!(
+                        "`{path}` must be a letter, then letters and digits, 40 at most, not `{text}`"
+                    );
+                    self.report(&node.value, path, message, None);
+                }
+            }
             (NodeKind::Text(text), Some(unit)) => {
                 if let Err(error) = units::check(unit, text) {
                     self.report(&node.value, path, format!("`{path}`: {error}"), None);

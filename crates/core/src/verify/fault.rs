@@ -25,8 +25,13 @@ pub enum OnBase {
     Unknown(Option<String>),
     /// It passes: the change made it fail.
     Passes,
-    /// It fails there as well, for this reason.
-    Fails(String),
+    /// It fails there as well.
+    Fails {
+        /// Why.
+        reason: String,
+        /// The tests that fail there, as far as its output names them.
+        tests: Vec<String>,
+    },
 }
 
 /// Whether a stage failed in a way that the candidate, its base or its tests can be to blame for.
@@ -72,13 +77,25 @@ pub fn attributed(mut stage: Stage, on_base: &OnBase) -> Stage {
     let environment = || environment_fault(&stage);
     let (fault, reason) = match on_base {
         OnBase::Passes => (None, format!("{why}; it passes on the base")),
-        OnBase::Fails(there) => match environment() {
-            Some(fault) => (Some(Fault::Infra), format!("{why}: {}", fault.reason)),
-            None => {
-                let reason = format!("{why}; it fails on the base as well: {there}");
+        OnBase::Fails { reason, tests } => {
+            let own = stage
+                .failed_tests
+                .iter()
+                .filter(|test| !tests.contains(test));
+            let own: Vec<String> = own.cloned().collect();
+            if !own.is_empty() && !tests.is_empty() {
+                let own = super::text::named(&own, 5);
+                (
+                    None,
+                    format!("{why}; it passes on the base, which fails otherwise: {own}"),
+                )
+            } else if let Some(fault) = environment() {
+                (Some(Fault::Infra), format!("{why}: {}", fault.reason))
+            } else {
+                let reason = format!("{why}; it fails on the base as well: {reason}");
                 (Some(Fault::Baseline), reason)
             }
-        },
+        }
         OnBase::Unknown(uncompared) => match (environment(), uncompared) {
             (Some(fault), _) => (Some(Fault::Infra), format!("{why}: {}", fault.reason)),
             (None, Some(because)) => (

@@ -17,11 +17,36 @@ fn failed(output: &str) -> Stage {
 
 #[test]
 fn what_fails_on_the_base_as_well_is_not_the_candidates_fault() {
-    let stage = attributed(failed(""), &OnBase::Fails("exit code 2".to_owned()));
+    let stage = attributed(failed(""), &fails("exit code 2", &[]));
     assert_eq!(stage.fault, Some(Fault::Baseline));
     let reason = "exit code 1; it fails on the base as well: exit code 2";
     assert_eq!(stage.reason.as_deref(), Some(reason));
     assert_eq!(stage.status, StageStatus::Fail);
+}
+
+fn fails(reason: &str, tests: &[&str]) -> OnBase {
+    OnBase::Fails {
+        reason: reason.to_owned(),
+        tests: tests.iter().map(|&test| test.to_owned()).collect(),
+    }
+}
+
+#[test]
+fn a_test_that_fails_only_here_is_the_candidates_fault_on_a_red_base() {
+    let mut stage = failed("");
+    stage.failed_tests = vec!["a".to_owned(), "b".to_owned()];
+    let stage = attributed(stage, &fails("exit code 1", &["a"]));
+    assert_eq!(stage.fault, None);
+    let reason = stage.reason.unwrap();
+    assert!(reason.ends_with("which fails otherwise: `b`"), "{reason}");
+}
+
+#[test]
+fn a_failing_test_is_no_fault_of_the_machine_whatever_else_is_printed() {
+    let mut stage = failed("listen EADDRINUSE: address already in use");
+    stage.failed_tests = vec!["a".to_owned()];
+    let stage = attributed(stage, &OnBase::Unknown(None));
+    assert_eq!((stage.fault, stage.status), (None, StageStatus::Fail));
 }
 
 #[test]
@@ -67,10 +92,7 @@ fn what_the_machine_lacks_is_no_fault_of_the_candidate() {
             "a program that it starts is not installed",
         ),
     ] {
-        for on_base in [
-            OnBase::Unknown(None),
-            OnBase::Fails("exit code 1".to_owned()),
-        ] {
+        for on_base in [OnBase::Unknown(None), fails("exit code 1", &[])] {
             let stage = attributed(stage(StageStatus::Fail, code, output), &on_base);
             assert_eq!(stage.fault, Some(Fault::Infra), "{output}");
             let reason = stage.reason.unwrap();

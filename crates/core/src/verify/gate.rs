@@ -6,15 +6,20 @@ use crate::ids::{CommitSha, TreeSha};
 
 /// The tree that `report` allows to land where `head` is merged into `base`, without a person.
 ///
-/// Besides a [pass](passed), the rules must be those of the base: a candidate does not write the
-/// rules it is judged by.
+/// Besides a [pass](passed), the rules must be those of the base or the user's own: a candidate does
+/// not write the rules it is judged by.
 pub fn promotable<'a>(
     report: &'a Verification,
     head: &CommitSha,
     base: &CommitSha,
 ) -> Option<&'a TreeSha> {
-    let rules = RulesFrom::Commit(base.clone());
-    passed(report, head, base).filter(|_| report.candidate.rules_from == Some(rules))
+    let has_rules = match &report.candidate.rules_from {
+        Some(RulesFrom::Commit(from)) => from == base,
+        // The user named a file of their own in place of the repository's.
+        Some(RulesFrom::OwnSettings) => true,
+        Some(RulesFrom::WorkingCopy) | None => false,
+    };
+    passed(report, head, base).filter(|_| has_rules)
 }
 
 /// The tree that passed, where `report` is about `head` merged into `base`.

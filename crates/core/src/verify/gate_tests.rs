@@ -72,11 +72,7 @@ fn a_full_pass_of_the_very_pair_allows_the_tree_that_was_tested() {
 #[test]
 fn rules_of_another_place_than_the_base_need_a_person() {
     let (head, base) = (CommitSha::new(HEAD), CommitSha::new(BASE));
-    for from in [
-        RulesFrom::Commit(head.clone()),
-        RulesFrom::WorkingCopy,
-        RulesFrom::OwnSettings,
-    ] {
+    for from in [RulesFrom::Commit(head.clone()), RulesFrom::WorkingCopy] {
         let mut report = good();
         report.candidate.rules_from = Some(from.clone());
         assert_eq!(promotable(&report, &head, &base), None, "{from}");

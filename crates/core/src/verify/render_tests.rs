@@ -44,7 +44,9 @@ fn failing() -> Verification {
         protected_changes: Vec::new(),
         candidate: Candidate {
             merged_tree_sha: TreeSha::parse(&"3".repeat(40)),
-            rules_from: None,
+            rules_from: Some(crate::verify::RulesFrom::Commit(CommitSha::new(
+                "2".repeat(40),
+            ))),
             head_sha: Some(CommitSha::new("1".repeat(40))),
             base_sha: Some(CommitSha::new("2".repeat(40))),
         },

@@ -84,6 +84,24 @@ impl Rules {
         }
     }
 
+    /// Whether a command of a route starts this file: as its program, or as the script of an
+    /// interpreter.
+    pub fn starts(&self, path: &str) -> bool {
+        let names = |(_, command): &(StageName, StageCommand)| {
+            let script = script_of(&command.argv).map(|word| word.trim_start_matches("./"));
+            let dir = command.dir.trim_end_matches('/');
+            let full = script.map(|script| match dir {
+                "" => script.to_owned(),
+                dir => format!("{dir}/{script}"),
+            });
+            full.as_deref() == Some(path)
+        };
+        self.routes.iter().any(|route| match &route.rule {
+            Rule::Run(commands) | Rule::Untested(_, commands) => commands.iter().any(names),
+            Rule::Skip(_) => false,
+        })
+    }
+
     /// Whether a stage may reach the package registries by name.
     pub fn reaches_registries(&self) -> bool {
         let commands = self.routes.iter().flat_map(|route| match &route.rule {
@@ -103,6 +121,23 @@ impl Rules {
             memory_bytes: Some(self.memory_bytes),
             network: self.network,
         }
+    }
+}
+
+/// Programs that run a file of the repository.
+const INTERPRETERS: &[&str] = &[
+    "bash", "bun", "dash", "deno", "node", "perl", "php", "python", "python3", "ruby", "sh", "zsh",
+];
+
+/// The file that a command starts.
+fn script_of(argv: &[String]) -> Option<&str> {
+    let (program, rest) = argv.split_first()?;
+    let name = program.rsplit('/').next().unwrap_or(program);
+    if INTERPRETERS.contains(&name) {
+        let mut words = rest.iter().map(String::as_str);
+        words.find(|word| !word.starts_with('-'))
+    } else {
+        Some(program)
     }
 }
 
@@ -204,6 +239,25 @@ mod tests {
     #[test]
     fn the_default_settings_are_the_default_rules() {
         assert_eq!(rules(""), Rules::default());
+    }
+
+    #[test]
+    fn a_script_that_a_route_starts_is_known_and_a_file_that_it_reads_is_not() {
+        let rules = |command: &str| {
+            rules(&format!(
+                "[[verify.routes]]\npaths = [\"**\"]\ntargeted_tests = {command}"
+            ))
+        };
+        for (command, expected) in [
+            ("[\"./t.sh\"]", true),
+            ("[\"t.sh\", \"-v\"]", true),
+            ("[\"sh\", \"-e\", \"t.sh\"]", true),
+            ("[\"/bin/bash\", \"./t.sh\"]", true),
+            ("[\"grep\", \"x\", \"t.sh\"]", false),
+            ("[\"sh\", \"-c\", \"cat t.sh\"]", false),
+        ] {
+            assert_eq!(rules(command).starts("t.sh"), expected, "{command}");
+        }
     }
 
     #[test]

@@ -149,7 +149,7 @@ fn failure(stage: &Stage) -> Failure {
         ),
         Some(Fault::Baseline) => (
             FailureCategory::Baseline,
-            "repair the base first: this commit is not the cause".to_owned(),
+            "repair the base, then verify this commit again".to_owned(),
         ),
         Some(Fault::Infra) => (
             FailureCategory::Infra,

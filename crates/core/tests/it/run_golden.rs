@@ -228,6 +228,7 @@ fn every_effect() -> Vec<Effect> {
         Effect::CheckLanded {
             landed: Some(CommitSha::new("9".repeat(40))),
             base: origin("main"),
+            base_sha: CommitSha::new("d".repeat(40)),
             tree: TreeSha::parse(&"e".repeat(40)).unwrap(),
         },
         Effect::EndProcess {

@@ -2,9 +2,10 @@ use super::clock::FakeClock;
 use super::machine::DriveProcess;
 use super::repository::FakeRepository;
 use crate::cancel::CancelToken;
-use crate::ports::{Clock, Promotion, PromotionGate};
+use crate::ports::{Clock, Place, Promotion, PromotionGate, VersionControl};
 use drive_core::Problem;
 use drive_core::ids::RunId;
+use drive_core::steering::steering_files;
 use drive_core::verify::{
     Candidate, Failure, FailureCategory, Overall, RulesFrom, SCHEMA, Stage, StageEnd, StageName,
     StageResource, StageStatus, Timing, Verification, Workspace,
@@ -43,6 +44,17 @@ impl FakeGate {
     /// Whether the next candidate passes.
     pub fn set_passes(&self, passes: bool) {
         self.passes.store(passes, Ordering::SeqCst);
+    }
+}
+
+impl FakeGate {
+    fn protected(&self, promotion: &Promotion<'_>) -> Result<Vec<String>, Problem> {
+        let place = Place::Checkout(promotion.repo);
+        let (base, head) = (promotion.base, promotion.head);
+        let since = self.repository.merge_base(place, base, head)?;
+        let since = since.as_ref().unwrap_or(base);
+        let changed = self.repository.changed_paths(place, since, head)?;
+        Ok(steering_files(changed))
     }
 }
 
@@ -97,7 +109,7 @@ impl PromotionGate for FakeGate {
                 stage: Some(StageName::TargetedTests),
                 hint: None,
             }),
-            protected_changes: Vec::new(),
+            protected_changes: self.protected(promotion)?,
             notes: Vec::new(),
         })
     }

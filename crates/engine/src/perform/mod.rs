@@ -208,9 +208,12 @@ impl World<'_> {
                 Ok(EffectResult::RolledBack { kept })
             }
             Effect::Verify { head, base } => self.verify(task, head, base),
-            Effect::CheckLanded { landed, base, tree } => {
-                self.check_landed(task, landed.as_ref(), base, tree)
-            }
+            Effect::CheckLanded {
+                landed,
+                base,
+                base_sha,
+                tree,
+            } => self.check_landed(task, landed.as_ref(), base, (base_sha, tree)),
             // The executor delivers messages itself.
             Effect::ToRun { run, .. } => Err(Problem::new(
                 Kind::Internal,

@@ -24,7 +24,6 @@ impl World<'_> {
         let Some(base) = self.tip(Place::Checkout(&request.repo), base)? else {
             return Err(gone(base));
         };
-        self.require_steering_approved(task, head, &base)?;
         let promotion = Promotion {
             repo: &request.repo,
             head,
@@ -42,8 +41,9 @@ impl World<'_> {
         task: &Task<'_>,
         landed: Option<&CommitSha>,
         base: &BranchAt,
-        tree: &TreeSha,
+        verified: (&CommitSha, &TreeSha),
     ) -> Result<EffectResult, Problem> {
+        let (onto, tree) = verified;
         let request = requested(task)?;
         let place = Place::Checkout(&request.repo);
         // Brings the commit here, whoever made it.
@@ -52,18 +52,23 @@ impl World<'_> {
             return Err(gone(base));
         };
         let found = self.history.commit_object(place, &sha)?;
-        let report = match found.parents.first() {
-            _ if found.tree == *tree => None,
-            None => return Err(no_parent(&sha)),
-            Some(parent) => {
-                let promotion = Promotion {
-                    repo: &request.repo,
-                    head: &sha,
-                    base: parent,
-                };
-                let report = self.require_gate()?.judge(&promotion, task.cancel)?;
-                Some(Box::new(report.with_tails_of(TAIL_BYTES)))
-            }
+        let report = if found.tree == *tree {
+            None
+        } else if landed.is_none() {
+            // The tip may be somebody else's work.
+            return Err(Problem::new(
+                Kind::NotMerged,
+                "the forge does not say which commit it made",
+            ));
+        } else {
+            // Against the base that was verified: its rules count, and all that came since.
+            let promotion = Promotion {
+                repo: &request.repo,
+                head: &sha,
+                base: onto,
+            };
+            let report = self.require_gate()?.judge(&promotion, task.cancel)?;
+            Some(Box::new(report.with_tails_of(TAIL_BYTES)))
         };
         Ok(EffectResult::Landed {
             is_merge: found.parents.len() > 1,
@@ -106,7 +111,6 @@ impl World<'_> {
             return Ok(ForgeAnswer::BaseMoved);
         }
         if forge.fetch(pr)?.state != PrState::Merged {
-            self.require_steering_approved(task, head, sha)?;
             self.require_approved(task, head, protected)?;
         }
         Ok(match forge.merge(pr, head, Some(sha))? {
@@ -123,13 +127,6 @@ impl World<'_> {
 fn gone(base: &BranchAt) -> Problem {
     Problem::new(Kind::BaseGone, format!("branch `{base}` no longer exists"))
         .hint("choose another base for the pull request")
-}
-
-fn no_parent(sha: &CommitSha) -> Problem {
-    Problem::new(
-        Kind::NotMerged,
-        format!("{sha} has no parent to compare with"),
-    )
 }
 
 fn requested<'a>(task: &Task<'a>) -> Result<&'a Request, Problem> {

@@ -29,28 +29,8 @@ impl World<'_> {
         task.note(STEERING, Note::Steering { files })
     }
 
-    /// Refuses to promote a change of steering files that no person approved. It is read from git
-    /// and the forge at this moment: neither the journal nor an earlier approval is believed. An
-    /// approval counts for the very commit it was given for.
-    pub(super) fn require_steering_approved(
-        &self,
-        task: &Task<'_>,
-        head: &CommitSha,
-        base: &CommitSha,
-    ) -> Result<(), Problem> {
-        let request = task.run.request.as_deref();
-        let repo = request
-            .map(|request| request.repo.as_path())
-            .ok_or_else(|| Problem::new(Kind::Internal, "the run has no request"))?;
-        let place = Place::Checkout(repo);
-        // What the base gained meanwhile is not the run's doing.
-        let since = self.history.merge_base(place, base, head)?;
-        let since = since.as_ref().unwrap_or(base);
-        let files = steering_files(self.history.changed_paths(place, since, head)?);
-        self.require_approved(task, head, &files)
-    }
-
-    /// Stops at protected files that no person approved at this commit.
+    /// Refuses to promote protected files that no person approved. The forge is asked at this moment:
+    /// an earlier approval is not believed. An approval counts for the very commit it was given for.
     pub(super) fn require_approved(
         &self,
         task: &Task<'_>,

@@ -54,7 +54,13 @@ impl ReportDraft {
             )
             .because(error)
         })?;
-        self.protected = protected.among(changed);
+        let mut files = protected.among(changed);
+        // What a route starts decides what is tested.
+        let started = changed.iter().filter(|path| rules.starts(path));
+        files.extend(started.cloned());
+        files.sort_unstable();
+        files.dedup();
+        self.protected = files;
         if !self.protected.is_empty() {
             self.notes.push(format!(
                 "changes files that decide what tools, tests, CI and agents do: {}; drive merges \

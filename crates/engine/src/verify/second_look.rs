@@ -19,6 +19,8 @@ pub(super) struct SecondLook<'a> {
     pub(super) request: &'a VerifyRequest,
     /// The stages of the candidate.
     pub(super) plan: &'a Plan,
+    /// The commit that is judged.
+    pub(super) commit: &'a CommitSha,
     /// What the candidate was merged into.
     pub(super) base: Option<&'a CommitSha>,
     pub(super) deadline: Timestamp,
@@ -27,30 +29,26 @@ pub(super) struct SecondLook<'a> {
 
 impl SecondLook<'_> {
     /// The stage with whose fault it is, where it failed by its own doing.
-    pub(super) fn take(
-        &self,
-        stage: Stage,
-        turn: &Turn,
-        stages: &StageRunner<'_>,
-        progress: &mut dyn FnMut(&str),
-    ) -> Stage {
+    pub(super) fn take(&self, stage: Stage, turn: &Turn, progress: &mut dyn FnMut(&str)) -> Stage {
         if !deserves_second_look(&stage) {
             return stage;
         }
         let rules = &self.request.rules;
         for attempt in 1..=rules.retries {
-            let Some(turn) = self.again(turn) else {
-                break;
-            };
             progress(&format!(
                 "{} ({}) failed; running it again ({attempt} of {})",
                 turn.name.words(),
                 turn.route,
                 rules.retries
             ));
-            let (second, _, _) = stages.run(&turn);
-            if second.status == StageStatus::Pass {
-                return flaky(&stage, second, rules.flaky);
+            // In a workspace of its own: what the first try left must not make it pass.
+            let tried = self.in_fresh("retry", self.commit, |stage_env| {
+                self.run_up_to(turn, self.plan, stage_env)
+            });
+            if let Ok(Tried::Ran(second)) = tried
+                && second.status == StageStatus::Pass
+            {
+                return flaky(&stage, *second, rules.flaky);
             }
         }
         let on_base = self.on_base(turn, progress).unwrap_or_else(|problem| {
@@ -81,31 +79,60 @@ impl SecondLook<'_> {
             turn.route,
             base.short()
         ));
-        let run = RunId::new(format!("{}-base", self.request.run));
+        let tried = self.in_fresh("base", base, |stage_env| {
+            let known = self.commands_on_base(stage_env)?;
+            let is_same = |one: &PlannedStage| match &one.work {
+                Work::Run(command) => {
+                    let place = (one.name, &one.route, &command.dir);
+                    place == (turn.name, &turn.route, &turn.command.dir)
+                }
+                Work::Nothing(_) => false,
+            };
+            if known.stages.iter().any(is_same) {
+                self.run_up_to(turn, self.plan, stage_env)
+            } else {
+                Ok(Tried::Not("the base does not have it".to_owned()))
+            }
+        })?;
+        let stage = match tried {
+            Tried::Ran(stage) => stage,
+            Tried::Not(because) => return Ok(OnBase::Unknown(Some(because))),
+        };
+        Ok(match stage.status {
+            StageStatus::Pass => OnBase::Passes,
+            StageStatus::Fail => OnBase::Fails {
+                reason: stage.reason.unwrap_or_default(),
+                tests: stage.failed_tests,
+            },
+            StageStatus::Timeout | StageStatus::Error | StageStatus::Skipped => {
+                OnBase::Unknown(stage.reason)
+            }
+        })
+    }
+
+    /// Does something in a workspace of its own, and removes that.
+    fn in_fresh(
+        &self,
+        what: &str,
+        commit: &CommitSha,
+        act: impl FnOnce(&StageEnv) -> Result<Tried, Problem>,
+    ) -> Result<Tried, Problem> {
+        let run = RunId::new(format!("{}-{what}", self.request.run));
         let workspaces = self.verifier.workspaces;
         let rules = &self.request.rules;
-        let workspace = workspaces.open(&run, &self.request.repo, base, rules)?;
+        let workspace = workspaces.open(&run, &self.request.repo, commit, rules)?;
         let stage_env = StageEnv {
             workspace: workspace.clone(),
             rules: rules.clone(),
         };
-        let found = self.compare(turn, &stage_env);
+        let tried = act(&stage_env);
         let closed = workspaces.close(&workspace);
-        let found = found?;
-        closed.map(|()| found)
+        let tried = tried?;
+        closed.map(|()| tried)
     }
 
-    fn compare(&self, turn: &Turn, stage_env: &StageEnv) -> Result<OnBase, Problem> {
-        let unknown = |why: &str| Ok(OnBase::Unknown(Some(why.to_owned())));
-        let known = self.commands_on_base(stage_env)?;
-        let is_same = |one: &PlannedStage| {
-            one.name == turn.name
-                && one.route == turn.route
-                && one.work == Work::Run(turn.command.clone())
-        };
-        if !known.stages.iter().any(is_same) {
-            return unknown("the base does not have it");
-        }
+    /// The stage, after the earlier ones of its route.
+    fn run_up_to(&self, turn: &Turn, plan: &Plan, stage_env: &StageEnv) -> Result<Tried, Problem> {
         let stages = StageRunner {
             runner: self.verifier.runner,
             workspaces: self.verifier.workspaces,
@@ -113,10 +140,9 @@ impl SecondLook<'_> {
             startup_helper: &self.request.startup_helper,
             cancel: self.cancel,
         };
-        let before = known
-            .stages
-            .iter()
-            .filter(|one| one.route == turn.route && one.name < turn.name);
+        let no_time = || Ok(Tried::Not("no time is left".to_owned()));
+        let before = plan.stages.iter();
+        let before = before.filter(|one| one.route == turn.route && one.name < turn.name);
         let before = before.filter_map(|one| match &one.work {
             Work::Run(command) => Some(Turn {
                 name: one.name,
@@ -128,24 +154,17 @@ impl SecondLook<'_> {
         });
         for earlier in before {
             let Some(earlier) = self.again(&earlier) else {
-                return unknown("no time is left");
+                return no_time();
             };
             let (stage, _, _) = stages.run(&earlier);
             if stage.status != StageStatus::Pass {
-                return unknown(&format!("{} fails there", earlier.name.words()));
+                return Ok(Tried::Not(format!("{} fails there", earlier.name.words())));
             }
         }
         let Some(turn) = self.again(turn) else {
-            return unknown("no time is left");
+            return no_time();
         };
-        let (stage, _, _) = stages.run(&turn);
-        Ok(match stage.status {
-            StageStatus::Pass => OnBase::Passes,
-            StageStatus::Fail => OnBase::Fails(stage.reason.unwrap_or_default()),
-            StageStatus::Timeout | StageStatus::Error | StageStatus::Skipped => {
-                OnBase::Unknown(stage.reason)
-            }
-        })
+        Ok(Tried::Ran(Box::new(stages.run(&turn).0)))
     }
 
     /// What the base itself would be verified by: what it does not have cannot fail there.
@@ -173,4 +192,12 @@ impl SecondLook<'_> {
             notes: Vec::new(),
         })
     }
+}
+
+/// What came of a second run.
+enum Tried {
+    /// The stage ran.
+    Ran(Box<Stage>),
+    /// It did not, for this reason.
+    Not(String),
 }

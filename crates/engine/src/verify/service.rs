@@ -128,7 +128,7 @@ impl Verifier<'_> {
             rules: rules.clone(),
         };
         let ending = self.run_stages(
-            request, &stage_env, &scope, deadline, cancel, draft, progress,
+            request, &commit, &stage_env, &scope, deadline, cancel, draft, progress,
         );
         if let Err(problem) = closing.close() {
             progress(&format!("could not remove the workspace: {problem}"));
@@ -197,6 +197,7 @@ impl Verifier<'_> {
     fn run_stages(
         &self,
         request: &VerifyRequest,
+        commit: &CommitSha,
         stage_env: &StageEnv,
         scope: &Scope,
         deadline: Timestamp,
@@ -211,6 +212,7 @@ impl Verifier<'_> {
             verifier: self,
             request,
             plan: &plan.clone(),
+            commit,
             base: base.as_ref(),
             deadline,
             cancel,
@@ -248,7 +250,7 @@ impl Verifier<'_> {
                     .notes
                     .push(format!("{name} of route `{}` left {left}", stage.route));
             }
-            let stage = second_look.take(stage, &turn, &stages, progress);
+            let stage = second_look.take(stage, &turn, progress);
             if stage.fault == Some(Fault::Flaky) && stage.status == StageStatus::Pass {
                 let why = stage.reason.as_deref().unwrap_or_default();
                 let name = stage.name.words();

@@ -2,7 +2,7 @@ use super::super::fake_world::{BASE, HEAD, TREE, World};
 use super::*;
 use drive_core::ids::CommitSha;
 use drive_core::process::{End, LayerName};
-use drive_core::settings::{Baseline, FlakyTests, StageNetwork};
+use drive_core::settings::{Baseline, StageNetwork};
 use drive_core::verify::{Route, Rule, StageCommand, StageEnd, StageName, promotable};
 use std::time::Duration;
 
@@ -401,136 +401,6 @@ fn protected_files_of_the_change_are_listed_whatever_the_verdict() {
     }
 }
 
-/// A world whose tests fail, on the base as well where `on_base` says so.
-fn red(on_base: &[(&'static str, End)]) -> World {
-    World {
-        ends: vec![("test", End::Exited { code: 1 })],
-        ends_on_base: on_base.to_vec(),
-        files: vec!["src/a".to_owned()],
-        ..world()
-    }
-}
-
-fn compared(world: &World, routes: Vec<Route>) -> Verified {
-    let mut request = request(routes);
-    request.rules.baseline = Baseline::OnFailure;
-    verify(world, &request)
-}
-
-#[test]
-fn a_failure_is_compared_with_the_base_in_a_workspace_of_its_own() {
-    let world = red(&[]);
-    let verified = compared(&world, vec![three()]);
-    let failure = verified.report.failure.clone().unwrap();
-    assert_eq!(failure.category, FailureCategory::Test);
-    assert!(
-        failure.reason.ends_with("it passes on the base"),
-        "{failure:?}"
-    );
-    let log = world.log.lock().unwrap();
-    let expected = [
-        "diff 2 4",
-        "open 4",
-        "run build",
-        "run test",
-        "open 2",
-        "run build",
-        "run test",
-        "close",
-        "close",
-        "save r1",
-    ];
-    assert_eq!(*log, expected);
-}
-
-#[test]
-fn a_failure_of_the_base_is_not_the_candidates_and_is_not_promotable() {
-    let world = red(&[("test", End::Exited { code: 3 })]);
-    let verified = compared(&world, vec![three()]);
-    assert_eq!(
-        verdict(&verified),
-        (
-            Overall::Fail,
-            Some(FailureCategory::Baseline),
-            Some(Class::Work)
-        )
-    );
-    let failure = verified.report.failure.clone().unwrap();
-    assert!(
-        failure.reason.ends_with("on the base as well: exit code 3"),
-        "{failure:?}"
-    );
-    assert!(!promoted(&verified.report, HEAD, BASE));
-}
-
-#[test]
-fn nothing_is_concluded_from_a_base_that_cannot_be_compared() {
-    let absent = World {
-        files: Vec::new(),
-        ..red(&[])
-    };
-    let unbuilt = red(&[("build", End::Exited { code: 1 })]);
-    for (world, because) in [
-        (
-            absent,
-            "not compared with the base: the base does not have it",
-        ),
-        (unbuilt, "not compared with the base: compile fails there"),
-    ] {
-        let failure = compared(&world, vec![three()]).report.failure.unwrap();
-        assert_eq!(failure.category, FailureCategory::Test);
-        assert!(failure.reason.ends_with(because), "{failure:?}");
-    }
-}
-
-#[test]
-fn what_the_machine_lacks_is_no_verdict() {
-    let world = World {
-        output: "Error: listen EADDRINUSE: address already in use",
-        ..red(&[("test", End::Exited { code: 1 })])
-    };
-    let verified = compared(&world, vec![three()]);
-    assert_eq!(
-        verdict(&verified),
-        (
-            Overall::Error,
-            Some(FailureCategory::Infra),
-            Some(Class::Environment)
-        )
-    );
-    let hint = verified.report.failure.unwrap().hint.unwrap();
-    assert!(hint.contains("free port"), "{hint}");
-}
-
-#[test]
-fn a_stage_that_passes_at_another_try_is_flaky_and_passes_only_where_allowed() {
-    for (flaky, overall, category) in [
-        (
-            FlakyTests::Fail,
-            Overall::Fail,
-            Some(FailureCategory::Flaky),
-        ),
-        (FlakyTests::Allow, Overall::Pass, None),
-    ] {
-        let world = World {
-            fails_times: Some(1),
-            ..red(&[])
-        };
-        let mut request = request(vec![three()]);
-        request.rules.retries = 2;
-        request.rules.flaky = flaky;
-        let verified = verify(&world, &request);
-        assert_eq!(verdict(&verified).0, overall);
-        assert_eq!(verdict(&verified).1, category);
-        assert_eq!(
-            promoted(&verified.report, HEAD, BASE),
-            flaky == FlakyTests::Allow
-        );
-        let log = world.log.lock().unwrap();
-        assert_eq!(log.iter().filter(|one| *one == "run test").count(), 2);
-    }
-}
-
 #[test]
 fn a_host_that_a_stage_wanted_is_in_the_notes_with_the_setting_that_allows_it() {
     let world = World {
@@ -551,3 +421,6 @@ fn a_host_that_a_stage_wanted_is_in_the_notes_with_the_setting_that_allows_it() 
     assert_eq!(notes(StageNetwork::Registries), note("open"));
     assert_eq!(notes(StageNetwork::Open), Vec::<String>::new());
 }
+
+#[path = "second_look_tests.rs"]
+mod second_look;

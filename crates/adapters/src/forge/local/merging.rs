@@ -154,6 +154,7 @@ impl LocalForge {
     pub(super) fn try_merge(&self, base: &str, head: &str) -> Result<Trial, Problem> {
         let answer = self
             .contents()
+            .env("GIT_ATTR_SOURCE", base)
             .args([
                 "merge-tree",
                 "--write-tree",

@@ -20,7 +20,7 @@ use drive_adapters::verify::FileReports;
 use drive_core::forge::{CommentRef, PrState, PullRequest, ReviewState};
 use drive_core::ids::{CommentId, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
-use drive_core::verify::Verification;
+use drive_core::verify::{RulesFrom, Verification};
 use drive_engine::ports::{Forge, MergeOutcome, Place, Repository, VersionControl};
 use pick::Pick;
 use std::sync::Arc;
@@ -166,7 +166,7 @@ impl Desk {
                     head: &head,
                     base: report.candidate.base_sha.as_ref(),
                     tree: report.candidate.merged_tree_sha.as_ref(),
-                    note: Some(&format!("Verified: {}", report.run_id)),
+                    note: Some(&verified_by(&report)),
                 },
             )?
         };
@@ -251,6 +251,17 @@ fn full_id(text: &str) -> Result<CommitSha, Problem> {
         )
         .hint(format!("use the output of `git rev-parse {text}`"))
     })
+}
+
+/// The line of a merge commit that names the verification, and whose rules it followed.
+fn verified_by(report: &Verification) -> String {
+    let from = report.candidate.rules_from.as_ref();
+    let base = report.candidate.base_sha.clone().map(RulesFrom::Commit);
+    let rules = match from {
+        Some(from) if Some(from) != base.as_ref() => format!(" (by the rules of {from})"),
+        Some(_) | None => String::new(),
+    };
+    format!("Verified: {}{rules}", report.run_id)
 }
 
 fn head_moved(number: PrNumber, head: &CommitSha) -> Problem {

@@ -33,7 +33,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long, requires = "base")]
     head_only: bool,
 
-    /// Use the settings of REV or of the working copy instead of those of the base
+    /// Use the settings of REV, or of the working copy if REV is checked out, instead of the base's
     #[arg(long)]
     trust_candidate_rules: bool,
 

@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 pub(super) struct Ruling {
     pub(super) effective: Effective,
     pub(super) from: RulesFrom,
+    /// The repository's file of settings, which is protected like `drive.toml`.
+    pub(super) file: Option<String>,
     /// What the report should say about them.
     pub(super) notes: Vec<String>,
     /// The base, pinned to the commit whose rules these are.
@@ -30,6 +32,7 @@ impl Ruling {
             return Ok(Self {
                 effective: app.settings()?.clone(),
                 from: RulesFrom::WorkingCopy,
+                file: app.settings_paths()?.repository_file(),
                 notes: vec![
                     "the rules are those of the working copy, as `--trust-candidate-rules` asks"
                         .to_owned(),
@@ -44,19 +47,36 @@ impl Ruling {
         };
         let paths = app.settings_paths()?;
         let read = load_at(&found.git, &found.repo, &paths, commit.as_ref())?;
-        let notes = if is_trusted {
+        let file = paths.repository_file();
+        let notes = if file.is_none() {
+            let named = app
+                .global()
+                .config
+                .as_deref()
+                .unwrap_or(Path::new("your own file"));
+            let named = named.display();
+            vec![format!(
+                "the rules are those of `{named}` and of your own settings, not of the repository"
+            )]
+        } else if is_trusted {
             vec![
                 "the rules are those of the commit itself, as `--trust-candidate-rules` asks"
                     .to_owned(),
             ]
         } else {
-            not_counted(&read, commit.as_ref()).into_iter().collect()
+            let own = found.named_base.is_none() && commit.is_some() && commit == found.head;
+            let own = own.then(|| "the rules are the commit's own: pass `--base`".to_owned());
+            not_counted(&read, commit.as_ref())
+                .into_iter()
+                .chain(own)
+                .collect()
         };
         Ok(Self {
             from: match &commit {
-                Some(commit) => RulesFrom::Commit(commit.clone()),
-                None => RulesFrom::OwnSettings,
+                Some(commit) if file.is_some() => RulesFrom::Commit(commit.clone()),
+                Some(_) | None => RulesFrom::OwnSettings,
             },
+            file,
             effective: read.effective,
             notes,
             base: found.base(),

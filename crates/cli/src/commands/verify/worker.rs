@@ -36,11 +36,23 @@ pub(crate) fn worker_if_asked(arguments: &[OsString]) -> Option<ExitCode> {
     })
 }
 
+/// A glob for exactly this path.
+fn escaped(path: &str) -> String {
+    let escape = |letter: char| match letter {
+        '*' | '?' | '[' | ']' | '{' | '}' | '!' => format!("[{letter}]"),
+        '\\' => "\\\\".to_owned(),
+        _ => letter.to_string(),
+    };
+    path.chars().map(escape).collect()
+}
+
 fn answer(request: &WorkerRequest) -> Result<WorkerAnswer, Problem> {
     let app = App::new(request.global());
     let ruling = Ruling::read(&app, request)?;
     let settings = &ruling.effective.settings;
-    let rules = Rules::from_settings(settings);
+    let mut rules = Rules::from_settings(settings);
+    // The last one decides: no setting exempts the file that gives the rules.
+    rules.protected.extend(ruling.file.as_deref().map(escaped));
     for widened in ruling.effective.widened.iter() {
         if widened.agent.is_none() {
             app.output().warn(&widened.message);

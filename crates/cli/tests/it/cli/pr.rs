@@ -256,6 +256,22 @@ fn what_failed_verification_is_merged_only_unverified_and_the_merge_says_so() {
         (code, &refused["failure"]["kind"]),
         (Some(1), &json!("unverified"))
     );
+    // A pass by rules of the candidate's own stands only until the next verdict.
+    world.git(&["checkout", "-q", "feat/login"]);
+    write(
+        &world,
+        "drive.toml",
+        "[[verify.routes]]\npaths = [\"**\"]\ntargeted_tests = [\"true\"]\n",
+    );
+    let verify = ["verify", "feat/login", "--base", "main"];
+    done(
+        &world,
+        &[&verify[..], &["--trust-candidate-rules"]].concat(),
+    );
+    world.git(&["clean", "-fdq"]);
+    world.git(&["checkout", "-q", "main"]);
+    assert_eq!(world.json(&verify).0, Some(1));
+    assert_eq!(world.json(&["pr", "merge", "1"]).0, Some(1));
     done(&world, &["pr", "merge", "1", "--unverified"]);
     let message = world.git(&["log", "-1", "--format=%B", "main"]);
     assert!(message.contains("Merged without verification"), "{message}");

@@ -39,7 +39,7 @@ fn what_is_red_on_the_base_as_well_is_told_apart_and_is_no_pass() {
     );
     assert_eq!(answer.report["stages"][1]["failedTests"], json!(["adds"]));
     let hint = answer.text("/failure/hint");
-    assert_eq!(hint, "repair the base first: this commit is not the cause");
+    assert_eq!(hint, "repair the base, then verify this commit again");
 }
 
 #[test]
@@ -78,9 +78,8 @@ fn what_the_base_does_not_have_is_not_compared() {
 
 #[test]
 fn a_test_that_passes_at_another_try_is_flaky_and_passes_only_where_allowed() {
-    // The workspace remembers the first try.
-    let script =
-        "[ -e tried ] && echo 1 passed && exit 0; touch tried; echo 'test once ... FAILED'; exit 1";
+    // Another try is made in a workspace of its own, of which the name tells.
+    let script = "case \"$PWD\" in *retry*) echo 1 passed; exit 0;; esac; echo 'test once ... FAILED'; exit 1";
     for (policy, overall, code) in [("fail", "fail", 1), ("allow", "pass", 0)] {
         let scene = scene(&format!("retries = 1\nflaky = {policy:?}"), script);
         scene.change();
@@ -104,6 +103,29 @@ fn a_test_that_passes_at_another_try_is_flaky_and_passes_only_where_allowed() {
     let scene = scene("baseline = \"off\"", script);
     scene.change();
     assert_eq!(scene.verify().text("/failure/category"), "test");
+}
+
+#[test]
+fn what_a_failed_try_leaves_behind_does_not_make_the_next_one_pass() {
+    let script =
+        "[ -e left ] && echo 1 passed && exit 0; touch left; echo 'test a ... FAILED'; exit 1";
+    let scene = scene("retries = 2\nflaky = \"allow\"\nbaseline = \"off\"", script);
+    scene.change();
+    let answer = scene.verify();
+    assert_eq!(failure(&answer).1, "test", "{}", answer.report);
+}
+
+#[test]
+fn a_test_that_the_candidate_breaks_is_its_fault_on_a_red_base_too() {
+    let scene = scene("", "echo 'test a ... FAILED'; exit 1");
+    let more = "echo 'test a ... FAILED'; echo 'test b ... FAILED'; exit 1";
+    std::fs::write(scene.path("repo/check.sh"), more).unwrap();
+    scene.change();
+    let answer = scene.verify();
+    let (_, category, reason) = failure(&answer);
+    assert_eq!(category, "test", "{}", answer.report);
+    assert!(reason.ends_with("which fails otherwise: `b`"), "{reason}");
+    assert_eq!(answer.report["protectedChanges"], json!(["check.sh"]));
 }
 
 #[test]

@@ -163,9 +163,12 @@ fn settings_that_are_named_are_read_at_the_base_when_they_are_in_the_repository(
     scene.shell("cd repo && ln -sf ../own.toml ci.toml && git commit -qam link");
     let answer = verify(&scene, &["--config", "ci.toml", "--base", "main"]);
     assert_eq!(answer.verdict(), ("fail", "fail", "exited", "compile"));
-    // The user's own file is theirs.
+    assert_eq!(answer.report["protectedChanges"], json!(["ci.toml"]));
+    // The user's own file is theirs, and the report says so.
     let answer = verify(&scene, &["--config", "../own.toml", "--base", "main"]);
     assert_eq!(answer.text("/overall"), "pass", "{}", answer.report);
+    assert_eq!(answer.text("/candidate/rulesFrom"), "ownSettings");
+    assert!(notes(&answer).contains("../own.toml"), "{}", answer.report);
     // What the base does not have gives no rules.
     scene.shell("cd repo && cp ci.toml new.toml && git add -A && git commit -qm new");
     let output = scene
@@ -174,6 +177,71 @@ fn settings_that_are_named_are_read_at_the_base_when_they_are_in_the_repository(
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("settingsMissing"), "{text}");
+}
+
+/// A history that is cut off has no commit in common: a merge over nothing brings back what the
+/// candidate removed.
+#[test]
+fn a_shallow_clone_is_no_verdict() {
+    let scene = Scene::me();
+    scene.settings(&rule("[ ! -e src/a ] || exit 0; exit 1"));
+    scene.shell(
+        "cd repo && git checkout -qb candidate && git rm -q src/a && git commit -qm gone && git checkout -q main && echo y > src/y && git add -A && git commit -qm y \
+         && cd .. && git clone -q --depth 1 --no-single-branch file://$PWD/repo shallow",
+    );
+    let full = verify(&scene, &["candidate", "--base", "main"]);
+    assert_eq!(full.text("/overall"), "fail", "{}", full.report);
+    let shallow = [
+        "--repo",
+        "../shallow",
+        "origin/candidate",
+        "--base",
+        "origin/main",
+    ];
+    let answer = verify(&scene, &shallow);
+    assert_eq!(
+        (answer.text("/overall"), answer.text("/failure/category")),
+        ("error", "infra"),
+        "{}",
+        answer.report
+    );
+    assert!(
+        answer
+            .text("/failure/hint")
+            .contains("git fetch --unshallow")
+    );
+}
+
+#[test]
+fn attributes_of_the_checkout_do_not_decide_how_files_are_merged() {
+    let scene = Scene::me();
+    scene.settings(&rule("true"));
+    scene.shell("cd repo && git checkout -qb candidate && echo theirs >> src/a && git commit -qam b && git checkout -q main && echo ours >> src/a && git commit -qam c && echo '* merge=union' > .gitattributes");
+    // The control: git itself is led by them.
+    scene.shell("cd repo && git merge-tree --write-tree main candidate");
+    let answer = verify(&scene, &["candidate", "--base", "main"]);
+    assert_eq!(
+        answer.text("/failure/category"),
+        "policy",
+        "{}",
+        answer.report
+    );
+    assert!(
+        answer
+            .text("/failure/reason")
+            .contains("conflict in `src/a`")
+    );
+}
+
+#[test]
+fn without_a_default_of_the_remote_its_main_branch_gives_the_rules() {
+    let scene = rewritten();
+    // As in CI: the candidate is checked out as `main`, and the remote's own branch is known.
+    scene.shell("git clone -q --bare repo remote && cd repo && git remote add origin ../remote && git fetch -q && git branch -qM candidate main");
+    let answer = verify(&scene, &[]);
+    assert_eq!(answer.verdict(), ("fail", "fail", "exited", "compile"));
+    let theirs = scene.shell("cd repo && git rev-parse origin/main");
+    assert_eq!(answer.text("/candidate/rulesFrom"), theirs);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::ids::{BranchName, CommitSha};
 use crate::problem::{Kind, Problem};
 use crate::process::{Layer, LayerName, LayerState, add_layers, missing_essentials};
 use crate::review::LastWord;
-use crate::verify::{Overall, Verification, promotable, render};
+use crate::verify::{FailureCategory, Overall, Verification, promotable, render};
 
 /// How often it is verified, when its base moves each time.
 const MOST_VERIFICATIONS: u32 = 3;
@@ -132,16 +132,27 @@ impl PhaseFlow<'_> {
         self.not_merged(&reason);
     }
 
-    fn check_landed(&mut self, landed: Option<CommitSha>) {
-        self.state.merged = landed.clone().or_else(|| self.run.work.head_sha.clone());
+    /// Whether drive merged it or tried to, and what landed was not compared yet.
+    pub(super) fn is_landing_unchecked(&self) -> bool {
         let judged = self.state.judged.as_ref();
-        let tree = judged.and_then(|judged| judged.tree_sha.clone());
-        let (Some(tree), Some(base)) = (tree, self.base()) else {
+        judged.is_some_and(|judged| judged.overall == Overall::Pass && judged.tree_sha.is_some())
+    }
+
+    pub(super) fn check_landed(&mut self, landed: Option<CommitSha>) {
+        self.state.merged = landed.clone().or_else(|| self.run.work.head_sha.clone());
+        let judged = self.state.judged.clone();
+        let verified = judged.and_then(|judged| Some((judged.base_sha, judged.tree_sha?)));
+        let (Some((base_sha, tree)), Some(base)) = (verified, self.base()) else {
             // A run of an earlier version verified the head alone.
             return self.unchecked("which tree was verified is unknown");
         };
         self.state.stage = Stage::Landing;
-        self.run.decide(Effect::CheckLanded { landed, base, tree });
+        self.run.decide(Effect::CheckLanded {
+            landed,
+            base,
+            base_sha,
+            tree,
+        });
     }
 
     /// What landed is what was verified, or was verified after the fact, or is told.
@@ -157,14 +168,25 @@ impl PhaseFlow<'_> {
                 self.warn_of_missing_layers();
                 return self.leave(OutcomeStatus::Succeeded, None);
             };
-            let parent = report.candidate.base_sha.clone();
-            let is_good = parent.is_some_and(|parent| promotable(&report, &sha, &parent).is_some());
+            let base = self.state.judged.as_ref().map(|one| one.base_sha.clone());
+            let is_good = base.is_some_and(|base| promotable(&report, &sha, &base).is_some());
             if !is_good {
-                return self.landed_broken(&sha, is_merge, &report);
+                return match report.failure.as_ref().map(|one| one.category) {
+                    Some(
+                        FailureCategory::Compile
+                        | FailureCategory::Test
+                        | FailureCategory::Startup
+                        | FailureCategory::Resource
+                        | FailureCategory::Policy,
+                    ) if report.overall == Overall::Fail => {
+                        self.landed_broken(&sha, is_merge, &report)
+                    }
+                    // It proves nothing about what landed, or was so before.
+                    Some(_) | None => self.unchecked(&failure_of(&report)),
+                };
             }
             self.run.warnings.push(format!(
-                "{} landed as another tree than the verified one, because its base had moved; it \
-                 was verified again and passes",
+                "{} landed as another tree than the verified one; it was verified again and passes",
                 sha.short()
             ));
             self.warn_of_missing_layers();
@@ -192,8 +214,8 @@ impl PhaseFlow<'_> {
             sha.short()
         );
         let body = format!(
-            "**`{base}` fails verification.** Somebody changed it while this was merged, so what \
-             landed as {sha} is not what was verified. To take it back: `{revert}`\n\n{}",
+            "**`{base}` fails verification.** What landed as {sha} is not the tree that was \
+             verified. To take it back: `{revert}`\n\n{}",
             render::markdown(report)
         );
         let problem = Problem::new(Kind::LandedBroken, message)
@@ -203,14 +225,16 @@ impl PhaseFlow<'_> {
     }
 
     fn unchecked(&mut self, why: &str) {
-        let landed = self.state.merged.as_ref();
-        let landed = landed.map_or_else(|| "the base".to_owned(), ToString::to_string);
         let message = format!(
-            "the pull request was merged, but what landed could not be compared with what was \
-             verified: {why}"
+            "the pull request was merged, but whether what landed passes is not known: {why}"
         );
-        let problem = Problem::new(Kind::LandedUnchecked, message)
-            .hint(format!("run `drive verify {landed} --base {landed}^`"));
+        let base = self.base().map(|base| base.branch);
+        let base = base.as_ref().map_or("BASE", BranchName::as_str);
+        let since = self.state.judged.as_ref();
+        let since = since.map_or("REV", |judged| judged.base_sha.short());
+        let problem = Problem::new(Kind::LandedUnchecked, message).hint(format!(
+            "run `git fetch`, then `drive verify {base} --base {since}`"
+        ));
         self.leave(OutcomeStatus::NeedsHuman, Some(problem));
     }
 

@@ -313,7 +313,10 @@ impl PhaseFlow<'_> {
         self.state.counts = Counts::default();
         self.state.verdict = None;
         self.state.end = None;
-        self.state.judged = None;
+        if !matches!(self.state.stage, Stage::Promoting | Stage::Landing) {
+            // Else it says what may have landed meanwhile.
+            self.state.judged = None;
+        }
         self.state.watch.fresh = false;
         self.state.watch.again = false;
         self.state.watch.closing = None;

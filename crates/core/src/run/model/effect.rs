@@ -182,6 +182,8 @@ pub enum Effect {
         landed: Option<CommitSha>,
         /// The base branch.
         base: BranchAt,
+        /// The commit it was at when the tree was verified.
+        base_sha: CommitSha,
         /// The tree that was verified.
         tree: TreeSha,
     },

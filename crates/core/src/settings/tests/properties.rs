@@ -56,6 +56,16 @@ proptest! {
     }
 
     #[test]
+    fn any_name_of_a_domain_is_accepted_or_blamed_on_its_line(name in "[A-Za-z0-9-]{0,42}") {
+        let text = format!("\nreview.domains = [\"{name}\"]\n");
+        if let Err(findings) = resolve(&[file(&text)]) {
+            for finding in findings.0 {
+                prop_assert_eq!(finding.origin.to_string(), "drive.toml:2", "{}", finding.message);
+            }
+        }
+    }
+
+    #[test]
     fn no_text_at_all_panics(text in "\\PC{0,80}") {
         let _ = resolve(&[file(&text)]);
     }

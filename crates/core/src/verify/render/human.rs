@@ -25,6 +25,9 @@ pub fn human(report: &Verification) -> String {
         duration(report.timing.duration_ms),
         report.run_id
     );
+    if let Some(from) = &candidate.rules_from {
+        let _ = writeln!(out, "by the rules of {from}");
+    }
     stages(&mut out, report);
     if let Some(stage) = deciding(&report.stages) {
         let tail = text::tail_lines(telling_tail(stage), TAIL_BYTES);

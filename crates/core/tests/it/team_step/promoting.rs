@@ -12,7 +12,7 @@ use drive_core::run::{
     VerifiedAgainst, fold, step,
 };
 use drive_core::settings::TeamMode;
-use drive_core::verify::{Overall, RulesFrom, Verification, render};
+use drive_core::verify::{FailureCategory, Overall, RulesFrom, Verification, render};
 
 const MODES: [TeamMode; 3] = [TeamMode::Sequential, TeamMode::Pingpong, TeamMode::Github];
 
@@ -74,6 +74,7 @@ fn what_is_merged_was_verified_first_in_every_mode() {
         let check = Effect::CheckLanded {
             landed: Some(CommitSha::new("9".repeat(40))),
             base: origin_main(),
+            base_sha: CommitSha::new(base()),
             tree: TreeSha::parse(&tree()).unwrap(),
         };
         let remove = Effect::RemoveSandbox {
@@ -280,9 +281,8 @@ const LANDED: &str = "9999999999999999999999999999999999999999";
 
 #[test]
 fn another_tree_that_landed_and_passes_is_told_and_is_a_success() {
-    let parent = "8".repeat(40);
     let mut scene = Scene::reviews(&[APPROVED]);
-    scene.answers("checkLanded", [landed(Some(passed(LANDED, &parent)))]);
+    scene.answers("checkLanded", [landed(Some(passed(LANDED, &base())))]);
     let run = scene.fly(merging(TeamMode::Github));
     assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
     assert_eq!(team(&run).merged, Some(CommitSha::new(LANDED)));
@@ -292,9 +292,8 @@ fn another_tree_that_landed_and_passes_is_told_and_is_a_success() {
 
 #[test]
 fn another_tree_that_landed_and_fails_is_said_with_the_command_that_takes_it_back() {
-    let parent = "8".repeat(40);
-    // A report about another commit than the one that landed proves nothing about it.
-    for report in [failed(LANDED, &parent), passed(&head(), &parent)] {
+    {
+        let report = failed(LANDED, &base());
         let mut scene = Scene::reviews(&[APPROVED]);
         scene.answers("checkLanded", [landed(Some(report))]);
         let run = scene.fly(merging(TeamMode::Github));
@@ -314,6 +313,28 @@ fn another_tree_that_landed_and_fails_is_said_with_the_command_that_takes_it_bac
             _ => false,
         });
         assert!(is_told);
+    }
+}
+
+/// A red that proves nothing about what landed, or was there before, asks nobody to take it back.
+#[test]
+fn another_tree_that_landed_and_cannot_be_judged_is_no_success_and_no_reason_to_revert() {
+    let mut baseline = failed(LANDED, &base());
+    baseline.failure.as_mut().unwrap().category = FailureCategory::Baseline;
+    let mut unjudged = failed(LANDED, &base());
+    unjudged.overall = Overall::Error;
+    // A report about another commit than the one that landed proves nothing about it.
+    let other = passed(&head(), &base());
+    for report in [baseline, unjudged, other] {
+        let mut scene = Scene::reviews(&[APPROVED]);
+        scene.answers("checkLanded", [landed(Some(report))]);
+        let run = scene.fly(merging(TeamMode::Github));
+        assert_eq!(
+            (end(&run).0, end(&run).1),
+            (OutcomeStatus::NeedsHuman, Some(Kind::LandedUnchecked))
+        );
+        let failure = run.outcome.unwrap().failure.unwrap();
+        assert!(!format!("{failure:?}").contains("revert"), "{failure:?}");
     }
 }
 

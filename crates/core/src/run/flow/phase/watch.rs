@@ -130,6 +130,13 @@ impl PhaseFlow<'_> {
             self.active();
         }
         match poll.state {
+            // The answer to its own act says more.
+            Some(PrState::Merged)
+                if matches!(self.state.stage, Stage::Promoting | Stage::Landing) =>
+            {
+                return false;
+            }
+            Some(PrState::Merged) if self.is_landing_unchecked() => self.check_landed(None),
             Some(PrState::Merged) => {
                 self.state.end = Some(PhaseEnd::Merged);
                 let posts = self.last_texts();
