@@ -5,6 +5,7 @@ mod ending;
 mod failures;
 mod findings;
 mod inert;
+mod landing;
 mod measuring;
 mod merging;
 mod modes;

@@ -15,16 +15,16 @@ use drive_core::settings::TeamMode;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-const RESUMED: Event = Event::Resumed { granted: None };
+pub(super) const RESUMED: Event = Event::Resumed { granted: None };
 
-fn begin(request: Request) -> Run {
+pub(super) fn begin(request: Request) -> Run {
     let requested = Event::Requested {
         request: Box::new(request),
     };
     fold(run_id(), [(requested, at(0))]).unwrap()
 }
 
-fn tell(run: Run, event: Event) -> Run {
+pub(super) fn tell(run: Run, event: Event) -> Run {
     step(run, event, at(5)).unwrap().0
 }
 
@@ -44,7 +44,7 @@ fn perform(scene: &mut Scene, effect: &Effect) -> EffectResult {
     }
 }
 
-fn perform_one(scene: &mut Scene, run: Run) -> Run {
+pub(super) fn perform_one(scene: &mut Scene, run: Run) -> Run {
     let (key, effect) = run.pending.first_key_value().unwrap();
     let ended = Event::EffectEnded {
         key: key.clone(),
@@ -53,7 +53,7 @@ fn perform_one(scene: &mut Scene, run: Run) -> Run {
     tell(run, ended)
 }
 
-fn to_the_end(scene: &mut Scene, mut run: Run) -> Run {
+pub(super) fn to_the_end(scene: &mut Scene, mut run: Run) -> Run {
     for _ in 0..1_000 {
         if run.outcome.is_some() {
             return run;

@@ -1,0 +1,78 @@
+//! What landed is compared with what was verified, also by a run that was stopped in between.
+
+use crate::common::verification::{base, failed};
+use crate::team_step::ending::merging;
+use crate::team_step::resuming::{RESUMED, begin, perform_one, tell, to_the_end};
+use crate::team_step::scene::{APPROVED, Scene, end, polled};
+use drive_core::forge::PrState;
+use drive_core::ids::CommitSha;
+use drive_core::problem::Kind;
+use drive_core::run::{Effect, EffectResult, Event, OutcomeStatus, PollResult, Run};
+use drive_core::settings::TeamMode;
+
+/// A team that is stopped while this effect is pending.
+fn stopped_before(scene: &mut Scene, mode: TeamMode, name: &str) -> Run {
+    let mut run = begin(merging(mode));
+    while !run.pending.values().any(|effect| effect.name() == name) {
+        run = perform_one(scene, run);
+    }
+    run = tell(run, Event::CancelAsked);
+    let run = to_the_end(scene, run);
+    assert_eq!(end(&run).1, Some(Kind::Interrupted));
+    run
+}
+
+/// From now on the forge says that the pull request is merged.
+fn is_merged(scene: &mut Scene) {
+    let poll = || PollResult {
+        state: Some(PrState::Merged),
+        ..PollResult::default()
+    };
+    let answer = || EffectResult::OnForge {
+        answer: polled(poll()),
+    };
+    scene.answers("poll", (0..20).map(|_| answer()));
+}
+
+fn checks(scene: &Scene) -> usize {
+    let all = scene.performed.iter();
+    all.filter(|effect| matches!(effect, Effect::CheckLanded { .. }))
+        .count()
+}
+
+#[test]
+fn a_run_that_is_stopped_between_the_merge_and_the_look_at_what_landed_looks_when_it_goes_on() {
+    for mode in [TeamMode::Pingpong, TeamMode::Github] {
+        let mut scene = Scene::reviews(&[APPROVED]);
+        let run = stopped_before(&mut scene, mode, "checkLanded");
+        let before = checks(&scene);
+        is_merged(&mut scene);
+        let run = to_the_end(&mut scene, tell(run, RESUMED));
+        assert_eq!(checks(&scene), before + 1, "{mode:?}");
+        assert_eq!(end(&run).0, OutcomeStatus::Succeeded, "{mode:?}");
+    }
+}
+
+#[test]
+fn a_resumed_run_whose_merge_landed_broken_says_so() {
+    for mode in [TeamMode::Pingpong, TeamMode::Github] {
+        let mut scene = Scene::reviews(&[APPROVED]);
+        let run = stopped_before(&mut scene, mode, "checkLanded");
+        is_merged(&mut scene);
+        let landed = "9".repeat(40);
+        scene.answers(
+            "checkLanded",
+            [EffectResult::Landed {
+                sha: CommitSha::new(landed.clone()),
+                is_merge: true,
+                report: Some(Box::new(failed(&landed, &base()))),
+            }],
+        );
+        let run = to_the_end(&mut scene, tell(run, RESUMED));
+        assert_eq!(
+            (end(&run).0, end(&run).1),
+            (OutcomeStatus::NeedsHuman, Some(Kind::LandedBroken)),
+            "{mode:?}"
+        );
+    }
+}
