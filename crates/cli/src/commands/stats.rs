@@ -69,7 +69,7 @@ pub(crate) fn run(args: &StatsArgs, app: &App) -> Outcome {
     if stats.is_empty() {
         let place = if args.all { "" } else { " in this repository" };
         let _ = match &args.since {
-            Some(since) => writeln!(text, "no reviews{place} since {since}"),
+            Some(since) => writeln!(text, "no reviews{place} (`--since {since}`)"),
             None => writeln!(text, "no reviews yet{place}"),
         };
     } else {

@@ -135,8 +135,8 @@ kinds! {
         SecretInCommit: "secretInCommit", Work, "A commit that would be pushed contains a secret.", "Rewrite the commit without it, or allow its file in `secrets.allow`, then run `drive runs resume`.";
         SecretCheckFailed: "secretCheckFailed", Work, "The commits to push could not be checked for secrets.", "Push them by hand after reading them, or make them smaller.";
         SteeringUnapproved: "steeringUnapproved", Work, "The change touches steering files, and no person approved its latest commit.", "Read the named files, approve the pull request, then merge it with `drive runs resume`.";
-        LandedBroken: "landedBroken", Work, "What a merge left on the base is not what was verified, and fails.", "Revert it with the command in the hint, or repair it at once.";
-        LandedUnchecked: "landedUnchecked", Work, "A merge went through, but what landed could not be compared with what was verified.", "Verify the base with the command in the hint.";
+        LandedBroken: "landedBroken", Work, "The merged result differs from what was verified, and fails verification.", "Revert it with the command in the hint, or repair it at once.";
+        LandedUnchecked: "landedUnchecked", Work, "The pull request was merged, but the result could not be verified.", "Verify the base with the command in the hint.";
         NotMerged: "notMerged", Work, "A merge did not go through.", "Merge by hand; `drive kept list` shows what was tried.";
         TasksFailed: "tasksFailed", Work, "Tasks of the run did not succeed.", "See why with `drive runs show`; `drive runs list` shows the run of each task.";
         OwnerLost: "ownerLost", Work, "The process that owned the run was killed.", "Continue it with `drive runs resume`; its work is on its branch and in `drive kept list`.";
@@ -308,7 +308,7 @@ kinds! {
         WebhookUnreadable: "webhookUnreadable", Environment, "A signed webhook delivery is not valid JSON.", "Set the content type of the webhook to `application/json`.";
     }
     "Verification" {
-        Unverified: "unverified", Work, "The pull request has no passing verification of what it would merge.", "Run `drive verify` as the hint says, then merge again; `--unverified` merges without.";
+        Unverified: "unverified", Work, "The pull request has no passing verification of what it would merge.", "Run the `drive verify` command in the hint, then `drive pr merge`; `--unverified` skips this check.";
         VerificationFailed: "verificationFailed", Work, "The commit did not pass verification.", "Read the failed stage in the report, and correct the commit.";
         VerificationRefused: "verificationRefused", Usage, "The verification was asked for something it cannot do.", "Correct the revision, the routes or the paths that the message names.";
         VerificationNotRun: "verificationNotRun", Environment, "The verification could not be carried out.", "Resolve the reason in the message, then run `drive verify` again.";

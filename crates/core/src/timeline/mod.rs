@@ -185,9 +185,9 @@ fn describe_result(effect: &Effect, result: &EffectResult, run: &Run) -> Option<
             format!("verification: {}", report.overall.as_str())
         }
         (_, EffectResult::Landed { sha, report, .. }) => match report {
-            None => format!("{} landed as it was verified", sha.short()),
+            None => format!("{} matches the verified tree", sha.short()),
             Some(report) => format!(
-                "{} landed as another tree than the verified one; its verification: {}",
+                "{} differs from the verified tree; verification: {}",
                 sha.short(),
                 report.overall.as_str()
             ),

@@ -139,7 +139,7 @@ fn cmake_does_not_cover_a_source_that_no_target_names() {
     let kind = ProjectKind::CMake(project);
     assert_eq!(
         commands(kind.clone(), "src/never.c"),
-        Err("`src/never.c` is not tested: no CMake file names it".to_owned())
+        Err("`src/never.c` is not tested: not named in any CMake file".to_owned())
     );
     assert!(commands(kind, "src/a.c").is_ok());
 }

@@ -295,7 +295,7 @@ fn a_project_that_names_no_test_is_refused() {
         (problem.reason(), problem.hint()),
         (
             "project `make` has no `test` target, so no test would run".to_owned(),
-            "add a `test` target, or a `[[verify.routes]]` to `drive.toml`".to_owned()
+            "add a `test` target, or a `[[verify.routes]]` to `drive.toml` on the base".to_owned()
         )
     );
 }
@@ -387,11 +387,11 @@ fn a_makefile_does_not_cover_a_source_that_it_never_builds() {
     let problem = commands(&projects, &changed(&["lib/src/a.c", "lib/src/never.c"])).unwrap_err();
     assert_eq!(
         problem.reason(),
-        "`lib/src/never.c` is not tested: `make all` or `make test` never names it"
+        "`lib/src/never.c` is not tested: not used by `make all` or `make test`"
     );
     assert_eq!(
         problem.hint(),
-        "build and test it by a target of the Makefile, or add a `[[verify.routes]]` to `drive.toml`"
+        "build and test it with a Makefile target, or add a `[[verify.routes]]` to `drive.toml` on the base"
     );
 }
 

@@ -15,7 +15,7 @@ const SIGNS: &[(&[&str], EnvironmentFault)] = &[
         &["no space left on device", "disk quota exceeded"],
         EnvironmentFault {
             reason: "the disk is full",
-            hint: "make room on the disk, then verify again",
+            hint: "free disk space, then run `drive verify` again",
         },
     ),
     (
@@ -33,7 +33,7 @@ const SIGNS: &[(&[&str], EnvironmentFault)] = &[
         ],
         EnvironmentFault {
             reason: "a port that it needs is taken",
-            hint: "end what listens there, or let it choose a free port, then verify again",
+            hint: "stop the process on that port, or use a free port, then run `drive verify` again",
         },
     ),
     (
@@ -50,7 +50,7 @@ const SIGNS: &[(&[&str], EnvironmentFault)] = &[
         ],
         EnvironmentFault {
             reason: "a certificate is not trusted here",
-            hint: "set `SSL_CERT_FILE` or `NODE_EXTRA_CA_CERTS` to the certificates of your network, then verify again",
+            hint: "set `SSL_CERT_FILE` or `NODE_EXTRA_CA_CERTS` to the certificates of your network, then run `drive verify` again",
         },
     ),
     (
@@ -61,8 +61,8 @@ const SIGNS: &[(&[&str], EnvironmentFault)] = &[
             "407 proxy",
         ],
         EnvironmentFault {
-            reason: "the proxy did not answer",
-            hint: "check `HTTPS_PROXY` and `NO_PROXY`, then verify again",
+            reason: "the proxy refused or did not answer",
+            hint: "check `HTTPS_PROXY` and `NO_PROXY`, then run `drive verify` again",
         },
     ),
     (
@@ -75,8 +75,9 @@ const SIGNS: &[(&[&str], EnvironmentFault)] = &[
             "network is unreachable",
         ],
         EnvironmentFault {
-            reason: "it needs the network, which is off",
-            hint: "set `network = \"registries\"` or `\"open\"` in its route or in `[verify]`",
+            reason: "it could not reach the network",
+            hint: "set `network = \"registries\"` or `\"open\"` in its route or `[verify]`, or check your \
+                   connection",
         },
     ),
     (
@@ -97,15 +98,15 @@ const SIGNS: &[(&[&str], EnvironmentFault)] = &[
             "a compatible .net sdk was not found",
         ],
         EnvironmentFault {
-            reason: "the version of a tool does not fit",
-            hint: "install the version that the message names, then verify again",
+            reason: "a tool has the wrong version",
+            hint: "install the version that the output names, then run `drive verify` again",
         },
     ),
     (
         &["cannot allocate memory", "out of memory (os error 12)"],
         EnvironmentFault {
             reason: "the machine has no memory left",
-            hint: "end other programs, or raise `verify.limits.memory`, then verify again",
+            hint: "stop other programs, or raise `verify.limits.memory`, then run `drive verify` again",
         },
     ),
 ];
@@ -129,8 +130,8 @@ pub(super) fn environment_fault(stage: &Stage) -> Option<EnvironmentFault> {
         && (has("not found") || has("no such file or directory"));
     found.or_else(|| {
         is_missing.then_some(EnvironmentFault {
-            reason: "a program that it starts is not installed",
-            hint: "install the program that the output names, then verify again",
+            reason: "a program it needs is not installed",
+            hint: "install the program that the output names, then run `drive verify` again",
         })
     })
 }

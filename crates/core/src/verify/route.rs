@@ -124,14 +124,14 @@ impl RouteProblem {
             RouteProblem::Uncovered(paths) => {
                 let path = paths.first().map_or("…", String::as_str);
                 format!(
-                    "add a `[[verify.routes]]` whose `paths` cover `{path}`, with commands or with `skip = \"reason\"`"
+                    "add a `[[verify.routes]]` whose `paths` cover `{path}`, with commands or with `skip = \"reason\"`, to `drive.toml` on the base"
                 )
             }
             RouteProblem::Untested { missing, .. } => {
-                format!("add a {missing}, or a `[[verify.routes]]` to `drive.toml`")
+                format!("add a {missing}, or a `[[verify.routes]]` to `drive.toml` on the base")
             }
             RouteProblem::Unexercised { remedy, .. } => {
-                format!("{remedy}, or add a `[[verify.routes]]` to `drive.toml`")
+                format!("{remedy}, or add a `[[verify.routes]]` to `drive.toml` on the base")
             }
             RouteProblem::MissingProgram { program, .. } => {
                 install_hint(program).map_or_else(|| format!("install `{program}`"), str::to_owned)
@@ -140,7 +140,7 @@ impl RouteProblem {
                 "pass a revision or another `--base`: `drive verify REV --base BRANCH`".to_owned()
             }
             RouteProblem::BadGlob { .. } => {
-                "correct `paths` of that route in `drive.toml`".to_owned()
+                "correct `paths` of that route in `drive.toml` on the base".to_owned()
             }
         }
     }

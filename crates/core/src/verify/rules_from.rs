@@ -33,7 +33,7 @@ impl fmt::Display for RulesFrom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RulesFrom::Commit(sha) => f.write_str(sha.short()),
-            RulesFrom::WorkingCopy => f.write_str("the working copy"),
+            RulesFrom::WorkingCopy => f.write_str("the checkout"),
             RulesFrom::OwnSettings => f.write_str("your own settings"),
         }
     }

@@ -145,11 +145,11 @@ fn failure(stage: &Stage) -> Failure {
         None => (judge::category(stage.name, ended), hint(stage.name, ended)),
         Some(Fault::Flaky) => (
             FailureCategory::Flaky,
-            "repair the test; `verify.flaky = \"allow\"` lets it pass".to_owned(),
+            "fix the test, or set `verify.flaky = \"allow\"`".to_owned(),
         ),
         Some(Fault::Baseline) => (
             FailureCategory::Baseline,
-            "repair the base, then verify this commit again".to_owned(),
+            "fix the base, then run `drive verify` again".to_owned(),
         ),
         Some(Fault::Infra) => (
             FailureCategory::Infra,
@@ -202,7 +202,7 @@ fn nothing_to_run() -> Failure {
         category: FailureCategory::Policy,
         reason: "no route has a command to run".to_owned(),
         stage: None,
-        hint: Some("add commands to `[[verify.routes]]` in `drive.toml`".to_owned()),
+        hint: Some("add commands to `[[verify.routes]]` in `drive.toml` on the base".to_owned()),
     }
 }
 

@@ -63,8 +63,7 @@ impl ReportDraft {
         self.protected = files;
         if !self.protected.is_empty() {
             self.notes.push(format!(
-                "changes files that decide what tools, tests, CI and agents do: {}; drive merges \
-                 them only after a person approved the commit",
+                "steering files changed: {}; `--auto-merge` waits until a person approves the commit",
                 steering::named(&self.protected)
             ));
         }

@@ -36,7 +36,7 @@ impl SecondLook<'_> {
         let rules = &self.request.rules;
         for attempt in 1..=rules.retries {
             progress(&format!(
-                "{} ({}) failed; running it again ({attempt} of {})",
+                "{} ({}) failed; retry {attempt} of {}",
                 turn.name.words(),
                 turn.route,
                 rules.retries
@@ -74,7 +74,7 @@ impl SecondLook<'_> {
             return Ok(OnBase::Unknown(None));
         };
         progress(&format!(
-            "{} ({}) failed; running it on the base, {}",
+            "{} ({}) failed; comparing with base {}",
             turn.name.words(),
             turn.route,
             base.short()
@@ -91,7 +91,7 @@ impl SecondLook<'_> {
             if known.stages.iter().any(is_same) {
                 self.run_up_to(turn, self.plan, stage_env)
             } else {
-                Ok(Tried::Not("the base does not have it".to_owned()))
+                Ok(Tried::Not("the base has no such stage".to_owned()))
             }
         })?;
         let stage = match tried {
@@ -140,7 +140,7 @@ impl SecondLook<'_> {
             startup_helper: &self.request.startup_helper,
             cancel: self.cancel,
         };
-        let no_time = || Ok(Tried::Not("no time is left".to_owned()));
+        let no_time = || Ok(Tried::Not("`verify.deadline` was reached".to_owned()));
         let before = plan.stages.iter();
         let before = before.filter(|one| one.route == turn.route && one.name < turn.name);
         let before = before.filter_map(|one| match &one.work {
@@ -158,7 +158,7 @@ impl SecondLook<'_> {
             };
             let (stage, _, _) = stages.run(&earlier);
             if stage.status != StageStatus::Pass {
-                return Ok(Tried::Not(format!("{} fails there", earlier.name.words())));
+                return Ok(Tried::Not(format!("{} failed there", earlier.name.words())));
             }
         }
         let Some(turn) = self.again(turn) else {

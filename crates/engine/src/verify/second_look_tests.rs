@@ -73,9 +73,9 @@ fn nothing_is_concluded_from_a_base_that_cannot_be_compared() {
     for (world, because) in [
         (
             absent,
-            "not compared with the base: the base does not have it",
+            "not compared with the base: the base has no such stage",
         ),
-        (unbuilt, "not compared with the base: compile fails there"),
+        (unbuilt, "not compared with the base: compile failed there"),
     ] {
         let failure = compared(&world, vec![three()]).report.failure.unwrap();
         assert_eq!(failure.category, FailureCategory::Test);

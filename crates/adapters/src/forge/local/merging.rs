@@ -129,7 +129,7 @@ impl LocalForge {
             }
         };
         if terms.tree.is_some_and(|expected| expected.as_str() != tree) {
-            let reason = "the merge gives another tree than the one that was verified";
+            let reason = "the merge result differs from the verified tree; verify it again";
             return Ok(Attempt::refused(reason.to_owned()));
         }
         let parents = [base.clone(), row.head_sha.clone()];

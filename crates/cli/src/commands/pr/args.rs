@@ -20,7 +20,7 @@ pub(super) enum PrCommand {
     Comment(CommentArgs),
     /// Approve the current head
     Approve(ApproveArgs),
-    /// Merge what was verified into the base, with a merge commit
+    /// Merge a verified pull request into its base with a merge commit
     Merge(MergeArgs),
     /// Mark a draft as ready for review
     Ready(Named),
@@ -134,7 +134,7 @@ pub(super) struct MergeArgs {
     /// Merge only if this commit is still the head
     #[arg(long, value_name = "SHA")]
     pub(super) head: Option<String>,
-    /// Merge although nothing was verified; the merge commit says so
+    /// Merge without a passing verification; the merge commit says so
     #[arg(long)]
     pub(super) unverified: bool,
 }

@@ -191,8 +191,9 @@ impl Desk {
                 base.short()
             );
             let hint = format!(
-                "run `drive verify {} --base {}`, then merge again; `--unverified` merges without",
-                pr.branch, pr.base
+                "run `drive verify {} --base {}`, then `drive pr merge {}`; `--unverified` skips this \
+                 check",
+                pr.branch, pr.base, pr.number
             );
             Problem::new(Kind::Unverified, message).hint(hint)
         })
@@ -258,7 +259,7 @@ fn verified_by(report: &Verification) -> String {
     let from = report.candidate.rules_from.as_ref();
     let base = report.candidate.base_sha.clone().map(RulesFrom::Commit);
     let rules = match from {
-        Some(from) if Some(from) != base.as_ref() => format!(" (by the rules of {from})"),
+        Some(from) if Some(from) != base.as_ref() => format!(" (rules from {from})"),
         Some(_) | None => String::new(),
     };
     format!("Verified: {}{rules}", report.run_id)

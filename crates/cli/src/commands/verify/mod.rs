@@ -29,11 +29,11 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "REV")]
     base: Option<String>,
 
-    /// Verify REV as it is, not merged; such a verification allows no merge
+    /// Verify REV alone, without merging it into the base; allows no merge
     #[arg(long, requires = "base")]
     head_only: bool,
 
-    /// Use the settings of REV, or of the working copy if REV is checked out, instead of the base's
+    /// Use the rules of REV, or of your checkout if REV is checked out, instead of the base's
     #[arg(long)]
     trust_candidate_rules: bool,
 

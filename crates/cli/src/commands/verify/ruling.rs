@@ -33,10 +33,7 @@ impl Ruling {
                 effective: app.settings()?.clone(),
                 from: RulesFrom::WorkingCopy,
                 file: app.settings_paths()?.repository_file(),
-                notes: vec![
-                    "the rules are those of the working copy, as `--trust-candidate-rules` asks"
-                        .to_owned(),
-                ],
+                notes: vec!["rules come from your checkout (`--trust-candidate-rules`)".to_owned()],
                 base: found.base(),
             });
         }
@@ -56,16 +53,16 @@ impl Ruling {
                 .unwrap_or(Path::new("your own file"));
             let named = named.display();
             vec![format!(
-                "the rules are those of `{named}` and of your own settings, not of the repository"
+                "rules come from `{named}` and your own settings, not from the repository"
             )]
         } else if is_trusted {
-            vec![
-                "the rules are those of the commit itself, as `--trust-candidate-rules` asks"
-                    .to_owned(),
-            ]
+            vec!["rules come from the commit itself (`--trust-candidate-rules`)".to_owned()]
         } else {
             let own = found.named_base.is_none() && commit.is_some() && commit == found.head;
-            let own = own.then(|| "the rules are the commit's own: pass `--base`".to_owned());
+            let own = own.then(|| {
+                "this commit's own rules were used; pass `--base REV` to use those of REV"
+                    .to_owned()
+            });
             not_counted(&read, commit.as_ref())
                 .into_iter()
                 .chain(own)
@@ -137,11 +134,11 @@ fn resolved(git: &Git, repo: &Path, revision: &str) -> Option<CommitSha> {
 fn not_counted(read: &SettingsAt, commit: Option<&CommitSha>) -> Option<String> {
     let file = read.differs.as_ref()?;
     let used = match commit {
-        Some(commit) if read.has_file => format!("the rules are those of {}", commit.short()),
+        Some(commit) if read.has_file => format!("rules come from {}", commit.short()),
         Some(commit) => format!("{} has no such file", commit.short()),
-        None => "no main branch was found to read rules from".to_owned(),
+        None => "no main branch was found".to_owned(),
     };
     Some(format!(
-        "`{file}` of the working copy does not count: {used}; `--trust-candidate-rules` uses it"
+        "ignored `{file}` in your checkout: {used} (use yours with `--trust-candidate-rules`)"
     ))
 }

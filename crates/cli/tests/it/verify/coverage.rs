@@ -59,7 +59,7 @@ fn a_makefile_does_not_cover_what_it_never_builds() {
         [
             "fail",
             "policy",
-            "`src/never.c` is not tested: `make build` or `make test` never names it"
+            "`src/never.c` is not tested: not used by `make build` or `make test`"
         ]
     );
     // A file that is gone needs no test of its own.
@@ -115,7 +115,7 @@ fn a_package_of_a_node_workspace_that_nothing_tests_fails_with_the_reason() {
     assert_eq!((overall.as_str(), category.as_str()), ("fail", "policy"));
     assert_eq!(
         reason,
-        "`packages/lone/a.js` is not tested: package `lone` has no `test` script, and no package that depends on it has one, and the root's only starts the scripts of packages"
+        "`packages/lone/a.js` is not tested: package `lone` and its dependents have no `test` script, and the root's only runs package scripts"
     );
     assert!(
         hint.starts_with("add a `test` script to package `lone`"),
@@ -255,6 +255,9 @@ fn a_cmake_project_is_built_and_tested_by_ctest() {
     let [_, category, reason, _] = failure(&project(files, "echo >> never.c"), None);
     assert_eq!(
         (category.as_str(), reason.as_str()),
-        ("policy", "`never.c` is not tested: no CMake file names it")
+        (
+            "policy",
+            "`never.c` is not tested: not named in any CMake file"
+        )
     );
 }

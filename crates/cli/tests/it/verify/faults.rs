@@ -39,7 +39,7 @@ fn what_is_red_on_the_base_as_well_is_told_apart_and_is_no_pass() {
     );
     assert_eq!(answer.report["stages"][1]["failedTests"], json!(["adds"]));
     let hint = answer.text("/failure/hint");
-    assert_eq!(hint, "repair the base, then verify this commit again");
+    assert_eq!(hint, "fix the base, then run `drive verify` again");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn what_the_base_does_not_have_is_not_compared() {
     let (overall, category, reason) = failure(&answer);
     assert_eq!((overall, category), ("fail", "test"), "{}", answer.report);
     assert!(
-        reason.ends_with("not compared with the base: the base does not have it"),
+        reason.ends_with("not compared with the base: the base has no such stage"),
         "{reason}"
     );
 }
@@ -124,7 +124,7 @@ fn a_test_that_the_candidate_breaks_is_its_fault_on_a_red_base_too() {
     let answer = scene.verify();
     let (_, category, reason) = failure(&answer);
     assert_eq!(category, "test", "{}", answer.report);
-    assert!(reason.ends_with("which fails otherwise: `b`"), "{reason}");
+    assert!(reason.ends_with("not failing on the base: `b`"), "{reason}");
     assert_eq!(answer.report["protectedChanges"], json!(["check.sh"]));
 }
 
@@ -136,7 +136,7 @@ fn what_the_machine_lacks_is_no_verdict_on_the_candidate() {
     let (overall, category, reason) = failure(&answer);
     assert_eq!((overall, category), ("error", "infra"), "{}", answer.report);
     assert!(
-        reason.ends_with("a program that it starts is not installed"),
+        reason.ends_with("a program it needs is not installed"),
         "{reason}"
     );
     // The exit code of a problem of the environment.

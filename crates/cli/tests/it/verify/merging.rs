@@ -106,13 +106,13 @@ fn rules_of_a_candidate_that_is_checked_out_do_not_count() {
     assert_eq!(answer.text("/candidate/rulesFrom"), main);
     assert_eq!(answer.report["protectedChanges"], json!(["drive.toml"]));
     let told = format!(
-        "`drive.toml` of the working copy does not count: the rules are those of {}; \
-         `--trust-candidate-rules` uses it",
+        "ignored `drive.toml` in your checkout: rules come from {} (use yours with \
+         `--trust-candidate-rules`)",
         &main[..10]
     );
     assert!(notes(&answer).contains(&told), "{}", answer.report);
     assert!(
-        notes(&answer).contains("`drive.toml`; drive merges"),
+        notes(&answer).contains("steering files changed: `drive.toml`;"),
         "{}",
         answer.report
     );

@@ -186,7 +186,7 @@ impl PhaseFlow<'_> {
                 };
             }
             self.run.warnings.push(format!(
-                "{} landed as another tree than the verified one; it was verified again and passes",
+                "{} differs from the verified tree; it was verified again and passed",
                 sha.short()
             ));
             self.warn_of_missing_layers();
@@ -209,32 +209,33 @@ impl PhaseFlow<'_> {
             format!("git revert {sha}")
         };
         let message = format!(
-            "`{base}` fails verification: {} landed as another tree than the one that was verified: \
-             {why}",
+            "`{base}` fails verification: {} differs from the verified tree: {why}",
             sha.short()
         );
         let body = format!(
-            "**`{base}` fails verification.** What landed as {sha} is not the tree that was \
-             verified. To take it back: `{revert}`\n\n{}",
+            "**`{base}` fails verification.** The merged commit {sha} differs from the verified \
+             tree. To revert it: `{revert}`\n\n{}",
             render::markdown(report)
         );
         let problem = Problem::new(Kind::LandedBroken, message)
-            .hint(format!("take it back: `{revert}`, then push `{base}`"));
+            .hint(format!("switch to `{base}` and revert it: `{revert}`"));
         let posts = vec![post(ForgeAct::PostComment { body })];
         self.close_with(posts, OutcomeStatus::NeedsHuman, Some(problem));
     }
 
     fn unchecked(&mut self, why: &str) {
-        let message = format!(
-            "the pull request was merged, but whether what landed passes is not known: {why}"
-        );
-        let base = self.base().map(|base| base.branch);
-        let base = base.as_ref().map_or("BASE", BranchName::as_str);
+        let message =
+            format!("the pull request was merged, but the result could not be verified: {why}");
+        let base = self.base();
+        let fetch = match base.as_ref().and_then(|base| base.remote.as_ref()) {
+            Some(remote) => format!("`git fetch {remote}`, then "),
+            None => String::new(),
+        };
+        let base = base.map_or_else(|| "BASE".to_owned(), |base| base.to_string());
         let since = self.state.judged.as_ref();
         let since = since.map_or("REV", |judged| judged.base_sha.short());
-        let problem = Problem::new(Kind::LandedUnchecked, message).hint(format!(
-            "run `git fetch`, then `drive verify {base} --base {since}`"
-        ));
+        let problem = Problem::new(Kind::LandedUnchecked, message)
+            .hint(format!("run {fetch}`drive verify {base} --base {since}`"));
         self.leave(OutcomeStatus::NeedsHuman, Some(problem));
     }
 

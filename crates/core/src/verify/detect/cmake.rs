@@ -22,8 +22,8 @@ impl CMakeProject {
         if !unbuilt.is_empty() {
             return Err(Gap {
                 paths: unbuilt,
-                why: "no CMake file names it".to_owned(),
-                remedy: "add it to a target".to_owned(),
+                why: "not named in any CMake file".to_owned(),
+                remedy: "add it to a CMake target".to_owned(),
             });
         }
         let mut wanted = vec![

@@ -49,8 +49,8 @@ impl Makefile {
         let commands: Vec<String> = wanted.iter().map(|w| w.argv.join(" ")).collect();
         Err(Gap {
             paths: unbuilt,
-            why: format!("`{}` never names it", commands.join("` or `")),
-            remedy: "build and test it by a target of the Makefile".to_owned(),
+            why: format!("not used by `{}`", commands.join("` or `")),
+            remedy: "build and test it with a Makefile target".to_owned(),
         })
     }
 }

@@ -285,14 +285,17 @@ impl NodeWorkspace {
     fn gap(&self, name: &str, touched: &Touched, root: bool) -> Gap {
         let members = self.members();
         let is_own = |path: &&String| owner(&members, path).is_some_and(|m| m.name == name);
-        let others = if root {
-            "no package that depends on it has one, and the root's only starts the scripts of packages"
+        let why = if root {
+            format!(
+                "package `{name}` and its dependents have no `test` script, and the root's only runs \
+                 package scripts"
+            )
         } else {
-            "neither the root nor a package that depends on it has one"
+            format!("package `{name}`, its dependents and the root have no `test` script")
         };
         Gap {
             paths: touched.paths().filter(is_own).cloned().collect(),
-            why: format!("package `{name}` has no `test` script, and {others}"),
+            why,
             remedy: format!("add a `test` script to package `{name}`"),
         }
     }

@@ -26,7 +26,7 @@ pub fn human(report: &Verification) -> String {
         report.run_id
     );
     if let Some(from) = &candidate.rules_from {
-        let _ = writeln!(out, "by the rules of {from}");
+        let _ = writeln!(out, "rules from {from}");
     }
     stages(&mut out, report);
     if let Some(stage) = deciding(&report.stages) {

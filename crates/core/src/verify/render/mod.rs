@@ -47,7 +47,7 @@ fn short_hash(hash: Option<&str>) -> &str {
 fn joined(candidate: &Candidate) -> &'static str {
     match candidate.merged_tree_sha {
         Some(_) => "merged into",
-        None => "alone, since",
+        None => "not merged into",
     }
 }
 

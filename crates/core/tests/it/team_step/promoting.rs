@@ -287,7 +287,7 @@ fn another_tree_that_landed_and_passes_is_told_and_is_a_success() {
     assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
     assert_eq!(team(&run).merged, Some(CommitSha::new(LANDED)));
     let told = run.warnings.last().unwrap();
-    assert!(told.contains("landed as another tree"), "{told}");
+    assert!(told.contains("differs from the verified tree"), "{told}");
 }
 
 #[test]
