@@ -111,6 +111,15 @@ const SIGNS: &[(&[&str], EnvironmentFault)] = &[
     ),
 ];
 
+/// How tools say that a program is missing, whatever they exit with.
+const MISSING: &[&str] = &[
+    "] error 127",
+    ": command not found",
+    "executable file not found in $path",
+    "linker `cc` not found",
+    "failed to execute command: no such file or directory",
+];
+
 /// The exit code of a shell for a command that does not exist.
 const NOT_FOUND: i32 = 127;
 
@@ -127,7 +136,8 @@ pub(super) fn environment_fault(stage: &Stage) -> Option<EnvironmentFault> {
         .find(|(signs, _)| signs.iter().any(|sign| has(sign)))
         .map(|(_, fault)| *fault);
     let is_missing = stage.exit_code == Some(NOT_FOUND)
-        && (has("not found") || has("no such file or directory"));
+        && (has("not found") || has("no such file or directory"))
+        || MISSING.iter().any(|sign| has(sign));
     found.or_else(|| {
         is_missing.then_some(EnvironmentFault {
             reason: "a program it needs is not installed",

@@ -87,6 +87,11 @@ fn what_the_machine_lacks_is_no_fault_of_the_candidate() {
             "a tool has the wrong version",
         ),
         (
+            "make: protoc: No such file or directory\nmake: *** [Makefile:2: gen] Error 127",
+            2,
+            "a program it needs is not installed",
+        ),
+        (
             "sh: 1: protoc: not found",
             127,
             "a program it needs is not installed",

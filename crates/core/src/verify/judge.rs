@@ -3,7 +3,7 @@
 use super::envelope::{FailureCategory, Overall, StageEnd, StageName, StageStatus};
 use super::tests_ran::TestsRan;
 use super::text;
-use crate::process::{End, TimeBound};
+use crate::process::{DiskBound, End, TimeBound};
 use std::time::Duration;
 
 /// Everything that decides about one stage.
@@ -48,6 +48,12 @@ pub fn judge(name: StageName, seen: &Observation) -> Judgement {
         }
         End::MemoryLimit => fail(StageEnd::MemoryLimit, "memory limit reached"),
         End::ProcessLimit => fail(StageEnd::ProcessLimit, "process limit reached"),
+        End::DiskLimit {
+            bound: bound @ (DiskBound::FreeBytes(_) | DiskBound::FreeFiles(_)),
+        } => {
+            // Whoever fills the disk: it says nothing about the candidate.
+            (StageStatus::Error, StageEnd::Infra, Some(bound.to_string()))
+        }
         End::DiskLimit { bound } => fail(StageEnd::DiskLimit, &bound.to_string()),
         End::OutputLimit => fail(StageEnd::OutputLimit, "output limit reached"),
         End::TimedOut { bound } => {

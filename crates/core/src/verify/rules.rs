@@ -88,13 +88,13 @@ impl Rules {
     /// interpreter.
     pub fn starts(&self, path: &str) -> bool {
         let names = |(_, command): &(StageName, StageCommand)| {
-            let script = script_of(&command.argv).map(|word| word.trim_start_matches("./"));
-            let dir = command.dir.trim_end_matches('/');
-            let full = script.map(|script| match dir {
-                "" => script.to_owned(),
-                dir => format!("{dir}/{script}"),
-            });
-            full.as_deref() == Some(path)
+            let below = match command.dir.trim_end_matches('/') {
+                "" => Some(path),
+                dir => path
+                    .strip_prefix(dir)
+                    .and_then(|rest| rest.strip_prefix('/')),
+            };
+            below.is_some_and(|file| starts(&command.argv, file))
         };
         self.routes.iter().any(|route| match &route.rule {
             Rule::Run(commands) | Rule::Untested(_, commands) => commands.iter().any(names),
@@ -124,21 +124,32 @@ impl Rules {
     }
 }
 
-/// Programs that run a file of the repository.
+/// Programs that run a file of the repository; `python3.12` is one as well.
 const INTERPRETERS: &[&str] = &[
-    "bash", "bun", "dash", "deno", "node", "perl", "php", "python", "python3", "ruby", "sh", "zsh",
+    "bash", "bun", "dash", "deno", "node", "perl", "php", "python", "ruby", "sh", "zsh",
+];
+/// Programs that start another one.
+const WRAPPERS: &[&str] = &[
+    "env", "exec", "nice", "nohup", "stdbuf", "time", "timeout", "xvfb-run",
 ];
 
-/// The file that a command starts.
-fn script_of(argv: &[String]) -> Option<&str> {
-    let (program, rest) = argv.split_first()?;
+/// Whether a command starts a file: as its program, as the script of an interpreter, or in a line of
+/// a shell.
+fn starts(argv: &[String], file: &str) -> bool {
+    let is_file = |word: &str| word.trim_start_matches("./") == file;
+    let Some((program, rest)) = argv.split_first() else {
+        return false;
+    };
     let name = program.rsplit('/').next().unwrap_or(program);
-    if INTERPRETERS.contains(&name) {
-        let mut words = rest.iter().map(String::as_str);
-        words.find(|word| !word.starts_with('-'))
-    } else {
-        Some(program)
+    let is_interpreter = INTERPRETERS.contains(&name) || name.starts_with("python");
+    if is_interpreter || WRAPPERS.contains(&name) {
+        // Options and their values look like words: better one too many.
+        let words = rest
+            .iter()
+            .flat_map(|word| word.split([' ', ';', '&', '|', '(', ')', '\n']));
+        return words.into_iter().any(is_file);
     }
+    is_file(program)
 }
 
 fn route(route: &VerifyRoute, deadline: Duration) -> Route {
@@ -254,7 +265,10 @@ mod tests {
             ("[\"sh\", \"-e\", \"t.sh\"]", true),
             ("[\"/bin/bash\", \"./t.sh\"]", true),
             ("[\"grep\", \"x\", \"t.sh\"]", false),
-            ("[\"sh\", \"-c\", \"cat t.sh\"]", false),
+            ("[\"sh\", \"-c\", \"set -e; ./t.sh\"]", true),
+            ("[\"timeout\", \"60\", \"./t.sh\"]", true),
+            ("[\"env\", \"X=1\", \"bash\", \"t.sh\"]", true),
+            ("[\"sh\", \"-c\", \"make test\"]", false),
         ] {
             assert_eq!(rules(command).starts("t.sh"), expected, "{command}");
         }

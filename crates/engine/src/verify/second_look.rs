@@ -141,8 +141,14 @@ impl SecondLook<'_> {
             cancel: self.cancel,
         };
         let no_time = || Ok(Tried::Not("`verify.deadline` was reached".to_owned()));
-        let before = plan.stages.iter();
-        let before = before.filter(|one| one.route == turn.route && one.name < turn.name);
+        // A stage may have several commands, each of which needs those before it.
+        let is_turn = |one: &PlannedStage| {
+            one.name == turn.name
+                && one.route == turn.route
+                && one.work == Work::Run(turn.command.clone())
+        };
+        let before = plan.stages.iter().take_while(|one| !is_turn(one));
+        let before = before.filter(|one| one.route == turn.route);
         let before = before.filter_map(|one| match &one.work {
             Work::Run(command) => Some(Turn {
                 name: one.name,

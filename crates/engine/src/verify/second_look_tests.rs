@@ -64,6 +64,24 @@ fn a_failure_of_the_base_is_not_the_candidates_and_is_not_promotable() {
 }
 
 #[test]
+fn the_commands_before_the_failed_one_run_on_the_base_as_well_also_those_of_its_stage() {
+    let world = World {
+        ends: vec![("build", End::Exited { code: 1 })],
+        files: vec!["src/a".to_owned()],
+        ..world()
+    };
+    let routes = vec![route(&[
+        (StageName::Compile, "configure"),
+        (StageName::Compile, "build"),
+    ])];
+    let failure = compared(&world, routes).report.failure.unwrap();
+    assert_eq!(failure.category, FailureCategory::Compile);
+    let log = world.log.lock().unwrap();
+    let on_base: Vec<&String> = log.iter().skip_while(|one| *one != "open 2").collect();
+    assert_eq!(on_base[..3], ["open 2", "run configure", "run build"]);
+}
+
+#[test]
 fn nothing_is_concluded_from_a_base_that_cannot_be_compared() {
     let absent = World {
         files: Vec::new(),

@@ -5,7 +5,7 @@ use crate::app::App;
 use drive_adapters::git::Git;
 use drive_adapters::settings::{SettingsAt, load_at};
 use drive_core::ids::CommitSha;
-use drive_core::problem::Problem;
+use drive_core::problem::{Kind, Problem};
 use drive_core::settings::Effective;
 use drive_core::verify::RulesFrom;
 use drive_engine::ports::{Place, VersionControl};
@@ -96,9 +96,10 @@ impl Found {
         let found = git.discover(&app.start_dir()?)?;
         let repo = found.top.unwrap_or(found.common_dir);
         let resolve = |revision: &str| resolved(&git, &repo, revision);
+        let base = request.base.as_deref().map(resolve).transpose()?;
         Ok(Self {
-            base: request.base.as_deref().and_then(resolve),
-            head: resolve(&request.revision),
+            base: base.flatten(),
+            head: resolve(&request.revision)?,
             named_base: request.base.clone(),
             git,
             repo,
@@ -116,7 +117,7 @@ impl Found {
     /// Whether the candidate is what the caller has checked out, changes included.
     fn is_checked_out(&self) -> bool {
         let here = resolved(&self.git, &self.repo, "HEAD");
-        here.is_some() && here == self.head
+        here.is_ok_and(|here| here.is_some() && here == self.head)
     }
 
     /// The base by its id, so that it cannot move between the rules and the verification.
@@ -126,8 +127,13 @@ impl Found {
     }
 }
 
-fn resolved(git: &Git, repo: &Path, revision: &str) -> Option<CommitSha> {
-    git.resolve(Place::Checkout(repo), revision).ok()
+/// The commit that a revision names; `None` where it names none, which the verifier reports.
+fn resolved(git: &Git, repo: &Path, revision: &str) -> Result<Option<CommitSha>, Problem> {
+    match git.resolve(Place::Checkout(repo), revision) {
+        Ok(commit) => Ok(Some(commit)),
+        Err(problem) if problem.kind == Kind::UnknownRevision => Ok(None),
+        Err(problem) => Err(problem),
+    }
 }
 
 /// What to tell of a settings file in the checkout that is another than the one in force.

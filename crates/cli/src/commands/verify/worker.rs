@@ -39,8 +39,7 @@ pub(crate) fn worker_if_asked(arguments: &[OsString]) -> Option<ExitCode> {
 /// A glob for exactly this path.
 fn escaped(path: &str) -> String {
     let escape = |letter: char| match letter {
-        '*' | '?' | '[' | ']' | '{' | '}' | '!' => format!("[{letter}]"),
-        '\\' => "\\\\".to_owned(),
+        '*' | '?' | '[' | ']' | '{' | '}' | '!' | '\\' => format!("\\{letter}"),
         _ => letter.to_string(),
     };
     path.chars().map(escape).collect()

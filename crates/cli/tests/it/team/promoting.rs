@@ -156,12 +156,12 @@ fn the_rules_of_the_candidate_do_not_count(arena: Arena) {
     let primary = PRIMARY.replace("coder)", &format!("coder) {lenient};"));
     arena.cast(&primary, APPROVES);
     let ended = merges(&arena, "sequential");
-    // A change of the settings waits for a person before it is verified.
     assert_eq!(
         (&ended.document["failure"]["kind"], ended.code),
-        (&json!("steeringUnapproved"), Some(1)),
+        (&json!("notMerged"), Some(1)),
         "{ended:?}"
     );
+    assert_eq!(reports(&arena)[0].0, "fail");
     assert!(!arena.seen().is_merged);
 }
 

@@ -134,12 +134,19 @@ impl PhaseFlow<'_> {
 
     /// Whether drive merged it or tried to, and what landed was not compared yet.
     pub(super) fn is_landing_unchecked(&self) -> bool {
+        let head = self.head();
         let judged = self.state.judged.as_ref();
-        judged.is_some_and(|judged| judged.overall == Overall::Pass && judged.tree_sha.is_some())
+        judged.is_some_and(|judged| {
+            judged.overall == Overall::Pass
+                && judged.tree_sha.is_some()
+                && Some(&judged.head_sha) == head.as_ref()
+        })
     }
 
     pub(super) fn check_landed(&mut self, landed: Option<CommitSha>) {
-        self.state.merged = landed.clone().or_else(|| self.run.work.head_sha.clone());
+        // A run that was stopped in between knows from before.
+        let landed = landed.or_else(|| self.state.merged.clone());
+        self.state.merged.clone_from(&landed);
         let judged = self.state.judged.clone();
         let verified = judged.and_then(|judged| Some((judged.base_sha, judged.tree_sha?)));
         let (Some((base_sha, tree)), Some(base)) = (verified, self.base()) else {
@@ -171,18 +178,10 @@ impl PhaseFlow<'_> {
             let base = self.state.judged.as_ref().map(|one| one.base_sha.clone());
             let is_good = base.is_some_and(|base| promotable(&report, &sha, &base).is_some());
             if !is_good {
-                return match report.failure.as_ref().map(|one| one.category) {
-                    Some(
-                        FailureCategory::Compile
-                        | FailureCategory::Test
-                        | FailureCategory::Startup
-                        | FailureCategory::Resource
-                        | FailureCategory::Policy,
-                    ) if report.overall == Overall::Fail => {
-                        self.landed_broken(&sha, is_merge, &report)
-                    }
-                    // It proves nothing about what landed, or was so before.
-                    Some(_) | None => self.unchecked(&failure_of(&report)),
+                return if is_proof(&report) {
+                    self.landed_broken(&sha, is_merge, &report)
+                } else {
+                    self.unchecked(&failure_of(&report))
                 };
             }
             self.run.warnings.push(format!(
@@ -224,6 +223,9 @@ impl PhaseFlow<'_> {
     }
 
     fn unchecked(&mut self, why: &str) {
+        if self.state.merged.is_none() {
+            self.state.merged.clone_from(&self.run.work.head_sha);
+        }
         let message =
             format!("the pull request was merged, but the result could not be verified: {why}");
         let base = self.base();
@@ -260,6 +262,32 @@ fn failure_of(report: &Verification) -> String {
         Some(failure) => format!("{}: {}", failure.category.as_str(), failure.reason),
         None => "the report is for another commit or base".to_owned(),
     }
+}
+
+/// Whether a report shows that what it is about is broken. What fails before the first stage, because
+/// of the machine, now and then, or on the base as well, does not.
+fn is_proof(report: &Verification) -> bool {
+    let failure = report.failure.as_ref();
+    let failed = failure
+        .filter(|one| one.stage.is_some())
+        .map(|one| one.category);
+    report.overall == Overall::Fail
+        && match failed {
+            Some(
+                FailureCategory::Compile
+                | FailureCategory::Test
+                | FailureCategory::Startup
+                | FailureCategory::Resource
+                | FailureCategory::Policy,
+            ) => true,
+            Some(
+                FailureCategory::Timeout
+                | FailureCategory::Infra
+                | FailureCategory::Baseline
+                | FailureCategory::Flaky,
+            )
+            | None => false,
+        }
 }
 
 fn missing_of(report: &Verification) -> Vec<Layer> {

@@ -313,7 +313,8 @@ impl PhaseFlow<'_> {
         self.state.counts = Counts::default();
         self.state.verdict = None;
         self.state.end = None;
-        if !matches!(self.state.stage, Stage::Promoting | Stage::Landing) {
+        let is_merging = matches!(self.state.stage, Stage::Promoting | Stage::Landing);
+        if !is_merging && self.state.merged.is_none() {
             // Else it says what may have landed meanwhile.
             self.state.judged = None;
         }

@@ -7,7 +7,6 @@ use super::super::model::{
 };
 use super::tree;
 use crate::problem::{Kind, Problem};
-use crate::steering::named;
 use crate::time::{Timestamp, after};
 use std::time::Duration;
 
@@ -245,7 +244,7 @@ fn say_stopped(run: &mut Run, failure: Option<&Problem>) {
     let number = run.work.pull_request.as_ref().map(|pr| pr.number);
     let body = failure
         .filter(|problem| can_go_on(run, Some(problem)))
-        .and_then(|problem| stopped_comment(run, problem.kind));
+        .and_then(|problem| stopped_comment(run, problem));
     if let (Some(pr), Some(body)) = (number, body) {
         let lives = run.resumption.as_ref().map_or(0, |one| one.count);
         run.decide(Effect::OnForge {
@@ -271,17 +270,17 @@ fn bring_up_to_date(run: &mut Run, posts: Vec<ForgeAct>) {
 }
 
 /// A spent budget has its own closing comment.
-fn stopped_comment(run: &Run, kind: Kind) -> Option<String> {
+fn stopped_comment(run: &Run, failure: &Problem) -> Option<String> {
+    let kind = failure.kind;
     // These have their own closing comment.
     if is_unpushed(kind) || kind == Kind::BudgetExceeded {
         return None;
     }
     if kind == Kind::SteeringUnapproved {
         return Some(format!(
-            "Not merged: {} changed, and no person approved the latest commit. Approve this pull \
-             request, then merge it with `drive runs resume {}`, or merge it yourself.",
-            named(&run.work.steering),
-            run.id
+            "Not merged: {}. Approve this pull request, then merge it with `drive runs resume {}`, or \
+             merge it yourself.",
+            failure.message, run.id
         ));
     }
     let why = if kind == Kind::OwnerLost {

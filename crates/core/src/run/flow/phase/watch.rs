@@ -136,7 +136,10 @@ impl PhaseFlow<'_> {
             {
                 return false;
             }
-            Some(PrState::Merged) if self.is_landing_unchecked() => self.check_landed(None),
+            Some(PrState::Merged) if self.is_landing_unchecked() => {
+                self.run.pending.clear();
+                self.check_landed(None);
+            }
             Some(PrState::Merged) => {
                 self.state.end = Some(PhaseEnd::Merged);
                 let posts = self.last_texts();
