@@ -24,11 +24,14 @@ const REMOTE: &str = "origin";
 /// The account that drive posts under: a person's own, as on GitHub with one account.
 const ACCOUNT: &str = "me";
 
+type BeforeMerge = Box<dyn FnOnce() + Send>;
+
 /// Pull requests and comments. [`FakeForge::of`] gives a handle that works while its process is
 /// alive; people can always act on it.
 #[derive(Clone)]
 pub struct FakeForge {
     state: Arc<Mutex<ForgeState>>,
+    before_merge: Arc<Mutex<Option<BeforeMerge>>>,
     repository: FakeRepository,
     clock: FakeClock,
     process: DriveProcess,
@@ -44,6 +47,7 @@ impl FakeForge {
         };
         Self {
             state: Arc::new(Mutex::new(state)),
+            before_merge: Arc::default(),
             repository,
             clock,
             process,
@@ -56,6 +60,11 @@ impl FakeForge {
             process,
             ..self.clone()
         }
+    }
+
+    /// Has something happen once, right before the next merge: after its base was looked at.
+    pub fn before_merge(&self, act: impl FnOnce() + Send + 'static) {
+        *lock(&self.before_merge) = Some(Box::new(act));
     }
 
     fn alive(&self) -> Result<MutexGuard<'_, ForgeState>, Problem> {
@@ -345,6 +354,10 @@ impl Forge for FakeForge {
         expected_head: &CommitSha,
         _: Option<&CommitSha>,
     ) -> Result<MergeOutcome, Problem> {
+        let act = lock(&self.before_merge).take();
+        if let Some(act) = act {
+            act();
+        }
         let mut state = self.alive()?;
         let found = self.with_head(state.require(pr)?.clone());
         let refused = |reason: &str| MergeOutcome::Refused {

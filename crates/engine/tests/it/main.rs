@@ -12,6 +12,7 @@
 mod cruise;
 mod dispatch;
 mod journal;
+mod landing;
 mod lease;
 mod resume;
 mod secrets;
