@@ -51,6 +51,14 @@ fn every_end_has_its_status_and_category() {
             E::DiskLimit,
             C::Resource,
         ),
+        (
+            End::DiskLimit {
+                bound: DiskBound::FreeBytes(1),
+            },
+            S::Error,
+            E::Infra,
+            C::Infra,
+        ),
         (End::OutputLimit, S::Fail, E::OutputLimit, C::Resource),
         (
             End::LeakedProcesses { count: 1 },
