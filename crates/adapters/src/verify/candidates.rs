@@ -26,14 +26,16 @@ impl GitCandidates {
     }
 
     /// The merge with its objects in a folder of its own, not in the caller's repository.
-    fn try_merge(&self, repo: &Path, base: &str, head: &str) -> Result<Answer, Problem> {
-        let objects = self.git.discover(repo)?.common_dir.join("objects");
+    fn try_merge(&self, common_dir: &Path, base: &str, head: &str) -> Result<Answer, Problem> {
         let own = OwnObjects::make(&self.scratch)?;
         let call = self
             .git
-            .call(Place::Checkout(repo), Touches::Files)
+            .call(Place::Checkout(common_dir), Touches::Files)
             .env("GIT_OBJECT_DIRECTORY", &own.0)
-            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", &objects);
+            .env(
+                "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+                common_dir.join("objects"),
+            );
         merge_tree(call, base, head).run()
     }
 
@@ -87,10 +89,12 @@ impl Candidates for GitCandidates {
         if self.git.merge_base(place, base, head)?.is_none() {
             return Err(self.unrelated(repo, base, head)?);
         }
-        let tried = self.try_merge(repo, base, head)?;
+        // In the git folder: git before 2.41 reads the attributes of a checkout it is in.
+        let common_dir = self.git.discover(repo)?.common_dir;
+        let tried = self.try_merge(&common_dir, base, head)?;
         match tried.code {
             0 => {
-                let call = self.git.call(place, Touches::Files);
+                let call = self.git.call(Place::Checkout(&common_dir), Touches::Files);
                 let merged = merge_tree(call, base, head).ok()?;
                 let tree = merged.fields().next().map(String::from_utf8_lossy);
                 let tree = tree

@@ -156,7 +156,11 @@ impl Verifier<'_> {
             let since = self.candidates.fork_point(repo, &base, &head)?;
             (head, since.unwrap_or(base))
         } else {
-            match self.candidates.merge(repo, &base, &head)? {
+            match self
+                .candidates
+                .merge(repo, &base, &head)
+                .map_err(unmergeable)?
+            {
                 Merging::Conflicts(paths) => return Err(Stop::Policy(conflict(&paths))),
                 Merging::Clean { commit, tree } => {
                     draft.candidate.merged_tree_sha = Some(tree);
@@ -337,6 +341,19 @@ impl From<RouteProblem> for Stop {
             hint: Some(problem.hint()),
         })
     }
+}
+
+/// A commit that has nothing in common with its base is the candidate's doing.
+fn unmergeable(problem: Problem) -> Stop {
+    if problem.kind != Kind::HistoryUnrelated {
+        return Stop::Problem(problem);
+    }
+    Stop::Policy(Failure {
+        category: FailureCategory::Policy,
+        reason: problem.to_string(),
+        stage: None,
+        hint: problem.hint,
+    })
 }
 
 fn conflict(paths: &[String]) -> Failure {

@@ -213,6 +213,22 @@ fn a_shallow_clone_is_no_verdict() {
 }
 
 #[test]
+fn a_commit_that_shares_no_history_with_its_base_is_refused() {
+    let scene = Scene::me();
+    scene.settings(&rule("true"));
+    scene.shell("cd repo && git checkout -q --orphan candidate && git commit -qm alone && git checkout -q main");
+    let answer = verify(&scene, &["candidate", "--base", "main"]);
+    assert_eq!(
+        (answer.text("/overall"), answer.text("/failure/category")),
+        ("fail", "policy"),
+        "{}",
+        answer.report
+    );
+    let reason = answer.text("/failure/reason");
+    assert!(reason.contains("shares no commit"), "{reason}");
+}
+
+#[test]
 fn attributes_of_the_checkout_do_not_decide_how_files_are_merged() {
     let scene = Scene::me();
     scene.settings(&rule("true"));
