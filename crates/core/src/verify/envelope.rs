@@ -1,6 +1,5 @@
 //! The verification envelope: what `drive verify --json` prints, what is stored, what the gate reads.
 
-use super::fault::Fault;
 use super::rules_from::RulesFrom;
 use crate::ids::{CommitSha, RunId, TreeSha};
 use crate::time::Timestamp;
@@ -325,6 +324,18 @@ impl Stage {
 
 fn required() -> bool {
     true
+}
+
+/// Why a stage failed that the candidate is not to blame for, as far as a program can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Fault {
+    /// It failed and passed on the same tree.
+    Flaky,
+    /// It fails on the base as well.
+    Baseline,
+    /// What it needs of the machine is missing.
+    Infra,
 }
 
 /// What a stage used: the whole tree of processes together.

@@ -1,23 +1,9 @@
 //! Whose fault a failed stage is: the candidate's, its base's, the environment's, or a flaky test's.
 
-use super::envelope::{Stage, StageEnd, StageStatus};
+use super::envelope::{Fault, Stage, StageEnd, StageStatus};
 use super::environment_fault::environment_fault;
 use super::failed_tests::MOST;
 use crate::settings::FlakyTests;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// Why a stage failed that the candidate is not to blame for, as far as a program can tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Fault {
-    /// It failed and passed on the same tree.
-    Flaky,
-    /// It fails on the base as well.
-    Baseline,
-    /// What it needs of the machine is missing.
-    Infra,
-}
 
 /// What the same stage does on the base.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,11 +20,11 @@ mod tools;
 mod wanted;
 
 pub use envelope::{
-    Candidate, Failure, FailureCategory, MissingLayer, Overall, SCHEMA, Stage, StageEnd, StageName,
-    StageResource, StageStatus, Timing, Verification, Workspace, json_schema,
+    Candidate, Failure, FailureCategory, Fault, MissingLayer, Overall, SCHEMA, Stage, StageEnd,
+    StageName, StageResource, StageStatus, Timing, Verification, Workspace, json_schema,
 };
 pub use failed_tests::failed_tests;
-pub use fault::{Fault, OnBase, attributed, deserves_second_look, flaky};
+pub use fault::{OnBase, attributed, deserves_second_look, flaky};
 pub use gate::{passed, promotable};
 pub use judge::{Judgement, Observation, category, judge};
 pub use plan::{Plan, PlannedStage, StageCommand, StageTimeouts, Work};

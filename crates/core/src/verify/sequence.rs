@@ -1,9 +1,10 @@
 //! The order of stages as a pure state machine: the next stage, its time limit, and the final
 //! result.
 
-use super::envelope::{Failure, FailureCategory, Overall, Stage, StageEnd, StageName, StageStatus};
+use super::envelope::{
+    Failure, FailureCategory, Fault, Overall, Stage, StageEnd, StageName, StageStatus,
+};
 use super::environment_fault::environment_fault;
-use super::fault::Fault;
 use super::judge;
 use super::plan::{Plan, PlannedStage, StageCommand, Work};
 use crate::time::Timestamp;

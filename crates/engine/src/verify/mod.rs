@@ -8,8 +8,9 @@ mod second_look;
 mod service;
 mod stage;
 mod stage_env;
+mod verifier;
 
 pub use envelope::{ReportDraft, lost};
 pub use ports::{Candidates, Merging, Projects, Reports, Slot, Slots, Workspace, Workspaces};
-pub use service::{Verified, Verifier, VerifyRequest};
 pub use stage_env::StageEnv;
+pub use verifier::{Verified, Verifier, VerifyRequest};

@@ -1,8 +1,8 @@
 //! A failed stage looked at again: on the same tree, and on the base.
 
 use super::StageEnv;
-use super::service::{Verifier, VerifyRequest};
 use super::stage::StageRunner;
+use super::verifier::{Verifier, VerifyRequest};
 use crate::CancelToken;
 use drive_core::Problem;
 use drive_core::ids::{CommitSha, RunId};

@@ -1,9 +1,11 @@
 use super::super::fake_world::{BASE, HEAD, TREE, World};
 use super::*;
-use drive_core::ids::CommitSha;
+use drive_core::ids::{CommitSha, RunId};
 use drive_core::process::{End, LayerName};
 use drive_core::settings::{Baseline, StageNetwork};
-use drive_core::verify::{Route, Rule, StageCommand, StageEnd, StageName, promotable};
+use drive_core::verify::{
+    Route, Rule, Rules, RulesFrom, StageCommand, StageEnd, StageName, promotable,
+};
 use std::time::Duration;
 
 fn route(commands: &[(StageName, &str)]) -> Route {

@@ -1,0 +1,109 @@
+//! The verifier's ports, what it is asked and what it answers.
+
+use super::StageEnv;
+use super::ports::{Candidates, Projects, Reports, Slots, Workspaces};
+use crate::CancelToken;
+use crate::ports::{Clock, ProcessRunner};
+use drive_core::Problem;
+use drive_core::ids::RunId;
+use drive_core::verify::{
+    Failure, FailureCategory, Plan, RouteProblem, Rules, RulesFrom, Scope, Verification,
+    plan_routes,
+};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What to verify, and by which rules.
+#[derive(Clone, Debug)]
+pub struct VerifyRequest {
+    /// The run it belongs to.
+    pub run: RunId,
+    /// The repository: the caller's checkout or its git folder. It is only read.
+    pub repo: PathBuf,
+    /// The candidate.
+    pub revision: String,
+    /// What it is merged into; without, the whole tree is judged and nothing can be promoted.
+    pub base: Option<String>,
+    /// Whether the candidate is judged as it is, not merged: nothing can be promoted either.
+    pub head_only: bool,
+    /// The rules.
+    pub rules: Rules,
+    /// Where they were read.
+    pub rules_from: RulesFrom,
+    /// What the report should say about them.
+    pub notes: Vec<String>,
+    /// Program and first arguments of the helper that waits until a program is ready.
+    pub startup_helper: Vec<OsString>,
+}
+
+/// A finished verification.
+#[derive(Clone, Debug)]
+pub struct Verified {
+    /// The envelope.
+    pub report: Verification,
+    /// What keeps it from being a success, with who must act; `None` exactly for a pass.
+    pub problem: Option<Problem>,
+}
+
+/// The verifier over its ports.
+pub struct Verifier<'a> {
+    /// Time.
+    pub clock: &'a dyn Clock,
+    /// Starts processes.
+    pub runner: &'a dyn ProcessRunner,
+    /// Commits.
+    pub candidates: &'a dyn Candidates,
+    /// Workspaces.
+    pub workspaces: &'a dyn Workspaces,
+    /// Detectors.
+    pub projects: &'a dyn Projects,
+    /// The machine's limit.
+    pub slots: &'a dyn Slots,
+    /// The store of reports.
+    pub reports: &'a dyn Reports,
+}
+
+impl Verifier<'_> {
+    /// The stages that a scope needs in this workspace.
+    pub(super) fn plan(
+        &self,
+        stage_env: &StageEnv,
+        scope: &Scope,
+        cancel: &CancelToken,
+    ) -> Result<Plan, Stop> {
+        if stage_env.rules.routes.is_empty() {
+            let projects = self.projects.read(stage_env, cancel)?;
+            let bounds = stage_env.rules.bounds();
+            return Ok(drive_core::verify::detect::plan_projects(
+                &projects, scope, &bounds,
+            )?);
+        }
+        Ok(plan_routes(&stage_env.rules.routes, scope)?)
+    }
+}
+
+/// Why there is no stage to judge by.
+pub(super) enum Stop {
+    Policy(Failure),
+    Problem(Problem),
+}
+
+impl From<Problem> for Stop {
+    fn from(problem: Problem) -> Self {
+        Stop::Problem(problem)
+    }
+}
+
+impl From<RouteProblem> for Stop {
+    fn from(problem: RouteProblem) -> Self {
+        if let Some(problem) = problem.of_machine() {
+            return Stop::Problem(problem);
+        }
+        Stop::Policy(Failure {
+            category: FailureCategory::Policy,
+            reason: problem.reason(),
+            stage: None,
+            hint: Some(problem.hint()),
+        })
+    }
+}
