@@ -14,7 +14,7 @@ pub enum OnBase {
     Passes,
     /// It fails there as well.
     Fails {
-        /// Why.
+        /// The reason.
         reason: String,
         /// The tests that fail there, as far as its output names them.
         tests: Vec<String>,

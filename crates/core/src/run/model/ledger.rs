@@ -107,7 +107,7 @@ pub enum Life {
     },
     /// No reply can be posted.
     Unanswerable {
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// No fixer gets it: no review is left after it, or one declined it and its reviewer insists. A

@@ -84,7 +84,7 @@ pub enum MergeStep {
     Held,
     /// The sandbox goes back to where it was before the merge.
     RollingBack {
-        /// Why.
+        /// The reason.
         problem: Problem,
     },
 }
