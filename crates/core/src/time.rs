@@ -3,14 +3,9 @@
 //! Deadlines are stored as wall-clock times because a monotonic clock restarts with each process: a
 //! 24 h timeout measured on one would never expire after a restart.
 
-use crate::units::Period;
+use crate::units::{Day, Period};
 pub use jiff::Timestamp;
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use std::time::Duration;
-
-/// The length of a date, `2026-11-01`.
-const DATE_CHARS: usize = 10;
 
 /// `base + wait`, saturating at the end of representable time.
 pub fn after(base: Timestamp, wait: Duration) -> Timestamp {
@@ -23,13 +18,8 @@ pub fn since(text: &str, now: Timestamp) -> Option<Timestamp> {
     if let Ok(period) = text.parse::<Period>() {
         return Some(now.checked_sub(period.get()).unwrap_or(Timestamp::MIN));
     }
-    // A date is also read from a time without a zone, whose time would be lost.
-    let date = text.parse::<Date>().ok();
-    let date = date.filter(|_| text.len() == DATE_CHARS);
-    let begins = date.and_then(|date| date.to_zoned(TimeZone::UTC).ok());
-    begins
-        .map(|begins| begins.timestamp())
-        .or_else(|| text.parse().ok())
+    let begins = text.parse::<Day>().ok().and_then(Day::begins);
+    begins.or_else(|| text.parse().ok())
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
-//! Durations and sizes as people write them.
+//! Durations, sizes and days as people write them.
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -212,6 +215,78 @@ impl JsonSchema for ByteSize {
     }
 }
 
+/// A day of the calendar, such as `2026-11-01`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Day(Date);
+
+impl Day {
+    const NAME: &str = "day";
+    const EXAMPLE: &str = "2026-11-01";
+
+    /// The day of an instant, in UTC.
+    pub fn of(at: Timestamp) -> Self {
+        Self(at.to_zoned(TimeZone::UTC).date())
+    }
+
+    /// The instant it begins, in UTC.
+    pub fn begins(self) -> Option<Timestamp> {
+        let begins = self.0.to_zoned(TimeZone::UTC).ok()?;
+        Some(begins.timestamp())
+    }
+}
+
+impl FromStr for Day {
+    type Err = NotAUnit;
+
+    fn from_str(text: &str) -> Result<Self, NotAUnit> {
+        // A date is also read from a time, whose time would be lost.
+        let date = text.parse::<Date>().ok();
+        date.filter(|_| text.len() == Self::EXAMPLE.len())
+            .map(Self)
+            .ok_or_else(|| NotAUnit {
+                text: text.to_owned(),
+                unit: Self::NAME,
+                example: Self::EXAMPLE,
+            })
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl TryFrom<String> for Day {
+    type Error = NotAUnit;
+
+    fn try_from(text: String) -> Result<Self, NotAUnit> {
+        text.parse()
+    }
+}
+
+impl From<Day> for String {
+    fn from(day: Day) -> String {
+        day.to_string()
+    }
+}
+
+impl JsonSchema for Day {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Day")
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+            "examples": [Self::EXAMPLE],
+            UNIT_KEYWORD: Self::NAME,
+        })
+    }
+}
+
 /// Text that is not the unit it should be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a {unit} such as `{example}`")]
@@ -226,6 +301,7 @@ pub(crate) fn check(unit: &str, text: &str) -> Result<(), NotAUnit> {
     match unit {
         Period::NAME => text.parse::<Period>().map(drop),
         ByteSize::NAME => text.parse::<ByteSize>().map(drop),
+        Day::NAME => text.parse::<Day>().map(drop),
         _ => Ok(()),
     }
 }
@@ -312,6 +388,23 @@ mod tests {
             "4G".parse::<ByteSize>().unwrap_err().to_string(),
             "`4G` is not a size such as `4GiB`"
         );
+    }
+
+    #[test]
+    fn a_day_is_a_date_and_nothing_more() {
+        let day: Day = "2026-02-28".parse().unwrap();
+        assert_eq!(day.to_string(), "2026-02-28");
+        assert_eq!(Day::of("2026-02-28T23:59:59Z".parse().unwrap()), day);
+        assert!(Day::of("2026-03-01T00:00:00Z".parse().unwrap()) > day);
+        for text in [
+            "",
+            "28.2.2026",
+            "2026-02-29",
+            "2026-2-28",
+            "2026-02-28T00:00",
+        ] {
+            assert!(text.parse::<Day>().is_err(), "{text}");
+        }
     }
 
     proptest! {

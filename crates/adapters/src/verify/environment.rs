@@ -1,7 +1,9 @@
-//! The environment of a stage: `PATH`, a private home, and nothing else of the caller's.
+//! The environment of a stage: `PATH`, a private home, how the network is reached, what its route
+//! passes, and nothing else of the caller's.
 
 use crate::Environment;
 use crate::environment::{HOME, PATH};
+use drive_core::verify::Rules;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -20,13 +22,30 @@ const TOOLCHAINS: [(&str, &str); 7] = [
 /// Tool chains whose place only their variable tells.
 const PASSED_ON: [&str; 4] = ["GOROOT", "JAVA_HOME", "RUSTUP_TOOLCHAIN", "TZ"];
 
-/// The same in every stage.
-const FIXED: [(&str, &str); 7] = [
+/// How the network is reached, for stages that may: proxies, and the certificates of a company. The
+/// names of proxies are written in either case.
+const NETWORK: [&str; 13] = [
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+];
+
+/// The same in every stage whose route does not say otherwise. Whether output is coloured is the
+/// project's own choice: it is not written to a terminal.
+const FIXED: [(&str, &str); 5] = [
     ("CI", "true"),
     ("LANG", "C.UTF-8"),
     ("TERM", "dumb"),
-    ("NO_COLOR", "1"),
-    ("CARGO_TERM_COLOR", "never"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("PYTHONDONTWRITEBYTECODE", "1"),
 ];
@@ -57,7 +76,7 @@ pub(super) fn stage(environment: &Environment, tmp: &Path) -> Vec<(OsString, OsS
     for (name, value) in FIXED {
         set(name, value.into());
     }
-    for name in PASSED_ON {
+    for name in PASSED_ON.into_iter().chain(NETWORK) {
         if let Some(value) = environment.get(name) {
             set(name, value.to_owned());
         }
@@ -74,6 +93,23 @@ pub(super) fn stage(environment: &Environment, tmp: &Path) -> Vec<(OsString, OsS
         }
     }
     pairs
+}
+
+/// The variables of the user's environment that routes pass.
+pub(super) fn passed(environment: &Environment, rules: &Rules) -> Vec<(OsString, OsString)> {
+    let names = rules.passed_variables().into_iter();
+    let pairs = names.filter_map(|name| Some((name.into(), environment.get(name)?.to_owned())));
+    pairs.collect()
+}
+
+/// Files with the certificates of the network, which a stage must be able to read.
+pub(super) fn certificates(pairs: &[(OsString, OsString)]) -> Vec<PathBuf> {
+    let named = pairs.iter().filter(|(name, _)| {
+        let name = name.to_str().unwrap_or_default();
+        NETWORK.contains(&name) && name.contains("_C")
+    });
+    let paths = named.map(|(_, value)| PathBuf::from(value));
+    paths.filter(|path| path.is_absolute()).collect()
 }
 
 /// Lets cargo keep its registry inside the private folder when the shared one, which no stage can
@@ -147,6 +183,8 @@ mod tests {
             ("GITHUB_TOKEN", "secret"),
             ("GOROOT", "/opt/go"),
             ("CARGO_HOME", "/opt/cargo"),
+            ("https_proxy", "http://proxy:3128"),
+            ("SSL_CERT_FILE", "/etc/company.pem"),
         ]);
         let pairs = stage(&environment, Path::new("/t"));
         let get = |name: &str| {
@@ -160,6 +198,10 @@ mod tests {
         assert_eq!(get("GOROOT"), Some("/opt/go"));
         assert_eq!(get("CARGO_HOME"), Some("/opt/cargo"));
         assert_eq!(get("GITHUB_TOKEN"), None);
+        assert_eq!(get("https_proxy"), Some("http://proxy:3128"));
+        assert_eq!(get("CI"), Some("true"));
+        assert_eq!(get("NO_COLOR"), None);
+        assert_eq!(certificates(&pairs), [Path::new("/etc/company.pem")]);
     }
 
     #[test]

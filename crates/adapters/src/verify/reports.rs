@@ -1,12 +1,19 @@
 use crate::files;
 use drive_core::ids::{CommitSha, RunId};
 use drive_core::problem::{Kind, Problem};
-use drive_core::verify::{Overall, Verification, passed};
+use drive_core::verify::{Overall, VerdictKey, Verification, passed};
 use drive_engine::verify::Reports;
 use std::path::{Path, PathBuf};
 
 /// The folder beside the reports that finds a pass by what passed.
 const PASSES: &str = "passed-verifications";
+/// The folder beside the reports that finds a verdict by what it depends on.
+const KNOWN: &str = "known-verdicts";
+/// How many verdicts are kept there at most.
+const MOST_KNOWN: usize = 10_000;
+
+/// The length of an id up to its minute: `r20261101-1200`.
+const MINUTE: usize = 14;
 
 /// Reports as files, one a run.
 pub struct FileReports {
@@ -23,8 +30,35 @@ impl FileReports {
 
     /// The report of a run; `None` when there is none that can be read whole.
     pub fn load(&self, run: &RunId) -> Option<Verification> {
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+        if !run.as_str().chars().all(is_plain) {
+            // An id that a person typed is not a path.
+            return None;
+        }
         let text = std::fs::read(self.path(run)).ok()?;
         serde_json::from_slice(&text).ok()
+    }
+
+    /// The newest reports, newest first.
+    pub fn newest(&self, most: usize) -> Vec<Verification> {
+        let entries = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut runs: Vec<String> = names
+            .filter_map(|name| Some(name.strip_suffix(".json")?.to_owned()))
+            .collect();
+        runs.sort_unstable_by(|one, other| other.cmp(one));
+        // Ids begin with their minute; within one, only the reports tell the order.
+        let minute = |run: &str| run.get(..MINUTE).map(str::to_owned);
+        let last = most.checked_sub(1).and_then(|at| minute(runs.get(at)?));
+        let same = runs.iter().skip(most);
+        let same = same.take_while(|run| last.is_some() && minute(run) == last);
+        let wanted = most.saturating_add(same.count());
+        let runs = runs.into_iter().take(wanted);
+        let mut reports: Vec<Verification> =
+            runs.filter_map(|run| self.load(&RunId::new(run))).collect();
+        reports.sort_by_key(|report| std::cmp::Reverse(report.timing.started_at));
+        reports.truncate(most);
+        reports
     }
 
     /// The latest report by which `head` passed, merged into `base`.
@@ -45,6 +79,21 @@ impl FileReports {
     /// Holds the id of the run; the report itself says whether it is true.
     fn pass_path(&self, head: &CommitSha, base: &CommitSha) -> PathBuf {
         self.passes().join(format!("{head}-{base}"))
+    }
+
+    fn known_path(&self, key: &VerdictKey) -> PathBuf {
+        self.dir.with_file_name(KNOWN).join(key.to_string())
+    }
+
+    /// Drops all verdicts once there are very many: they are only reached again.
+    fn forget_known(folder: &Path) -> std::io::Result<()> {
+        let known: Vec<PathBuf> = std::fs::read_dir(folder)?
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .collect();
+        if known.len() < MOST_KNOWN {
+            return Ok(());
+        }
+        known.iter().try_for_each(|path| files::remove_file(path))
     }
 
     fn note_pass(&self, report: &Verification) -> std::io::Result<()> {
@@ -81,5 +130,73 @@ impl Reports for FileReports {
         files::replace(&path, &text)
             .and_then(|()| self.note_pass(report))
             .map_err(|error| failed(error.to_string()))
+    }
+
+    fn known(&self, key: &VerdictKey) -> Option<Verification> {
+        let run = std::fs::read_to_string(self.known_path(key)).ok()?;
+        self.load(&RunId::new(run))
+    }
+
+    fn remember(&self, key: &VerdictKey, run: &RunId) -> Result<(), Problem> {
+        let path = self.known_path(key);
+        let folder = self.dir.with_file_name(KNOWN);
+        std::fs::create_dir_all(&folder)
+            .and_then(|()| Self::forget_known(&folder))
+            .and_then(|()| files::replace(&path, run.as_str().as_bytes()))
+            .map_err(|error| {
+                let what = format!("cannot write `{}`", path.display());
+                Problem::new(Kind::ReportNotKept, what).because(error)
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drive_core::time::Timestamp;
+    use drive_engine::verify::lost;
+
+    fn report(id: &str, second: i64) -> Verification {
+        let at = Timestamp::from_second(second).unwrap();
+        lost(RunId::new(id), at, at, "x")
+    }
+
+    #[test]
+    fn the_newest_reports_come_first_also_within_a_minute() {
+        let dir = tempfile::tempdir().unwrap();
+        let reports = FileReports::new(dir.path());
+        for (id, second) in [
+            ("r20261101-1200-zzzzz", 10),
+            ("r20261101-1200-aaaaa", 20),
+            ("r20261101-1159-mmmmm", 5),
+            ("r20261101-1200-kkkkk", 15),
+        ] {
+            reports.save(&report(id, second)).unwrap();
+        }
+        let ids = |most: usize| -> Vec<String> {
+            let newest = reports.newest(most).into_iter();
+            newest
+                .map(|one| one.run_id.as_str()[10..].to_owned())
+                .collect()
+        };
+        assert_eq!(ids(1), ["1200-aaaaa"]);
+        assert_eq!(ids(2), ["1200-aaaaa", "1200-kkkkk"]);
+        assert_eq!(ids(9).len(), 4);
+        assert_eq!(ids(9)[3], "1159-mmmmm");
+        assert_eq!(ids(0).len(), 0);
+    }
+
+    #[test]
+    fn an_id_that_is_a_path_is_no_report() {
+        let dir = tempfile::tempdir().unwrap();
+        let inner = dir.path().join("in");
+        std::fs::create_dir(&inner).unwrap();
+        let reports = FileReports::new(&inner);
+        let outside = FileReports::new(dir.path());
+        outside.save(&report("r1", 1)).unwrap();
+        assert!(outside.load(&RunId::new("r1")).is_some());
+        assert!(reports.load(&RunId::new("../r1")).is_none());
+        let whole = dir.path().join("r1");
+        assert!(reports.load(&RunId::new(whole.to_str().unwrap())).is_none());
     }
 }

@@ -1,6 +1,6 @@
 use super::liveness::{Alive, Liveness};
 use super::seal::{Seal, TreeEntry, load_tree};
-use super::{environment, inside, private, seed_times};
+use super::{environment, inside, private, seed_times, surroundings};
 use crate::environment::{HOME, PATH};
 use crate::git::{Git, object_folders};
 use crate::{Environment, caches, files, tool_paths};
@@ -108,6 +108,7 @@ impl VerifyWorkspaces {
         let home = self.environment.absolute_path(HOME);
         let mut env = environment::stage(&self.environment, &tmp);
         let toolchains = environment::toolchains(&env);
+        let certificates = environment::certificates(&env);
         let lock_files: Vec<PathBuf> = tree
             .iter()
             .filter(|file| {
@@ -130,33 +131,47 @@ impl VerifyWorkspaces {
                 "`{name}` is not an `http://` proxy: stages are connected to registries without it"
             )
         });
+        let passed = environment::passed(&self.environment, rules);
+        let unset = rules.passed_variables().into_iter();
+        let unset = unset.filter(|name| self.environment.get(name).is_none());
+        let unset = unset.map(|name| format!("`{name}` of `pass_env` is not set"));
         let workspace = Workspace {
             id: run.to_string(),
             repo: repo.to_path_buf(),
             path: sandbox.path.clone(),
             tmp,
             env,
+            passed,
             protected: vec![sandbox.path.join(".git")],
             hidden: private::hidden(home.as_deref(), &self.state, &toolchains),
-            shown: self.shown(repo, home.as_deref(), toolchains),
+            shown: self.shown(
+                repo,
+                home.as_deref(),
+                toolchains.into_iter().chain(certificates),
+            ),
             layered,
             registries,
             files: tree
                 .iter()
                 .map(|file| file.path.to_string_lossy().into_owned())
                 .collect(),
-            notes: notes.chain(proxy).collect(),
+            notes: notes.chain(proxy).chain(unset).collect(),
         };
         Ok((workspace, seal))
     }
 
     /// The repository that the sandbox borrows from, and the tools.
-    fn shown(&self, repo: &Path, home: Option<&Path>, toolchains: Vec<PathBuf>) -> Vec<PathBuf> {
+    fn shown(
+        &self,
+        repo: &Path,
+        home: Option<&Path>,
+        more: impl Iterator<Item = PathBuf>,
+    ) -> Vec<PathBuf> {
         let found = self.git.discover(repo).ok();
         let repository = found.map(|found| object_folders(&found.common_dir));
         let search = self.environment.get(PATH).unwrap_or_default();
         let tools = tool_paths::of_search_path(search, home);
-        let all = repository.into_iter().flatten().chain(toolchains);
+        let all = repository.into_iter().flatten().chain(more);
         all.chain(tools).collect()
     }
 
@@ -255,6 +270,10 @@ impl Workspaces for VerifyWorkspaces {
             },
         );
         Ok(workspace)
+    }
+
+    fn surroundings(&self, repo: &Path, rules: &Rules) -> Option<String> {
+        surroundings::of(&self.environment, repo, rules)
     }
 
     fn altered(&self, workspace: &Workspace) -> Result<Vec<String>, Problem> {

@@ -19,7 +19,7 @@ use drive_core::verify::{
 };
 use drive_engine::CancelToken;
 use drive_engine::ports::ProcessRunner;
-use drive_engine::verify::{Verified, Verifier, VerifyRequest};
+use drive_engine::verify::{Helpers, Verified, Verifier, VerifyRequest};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -28,11 +28,9 @@ use std::time::Duration;
 fn rules(isolation: IsolationMode, network: StageNetwork, script: &str) -> Rules {
     let command = StageCommand {
         argv: ["sh", "-c", script].map(str::to_owned).to_vec(),
-        dir: String::new(),
-        env: Vec::new(),
         timeout: Duration::from_secs(60),
         network: Some(network),
-        ready: None,
+        ..StageCommand::default()
     };
     Rules {
         isolation,
@@ -93,7 +91,8 @@ fn verify_with(runner: BoundedRunner, rules: Rules) -> Verified {
         rules,
         rules_from: RulesFrom::OwnSettings,
         notes: Vec::new(),
-        startup_helper: Vec::new(),
+        helpers: Helpers::default(),
+        fresh: true,
     };
     verifier.verify(&request, &CancelToken::new(), &mut |_| {})
 }

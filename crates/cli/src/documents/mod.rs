@@ -30,8 +30,8 @@ pub(crate) use error::{ErrorDocument, Failure};
 pub(crate) use kept::{KeptDocument, KeptWorkDocument};
 pub(crate) use pull_request::{CommentDocument, PullRequestDocument, PullRequestsDocument};
 pub(crate) use run::{
-    DemoDocument, JournalLine, RunDetailDocument, RunDocument, RunLogDocument, RunSummary,
-    RunsDocument,
+    DemoDocument, JournalLine, ListedVerification, RunDetailDocument, RunDocument, RunLogDocument,
+    RunSummary, RunsDocument,
 };
 pub(crate) use serve::ServeDocument;
 pub(crate) use stats::{ReviewerStats, StatsDocument};

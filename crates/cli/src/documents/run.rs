@@ -8,8 +8,7 @@ use drive_core::ids::{BranchName, PrNumber};
 use drive_core::process::missing_layers;
 use drive_core::review::LastWord;
 use drive_core::run::{self, Flow, Phase, Run, RunKind};
-use drive_core::verify::MissingLayer;
-use drive_core::verify::Overall;
+use drive_core::verify::{self, Candidate, MissingLayer, Overall, Verification};
 use drive_engine::ports::{DiffStats, Entry, FileChange};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -69,6 +68,34 @@ pub(crate) struct DemoDocument {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunsDocument {
     pub(crate) runs: Vec<RunSummary>,
+    /// Verifications, newest first; `runs show ID` prints the report of one.
+    pub(crate) verifications: Vec<ListedVerification>,
+}
+
+/// One verification.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ListedVerification {
+    run_id: String,
+    overall: Overall,
+    candidate: Candidate,
+    started_at: Moment,
+    duration_ms: u64,
+    /// Why it did not pass; null for a pass.
+    failure: Option<verify::Failure>,
+}
+
+impl From<&Verification> for ListedVerification {
+    fn from(report: &Verification) -> Self {
+        Self {
+            run_id: report.run_id.to_string(),
+            overall: report.overall,
+            candidate: report.candidate.clone(),
+            started_at: report.timing.started_at.into(),
+            duration_ms: report.timing.duration_ms,
+            failure: report.failure.clone(),
+        }
+    }
 }
 
 /// One run with its journal.

@@ -20,7 +20,7 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
-pub use crate::units::{ByteSize, NotAUnit, Period};
+pub use crate::units::{ByteSize, Day, NotAUnit, Period};
 pub use finding::{Finding, Findings};
 pub use layer::{DEFAULTS, Layer, Origin, Source};
 pub use model::{
@@ -31,6 +31,6 @@ pub use repository::Widened;
 pub use resolve::{Effective, Entry, resolve};
 pub use schema::published as json_schema;
 pub use verify::{
-    Baseline, FlakyTests, LeakedProcesses, ReadyProbe, StageNetwork, StageTimeouts, VerifyLimits,
-    VerifyRoute, VerifySettings,
+    Baseline, FlakyTests, LeakedProcesses, QuarantinedTest, ReadyProbe, StageNetwork,
+    StageTimeouts, VerifyLimits, VerifyRoute, VerifyService, VerifySettings,
 };

@@ -11,6 +11,7 @@ use crate::agent::answer::Confidence;
 use crate::agent::{AgentConfig, AgentNetwork, looks_secret};
 use crate::network::{Host, host_of_url, parse_host};
 use serde::de::DeserializeOwned;
+use std::collections::BTreeSet;
 
 /// Something that a repository's settings open.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,6 +135,14 @@ pub(super) fn widened(layers: &[Layer], tree: &Node, settings: &Settings) -> Vec
             &path,
             "opens the whole network to a verification".to_owned(),
         );
+    }
+    let passed = settings.verify.routes.iter();
+    let passed = passed.flat_map(|route| &route.pass_env);
+    let secrets: BTreeSet<&String> = passed.filter(|name| looks_secret(name)).collect();
+    for name in secrets {
+        let path = KeyPath::dotted("verify.routes");
+        let what = format!("passes `{name}` of your environment to verification");
+        note(None, &path, what);
     }
     if settings.observability.publish == RecordDetail::Full {
         let path = KeyPath::dotted("observability.publish");

@@ -1,8 +1,9 @@
 //! `[verify]`: the isolated verifier.
 
-use crate::units::{ByteSize, Period};
+use crate::units::{ByteSize, Day, Period};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// `[verify]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,10 +23,26 @@ pub struct VerifySettings {
     pub baseline: Baseline,
     /// Globs of further files that are not merged without a person's approval; `!` exempts.
     pub protected_paths: Vec<String>,
+    /// Tests that may fail until a day, each with its owner.
+    pub quarantine: Vec<QuarantinedTest>,
     /// Limits for one stage and every process it starts.
     pub limits: VerifyLimits,
     /// Which commands verify which paths; detected projects need none.
     pub routes: Vec<VerifyRoute>,
+}
+
+/// `[[verify.quarantine]]`: a test that is known to fail now and then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QuarantinedTest {
+    /// Its name, as reports spell it in `failedTests`.
+    pub test: String,
+    /// Who mends it.
+    pub owner: String,
+    /// The last day on which it may fail.
+    pub expires: Day,
+    /// Why, for whoever reads the report.
+    pub reason: Option<String>,
 }
 
 /// `[verify.limits]`.
@@ -100,6 +117,10 @@ pub struct VerifyRoute {
     /// The changed files it covers, as globs from the repository root.
     #[serde(default)]
     pub paths: Vec<String>,
+    /// Commands that run before the first stage, such as the installation of packages. They reach the
+    /// package registries unless `network` says otherwise.
+    #[serde(default)]
+    pub setup: Vec<Vec<String>>,
     /// Stage one.
     pub compile: Option<Vec<String>>,
     /// Stage two. A route without it says why in `skip`.
@@ -109,6 +130,15 @@ pub struct VerifyRoute {
     /// Shows that the started program is up: drive then asks it to stop, and it must exit cleanly. A
     /// program that exits with 0 passes with and without a probe.
     pub ready: Option<ReadyProbe>,
+    /// Variables of its commands.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Variables of your environment that its commands see; all others are hidden.
+    #[serde(default)]
+    pub pass_env: Vec<String>,
+    /// Programs that run beside its tests and its startup smoke test.
+    #[serde(default)]
+    pub services: Vec<VerifyService>,
     /// Network access of its stages; default: `verify.network`.
     pub network: Option<StageNetwork>,
     /// How long each stage may take; default: the deadline.
@@ -119,10 +149,29 @@ pub struct VerifyRoute {
     pub skip: Option<String>,
 }
 
+/// `[[verify.routes.services]]`: a program that tests need, such as a database. It is started before
+/// each of them and ended after it, within the same limits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VerifyService {
+    /// Its name in reports; default: its program.
+    pub name: Option<String>,
+    /// Program and arguments.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// Shows that it is up; the tests start then.
+    #[serde(default)]
+    pub ready: ReadyProbe,
+    /// How long it may take until it is up; default: `60s`.
+    pub timeout: Option<Period>,
+}
+
 /// How long each stage of a route may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StageTimeouts {
+    /// Each command of `setup`.
+    pub setup: Option<Period>,
     /// Stage one.
     pub compile: Option<Period>,
     /// Stage two.

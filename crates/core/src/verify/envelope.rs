@@ -31,6 +31,11 @@ pub struct Verification {
     pub stages: Vec<Stage>,
     /// Why it did not pass; null only for a pass.
     pub failure: Option<Failure>,
+    /// The run whose stages these are, where the same tree, rules and tools had passed before; absent
+    /// where the stages ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub cached_from: Option<RunId>,
     /// Files among the changed ones that decide what tools, tests, CI and agents do. They keep the
     /// change from being merged without a person's approval.
     #[serde(default)]

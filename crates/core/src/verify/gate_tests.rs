@@ -56,6 +56,7 @@ fn good() -> Verification {
         timing: Timing::between(Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH),
         stages: StageName::ALL.map(passed).to_vec(),
         failure: None,
+        cached_from: None,
         protected_changes: Vec::new(),
         notes: Vec::new(),
     }

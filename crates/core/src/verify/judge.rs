@@ -17,8 +17,8 @@ pub struct Observation {
     pub tests: TestsRan,
     /// The time bound it ran under.
     pub timeout: Duration,
-    /// Why a startup smoke that waits for readiness did not pass, in its own words.
-    pub smoke_reason: Option<String>,
+    /// Why a program that must become ready did not, in the words of its helper.
+    pub not_ready: Option<String>,
 }
 
 /// The classification of a stage.
@@ -86,7 +86,7 @@ pub fn judge(name: StageName, seen: &Observation) -> Judgement {
             fail(StageEnd::Exited, reason)
         }
         End::Exited { code: 0 } => (StageStatus::Pass, StageEnd::Exited, None),
-        End::Exited { code } => match &seen.smoke_reason {
+        End::Exited { code } => match &seen.not_ready {
             Some(reason) => fail(StageEnd::Exited, reason),
             None => fail(StageEnd::Exited, &format!("exit code {code}")),
         },
@@ -130,7 +130,7 @@ pub(super) fn overall(status: StageStatus) -> Option<Overall> {
 }
 
 fn out_of_time(bound: TimeBound, seen: &Observation) -> String {
-    match (bound, &seen.smoke_reason) {
+    match (bound, &seen.not_ready) {
         (TimeBound::Idle, _) => "no output for too long".to_owned(),
         (TimeBound::Wall, Some(reason)) => format!("{reason} within {:?}", seen.timeout),
         (TimeBound::Wall, None) => format!("did not finish within {:?}", seen.timeout),

@@ -7,7 +7,7 @@ fn seen(end: End) -> Observation {
         tampered: Vec::new(),
         tests: TestsRan::Unknown,
         timeout: Duration::from_secs(30),
-        smoke_reason: None,
+        not_ready: None,
     }
 }
 
@@ -168,7 +168,7 @@ fn a_smoke_says_what_it_waited_for() {
     let mut observation = seen(End::TimedOut {
         bound: TimeBound::Wall,
     });
-    observation.smoke_reason = Some("not ready: no line contains `up`".to_owned());
+    observation.not_ready = Some("not ready: no line contains `up`".to_owned());
     assert_eq!(
         judge(StageName::StartupSmoke, &observation)
             .reason

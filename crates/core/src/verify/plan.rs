@@ -3,6 +3,7 @@
 use super::envelope::StageName;
 use super::ready::Ready;
 use crate::settings::StageNetwork;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// One stage to run, or a stage that has nothing to run and says why.
@@ -26,7 +27,7 @@ pub enum Work {
 }
 
 /// A command of a stage.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StageCommand {
     /// Program and arguments.
     pub argv: Vec<String>,
@@ -34,12 +35,29 @@ pub struct StageCommand {
     pub dir: String,
     /// Variables on top of the stage environment.
     pub env: Vec<(String, String)>,
+    /// Names of variables of the user's environment that it sees.
+    pub pass_env: Vec<String>,
     /// The time limit.
     pub timeout: Duration,
     /// Network access; `None` inherits the setting of all stages.
     pub network: Option<StageNetwork>,
     /// The readiness condition of a startup smoke test that keeps running.
     pub ready: Option<Ready>,
+    /// Programs that run beside it.
+    pub services: Vec<Service>,
+}
+
+/// A program that a command needs beside it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Service {
+    /// Its name in reports.
+    pub name: String,
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Shows that it is up.
+    pub ready: Ready,
+    /// How long it may take until it is.
+    pub within: Duration,
 }
 
 /// How long each stage may run when nothing else is said.

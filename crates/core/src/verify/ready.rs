@@ -5,6 +5,13 @@ use serde::{Deserialize, Serialize};
 /// The longest line that is looked at; longer ones are judged by their beginning.
 const LINE_BYTES: usize = 8 * 1024;
 
+/// The prefix of lines in which the startup helper reports why a program failed.
+pub const SMOKE_PREFIX: &str = "startup smoke: ";
+/// The prefix of lines in which the helper for services reports why one failed.
+pub const SERVICE_PREFIX: &str = "service ";
+/// The exit code of that helper where a service did not come up.
+pub const SERVICE_FAILED: i32 = 125;
+
 /// What a started program prints or serves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -41,6 +41,7 @@ fn failing() -> Verification {
         schema: SCHEMA.to_owned(),
         run_id: RunId::new("r20261115-0942-k3f9a"),
         overall: Overall::Fail,
+        cached_from: None,
         protected_changes: Vec::new(),
         candidate: Candidate {
             merged_tree_sha: TreeSha::parse(&"3".repeat(40)),

@@ -6,6 +6,7 @@ use super::text;
 use super::tools::install_hint;
 use crate::problem::{Kind, Problem};
 use globset::{GlobBuilder, GlobMatcher};
+use serde::Serialize;
 
 /// The scope of a verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub enum Scope {
 }
 
 /// One route of the settings.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Route {
     /// What it is called in the report.
     pub name: String,
@@ -28,7 +29,7 @@ pub struct Route {
 }
 
 /// The rule of a route.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum Rule {
     /// Run nothing, for this reason.
     Skip(String),

@@ -4,11 +4,8 @@ use std::time::Duration;
 fn run(name: &str, paths: &[&str]) -> Route {
     let command = StageCommand {
         argv: vec!["check".to_owned(), name.to_owned()],
-        dir: String::new(),
-        env: Vec::new(),
         timeout: Duration::from_secs(1),
-        ready: None,
-        network: None,
+        ..StageCommand::default()
     };
     Route {
         name: name.to_owned(),

@@ -2,19 +2,22 @@
 
 use super::detect::Bounds;
 use super::envelope::StageName;
-use super::plan::{StageCommand, StageTimeouts};
+use super::plan::{Service, StageCommand, StageTimeouts};
 use super::ready::Ready;
 use super::route::{Route, Rule};
+use super::starts::starts;
 use crate::process::LeakPolicy;
 use crate::settings::{
-    Baseline, FlakyTests, IsolationMode, LeakedProcesses, Period, ReadyProbe, Settings,
-    StageNetwork, VerifyRoute,
+    Baseline, FlakyTests, IsolationMode, LeakedProcesses, Period, QuarantinedTest, ReadyProbe,
+    Settings, StageNetwork, VerifyRoute, VerifyService, VerifySettings,
 };
+use serde::Serialize;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The rules of one verification. They are read at the base, never from the candidate, which must
 /// not change the rules it is judged by.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rules {
     /// The time limit for all stages together.
     pub deadline: Duration,
@@ -44,6 +47,8 @@ pub struct Rules {
     pub flaky: FlakyTests,
     /// Whether a stage that failed is compared with the base.
     pub baseline: Baseline,
+    /// Tests that may fail until a day.
+    pub quarantine: Vec<QuarantinedTest>,
     /// Globs of `verify.protected_paths`.
     pub protected: Vec<String>,
     /// The routes; none for what the detectors find.
@@ -77,8 +82,9 @@ impl Rules {
             retries: verify.retries,
             flaky: verify.flaky,
             baseline: verify.baseline,
+            quarantine: verify.quarantine.clone(),
             protected: verify.protected_paths.clone(),
-            routes: verify.routes.iter().map(|r| route(r, deadline)).collect(),
+            routes: verify.routes.iter().map(|r| route(r, verify)).collect(),
             copy: settings.sandbox.copy.clone(),
             seed: settings.sandbox.seed.clone(),
         }
@@ -94,24 +100,41 @@ impl Rules {
                     .strip_prefix(dir)
                     .and_then(|rest| rest.strip_prefix('/')),
             };
-            below.is_some_and(|file| starts(&command.argv, file))
+            let services = command.services.iter().map(|service| &service.argv);
+            let mut all = std::iter::once(&command.argv).chain(services);
+            below.is_some_and(|file| all.any(|argv| starts(argv, file)))
         };
-        self.routes.iter().any(|route| match &route.rule {
-            Rule::Run(commands) | Rule::Untested(_, commands) => commands.iter().any(names),
-            Rule::Skip(_) => false,
+        self.commands().any(names)
+    }
+
+    /// Every command of every route.
+    fn commands(&self) -> impl Iterator<Item = &(StageName, StageCommand)> {
+        self.routes.iter().flat_map(|route| match &route.rule {
+            Rule::Run(commands) | Rule::Untested(_, commands) => commands.as_slice(),
+            Rule::Skip(_) => &[],
         })
+    }
+
+    /// Names of all variables of the user's environment that a route passes.
+    pub fn passed_variables(&self) -> BTreeSet<&str> {
+        let names = self.commands().flat_map(|(_, command)| &command.pass_env);
+        names.map(String::as_str).collect()
     }
 
     /// Whether a stage may reach the package registries by name.
     pub fn reaches_registries(&self) -> bool {
-        let commands = self.routes.iter().flat_map(|route| match &route.rule {
-            Rule::Run(commands) | Rule::Untested(_, commands) => commands.as_slice(),
-            Rule::Skip(_) => &[],
-        });
-        let own = commands.filter_map(|(_, command)| command.network);
-        std::iter::once(self.network)
-            .chain(own)
+        self.networks()
             .any(|network| network == StageNetwork::Registries)
+    }
+
+    /// Whether a stage may reach whatever the machine can.
+    pub fn has_open_network(&self) -> bool {
+        self.networks().any(|network| network == StageNetwork::Open)
+    }
+
+    fn networks(&self) -> impl Iterator<Item = StageNetwork> {
+        let own = self.commands().filter_map(|(_, command)| command.network);
+        std::iter::once(self.network).chain(own)
     }
 
     /// What the detectors bound their stages by.
@@ -124,37 +147,9 @@ impl Rules {
     }
 }
 
-/// Programs that run a file of the repository; `python3.12` is one as well.
-const INTERPRETERS: &[&str] = &[
-    "bash", "bun", "dash", "deno", "node", "perl", "php", "python", "ruby", "sh", "zsh",
-];
-/// Programs that start another one.
-const WRAPPERS: &[&str] = &[
-    "env", "exec", "nice", "nohup", "stdbuf", "time", "timeout", "xvfb-run",
-];
-
-/// Whether a command starts a file: as its program, as the script of an interpreter, or in a line of
-/// a shell.
-fn starts(argv: &[String], file: &str) -> bool {
-    let is_file = |word: &str| word.trim_start_matches("./") == file;
-    let Some((program, rest)) = argv.split_first() else {
-        return false;
-    };
-    let name = program.rsplit('/').next().unwrap_or(program);
-    let is_interpreter = INTERPRETERS.contains(&name) || name.starts_with("python");
-    if is_interpreter || WRAPPERS.contains(&name) {
-        // Options and their values look like words: better one too many.
-        let words = rest
-            .iter()
-            .flat_map(|word| word.split([' ', ';', '&', '|', '(', ')', '\n']));
-        return words.into_iter().any(is_file);
-    }
-    is_file(program)
-}
-
-fn route(route: &VerifyRoute, deadline: Duration) -> Route {
+fn route(route: &VerifyRoute, verify: &VerifySettings) -> Route {
     let name = route.name.clone().unwrap_or_else(|| route.paths.join(" "));
-    let commands = commands(route, deadline);
+    let commands = commands(route, verify);
     let rule = match &route.skip {
         Some(reason) if commands.is_empty() => Rule::Skip(reason.clone()),
         Some(reason) => Rule::Untested(reason.clone(), commands),
@@ -167,36 +162,61 @@ fn route(route: &VerifyRoute, deadline: Duration) -> Route {
     }
 }
 
-fn commands(route: &VerifyRoute, deadline: Duration) -> Vec<(StageName, StageCommand)> {
-    let stages = [
-        (StageName::Compile, &route.compile, route.timeout.compile),
-        (
-            StageName::TargetedTests,
-            &route.targeted_tests,
-            route.timeout.targeted_tests,
-        ),
-        (
-            StageName::StartupSmoke,
-            &route.startup_smoke,
-            route.timeout.startup_smoke,
-        ),
-    ];
-    let command = |(name, argv, timeout): (StageName, &Option<Vec<String>>, Option<Period>)| {
-        let ready = match name {
-            StageName::StartupSmoke => route.ready.as_ref().and_then(ready),
-            StageName::Compile | StageName::TargetedTests => None,
+fn commands(route: &VerifyRoute, verify: &VerifySettings) -> Vec<(StageName, StageCommand)> {
+    let command = |argv: &[String], timeout: Option<Period>| StageCommand {
+        argv: argv.to_vec(),
+        env: route.env.clone().into_iter().collect(),
+        pass_env: route.pass_env.clone(),
+        timeout: timeout.unwrap_or(verify.deadline).get(),
+        network: route.network,
+        ..StageCommand::default()
+    };
+    let setup = route.setup.iter().map(|argv| {
+        let network = match verify.network {
+            StageNetwork::Open => StageNetwork::Open,
+            StageNetwork::Off | StageNetwork::Registries => StageNetwork::Registries,
         };
         let command = StageCommand {
-            argv: argv.clone()?,
-            dir: String::new(),
-            env: Vec::new(),
-            timeout: timeout.map_or(deadline, |timeout| timeout.get()),
-            network: route.network,
-            ready,
+            network: Some(route.network.unwrap_or(network)),
+            ..command(argv, route.timeout.setup)
         };
-        Some((name, command))
-    };
-    stages.into_iter().filter_map(command).collect()
+        (StageName::Compile, command)
+    });
+    let compile = route.compile.iter().map(|argv| {
+        let command = command(argv, route.timeout.compile);
+        (StageName::Compile, command)
+    });
+    let services: Vec<Service> = route.services.iter().filter_map(service).collect();
+    let tests = route.targeted_tests.iter().map(|argv| {
+        let command = StageCommand {
+            services: services.clone(),
+            ..command(argv, route.timeout.targeted_tests)
+        };
+        (StageName::TargetedTests, command)
+    });
+    let smoke = route.startup_smoke.iter().map(|argv| {
+        let command = StageCommand {
+            ready: route.ready.as_ref().and_then(ready),
+            services: services.clone(),
+            ..command(argv, route.timeout.startup_smoke)
+        };
+        (StageName::StartupSmoke, command)
+    });
+    setup.chain(compile).chain(tests).chain(smoke).collect()
+}
+
+/// How long a service may take until it is up, where the settings do not say.
+const SERVICE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A service whose settings were checked.
+fn service(service: &VerifyService) -> Option<Service> {
+    let program = service.command.first()?;
+    Some(Service {
+        name: service.name.clone().unwrap_or_else(|| program.clone()),
+        argv: service.command.clone(),
+        ready: ready(&service.ready)?,
+        within: service.timeout.map_or(SERVICE_TIMEOUT, Period::get),
+    })
 }
 
 /// The settings allow one of the three forms only.
@@ -229,6 +249,7 @@ impl Default for Rules {
             retries: 0,
             flaky: FlakyTests::Fail,
             baseline: Baseline::OnFailure,
+            quarantine: Vec::new(),
             protected: Vec::new(),
             routes: Vec::new(),
             copy: Vec::new(),
@@ -253,28 +274,6 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_a_route_starts_is_known_and_a_file_that_it_reads_is_not() {
-        let rules = |command: &str| {
-            rules(&format!(
-                "[[verify.routes]]\npaths = [\"**\"]\ntargeted_tests = {command}"
-            ))
-        };
-        for (command, expected) in [
-            ("[\"./t.sh\"]", true),
-            ("[\"t.sh\", \"-v\"]", true),
-            ("[\"sh\", \"-e\", \"t.sh\"]", true),
-            ("[\"/bin/bash\", \"./t.sh\"]", true),
-            ("[\"grep\", \"x\", \"t.sh\"]", false),
-            ("[\"sh\", \"-c\", \"set -e; ./t.sh\"]", true),
-            ("[\"timeout\", \"60\", \"./t.sh\"]", true),
-            ("[\"env\", \"X=1\", \"bash\", \"t.sh\"]", true),
-            ("[\"sh\", \"-c\", \"make test\"]", false),
-        ] {
-            assert_eq!(rules(command).starts("t.sh"), expected, "{command}");
-        }
-    }
-
-    #[test]
     fn every_setting_of_a_route_arrives() {
         let text = r#"
             [sandbox]
@@ -287,6 +286,7 @@ mod tests {
             flaky = "allow"
             baseline = "off"
             protected_paths = ["!Cargo.lock"]
+            quarantine = [{ test = "a", owner = "b", expires = "2027-01-31" }]
             [verify.limits]
             memory = "1GiB"
             leaked_processes = "kill"
@@ -297,19 +297,32 @@ mod tests {
             startup_smoke = ["bin/api"]
             skip = "no tests yet"
             ready = { port = 8080, path = "/health" }
+            setup = [["npm", "ci"]]
+            env = { MODE = "test" }
+            pass_env = ["DB"]
             network = "open"
-            timeout = { startup_smoke = "30s" }
+            timeout = { startup_smoke = "30s", setup = "1m" }
+            [[verify.routes.services]]
+            command = ["redis-server", "--port", "1"]
+            ready = { port = 1 }
             [[verify.routes]]
             paths = ["docs/**"]
             skip = "prose"
         "#;
-        let command = |argv: &str, seconds, ready| StageCommand {
-            argv: vec![argv.to_owned()],
-            dir: String::new(),
-            env: Vec::new(),
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let command = |argv: &str, seconds| StageCommand {
+            argv: words(argv),
+            env: vec![("MODE".to_owned(), "test".to_owned())],
+            pass_env: vec!["DB".to_owned()],
             timeout: Duration::from_secs(seconds),
             network: Some(StageNetwork::Open),
-            ready,
+            ..StageCommand::default()
+        };
+        let redis = Service {
+            name: "redis-server".to_owned(),
+            argv: words("redis-server --port 1"),
+            ready: Ready::Port(1),
+            within: Duration::from_secs(60),
         };
         let health = Ready::Http {
             port: 8080,
@@ -321,10 +334,15 @@ mod tests {
             rule: Rule::Untested(
                 "no tests yet".to_owned(),
                 vec![
-                    (StageName::Compile, command("make", 300, None)),
+                    (StageName::Compile, command("npm ci", 60)),
+                    (StageName::Compile, command("make", 300)),
                     (
                         StageName::StartupSmoke,
-                        command("bin/api", 30, Some(health)),
+                        StageCommand {
+                            ready: Some(health),
+                            services: vec![redis],
+                            ..command("bin/api", 30)
+                        },
                     ),
                 ],
             ),
@@ -343,11 +361,33 @@ mod tests {
             retries: 2,
             flaky: FlakyTests::Allow,
             baseline: Baseline::Off,
+            quarantine: vec![QuarantinedTest {
+                test: "a".to_owned(),
+                owner: "b".to_owned(),
+                expires: "2027-01-31".parse().unwrap(),
+                reason: None,
+            }],
             protected: vec!["!Cargo.lock".to_owned()],
             routes: vec![api, docs],
             seed: vec!["target".to_owned()],
             ..Rules::default()
         };
         assert_eq!(rules(text), expected);
+    }
+
+    #[test]
+    fn a_set_up_reaches_the_registries_unless_its_route_says_otherwise() {
+        for (verify, route, expected) in [
+            ("", "", StageNetwork::Registries),
+            ("network = \"open\"", "", StageNetwork::Open),
+            ("", "network = \"off\"", StageNetwork::Off),
+        ] {
+            let text = format!(
+                "[verify]\n{verify}\n[[verify.routes]]\npaths = [\"**\"]\nsetup = [[\"x\"]]\ntargeted_tests = [\"y\"]\n{route}"
+            );
+            let rules = rules(&text);
+            let (_, setup) = rules.commands().next().unwrap();
+            assert_eq!(setup.network, Some(expected), "{text}");
+        }
     }
 }

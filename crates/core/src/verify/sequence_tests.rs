@@ -4,11 +4,8 @@ use proptest::prelude::*;
 fn command(timeout: u64) -> StageCommand {
     StageCommand {
         argv: vec!["x".to_owned()],
-        dir: String::new(),
-        env: Vec::new(),
         timeout: Duration::from_secs(timeout),
-        ready: None,
-        network: None,
+        ..StageCommand::default()
     }
 }
 

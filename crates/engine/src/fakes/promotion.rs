@@ -109,6 +109,7 @@ impl PromotionGate for FakeGate {
                 stage: Some(StageName::TargetedTests),
                 hint: None,
             }),
+            cached_from: None,
             protected_changes: self.protected(promotion)?,
             notes: Vec::new(),
         })

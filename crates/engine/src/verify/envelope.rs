@@ -40,6 +40,11 @@ impl ReportDraft {
         }
     }
 
+    /// When it started.
+    pub fn started_at(&self) -> Timestamp {
+        self.started_at
+    }
+
     /// Notes the folder.
     pub fn opened(&mut self, path: &Path) {
         self.workspace.path = Some(path.to_string_lossy().into_owned());
@@ -111,6 +116,7 @@ impl ReportDraft {
             timing: Timing::between(self.started_at, ended_at),
             stages,
             failure,
+            cached_from: None,
             protected_changes: self.protected,
             notes: self.notes,
         }

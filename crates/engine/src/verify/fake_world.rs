@@ -12,7 +12,7 @@ use drive_core::process::{
 };
 use drive_core::time::Timestamp;
 use drive_core::verify::detect::{Makefile, Project, ProjectKind};
-use drive_core::verify::{Rules, Verification};
+use drive_core::verify::{Rules, VerdictKey, Verification};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -42,6 +42,10 @@ pub(super) struct World {
     pub(super) output: &'static str,
     pub(super) wants: Option<&'static str>,
     pub(super) missing: Vec<LayerName>,
+    /// What the tools are; none for a machine that cannot tell.
+    pub(super) surroundings: Option<&'static str>,
+    pub(super) saved: Mutex<Vec<Verification>>,
+    pub(super) known: Mutex<Vec<(VerdictKey, RunId)>>,
     pub(super) log: Mutex<Vec<String>>,
 }
 
@@ -125,6 +129,7 @@ impl Workspaces for World {
             path: "/w".into(),
             tmp: "/t".into(),
             env: Vec::new(),
+            passed: Vec::new(),
             protected: vec!["/w/.git".into()],
             hidden: Vec::new(),
             shown: Vec::new(),
@@ -133,6 +138,10 @@ impl Workspaces for World {
             files: self.files.clone().into(),
             notes: Vec::new(),
         })
+    }
+
+    fn surroundings(&self, _: &Path, _: &Rules) -> Option<String> {
+        self.surroundings.map(str::to_owned)
     }
 
     fn altered(&self, _: &Workspace) -> Result<Vec<String>, Problem> {
@@ -198,8 +207,22 @@ impl Reports for World {
         if self.save_fails {
             Err(broken("the store"))
         } else {
+            self.saved.lock().unwrap().push(report.clone());
             Ok(())
         }
+    }
+
+    fn known(&self, key: &VerdictKey) -> Option<Verification> {
+        let known = self.known.lock().unwrap();
+        let (_, run) = known.iter().find(|(one, _)| one == key)?;
+        let saved = self.saved.lock().unwrap();
+        saved.iter().find(|report| report.run_id == *run).cloned()
+    }
+
+    fn remember(&self, key: &VerdictKey, run: &RunId) -> Result<(), Problem> {
+        let mut known = self.known.lock().unwrap();
+        known.push((key.clone(), run.clone()));
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 mod envelope;
 #[cfg(test)]
 mod fake_world;
+mod known;
 mod ports;
 mod second_look;
 mod service;
@@ -13,4 +14,4 @@ mod verifier;
 pub use envelope::{ReportDraft, lost};
 pub use ports::{Candidates, Merging, Projects, Reports, Slot, Slots, Workspace, Workspaces};
 pub use stage_env::StageEnv;
-pub use verifier::{Verified, Verifier, VerifyRequest};
+pub use verifier::{Helpers, Verified, Verifier, VerifyRequest};

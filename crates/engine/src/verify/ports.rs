@@ -8,7 +8,7 @@ use drive_core::ids::{CommitSha, RunId, TreeSha};
 use drive_core::network::Reach;
 use drive_core::time::Timestamp;
 use drive_core::verify::detect::Project;
-use drive_core::verify::{Rules, Verification};
+use drive_core::verify::{Rules, VerdictKey, Verification};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,6 +66,8 @@ pub struct Workspace {
     pub tmp: PathBuf,
     /// The whole environment of a stage.
     pub env: Vec<(OsString, OsString)>,
+    /// Variables of the user's environment that routes pass; a stage gets those that its route names.
+    pub passed: Vec<(OsString, OsString)>,
     /// Paths inside the tree that no stage may write.
     pub protected: Vec<PathBuf>,
     /// Paths that no stage may read, whatever folder that is shown holds them.
@@ -92,6 +94,10 @@ pub trait Workspaces: Send + Sync {
         commit: &CommitSha,
         rules: &Rules,
     ) -> Result<Workspace, Problem>;
+
+    /// Everything besides tree and rules that decides how stages end, as one text: tools, variables,
+    /// seeded folders. `None` where it cannot be told.
+    fn surroundings(&self, repo: &Path, rules: &Rules) -> Option<String>;
 
     /// Tracked files that differ from the commit. Compares the files themselves and does not trust
     /// the index.
@@ -142,4 +148,10 @@ pub trait Slots: Send + Sync {
 pub trait Reports: Send + Sync {
     /// Keeps one; a report of the same run is replaced.
     fn save(&self, report: &Verification) -> Result<(), Problem>;
+
+    /// The report that was remembered under a key, where it can be read.
+    fn known(&self, key: &VerdictKey) -> Option<Verification>;
+
+    /// Remembers the report of a run under a key.
+    fn remember(&self, key: &VerdictKey, run: &RunId) -> Result<(), Problem>;
 }

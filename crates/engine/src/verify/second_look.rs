@@ -6,11 +6,11 @@ use super::verifier::{Verifier, VerifyRequest};
 use crate::CancelToken;
 use drive_core::Problem;
 use drive_core::ids::{CommitSha, RunId};
-use drive_core::settings::Baseline;
+use drive_core::settings::{Baseline, Day, FlakyTests};
 use drive_core::time::Timestamp;
 use drive_core::verify::{
     OnBase, Plan, PlannedStage, Scope, Stage, StageStatus, Turn, Work, attributed,
-    deserves_second_look, flaky, time_left,
+    deserves_second_look, expired, flaky, quarantined, time_left,
 };
 
 /// What a second look needs to know.
@@ -34,12 +34,19 @@ impl SecondLook<'_> {
             return stage;
         }
         let rules = &self.request.rules;
-        for attempt in 1..=rules.retries {
+        let today = Day::of(self.verifier.clock.now());
+        let known = quarantined(&stage, &rules.quarantine, today);
+        // A test that is known to be flaky gets its second chance without being asked for.
+        let retries = rules.retries.max(u32::from(known.is_some()));
+        let policy = match known {
+            Some(_) => FlakyTests::Allow,
+            None => rules.flaky,
+        };
+        for attempt in 1..=retries {
             progress(&format!(
-                "{} ({}) failed; retry {attempt} of {}",
+                "{} ({}) failed; retry {attempt} of {retries}",
                 turn.name.words(),
                 turn.route,
-                rules.retries
             ));
             // In a workspace of its own: what the first try left must not make it pass.
             let tried = self.in_fresh("retry", self.commit, |stage_env| {
@@ -48,14 +55,15 @@ impl SecondLook<'_> {
             if let Ok(Tried::Ran(second)) = tried
                 && second.status == StageStatus::Pass
             {
-                return flaky(&stage, *second, rules.flaky);
+                return with_reason(flaky(&stage, *second, policy), known);
             }
         }
+        let over = expired(&stage, &rules.quarantine, today);
         let on_base = self.on_base(turn, progress).unwrap_or_else(|problem| {
             // Nothing is concluded from a comparison that did not take place.
             OnBase::Unknown(Some(problem.to_string()))
         });
-        attributed(stage, &on_base)
+        with_reason(attributed(stage, &on_base), over)
     }
 
     /// The same within the time that is left; `None` where none is, or where it was stopped.
@@ -137,7 +145,7 @@ impl SecondLook<'_> {
             runner: self.verifier.runner,
             workspaces: self.verifier.workspaces,
             stage_env,
-            startup_helper: &self.request.startup_helper,
+            helpers: &self.request.helpers,
             cancel: self.cancel,
         };
         let no_time = || Ok(Tried::Not("`verify.deadline` was reached".to_owned()));
@@ -198,6 +206,15 @@ impl SecondLook<'_> {
             notes: Vec::new(),
         })
     }
+}
+
+/// The stage with one more reason for its end.
+fn with_reason(mut stage: Stage, more: Option<String>) -> Stage {
+    if let Some(more) = more {
+        let reason = stage.reason.map(|reason| format!("{reason}; {more}"));
+        stage.reason = Some(reason.unwrap_or(more));
+    }
+    stage
 }
 
 /// What came of a second run.

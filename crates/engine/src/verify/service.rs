@@ -11,11 +11,19 @@ use drive_core::problem::Kind;
 use drive_core::time::{self, Timestamp};
 use drive_core::verify::{
     Failure, FailureCategory, Fault, Next, Overall, Scope, Sequence, Stage, StageStatus,
-    Verification, plan_routes,
+    VerdictKey, Verification, plan_routes,
 };
 use drive_core::{Class, Problem};
 
 type Ending = (Vec<Stage>, Overall, Option<Failure>);
+
+/// How a verification came to its verdict.
+enum Judged {
+    /// Its stages ran.
+    Ran(Ending),
+    /// The same had been judged before.
+    Known(Box<Verification>),
+}
 
 impl Verifier<'_> {
     /// Verifies. There is always a report, and it is kept; `progress` hears what happens.
@@ -28,15 +36,22 @@ impl Verifier<'_> {
         let started_at = self.clock.now();
         let mut draft = ReportDraft::new(request.run.clone(), started_at);
         let deadline = time::after(started_at, request.rules.deadline);
-        let (ending, class) = match self.judge(request, deadline, cancel, &mut draft, progress) {
-            Ok(ending) => (ending, None),
-            Err(stop) => stop.into_ending(),
+        let mut key = None;
+        let judged = self.judge(request, deadline, cancel, &mut draft, &mut key, progress);
+        let (mut report, class) = match judged {
+            Ok(Judged::Known(report)) => (*report, None),
+            Ok(Judged::Ran(ending)) => (draft.finish(self.clock.now(), ending), None),
+            Err(stop) => {
+                let (ending, class) = stop.into_ending();
+                (draft.finish(self.clock.now(), ending), class)
+            }
         };
-        let mut report = draft.finish(self.clock.now(), ending);
         if let Err(problem) = self.reports.save(&report) {
             report
                 .notes
                 .push(format!("could not save the report: {problem}"));
+        } else {
+            self.remember(key.as_ref(), &report);
         }
         let problem = problem_of(&report, class, cancel);
         Verified { report, problem }
@@ -48,12 +63,20 @@ impl Verifier<'_> {
         deadline: Timestamp,
         cancel: &CancelToken,
         draft: &mut ReportDraft,
+        key: &mut Option<VerdictKey>,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Ending, Stop> {
+    ) -> Result<Judged, Stop> {
         draft.candidate.rules_from = Some(request.rules_from.clone());
         draft.notes.extend(request.notes.iter().cloned());
         let (commit, scope) = self.preflight(request, draft)?;
         let rules = &request.rules;
+        *key = self.key_of(request, &commit, &scope, draft);
+        let known = key
+            .as_ref()
+            .and_then(|key| self.recall(request, key, draft.started_at(), draft));
+        if let Some(known) = known {
+            return Ok(Judged::Known(Box::new(known)));
+        }
         let _slot = self.slots.acquire(rules.max_parallel, deadline, cancel)?;
         match self.workspaces.sweep() {
             Ok(notes) => notes.iter().for_each(|note| progress(note)),
@@ -82,7 +105,7 @@ impl Verifier<'_> {
             progress(&format!("could not remove the workspace: {problem}"));
             draft.workspace.removal_problem = Some(problem.to_string());
         }
-        ending
+        ending.map(Judged::Ran)
     }
 
     /// Fast, and first: does everything exist, does the merge apply, is there anything to judge? The
@@ -157,7 +180,7 @@ impl Verifier<'_> {
             runner: self.runner,
             workspaces: self.workspaces,
             stage_env,
-            startup_helper: &request.startup_helper,
+            helpers: &request.helpers,
             cancel,
         };
         let mut sequence = Sequence::new(plan, deadline);

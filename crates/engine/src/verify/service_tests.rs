@@ -1,3 +1,4 @@
+use super::super::Helpers;
 use super::super::fake_world::{BASE, HEAD, TREE, World};
 use super::*;
 use drive_core::ids::{CommitSha, RunId};
@@ -11,11 +12,8 @@ use std::time::Duration;
 fn route(commands: &[(StageName, &str)]) -> Route {
     let command = |program: &str| StageCommand {
         argv: vec![program.to_owned()],
-        dir: String::new(),
-        env: Vec::new(),
         timeout: Duration::from_secs(9),
-        network: None,
-        ready: None,
+        ..StageCommand::default()
     };
     Route {
         name: "all".to_owned(),
@@ -58,7 +56,8 @@ fn request(routes: Vec<Route>) -> VerifyRequest {
             baseline: Baseline::Off,
             ..Rules::default()
         },
-        startup_helper: Vec::new(),
+        helpers: Helpers::default(),
+        fresh: true,
     }
 }
 
@@ -426,3 +425,85 @@ fn a_host_that_a_stage_wanted_is_in_the_notes_with_the_setting_that_allows_it() 
 
 #[path = "second_look_tests.rs"]
 mod second_look;
+
+fn known_world() -> World {
+    World {
+        surroundings: Some("tools"),
+        ..world()
+    }
+}
+
+fn asked(run: &str) -> VerifyRequest {
+    VerifyRequest {
+        run: RunId::new(run),
+        fresh: false,
+        ..request(vec![three()])
+    }
+}
+
+#[test]
+fn what_passed_before_is_answered_without_a_workspace() {
+    let world = known_world();
+    let first = verify(&world, &asked("r1"));
+    let second = verify(&world, &asked("r2"));
+    assert_eq!(second.report.cached_from, Some(RunId::new("r1")));
+    assert_eq!(second.report.stages, first.report.stages);
+    assert!(second.problem.is_none());
+    assert!(promoted(&second.report, HEAD, BASE));
+    let log = world.log.lock().unwrap();
+    assert_eq!(log.iter().filter(|one| *one == "run test").count(), 1);
+    assert_eq!(log[log.len() - 2..], ["diff 2 4", "save r2"]);
+}
+
+#[test]
+fn what_did_not_simply_pass_is_judged_again() {
+    let fails = || World {
+        ends: vec![("test", End::Exited { code: 1 })],
+        ..known_world()
+    };
+    let opaque = || World {
+        surroundings: None,
+        ..known_world()
+    };
+    let open = |run: &str| VerifyRequest {
+        rules: Rules {
+            network: StageNetwork::Open,
+            ..asked(run).rules
+        },
+        ..asked(run)
+    };
+    let fresh = |run: &str| VerifyRequest {
+        fresh: true,
+        ..asked(run)
+    };
+    type Ask<'a> = &'a dyn Fn(&str) -> VerifyRequest;
+    let table: [(&str, World, Ask<'_>); 4] = [
+        ("a failure", fails(), &asked),
+        ("tools that are not known", opaque(), &asked),
+        ("an open network", known_world(), &open),
+        ("fresh", known_world(), &fresh),
+    ];
+    for (what, world, ask) in table {
+        verify(&world, &ask("r1"));
+        let second = verify(&world, &ask("r2"));
+        assert_eq!(second.report.cached_from, None, "{what}");
+    }
+}
+
+#[test]
+fn a_known_verdict_carries_the_protected_files_and_notes_of_the_present_change() {
+    let world = World {
+        changed: vec!["src/a".to_owned(), "src/package.json".to_owned()],
+        ..known_world()
+    };
+    verify(&world, &asked("r1"));
+    let again = VerifyRequest {
+        notes: vec!["of the second".to_owned()],
+        ..asked("r2")
+    };
+    let report = verify(&world, &again).report;
+    assert_eq!(report.cached_from, Some(RunId::new("r1")));
+    assert_eq!(report.protected_changes, ["src/package.json"]);
+    assert_eq!(report.notes[0], "of the second");
+    assert!(report.notes.iter().any(|note| note.contains("`--fresh`")));
+}

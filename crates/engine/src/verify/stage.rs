@@ -1,27 +1,27 @@
 //! Runs one stage of a verification and classifies its result.
 
-use super::StageEnv;
 use super::ports::Workspaces;
+use super::{Helpers, StageEnv};
 use crate::CancelToken;
 use crate::ports::{CommandSpec, OutputSink, ProcessRunner};
+use drive_core::agent::Secrets;
 use drive_core::network::Refused;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{End, Layer, ProcessReport, Stream, StreamReport};
 use drive_core::verify::{
-    Judgement, Observation, Stage, StageName, StageResource, StageStatus, TestScan, TestsRan, Turn,
-    failed_tests, judge, text, wanted,
+    Judgement, Observation, SERVICE_FAILED, SERVICE_PREFIX, SMOKE_PREFIX, Service, Stage,
+    StageCommand, StageName, StageResource, StageStatus, TestScan, TestsRan, Turn, failed_tests,
+    judge, text, wanted,
 };
+use serde::Serialize;
 use std::ffi::OsString;
-
-/// The prefix of lines in which the startup helper reports why a program failed.
-const SMOKE_PREFIX: &str = "startup smoke: ";
+use std::path::Path;
 
 pub(super) struct StageRunner<'a> {
     pub(super) runner: &'a dyn ProcessRunner,
     pub(super) workspaces: &'a dyn Workspaces,
     pub(super) stage_env: &'a StageEnv,
-    /// The helper that starts a program, waits until it is ready and ends it: program and arguments.
-    pub(super) startup_helper: &'a [OsString],
+    pub(super) helpers: &'a Helpers,
     pub(super) cancel: &'a CancelToken,
 }
 
@@ -70,24 +70,49 @@ impl StageRunner<'_> {
             .workspaces
             .program(&self.stage_env.workspace, &cwd, program)?;
         let mut spec = self.stage_env.command(&program, args, &cwd, turn.within);
-        for (name, value) in &command.env {
-            spec.env.retain(|(known, _)| known != name.as_str());
-            spec.env.push((name.into(), value.into()));
+        let passed = self.passed(command);
+        let own = command.env.iter();
+        let own = own.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        for (name, value) in passed.cloned().chain(own) {
+            spec.env.retain(|(known, _)| *known != name);
+            spec.env.push((name, value));
         }
         if let Some(network) = command.network {
             self.stage_env.connect(&mut spec.isolation, network);
         }
         if let Some(ready) = &command.ready {
-            let ready = serde_json::to_string(ready).unwrap_or_default();
-            let inner: Vec<OsString> = std::iter::once(spec.program).chain(spec.args).collect();
-            let (helper, start) = self.startup_helper.split_first().ok_or_else(no_helper)?;
-            spec.program = helper.clone();
-            spec.args = start.to_vec();
-            spec.args
-                .extend([OsString::from("--ready"), ready.into(), "--".into()]);
-            spec.args.extend(inner);
+            wrap(&mut spec, &self.helpers.startup, "--ready", ready)?;
+        }
+        if !command.services.is_empty() {
+            let services = self.services(command, &cwd)?;
+            wrap(&mut spec, &self.helpers.services, "--services", &services)?;
         }
         Ok(spec)
+    }
+
+    /// The variables of the user's environment that this command sees.
+    fn passed(&self, command: &StageCommand) -> impl Iterator<Item = &(OsString, OsString)> {
+        let all = self.stage_env.workspace.passed.iter();
+        all.filter(|(name, _)| command.pass_env.iter().any(|one| name == one.as_str()))
+    }
+
+    /// The passed values that no report may show.
+    fn secrets(&self, command: &StageCommand) -> Option<Secrets> {
+        let passed = self.passed(command);
+        command
+            .secrets_of(passed.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?))))
+    }
+
+    /// The services with their programs found.
+    fn services(&self, command: &StageCommand, cwd: &Path) -> Result<Vec<Service>, Problem> {
+        let mut services = command.services.clone();
+        for service in &mut services {
+            if let Some(program) = service.argv.first_mut() {
+                let workspace = &self.stage_env.workspace;
+                *program = self.workspaces.program(workspace, cwd, program)?;
+            }
+        }
+        Ok(services)
     }
 
     fn judged(
@@ -108,10 +133,16 @@ impl StageRunner<'_> {
             },
             None => report.end.clone(),
         };
-        let stderr_tail = shown(&report.stderr, self.stage_env.rules.tail_bytes);
-        let smoke_reason = turn.command.ready.as_ref().map(|ready| {
-            last_reason(&stderr_tail).unwrap_or_else(|| format!("not ready: {}", ready.describe()))
-        });
+        let secrets = self.secrets(&turn.command);
+        let tail = |stream: &StreamReport| {
+            let text = shown(stream, self.stage_env.rules.tail_bytes);
+            match &secrets {
+                Some(secrets) => secrets.redact(&text),
+                None => text,
+            }
+        };
+        let stderr_tail = tail(&report.stderr);
+        let not_ready = not_ready(turn, &report.end, &stderr_tail);
         let judgement = judge(
             turn.name,
             &Observation {
@@ -119,13 +150,13 @@ impl StageRunner<'_> {
                 tampered,
                 tests,
                 timeout: turn.within,
-                smoke_reason,
+                not_ready,
             },
         );
         let mut stage = blank(turn, judgement);
         stage.cwd = Some(spec.cwd.to_string_lossy().into_owned());
         stage.duration_ms = report.duration_ms;
-        stage.stdout_tail = shown(&report.stdout, self.stage_env.rules.tail_bytes);
+        stage.stdout_tail = tail(&report.stdout);
         stage.stderr_tail = stderr_tail;
         stage.truncated_bytes = report.stdout.truncated_bytes() + report.stderr.truncated_bytes();
         stage.resource = StageResource {
@@ -150,7 +181,7 @@ impl StageRunner<'_> {
             tampered: Vec::new(),
             tests: TestsRan::Unknown,
             timeout: turn.within,
-            smoke_reason: None,
+            not_ready: None,
         };
         blank(turn, judge(turn.name, &observation))
     }
@@ -174,19 +205,46 @@ fn shown(stream: &StreamReport, bound: u64) -> String {
     text::tail(&text, bound).to_owned()
 }
 
-fn last_reason(stderr: &str) -> Option<String> {
-    let line = stderr
-        .lines()
-        .rev()
-        .find_map(|line| line.strip_prefix(SMOKE_PREFIX))?;
+/// Why a program that must become ready did not: a service, or the one a startup smoke test starts.
+fn not_ready(turn: &Turn, end: &End, stderr: &str) -> Option<String> {
+    let failed = End::Exited {
+        code: SERVICE_FAILED,
+    };
+    if !turn.command.services.is_empty() && *end == failed {
+        return last_reason(stderr, SERVICE_PREFIX).map(|why| format!("{SERVICE_PREFIX}{why}"));
+    }
+    let ready = turn.command.ready.as_ref()?;
+    let reason = last_reason(stderr, SMOKE_PREFIX);
+    Some(reason.unwrap_or_else(|| format!("not ready: {}", ready.describe())))
+}
+
+fn last_reason(stderr: &str, prefix: &str) -> Option<String> {
+    let mut lines = stderr.lines().rev();
+    let line = lines.find_map(|line| line.strip_prefix(prefix))?;
     Some(line.to_owned())
 }
 
-fn no_helper() -> Problem {
-    Problem::new(
-        Kind::NoStartupHelper,
-        "the helper for startup smoke tests is missing",
-    )
+/// Has a helper start the command.
+fn wrap(
+    spec: &mut CommandSpec,
+    helper: &[OsString],
+    flag: &str,
+    value: &impl Serialize,
+) -> Result<(), Problem> {
+    let (program, start) = helper.split_first().ok_or_else(|| {
+        Problem::new(
+            Kind::NoStartupHelper,
+            "the helper that starts programs is missing",
+        )
+    })?;
+    let value = serde_json::to_string(value).map_err(|error| {
+        Problem::new(Kind::Bug, "cannot tell the helper what to start").because(error)
+    })?;
+    let inner = std::mem::replace(&mut spec.program, program.clone());
+    let inner = std::iter::once(inner).chain(std::mem::take(&mut spec.args));
+    let told = [OsString::from(flag), value.into(), "--".into()];
+    spec.args = start.iter().cloned().chain(told).chain(inner).collect();
+    Ok(())
 }
 
 /// Parses the output of a test runner; other stages are not parsed.

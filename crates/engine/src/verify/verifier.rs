@@ -32,8 +32,19 @@ pub struct VerifyRequest {
     pub rules_from: RulesFrom,
     /// What the report should say about them.
     pub notes: Vec<String>,
-    /// Program and first arguments of the helper that waits until a program is ready.
-    pub startup_helper: Vec<OsString>,
+    /// The programs that wait until others are ready.
+    pub helpers: Helpers,
+    /// Whether a verdict that is known already is not asked for.
+    pub fresh: bool,
+}
+
+/// Program and first arguments of the helpers that start programs inside a stage's containment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Helpers {
+    /// Waits until a program is ready, and ends it.
+    pub startup: Vec<OsString>,
+    /// Starts services, runs a command beside them, and ends them.
+    pub services: Vec<OsString>,
 }
 
 /// A finished verification.

@@ -4,11 +4,14 @@ mod extend;
 pub(super) mod logs;
 mod resume;
 pub(super) mod tree;
+mod verifications;
 
 use self::logs::{follow, logs};
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
-use crate::documents::{JournalLine, RunDetailDocument, RunSummary, RunsDocument};
+use crate::documents::{
+    JournalLine, ListedVerification, RunDetailDocument, RunSummary, RunsDocument,
+};
 use crate::output::Printable;
 use crate::wiring::Wiring;
 use clap::{Args, Subcommand};
@@ -29,13 +32,13 @@ pub(crate) struct RunsArgs {
 
 #[derive(Debug, Subcommand)]
 enum RunsCommand {
-    /// List the newest runs
+    /// List the newest runs and verifications
     List {
         /// Most runs to show
         #[arg(long, value_name = "N", default_value_t = 20)]
         limit: u32,
     },
-    /// Show a run and its events
+    /// Show a run and its events, or the report of a verification
     Show {
         /// Id of the run [default: the newest]
         #[arg(value_name = "ID")]
@@ -67,8 +70,13 @@ pub(crate) fn run(args: &RunsArgs, app: &App) -> Outcome {
     match &args.command {
         RunsCommand::Resume { id } => resume::run(app, id),
         RunsCommand::Extend(args) => extend::extend(app, args),
-        RunsCommand::List { limit } => list(&wiring, *limit),
-        RunsCommand::Show { id } => show(&wiring, &find(&wiring, id.as_deref())?),
+        RunsCommand::List { limit } => list(app, &wiring, *limit),
+        RunsCommand::Show { id } => match id.as_deref() {
+            Some(id) if let Some(report) = verifications::find(app, id)? => {
+                verifications::show(&report)
+            }
+            id => show(&wiring, &find(&wiring, id)?),
+        },
         RunsCommand::Logs { id, follow: false } => logs(&wiring, &find(&wiring, id.as_deref())?),
         RunsCommand::Logs { id, follow: true } => {
             follow(app, &wiring, find(&wiring, id.as_deref())?)
@@ -76,7 +84,7 @@ pub(crate) fn run(args: &RunsArgs, app: &App) -> Outcome {
     }
 }
 
-fn list(wiring: &Wiring, limit: u32) -> Outcome {
+fn list(app: &App, wiring: &Wiring, limit: u32) -> Outcome {
     let runs = wiring.store.list(RunFilter::All, limit)?;
     let mut text = String::new();
     for (depth, run) in tree::in_order(&runs) {
@@ -91,11 +99,14 @@ fn list(wiring: &Wiring, limit: u32) -> Outcome {
             let _ = writeln!(text, "{:22} {why}", "");
         }
     }
-    if runs.is_empty() {
+    let verifications = verifications::newest(app, limit)?;
+    if runs.is_empty() && verifications.is_empty() {
         text.push_str("no runs yet\n");
     }
+    verifications::list(&mut text, &verifications);
     let document = RunsDocument {
         runs: runs.iter().map(RunSummary::from).collect(),
+        verifications: verifications.iter().map(ListedVerification::from).collect(),
     };
     Answer::new(&document, Printable(&text).to_string())
 }

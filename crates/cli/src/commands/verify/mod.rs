@@ -37,6 +37,10 @@ pub(crate) struct VerifyArgs {
     #[arg(long)]
     trust_candidate_rules: bool,
 
+    /// Run the stages also if the same tree passed before with the same rules and tools
+    #[arg(long)]
+    fresh: bool,
+
     /// Print the report as Markdown, for a pull request
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
@@ -47,6 +51,7 @@ pub(crate) fn run(args: &VerifyArgs, app: &App) -> Outcome {
     let judges = Judges {
         head_only: args.head_only,
         trusting_rules: args.trust_candidate_rules,
+        fresh: args.fresh,
     };
     let request = WorkerRequest::new(app, args.revision.clone(), args.base.clone(), judges)?;
     let answer = caller::call(app, &request, app.cancel()?)?;

@@ -21,6 +21,8 @@ pub(super) struct Judges {
     pub(super) head_only: bool,
     /// By rules that it could have written itself.
     pub(super) trusting_rules: bool,
+    /// By stages that run now, also where the same passed before.
+    pub(super) fresh: bool,
 }
 
 /// What a worker is asked to do.

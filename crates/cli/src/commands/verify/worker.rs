@@ -7,7 +7,7 @@ use crate::app::App;
 use drive_core::problem::{Kind, Problem};
 use drive_core::verify::Rules;
 use drive_engine::cancel::Urgency;
-use drive_engine::verify::VerifyRequest;
+use drive_engine::verify::{Helpers, VerifyRequest};
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::process::ExitCode;
@@ -74,7 +74,11 @@ fn answer(request: &WorkerRequest) -> Result<WorkerAnswer, Problem> {
         rules,
         rules_from: ruling.from,
         notes: ruling.notes,
-        startup_helper: vec![OWN_PROGRAM.into(), drive_adapters::verify::STARTUP.into()],
+        helpers: Helpers {
+            startup: vec![OWN_PROGRAM.into(), drive_adapters::verify::STARTUP.into()],
+            services: vec![OWN_PROGRAM.into(), drive_adapters::verify::SERVICES.into()],
+        },
+        fresh: request.judges.fresh,
     };
     let verified = world
         .verifier()

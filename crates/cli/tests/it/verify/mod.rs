@@ -13,3 +13,4 @@ mod merging;
 mod tampering;
 mod tools;
 mod verdicts;
+mod worlds;

@@ -1,8 +1,8 @@
-//! Rules about `[[verify.routes]]`.
+//! Rules about `[[verify.routes]]` and `[[verify.quarantine]]`.
 
 use super::Broken;
 use crate::settings::key_path::KeyPath;
-use crate::settings::verify::{ReadyProbe, VerifyRoute, VerifySettings};
+use crate::settings::verify::{QuarantinedTest, ReadyProbe, VerifyRoute, VerifySettings};
 use crate::steering::Protected;
 use crate::units::Period;
 use globset::Glob;
@@ -11,7 +11,27 @@ use globset::Glob;
 pub(super) fn broken(verify: &VerifySettings) -> Vec<Broken> {
     let routes = verify.routes.iter().enumerate();
     let routes = routes.flat_map(|(at, route)| Checked { at, route }.broken(verify.deadline));
-    protected(verify).into_iter().chain(routes).collect()
+    let quarantine = quarantine(&verify.quarantine);
+    let protected = protected(verify).into_iter();
+    protected.chain(routes).chain(quarantine).collect()
+}
+
+fn quarantine(tests: &[QuarantinedTest]) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    for (at, one) in tests.iter().enumerate() {
+        for (key, value) in [("test", &one.test), ("owner", &one.owner)] {
+            if value.trim().is_empty() {
+                let key = format!("verify.quarantine.{at}.{key}");
+                broken.push(Broken::new(&[&key], format!("`{key}` is empty")));
+            }
+        }
+        if tests[..at].iter().any(|earlier| earlier.test == one.test) {
+            let key = format!("verify.quarantine.{at}.test");
+            let what = format!("`{}` is in `verify.quarantine` twice", one.test);
+            broken.push(Broken::new(&[&key], what));
+        }
+    }
+    broken
 }
 
 fn protected(verify: &VerifySettings) -> Option<Broken> {
@@ -36,6 +56,8 @@ impl Checked<'_> {
         broken.extend(self.commands());
         broken.extend(self.timeouts(deadline));
         broken.extend(self.ready());
+        broken.extend(self.variables());
+        broken.extend(self.services());
         broken
     }
 
@@ -58,16 +80,22 @@ impl Checked<'_> {
 
     fn commands(&self) -> Vec<Broken> {
         let mut broken = Vec::new();
+        let has_program =
+            |words: &Vec<String>| words.first().is_some_and(|program| !program.is_empty());
+        if !self.route.setup.iter().all(has_program) {
+            broken.push(self.about("setup", "a command of `setup` has no program"));
+        }
         for (stage, command, _) in self.stages() {
             let program = command.and_then(|words| words.first());
             if command.is_some() && program.is_none_or(String::is_empty) {
                 broken.push(self.about(stage, &format!("`{stage}` has no program")));
             }
         }
-        let runs = self
+        let has_stage = self
             .stages()
             .iter()
             .any(|(_, command, _)| command.is_some());
+        let runs = has_stage || !self.route.setup.is_empty();
         let tests = self.route.targeted_tests.is_some();
         match &self.route.skip {
             Some(_) if tests => broken.push(
@@ -92,12 +120,21 @@ impl Checked<'_> {
 
     fn timeouts(&self, deadline: Period) -> Vec<Broken> {
         let mut broken = Vec::new();
-        for (stage, command, timeout) in self.stages() {
+        let stages = self.stages();
+        let stages = stages
+            .iter()
+            .map(|(stage, command, timeout)| (*stage, command.is_some(), *timeout));
+        let setup = (
+            "setup",
+            !self.route.setup.is_empty(),
+            self.route.timeout.setup,
+        );
+        for (stage, is_there, timeout) in stages.chain([setup]) {
             let Some(timeout) = timeout else { continue };
             let key = format!("timeout.{stage}");
             if timeout.is_zero() {
                 broken.push(self.about(&key, &format!("`{key}` must be longer than 0")));
-            } else if command.is_none() {
+            } else if !is_there {
                 broken
                     .push(self.about(&key, &format!("`{key}` is set, but there is no `{stage}`")));
             } else if timeout > deadline {
@@ -113,26 +150,59 @@ impl Checked<'_> {
     }
 
     fn ready(&self) -> Vec<Broken> {
-        let Some(ReadyProbe { line, port, path }) = &self.route.ready else {
+        let Some(probe) = &self.route.ready else {
             return Vec::new();
         };
+        let needless = self.route.startup_smoke.is_none();
+        let needless =
+            needless.then(|| "`ready` is set, but there is no `startup_smoke`".to_owned());
+        let wrong = needless.into_iter().chain(wrong_probe("ready", probe));
+        wrong.map(|what| self.about("ready", &what)).collect()
+    }
+
+    fn variables(&self) -> Vec<Broken> {
         let mut broken = Vec::new();
-        let mut wrong = |what: &str| broken.push(self.about("ready", what));
-        if self.route.startup_smoke.is_none() {
-            wrong("`ready` is set, but there is no `startup_smoke`");
+        let is_name = |name: &str| !name.is_empty() && !name.contains(['=', '\0']);
+        let env = self.route.env.iter().map(|(name, _)| ("env", name));
+        let passed = self.route.pass_env.iter().map(|name| ("pass_env", name));
+        for (key, name) in env.chain(passed) {
+            if !is_name(name) {
+                let what = format!("`{name}` in `{key}` is not the name of a variable");
+                broken.push(self.about(key, &what));
+            }
         }
-        match (line, port, path) {
-            (None, None, None) => wrong("`ready` has neither `line` nor `port`"),
-            (None, None, Some(_)) => wrong("`ready.path` needs `ready.port`"),
-            (Some(_), Some(_), _) | (Some(_), None, Some(_)) => {
-                wrong("`ready` has both `line` and `port`; use one");
+        let values = self.route.env.iter();
+        for (name, _) in values.filter(|(_, value)| value.contains('\0')) {
+            broken.push(self.about("env", &format!("the value of `{name}` contains a NUL")));
+        }
+        let both = self.route.pass_env.iter();
+        for name in both.filter(|name| self.route.env.contains_key(*name)) {
+            let what = format!("`{name}` is in both `env` and `pass_env`; use one");
+            broken.push(self.about("pass_env", &what));
+        }
+        broken
+    }
+
+    fn services(&self) -> Vec<Broken> {
+        let mut broken = Vec::new();
+        let has_user = self.route.targeted_tests.is_some() || self.route.startup_smoke.is_some();
+        if !self.route.services.is_empty() && !has_user {
+            let what = "it has `services`, but neither `targeted_tests` nor `startup_smoke`";
+            broken.push(self.about("services", what));
+        }
+        for (at, service) in self.route.services.iter().enumerate() {
+            let key = format!("services.{at}");
+            let program = service.command.first();
+            if program.is_none_or(String::is_empty) {
+                broken.push(self.about(&key, "a service has no `command`"));
             }
-            (Some(line), None, None) if line.is_empty() => wrong("`ready.line` is empty"),
-            (None, Some(0), _) => wrong("`ready.port` must be at least 1"),
-            (None, Some(_), Some(path)) if !path.starts_with('/') => {
-                wrong("`ready.path` must start with `/`");
+            if service.timeout.is_some_and(Period::is_zero) {
+                broken.push(self.about(&key, "a service: `timeout` must be longer than 0"));
             }
-            (Some(_), None, None) | (None, Some(_), _) => {}
+            let wrong = wrong_probe("ready", &service.ready);
+            let wrong = wrong.into_iter();
+            let wrong = wrong.map(|what| self.about(&key, &format!("a service: {what}")));
+            broken.extend(wrong);
         }
         broken
     }
@@ -173,4 +243,22 @@ impl Checked<'_> {
         };
         Broken::new(&[&key], format!("{name}: {what}"))
     }
+}
+
+/// What is wrong with a readiness condition.
+fn wrong_probe(key: &str, probe: &ReadyProbe) -> Option<String> {
+    let ReadyProbe { line, port, path } = probe;
+    Some(match (line, port, path) {
+        (None, None, None) => format!("`{key}` has neither `line` nor `port`"),
+        (None, None, Some(_)) => format!("`{key}.path` needs `{key}.port`"),
+        (Some(_), Some(_), _) | (Some(_), None, Some(_)) => {
+            format!("`{key}` has both `line` and `port`; use one")
+        }
+        (Some(line), None, None) if line.is_empty() => format!("`{key}.line` is empty"),
+        (None, Some(0), _) => format!("`{key}.port` must be at least 1"),
+        (None, Some(_), Some(path)) if !path.starts_with('/') => {
+            format!("`{key}.path` must start with `/`")
+        }
+        (Some(_), None, None) | (None, Some(_), _) => return None,
+    })
 }

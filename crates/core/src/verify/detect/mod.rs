@@ -304,7 +304,7 @@ fn plan_project(project: &Project, wanted: Vec<Wanted>, bounds: &Bounds) -> Vec<
             dir: project.dir.clone(),
             env: w.env,
             timeout: bounds.timeouts.of(w.name),
-            ready: None,
+            ..StageCommand::default()
         }),
     }));
     stages

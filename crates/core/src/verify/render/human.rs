@@ -6,6 +6,16 @@ use std::fmt::Write;
 /// How much of the telling tail a terminal gets.
 const TAIL_BYTES: usize = 4 * 1024;
 
+/// What was judged, in a few words.
+pub fn subject(report: &Verification) -> String {
+    let candidate = &report.candidate;
+    let head = short_hash(candidate.head_sha.as_deref());
+    match &candidate.base_sha {
+        Some(base) => format!("{head} {} {}", joined(candidate), short_hash(Some(base))),
+        None => head.to_owned(),
+    }
+}
+
 /// The verification for a terminal, without colour.
 pub fn human(report: &Verification) -> String {
     let mut out = String::new();
@@ -14,11 +24,8 @@ pub fn human(report: &Verification) -> String {
         out,
         "verification: {} for {}",
         report.overall.as_str(),
-        short_hash(candidate.head_sha.as_deref())
+        subject(report)
     );
-    if let Some(base) = &candidate.base_sha {
-        let _ = write!(out, " {} {}", joined(candidate), short_hash(Some(base)));
-    }
     let _ = writeln!(
         out,
         " in {} ({})",

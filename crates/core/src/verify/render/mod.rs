@@ -3,7 +3,7 @@
 mod human;
 mod markdown;
 
-pub use human::human;
+pub use human::{human, subject};
 pub use markdown::{MARKDOWN_CHARS, markdown};
 
 use super::envelope::{Candidate, Stage, StageStatus};

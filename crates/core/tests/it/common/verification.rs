@@ -57,6 +57,7 @@ pub fn passed(head: &str, base: &str) -> Verification {
             failed_tests: Vec::new(),
         }],
         failure: None,
+        cached_from: None,
         protected_changes: Vec::new(),
         notes: Vec::new(),
     }

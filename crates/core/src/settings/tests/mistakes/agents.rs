@@ -150,10 +150,70 @@ fn routes_that_cannot_work_are_named() {
             "paths = [\"a[\"]\ncompile = [\"x\"]\nskip = \"x\"",
             "drive.toml:2: the route for `a[`: `a[` is not a glob: unclosed character class; missing ']'",
         ),
+        (
+            "paths = [\"a\"]\ntargeted_tests = [\"x\"]\nsetup = [[]]",
+            "drive.toml:4: the route for `a`: a command of `setup` has no program",
+        ),
+        (
+            "paths = [\"a\"]\ntargeted_tests = [\"x\"]\ntimeout = { setup = \"1s\" }",
+            "drive.toml:4: the route for `a`: `timeout.setup` is set, but there is no `setup`",
+        ),
+        (
+            "paths = [\"a\"]\ntargeted_tests = [\"x\"]\nenv = { \"A=B\" = \"c\" }",
+            "drive.toml:4: the route for `a`: `A=B` in `env` is not the name of a variable",
+        ),
+        (
+            "paths = [\"a\"]\ntargeted_tests = [\"x\"]\npass_env = [\"\"]",
+            "drive.toml:4: the route for `a`: `` in `pass_env` is not the name of a variable",
+        ),
+        (
+            "paths = [\"a\"]\ntargeted_tests = [\"x\"]\nenv = { A = \"b\" }\npass_env = [\"A\"]",
+            "drive.toml:5: the route for `a`: `A` is in both `env` and `pass_env`; use one",
+        ),
+        (
+            "paths = [\"a\"]\ncompile = [\"x\"]\nskip = \"x\"\nservices = [{ command = [\"y\"], ready = { port = 1 } }]",
+            "drive.toml:5: the route for `a`: it has `services`, but neither `targeted_tests` nor `startup_smoke`",
+        ),
+        (
+            "paths = [\"a\"]\ntargeted_tests = [\"x\"]\nservices = [{ ready = { port = 1 } }]",
+            "drive.toml:4: the route for `a`: a service has no `command`",
+        ),
+        (
+            "paths = [\"a\"]\ntargeted_tests = [\"x\"]\nservices = [{ command = [\"y\"] }]",
+            "drive.toml:4: the route for `a`: a service: `ready` has neither `line` nor `port`",
+        ),
+        (
+            "paths = [\"a\"]\ntargeted_tests = [\"x\"]\nservices = [{ command = [\"y\"], ready = { port = 1 }, timeout = \"0s\" }]",
+            "drive.toml:4: the route for `a`: a service: `timeout` must be longer than 0",
+        ),
     ];
     for (route, expected) in table {
         assert_mistake(&format!("[[verify.routes]]\n{route}\n"), expected);
     }
+}
+
+#[test]
+fn a_quarantine_without_a_test_an_owner_or_a_day_is_refused() {
+    let table = [
+        (
+            "test = \"\"\nowner = \"a\"\nexpires = \"2027-01-31\"",
+            "drive.toml:2: `verify.quarantine.0.test` is empty",
+        ),
+        (
+            "test = \"t\"\nowner = \" \"\nexpires = \"2027-01-31\"",
+            "drive.toml:3: `verify.quarantine.0.owner` is empty",
+        ),
+        (
+            "test = \"t\"\nowner = \"a\"\nexpires = \"31.1.2027\"",
+            "drive.toml:4: `verify.quarantine.0.expires`: `31.1.2027` is not a day such as `2026-11-01`",
+        ),
+    ];
+    for (entry, expected) in table {
+        assert_mistake(&format!("[[verify.quarantine]]\n{entry}\n"), expected);
+    }
+    let twice =
+        "[[verify.quarantine]]\ntest = \"t\"\nowner = \"a\"\nexpires = \"2027-01-31\"\n".repeat(2);
+    assert_mistake(&twice, "drive.toml:6: `t` is in `verify.quarantine` twice");
 }
 
 #[test]

@@ -1,0 +1,225 @@
+//! The helper for services: starts them, runs a command beside them, and ends them.
+//!
+//! It runs inside the containment of its stage, so that the command meets the services on its own
+//! loopback, and the bounds of the stage are theirs.
+
+use super::started::{Ends, LOOK_AGAIN, Started, taken_port};
+use drive_core::verify::{SERVICE_FAILED, SERVICE_PREFIX, Service, text};
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// The first argument that asks the binary to be the helper.
+pub const SERVICES: &str = "__services";
+
+/// How much of a service's output is shown when something failed.
+const SHOWN: usize = 16 * 1024;
+/// How shells report a program that does not exist, and one that cannot run.
+const NOT_FOUND: u8 = 127;
+const NOT_EXECUTABLE: u8 = 126;
+/// What shells add to the number of a signal.
+const SIGNALLED: i32 = 128;
+
+/// Becomes the helper when the arguments ask for it: `__services --services JSON -- PROGRAM ARG…`.
+pub fn services_if_asked(arguments: &[OsString]) -> Option<ExitCode> {
+    if arguments.get(1)? != SERVICES {
+        return None;
+    }
+    let Some((services, command)) = parse(&arguments[2..]) else {
+        say("helper: called wrongly");
+        return Some(failed());
+    };
+    Some(beside(&services, command))
+}
+
+fn parse(arguments: &[OsString]) -> Option<(Vec<Service>, &[OsString])> {
+    let [flag, services, dashes, command @ ..] = arguments else {
+        return None;
+    };
+    let is_right = flag == "--services" && dashes == "--" && !command.is_empty();
+    let services = serde_json::from_str(services.to_str()?).ok()?;
+    is_right.then_some((services, command))
+}
+
+/// Runs the command beside the services; its exit code is the helper's.
+fn beside(services: &[Service], command: &[OsString]) -> ExitCode {
+    let mut running = Vec::new();
+    for service in services {
+        match up(service) {
+            Ok(one) => running.push(one),
+            Err(down) => {
+                end(running, true);
+                say(&format!("`{}`: {}", service.name, down.reason));
+                return down.code;
+            }
+        }
+    }
+    let ended = run(command);
+    let has_failed = ended.as_ref().map_or(true, |status| !status.success());
+    end(running, has_failed);
+    match ended {
+        Ok(status) => code_of(status),
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "{}: {error}", command[0].display());
+            if error.kind() == io::ErrorKind::NotFound {
+                ExitCode::from(NOT_FOUND)
+            } else {
+                ExitCode::from(NOT_EXECUTABLE)
+            }
+        }
+    }
+}
+
+/// A service that is up, and the end of what it printed.
+struct Running {
+    name: String,
+    started: Started,
+    output: Tail,
+}
+
+/// A service that did not come up.
+struct Down {
+    reason: String,
+    code: ExitCode,
+}
+
+impl Down {
+    fn because(reason: String) -> Self {
+        Self {
+            reason,
+            code: failed(),
+        }
+    }
+}
+
+fn up(service: &Service) -> Result<Running, Down> {
+    if let Some(port) = taken_port(&service.ready) {
+        return Err(Down::because(format!(
+            "port {port}: address already in use"
+        )));
+    }
+    let output = Tail::default();
+    let writers = (output.clone(), output.clone());
+    let started = Started::start(&service.argv, &service.ready, Ends::WithGroup, writers);
+    let started = started.map_err(|error| {
+        let program = service.argv.first().map_or("", String::as_str);
+        match error.kind() {
+            io::ErrorKind::NotFound => Down {
+                reason: format!("`{program}`: command not found"),
+                code: ExitCode::from(NOT_FOUND),
+            },
+            _ => Down::because(format!("cannot start `{program}`: {error}")),
+        }
+    })?;
+    let mut one = Running {
+        name: service.name.clone(),
+        started,
+        output,
+    };
+    let deadline = Instant::now() + service.within;
+    loop {
+        let ended = one.started.try_wait().map_err(Down::because)?;
+        if let Some(status) = ended {
+            end(vec![one], true);
+            return Err(Down::because(format!(
+                "{} before it was ready",
+                how(status)
+            )));
+        }
+        if one.started.is_ready(&service.ready) {
+            return Ok(one);
+        }
+        if Instant::now() >= deadline {
+            end(vec![one], true);
+            let what = service.ready.describe();
+            return Err(Down::because(format!(
+                "not ready within {:?}: {what}",
+                service.within
+            )));
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+}
+
+fn how(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exited with code {code}"),
+        (None, signal) => format!("killed by signal {}", signal.unwrap_or(0)),
+    }
+}
+
+/// Ends services, the last one first. What they printed is shown where something failed.
+fn end(running: Vec<Running>, shows_output: bool) {
+    for mut one in running.into_iter().rev() {
+        let ended_early = matches!(one.started.try_wait(), Ok(Some(_)));
+        if !ended_early {
+            // However it ends: the command beside it is what is judged.
+            let _ = one.started.end();
+        }
+        if shows_output {
+            let output = one.output.text();
+            for line in output.lines() {
+                let _ = writeln!(io::stderr(), "[{}] {line}", one.name);
+            }
+            if ended_early {
+                let _ = writeln!(io::stderr(), "[{}] ended before the command did", one.name);
+            }
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "already inside the containment of its stage, which bounds this child too"
+)]
+fn run(command: &[OsString]) -> io::Result<ExitStatus> {
+    Command::new(&command[0])
+        .args(&command[1..])
+        .stdin(Stdio::null())
+        .status()
+}
+
+fn code_of(status: ExitStatus) -> ExitCode {
+    let code = match (status.code(), status.signal()) {
+        (Some(code), _) => code,
+        (None, signal) => SIGNALLED + signal.unwrap_or(0),
+    };
+    // A code that does not fit is not 0.
+    ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
+}
+
+fn failed() -> ExitCode {
+    ExitCode::from(u8::try_from(SERVICE_FAILED).unwrap_or(u8::MAX))
+}
+
+fn say(reason: &str) {
+    let _ = writeln!(io::stderr(), "{SERVICE_PREFIX}{reason}");
+}
+
+/// The end of what is written to it.
+#[derive(Clone, Default)]
+struct Tail(Arc<Mutex<Vec<u8>>>);
+
+impl Tail {
+    fn text(&self) -> String {
+        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        text::printable(&bytes)
+    }
+}
+
+impl Write for Tail {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend_from_slice(bytes);
+        let over = kept.len().saturating_sub(SHOWN);
+        kept.drain(..over);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,199 @@
+//! A program that was started and is waited for until it is ready, inside the containment of a stage.
+
+use drive_core::verify::{LineWatch, Ready, http_is_ready};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use std::ffi::OsStr;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often readiness is looked for.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// How long a program may take to end after TERM.
+pub(super) const GRACE: Duration = Duration::from_secs(10);
+/// How long one connection may take.
+const CONNECTION: Duration = Duration::from_secs(2);
+/// How long output that somebody still holds is read.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// Who is ended with a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// It alone: what it started is its own to end.
+    Alone,
+    /// Everything in its process group.
+    WithGroup,
+}
+
+/// A program that runs.
+pub(super) struct Started {
+    child: Child,
+    ends: Ends,
+    line_seen: Arc<AtomicBool>,
+    copies: Vec<JoinHandle<()>>,
+}
+
+impl Started {
+    /// Starts a program whose output goes to two writers.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "already inside the containment of its stage, which bounds this child too"
+    )]
+    pub(super) fn start<S: AsRef<OsStr>>(
+        argv: &[S],
+        ready: &Ready,
+        ends: Ends,
+        (out, err): (impl Write + Send + 'static, impl Write + Send + 'static),
+    ) -> io::Result<Self> {
+        let (program, args) = argv
+            .split_first()
+            .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        let mut command = Command::new(program);
+        command
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        if ends == Ends::WithGroup {
+            command.process_group(0);
+        }
+        let mut child = command.spawn()?;
+        let line_seen = Arc::new(AtomicBool::new(false));
+        let watch = || match ready {
+            Ready::Line(line) => Some(LineWatch::new(line)),
+            Ready::Port(_) | Ready::Http { .. } => None,
+        };
+        let mut copies = Vec::new();
+        if let Some(from) = child.stdout.take() {
+            copies.push(copy(from, out, watch(), Arc::clone(&line_seen)));
+        }
+        if let Some(from) = child.stderr.take() {
+            copies.push(copy(from, err, watch(), Arc::clone(&line_seen)));
+        }
+        Ok(Self {
+            child,
+            ends,
+            line_seen,
+            copies,
+        })
+    }
+
+    /// Whether it is up.
+    pub(super) fn is_ready(&self, ready: &Ready) -> bool {
+        match ready {
+            Ready::Line(_) => self.line_seen.load(Ordering::Acquire),
+            Ready::Port(port) => connect(*port).is_ok(),
+            Ready::Http { port, path } => {
+                answers(*port, path).is_ok_and(|answer| http_is_ready(&answer))
+            }
+        }
+    }
+
+    /// How it ended, if it did.
+    pub(super) fn try_wait(&mut self) -> Result<Option<ExitStatus>, String> {
+        let waited = self.child.try_wait();
+        let status = waited.map_err(|error| format!("cannot wait for it: {error}"))?;
+        if status.is_some() {
+            self.drain();
+        }
+        Ok(status)
+    }
+
+    /// Asks it to end: how it did, or `None` where it had to be killed.
+    pub(super) fn end(&mut self) -> Result<Option<ExitStatus>, String> {
+        self.signal(Signal::TERM);
+        let deadline = Instant::now() + GRACE;
+        let mut status = None;
+        while status.is_none() && Instant::now() < deadline {
+            status = self.try_wait()?;
+            if status.is_none() {
+                std::thread::sleep(LOOK_AGAIN);
+            }
+        }
+        if status.is_none() || self.ends == Ends::WithGroup {
+            self.signal(Signal::KILL);
+        }
+        if status.is_none() {
+            let _ = self.child.wait();
+            self.drain();
+        }
+        Ok(status)
+    }
+
+    fn signal(&self, signal: Signal) {
+        let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) else {
+            return;
+        };
+        // An error means that nobody is left, which a wait tells.
+        let _ = match self.ends {
+            Ends::Alone => kill_process(pid, signal),
+            Ends::WithGroup => kill_process_group(pid, signal),
+        };
+    }
+
+    /// Lets the copies finish what is left, unless a grandchild holds the pipe.
+    fn drain(&mut self) {
+        let deadline = Instant::now() + DRAIN;
+        while Instant::now() < deadline && self.copies.iter().any(|copy| !copy.is_finished()) {
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    }
+}
+
+fn copy(
+    mut from: impl Read + Send + 'static,
+    mut to: impl Write + Send + 'static,
+    mut watch: Option<LineWatch>,
+    seen: Arc<AtomicBool>,
+) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let mut buffer = [0; 8192];
+        while let Ok(count) = from.read(&mut buffer) {
+            if count == 0
+                || to
+                    .write_all(&buffer[..count])
+                    .and_then(|()| to.flush())
+                    .is_err()
+            {
+                break;
+            }
+            if watch
+                .as_mut()
+                .is_some_and(|watch| watch.push(&buffer[..count]))
+            {
+                seen.store(true, Ordering::Release);
+            }
+        }
+    })
+}
+
+/// The port of a readiness condition on which somebody listens already.
+pub(super) fn taken_port(ready: &Ready) -> Option<u16> {
+    let port = match ready {
+        Ready::Line(_) => return None,
+        Ready::Port(port) | Ready::Http { port, .. } => *port,
+    };
+    connect(port).is_ok().then_some(port)
+}
+
+fn connect(port: u16) -> io::Result<TcpStream> {
+    TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), CONNECTION)
+}
+
+fn answers(port: u16, path: &str) -> io::Result<Vec<u8>> {
+    let mut stream = connect(port)?;
+    stream.set_read_timeout(Some(CONNECTION))?;
+    stream.set_write_timeout(Some(CONNECTION))?;
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n"
+    )?;
+    let mut head = Vec::new();
+    stream.take(64).read_to_end(&mut head)?;
+    Ok(head)
+}

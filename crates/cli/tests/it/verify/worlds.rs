@@ -1,0 +1,341 @@
+//! The world a test needs: variables, a set-up, services, and verdicts that are known already.
+
+use crate::verify::support::{Answer, Scene};
+use serde_json::json;
+
+/// One route over everything with these settings, and a candidate.
+fn scene(route: &str) -> Scene {
+    let scene = Scene::me();
+    settle(&scene, route);
+    scene
+}
+
+fn settle(scene: &Scene, route: &str) {
+    scene.settings(&format!(
+        "[verify]\nbaseline = \"off\"\n[[verify.routes]]\nname = \"all\"\npaths = [\"**\"]\n{route}\n"
+    ));
+    scene.change();
+}
+
+/// What the last command printed.
+fn printed(answer: &Answer) -> &str {
+    answer.text("/stages/1/stdoutTail")
+}
+
+fn reason(answer: &Answer) -> &str {
+    answer.text("/failure/reason")
+}
+
+everyone! {
+    fn a_route_sets_and_passes_variables_and_hides_all_others(scene) {
+        settle(&scene, "env = { MODE = \"test\", CI = \"no\" }\npass_env = [\"WANTED\", \"ABSENT\"]\ntargeted_tests = [\"sh\", \"-c\", \"echo $MODE $CI $WANTED [$HIDDEN] [$NO_COLOR] $HTTPS_PROXY; echo 1 passed\"]");
+        let output = scene
+            .drive(&["verify", "--base", "base", "--json"])
+            .env("WANTED", "given")
+            .env("HIDDEN", "x")
+            .env("HTTPS_PROXY", "http://127.0.0.1:9")
+            .output()
+            .unwrap();
+        let answer = scene.answer(&output);
+        assert_eq!(printed(&answer), "test no given [] [] http://127.0.0.1:9\n1 passed\n");
+        let notes = answer.report["notes"].to_string();
+        assert!(notes.contains("`ABSENT` of `pass_env` is not set"), "{notes}");
+    }
+
+    fn a_service_runs_beside_the_tests_on_their_own_loopback_and_is_ended(scene) {
+        // A server that answers each connection with a word, and a child that it leaves running.
+        let server = "import socket, subprocess; subprocess.Popen(['sleep', '600']); s = socket.create_server(('127.0.0.1', 3000)); print('listening', flush=True)\nwhile True:\n  c, _ = s.accept(); c.sendall(b'pong'); c.close()";
+        let client = "import socket; c = socket.create_connection(('127.0.0.1', 3000)); print(c.recv(9).decode()); print('1 passed')";
+        let server = toml::Value::from(server);
+        let client = toml::Value::from(client);
+        for ready in ["port = 3000", "line = \"listening\""] {
+            settle(&scene, &format!(
+                "targeted_tests = [\"python3\", \"-c\", {client}]\nservices = [{{ name = \"pong\", command = [\"python3\", \"-c\", {server}], ready = {{ {ready} }} }}]"
+            ));
+            let answer = scene.verify();
+            assert_eq!(answer.text("/overall"), "pass", "{:#}", answer.report);
+            assert_eq!(printed(&answer), "pong\n1 passed\n");
+            // Its output is not the tests'.
+            assert_eq!(answer.text("/stages/1/stderrTail"), "");
+        }
+    }
+}
+
+#[test]
+fn without_its_service_the_same_test_fails() {
+    let client = "import socket; socket.create_connection(('127.0.0.1', 3000))";
+    let client = toml::Value::from(client);
+    let scene = scene(&format!("targeted_tests = [\"python3\", \"-c\", {client}]"));
+    assert_eq!(scene.verify().text("/failure/category"), "test");
+}
+
+#[test]
+fn ten_verifications_at_once_all_have_port_3000_for_themselves() {
+    let serve = "import socket, time; s = socket.create_server(('127.0.0.1', 3000)); time.sleep(1); print('1 passed')";
+    let serve = toml::Value::from(serve);
+    let scene = Scene::me();
+    scene.settings(&format!(
+        "[verify]\nmax_parallel = 10\nbaseline = \"off\"\n[[verify.routes]]\nname = \"all\"\npaths = [\"**\"]\ntargeted_tests = [\"python3\", \"-c\", {serve}]\n"
+    ));
+    scene.change();
+    std::thread::scope(|threads| {
+        let verify = || {
+            let arguments = ["verify", "--base", "base", "--json", "--fresh"];
+            scene.drive(&arguments).output().unwrap()
+        };
+        let running: Vec<_> = (0..10).map(|_| threads.spawn(verify)).collect();
+        for one in running {
+            let answer = scene.answer(&one.join().unwrap());
+            assert_eq!(answer.text("/overall"), "pass", "{:#}", answer.report);
+            assert!(answer.report.get("cachedFrom").is_none());
+        }
+    });
+    scene.assert_nothing_is_left();
+}
+
+#[test]
+fn a_service_that_does_not_come_up_is_named_with_what_it_printed() {
+    let table = [
+        (
+            "command = [\"sh\", \"-c\", \"echo no config; exit 3\"]\nready = { port = 3000 }",
+            "test",
+            "service `db`: exited with code 3 before it was ready",
+            "[db] no config\n",
+        ),
+        (
+            "command = [\"sleep\", \"600\"]\nready = { port = 3000 }\ntimeout = \"300ms\"",
+            "test",
+            "service `db`: not ready within 300ms: port 3000 on loopback accepts no connection",
+            "",
+        ),
+        (
+            "command = [\"no-such-server\"]\nready = { port = 3000 }",
+            "infra",
+            "exit code 127: a program it needs is not installed",
+            "service `db`: `no-such-server`: command not found\n",
+        ),
+        (
+            "command = [\"/etc/passwd\"]\nready = { port = 3000 }",
+            "infra",
+            "`/etc/passwd` resolves to `/etc/passwd`, outside the workspace",
+            "",
+        ),
+    ];
+    for (service, category, expected, shown) in table {
+        let scene = scene(&format!(
+            "targeted_tests = [\"echo\", \"1 passed\"]\n[[verify.routes.services]]\nname = \"db\"\n{service}"
+        ));
+        let answer = scene.verify();
+        assert_eq!(
+            answer.text("/failure/category"),
+            category,
+            "{:#}",
+            answer.report
+        );
+        assert!(reason(&answer).contains(expected), "{}", reason(&answer));
+        let stderr = answer.text("/stages/1/stderrTail");
+        assert!(stderr.contains(shown), "{stderr}");
+    }
+}
+
+#[test]
+fn what_a_service_prints_is_no_test_result() {
+    let service = "command = [\"sh\", \"-c\", \"echo test result: ok. 5 passed; 0 failed; echo up; exec sleep 600\"]\nready = { line = \"up\" }";
+    let scene = scene(&format!(
+        "targeted_tests = [\"echo\", \"running 0 tests\"]\n[[verify.routes.services]]\n{service}"
+    ));
+    let answer = scene.verify();
+    assert_eq!(answer.text("/overall"), "fail", "{:#}", answer.report);
+    assert!(
+        reason(&answer).contains("no test ran"),
+        "{}",
+        reason(&answer)
+    );
+}
+
+#[test]
+fn the_code_of_a_failing_test_is_kept_and_its_services_output_is_shown() {
+    let scene = scene(
+        "targeted_tests = [\"sh\", \"-c\", \"exit 7\"]\n[[verify.routes.services]]\ncommand = [\"sh\", \"-c\", \"echo query failed; echo up; exec sleep 600\"]\nready = { line = \"up\" }",
+    );
+    let answer = scene.verify();
+    assert_eq!(answer.report["stages"][1]["exitCode"], 7);
+    let stderr = answer.text("/stages/1/stderrTail");
+    assert!(stderr.contains("[sh] query failed\n"), "{stderr}");
+}
+
+#[test]
+fn a_startup_smoke_test_has_its_services_as_well() {
+    let scene = scene(
+        "skip = \"no tests\"\nstartup_smoke = [\"sh\", \"-c\", \"test -e up && echo serving && exec sleep 600\"]\nready = { line = \"serving\" }\n[[verify.routes.services]]\ncommand = [\"sh\", \"-c\", \"touch up; echo up; exec sleep 600\"]\nready = { line = \"up\" }",
+    );
+    let answer = scene.verify();
+    assert_eq!(answer.text("/overall"), "pass", "{:#}", answer.report);
+    assert_eq!(answer.text("/stages/2/stdoutTail"), "serving\n");
+}
+
+#[test]
+fn a_set_up_runs_before_the_stages_and_its_failure_is_one_of_compile() {
+    let setup = "setup = [[\"touch\", \"one\"], [\"sh\", \"-c\", \"test -e one && touch two\"]]\ntargeted_tests = [\"sh\", \"-c\", \"test -e two && echo 1 passed\"]";
+    let good = scene(setup);
+    let answer = good.verify();
+    assert_eq!(answer.text("/overall"), "pass", "{:#}", answer.report);
+    assert_eq!(answer.report["stages"][1]["name"], "compile");
+    let bad = scene("setup = [[\"false\"]]\ntargeted_tests = [\"echo\", \"1 passed\"]");
+    let answer = bad.verify();
+    assert_eq!(
+        answer.text("/failure/category"),
+        "compile",
+        "{:#}",
+        answer.report
+    );
+}
+
+#[test]
+fn a_passed_secret_reaches_the_test_and_no_report() {
+    let scene = scene(
+        "pass_env = [\"DB_PASSWORD\"]\ntargeted_tests = [\"sh\", \"-c\", \"echo got $DB_PASSWORD; echo $DB_PASSWORD | wc -c; echo 1 passed\"]",
+    );
+    let output = scene
+        .drive(&["verify", "--base", "base", "--json"])
+        .env("DB_PASSWORD", "swordfish-77")
+        .output()
+        .unwrap();
+    let answer = scene.answer(&output);
+    assert!(printed(&answer).contains("\n13\n"), "{}", printed(&answer));
+    // The repository asks for something of the user's: they are told.
+    assert!(
+        answer
+            .stderr
+            .contains("this repository passes `DB_PASSWORD` of your environment to verification"),
+        "{}",
+        answer.stderr
+    );
+    let left = scene.shell("grep -rl swordfish-77 state || true");
+    assert_eq!(left, "");
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("swordfish"));
+}
+
+#[test]
+fn the_same_tree_is_answered_by_its_known_verdict_and_fresh_runs_it_again() {
+    let scene = scene("targeted_tests = [\"echo\", \"1 passed\"]");
+    let first = scene.verify();
+    let known = first.text("/runId").to_owned();
+    let second = scene.verify();
+    assert_eq!(second.report["cachedFrom"], json!(known));
+    assert_ne!(second.text("/runId"), known);
+    assert_eq!(second.text("/overall"), "pass");
+    assert_eq!(second.report["stages"], first.report["stages"]);
+    // Another commit of the same tree is the same to test, and is named.
+    scene.shell("cd repo && git commit -q --amend -m other");
+    let third = scene.verify();
+    assert_eq!(third.report["cachedFrom"], json!(known));
+    let head = scene.shell("cd repo && git rev-parse HEAD");
+    assert_eq!(third.text("/candidate/headSha"), head);
+    let fresh = scene.verify_args(&["verify", "--base", "base", "--json", "--fresh"]);
+    assert!(
+        fresh.report.get("cachedFrom").is_none(),
+        "{:#}",
+        fresh.report
+    );
+}
+
+#[test]
+fn another_tree_another_rule_another_tool_and_a_failure_are_judged_anew() {
+    let scene = scene("targeted_tests = [\"sh\", \"-c\", \"own-tool && echo 1 passed\"]");
+    scene.shell(
+        "mkdir tools && printf '#!/bin/sh\\nexit 0' > tools/own-tool && chmod +x tools/own-tool",
+    );
+    let verify = || {
+        let path = format!("{}:/usr/bin:/bin", scene.path("tools").display());
+        let output = scene
+            .drive(&["verify", "--base", "base", "--json"])
+            .env("PATH", path)
+            .output()
+            .unwrap();
+        scene.answer(&output)
+    };
+    let is_cached = |answer: &Answer| answer.report.get("cachedFrom").is_some();
+    assert!(!is_cached(&verify()));
+    assert!(is_cached(&verify()));
+    // Another tool: the verdict turns.
+    scene.shell("printf '#!/bin/sh\\nexit 1' > tools/own-tool");
+    let broken = verify();
+    assert_eq!(broken.text("/overall"), "fail", "{:#}", broken.report);
+    // A failure is never remembered.
+    assert_eq!(verify().text("/overall"), "fail");
+    scene.shell("printf '#!/bin/sh\\nexit 0' > tools/own-tool");
+    assert!(!is_cached(&verify()), "the tool was written again");
+    assert!(is_cached(&verify()));
+    // Another tree.
+    scene.change();
+    assert!(!is_cached(&verify()));
+    // Other rules: a tag that moves on with the settings.
+    scene.settings("[[verify.routes]]\nname = \"all\"\npaths = [\"**\"]\ntargeted_tests = [\"sh\", \"-c\", \"own-tool; echo 2 passed\"]\n");
+    scene.change();
+    assert!(!is_cached(&verify()));
+}
+
+#[test]
+fn verifications_are_listed_and_shown_among_the_runs() {
+    let scene = scene("targeted_tests = [\"false\"]");
+    let failed = scene.verify();
+    let id = failed.text("/runId");
+    let list = scene.drive(&["runs", "list"]).output().unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    assert!(list.contains(id) && list.contains("verify fail"), "{list}");
+    let list = scene.drive(&["runs", "list", "--json"]).output().unwrap();
+    let list = crate::document::read(std::str::from_utf8(&list.stdout).unwrap());
+    assert_eq!(list["verifications"][0]["runId"], id);
+    assert_eq!(list["verifications"][0]["failure"]["category"], "test");
+    let shown = scene.drive(&["runs", "show", id]).output().unwrap();
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("exit code 1"));
+    let shown = scene
+        .drive(&["runs", "show", id, "--json"])
+        .output()
+        .unwrap();
+    let shown = crate::document::read(std::str::from_utf8(&shown.stdout).unwrap());
+    assert_eq!(shown, failed.report);
+    // Somebody's typing error is no path.
+    let odd = scene
+        .drive(&["runs", "show", "../../etc/passwd"])
+        .output()
+        .unwrap();
+    assert_eq!(odd.status.code(), Some(2));
+}
+
+#[test]
+fn a_quarantined_test_gets_a_second_chance_until_its_day_and_is_named() {
+    // Another try is made in a workspace of its own, of which the name tells.
+    let script = "case \\\"$PWD\\\" in *retry*) echo 1 passed; exit 0;; esac; echo 'test once ... FAILED'; exit 1";
+    for (expires, overall, told) in [
+        (
+            "2999-01-01",
+            "pass",
+            "quarantined: `once` until 2999-01-01 (owner ann)",
+        ),
+        (
+            "2020-01-01",
+            "fail",
+            "the quarantine ended of `once` on 2020-01-01 (owner ann)",
+        ),
+    ] {
+        let scene = scene(&format!(
+            "targeted_tests = [\"sh\", \"-c\", \"{script}\"]\n[[verify.quarantine]]\ntest = \"once\"\nowner = \"ann\"\nexpires = \"{expires}\""
+        ));
+        let answer = scene.verify();
+        assert_eq!(answer.text("/overall"), overall, "{:#}", answer.report);
+        assert!(
+            answer.text("/stages/1/reason").ends_with(told),
+            "{:#}",
+            answer.report
+        );
+        // A verdict that a second chance gave is not reused.
+        assert!(scene.verify().report.get("cachedFrom").is_none());
+    }
+    // A test that fails each time is not let through.
+    let scene = scene(
+        "targeted_tests = [\"sh\", \"-c\", \"echo 'test once ... FAILED'; exit 1\"]\n[[verify.quarantine]]\ntest = \"once\"\nowner = \"ann\"\nexpires = \"2999-01-01\"",
+    );
+    assert_eq!(scene.verify().text("/failure/category"), "test");
+}

@@ -1,0 +1,92 @@
+//! Verdicts that are known already: the same tree, judged by the same rules with the same tools.
+
+use super::envelope::{Candidate, Overall, SCHEMA, Timing, Verification};
+use super::gate::is_satisfied;
+use super::route::Scope;
+use super::rules::Rules;
+use crate::ids::RunId;
+use crate::time::Timestamp;
+use sha2::{Digest, Sha256};
+use std::fmt::{self, Write};
+use std::time::Duration;
+
+/// How long a verdict is reused: what tests take from elsewhere, such as time or a registry, changes.
+const REUSED_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// What a verdict depends on, as one name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct VerdictKey(String);
+
+impl VerdictKey {
+    /// The key of what would be judged: `tree` names it, `surroundings` the tools that judge.
+    /// `None` where the verdict depends on more than that.
+    pub fn of(tree: &str, scope: &Scope, rules: &Rules, surroundings: &str) -> Option<Self> {
+        if rules.has_open_network() {
+            // What a server answers is part of no key.
+            return None;
+        }
+        let changed = match scope {
+            Scope::Changed(paths) => Some(paths),
+            Scope::Everything => None,
+        };
+        let text = serde_json::to_vec(&(SCHEMA, tree, changed, rules, surroundings)).ok()?;
+        let mut name = String::new();
+        for byte in Sha256::digest(text) {
+            let _ = write!(name, "{byte:02x}");
+        }
+        Some(Self(name))
+    }
+}
+
+impl fmt::Display for VerdictKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Whether a later verification may be answered by this one: a plain pass of its own.
+pub fn is_reusable(report: &Verification) -> bool {
+    report.schema == SCHEMA
+        && report.overall == Overall::Pass
+        && report.failure.is_none()
+        && report.cached_from.is_none()
+        && report.workspace.path.is_some()
+        && !report.stages.is_empty()
+        && report.stages.iter().all(is_satisfied)
+        && report.stages.iter().all(|stage| stage.fault.is_none())
+}
+
+/// The answer to a verification of `candidate` by a verdict that is known, where it may be reused now.
+/// The stages are those of the earlier run, and the report says so.
+pub fn answered_by(
+    known: Verification,
+    run_id: RunId,
+    candidate: Candidate,
+    timing: Timing,
+) -> Option<Verification> {
+    let ended = known.timing.ended_at;
+    if !is_reusable(&known) || !is_recent(ended, timing.started_at) {
+        return None;
+    }
+    Some(Verification {
+        notes: vec![format!(
+            "the same tree, rules and tools passed in {}, {ended:.0}; `--fresh` runs the stages again",
+            known.run_id
+        )],
+        cached_from: Some(known.run_id),
+        run_id,
+        candidate,
+        timing,
+        protected_changes: Vec::new(),
+        ..known
+    })
+}
+
+/// A time in the future is that of another clock, and says nothing.
+fn is_recent(ended: Timestamp, now: Timestamp) -> bool {
+    ended <= now && now <= crate::time::after(ended, REUSED_FOR)
+}
+
+#[cfg(test)]
+#[path = "verdict_tests.rs"]
+mod tests;

@@ -1,0 +1,56 @@
+//! Verdicts that are known already.
+
+use super::ReportDraft;
+use super::verifier::{Verifier, VerifyRequest};
+use drive_core::ids::CommitSha;
+use drive_core::time::Timestamp;
+use drive_core::verify::{Scope, Timing, VerdictKey, Verification, answered_by, is_reusable};
+
+impl Verifier<'_> {
+    /// The key of what is about to be judged; `None` where its verdict must not be reused.
+    pub(super) fn key_of(
+        &self,
+        request: &VerifyRequest,
+        commit: &CommitSha,
+        scope: &Scope,
+        draft: &ReportDraft,
+    ) -> Option<VerdictKey> {
+        let surroundings = self
+            .workspaces
+            .surroundings(&request.repo, &request.rules)?;
+        // A commit that is judged alone names its tree.
+        let merged = draft.candidate.merged_tree_sha.as_ref();
+        let tree = merged.map_or_else(|| commit.to_string(), ToString::to_string);
+        VerdictKey::of(&tree, scope, &request.rules, &surroundings)
+    }
+
+    /// The answer that an earlier verification of the same gives.
+    pub(super) fn recall(
+        &self,
+        request: &VerifyRequest,
+        key: &VerdictKey,
+        started_at: Timestamp,
+        draft: &ReportDraft,
+    ) -> Option<Verification> {
+        if request.fresh {
+            return None;
+        }
+        let known = self.reports.known(key)?;
+        let timing = Timing::between(started_at, self.clock.now());
+        let answer = answered_by(known, request.run.clone(), draft.candidate.clone(), timing)?;
+        let notes = draft.notes.iter().chain(&answer.notes).cloned().collect();
+        Some(Verification {
+            protected_changes: draft.protected.clone(),
+            notes,
+            ..answer
+        })
+    }
+
+    /// Notes under which key a report can be found again.
+    pub(super) fn remember(&self, key: Option<&VerdictKey>, report: &Verification) {
+        if let Some(key) = key.filter(|_| is_reusable(report)) {
+            // A verdict that is not found again is only reached again.
+            let _ = self.reports.remember(key, &report.run_id);
+        }
+    }
+}
