@@ -273,6 +273,11 @@ impl World {
             ));
         }
         let repo_state = self.repo_mut(repo)?;
+        if let Some((path, content)) = repo_state.overtakes.take() {
+            let git = &repo_state.git;
+            git.commit_file(&pull.base, &pull.base, &path, &content);
+            repo_state.branches = repo_state.git.branches();
+        }
         let base = repo_state.branches.get(&pull.base).cloned();
         let base = base.ok_or_else(Refusal::not_found)?;
         let merged = repo_state.git.merge(&pull.base, &base, &pull.head_sha, how);

@@ -39,6 +39,13 @@ impl Simulator {
         commit.unwrap_or_else(|| panic!("could not commit to {repo}"))
     }
 
+    /// Somebody commits a file to the base in the moment of the next merge, after every look at it.
+    pub fn overtake_next_merge(&self, repo: &str, path: &str, content: &str) {
+        if let Some(repo) = self.lock().world.repos.get_mut(repo) {
+            repo.overtakes = Some((path.to_owned(), content.to_owned()));
+        }
+    }
+
     /// A person with a permission.
     pub fn add_person(&self, repo: &str, login: &str, permission: Permission) {
         let mut service = self.lock();

@@ -56,6 +56,8 @@ pub(crate) struct Repo {
     pub(crate) has_drafts: bool,
     /// Why nobody may open a pull request, if so.
     pub(crate) no_pulls: Option<String>,
+    /// A file that somebody commits to the base just before the next merge, with its content.
+    pub(crate) overtakes: Option<(String, String)>,
 }
 
 #[derive(Clone, Debug)]
@@ -223,6 +225,7 @@ impl World {
             resolved: BTreeSet::new(),
             has_drafts: true,
             no_pulls: None,
+            overtakes: None,
         };
         self.repos.insert(format!("{owner}/{name}"), repo);
     }

@@ -238,6 +238,12 @@ impl Arena {
         }
     }
 
+    /// Somebody is faster than the next merge on GitHub.
+    pub(crate) fn overtake_merge(&self, file: &str, words: &str) {
+        let simulator = self.simulator.as_ref().unwrap();
+        simulator.overtake_next_merge(REPO, file, words);
+    }
+
     /// A commit, or a file of one, on the branch that the pull request is about.
     pub(crate) fn published(&self, revision: &str) -> String {
         match &self.simulator {

@@ -204,6 +204,62 @@ fn a_base_that_moves_during_the_verification_is_verified_against_anew(arena: Are
     assert!(workspaces(&arena).is_empty());
 }
 
+/// Everything passes where there is no such file.
+const WITHOUT_BROKEN: &str =
+    "targeted_tests = [\"sh\", \"-c\", \"test ! -e broken.txt && echo 1 passed\"]";
+
+#[test]
+fn another_tree_that_landed_on_github_is_verified_at_once() {
+    let arena = Arena::simulated();
+    rule(&arena, WITHOUT_BROKEN);
+    arena.cast(PRIMARY, APPROVES);
+    arena.overtake_merge("other.txt", "theirs\n");
+    let ended = merges(&arena, "github");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let warnings = ended.document["warnings"].to_string();
+    let told = "differs from the verified tree; it was verified again and passed";
+    assert!(warnings.contains(told), "{warnings}");
+    // Both what was meant to land and what landed.
+    let landed = arena.published("main");
+    assert_eq!(ended.document["mergedSha"], landed.as_str());
+    assert_eq!(reports(&arena).len(), 2);
+}
+
+#[test]
+fn a_tree_that_landed_broken_on_github_is_said_with_the_command_that_reverts_it() {
+    let arena = Arena::simulated();
+    rule(&arena, WITHOUT_BROKEN);
+    arena.cast(PRIMARY, APPROVES);
+    arena.overtake_merge("broken.txt", "theirs\n");
+    let ended = merges(&arena, "github");
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let failure = &ended.document["failure"];
+    assert_eq!(failure["kind"], "landedBroken", "{ended:?}");
+    let landed = arena.published("main");
+    let revert = format!("git revert -m 1 {landed}");
+    assert!(
+        failure["hint"].as_str().unwrap().contains(&revert),
+        "{failure}"
+    );
+    let seen = arena.seen();
+    assert!(
+        seen.texts.iter().any(|text| text.contains(&revert)),
+        "{:?}",
+        seen.texts
+    );
+    // The command does what it says: without the merge the base is the other's again.
+    arena
+        .stage
+        .git(&["checkout", "--quiet", "--detach", &landed]);
+    arena
+        .stage
+        .git(&["revert", "--no-edit", "-m", "1", &landed]);
+    let difference = arena
+        .stage
+        .git(&["diff", "--name-only", "HEAD", &format!("{landed}^1")]);
+    assert_eq!(difference, "");
+}
+
 #[test]
 fn a_team_that_is_killed_while_it_verifies_merges_nothing_and_leaves_no_workspace() {
     let arena = Arena::local();

@@ -154,3 +154,65 @@ fn the_workspace_of_the_base_is_removed_as_well() {
     let left = scene.shell("find state -name '*-base*' ! -name '*.lock'");
     assert_eq!(left, "");
 }
+
+#[test]
+fn a_port_that_another_program_holds_is_no_fault_of_the_candidate() {
+    let held = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = held.local_addr().unwrap().port();
+    let script = format!(
+        "python3 -c \"import socket; socket.create_server(('127.0.0.1', {port}))\" && echo 1 passed"
+    );
+    for (network, overall, category) in [("open", "error", "infra"), ("off", "pass", "-")] {
+        let scene = scene(&format!("network = {network:?}"), &script);
+        scene.change();
+        let answer = scene.verify();
+        let found = (answer.text("/overall"), answer.text("/failure/category"));
+        // With ports of its own nobody can hold one.
+        assert_eq!(found, (overall, category), "{:#}", answer.report);
+        if overall == "error" {
+            let reason = failure(&answer).2;
+            assert!(
+                reason.ends_with("a port that it needs is taken"),
+                "{reason}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_is_no_fault_of_the_candidate() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: not root: no small disk can be mounted");
+        return;
+    }
+    let scene = scene(
+        "",
+        "head -c 200000000 /dev/zero > big && rm big && echo 1 passed",
+    );
+    scene.change();
+    scene.shell("mkdir state");
+    let verify = |size: &str| {
+        let drive = scene.drive(&["verify", "--base", "base", "--json", "--fresh"]);
+        let mut command = scene.command("unshare");
+        command
+            .current_dir(scene.path("repo"))
+            .args(["--mount", "sh", "-c"])
+            .arg("mount -t tmpfs -o size=$1 none ../state && shift && exec \"$@\"")
+            .args(["sh", size])
+            .arg(drive.get_program())
+            .args(drive.get_args());
+        scene.answer(&command.output().unwrap())
+    };
+    let answer = verify("64m");
+    let (overall, category, reason) = failure(&answer);
+    assert_eq!(
+        (overall, category),
+        ("error", "infra"),
+        "{:#}",
+        answer.report
+    );
+    assert!(reason.contains("disk"), "{reason}");
+    assert_eq!(scene.survivors(), Vec::<String>::new());
+    // The control: with room the same passes.
+    assert_eq!(verify("1g").text("/overall"), "pass");
+}

@@ -28,18 +28,27 @@ fn reason(answer: &Answer) -> &str {
 
 everyone! {
     fn a_route_sets_and_passes_variables_and_hides_all_others(scene) {
-        settle(&scene, "env = { MODE = \"test\", CI = \"no\" }\npass_env = [\"WANTED\", \"ABSENT\"]\ntargeted_tests = [\"sh\", \"-c\", \"echo $MODE $CI $WANTED [$HIDDEN] [$NO_COLOR] $HTTPS_PROXY; echo 1 passed\"]");
+        settle(&scene, "env = { MODE = \"test\", CI = \"no\" }\npass_env = [\"WANTED\", \"ABSENT\"]\ntargeted_tests = [\"sh\", \"-c\", \"echo $MODE $CI $WANTED [$HIDDEN] [$NO_COLOR] $SSL_CERT_FILE; echo 1 passed\"]");
         let output = scene
             .drive(&["verify", "--base", "base", "--json"])
             .env("WANTED", "given")
             .env("HIDDEN", "x")
-            .env("HTTPS_PROXY", "http://127.0.0.1:9")
+            .env("SSL_CERT_FILE", "/etc/company.pem")
             .output()
             .unwrap();
         let answer = scene.answer(&output);
-        assert_eq!(printed(&answer), "test no given [] [] http://127.0.0.1:9\n1 passed\n");
+        assert_eq!(printed(&answer), "test no given [] [] /etc/company.pem\n1 passed\n");
         let notes = answer.report["notes"].to_string();
         assert!(notes.contains("`ABSENT` of `pass_env` is not set"), "{notes}");
+    }
+
+    fn a_proxy_is_passed_to_a_stage_that_has_the_network(scene) {
+        for (network, expected) in [("open", "http://127.0.0.1:9\n1 passed\n"), ("off", "\n1 passed\n")] {
+            settle(&scene, &format!("network = {network:?}\ntargeted_tests = [\"sh\", \"-c\", \"echo $HTTPS_PROXY; echo 1 passed\"]"));
+            let mut drive = scene.drive(&["verify", "--base", "base", "--json"]);
+            let output = drive.env("HTTPS_PROXY", "http://127.0.0.1:9").output().unwrap();
+            assert_eq!(printed(&scene.answer(&output)), expected);
+        }
     }
 
     fn a_service_runs_beside_the_tests_on_their_own_loopback_and_is_ended(scene) {
@@ -142,7 +151,7 @@ fn a_service_that_does_not_come_up_is_named_with_what_it_printed() {
 fn what_a_service_prints_is_no_test_result() {
     let service = "command = [\"sh\", \"-c\", \"echo test result: ok. 5 passed; 0 failed; echo up; exec sleep 600\"]\nready = { line = \"up\" }";
     let scene = scene(&format!(
-        "targeted_tests = [\"echo\", \"running 0 tests\"]\n[[verify.routes.services]]\n{service}"
+        "targeted_tests = [\"echo\", \"test result: ok. 0 passed; 0 failed\"]\n[[verify.routes.services]]\n{service}"
     ));
     let answer = scene.verify();
     assert_eq!(answer.text("/overall"), "fail", "{:#}", answer.report);
