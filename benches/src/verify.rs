@@ -1,5 +1,7 @@
 //! `drive verify` against the bare commands of its stages.
 
+mod projects;
+
 use crate::table::Row;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -13,7 +15,105 @@ pub(crate) fn run() -> Vec<Row> {
     };
     let mut rows = vec![per_stage(&drive), long_stage(&drive), seeded(&drive)];
     rows.push(concurrent(&drive));
+    rows.push(known(&drive));
+    rows.push(ten_at_once(&drive));
+    rows.push(many_files(&drive));
+    rows.extend(projects::ALL.iter().filter_map(|one| by_hand(&drive, one)));
     rows
+}
+
+/// A verdict that is known already.
+fn known(drive: &Path) -> Row {
+    let repo = Repo::new(drive, &routes(1, "[\"sleep\", \"1\"]"));
+    let first = timed(|| repo.verify());
+    let again = crate::table::median(20, || succeed(&mut repo.asking(&[])));
+    Row {
+        what: "a verdict that is known, against reaching it".into(),
+        plain: millis(first),
+        ours: millis(again),
+        result: millis(again),
+        bound: "≤ 100 ms".into(),
+    }
+}
+
+/// Ten verifications of one repository at the same time.
+fn ten_at_once(drive: &Path) -> Row {
+    let repo = Repo::new(drive, &routes(1, "[\"sleep\", \"5\"]"));
+    let alone = timed(|| repo.verify());
+    let all = timed(|| {
+        let running: Vec<Child> = (0..10).map(|_| repo.start()).collect();
+        for mut one in running {
+            assert!(one.wait().is_ok_and(|status| status.success()));
+        }
+    });
+    Row {
+        what: "ten verifications at once in one repository, a stage of 5 s, against one".into(),
+        plain: millis(alone),
+        ours: millis(all),
+        result: ratio(all, alone),
+        bound: "≤ 2".into(),
+    }
+}
+
+/// A repository of 100,000 files.
+fn many_files(drive: &Path) -> Row {
+    let repo = Repo::new(drive, &routes(1, "[\"true\"]"));
+    repo.shell("cd repo && for d in $(seq 100); do mkdir d$d; for f in $(seq 1000); do echo $d $f > d$d/f$f; done; done; git add -A && git commit -qm files && git tag -f base && echo two >> d1/f1 && git commit -qam two");
+    let plain = crate::table::median(3, || {
+        repo.shell("cd repo && git worktree add -q ../plain && git -C ../plain status --short && git worktree remove --force ../plain && git branch -qD plain");
+    });
+    let ours = crate::table::median(3, || repo.verify());
+    Row {
+        what: "100,000 files, against making, checking and removing a git worktree".into(),
+        plain: millis(plain),
+        ours: millis(ours),
+        result: ratio(ours, plain),
+        bound: "≤ 3".into(),
+    }
+}
+
+/// Warm, without settings, against the same commands by hand.
+fn by_hand(drive: &Path, project: &projects::Project) -> Option<Row> {
+    if !project.tools.iter().all(|tool| is_installed(tool)) {
+        eprintln!("skipped: {} is not installed", project.tools.join(" or "));
+        return None;
+    }
+    let repo = Repo::new(drive, "");
+    repo.shell(&format!(
+        "cd repo && git rm -rq src && {} && git add -A && git commit -qm base && git tag -f base",
+        project.make
+    ));
+    let in_repo = |script: &str| repo.shell(&format!("cd repo && {script}"));
+    in_repo(&format!("{} && git commit -qam change", project.change));
+    // The commands are drive's own; the checkout is warm as that of somebody who worked on the base.
+    let commands = repo.stage_commands();
+    in_repo("git checkout -q base");
+    commands.iter().for_each(|one| repo.by_hand(one));
+    in_repo("git checkout -q main");
+    let ours = timed(|| repo.verify());
+    let plain = timed(|| commands.iter().for_each(|one| repo.by_hand(one)));
+    Some(Row {
+        what: format!(
+            "warm {} project with tests of 5 s, against by hand",
+            project.name
+        ),
+        plain: millis(plain),
+        ours: millis(ours),
+        result: ratio(ours, plain),
+        bound: "≤ 1.3".into(),
+    })
+}
+
+fn is_installed(tool: &str) -> bool {
+    let asked = Command::new("sh")
+        .args(["-c", "command -v \"$1\"", "sh", tool])
+        .stdout(Stdio::null())
+        .status();
+    asked.is_ok_and(|status| status.success())
+}
+
+fn ratio(ours: Duration, plain: Duration) -> String {
+    format!("{:.2}", ours.as_secs_f64() / plain.as_secs_f64())
 }
 
 /// What each stage adds: many trivial stages against one, and against the bare command.
@@ -192,10 +292,36 @@ impl Repo {
         self.shell("cd repo && git add -A && git commit -qm crates && git tag -f base && echo '// changed' >> c5/src/lib.rs && git commit -qam change");
     }
 
+    /// Programs and arguments of the stages that drive runs here.
+    fn stage_commands(&self) -> Vec<Vec<String>> {
+        let report = self.report();
+        assert_eq!(report["overall"], "pass", "{report:#}");
+        let stages = report["stages"].as_array().cloned().unwrap_or_default();
+        let words = |stage: &serde_json::Value| -> Vec<String> {
+            serde_json::from_value(stage["command"].clone()).expect("a command")
+        };
+        let commands = stages.iter().map(words);
+        commands.filter(|words| !words.is_empty()).collect()
+    }
+
+    fn by_hand(&self, words: &[String]) {
+        succeed(
+            Command::new(&words[0])
+                .args(&words[1..])
+                .env("CI", "true")
+                .current_dir(&self.path),
+        );
+    }
+
     fn command(&self) -> Command {
+        self.asking(&["--fresh"])
+    }
+
+    fn asking(&self, more: &[&str]) -> Command {
         let mut command = Command::new(&self.drive);
         command
             .args(["verify", "--base", "base", "--json", "-q"])
+            .args(more)
             .env("DRIVE_STATE_DIR", self.folder.path().join("state"))
             .current_dir(&self.path)
             .stdin(Stdio::null());

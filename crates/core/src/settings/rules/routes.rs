@@ -163,7 +163,7 @@ impl Checked<'_> {
     fn variables(&self) -> Vec<Broken> {
         let mut broken = Vec::new();
         let is_name = |name: &str| !name.is_empty() && !name.contains(['=', '\0']);
-        let env = self.route.env.iter().map(|(name, _)| ("env", name));
+        let env = self.route.env.keys().map(|name| ("env", name));
         let passed = self.route.pass_env.iter().map(|name| ("pass_env", name));
         for (key, name) in env.chain(passed) {
             if !is_name(name) {
