@@ -2,7 +2,7 @@ use crate::files;
 use drive_core::ids::{CommitSha, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::verify::{Overall, VerdictKey, Verification, passed};
-use drive_engine::verify::Reports;
+use drive_engine::verify::{KeptReports, Reports};
 use std::path::{Path, PathBuf};
 
 /// The folder beside the reports that finds a pass by what passed.
@@ -26,39 +26,6 @@ impl FileReports {
         Self {
             dir: dir.to_path_buf(),
         }
-    }
-
-    /// The report of a run; `None` when there is none that can be read whole.
-    pub fn load(&self, run: &RunId) -> Option<Verification> {
-        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
-        if !run.as_str().chars().all(is_plain) {
-            // An id that a person typed is not a path.
-            return None;
-        }
-        let text = std::fs::read(self.path(run)).ok()?;
-        serde_json::from_slice(&text).ok()
-    }
-
-    /// The newest reports, newest first.
-    pub fn newest(&self, most: usize) -> Vec<Verification> {
-        let entries = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
-        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        let mut runs: Vec<String> = names
-            .filter_map(|name| Some(name.strip_suffix(".json")?.to_owned()))
-            .collect();
-        runs.sort_unstable_by(|one, other| other.cmp(one));
-        // Ids begin with their minute; within one, only the reports tell the order.
-        let minute = |run: &str| run.get(..MINUTE).map(str::to_owned);
-        let last = most.checked_sub(1).and_then(|at| minute(runs.get(at)?));
-        let same = runs.iter().skip(most);
-        let same = same.take_while(|run| last.is_some() && minute(run) == last);
-        let wanted = most.saturating_add(same.count());
-        let runs = runs.into_iter().take(wanted);
-        let mut reports: Vec<Verification> =
-            runs.filter_map(|run| self.load(&RunId::new(run))).collect();
-        reports.sort_by_key(|report| std::cmp::Reverse(report.timing.started_at));
-        reports.truncate(most);
-        reports
     }
 
     /// The latest report by which `head` passed, merged into `base`.
@@ -147,6 +114,39 @@ impl Reports for FileReports {
                 let what = format!("cannot write `{}`", path.display());
                 Problem::new(Kind::ReportNotKept, what).because(error)
             })
+    }
+}
+
+impl KeptReports for FileReports {
+    fn newest(&self, most: usize) -> Vec<Verification> {
+        let entries = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut runs: Vec<String> = names
+            .filter_map(|name| Some(name.strip_suffix(".json")?.to_owned()))
+            .collect();
+        runs.sort_unstable_by(|one, other| other.cmp(one));
+        // Ids begin with their minute; within one, only the reports tell the order.
+        let minute = |run: &str| run.get(..MINUTE).map(str::to_owned);
+        let last = most.checked_sub(1).and_then(|at| minute(runs.get(at)?));
+        let same = runs.iter().skip(most);
+        let same = same.take_while(|run| last.is_some() && minute(run) == last);
+        let wanted = most.saturating_add(same.count());
+        let runs = runs.into_iter().take(wanted);
+        let mut reports: Vec<Verification> =
+            runs.filter_map(|run| self.load(&RunId::new(run))).collect();
+        reports.sort_by_key(|report| std::cmp::Reverse(report.timing.started_at));
+        reports.truncate(most);
+        reports
+    }
+
+    fn load(&self, run: &RunId) -> Option<Verification> {
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+        if !run.as_str().chars().all(is_plain) {
+            // An id that a person typed is not a path.
+            return None;
+        }
+        let text = std::fs::read(self.path(run)).ok()?;
+        serde_json::from_slice(&text).ok()
     }
 }
 

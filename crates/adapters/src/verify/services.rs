@@ -106,12 +106,12 @@ fn up(service: &Service) -> Result<Running, Down> {
     let started = Started::start(&service.argv, &service.ready, Ends::WithGroup, writers);
     let started = started.map_err(|error| {
         let program = service.argv.first().map_or("", String::as_str);
-        match error.kind() {
-            io::ErrorKind::NotFound => Down {
-                reason: format!("`{program}`: command not found"),
-                code: ExitCode::from(NOT_FOUND),
-            },
-            _ => Down::because(format!("cannot start `{program}`: {error}")),
+        if error.kind() != io::ErrorKind::NotFound {
+            return Down::because(format!("cannot start `{program}`: {error}"));
+        }
+        Down {
+            reason: format!("`{program}`: command not found"),
+            code: ExitCode::from(NOT_FOUND),
         }
     })?;
     let mut one = Running {

@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
+use crate::commands::verify::kept_reports;
 use crate::documents::ServeDocument;
 use crate::wiring::Wiring;
 use clap::{Args, ValueEnum};
@@ -153,7 +154,7 @@ fn announcement(document: &ServeDocument, variable: &str) -> String {
     text
 }
 
-/// What the dashboard shows from here: every run, and the pull requests and the forge of the
+/// What the dashboard shows from here: every run and verification, and the pull requests and the forge of the
 /// repository, where there is one.
 fn sources(app: &App, wiring: &Wiring) -> Result<Sources, Problem> {
     let settings = &app.settings()?.settings;
@@ -170,6 +171,7 @@ fn sources(app: &App, wiring: &Wiring) -> Result<Sources, Problem> {
         pull_requests: wiring
             .local_forge(&folder)
             .map(|local| Arc::new(local) as _),
+        verifications: Arc::new(kept_reports(app)?),
         forge,
         clock: wiring.clock.clone(),
     })

@@ -81,7 +81,8 @@ fn a_verdict_answers_for_seven_days_and_never_from_the_future() {
 
 #[test]
 fn only_a_plain_pass_that_ran_is_reused() {
-    let spoils: [(&str, fn(&mut Verification)); 9] = [
+    type Spoil = fn(&mut Verification);
+    let spoils: [(&str, Spoil); 9] = [
         ("fail", |report| report.overall = Overall::Fail),
         ("error", |report| report.overall = Overall::Error),
         ("failure", |report| {

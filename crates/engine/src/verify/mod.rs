@@ -12,6 +12,8 @@ mod stage_env;
 mod verifier;
 
 pub use envelope::{ReportDraft, lost};
-pub use ports::{Candidates, Merging, Projects, Reports, Slot, Slots, Workspace, Workspaces};
+pub use ports::{
+    Candidates, KeptReports, Merging, Projects, Reports, Slot, Slots, Workspace, Workspaces,
+};
 pub use stage_env::StageEnv;
 pub use verifier::{Helpers, Verified, Verifier, VerifyRequest};

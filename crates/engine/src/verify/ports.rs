@@ -155,3 +155,12 @@ pub trait Reports: Send + Sync {
     /// Remembers the report of a run under a key.
     fn remember(&self, key: &VerdictKey, run: &RunId) -> Result<(), Problem>;
 }
+
+/// Reports that were kept.
+pub trait KeptReports: Send + Sync {
+    /// The newest, newest first.
+    fn newest(&self, most: usize) -> Vec<Verification>;
+
+    /// The report of a run; `None` where there is none that can be read whole.
+    fn load(&self, run: &RunId) -> Option<Verification>;
+}

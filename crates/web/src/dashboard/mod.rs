@@ -10,6 +10,7 @@ mod page;
 mod pulls;
 mod record;
 mod runs;
+mod verifications;
 
 pub use hosts::Hosts;
 
@@ -21,9 +22,10 @@ use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use drive_core::ids::PrNumber;
+use drive_core::ids::{PrNumber, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{Clock, Forge, PullRequests, Store};
+use drive_engine::verify::KeptReports;
 use page::problem_page;
 use std::sync::Arc;
 
@@ -33,6 +35,8 @@ pub struct Sources {
     pub runs: Arc<dyn Store>,
     /// Pull requests of the local forge, or why there are none.
     pub pull_requests: Result<Arc<dyn PullRequests>, Problem>,
+    /// Reports of verifications.
+    pub verifications: Arc<dyn KeptReports>,
     /// The forge whose budget is shown, or why there is none.
     pub forge: Result<ShownForge, Problem>,
     /// Tells the time.
@@ -60,6 +64,8 @@ pub fn router(sources: Sources, hosts: Hosts) -> Router {
         .route("/runs/{id}", get(show_run))
         .route("/pulls", get(list_pulls))
         .route("/pulls/{number}", get(show_pull))
+        .route("/verifications", get(list_verifications))
+        .route("/verifications/{id}", get(show_verification))
         .route("/budget", get(show_budget))
         .route("/style.css", get(style))
         .with_state(Arc::new(sources))
@@ -119,6 +125,22 @@ async fn show_pull(State(sources): Shared, Path(number): Path<String>) -> Respon
             return Ok(None);
         };
         Ok(Some(pulls::show_page(&pull, &comments)))
+    })
+    .await
+}
+
+async fn list_verifications(State(sources): Shared) -> Response {
+    answer(move || {
+        let newest = sources.verifications.newest(verifications::VERIFICATIONS);
+        Ok(Some(verifications::list_page(&newest)))
+    })
+    .await
+}
+
+async fn show_verification(State(sources): Shared, Path(id): Path<String>) -> Response {
+    answer(move || {
+        let report = sources.verifications.load(&RunId::new(id));
+        Ok(report.as_ref().map(verifications::show_page))
     })
     .await
 }

@@ -24,6 +24,7 @@ pub(super) fn page(title: &str, refresh: Refresh, content: impl FnOnce(&mut Html
     html.raw("<link rel=\"stylesheet\" href=\"/style.css\">\n<title>");
     html.text(title).raw(" · drive</title>\n</head>\n<body>\n");
     html.raw("<nav><a href=\"/\">runs</a> <a href=\"/pulls\">pull requests</a> ");
+    html.raw("<a href=\"/verifications\">verifications</a> ");
     html.raw("<a href=\"/budget\">request budget</a></nav>\n<main>\n<h1>");
     html.text(title).raw("</h1>\n");
     content(&mut html);

@@ -181,6 +181,7 @@ fn a_page_is_whole_plain_and_loads_nothing_but_its_style() {
          <link rel=\"stylesheet\" href=\"/style.css\">\n\
          <title>#1 Work &lt;script&gt;x&lt;/script&gt; · drive</title>\n</head>\n<body>\n\
          <nav><a href=\"/\">runs</a> <a href=\"/pulls\">pull requests</a> \
+         <a href=\"/verifications\">verifications</a> \
          <a href=\"/budget\">request budget</a></nav>\n<main>\n\
          <h1>#1 Work &lt;script&gt;x&lt;/script&gt;</h1>\n<dl>\n\
          <dt>state</dt><dd>draft</dd>\n<dt>branch</dt><dd>feat/x</dd>\n\

@@ -9,7 +9,7 @@ pub(crate) use args::PrArgs;
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
-use crate::commands::verify::VERIFICATIONS;
+use crate::commands::verify::kept_reports;
 use crate::documents::{CommentDocument, PullRequestDocument, PullRequestsDocument};
 use args::{ApproveArgs, CommentArgs, MergeArgs, OpenArgs, PrCommand};
 use drive_adapters::SystemClock;
@@ -64,7 +64,7 @@ impl Desk {
         Ok(Self {
             git,
             forge,
-            reports: FileReports::new(&state.path().join(VERIFICATIONS)),
+            reports: kept_reports(app)?,
             repository,
         })
     }

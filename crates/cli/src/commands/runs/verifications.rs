@@ -2,22 +2,22 @@
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
-use crate::commands::verify::VERIFICATIONS;
-use drive_adapters::verify::FileReports;
+use crate::commands::verify::kept_reports;
 use drive_core::ids::RunId;
 use drive_core::problem::Problem;
 use drive_core::verify::{Verification, render};
+use drive_engine::verify::KeptReports;
 use std::fmt::Write;
 
 /// The newest verifications, newest first.
 pub(super) fn newest(app: &App, most: u32) -> Result<Vec<Verification>, Problem> {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
-    Ok(reports(app)?.newest(most))
+    Ok(kept_reports(app)?.newest(most))
 }
 
 /// The verification with this id, if it is one.
 pub(super) fn find(app: &App, id: &str) -> Result<Option<Verification>, Problem> {
-    Ok(reports(app)?.load(&RunId::new(id)))
+    Ok(kept_reports(app)?.load(&RunId::new(id)))
 }
 
 /// A line for each.
@@ -36,10 +36,4 @@ pub(super) fn list(text: &mut String, reports: &[Verification]) {
 /// The report.
 pub(super) fn show(report: &Verification) -> Outcome {
     Answer::new(report, render::human(report))
-}
-
-fn reports(app: &App) -> Result<FileReports, Problem> {
-    Ok(FileReports::new(
-        &app.state_dir()?.path().join(VERIFICATIONS),
-    ))
 }

@@ -10,7 +10,7 @@ mod world;
 
 pub(crate) use gate::OwnVerifier;
 pub(crate) use worker::worker_if_asked;
-pub(crate) use world::VERIFICATIONS;
+pub(crate) use world::kept_reports;
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;

@@ -17,7 +17,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The folder of the reports, in the state directory.
-pub(crate) const VERIFICATIONS: &str = "verifications";
+const VERIFICATIONS: &str = "verifications";
+
+/// The reports of this user.
+pub(crate) fn kept_reports(app: &App) -> Result<FileReports, Problem> {
+    let folder = app.state_dir()?.path().join(VERIFICATIONS);
+    Ok(FileReports::new(&folder))
+}
 
 pub(super) struct World {
     /// The repository: the caller's checkout, or its git folder where it has none.

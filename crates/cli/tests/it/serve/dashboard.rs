@@ -111,6 +111,36 @@ fn a_pull_request_is_shown_with_its_comments_and_without_hidden_markers() {
 }
 
 #[test]
+fn a_verification_is_listed_and_shown_with_what_failed() {
+    let world = world();
+    world.all_settings(
+        "[[verify.routes]]\nname = \"<b>all</b>\"\npaths = [\"**\"]\ntargeted_tests = [\"sh\", \"-c\", \"echo 'test <i>adds</i> ... FAILED'; exit 1\"]\n",
+    );
+    let verified = world.drive(&["verify", "--json"]);
+    assert_eq!(verified.code, Some(1), "{verified:?}");
+    let id = verified.document()["runId"].as_str().unwrap().to_owned();
+    let serving = Serving::start(&world, &[], &[]);
+    let list = serving.get("/verifications");
+    assert_no_markup_of_others(&list);
+    for part in [
+        &format!("<a href=\"/verifications/{id}\">"),
+        "<td>fail</td>",
+    ] {
+        assert!(list.body.contains(part), "{part} is not in {}", list.body);
+    }
+    let page = serving.get(&format!("/verifications/{id}"));
+    assert_no_markup_of_others(&page);
+    for part in [
+        "<dt>category</dt><dd>test</dd>",
+        "<td>&lt;b&gt;all&lt;/b&gt;</td>",
+        "<h2>Failing tests</h2>\n<ul>\n<li>&lt;i&gt;adds&lt;/i&gt;</li>",
+    ] {
+        assert!(page.body.contains(part), "{part} is not in {}", page.body);
+    }
+    serving.kill();
+}
+
+#[test]
 fn the_budget_of_the_token_is_shown_as_the_doctor_tells_it() {
     let world = world();
     world.all_settings("[forge]\nkind = \"github\"\nrepo = \"acme/widgets\"\n");
@@ -160,6 +190,9 @@ fn every_answer_forbids_scripts_frames_and_keeping() {
     let replies = [
         (200, serving.get("/")),
         (200, serving.get("/pulls")),
+        (200, serving.get("/verifications")),
+        (404, serving.get("/verifications/none")),
+        (404, serving.get("/verifications/..%2f..%2fetc")),
         (200, serving.get("/budget")),
         (200, serving.get("/style.css")),
         (404, serving.get("/runs/none")),

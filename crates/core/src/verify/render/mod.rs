@@ -8,7 +8,8 @@ pub use markdown::{MARKDOWN_CHARS, markdown};
 
 use super::envelope::{Candidate, Stage, StageStatus};
 
-fn status_word(status: StageStatus) -> &'static str {
+/// The status of a stage as people read it.
+pub fn status_word(status: StageStatus) -> &'static str {
     match status {
         StageStatus::Pass => "pass",
         StageStatus::Fail => "fail",

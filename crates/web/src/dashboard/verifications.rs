@@ -1,0 +1,114 @@
+//! Verifications and their reports.
+
+use super::html::{Html, clip};
+use super::page::{Refresh, instant, page};
+use drive_core::verify::{Stage, StageStatus, Verification, render, text};
+use std::time::Duration;
+
+/// Verifications in the list.
+pub(super) const VERIFICATIONS: usize = 100;
+/// Characters of a reason in the list.
+const REASON: usize = 160;
+/// Failing tests and notes on a page.
+const LINES: usize = 100;
+/// Bytes of the output of one stage.
+const OUTPUT: usize = 16 * 1024;
+
+/// The list, newest first.
+pub(super) fn list_page(reports: &[Verification]) -> String {
+    page("verifications", Refresh::Live, |html| {
+        if reports.is_empty() {
+            html.raw("<p>no verifications yet</p>\n");
+            return;
+        }
+        html.raw("<table>\n<tr><th>id<th>verdict<th>commit<th>started<th>took<th>reason</tr>\n");
+        for report in reports {
+            let id = report.run_id.as_str();
+            html.raw("<tr><td>");
+            html.link("/verifications/", id, id);
+            html.raw("</td>").element("td", report.overall.as_str());
+            html.element("td", render::subject(report));
+            html.element("td", instant(report.timing.started_at));
+            html.element("td", took(report.timing.duration_ms));
+            let reason = report.failure.as_ref().map_or("", |one| &one.reason);
+            html.element("td", clip(reason, REASON)).raw("</tr>\n");
+        }
+        html.raw("</table>\n");
+    })
+}
+
+/// One report.
+pub(super) fn show_page(report: &Verification) -> String {
+    let title = format!("verification {}", report.run_id);
+    page(&title, Refresh::Still, |html| {
+        let candidate = &report.candidate;
+        html.raw("<dl>\n");
+        html.fact("verdict", Some(report.overall.as_str()));
+        html.fact("commit", candidate.head_sha.as_ref());
+        html.fact("base", candidate.base_sha.as_ref());
+        html.fact("merged tree", candidate.merged_tree_sha.as_ref());
+        html.fact("rules from", candidate.rules_from.as_ref());
+        html.fact("known from", report.cached_from.as_ref());
+        html.fact("started", Some(instant(report.timing.started_at)));
+        html.fact("took", Some(took(report.timing.duration_ms)));
+        if let Some(failure) = &report.failure {
+            html.fact("category", Some(failure.category.as_str()));
+            html.fact("reason", Some(&failure.reason));
+            html.fact("next", failure.hint.as_ref());
+        }
+        html.raw("</dl>\n");
+        stages(html, &report.stages);
+        lines(html, "Notes", &report.notes);
+    })
+}
+
+fn stages(html: &mut Html, stages: &[Stage]) {
+    html.raw("<h2>Stages</h2>\n<table>\n");
+    html.raw("<tr><th>stage<th>route<th>status<th>took<th>command<th>reason</tr>\n");
+    for stage in stages {
+        html.raw("<tr>").element("td", stage.name.words());
+        html.element("td", &stage.route);
+        html.element("td", render::status_word(stage.status));
+        html.element("td", took(stage.duration_ms));
+        html.element("td", clip(&stage.command.join(" "), REASON));
+        let reason = stage.reason.as_deref().unwrap_or_default();
+        html.element("td", clip(reason, REASON)).raw("</tr>\n");
+    }
+    html.raw("</table>\n");
+    for stage in stages.iter().filter(|stage| did_not_pass(stage)) {
+        lines(html, "Failing tests", &stage.failed_tests);
+        for tail in [&stage.stdout_tail, &stage.stderr_tail] {
+            if !tail.trim().is_empty() {
+                html.element("pre", text::tail_lines(tail, OUTPUT))
+                    .raw("\n");
+            }
+        }
+    }
+}
+
+fn did_not_pass(stage: &Stage) -> bool {
+    match stage.status {
+        StageStatus::Fail | StageStatus::Timeout | StageStatus::Error => true,
+        StageStatus::Pass | StageStatus::Skipped => false,
+    }
+}
+
+fn lines(html: &mut Html, title: &'static str, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    html.element("h2", title).raw("\n<ul>\n");
+    for line in lines.iter().take(LINES) {
+        html.element("li", line).raw("\n");
+    }
+    html.raw("</ul>\n");
+    let more = lines.len().saturating_sub(LINES);
+    if more > 0 {
+        html.raw("<p>").text(more).raw(" more are not shown</p>\n");
+    }
+}
+
+fn took(millis: u64) -> String {
+    let seconds = Duration::from_millis(millis).as_secs_f64();
+    format!("{seconds:.1} s")
+}
