@@ -291,6 +291,23 @@ fn a_word_that_is_too_long_has_a_line_of_its_own() {
     );
 }
 
+#[test]
+fn code_that_fits_a_line_is_not_broken() {
+    let mut report = refused();
+    let code = "`drive verify HEAD --base main`";
+    let long = format!("`{}`", "word ".repeat(40));
+    report.notes = (0..60)
+        .map(|n| format!("{} {code}, then", "x".repeat(n)))
+        .collect();
+    report.notes.push(format!("{long} and one ` alone"));
+    let text = human(&report);
+    assert_eq!(text.matches(code).count(), 60, "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+}
+
 proptest! {
     #[test]
     fn no_text_breaks_the_xml(text in "(\\PC|[<>&\"'\\]\n\r\t\u{0}-\u{1f}\u{7f}-\u{9f}\u{fffe}\u{ffff}]){0,80}") {

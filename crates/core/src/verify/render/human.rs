@@ -164,7 +164,7 @@ fn remarks(out: &mut String, report: &Verification) {
 fn wrap(out: &mut String, start: &str, rest: &str, said: &str) {
     let mut line = start.to_owned();
     let mut has_word = false;
-    for word in text::one_line(said).split(' ') {
+    for word in words(&text::one_line(said)) {
         let space = usize::from(has_word);
         if has_word && line.chars().count() + space + word.chars().count() > COLUMNS {
             let _ = writeln!(out, "{}", line.trim_end());
@@ -174,8 +174,39 @@ fn wrap(out: &mut String, start: &str, rest: &str, said: &str) {
         if has_word {
             line.push(' ');
         }
-        line.push_str(word);
+        line.push_str(&word);
         has_word = true;
     }
     let _ = writeln!(out, "{}", line.trim_end());
+}
+
+/// The words of a line. Code between backticks is one word as long as it fits a line, so that it can
+/// be copied.
+fn words(line: &str) -> Vec<String> {
+    const CODE_CHARS: usize = COLUMNS - STAGE_INDENT.len();
+    let mut all: Vec<String> = Vec::new();
+    let mut joined: Option<String> = None;
+    for word in line.split(' ') {
+        let is_edge = word.matches('`').count() % 2 == 1;
+        match (joined.take(), is_edge) {
+            (None, false) => all.push(word.to_owned()),
+            (None, true) => joined = Some(word.to_owned()),
+            (Some(code), is_edge) => {
+                let code = format!("{code} {word}");
+                let fits = code.chars().count() <= CODE_CHARS;
+                match (fits, is_edge) {
+                    (true, false) => joined = Some(code),
+                    (true, true) => all.push(code),
+                    (false, _) => all.extend(code.split(' ').map(str::to_owned)),
+                }
+            }
+        }
+    }
+    all.extend(
+        joined
+            .iter()
+            .flat_map(|code| code.split(' '))
+            .map(str::to_owned),
+    );
+    all
 }
