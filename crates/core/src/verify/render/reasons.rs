@@ -80,12 +80,22 @@ pub(super) fn category_of(stage: &Stage) -> FailureCategory {
 
 /// The text without the folder of the workspace, which exists on one machine only.
 pub(super) fn without_root(text: &str, root: Option<&str>) -> String {
-    match root.filter(|root| root.len() > 1) {
-        Some(root) => text
-            .replace(&format!("{}/", root.trim_end_matches('/')), "")
-            .replace(root, "."),
-        None => text.to_owned(),
+    let root = root.unwrap_or_default().trim_end_matches('/');
+    if root.is_empty() {
+        return text.to_owned();
     }
+    let mut pieces = text.split(root);
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let goes_on = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        match piece.strip_prefix('/') {
+            Some(below) => out.push_str(below),
+            // Another path that only starts with the same letters.
+            None if piece.starts_with(goes_on) => out.extend([root, piece]),
+            None => out.extend([".", piece]),
+        }
+    }
+    out
 }
 
 fn of_stage(stage: &Stage, root: Option<&str>) -> Reason {
@@ -117,8 +127,72 @@ fn places_of(stage: &Stage, category: FailureCategory, root: Option<&str>) -> Ve
     }
 }
 
-/// The paths that a broken rule names as code.
+/// The paths that a broken rule lists, as code; other code in such a sentence is no path.
 fn named_in(reason: &str) -> Vec<Place> {
-    let quoted = reason.split('`').skip(1).step_by(2);
+    let after = ["conflict in ", "changed tracked files: "];
+    let before = [" not covered by ", " not tested: "];
+    let after = after.iter().find_map(|lead| reason.split_once(lead));
+    let before = before.iter().find_map(|end| reason.split_once(end));
+    let list = match (after, before) {
+        (Some((_, list)), _) | (None, Some((list, _))) => list,
+        (None, None) => "",
+    };
+    let quoted = list.split('`').skip(1).step_by(2);
     quoted.filter_map(place::whole_file).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::End;
+    use crate::verify::{Observation, RouteProblem, StageName, TestsRan, judge};
+    use std::time::Duration;
+
+    fn paths(reason: &str) -> Vec<String> {
+        named_in(reason)
+            .into_iter()
+            .map(|place| place.path)
+            .collect()
+    }
+
+    #[test]
+    fn the_paths_of_broken_rules_are_found() {
+        let two = vec!["src/a".to_owned(), "b".to_owned()];
+        let uncovered = RouteProblem::Uncovered(two.clone());
+        assert_eq!(paths(&uncovered.reason()), two);
+        let tampered = Observation {
+            end: End::Exited { code: 0 },
+            tampered: two.clone(),
+            tests: TestsRan::Unknown,
+            timeout: Duration::from_secs(1),
+            smoke_reason: None,
+        };
+        let tampered = judge(StageName::Compile, &tampered).reason.unwrap();
+        assert_eq!(paths(&tampered), two);
+        let conflict = "cannot be merged into its base: conflict in `src/a`, `b`";
+        assert_eq!(paths(conflict), two);
+        assert_eq!(
+            paths("`src/a` is not tested: package `x` has no script"),
+            ["src/a"]
+        );
+    }
+
+    #[test]
+    fn other_code_in_a_reason_is_no_path() {
+        for reason in [
+            "invalid glob `src/[` in route `all`: no",
+            "project `api` has no test script, so no test would run",
+            "unknown revision `origin/main`",
+        ] {
+            assert_eq!(paths(reason), Vec::<String>::new(), "{reason}");
+        }
+    }
+
+    #[test]
+    fn the_folder_of_the_workspace_is_left_out() {
+        let without = |text: &str| without_root(text, Some("/s/w1"));
+        assert_eq!(without("in /s/w1/src/a and `/s/w1`"), "in src/a and `.`");
+        assert_eq!(without("/s/w10/a"), "/s/w10/a");
+        assert_eq!(without_root("/s", None), "/s");
+    }
 }
